@@ -1,0 +1,1 @@
+"""Shared nouns of every stage; standard library only."""

@@ -1,0 +1,30 @@
+"""One root exception; each kind tells the caller what to do next."""
+
+
+class NephoscopeError(Exception):
+    """Root of every error that the product raises on purpose.
+
+    ``permanent`` says that trying again with the same input cannot help.
+    """
+
+    permanent = True
+
+
+class BadInput(NephoscopeError):
+    """Input that a person can mend: the message names the line or field and what to do."""
+
+    def __init__(self, message: str, *, line: int | None = None, field: str | None = None) -> None:
+        self.line = line
+        self.field = field
+        where = f"line {line}: " if line is not None else f"{field}: " if field else ""
+        super().__init__(where + message)
+
+
+class MissingData(NephoscopeError):
+    """Something that has to be imported or run first; the message names the command."""
+
+
+class Unavailable(NephoscopeError):
+    """A server or file that may answer later."""
+
+    permanent = False

@@ -1,0 +1,76 @@
+"""Closed vocabularies, each value with its rule for trying again."""
+
+from enum import StrEnum
+
+
+class DnsStatus(StrEnum):
+    """Outcome of one DNS question, final after all retries."""
+
+    NOERROR = "NOERROR"
+    NODATA = "NODATA"
+    NXDOMAIN = "NXDOMAIN"
+    SERVFAIL = "SERVFAIL"
+    REFUSED = "REFUSED"
+    FORMERR = "FORMERR"
+    NOTIMP = "NOTIMP"
+    TIMEOUT = "TIMEOUT"
+    MALFORMED = "MALFORMED"
+    TRUNCATED = "TRUNCATED"
+    CNAME_LOOP = "CNAME_LOOP"
+    NETWORK = "NETWORK"
+    SKIPPED = "SKIPPED"
+    OTHER = "OTHER"
+
+
+# NXDOMAIN and NODATA are answers, so asking another server would only cost it work.
+RETRY_ELSEWHERE = frozenset(
+    {
+        DnsStatus.SERVFAIL,
+        DnsStatus.REFUSED,
+        DnsStatus.NOTIMP,
+        DnsStatus.TIMEOUT,
+        DnsStatus.MALFORMED,
+        DnsStatus.NETWORK,
+        DnsStatus.OTHER,
+    }
+)
+ANSWERED = frozenset({DnsStatus.NOERROR, DnsStatus.NODATA, DnsStatus.NXDOMAIN})
+FAILED = frozenset(DnsStatus) - ANSWERED
+
+
+class Technique(StrEnum):
+    """How a name was found."""
+
+    LISTED = "listed"  # the name stood in the domain list itself
+    AXFR = "axfr"
+    WORDLIST = "wordlist"
+
+
+class CampaignState(StrEnum):
+    """Life of a survey; the last four are final."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    FINISHED = "finished"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+FINAL_STATES = frozenset(
+    {
+        CampaignState.FINISHED,
+        CampaignState.PARTIAL,
+        CampaignState.FAILED,
+        CampaignState.CANCELLED,
+    }
+)
+
+
+class AddressKind(StrEnum):
+    """What stands behind a published prefix."""
+
+    CLOUD = "cloud"  # compute and everything else that a customer can rent in a region
+    CDN = "cdn"  # an edge network: says nothing about the region of the origin
+    CORPORATE = "corporate"  # the provider's own services, not rented out
+    OTHER = "other"  # no published prefix holds the address

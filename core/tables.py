@@ -1,0 +1,161 @@
+"""The report tables: their names, columns and where they come from.
+
+One closed list, so that analysis, the testbed's truth, pages, API and docs speak of the same
+columns. Shares are fractions of one, rounded to six decimals.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+Cell = str | int | float | None
+
+PROVIDERS = (
+    "aws",
+    "azure",
+    "google",
+    "oracle",
+    "digitalocean",
+    "linode",
+    "cloudflare",
+    "fastly",
+    "akamai",
+    "ibm",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSpec:
+    """One table: id, title, columns in order, and the published table that it restates."""
+
+    id: str
+    title: str
+    columns: tuple[str, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A filled table; ``n`` is the size of the population that the shares refer to."""
+
+    id: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    n: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {"columns": list(self.columns), "rows": [list(r) for r in self.rows]}
+
+
+SPECS: tuple[TableSpec, ...] = (
+    TableSpec(
+        "providers",
+        "Use of clouds and other hosting",
+        (
+            "class",
+            "domains",
+            "domains_share",
+            "subdomains",
+            "subdomains_share",
+            "domains_cloud_only",
+            "domains_cloud_only_share",
+        ),
+        "IMC'13 Table 5",
+    ),
+    TableSpec(
+        "patterns",
+        "Front-end features",
+        (
+            "provider",
+            "feature",
+            "domains",
+            "domains_share",
+            "subdomains",
+            "subdomains_share",
+            "instances",
+        ),
+        "IMC'13 Table 8",
+    ),
+    TableSpec(
+        "regions",
+        "Region usage",
+        (
+            "provider",
+            "region",
+            "domains",
+            "subdomains",
+            "subdomains_share",
+            "only_here",
+            "only_here_share",
+        ),
+        "IMC'13 Table 10",
+    ),
+    TableSpec(
+        "region-counts",
+        "Regions per subdomain",
+        ("provider", "regions", "subdomains", "share", "cumulative_share"),
+        "IMC'13 Figure 12a",
+    ),
+    TableSpec(
+        "domain-region-means",
+        "Mean regions per subdomain, by domain",
+        ("provider", "mean_at_most", "domains", "share", "cumulative_share"),
+        "IMC'13 Figure 12b",
+    ),
+    TableSpec(
+        "instance-counts",
+        "Front-end instances per subdomain",
+        ("feature", "instances", "subdomains", "share", "cumulative_share"),
+        "IMC'13 Figure 10",
+    ),
+    TableSpec(
+        "name-servers",
+        "Where name servers stand",
+        ("location", "name_servers", "share"),
+        "IMC'13 section 4.4.1",
+    ),
+    TableSpec(
+        "name-server-counts",
+        "Name servers per subdomain",
+        ("name_servers", "subdomains", "share", "cumulative_share"),
+        "IMC'13 Figure 11",
+    ),
+    TableSpec(
+        "top-domains",
+        "Best-ranked domains on EC2",
+        ("rank", "domain", "subdomains", "aws_subdomains"),
+        "IMC'13 Table 6",
+    ),
+    TableSpec(
+        "top-features",
+        "Features of the best-ranked domains on EC2",
+        ("rank", "domain", "aws_subdomains", "vm", "paas", "elb", "elb_ips", "cdn"),
+        "IMC'13 Table 9",
+    ),
+    TableSpec(
+        "top-regions",
+        "Regions of the best-ranked cloud-using domains",
+        ("rank", "domain", "cloud_subdomains", "regions", "k1", "k2", "k3_or_more"),
+        "IMC'13 Table 11",
+    ),
+)
+SPEC_BY_ID = {spec.id: spec for spec in SPECS}
+# The published tables list ten EC2 domains (6 and 9) and fourteen cloud domains (11).
+TOP_EC2_DOMAINS = 10
+TOP_CLOUD_DOMAINS = 14
+# Upper edges of the classes in which a domain's mean number of regions is counted.
+MEAN_EDGES = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0)
+
+
+def share(part: int, whole: int) -> float:
+    """``part / whole`` rounded to six decimals; an empty population gives 0."""
+    return round(part / whole, 6) if whole else 0.0
+
+
+def cumulate(counts: dict[int, int]) -> list[tuple[int, int, float, float]]:
+    """Turn ``{value: count}`` into rows (value, count, share, cumulative share), by value."""
+    whole = sum(counts.values())
+    rows, running = [], 0
+    for value in sorted(counts):
+        running += counts[value]
+        rows.append((value, counts[value], share(counts[value], whole), share(running, whole)))
+    return rows

@@ -1,0 +1,1 @@
+"""Columnar observations: schemas, atomic Parquet parts, DuckDB access."""

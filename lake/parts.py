@@ -1,0 +1,67 @@
+"""Atomic Parquet parts: written under a temporary name, flushed, then renamed into place."""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core.errors import Unavailable
+from lake.schemas import SCHEMAS
+
+
+def part_path(root: Path, campaign: str, table: str, shard: str) -> Path:
+    """Where the one part of a shard stands: ``root/campaign/table/shard.parquet``."""
+    return root / campaign / table / f"{shard}.parquet"
+
+
+def write_part(path: Path, table: str, rows: Sequence[dict[str, Any]]) -> int:
+    """Write one part of ``table`` and return its row count.
+
+    A part that stands already is replaced as a whole, so a shard that runs twice leaves one
+    result. Raises ``Unavailable`` when the disk refuses; then no part and no debris is left.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        data = pa.Table.from_pylist(list(rows), schema=SCHEMAS[table])
+        pq.write_table(data, temporary, compression="zstd")
+        with temporary.open("rb") as handle:
+            os.fsync(handle.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise Unavailable(f"cannot write {path.name}: {error.strerror or error}") from error
+    return len(rows)
+
+
+def parts_of(root: Path, campaign: str, table: str) -> list[Path]:
+    """All finished parts of one table of one campaign, in a stable order."""
+    return sorted((root / campaign / table).glob("*.parquet"))
+
+
+def open_views(
+    root: Path, campaign: str, shards: Iterable[str] | None = None, memory_mb: int = 1024
+) -> duckdb.DuckDBPyConnection:
+    """An in-memory DuckDB connection with one view per lake table of ``campaign``.
+
+    ``shards`` limits the views to the shards of the manifest; a table without a part is an
+    empty view with the right columns, so queries need no special case.
+    """
+    connection = duckdb.connect(":memory:")
+    connection.execute(f"SET memory_limit = '{memory_mb}MB'")
+    wanted = None if shards is None else set(shards)
+    for table, schema in SCHEMAS.items():
+        paths = [
+            str(p)
+            for p in parts_of(root, campaign, table)
+            if wanted is None or p.name.removesuffix(".parquet") in wanted
+        ]
+        if paths:
+            connection.read_parquet(paths).create_view(table)
+        else:
+            connection.register(table, schema.empty_table())
+    return connection
