@@ -1,0 +1,40 @@
+"""Typed readers of environment variables that fail loudly and name the variable."""
+
+import os
+from collections.abc import Mapping
+
+from core.errors import BadInput
+
+_TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
+
+
+def read_text(name: str, default: str, env: Mapping[str, str] = os.environ) -> str:
+    """The variable's text, or ``default`` where it is unset or empty."""
+    return env.get(name) or default
+
+
+def read_flag(name: str, default: bool, env: Mapping[str, str] = os.environ) -> bool:
+    """A yes-or-no variable; anything else raises ``BadInput``."""
+    raw = env.get(name)
+    if raw is None:
+        return default
+    value = raw.strip().lower()
+    if value in _TRUE | _FALSE:
+        return value in _TRUE
+    raise BadInput(f"{raw!r} is neither yes nor no; use 1 or 0", field=name)
+
+
+def read_int(name: str, default: int, env: Mapping[str, str] = os.environ) -> int:
+    """A whole number; anything else raises ``BadInput``."""
+    raw = env.get(name)
+    if not raw:
+        return default
+    try:
+        return int(raw)
+    except ValueError as error:
+        raise BadInput(f"{raw!r} is not a whole number", field=name) from error
+
+
+def read_list(name: str, env: Mapping[str, str] = os.environ) -> list[str]:
+    """Values separated by commas or white space."""
+    return env.get(name, "").replace(",", " ").split()

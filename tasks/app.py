@@ -1,0 +1,49 @@
+"""The Celery application: broker, queues and schedule from the environment, and no Django.
+
+A vantage worker imports this module with nothing of the store behind it; a central worker sets
+``DJANGO_SETTINGS_MODULE`` and Celery then loads Django by itself.
+"""
+
+import os
+from pathlib import Path
+
+from celery import Celery
+
+_PROJECT = Path(__file__).resolve().parent.parent
+
+
+def broker_url() -> str:
+    """``REDIS_URL``, or the embedded server's socket in the data folder."""
+    given = os.environ.get("REDIS_URL")
+    if given:
+        return given
+    data = Path(os.environ.get("NEPHOSCOPE_DATA") or _PROJECT / "var").resolve()
+    return f"redis+socket://{data}/valkey.sock"
+
+
+def _backend_url(url: str) -> str:
+    return url.replace("unix://", "redis+socket://") if url.startswith("unix://") else url
+
+
+app = Celery("nephoscope")
+app.conf.update(
+    broker_url=_backend_url(broker_url()),
+    result_backend=None,
+    task_ignore_result=True,
+    include=["tasks.crawl"] if os.environ.get("DJANGO_SETTINGS_MODULE") else ["tasks.vantage"],
+    task_default_queue="crawl",
+    task_routes={"tasks.vantage.*": {"queue": "vantage"}},
+    # A shard is acknowledged when it is stored, so a killed worker's shard is not lost; its lease
+    # decides who may run it again, long before the broker's own redelivery.
+    task_acks_late=True,
+    task_reject_on_worker_lost=True,
+    worker_prefetch_multiplier=1,
+    broker_transport_options={"visibility_timeout": 3600},
+    broker_connection_retry_on_startup=True,
+    worker_hijack_root_logger=False,
+    task_time_limit=3600,
+    timezone="UTC",
+    beat_schedule={
+        "take up shards of silent workers": {"task": "tasks.crawl.sweep", "schedule": 5.0},
+    },
+)

@@ -1,0 +1,118 @@
+"""From options of a survey or command to an engine that asks the right servers politely."""
+
+import ipaddress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.errors import BadInput
+from core.records import Answer
+from core.statuses import DnsStatus
+from crawlers.engine import Engine, EngineConfig, Question
+from crawlers.enumeration import CrawlConfig
+from crawlers.servers import Server, parse_server, system_name_servers
+from crawlers.wordlist import default_wordlist, read_wordlist
+
+WORLD_NAME = "world.testbed.invalid"
+# What one public resolver is asked at most when nobody says otherwise.
+INTERNET_RATE_QPS = 200.0
+NAME_LINES_BOUND = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Resolving:
+    """Options of one crawl, as they are stored with a survey."""
+
+    name_servers: tuple[str, ...] = ()
+    rate: float | None = None
+    window: int | None = None
+    retries: int | None = None
+    timeout_s: float | None = None
+    wordlist: tuple[str, ...] = ()
+    axfr: bool = True
+    aaaa: bool = True
+    allowed_networks: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_json(cls, options: dict[str, Any]) -> "Resolving":
+        """Options of a stored survey; unknown keys are those of other parts."""
+        known = {k: v for k, v in options.items() if k in cls.__slots__}
+        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in known.items()})
+
+
+def servers_of(options: Resolving) -> list[Server]:
+    """The named servers, or the system's resolvers; raises ``BadInput``."""
+    return [parse_server(s) for s in options.name_servers] or list(system_name_servers())
+
+
+def engine_config(options: Resolving, servers: Sequence[Server]) -> EngineConfig:
+    """Limits from the options; no rate limit on named loopback servers."""
+    local = all(ipaddress.ip_address(s.address).is_loopback for s in servers)
+    rate = options.rate or (None if local else INTERNET_RATE_QPS)
+    chosen = {
+        "rate_per_server": rate,
+        "window": options.window,
+        "retries": options.retries,
+        "timeout_s": options.timeout_s,
+    }
+    return EngineConfig(**{k: v for k, v in chosen.items() if v is not None or k[0:4] == "rate"})
+
+
+@contextmanager
+def open_engine(options: Resolving) -> Iterator[Engine]:
+    """An engine on the options' servers, closed afterwards."""
+    servers = servers_of(options)
+    engine = Engine(servers, engine_config(options, servers))
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def crawl_config(options: Resolving) -> CrawlConfig:
+    """What enumeration needs from the options."""
+    try:
+        networks = tuple(ipaddress.ip_network(n) for n in options.allowed_networks)
+    except ValueError as error:
+        raise BadInput(f"{error}; write it like 10.0.0.0/8", field="allow-network") from error
+    return CrawlConfig(
+        wordlist=options.wordlist or default_wordlist(),
+        axfr=options.axfr,
+        aaaa=options.aaaa,
+        allowed_networks=networks,
+    )
+
+
+def load_wordlist(path: str | None) -> tuple[str, ...]:
+    """The words of a file, or none for the product's own list."""
+    return read_wordlist(Path(path).read_bytes()) if path else ()
+
+
+def count_words(options: Resolving) -> int:
+    """How many labels a survey asks for in each zone."""
+    return len(options.wordlist or default_wordlist())
+
+
+def detect_world(engine: Engine) -> dict[str, str]:
+    """Which emulated world answers, as {world, scale, seed}; empty on the real Internet."""
+    for _, answer in engine.resolve([Question(WORLD_NAME, "TXT")]):
+        return _read_world(answer)
+    return {}
+
+
+def _read_world(answer: Answer) -> dict[str, str]:
+    if answer.status != DnsStatus.NOERROR:
+        return {}
+    for record in answer.answers:
+        text = record.data.replace('"', "")
+        if record.type == "TXT" and text.startswith("nephoscope-testbed "):
+            return dict(part.split("=", 1) for part in text.split()[1:] if "=" in part)
+    return {}
+
+
+Report = Callable[[dict[str, Any]], None]

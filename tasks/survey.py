@@ -1,0 +1,186 @@
+"""The order of a survey: crawl a shard, place it, store its parts; at the end, the report."""
+
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from analysis import checks, findings, summary, usage
+from cartography.placement import Placed, place_lookups
+from core.errors import NephoscopeError, Unavailable
+from core.statuses import ANSWERED, AddressKind, DnsStatus
+from crawlers.enumeration import Crawl, Progress, crawl_domains
+from lake import schemas
+from lake.parts import part_path, write_part
+from tasks.resolvers import Resolving, crawl_config, detect_world, open_engine
+from tasks.stopping import Stopped
+from webapp.store import ranges, selectors, services
+from webapp.store.models import Campaign, Shard
+from webapp.store.uploads import load_entries
+
+RENEW_EVERY_S = 1.0
+# Below this a part may end half-written, so a shard waits for room instead.
+MIN_FREE_BYTES = 64 * 1024 * 1024
+
+
+def prepare(campaign: Campaign) -> None:
+    """Choose range tables, learn which world answers, and mark the survey as running.
+
+    Raises ``MissingData`` without a range table and ``Unavailable`` when no server answers.
+    """
+    options = Resolving.from_json(campaign.options)
+    with open_engine(options) as engine:
+        world = detect_world(engine)
+    label = f"{world['world']} testbed, scale {world.get('scale', '1')}" if world else ""
+    tables = ranges.tables_in_force(world_origin(world))
+    services.begin(campaign, tables, label)
+
+
+def world_origin(world: dict[str, str]) -> str:
+    """The origin under which a world's own range files are imported."""
+    if not world:
+        return ""
+    return f"{world['world']}@{world.get('scale', '1')}#{world.get('seed', '1')}"
+
+
+@dataclass
+class _Lease:
+    """Renews a shard's lease about once a second while its crawl reports progress."""
+
+    shard: Shard
+    renewed_at: float = 0.0
+
+    def report(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if now - self.renewed_at < RENEW_EVERY_S:
+            return
+        self.renewed_at = now
+        if not services.renew(self.shard, progress_counters(progress)):
+            raise Stopped("the survey was cancelled or the shard was taken over")
+
+
+def progress_counters(progress: Progress) -> dict[str, Any]:
+    """Counters of a running shard."""
+    return {
+        "domains_done": progress.domains_done,
+        "queries": progress.queries,
+        "answered": progress.answered,
+        "found": progress.found,
+        "failed": dict(progress.failed),
+    }
+
+
+def run_shard(shard: Shard) -> bool:
+    """Crawl, place and store one claimed shard; false when it was given back."""
+    campaign = shard.campaign
+    options = Resolving.from_json(campaign.options)
+    entries = load_entries(campaign.slug, shard.first, shard.last)
+    lease = _Lease(shard)
+    try:
+        _require_room()
+        with open_engine(options) as engine:
+            crawl = crawl_domains(entries, engine, crawl_config(options), lease.report)
+        table = ranges.prefix_table(list(campaign.range_tables.all()))
+        placed = place_lookups(crawl.lookups, table)
+        rows = store_parts(campaign.slug, shard.key, crawl, placed)
+    except Stopped:
+        services.put_back(shard)
+        return False
+    except (KeyboardInterrupt, SystemExit):
+        services.put_back(shard)
+        raise
+    except NephoscopeError as error:
+        services.release(shard, str(error), permanent=error.permanent)
+        return False
+    return services.end_shard(shard, rows, final_counters(crawl, placed, len(entries)))
+
+
+def _require_room() -> None:
+    Path(settings.LAKE_DIR).mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(settings.LAKE_DIR).free
+    if free < MIN_FREE_BYTES:
+        raise Unavailable(
+            f"only {free // 2**20} MiB are free in the data folder; make room, the survey goes on"
+        )
+
+
+def store_parts(slug: str, key: str, crawl: Crawl, placed: Placed) -> dict[str, int]:
+    """Write one part per lake table; returns rows per table."""
+    rows = {
+        "lookups": schemas.rows_of_lookups(crawl.lookups),
+        "domains": schemas.rows_of_domains(crawl.outcomes),
+        "placements": schemas.rows_of_placements(placed.placements),
+        "fronts": schemas.rows_of_fronts(placed.fronts),
+        "servers": schemas.rows_of_servers(placed.servers),
+    }
+    root = Path(settings.LAKE_DIR)
+    return {
+        table: write_part(part_path(root, slug, table, key), table, data)
+        for table, data in rows.items()
+    }
+
+
+def final_counters(crawl: Crawl, placed: Placed, n_domains: int) -> dict[str, Any]:
+    """Counters of a finished shard, from what was stored."""
+    failed: Counter[str] = Counter()
+    resolved = set()
+    for lookup in crawl.lookups:
+        if lookup.answer.status not in ANSWERED:
+            failed[str(lookup.answer.status)] += 1
+        elif lookup.answer.status == DnsStatus.NOERROR and lookup.answer.type in ("A", "AAAA"):
+            resolved.add(lookup.answer.name)
+    in_cloud = (AddressKind.CLOUD, AddressKind.CDN)
+    return {
+        "domains_done": n_domains,
+        "queries": sum(o.queries for o in crawl.outcomes),
+        "answered": sum(o.asked for o in crawl.outcomes),
+        "found": sum(o.found for o in crawl.outcomes),
+        "resolved": len(resolved),
+        "cloud": len({name for _, name, p in placed.placements if p.kind in in_cloud}),
+        "failed": dict(failed),
+    }
+
+
+def conclude(campaign: Campaign) -> None:
+    """Compute every table from the manifest's parts, check them, store them, close the survey."""
+    root, slug = Path(settings.LAKE_DIR), campaign.slug
+    shards = selectors.finished_shards(slug)
+    tables = usage.compute_tables(root, slug, shards)
+    complaints = checks.check_tables(tables)
+    headlines = {table_id: findings.headline(table_id, tables) for table_id in tables}
+    counts = summary.summarise(root, slug, shards)
+    lost = list(campaign.shards.filter(state=Shard.State.FAILED).values_list("error", flat=True))
+    with transaction.atomic():
+        services.save_reports(campaign, tables, headlines, complaints)
+        services.finish(campaign, counts, error="; ".join(sorted(set(lost)))[:2000])
+
+
+def is_complete(campaign: Campaign) -> bool:
+    """Whether no shard is waiting or running."""
+    open_states = [Shard.State.WAITING, Shard.State.RUNNING]
+    return not campaign.shards.filter(state__in=open_states).exists()
+
+
+def run_here(campaign: Campaign, on_shard: Callable[[Campaign], None] | None = None) -> None:
+    """Run a whole survey in this process; what an earlier run finished is not asked again."""
+    prepare(campaign)
+    # This process is the only worker of the survey, so a lease that a killed run left is void.
+    campaign.shards.filter(state=Shard.State.RUNNING).update(state=Shard.State.WAITING)
+    while not is_complete(campaign):
+        for shard_id in campaign.shards.filter(state=Shard.State.WAITING).values_list("pk", flat=True):
+            shard = services.claim(shard_id)
+            if shard is not None:
+                run_shard(shard)
+            if on_shard:
+                on_shard(campaign)
+        campaign.refresh_from_db()
+        if campaign.is_final:
+            return
+    conclude(campaign)
+    campaign.refresh_from_db()

@@ -1,0 +1,140 @@
+"""The one settings file: the environment is read here, once, typed, and fails loudly."""
+
+import os
+import secrets
+from pathlib import Path
+
+import dj_database_url
+
+from core.environment import read_flag, read_int, read_list, read_text
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = Path(read_text("NEPHOSCOPE_DATA", str(BASE_DIR / "var"))).resolve()
+DATA_DIR.mkdir(parents=True, exist_ok=True)
+LAKE_DIR = DATA_DIR / "lake"
+RANGES_DIR = DATA_DIR / "ranges"
+UPLOADS_DIR = DATA_DIR / "uploads"
+WORLDS_DIR = DATA_DIR / "worlds"
+
+NAME_SERVERS = read_list("NEPHOSCOPE_NAME_SERVERS")
+ALLOWED_NETWORKS = read_list("NEPHOSCOPE_ALLOWED_NETWORKS")
+MAP_TILES_URL = read_text("NEPHOSCOPE_MAP_TILES_URL", "")
+# Surveys that run or wait at once; one more is refused, so that a page cannot flood resolvers.
+MAX_ACTIVE_SURVEYS = read_int("NEPHOSCOPE_MAX_ACTIVE_SURVEYS", 4)
+MAX_SURVEY_DOMAINS = read_int("NEPHOSCOPE_MAX_SURVEY_DOMAINS", 100_000)
+
+
+def _secret_key() -> str:
+    """A key of this installation's own, made once and kept readable for its owner only."""
+    given = read_text("NEPHOSCOPE_SECRET_KEY", "")
+    if given:
+        return given
+    path = DATA_DIR / "secret-key"
+    try:
+        with path.open("x", opener=_open_private) as handle:
+            handle.write(secrets.token_urlsafe(48))
+    except FileExistsError:
+        pass
+    return path.read_text()
+
+
+def _open_private(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o600)
+
+
+SECRET_KEY = _secret_key()
+DEBUG = read_flag("NEPHOSCOPE_DEBUG", False)
+ALLOWED_HOSTS = read_list("NEPHOSCOPE_HOSTS") or ["127.0.0.1", "localhost", "[::1]"]
+CSRF_TRUSTED_ORIGINS = read_list("NEPHOSCOPE_TRUSTED_ORIGINS")
+
+INSTALLED_APPS = [
+    "django.contrib.contenttypes",
+    "django.contrib.auth",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_celery_beat",
+    "webapp.store",
+    "webapp.pages",
+    "webapp.console",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "webapp.pages.security.ContentSecurityPolicy",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.gzip.GZipMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "webapp.urls"
+ASGI_APPLICATION = "webapp.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": False,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.messages.context_processors.messages",
+            ],
+            "loaders": [
+                "django.template.loaders.filesystem.Loader",
+            ]
+            if DEBUG
+            else [
+                (
+                    "django.template.loaders.cached.Loader",
+                    ["django.template.loaders.filesystem.Loader"],
+                )
+            ],
+        },
+    }
+]
+DATABASES = {
+    "default": dj_database_url.parse(
+        read_text("DATABASE_URL", f"sqlite:///{DATA_DIR / 'nephoscope.sqlite3'}")
+    )
+}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # WAL alone still ends in "database is locked": writers must queue from their first statement.
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 30,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+FIXTURE_DIRS = [BASE_DIR / "fixtures"]
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "webapp" / "pages" / "static"]
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+
+# One byte more than the list reader's own limit is never kept in memory.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 40 * 1024 * 1024
+FILE_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008", "security.W012", "security.W016"]
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": read_text("NEPHOSCOPE_LOG_LEVEL", "WARNING")},
+}

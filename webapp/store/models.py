@@ -1,0 +1,129 @@
+"""The control plane: what was asked, how far it is, and the finished report rows.
+
+Observations are never rows here; a shard's manifest names its Parquet parts in the lake.
+"""
+
+from django.db import models
+
+from core.statuses import FINAL_STATES, CampaignState
+
+
+class RangeTable(models.Model):
+    """One imported file of provider ranges; the raw file is kept under the data folder."""
+
+    provider = models.CharField(max_length=32)
+    # Which of a provider's files this is (a national cloud, or all of a company's prefixes):
+    # files of different variants are in force side by side.
+    variant = models.CharField(max_length=32, default="", blank=True)
+    as_of = models.DateField()
+    # Empty for real files; a world's id for the files of an emulated Internet.
+    origin = models.CharField(max_length=120, default="", blank=True)
+    sha256 = models.CharField(max_length=64)
+    file_name = models.CharField(max_length=255)
+    counts = models.JSONField(default=dict)
+    imported_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "sha256", "as_of", "origin"], name="range_table_once"
+            )
+        ]
+        ordering = ["provider", "-as_of", "-imported_at"]
+
+    def __str__(self) -> str:
+        return f"{self.provider} {self.as_of} {self.origin}".strip()
+
+
+class Campaign(models.Model):
+    """One survey of one domain list."""
+
+    slug = models.SlugField(max_length=120, unique=True)
+    name = models.CharField(max_length=200)
+    state = models.CharField(
+        max_length=16,
+        choices=[(str(s), str(s)) for s in CampaignState],
+        default=str(CampaignState.QUEUED),
+    )
+    # The emulated world that answered; empty when the real Internet did.
+    world = models.CharField(max_length=120, default="", blank=True)
+    # Everything that shapes the crawl, so that a resumed survey asks the same questions.
+    options = models.JSONField(default=dict)
+    list_sha256 = models.CharField(max_length=64)
+    n_domains = models.PositiveIntegerField()
+    n_rejected = models.PositiveIntegerField(default=0)
+    n_duplicates = models.PositiveIntegerField(default=0)
+    rejected = models.JSONField(default=list)
+    notes = models.JSONField(default=list)
+    estimated_queries = models.PositiveBigIntegerField(default=0)
+    range_tables = models.ManyToManyField(RangeTable, related_name="campaigns", blank=True)
+    summary = models.JSONField(default=dict)
+    error = models.TextField(default="", blank=True)
+    idempotency_key = models.CharField(max_length=120, null=True, blank=True, unique=True)  # noqa: DJ001
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.slug
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in FINAL_STATES
+
+
+class Shard(models.Model):
+    """A slice of a campaign's domain list: the unit of work, of a lease and of a Parquet part."""
+
+    class State(models.TextChoices):
+        """Life of a shard; a running shard whose lease ran out is taken up again."""
+
+        WAITING = "waiting"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="shards")
+    key = models.CharField(max_length=40)
+    first = models.PositiveIntegerField()
+    last = models.PositiveIntegerField()  # exclusive
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    worker = models.CharField(max_length=120, default="", blank=True)
+    attempt = models.PositiveIntegerField(default=0)
+    leased_until = models.DateTimeField(null=True, blank=True)
+    counters = models.JSONField(default=dict)
+    # Manifest: rows per lake table, written in the transaction that ends the shard.
+    rows = models.JSONField(default=dict)
+    error = models.TextField(default="", blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "key"], name="shard_once")]
+        ordering = ["campaign_id", "first"]
+
+    def __str__(self) -> str:
+        return f"{self.campaign_id}/{self.key}"
+
+
+class Report(models.Model):
+    """One finished table of one campaign, as pages and API show it."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="reports")
+    table_id = models.CharField(max_length=40)
+    columns = models.JSONField()
+    rows = models.JSONField()
+    n = models.PositiveBigIntegerField()
+    headline = models.TextField()
+    checks = models.JSONField(default=list)
+    computed_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "table_id"], name="report_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.campaign_id}/{self.table_id}"

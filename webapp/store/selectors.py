@@ -1,0 +1,246 @@
+"""Everything that pages and API read; nothing here computes a report."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from analysis import published, summary
+from analysis.findings import front_findings as find_front
+from analysis.findings import method_note
+from cartography.regions import region as region_of
+from core.statuses import FINAL_STATES, CampaignState
+from core.tables import SPEC_BY_ID, SPECS, Table
+from webapp.store.models import Campaign, RangeTable, Report, Shard
+
+
+@dataclass(frozen=True)
+class CampaignRow:
+    """One survey as a page shows it."""
+
+    id: int
+    slug: str
+    name: str
+    state: str
+    world: str
+    is_testbed: bool
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    n_domains: int
+    n_rejected: int
+    n_duplicates: int
+    counters: dict[str, Any]
+    range_tables: list[dict[str, Any]]
+    rejected: list[dict[str, Any]]
+    notes: list[str]
+    options: dict[str, Any]
+    summary: dict[str, Any]
+    error: str
+    is_final: bool
+
+
+@dataclass(frozen=True)
+class ReportRow:
+    """One finished table with everything that must stand beside it."""
+
+    table_id: str
+    title: str
+    columns: list[str]
+    rows: list[list[Any]]
+    n: int
+    headline: str
+    method: str
+    source: str
+    computed_at: datetime
+    checks: list[str] = field(default_factory=list)
+    published: Table | None = None
+
+
+def campaigns(limit: int = 200) -> list[CampaignRow]:
+    """Surveys, newest first."""
+    rows = Campaign.objects.prefetch_related("range_tables")[:limit]
+    return [row_of(c) for c in rows]
+
+
+def campaign(slug: str) -> CampaignRow | None:
+    """One survey by its slug."""
+    found = Campaign.objects.filter(slug=slug).prefetch_related("range_tables").first()
+    return row_of(found) if found else None
+
+
+def front_campaign() -> CampaignRow | None:
+    """The survey that the front door shows: the newest that has a report."""
+    done = [str(CampaignState.FINISHED), str(CampaignState.PARTIAL)]
+    found = Campaign.objects.filter(state__in=done).prefetch_related("range_tables").first()
+    return row_of(found) if found else None
+
+
+def row_of(found: Campaign) -> CampaignRow:
+    """The plain view of a model row."""
+    return CampaignRow(
+        id=found.pk,
+        slug=found.slug,
+        name=found.name,
+        state=found.state,
+        world=found.world,
+        is_testbed=bool(found.world),
+        created_at=found.created_at,
+        started_at=found.started_at,
+        finished_at=found.finished_at,
+        n_domains=found.n_domains,
+        n_rejected=found.n_rejected,
+        n_duplicates=found.n_duplicates,
+        counters=counters(found),
+        range_tables=[_table_row(t) for t in found.range_tables.all()],
+        rejected=found.rejected,
+        notes=found.notes,
+        options=found.options,
+        summary=found.summary,
+        error=found.error,
+        is_final=found.state in FINAL_STATES,
+    )
+
+
+def _table_row(table: RangeTable) -> dict[str, Any]:
+    return {
+        "provider": table.provider,
+        "variant": table.variant,
+        "as_of": table.as_of,
+        "origin": table.origin,
+        "sha256": table.sha256,
+        "imported_at": table.imported_at,
+        **table.counts,
+    }
+
+
+def range_tables() -> list[dict[str, Any]]:
+    """Every imported range table."""
+    return [_table_row(t) for t in RangeTable.objects.all()]
+
+
+_SUMMED = ("domains_done", "queries", "answered", "found", "resolved", "cloud")
+
+
+def counters(found: Campaign) -> dict[str, Any]:
+    """Live counters: sums over the shards, with a rate and an estimate of the time left."""
+    total: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+    for shard in Shard.objects.filter(campaign=found).values_list("counters", flat=True):
+        total.update({k: shard.get(k, 0) for k in _SUMMED})
+        failed.update(shard.get("failed", {}))
+    end = found.finished_at or timezone.now()
+    elapsed_s = (end - found.started_at).total_seconds() if found.started_at else 0.0
+    done = total["domains_done"]
+    left = found.n_domains - done
+    return {
+        **{key: total[key] for key in _SUMMED},
+        "domains": found.n_domains,
+        "failed": dict(sorted(failed.items())),
+        "estimated_queries": found.estimated_queries,
+        "elapsed_s": round(elapsed_s, 1),
+        "rate_qps": round(total["queries"] / elapsed_s) if elapsed_s > 0 else None,
+        "eta_s": round(elapsed_s / done * left) if done and not found.finished_at else None,
+    }
+
+
+def report(slug: str, table_id: str) -> ReportRow | None:
+    """One finished table."""
+    found = Report.objects.filter(campaign__slug=slug, table_id=table_id).first()
+    return _report_row(found) if found else None
+
+
+def reports(slug: str) -> dict[str, ReportRow]:
+    """All finished tables of a survey, by table id, in the order of the list of tables."""
+    rows = {r.table_id: _report_row(r) for r in Report.objects.filter(campaign__slug=slug)}
+    return {spec.id: rows[spec.id] for spec in SPECS if spec.id in rows}
+
+
+def _report_row(found: Report) -> ReportRow:
+    spec = SPEC_BY_ID[found.table_id]
+    return ReportRow(
+        table_id=found.table_id,
+        title=spec.title,
+        columns=found.columns,
+        rows=found.rows,
+        n=found.n,
+        headline=found.headline,
+        method=method_note(found.table_id),
+        source=spec.source,
+        computed_at=found.computed_at,
+        checks=found.checks,
+        published=published.published(found.table_id),
+    )
+
+
+def as_tables(rows: Iterable[ReportRow]) -> dict[str, Table]:
+    """Reports as the tables that analysis speaks of."""
+    return {
+        r.table_id: Table(
+            id=r.table_id, columns=tuple(r.columns), rows=tuple(map(tuple, r.rows)), n=r.n
+        )
+        for r in rows
+    }
+
+
+def front_findings(slug: str) -> list[dict[str, str]]:
+    """The three findings of the front door."""
+    found = as_tables(reports(slug).values())
+    if not found:
+        return []
+    return [
+        {"value": f.value, "text": f.text, "table_id": f.table_id} for f in find_front(found)
+    ]
+
+
+def map_regions(slug: str) -> list[dict[str, Any]]:
+    """Regions with their place on the map; one without a known place has no coordinates."""
+    row = report(slug, "regions")
+    if row is None:
+        return []
+    return [_map_row(dict(zip(row.columns, cells, strict=True))) for cells in row.rows]
+
+
+def _map_row(cells: dict[str, Any]) -> dict[str, Any]:
+    place = region_of(cells["provider"], cells["region"])
+    return {
+        **cells,
+        "place": place.place if place else cells["region"],
+        "country": place.country if place else "",
+        "latitude": place.latitude if place else None,
+        "longitude": place.longitude if place else None,
+    }
+
+
+def domains(slug: str, query: str = "", page: int = 1) -> dict[str, Any]:
+    """A page of the survey's domains."""
+    return summary.domain_list(settings.LAKE_DIR, slug, query, page, shards=finished_shards(slug))
+
+
+def domain(slug: str, name: str, page: int = 1) -> dict[str, Any] | None:
+    """The passport of one domain, or ``None`` where the survey did not ask it."""
+    return summary.domain_page(
+        settings.LAKE_DIR, slug, name, page, shards=finished_shards(slug)
+    )
+
+
+def name(slug: str, host: str) -> dict[str, Any] | None:
+    """All evidence on one name."""
+    return summary.name_page(settings.LAKE_DIR, slug, host, shards=finished_shards(slug))
+
+
+def search(slug: str, text: str, limit: int = 20) -> list[dict[str, Any]]:
+    """Names and domains of a survey that hold ``text``."""
+    return summary.search_names(
+        settings.LAKE_DIR, slug, text, limit, shards=finished_shards(slug)
+    )
+
+
+def finished_shards(slug: str) -> list[str]:
+    """The manifest: shards whose parts count."""
+    rows = Shard.objects.filter(campaign__slug=slug, state=Shard.State.DONE)
+    return list(rows.values_list("key", flat=True))

@@ -1,0 +1,273 @@
+"""Everything that writes to the control plane."""
+
+import hashlib
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import models, transaction
+from django.utils import timezone
+from django.utils.text import slugify
+
+from core.errors import BadInput, NephoscopeError
+from core.statuses import FINAL_STATES, CampaignState
+from core.tables import Table
+from crawlers.enumeration import estimate_queries
+from crawlers.names import DomainList, read_domain_list
+from webapp.store.models import Campaign, RangeTable, Report, Shard
+from webapp.store.uploads import save_entries
+
+# A worker renews its lease about once a second; one that is silent this long is taken for dead.
+LEASE = timedelta(seconds=20)
+MAX_ATTEMPTS = 5
+KEPT_REJECTIONS = 1_000
+# A cautious rate for the estimate: public resolvers are asked far slower than a testbed.
+ESTIMATE_QPS = 4_000
+
+
+class TooManySurveys(NephoscopeError):
+    """The limit on surveys that run at once is reached; try again when one has ended."""
+
+    permanent = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a survey of a list would do, before anything is asked."""
+
+    accepted: int
+    duplicates: int
+    rejected: list[dict[str, Any]]
+    n_rejected: int
+    notes: list[str]
+    n_words: int
+    estimated_queries: int
+    estimated_s: float
+
+
+def plan_survey(data: bytes, n_words: int) -> tuple[Plan, DomainList]:
+    """Read a domain list and predict the cost; raises ``BadInput`` when nothing is usable."""
+    found = read_domain_list(data)
+    if len(found.entries) > settings.MAX_SURVEY_DOMAINS:
+        raise BadInput(
+            f"{len(found.entries):,} domains are more than one survey takes "
+            f"({settings.MAX_SURVEY_DOMAINS:,}); split the list or raise NEPHOSCOPE_MAX_SURVEY_DOMAINS"
+        )
+    queries = estimate_queries(len(found.entries), n_words)
+    plan = Plan(
+        accepted=len(found.entries),
+        duplicates=found.duplicates,
+        rejected=[asdict(r) for r in found.rejected[:KEPT_REJECTIONS]],
+        n_rejected=max(len(found.rejected), getattr(found, "n_rejected", 0)),
+        notes=list(found.notes),
+        n_words=n_words,
+        estimated_queries=queries,
+        estimated_s=round(queries / ESTIMATE_QPS, 1),
+    )
+    return plan, found
+
+
+def free_slug(name: str) -> str:
+    """A slug from ``name`` that no campaign has yet."""
+    stem = slugify(name)[:80] or "survey"
+    slug, number = stem, 1
+    while Campaign.objects.filter(slug=slug).exists():
+        number += 1
+        slug = f"{stem}-{number}"
+    return slug
+
+
+def unfinished_twin(name: str, data: bytes) -> Campaign | None:
+    """The newest survey of the same name and list that has not ended, to be resumed."""
+    digest = hashlib.sha256(data).hexdigest()
+    same = Campaign.objects.filter(name=name, list_sha256=digest)
+    return same.exclude(state__in=FINAL_STATES).first()
+
+
+def create_survey(
+    data: bytes,
+    *,
+    name: str = "",
+    options: Mapping[str, Any] | None = None,
+    n_words: int,
+    idempotency_key: str | None = None,
+    limit_active: bool = True,
+) -> Campaign:
+    """Store a new survey with its shards; the door that called queues the work.
+
+    Raises ``BadInput`` for an unusable list and ``TooManySurveys`` when ``limit_active`` and
+    the limit is reached. The same ``idempotency_key`` gives the campaign made before.
+    """
+    if idempotency_key:
+        before = Campaign.objects.filter(idempotency_key=idempotency_key).first()
+        if before:
+            return before
+    plan, found = plan_survey(data, n_words)
+    if limit_active and active_surveys() >= settings.MAX_ACTIVE_SURVEYS:
+        raise TooManySurveys(
+            f"{settings.MAX_ACTIVE_SURVEYS} surveys are waiting or running; try again when one ends"
+        )
+    title = (name or f"Survey of {plan.accepted:,} domains").strip()[:200]
+    with transaction.atomic():
+        campaign = Campaign.objects.create(
+            slug=free_slug(title),
+            name=title,
+            options={**(options or {})},
+            list_sha256=hashlib.sha256(data).hexdigest(),
+            n_domains=plan.accepted,
+            n_rejected=plan.n_rejected,
+            n_duplicates=plan.duplicates,
+            rejected=plan.rejected,
+            notes=plan.notes,
+            estimated_queries=plan.estimated_queries,
+            idempotency_key=idempotency_key,
+        )
+        save_entries(campaign.slug, found.entries)
+        Shard.objects.bulk_create(_slice(campaign, plan.accepted))
+    return campaign
+
+
+def _slice(campaign: Campaign, n_domains: int) -> list[Shard]:
+    size = min(500, max(5, -(-n_domains // 64)))
+    return [
+        Shard(campaign=campaign, key=f"s{i:05d}", first=first, last=min(first + size, n_domains))
+        for i, first in enumerate(range(0, n_domains, size))
+    ]
+
+
+def active_surveys() -> int:
+    """Surveys that wait or run."""
+    return Campaign.objects.exclude(state__in=FINAL_STATES).count()
+
+
+def begin(campaign: Campaign, tables: Sequence[RangeTable], world: str) -> None:
+    """Mark a survey as running on these range tables; a resumed one keeps its first start."""
+    campaign.refresh_from_db()
+    if campaign.is_final:
+        return
+    campaign.state = CampaignState.RUNNING
+    campaign.started_at = campaign.started_at or timezone.now()
+    campaign.world = campaign.world or world
+    campaign.save(update_fields=["state", "started_at", "world"])
+    if not campaign.range_tables.exists():
+        campaign.range_tables.set(tables)
+
+
+def claim(shard_id: int) -> Shard | None:
+    """Take a shard that waits, or whose worker fell silent; ``None`` when another has it."""
+    now = timezone.now()
+    free = models.Q(state=Shard.State.WAITING) | models.Q(
+        state=Shard.State.RUNNING, leased_until__lt=now
+    )
+    taken = (
+        Shard.objects.filter(free, pk=shard_id)
+        .exclude(campaign__state__in=FINAL_STATES)
+        .update(
+            state=Shard.State.RUNNING,
+            worker=f"{socket.gethostname()}",
+            attempt=models.F("attempt") + 1,
+            leased_until=now + LEASE,
+        )
+    )
+    return Shard.objects.select_related("campaign").get(pk=shard_id) if taken else None
+
+
+def renew(shard: Shard, counters: Mapping[str, Any]) -> bool:
+    """Extend the lease and show progress; false when the shard is no longer this worker's."""
+    return bool(
+        Shard.objects.filter(pk=shard.pk, state=Shard.State.RUNNING, attempt=shard.attempt)
+        .exclude(campaign__state__in=FINAL_STATES)
+        .update(leased_until=timezone.now() + LEASE, counters=dict(counters))
+    )
+
+
+def end_shard(shard: Shard, rows: Mapping[str, int], counters: Mapping[str, Any]) -> bool:
+    """Record the shard's parts in the manifest; false when another attempt was faster."""
+    return bool(
+        Shard.objects.filter(pk=shard.pk, state=Shard.State.RUNNING, attempt=shard.attempt).update(
+            state=Shard.State.DONE,
+            rows=dict(rows),
+            counters=dict(counters),
+            error="",
+            finished_at=timezone.now(),
+            leased_until=None,
+        )
+    )
+
+
+def release(shard: Shard, error: str, *, permanent: bool = False) -> None:
+    """Give a shard back after an error, or give it up after too many attempts."""
+    spent = permanent or shard.attempt >= MAX_ATTEMPTS
+    Shard.objects.filter(pk=shard.pk, attempt=shard.attempt, state=Shard.State.RUNNING).update(
+        state=Shard.State.FAILED if spent else Shard.State.WAITING,
+        error=error[:2000],
+        leased_until=None,
+    )
+
+
+def put_back(shard: Shard) -> None:
+    """Give a shard back that its worker could not finish because it was told to stop."""
+    Shard.objects.filter(pk=shard.pk, attempt=shard.attempt, state=Shard.State.RUNNING).update(
+        state=Shard.State.WAITING, leased_until=None, attempt=max(0, shard.attempt - 1)
+    )
+
+
+@transaction.atomic
+def save_reports(
+    campaign: Campaign,
+    tables: Mapping[str, Table],
+    headlines: Mapping[str, str],
+    checks: Sequence[str],
+) -> None:
+    """Replace the campaign's report rows as a whole."""
+    Report.objects.filter(campaign=campaign).delete()
+    Report.objects.bulk_create(
+        Report(
+            campaign=campaign,
+            table_id=table.id,
+            columns=list(table.columns),
+            rows=[list(row) for row in table.rows],
+            n=table.n,
+            headline=headlines[table.id],
+            checks=[c for c in checks if c.startswith(f"{table.id}:")],
+        )
+        for table in tables.values()
+    )
+
+
+def finish(campaign: Campaign, summary: Mapping[str, Any], error: str = "") -> None:
+    """Close a survey; shards that were given up make it partial."""
+    lost = campaign.shards.filter(state=Shard.State.FAILED).count()
+    state = CampaignState.PARTIAL if lost or error else CampaignState.FINISHED
+    Campaign.objects.filter(pk=campaign.pk).exclude(state=CampaignState.CANCELLED).update(
+        state=state, summary=dict(summary), finished_at=timezone.now(), error=error
+    )
+
+
+def fail(campaign: Campaign, error: str) -> None:
+    """End a survey that could not run at all; what was stored stays."""
+    Campaign.objects.filter(pk=campaign.pk).exclude(state__in=FINAL_STATES).update(
+        state=CampaignState.FAILED, error=error[:2000], finished_at=timezone.now()
+    )
+
+
+def cancel(campaign: Campaign) -> bool:
+    """Stop a survey; workers notice at their next lease renewal. False when it had ended."""
+    return bool(
+        Campaign.objects.filter(pk=campaign.pk)
+        .exclude(state__in=FINAL_STATES)
+        .update(state=CampaignState.CANCELLED, finished_at=timezone.now())
+    )
+
+
+def expired_shards() -> list[int]:
+    """Shards of open surveys whose worker fell silent, and ones that wait without a task."""
+    now = timezone.now()
+    free = models.Q(state=Shard.State.WAITING) | models.Q(
+        state=Shard.State.RUNNING, leased_until__lt=now
+    )
+    rows = Shard.objects.filter(free, campaign__state=CampaignState.RUNNING)
+    return list(rows.order_by("campaign_id", "first").values_list("pk", flat=True)[:5_000])

@@ -1,0 +1,38 @@
+"""Domain lists as files: the accepted entries of each campaign, sliced by shard."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+from django.conf import settings
+
+from core.records import DomainEntry
+
+
+def list_path(slug: str) -> Path:
+    """Where the accepted entries of a campaign stand, as ``rank,domain,line``."""
+    return Path(settings.UPLOADS_DIR) / f"{slug}.csv"
+
+
+def save_entries(slug: str, entries: Sequence[DomainEntry]) -> None:
+    """Write the accepted entries under a temporary name, then rename."""
+    path = list_path(slug)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = io.StringIO()
+    csv.writer(text).writerows((e.rank, e.domain, e.line) for e in entries)
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(text.getvalue())
+    temporary.replace(path)
+
+
+def load_entries(slug: str, first: int, last: int) -> list[DomainEntry]:
+    """Entries ``first`` to ``last`` (exclusive) in list order."""
+    entries = []
+    with list_path(slug).open(newline="") as handle:
+        for position, (rank, domain, line) in enumerate(csv.reader(handle)):
+            if position >= last:
+                break
+            if position >= first:
+                entries.append(DomainEntry(domain=domain, rank=int(rank), line=int(line)))
+    return entries

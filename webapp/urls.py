@@ -1,0 +1,15 @@
+"""The address book: API first, then pages."""
+
+from django.urls import include, path
+
+from webapp.api.routes import api
+
+urlpatterns = [
+    path("api/v1/", api.urls),
+    path("", include("webapp.pages.urls")),
+]
+
+handler404 = "webapp.pages.errors.not_found"
+handler500 = "webapp.pages.errors.server_error"
+handler403 = "webapp.pages.errors.forbidden"
+handler400 = "webapp.pages.errors.bad_request"
