@@ -1,16 +1,19 @@
 """Range tables: import, which are in force, and the compiled prefix table."""
 
 import hashlib
+import ipaddress
 from collections.abc import Sequence
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 
 from cartography.prefixes import PrefixTable
 from cartography.ranges import RangeFile, read_ranges
 from core.errors import MissingData
+from core.records import Placement
 from webapp.store.models import RangeTable
 
 IMPORT_HINT = "import one with: manage.py ranges import PROVIDER FILE"
@@ -88,3 +91,24 @@ def _compile(keys: tuple[tuple[str, str, date], ...]) -> PrefixTable:
         for provider, digest, as_of in keys
     ]
     return PrefixTable.build(files)
+
+
+def lookup_row(address: str, placement: Placement) -> dict[str, Any]:
+    """One line of ``ranges lookup``; an address that is none gets an ``error``."""
+    row = {
+        "address": address,
+        "provider": placement.provider,
+        "service": placement.service,
+        "services": list(placement.services),
+        "region": placement.region,
+        "border_group": placement.border_group,
+        "prefix": placement.prefix,
+        "as_of": str(placement.as_of) if placement.as_of else None,
+        "kind": str(placement.kind),
+        "region_as_published": placement.region_as_published,
+    }
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        row["error"] = "not an IP address"
+    return row

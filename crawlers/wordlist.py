@@ -1,0 +1,37 @@
+"""Word lists: the labels that are tried in each zone, in order of expected yield."""
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from core.errors import BadInput
+
+DEFAULT_PATH = Path(__file__).resolve().parent.parent / "fixtures" / "wordlists" / "subdomains.txt"
+MAX_WORDS = 1_000_000
+_WORD = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*")
+
+
+def read_wordlist(data: bytes) -> tuple[str, ...]:
+    """Labels (dotted ones too), lower-cased, without repeats, in file order.
+
+    Raises ``BadInput`` naming the first line that is no label, or when there is no word at all.
+    """
+    words: dict[str, None] = {}
+    for number, raw in enumerate(data.splitlines(), 1):
+        word = raw.split(b"#")[0].decode("ascii", "replace").strip().strip(".").lower()
+        if not word:
+            continue
+        if len(word) > 200 or not _WORD.fullmatch(word):
+            raise BadInput(f"{word[:60]!r} is not a DNS label", line=number)
+        words[word] = None
+    if not words:
+        raise BadInput("the word list holds no label")
+    if len(words) > MAX_WORDS:
+        raise BadInput(f"{len(words):,} words are more than {MAX_WORDS:,}")
+    return tuple(words)
+
+
+@lru_cache(maxsize=1)
+def default_wordlist() -> tuple[str, ...]:
+    """The product's own list."""
+    return read_wordlist(DEFAULT_PATH.read_bytes())

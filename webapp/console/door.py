@@ -1,0 +1,80 @@
+"""What every command shares: one clear line for bad input, JSON out, Ctrl-C without a trace."""
+
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from core.errors import BadInput, NephoscopeError
+
+INTERRUPTED = 130
+
+
+class Door(BaseCommand):
+    """A command that turns the product's errors into one line and a non-zero exit code."""
+
+    requires_system_checks: list[str] = []
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        if not any("--json" in action.option_strings for action in parser._actions):
+            parser.add_argument("--json", action="store_true", help="machine-readable result")
+        return parser
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        try:
+            return super().execute(*args, **options)
+        except NephoscopeError as error:
+            raise CommandError(str(error), returncode=2 if error.permanent else 1) from error
+        except KeyboardInterrupt:
+            self.stderr.write("interrupted; run the same command again to go on")
+            raise SystemExit(INTERRUPTED) from None
+        except BrokenPipeError:
+            # The reader went away (as in `… | head`); nothing is wrong with the work.
+            sys.stderr.close()
+            raise SystemExit(0) from None
+
+    def say(self, text: str) -> None:
+        """Progress and remarks go to standard error, so that standard output stays the result."""
+        self.stderr.style_func = None
+        self.stderr.write(text)
+
+    def put_json(self, document: Any) -> None:
+        """One JSON document on standard output."""
+        self.stdout.write(json.dumps(document, default=str, ensure_ascii=False))
+
+    def put_lines(self, rows: Iterable[dict[str, Any]]) -> None:
+        """JSON Lines on standard output."""
+        for row in rows:
+            self.put_json(row)
+
+
+def read_input(path: str) -> bytes:
+    """A file's bytes, or standard input for ``-``; raises ``BadInput`` with the reason."""
+    if path == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}") from error
+
+
+def add_resolving(parser: CommandParser) -> None:
+    """Options of every command that asks name servers."""
+    parser.add_argument("--name-server", action="append", default=[], metavar="IP[:PORT]")
+    parser.add_argument("--rate", type=float, metavar="N", help="queries per second and server")
+    parser.add_argument("--window", type=int, metavar="N", help="questions in flight")
+    parser.add_argument("--retries", type=int, metavar="N")
+    parser.add_argument("--timeout", type=float, metavar="S", help="seconds for one try")
+
+
+def add_crawling(parser: CommandParser) -> None:
+    """Options of every command that enumerates."""
+    add_resolving(parser)
+    parser.add_argument("--wordlist", metavar="F")
+    parser.add_argument("--no-axfr", action="store_true", help="ask for no zone transfer")
+    parser.add_argument("--no-aaaa", action="store_true", help="ask for no IPv6 address")
+    parser.add_argument("--allow-network", action="append", default=[], metavar="CIDR")
