@@ -1,0 +1,57 @@
+"""Provider range files: one module per provider, one silhouette, one way in.
+
+Each module has ``PROVIDER``, ``recognises(data)`` and ``parse(data, as_of)``.
+"""
+
+import gzip
+import io
+import zlib
+from datetime import date
+
+from cartography.ranges import aws, azure, google
+from cartography.ranges.form import RangeEntry, RangeFile
+from core.errors import BadInput
+
+MAX_FILE_BYTES = 64 * 1024 * 1024
+READERS = (aws, azure, google)
+_BY_PROVIDER = {reader.PROVIDER: reader for reader in READERS}
+
+__all__ = ["MAX_FILE_BYTES", "READERS", "RangeEntry", "RangeFile", "guess_provider", "read_ranges"]
+
+
+def read_ranges(provider: str, data: bytes, as_of: date | None = None) -> RangeFile:
+    """Read one provider's file (plain or gzip); ``as_of`` overrides the file's own date.
+
+    Raises ``BadInput`` on any doubt: unknown or other provider, damaged or truncated file, an
+    entry that is no prefix, a file without a date when none is given.
+    """
+    reader = _BY_PROVIDER.get(provider)
+    if reader is None:
+        raise BadInput(
+            f"{provider!r} is no provider with range files; use one of {', '.join(_BY_PROVIDER)}",
+            field="provider",
+        )
+    plain = _unpack(data)
+    if not plain.strip():
+        raise BadInput("the range file is empty")
+    if not reader.recognises(plain):
+        other = guess_provider(plain)
+        looks = f"; it looks like a file of {other}" if other and other != provider else ""
+        raise BadInput(f"this is no {provider} range file{looks}")
+    return reader.parse(plain, as_of)
+
+
+def guess_provider(data: bytes) -> str | None:
+    """Whose file this looks like."""
+    return next((r.PROVIDER for r in READERS if r.recognises(data)), None)
+
+
+def _unpack(data: bytes) -> bytes:
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MAX_FILE_BYTES + 1)
+        except (OSError, EOFError, zlib.error) as error:
+            raise BadInput(f"the gzip file is damaged: {error}") from error
+    if len(data) > MAX_FILE_BYTES:
+        raise BadInput(f"the file is larger than {MAX_FILE_BYTES // 2**20} MiB")
+    return data

@@ -1,0 +1,121 @@
+"""Front-end patterns: rules as data, applied to one name's answers and placed addresses."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from core.errors import BadInput
+from core.records import Answer, Front, Placement
+from core.statuses import AddressKind
+
+RULES_PATH = Path(__file__).resolve().parent.parent / "fixtures" / "patterns.toml"
+_MATCHES = {"direct", "cname_suffix", "cname_contains", "service"}
+_IN_CLOUD = (AddressKind.CLOUD, AddressKind.CDN)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One pattern; see ``fixtures/patterns.toml`` for the meaning of each field."""
+
+    id: str
+    provider: str
+    label: str
+    match: str
+    instance: str
+    source: str
+    example: str
+    values: tuple[str, ...] = ()
+    kind: str = ""
+    needs: str = ""
+    unless: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A rule that matched: the CNAMEs that did, and the provider's addresses it is about."""
+
+    rule: Rule
+    cnames: tuple[str, ...]
+    placements: tuple[Placement, ...]
+
+
+@lru_cache(maxsize=1)
+def load_rules() -> tuple[Rule, ...]:
+    """The rules in file order; raises ``BadInput`` for a rule that cannot work."""
+    document = tomllib.loads(RULES_PATH.read_text())
+    rules = tuple(_rule(row) for row in document["rule"])
+    known = {rule.id for rule in rules}
+    for rule in rules:
+        if {rule.needs, rule.unless} - {""} - known:
+            raise BadInput(f"pattern {rule.id} refers to an unknown rule")
+    return rules
+
+
+def _rule(row: dict[str, Any]) -> Rule:
+    if row["match"] not in _MATCHES:
+        raise BadInput(f"pattern {row['id']}: {row['match']!r} is no kind of match")
+    return Rule(**{**row, "values": tuple(row.get("values", ()))})
+
+
+def label_fronts(
+    answers: Sequence[Answer], placements: Mapping[str, Placement]
+) -> tuple[Front, ...]:
+    """Labels of one name from all its answers; one ``Front`` per label and instance."""
+    if not answers:
+        return ()
+    addresses = dict.fromkeys(a for answer in answers for a in answer.addresses)
+    cnames = tuple(dict.fromkeys(c for answer in answers for c in answer.cnames))
+    placed = [placements[a] for a in addresses if placements[a].kind in _IN_CLOUD]
+    rules = load_rules()
+    hits = {rule.id: _match(rule, cnames, placed) for rule in rules}
+    fronts = []
+    for rule in rules:
+        hit = hits[rule.id]
+        blocked = (rule.needs and not hits[rule.needs]) or (rule.unless and hits[rule.unless])
+        if hit and not blocked:
+            fronts += _fronts(answers[0].name, hit)
+    return tuple(fronts)
+
+
+def _match(rule: Rule, cnames: tuple[str, ...], placed: Sequence[Placement]) -> Hit | None:
+    own = tuple(
+        p for p in placed if p.provider == rule.provider and rule.kind in ("", str(p.kind))
+    )
+    if not own:
+        return None
+    if rule.match == "direct":
+        return None if cnames else Hit(rule, (), own)
+    if rule.match == "service":
+        found = tuple(p for p in own if p.service in rule.values)
+        return Hit(rule, (), found) if found else None
+    matched = tuple(c for c in cnames if _cname_matches(rule, c))
+    return Hit(rule, matched, own) if matched else None
+
+
+def _cname_matches(rule: Rule, cname: str) -> bool:
+    if rule.match == "cname_suffix":
+        return any(cname == v or cname.endswith("." + v) for v in rule.values)
+    return any(v in cname for v in rule.values)
+
+
+def _fronts(name: str, hit: Hit) -> list[Front]:
+    rule = hit.rule
+    if rule.instance == "cname":
+        return [
+            Front(name, rule.provider, rule.label, rule.id, f"CNAME {c}", c) for c in hit.cnames
+        ]
+    reason = f"CNAME {hit.cnames[0]}" if hit.cnames else ""
+    return [
+        Front(name, rule.provider, rule.label, rule.id, reason or _evidence(p), p.address)
+        for p in hit.placements
+    ]
+
+
+def _evidence(placement: Placement) -> str:
+    return (
+        f"{placement.address} in {placement.prefix} "
+        f"({placement.service}, table of {placement.as_of})"
+    )
