@@ -1,6 +1,5 @@
 """The one settings file: the environment is read here, once, typed, and fails loudly."""
 
-import os
 import secrets
 from pathlib import Path
 
@@ -30,16 +29,10 @@ def _secret_key() -> str:
     if given:
         return given
     path = DATA_DIR / "secret-key"
-    try:
-        with path.open("x", opener=_open_private) as handle:
-            handle.write(secrets.token_urlsafe(48))
-    except FileExistsError:
-        pass
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(48))
     return path.read_text()
-
-
-def _open_private(name: str, flags: int) -> int:
-    return os.open(name, flags, 0o600)
 
 
 SECRET_KEY = _secret_key()

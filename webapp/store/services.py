@@ -131,7 +131,7 @@ def create_survey(
 
 
 def _slice(campaign: Campaign, n_domains: int) -> list[Shard]:
-    size = min(500, max(5, -(-n_domains // 64)))
+    size = min(500, max(5, -(-n_domains // 24)))
     return [
         Shard(campaign=campaign, key=f"s{i:05d}", first=first, last=min(first + size, n_domains))
         for i, first in enumerate(range(0, n_domains, size))

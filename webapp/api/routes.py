@@ -1,0 +1,3 @@
+"""placeholder"""
+from ninja import NinjaAPI
+api = NinjaAPI()
