@@ -67,8 +67,12 @@ def label_fronts(
     if not answers:
         return ()
     addresses = dict.fromkeys(a for answer in answers for a in answer.addresses)
-    cnames = tuple(dict.fromkeys(c for answer in answers for c in answer.cnames))
-    placed = [placements[a] for a in addresses if placements[a].kind in _IN_CLOUD]
+    chain = (c.lower().rstrip(".") for answer in answers for c in answer.cnames)
+    cnames = tuple(dict.fromkeys(chain))
+    places = [placements[a] for a in addresses if a in placements]
+    placed = [p for p in places if p.kind in _IN_CLOUD]
+    if not placed:
+        return ()
     rules = load_rules()
     hits = {rule.id: _match(rule, cnames, placed) for rule in rules}
     fronts = []
@@ -81,9 +85,7 @@ def label_fronts(
 
 
 def _match(rule: Rule, cnames: tuple[str, ...], placed: Sequence[Placement]) -> Hit | None:
-    own = tuple(
-        p for p in placed if p.provider == rule.provider and rule.kind in ("", str(p.kind))
-    )
+    own = tuple(p for p in placed if p.provider == rule.provider and rule.kind in ("", str(p.kind)))
     if not own:
         return None
     if rule.match == "direct":
@@ -116,6 +118,6 @@ def _fronts(name: str, hit: Hit) -> list[Front]:
 
 def _evidence(placement: Placement) -> str:
     return (
-        f"{placement.address} in {placement.prefix} "
-        f"({placement.service}, table of {placement.as_of})"
+        f"{placement.address} in prefix {placement.prefix} "
+        f"({placement.service}, table as of {placement.as_of})"
     )
