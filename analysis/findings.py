@@ -115,7 +115,9 @@ def _region_counts(tables: Tables) -> str:
     leader, fraction = single_region_share(tables)
     if not leader:
         return "No front end stands in a region of a known cloud"
-    return f"{percent(fraction)} of {provider_name(leader)}-hosted subdomains live in a single region"
+    return (
+        f"{percent(fraction)} of {provider_name(leader)}-hosted subdomains live in a single region"
+    )
 
 
 def _region_means(tables: Tables) -> str:
@@ -170,7 +172,9 @@ def _top_domains(tables: Tables) -> str:
 def _top_features(tables: Tables) -> str:
     rows = _rows(tables["top-features"])
     with_vm = sum(r["vm"] > 0 for r in rows)
-    return f"{with_vm} of the {number(len(rows), 'best-ranked domain')} on Amazon use virtual machines"
+    return (
+        f"{with_vm} of the {number(len(rows), 'best-ranked domain')} on Amazon use virtual machines"
+    )
 
 
 def _top_regions(tables: Tables) -> str:

@@ -6,7 +6,7 @@ _COMMON = (
 )
 _NOTES = {
     "providers": (
-        "A name is “only” in a cloud when every one of its addresses is; two clouds outrank “other”. "
+        "A name is “only” in a cloud when all its addresses are; two clouds outrank “other”. "
         "For domains two readings stand side by side: over all names found in the domain (as "
         "published) and over its cloud-using names only. The published share of Azure + Other "
         "subdomains, “<0.01 %”, computes to 0.03 %."

@@ -14,8 +14,10 @@ Shards = Iterable[str] | None
 _DOMAIN_NAMES = f"""
 WITH n AS (SELECT name, min(technique) AS technique FROM lookups
            WHERE domain = $domain AND {IS_NAME} AND len(answers) > 0 GROUP BY name),
-p AS (SELECT name, list_sort(list(DISTINCT provider) FILTER (kind IN ('cloud', 'cdn'))) AS providers,
-             list_sort(list(DISTINCT region) FILTER (kind = 'cloud' AND region IS NOT NULL)) AS regions,
+p AS (SELECT name,
+             list_sort(list(DISTINCT provider) FILTER (kind IN ('cloud', 'cdn'))) AS providers,
+             list_sort(list(DISTINCT region)
+                       FILTER (kind = 'cloud' AND region IS NOT NULL)) AS regions,
              count(*) AS addresses, count(*) FILTER (kind NOT IN ('cloud', 'cdn')) AS elsewhere
       FROM placements WHERE domain = $domain GROUP BY name),
 f AS (SELECT name, list_sort(list(DISTINCT label)) AS labels FROM fronts
@@ -89,7 +91,9 @@ def domain_page(
             **found[0],
             "names": _page(_rows(connection, _DOMAIN_NAMES, key | paging), page, NAMES_PER_PAGE),
             "servers": _rows(
-                connection, "SELECT * FROM servers WHERE domain = $domain ORDER BY server, address", key
+                connection,
+                "SELECT * FROM servers WHERE domain = $domain ORDER BY server, address",
+                key,
             ),
             "depends": _rows(connection, _DEPENDS, key),
             "labels": _rows(
@@ -102,9 +106,7 @@ def domain_page(
         }
 
 
-def name_page(
-    root: Path, campaign: str, name: str, shards: Shards = None
-) -> dict[str, Any] | None:
+def name_page(root: Path, campaign: str, name: str, shards: Shards = None) -> dict[str, Any] | None:
     """Every answer, placement and label of one name, with rule, prefix, table, server and time."""
     key = {"name": name.lower()}
     with open_views(root, campaign, shards) as connection:

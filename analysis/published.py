@@ -16,7 +16,7 @@ def _document() -> dict[str, Any]:
 
 
 def published(table_id: str) -> Table | None:
-    """The published rows of a table in our columns (unknown cells are ``None``), if there are any."""
+    """The published rows of a table in our columns, if any; unknown cells are ``None``."""
     entry = _document().get(table_id)
     if entry is None:
         return None

@@ -31,7 +31,15 @@ def regions(connection: Connection) -> Table:
         if provider not in users:
             users[provider] = population(connection, provider)[1]
         rows.append(
-            (provider, code, domains, names, share(names, users[provider]), only, share(only, names))
+            (
+                provider,
+                code,
+                domains,
+                names,
+                share(names, users[provider]),
+                only,
+                share(only, names),
+            )
         )
     spec = SPEC_BY_ID["regions"]
     n = count(connection, "SELECT count(*) FROM (SELECT DISTINCT domain, name FROM places)")

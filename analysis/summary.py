@@ -27,9 +27,7 @@ GROUP BY 1 ORDER BY 1
 """
 
 
-def summarise(
-    root: Path, campaign: str, shards: Iterable[str] | None = None
-) -> dict[str, Any]:
+def summarise(root: Path, campaign: str, shards: Iterable[str] | None = None) -> dict[str, Any]:
     """Names asked, resolved, in a cloud and failed by reason; domains, queries, techniques."""
     connection = open_base(root, campaign, shards)
     try:

@@ -27,7 +27,8 @@ SELECT t.rank, t.domain, any_value(u.n),
   count(DISTINCT f.instance) FILTER (label = 'elb'),
   count(DISTINCT f.name) FILTER (label = 'cloudfront')
 FROM top t
-JOIN (SELECT domain, count(*) AS n FROM uses WHERE provider = 'aws' GROUP BY domain) u USING (domain)
+JOIN (SELECT domain, count(*) AS n FROM uses WHERE provider = 'aws' GROUP BY domain) u
+  USING (domain)
 LEFT JOIN (SELECT * FROM fronts WHERE provider = 'aws') f USING (domain)
 GROUP BY t.rank, t.domain ORDER BY t.rank, t.domain
 """

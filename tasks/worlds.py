@@ -1,6 +1,7 @@
 """Emulated worlds: built from a description and options, with their range files imported."""
 
 import ipaddress
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -96,9 +97,7 @@ def _blocks(files: list[tuple[str, bytes, str]]) -> dict[tuple[str, str, str], l
 def _single_labelled(files: list[RangeFile], table: PrefixTable) -> list[RangeEntry]:
     """IPv4 entries that no other prefix lies in, of services that carry web front ends."""
     wanted = ("EC2", "CLOUDFRONT", "AzureCloud", "Google Cloud")
-    entries = [
-        e for f in files for e in f.entries if e.service in wanted and ":" not in e.prefix
-    ]
+    entries = [e for f in files for e in f.entries if e.service in wanted and ":" not in e.prefix]
     starts = sorted(table.boundaries(4))
     return [e for e in entries if _is_whole(e, starts, table)]
 
@@ -118,7 +117,7 @@ def _is_whole(entry: RangeEntry, starts: list[int], table: PrefixTable) -> bool:
 
 def publish(world: World, options: WorldOptions) -> Path:
     """Write the world's files and import its ranges under its own name; returns the folder."""
-    folder = Path(settings.WORLDS_DIR) / world.id.replace("/", "-").replace("@", "-").replace("#", "-")
+    folder = Path(settings.WORLDS_DIR) / re.sub(r"[/@#]", "-", world.id)
     files = rangefiles.write_files(world, folder)
     if options.ranges:
         for provider, data, name in (_named_file(text) for text in options.ranges):
@@ -158,4 +157,3 @@ def options_from(values: Mapping[str, Any]) -> WorldOptions:
         ranges=tuple(values["ranges"]),
         wordlist=values["wordlist"],
     )
-

@@ -49,7 +49,7 @@ class AddressBook:
     def pool(self, provider: str, region: str, service: str, size: int) -> list[str]:
         """``size`` new addresses of one place; falls back to another region with a note."""
         key = self._available(provider, region, service)
-        networks = [ipaddress.ip_network(p) for p in self.blocks[key]]
+        networks = [ipaddress.IPv4Network(p) for p in self.blocks[key]]
         start = self._used.get(key, 0)
         self._used[key] = start + size
         return [self._nth(networks, start + i, key) for i in range(size)]

@@ -13,7 +13,7 @@ _COUNTED = {"beanstalk": "elb", "heroku-elb": "elb"}
 
 
 class FrontMaker:
-    """Makes the front ends of one provider; pools are shared by names, as the published ones are."""
+    """Makes the front ends of one provider; pools are shared by names, as published."""
 
     def __init__(
         self,
@@ -35,7 +35,8 @@ class FrontMaker:
             total = max(len(codes), scaled(feature["instances"], scale))
             for code, size in zip(codes, apportion(total, weights), strict=True):
                 # A pool holds as many as one name can need, so that no name gets too few.
-                need = max(self.extremes) if code == codes[0] and self._of(feature["label"]) == "elb" and self.extremes else 10
+                wide = code == codes[0] and self._of(feature["label"]) == "elb"
+                need = max(self.extremes) if wide and self.extremes else 10
                 pool = book.pool(provider, code, COMPUTE, max(size, need))
                 self.dealers[feature["label"], code] = Dealer(pool)
         if provider == "aws":
@@ -60,11 +61,11 @@ class FrontMaker:
     def _count(self, plan: NamePlan) -> int:
         feature = self._of(plan.feature)
         if feature == "elb" and self.extremes and plan.regions == (self._first_region(),):
-            return self.extremes.pop()
+            return int(self.extremes.pop())
         weights = self.counts.get(feature)
         if not weights:
             return 1
-        return self.rng.choices(range(1, len(weights) + 1), weights)[0]
+        return int(self.rng.choices(range(1, len(weights) + 1), weights)[0])
 
     def _first_region(self) -> str:
         return next(iter(self.dealers))[1]

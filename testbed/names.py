@@ -22,9 +22,7 @@ def invent_domains(count: int, rng: random.Random) -> list[str]:
     return names[:count]
 
 
-def rank_positions(
-    n: int, total: int, quarters: Sequence[float], rng: random.Random
-) -> list[int]:
+def rank_positions(n: int, total: int, quarters: Sequence[float], rng: random.Random) -> list[int]:
     """Positions of ``n`` domains in a list of ``total``, with given shares per quarter."""
     edges = [round(total * i / len(quarters)) for i in range(len(quarters) + 1)]
     positions: list[int] = []

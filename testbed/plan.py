@@ -36,9 +36,7 @@ def scaled(count: float, scale: Fraction) -> int:
     return round(count * scale)
 
 
-def plan_provider(
-    spec: Spec, n_domains: int, n_names: int, rng: random.Random
-) -> list[DomainPlan]:
+def plan_provider(spec: Spec, n_domains: int, n_names: int, rng: random.Random) -> list[DomainPlan]:
     """Plans of ``n_domains`` domains with ``n_names`` names in all."""
     if not n_domains or not n_names:
         return []
@@ -46,9 +44,7 @@ def plan_provider(
     features = _deal_features(spec, n_names, rng)
     counts = apportion(n_names, spec["region_counts"])
     multi = [k for k, c in enumerate(counts, 1) if k > 1 for _ in range(c)]
-    uses = apportion(
-        n_names - len(multi) + sum(multi), [r["subdomains"] for r in spec["regions"]]
-    )
+    uses = apportion(n_names - len(multi) + sum(multi), [r["subdomains"] for r in spec["regions"]])
     left = Counter(dict(zip((r["code"] for r in spec["regions"]), uses, strict=True)))
     n_multi = min(len(multi), max(1, round(n_domains * spec["multi_region_domains"])))
     wide = _wide_domains(multi, n_multi if multi else 0, left, features, rng)

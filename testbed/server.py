@@ -102,7 +102,7 @@ class Responder:
 
 def _edns_size(packet: bytes, end: int) -> int:
     if len(packet) >= end + 5 and packet[end : end + 3] == b"\0\0\x29":
-        return max(wire.PLAIN_LIMIT, struct.unpack_from("!H", packet, end + 3)[0])
+        return max(wire.PLAIN_LIMIT, packet[end + 3] << 8 | packet[end + 4])
     return wire.PLAIN_LIMIT
 
 
@@ -254,10 +254,15 @@ def serve(
     server.run()
 
 
+def _stop_with(stop: ProcessEvent, server: Server) -> None:
+    stop.wait()
+    server.stop()
+
+
 def _serve_child(world: World, port: "multiprocessing.Queue[int]", stop: ProcessEvent) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     server = Server(world, ("127.0.0.1",), 0)
-    threading.Thread(target=lambda: (stop.wait(), server.stop()), daemon=True).start()
+    threading.Thread(target=_stop_with, args=(stop, server), daemon=True).start()
     port.put(server.port)
     server.run()
     os._exit(0)

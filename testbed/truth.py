@@ -173,11 +173,11 @@ def _patterns(cloud: list[_Fact]) -> Rows:
             with_it = [
                 f
                 for f in own
-                if (label in f.labels[provider] or (label == "unclassified" and not f.labels[provider]))
+                if label in f.labels[provider]
+                or (label == "unclassified" and not f.labels[provider])
             ]
-            instances: int | None = len(
-                {i for f in with_it if label != "unclassified" for i in f.instances(provider, label)}
-            )
+            counted = [] if label == "unclassified" else with_it
+            instances = len({i for f in counted for i in f.instances(provider, label)})
             domains = len({f.zone.domain for f in with_it})
             rows.append(
                 (

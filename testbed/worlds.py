@@ -202,7 +202,9 @@ class _Builder:
     def _add_hidden(self, zones: list[Zone]) -> None:
         share = self.spec["list"]["hidden_share"]
         total = round(sum(len(z.names) for z in zones) * share)
-        pool = self.book.pool("aws", self.spec["aws"]["regions"][0]["code"], COMPUTE, total // 4 + 1)
+        pool = self.book.pool(
+            "aws", self.spec["aws"]["regions"][0]["code"], COMPUTE, total // 4 + 1
+        )
         dealer = Dealer(pool)
         # What a transfer shows is found, so only zones that refuse one can hide a name.
         aws = [

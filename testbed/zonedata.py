@@ -37,9 +37,7 @@ class ZoneData:
             for name in zone.names:
                 for i, target in enumerate(name.chain):
                     self.targets.setdefault(target, (name.chain[i + 1 :], name.addresses))
-        self.text = (
-            f"nephoscope-testbed world={world.name} scale={world.scale} seed={world.seed}"
-        )
+        self.text = f"nephoscope-testbed world={world.name} scale={world.scale} seed={world.seed}"
 
     def zone_of(self, name: str) -> Zone | None:
         """The listed domain that a name lies in."""

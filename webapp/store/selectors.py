@@ -192,9 +192,7 @@ def front_findings(slug: str) -> list[dict[str, str]]:
     found = as_tables(reports(slug).values())
     if not found:
         return []
-    return [
-        {"value": f.value, "text": f.text, "table_id": f.table_id} for f in find_front(found)
-    ]
+    return [{"value": f.value, "text": f.text, "table_id": f.table_id} for f in find_front(found)]
 
 
 def map_regions(slug: str) -> list[dict[str, Any]]:
@@ -223,9 +221,7 @@ def domains(slug: str, query: str = "", page: int = 1) -> dict[str, Any]:
 
 def domain(slug: str, name: str, page: int = 1) -> dict[str, Any] | None:
     """The passport of one domain, or ``None`` where the survey did not ask it."""
-    return passports.domain_page(
-        settings.LAKE_DIR, slug, name, page, shards=finished_shards(slug)
-    )
+    return passports.domain_page(settings.LAKE_DIR, slug, name, page, shards=finished_shards(slug))
 
 
 def name(slug: str, host: str) -> dict[str, Any] | None:

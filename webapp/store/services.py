@@ -54,7 +54,8 @@ def plan_survey(data: bytes, n_words: int) -> tuple[Plan, DomainList]:
     if len(found.entries) > settings.MAX_SURVEY_DOMAINS:
         raise BadInput(
             f"{len(found.entries):,} domains are more than one survey takes "
-            f"({settings.MAX_SURVEY_DOMAINS:,}); split the list or raise NEPHOSCOPE_MAX_SURVEY_DOMAINS"
+            f"({settings.MAX_SURVEY_DOMAINS:,}); split the list, or raise "
+            "NEPHOSCOPE_MAX_SURVEY_DOMAINS"
         )
     queries = estimate_queries(len(found.entries), n_words)
     plan = Plan(
