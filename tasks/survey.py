@@ -12,9 +12,9 @@ from django.conf import settings
 from django.db import transaction
 
 from analysis import checks, findings, summary, usage
-from cartography.placement import Placed, place_lookups
+from cartography.placement import Placed, is_name, place_lookups
 from core.errors import NephoscopeError, Unavailable
-from core.statuses import ANSWERED, AddressKind, DnsStatus
+from core.statuses import ANSWERED, AddressKind
 from crawlers.enumeration import Crawl, Progress, crawl_domains
 from lake import schemas
 from lake.parts import part_path, write_part
@@ -133,7 +133,7 @@ def final_counters(crawl: Crawl, placed: Placed, n_domains: int) -> dict[str, An
     for lookup in crawl.lookups:
         if lookup.answer.status not in ANSWERED:
             failed[str(lookup.answer.status)] += 1
-        elif lookup.answer.status == DnsStatus.NOERROR and lookup.answer.type in ("A", "AAAA"):
+        elif is_name(lookup) and lookup.answer.answers:
             resolved.add(lookup.answer.name)
     in_cloud = (AddressKind.CLOUD, AddressKind.CDN)
     return {
