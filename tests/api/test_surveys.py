@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from core.statuses import CampaignState
-from tests.analysis.cast import CAST, write_lake
+from tests.analysis.cast import CAMPAIGN, CAST, write_lake
 from webapp.store import services
 from webapp.store.models import Campaign, Shard
 
@@ -21,14 +21,14 @@ def client(settings, tmp_path):
 def finished(client, settings):
     from analysis import checks, findings, summary, usage
 
-    campaign = services.create_survey(b"vm.com\nwide.org\nbad_line\n", name="c", n_words=5)
-    write_lake(settings.LAKE_DIR, CAST, shard="s00000")
-    campaign.shards.update(state=Shard.State.DONE)
-    tables = usage.compute_tables(settings.LAKE_DIR, "c")
+    campaign = services.create_survey(b"shop.example\nnews.example\n", name=CAMPAIGN, n_words=5)
+    write_lake(settings.LAKE_DIR, CAST, per_shard=9)
+    campaign.shards.update(state=Shard.State.DONE, key="000000")
+    tables = usage.compute_tables(settings.LAKE_DIR, CAMPAIGN)
     lines = {t: findings.headline(t, tables) for t in tables}
     services.save_reports(campaign, tables, lines, checks.check_tables(tables))
     services.begin(campaign, [], "")
-    services.finish(campaign, summary.summarise(settings.LAKE_DIR, "c"))
+    services.finish(campaign, summary.summarise(settings.LAKE_DIR, CAMPAIGN))
     return campaign
 
 
@@ -98,7 +98,7 @@ def test_every_format_has_the_same_cells(client, finished):
 
     import pyarrow.parquet as pq
 
-    base = "/api/v1/surveys/c/tables/regions"
+    base = "/api/v1/surveys/spring/tables/regions"
     whole = client.get(f"{base}.json").json()
     lines = client.get(f"{base}.csv").content.decode().splitlines()
     assert lines[0].split(",") == whole["columns"]
@@ -107,20 +107,20 @@ def test_every_format_has_the_same_cells(client, finished):
     assert [list(r.values()) for r in table.to_pylist()] == whole["rows"]
     rows = [json.loads(x) for x in client.get(f"{base}.jsonl").content.decode().splitlines()]
     assert [list(r.values()) for r in rows] == whole["rows"]
-    report = client.get("/api/v1/surveys/c/report.json").json()
+    report = client.get("/api/v1/surveys/spring/report.json").json()
     assert report["tables"]["regions"]["rows"] == whole["rows"]
     assert client.get(f"{base}.xlsx").status_code == 404
 
 
 def test_evidence_and_map(client, finished):
-    page = client.get("/api/v1/surveys/c/domains/wide.org").json()
-    assert page["names"]["total"] == 3
-    name = client.get("/api/v1/surveys/c/names/app.wide.org").json()
+    page = client.get("/api/v1/surveys/spring/domains/shop.example").json()
+    assert page["names"]["total"] == 7
+    name = client.get("/api/v1/surveys/spring/names/e.blog.example").json()
     assert {f["label"] for f in name["fronts"]} == {"elb", "beanstalk"}
-    regions = client.get("/api/v1/surveys/c/regions.geojson").json()["features"]
+    regions = client.get("/api/v1/surveys/spring/regions.geojson").json()["features"]
     assert regions[0]["properties"]["region"] == "us-east-1"
     assert regions[0]["geometry"]["type"] == "Point"
-    assert client.get("/api/v1/surveys/c/names/absent.com").status_code == 404
+    assert client.get("/api/v1/surveys/spring/names/absent.com").status_code == 404
 
 
 def test_a_survey_can_be_cancelled_once(client, servers):
@@ -135,7 +135,7 @@ def test_events_tell_progress_and_end(client, finished):
     from webapp.api.events import stream
 
     async def collect():
-        return [part async for part in stream("c")]
+        return [part async for part in stream("spring")]
 
     parts = asyncio.run(collect())
     assert "event: progress" in parts[0]
