@@ -153,7 +153,8 @@ def conclude(campaign: Campaign) -> None:
     shards = selectors.finished_shards(slug)
     tables = usage.compute_tables(root, slug, shards)
     complaints = checks.check_tables(tables)
-    headlines = {table_id: findings.headline(table_id, tables) for table_id in tables}
+    n = campaign.n_domains
+    headlines = {table_id: findings.headline(table_id, tables, n) for table_id in tables}
     counts = summary.summarise(root, slug, shards)
     lost = list(campaign.shards.filter(state=Shard.State.FAILED).values_list("error", flat=True))
     with transaction.atomic():
