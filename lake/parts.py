@@ -25,6 +25,9 @@ def write_part(path: Path, table: str, rows: Sequence[dict[str, Any]]) -> int:
     result. Raises ``Unavailable`` when the disk refuses; then no part and no debris is left.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    # What a killed writer of this same part left behind; the shard's lease says it is gone.
+    for debris in path.parent.glob(f".{path.name}.*.tmp"):
+        debris.unlink(missing_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         data = pa.Table.from_pylist(list(rows), schema=SCHEMAS[table])

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from ninja import NinjaAPI, Query, Schema
+from ninja import NinjaAPI, Query, Schema, Status
 
 from tasks import export
 from tasks.options import resolving_from
@@ -85,7 +85,7 @@ def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse
     )
     submit(campaign)
     response["Location"] = f"/api/v1/surveys/{campaign.slug}"
-    return 202, survey_json(selectors.row_of(campaign))
+    return Status(202, survey_json(selectors.row_of(campaign)))
 
 
 @api.post("/plan", response={200: PlanOut, **_ERRORS}, tags=["surveys"])
