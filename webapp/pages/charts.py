@@ -54,7 +54,9 @@ def _label(text: str, provider: str | None = None, unknown: bool = False) -> dic
     return {"text": text, "provider": provider, "unknown": unknown}
 
 
-def _panel(title: str, rows: list[dict[str, Any]], column: str, before: list[Any]) -> dict[str, Any]:
+def _panel(
+    title: str, rows: list[dict[str, Any]], column: str, before: list[Any]
+) -> dict[str, Any]:
     counts = [r.get("subdomains", r.get("name_servers")) for r in rows]
     values = [r[column] for r in rows]
     return {"title": title, "values": values, "published": before, "counts": counts}
@@ -63,9 +65,7 @@ def _panel(title: str, rows: list[dict[str, Any]], column: str, before: list[Any
 def _providers(report: ReportRow) -> Chart:
     rows = [r for r in _dicts(report) if "total" not in r["class"]]
     was = _published_of(report, "domains_share")
-    labels = [
-        _label(words.class_name(r["class"]), words.providers_in(r["class"])[0]) for r in rows
-    ]
+    labels = [_label(words.class_name(r["class"]), words.providers_in(r["class"])[0]) for r in rows]
     return {
         "kind": "bars",
         "labels": labels,
@@ -143,7 +143,7 @@ def _curves(rows: list[dict[str, Any]], group: str | None, x: str) -> dict[str, 
 
 def _series_name(key: str) -> dict[str, Any]:
     if key in ("vm", "elb"):
-        return {"name": words.feature(key), "provider": "aws" if key == "vm" else "azure"}
+        return {"name": words.feature(key), "provider": "aws" if key == "vm" else None}
     return {"name": words.provider_name(key) if key else "", "provider": key or None}
 
 

@@ -101,8 +101,13 @@ def _names_of(count: int) -> str:
 
 def _regions(found: dict[str, Any]) -> list[_Item]:
     items = [
-        _Item(r["region"], f"{_names_of(r['names'])}, {r['only_here']:,} only here", r["provider"],
-              r["names"], True)
+        _Item(
+            r["region"],
+            f"{_names_of(r['names'])}, {r['only_here']:,} only here",
+            r["provider"],
+            r["names"],
+            True,
+        )
         for r in found["depends"]
     ]
     edges = sorted({r["provider"] for r in found["labels"] if r["label"] in ("cloudfront", "cdn")})
@@ -132,9 +137,7 @@ def _wide(columns: list[list[_Item]]) -> Diagram:
     for at, column in enumerate(columns):
         x = at * (BOX_W + GAP_X)
         top = HEAD + (height - HEAD - len(column) * (BOX_H + GAP_Y)) / 2
-        placed.append(
-            [_node(i, x, top + n * (BOX_H + GAP_Y), BOX_W) for n, i in enumerate(column)]
-        )
+        placed.append([_node(i, x, top + n * (BOX_H + GAP_Y), BOX_W) for n, i in enumerate(column)])
     heads = tuple((i * (BOX_W + GAP_X), 14.0, _HEADS[i]) for i, c in enumerate(columns) if c)
     width = (BOX_W + GAP_X) * 3 - GAP_X
     return Diagram(width, height, _flat(placed), _edges(columns, placed, _across), heads)
@@ -143,7 +146,8 @@ def _wide(columns: list[list[_Item]]) -> Diagram:
 def _tall(columns: list[list[_Item]]) -> Diagram:
     """Columns stacked for a narrow screen, two boxes to a row."""
     width, gap, y = 340.0, 12.0, 0.0
-    placed, heads = [], []
+    placed: list[list[Node]] = []
+    heads: list[tuple[float, float, str]] = []
     for at, column in enumerate(columns):
         if not column:
             placed.append([])

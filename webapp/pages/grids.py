@@ -87,6 +87,7 @@ class Cell:
     tags: tuple[str, ...] = ()
     bar: float | None = None
     mark: float | None = None
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,11 @@ class Grid:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     foot: tuple[Row, ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no bar is drawn, so that the table need not fill the page."""
+        return all(cell.bar is None for row in self.rows for cell in row.cells)
 
 
 Cells = Mapping[str, Any]
@@ -158,9 +164,12 @@ class _Maker:
         self.columns = tuple(self._columns())
 
     def _columns(self) -> list[Column]:
-        made = []
+        made: list[Column] = []
         for key in self.keys:
-            made.append(Column(key, LABELS.get(key, key), numeric=key not in _WORDED))
+            numeric = (
+                key != "region" and key not in _WORDED and bool(made)
+            )  # what names the row stays left
+            made.append(Column(key, LABELS.get(key, key), numeric))
             if key == "region":
                 made.append(Column("place", "Place"))
             if key == self.compared and self.published:
@@ -173,15 +182,19 @@ class _Maker:
         for key in self.keys:
             made.append(self._cell(key, cells, before))
             if key == "region":
-                place = self.places.get((cells["provider"], cells["region"]), "")
-                made.append(Cell(place or words.NONE, place))
+                made.append(Cell(self._place(cells) or words.NONE, self._place(cells), "place"))
             if key == self.compared and self.published:
                 made.append(Cell(words.share(before), _sortable(before), kind="muted"))
         anchor = f"{cells['provider']}.{cells['region']}" if "region" in cells else ""
         return Row(tuple(made), anchor)
 
+    def _place(self, cells: Cells) -> str:
+        return self.places.get((cells["provider"], cells["region"]), "")
+
     def _cell(self, key: str, cells: Cells, before: Any) -> Cell:
         value = cells[key]
+        if key == "region":
+            return Cell(value, value, "code", sub=self._place(cells), tags=(cells["provider"],))
         if key in _WORDED:
             return _WORDED[key](value, cells, self.slug)
         if key.endswith("share"):
@@ -210,10 +223,6 @@ def _feature_cell(value: Any, cells: Cells, _slug: str) -> Cell:
     return Cell(words.feature(value), value, tags=tags)
 
 
-def _region_cell(value: Any, cells: Cells, _slug: str) -> Cell:
-    return Cell(value, value, kind="mono", tags=(cells["provider"],))
-
-
 def _location_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
     return Cell(words.location(value), value, tags=tuple(words.providers_in(value)))
 
@@ -226,7 +235,6 @@ _WORDED: dict[str, Callable[[Any, Cells, str], Cell]] = {
     "class": _class_cell,
     "provider": _provider_cell,
     "feature": _feature_cell,
-    "region": _region_cell,
     "location": _location_cell,
     "domain": _domain_cell,
 }

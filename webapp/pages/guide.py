@@ -103,7 +103,26 @@ def components(request: HttpRequest) -> HttpResponse:
     return render(request, "guide/components.html", context)
 
 
-_TONES = (
-    "paper surface sunken ink ink-2 ink-3 rule rule-strong accent signal good unknown "
-    "aws azure google seq-1 seq-2 seq-3 seq-4 seq-5 seq-6"
-).split()
+_TONES = [
+    "paper",
+    "surface",
+    "sunken",
+    "ink",
+    "ink-2",
+    "ink-3",
+    "rule",
+    "rule-strong",
+    "accent",
+    "signal",
+    "good",
+    "unknown",
+    "aws",
+    "azure",
+    "google",
+    "seq-1",
+    "seq-2",
+    "seq-3",
+    "seq-4",
+    "seq-5",
+    "seq-6",
+]

@@ -1,6 +1,5 @@
 """Surveys: the list, a new one with its plan, a running one and its overview."""
 
-import logging
 from typing import Any
 from uuid import uuid4
 
@@ -11,17 +10,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from core.errors import BadInput, NephoscopeError
-from core.statuses import CampaignState
-from tasks import crawl
 from tasks.options import resolving_from
 from tasks.resolvers import Resolving, count_words
+from tasks.submit import submit
 from webapp.pages.families import FAMILIES
 from webapp.pages.forms import SurveyForm
 from webapp.pages.reports import campaign_or_404
 from webapp.store import drafts, selectors, services
 from webapp.store.models import Campaign
 
-log = logging.getLogger(__name__)
 SHOWN_REJECTIONS = 50
 
 
@@ -127,7 +124,7 @@ def run_survey(request: HttpRequest) -> HttpResponse:
         form.errors.clear()
         form.add_error(None, str(error))
         return _show_form(request, form)
-    launch(campaign)
+    submit(campaign)
     return HttpResponseRedirect(reverse("survey", args=[campaign.slug]))
 
 
@@ -140,16 +137,6 @@ def _create(request: HttpRequest) -> Campaign:
         n_words=count_words(options),
         idempotency_key=request.POST.get("once") or None,
     )
-
-
-def launch(campaign: Campaign) -> None:
-    """Queue the survey; without a broker it waits for the sweep, and the page says so."""
-    if campaign.state != CampaignState.QUEUED:
-        return
-    try:
-        crawl.start.delay(campaign.pk)
-    except crawl.start.OperationalError as error:
-        log.warning("survey %s waits, the queue is not there: %s", campaign.slug, error)
 
 
 @require_POST

@@ -284,7 +284,7 @@ function start() {
   const pane = map.createPane("labels");
   pane.classList.add("pins");
   pane.style.zIndex = 620;
-  map.addControl(new WholeMap({ position: "topright", zoomInTitle: "Nearer", zoomOutTitle: "Farther" }));
+  map.addControl(new WholeMap({ position: narrow.matches ? "bottomleft" : "topright", zoomInTitle: "Nearer", zoomOutTitle: "Farther" }));
   map.setView(...home(), { animate: false });
   spots.forEach(addSpot);
   pane.append(...spots.map((s) => s.label));
@@ -305,10 +305,11 @@ function start() {
 if (!spots.length) box.closest(".map").classList.add("map--bare");
 start();
 document.fonts?.ready.then(arrange);
-let width = box.clientWidth;
+let size = `${box.clientWidth} ${box.clientHeight}`;
 new ResizeObserver(() => {
-  if (box.clientWidth === width) return;
-  width = box.clientWidth;
+  const now = `${box.clientWidth} ${box.clientHeight}`;
+  if (now === size) return;
+  size = now;
   map.invalidateSize({ animate: false });
   if (!userMoved) map.setView(...home(), { animate: false });
   arrange();
