@@ -1,0 +1,93 @@
+"""From a world file to a world: the door of this package.
+
+``load_world`` reads and checks a specification, ``build_world`` makes it concrete for a scale
+and a seed. Equal arguments give an equal world.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from core.errors import BadInput
+from testbed.explicit import build_explicit
+from testbed.generated import Request, build_generated
+from testbed.inventory import invent_ranges
+from testbed.model import PublishedRanges, World
+from testbed.supply import checked_ranges, open_book
+
+FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "worlds"
+WORDLIST = FOLDER.parent / "wordlists" / "subdomains.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class WorldSpec:
+    """A world file: its name, its kind (``explicit`` or ``generated``) and its content."""
+
+    name: str
+    kind: str
+    raw: Mapping[str, Any]
+
+
+def list_worlds() -> tuple[str, ...]:
+    """Names of the worlds that come with the product."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
+
+
+def load_world(name_or_path: str | Path) -> WorldSpec:
+    """Read a world file by name (``imc2013``) or path; raises ``BadInput`` with the reason."""
+    path = Path(name_or_path)
+    if path.suffix != ".toml":
+        path = FOLDER / f"{name_or_path}.toml"
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        known = ", ".join(list_worlds())
+        raise BadInput(f"no world {name_or_path}: give a .toml file or one of {known}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise BadInput(f"{path.name}: {error}") from error
+    return _checked(raw, path.name)
+
+
+def _checked(raw: dict[str, Any], source: str) -> WorldSpec:
+    for key in ("name", "kind", "regions"):
+        if key not in raw:
+            raise BadInput(f"missing in {source}", field=key)
+    if raw["kind"] not in ("explicit", "generated"):
+        raise BadInput(f"{raw['kind']}: must be explicit or generated", field="kind")
+    return WorldSpec(str(raw["name"]), str(raw["kind"]), raw)
+
+
+def build_world(
+    spec: WorldSpec | str,
+    *,
+    scale: Fraction | None = None,
+    seed: int = 1,
+    domains: Sequence[str] | None = None,
+    range_files: Sequence[PublishedRanges] | None = None,
+    labels: Sequence[str] | None = None,
+) -> World:
+    """Make a world concrete.
+
+    ``scale`` is the share of the published counts (default 1/100); with ``domains``, names in
+    rank order that the world is built on, it follows from their number unless given.
+    ``range_files`` are real published prefixes to draw addresses from; without them prefixes
+    are invented. ``labels`` are the host names that a word list finds, by popularity; the
+    default is the product's own list. Raises ``BadInput``.
+    """
+    if isinstance(spec, str):
+        spec = load_world(spec)
+    ranges = checked_ranges(range_files or invent_ranges(spec.raw["regions"]))
+    book = open_book(ranges)
+    if spec.kind == "explicit":
+        return build_explicit(spec.raw, book, ranges, seed)
+    known = tuple(labels) if labels else read_labels()
+    return build_generated(spec.raw, Request(scale, seed, domains, known), book, ranges)
+
+
+def read_labels(path: Path = WORDLIST) -> tuple[str, ...]:
+    """The labels of a word list, in its order; comments and empty lines left out."""
+    lines = (line.strip().lower() for line in path.read_text(encoding="utf-8").splitlines())
+    return tuple(dict.fromkeys(line for line in lines if line and not line.startswith("#")))
