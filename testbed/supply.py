@@ -40,7 +40,7 @@ class Supply:
         """The next address, or ``None`` when all are given."""
         if self.given >= self.capacity:
             return None
-        offset = self.given * self.step % self.capacity
+        offset = (self.given + 1) * self.step % self.capacity
         self.given += 1
         for first, end in self.spans:
             if offset < end - first:
