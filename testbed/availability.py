@@ -20,7 +20,7 @@ LETTERS = "abcdef"
 _NO_ZONE_DOMAINS = 0.04
 _NO_ZONE_NAMES = 0.05
 # The same where zones are crowded: the tail's zones are better spent on a second one elsewhere.
-_NO_ZONE_CROWDED = 0.12
+_NO_ZONE_CROWDED = 0.15
 # Where a zone is used by more than this share of names, none can go without any.
 _NEARLY_ALL = 0.85
 # Share of the names of a domain with all zones that can be expected to use any one of them.
