@@ -13,6 +13,7 @@ from core.statuses import AddressKind
 
 RULES_PATH = Path(__file__).resolve().parent.parent / "fixtures" / "patterns.toml"
 _MATCHES = {"direct", "cname_suffix", "cname_contains", "service"}
+_INSTANCES = {"address", "cname"}
 _IN_CLOUD = (AddressKind.CLOUD, AddressKind.CDN)
 
 
@@ -44,20 +45,35 @@ class Hit:
 
 @lru_cache(maxsize=1)
 def load_rules() -> tuple[Rule, ...]:
-    """The rules in file order; raises ``BadInput`` for a rule that cannot work."""
-    document = tomllib.loads(RULES_PATH.read_text())
-    rules = tuple(_rule(row) for row in document["rule"])
+    """The product's own rules, in file order."""
+    return read_rules(RULES_PATH.read_text(encoding="utf-8"))
+
+
+def read_rules(text: str) -> tuple[Rule, ...]:
+    """Rules from TOML; raises ``BadInput`` that names the rule that cannot work."""
+    try:
+        rows = tomllib.loads(text).get("rule", [])
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"the patterns are not TOML: {error}") from error
+    rules = tuple(_rule(row) for row in rows)
     known = {rule.id for rule in rules}
     for rule in rules:
-        if {rule.needs, rule.unless} - {""} - known:
-            raise BadInput(f"pattern {rule.id} refers to an unknown rule")
+        if {rule.needs, rule.unless} - known - {""}:
+            raise BadInput("it refers to an unknown rule", field=f"pattern {rule.id}")
     return rules
 
 
 def _rule(row: dict[str, Any]) -> Rule:
-    if row["match"] not in _MATCHES:
-        raise BadInput(f"pattern {row['id']}: {row['match']!r} is no kind of match")
-    return Rule(**{**row, "values": tuple(row.get("values", ()))})
+    where = f"pattern {row.get('id')}"
+    try:
+        rule = Rule(**{**row, "values": tuple(row.get("values", ()))})
+    except TypeError as error:
+        raise BadInput(f"a field is missing or unknown: {error}", field=where) from error
+    if rule.match not in _MATCHES or rule.instance not in _INSTANCES:
+        raise BadInput(f"{rule.match!r} or {rule.instance!r} is not known", field=where)
+    if (rule.match == "direct") == bool(rule.values):
+        raise BadInput("values are for every kind of match but direct", field=where)
+    return rule
 
 
 def label_fronts(
@@ -67,8 +83,12 @@ def label_fronts(
     if not answers:
         return ()
     addresses = dict.fromkeys(a for answer in answers for a in answer.addresses)
-    cnames = tuple(dict.fromkeys(c for answer in answers for c in answer.cnames))
-    placed = [placements[a] for a in addresses if placements[a].kind in _IN_CLOUD]
+    chain = (c.lower().rstrip(".") for answer in answers for c in answer.cnames)
+    cnames = tuple(dict.fromkeys(chain))
+    places = [placements[a] for a in addresses if a in placements]
+    placed = [p for p in places if p.kind in _IN_CLOUD]
+    if not placed:
+        return ()
     rules = load_rules()
     hits = {rule.id: _match(rule, cnames, placed) for rule in rules}
     fronts = []
@@ -81,9 +101,7 @@ def label_fronts(
 
 
 def _match(rule: Rule, cnames: tuple[str, ...], placed: Sequence[Placement]) -> Hit | None:
-    own = tuple(
-        p for p in placed if p.provider == rule.provider and rule.kind in ("", str(p.kind))
-    )
+    own = tuple(p for p in placed if p.provider == rule.provider and rule.kind in ("", str(p.kind)))
     if not own:
         return None
     if rule.match == "direct":
@@ -116,6 +134,6 @@ def _fronts(name: str, hit: Hit) -> list[Front]:
 
 def _evidence(placement: Placement) -> str:
     return (
-        f"{placement.address} in {placement.prefix} "
-        f"({placement.service}, table of {placement.as_of})"
+        f"{placement.address} in prefix {placement.prefix} "
+        f"({placement.service}, table as of {placement.as_of})"
     )

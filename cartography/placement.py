@@ -1,6 +1,6 @@
 """From what was looked up to where it stands: addresses, front-end labels, name servers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cartography.patterns import label_fronts
@@ -27,37 +27,60 @@ def is_name(lookup: Lookup) -> bool:
 
 
 def place_lookups(lookups: Sequence[Lookup], table: PrefixTable) -> Placed:
-    """Place every address of ``lookups`` and label every name; failed lookups have neither."""
-    addresses = dict.fromkeys(a for lookup in lookups for a in lookup.answer.addresses)
-    places = dict(zip(addresses, table.place_many(list(addresses)), strict=True))
-    names: dict[tuple[str, str], list[Answer]] = {}
-    for lookup in lookups:
-        if is_name(lookup) and lookup.answer.answers:
-            names.setdefault((lookup.domain, lookup.answer.name), []).append(lookup.answer)
+    """Place every address of ``lookups`` and label every name.
+
+    A failed lookup has neither, but a name server that did not resolve has its row: with an
+    empty address and the status of the question, ``SKIPPED`` when it was never asked.
+    """
+    addresses = list(dict.fromkeys(a for lookup in lookups for a in lookup.answer.addresses))
+    places = dict(zip(addresses, table.place_many(addresses), strict=True))
     placements, fronts = [], []
-    for (domain, name), answers in names.items():
+    for (domain, name), answers in _group_names(lookups).items():
         own = dict.fromkeys(a for answer in answers for a in answer.addresses)
         placements += [(domain, name, places[a]) for a in own]
         fronts += [(domain, front) for front in label_fronts(answers, places)]
     return Placed(placements, fronts, list(_place_servers(lookups, places)))
 
 
-def _place_servers(
-    lookups: Sequence[Lookup], places: dict[str, Placement]
-) -> Iterator[NameServerPlace]:
-    hosts = {
-        (lookup.domain, lookup.answer.name): lookup.answer
-        for lookup in lookups
-        if lookup.technique == Technique.LISTED
-        and lookup.answer.type == "A"
-        and lookup.answer.name != lookup.domain
-    }
+def _group_names(lookups: Sequence[Lookup]) -> dict[tuple[str, str], list[Answer]]:
+    """Good answers by domain and name."""
+    names: dict[tuple[str, str], list[Answer]] = {}
     for lookup in lookups:
-        if lookup.answer.type != "NS":
-            continue
-        for server in sorted({r.data for r in lookup.answer.answers if r.type == "NS"}):
-            answer = hosts.get((lookup.domain, server))
+        if is_name(lookup) and lookup.answer.status == DnsStatus.NOERROR:
+            names.setdefault((lookup.domain, lookup.answer.name), []).append(lookup.answer)
+    return names
+
+
+def _place_servers(
+    lookups: Sequence[Lookup], places: Mapping[str, Placement]
+) -> Iterator[NameServerPlace]:
+    hosts = _host_answers(lookups)
+    for domain, servers in _name_servers(lookups).items():
+        for server in sorted(servers):
+            answer = hosts.get(server)
             status = answer.status if answer else DnsStatus.SKIPPED
-            found = [places[a] for a in answer.addresses] if answer else []
+            found = [places[a] for a in dict.fromkeys(answer.addresses)] if answer else []
             for place in found or [Placement("")]:
-                yield NameServerPlace(lookup.domain, server, status, place)
+                yield NameServerPlace(domain, server, status, place)
+
+
+def _host_answers(lookups: Sequence[Lookup]) -> dict[str, Answer]:
+    """The A answer of every name, a good one where there are several."""
+    hosts: dict[str, Answer] = {}
+    for lookup in lookups:
+        answer = lookup.answer
+        if answer.type != "A":
+            continue
+        if answer.status == DnsStatus.NOERROR or answer.name not in hosts:
+            hosts[answer.name] = answer
+    return hosts
+
+
+def _name_servers(lookups: Sequence[Lookup]) -> dict[str, set[str]]:
+    """Host names of each domain's own name servers."""
+    servers: dict[str, set[str]] = {}
+    for lookup in lookups:
+        if lookup.answer.type == "NS" and lookup.answer.name == lookup.domain:
+            hosts = {r.data.lower().rstrip(".") for r in lookup.answer.answers if r.type == "NS"}
+            servers.setdefault(lookup.domain, set()).update(hosts)
+    return servers

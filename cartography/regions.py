@@ -1,16 +1,21 @@
-"""The region catalogue: code to place, country and coordinates."""
+"""The region catalogue: from a provider's code to place, country and coordinates."""
 
-import csv
+import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-CATALOGUE_PATH = Path(__file__).resolve().parent.parent / "fixtures" / "regions.csv"
+CATALOGUE_PATH = Path(__file__).resolve().parent.parent / "fixtures" / "regions.toml"
+# What providers publish for addresses that stand in no region.
+NOT_A_PLACE = frozenset({"GLOBAL", "global"})
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """One region; coordinates in degrees, those of the metropolitan area."""
+    """One region; coordinates in degrees, those of the metropolitan area.
+
+    ``since`` is the year in which it opened, ``None`` where that is not certain.
+    """
 
     provider: str
     code: str
@@ -18,22 +23,24 @@ class Region:
     country: str
     latitude: float
     longitude: float
+    since: int | None = None
 
 
 @lru_cache(maxsize=1)
 def _catalogue() -> dict[tuple[str, str], Region]:
-    lines = [s for s in CATALOGUE_PATH.read_text().splitlines() if not s.startswith("#")]
-    rows = csv.DictReader(lines)
+    document = tomllib.loads(CATALOGUE_PATH.read_text(encoding="utf-8"))
     regions = [
         Region(
-            provider=row["provider"],
-            code=row["code"],
+            provider=provider,
+            code=code,
             place=row["place"],
             country=row["country"],
-            latitude=float(row["latitude"]),
-            longitude=float(row["longitude"]),
+            latitude=row["at"][0],
+            longitude=row["at"][1],
+            since=row.get("since"),
         )
-        for row in rows
+        for provider, rows in document.items()
+        for code, row in rows.items()
     ]
     return {(r.provider, r.code): r for r in regions}
 

@@ -22,7 +22,7 @@ from core.errors import BadInput
 from core.records import Answer, Record
 from core.statuses import RETRY_ELSEWHERE, DnsStatus
 from crawlers import chains, tcp, wire
-from crawlers.limits import TokenBucket
+from crawlers.limits import RoundTrip, TokenBucket
 from crawlers.servers import Server
 from crawlers.wire import Malformed, Reply
 
@@ -138,6 +138,10 @@ class Engine:
         self._next_server = 0
         self._next_socket = 0
         self._ids: list[int] = []
+        limit_s = self.config.timeout_s
+        self._rtt = [
+            RoundTrip(limit_s, min(limit_s, 0.1 if s.is_loopback else 1.0)) for s in self.servers
+        ]
         self._epoch = self.clock.now().timestamp() - time.monotonic()
         self._pool: ThreadPoolExecutor | None = None
 
@@ -208,7 +212,10 @@ class _Run:
         self.exhausted = False
         self.pending: dict[int, _Slot] = {}
         self.again: deque[_Slot] = deque()
-        self.deadlines: deque[tuple[float, int, _Slot]] = deque()
+        # One queue per try: within a queue deadlines come in order, so only heads are looked at.
+        self.deadlines: list[deque[tuple[float, int, _Slot]]] = [
+            deque() for _ in range(self.config.retries + 1)
+        ]
         self.done: list[tuple[Question, Answer]] = []
         self.over_tcp = 0
         self.tcp_done: queue.SimpleQueue[tuple[_Slot, Reply | Exception, float]] = (
@@ -231,8 +238,9 @@ class _Run:
 
     def _wait(self, starved: bool) -> None:
         wait_s = 0.002 if starved or self.over_tcp else 0.05
-        if self.deadlines:
-            wait_s = min(wait_s, max(0.0, self.deadlines[0][0] - time.monotonic()))
+        heads = [d[0][0] for d in self.deadlines if d]
+        if heads:
+            wait_s = min(wait_s, max(0.0, min(heads) - time.monotonic()))
         self.engine._poll.poll(wait_s * 1000 + 0.5)
 
     def _fill(self) -> bool:
@@ -298,7 +306,8 @@ class _Run:
         slot.key = key
         engine.stats.queries += 1
         self.pending[key] = slot
-        self.deadlines.append((now + self.config.timeout_s, key, slot))
+        wait_s = engine._rtt[slot.server].timeout_s(slot.tries)
+        self.deadlines[slot.tries].append((now + wait_s, key, slot))
         return True
 
     def _drain(self) -> int:
@@ -319,16 +328,13 @@ class _Run:
 
     def _accept(self, base: int, packet: bytes, peer: tuple[str, int]) -> None:
         slot = self.pending.get(base | packet[0] << 8 | packet[1]) if len(packet) >= 12 else None
-        if (
-            slot is None
-            or peer[:2] != self.engine._peers[slot.server]
-            or not tcp.matches(packet, slot.key & 0xFFFF, slot.wire)
-        ):
-            if slot is None or not _is_bare_error(packet, peer, self.engine._peers[slot.server]):
-                self.engine.stats.stray += 1
-                return
+        if slot is None or not self._fits(slot, packet, peer):
+            self.engine.stats.stray += 1
+            return
         del self.pending[slot.key]
         now = time.monotonic()
+        if not slot.tries:
+            self.engine._rtt[slot.server].learn(now - slot.sent_at)
         if packet[4:6] != b"\0\1":
             self._refuse(slot, packet[3] & 15, now)
             return
@@ -341,6 +347,12 @@ class _Run:
             self._ask_over_tcp(slot)
         else:
             self._conclude(slot, reply, now)
+
+    def _fits(self, slot: _Slot, packet: bytes, peer: tuple[str, int]) -> bool:
+        """Whether source and question agree; old servers answer FORMERR with a bare header."""
+        if peer[:2] != self.engine._peers[slot.server]:
+            return False
+        return tcp.matches(packet, slot.key & 0xFFFF, slot.wire) or _is_bare_error(packet)
 
     def _refuse(self, slot: _Slot, rcode: int, now: float) -> None:
         reply = Reply(rcode or 1, False, (), ())
@@ -363,7 +375,8 @@ class _Run:
             self._follow(slot, chain.target, now)
         else:
             status = DnsStatus.NODATA if reply.rcode == 0 else DnsStatus.NXDOMAIN
-            self._finish(slot, DnsStatus.NOERROR if chain.complete else status, now, reply, protocol)
+            status = DnsStatus.NOERROR if chain.complete else status
+            self._finish(slot, status, now, reply, protocol)
 
     def _follow(self, slot: _Slot, target: str, now: float) -> None:
         try:
@@ -392,13 +405,13 @@ class _Run:
 
     def _expire(self) -> None:
         now = time.monotonic()
-        deadlines = self.deadlines
-        while deadlines and deadlines[0][0] <= now:
-            _, key, slot = deadlines.popleft()
-            # The key may belong to a later question, or to a later try of the same one.
-            if self.pending.get(key) is slot and slot.sent_at + self.config.timeout_s <= now + 1e-6:
-                del self.pending[key]
-                self._retry(slot, DnsStatus.TIMEOUT, now)
+        for deadlines in self.deadlines:
+            while deadlines and deadlines[0][0] <= now:
+                _, key, slot = deadlines.popleft()
+                # A key that was answered may serve a later question by now.
+                if self.pending.get(key) is slot:
+                    del self.pending[key]
+                    self._retry(slot, DnsStatus.TIMEOUT, now)
 
     def _ask_over_tcp(self, slot: _Slot) -> None:
         engine = self.engine
@@ -458,17 +471,11 @@ class _Run:
         self.done.append((slot.question, answer))
 
 
-def _is_bare_error(packet: bytes, peer: tuple[str, int], expected: tuple[str, int]) -> bool:
-    # Some old servers answer FORMERR with the header alone; id, source and port still have to fit.
-    return (
-        len(packet) == 12
-        and peer[:2] == expected
-        and packet[2] & 0x80 != 0
-        and packet[3] & 15 == 1
-        and packet[4:12] == b"\0" * 8
-    )
+def _is_bare_error(packet: bytes) -> bool:
+    is_error = packet[2] & 0x80 != 0 and packet[3] & 15 == 1
+    return is_error and len(packet) == 12 and packet[4:] == b"\0" * 8
 
 
 def _says_nothing_there(reply: Reply) -> bool:
-    # A SOA in the authority section: the server knows the target's zone, and there is no such data.
+    # A SOA in the authority section: the server knows the zone, and there is no such data.
     return any(r.type == "SOA" for r in reply.authorities)

@@ -153,7 +153,7 @@ class _Crawl:
             self._transfer([z for z in alive if z.transfer == "SKIPPED"])
         listed = [z for z in alive if z.transfer != "OK"]
         self._probe([(z, z.domain) for z in listed])
-        self._ask_words([z for z in listed if not self._given_up(z)])
+        self._ask_words(listed)
         self._filter(listed)
         self._ask_transferred([z for z in alive if z.transfer == "OK"])
         if self.config.aaaa:
@@ -194,9 +194,27 @@ class _Crawl:
         return [(position[id(zone)], zone) for zone in zones]
 
     def _ask_apexes(self, zones: list[_Zone]) -> None:
-        for zone, answer in self._ask((i, z.domain, "A") for i, z in self._numbers(zones)):
+        """The domain itself and its name servers; a zone that answers neither is dead."""
+        numbered = self._numbers(zones)
+        asked = [(i, z.domain, rrtype) for i, z in numbered for rrtype in ("A", "NS")]
+        answered: Counter[str] = Counter()
+        for zone, answer in self._ask(asked):
+            answered[zone.domain] += answer.status in ANSWERED
+            if answer.type == "NS":
+                zone.keep(answer, Technique.LISTED)
+                zone.hosts = tuple(sorted({r.data for r in answer.answers if r.type == "NS"}))
+                continue
             self._judge(zone, answer, Technique.LISTED)
             zone.exists = answer.status != DnsStatus.NXDOMAIN or bool(answer.answers)
+        for zone in zones:
+            if not answered[zone.domain]:
+                self._give_up(zone)
+
+    def _give_up(self, zone: _Zone) -> None:
+        """A zone that answered nothing would only time out once per word."""
+        zone.exists = False
+        zone.counts["asked"] += len(self.config.wordlist)
+        zone.failed[str(DnsStatus.SKIPPED)] += len(self.config.wordlist)
 
     def _judge(self, zone: _Zone, answer: Answer, technique: Technique) -> None:
         """Count the first answer about a name, and keep it unless the name does not exist."""
@@ -213,9 +231,6 @@ class _Crawl:
             zone.counts["nxdomain" if answer.status == DnsStatus.NXDOMAIN else "nodata"] += 1
 
     def _ask_name_servers(self, zones: list[_Zone]) -> None:
-        for zone, answer in self._ask((i, z.domain, "NS") for i, z in self._numbers(zones)):
-            zone.keep(answer, Technique.LISTED)
-            zone.hosts = tuple(sorted({r.data for r in answer.answers if r.type == "NS"}))
         owners: dict[str, int] = {}
         for number, zone in self._numbers(zones):
             for host in zone.hosts:
@@ -270,7 +285,7 @@ class _Crawl:
 
     def _probe(self, levels: list[tuple[_Zone, str]]) -> None:
         """Ask random names below each (zone, level)."""
-        numbers = dict((id(z), i) for i, z in self._numbers(z for z, _ in levels))
+        numbers = {id(z): i for i, z in self._numbers(z for z, _ in levels)}
         owner: dict[str, str] = {}
         asked: list[tuple[int, str, str]] = []
         for zone, level in levels:
@@ -280,14 +295,6 @@ class _Crawl:
                 asked.append((numbers[id(zone)], name, "A"))
         for zone, answer in self._ask(asked):
             zone.wildcards[owner[answer.name]].learn(answer)
-
-    def _given_up(self, zone: _Zone) -> bool:
-        """A zone that answered nothing so far would only time out once per word."""
-        dead = zone.wildcards[zone.domain].is_dead and not zone.counts["found"]
-        if dead:
-            zone.counts["asked"] += len(self.config.wordlist)
-            zone.failed["SKIPPED"] += len(self.config.wordlist)
-        return dead
 
     def _ask_words(self, zones: list[_Zone]) -> None:
         numbered = self._numbers(zones)
@@ -319,6 +326,9 @@ class _Crawl:
         ]
         self._probe([*deeper.values(), *rotating])
         for zone in zones:
+            for answer, _ in zone.candidates:
+                # A first pass only lets rotating wildcards show their whole pool.
+                any(w.explains(answer) for w in zone.levels(answer.name))
             for answer, technique in zone.candidates:
                 if any(w.explains(answer) for w in zone.levels(answer.name)):
                     zone.counts["asked"] += 1

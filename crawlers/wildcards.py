@@ -20,14 +20,9 @@ class Wildcard:
 
     data: set[str] = field(default_factory=set)
     kinds: set[frozenset[str]] = field(default_factory=set)
-    failures: int = 0
-    probes: int = 0
 
     def learn(self, answer: Answer) -> None:
         """Take in the answer to one random name."""
-        self.probes += 1
-        if answer.status not in ("NOERROR", "NODATA", "NXDOMAIN"):
-            self.failures += 1
         found = signature(answer)
         if found:
             self.data |= found
@@ -42,11 +37,6 @@ class Wildcard:
         """Whether the random names were answered differently."""
         return len(self.kinds) > 1
 
-    @property
-    def is_dead(self) -> bool:
-        """Whether no random name was answered at all."""
-        return self.probes > 0 and self.failures == self.probes
-
     def explains(self, answer: Answer) -> bool:
         """Whether the wildcard alone accounts for an answer.
 
@@ -58,6 +48,10 @@ class Wildcard:
         if aliases and aliases[0] in self.data:
             return True
         found = signature(answer)
+        if self.rotates and found & self.data:
+            # A rotating pool is seen in parts: what overlaps it belongs to it and shows more.
+            self.data |= found
+            return True
         return bool(found) and found <= self.data
 
     def overlaps(self, answer: Answer) -> bool:

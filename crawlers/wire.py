@@ -123,21 +123,24 @@ class _Reader:
         return found, offset
 
     def name(self, offset: int) -> tuple[str, int]:
-        """The name at ``offset`` in lower case without the final dot, and the offset behind it."""
+        """The name at ``offset`` in lower case without final dot, and the offset behind it."""
         packet = self.packet
-        first = packet[offset]
-        if first >= 0xC0:
-            target = (first & 0x3F) << 8 | packet[offset + 1]
-            known = self.names.get(target)
+        if packet[offset] >= 0xC0:
+            known = self.names.get((packet[offset] & 0x3F) << 8 | packet[offset + 1])
             if known is not None:
                 return known, offset + 2
+        labels, after = self._labels(offset)
+        text = ".".join(labels)
+        if len(text) > _MAX_NAME_TEXT:
+            raise ValueError("name too long")
+        self.names[offset] = text
+        return text, after
+
+    def _labels(self, offset: int) -> tuple[list[str], int]:
+        packet = self.packet
         labels: list[str] = []
-        after, lowest, start = -1, offset, offset
-        while True:
-            length = packet[offset]
-            if length == 0:
-                offset += 1
-                break
+        after, lowest = -1, offset
+        while length := packet[offset]:
             if length >= 0xC0:
                 target = (length & 0x3F) << 8 | packet[offset + 1]
                 after = offset + 2 if after < 0 else after
@@ -146,27 +149,19 @@ class _Reader:
                     raise ValueError("compression pointer does not point backwards")
                 lowest = offset = target
                 continue
-            if length >= 0x40:
-                raise ValueError("unknown label type")
             label = packet[offset + 1 : offset + 1 + length]
-            if len(label) < length:
-                raise ValueError("label runs past the packet")
+            if length >= 0x40 or len(label) < length or len(labels) > 126:
+                raise ValueError("bad label, or a name of more than 127 labels")
             labels.append(_label_text(label))
             offset += 1 + length
-            if len(labels) > 127:
-                raise ValueError("name of more than 127 labels")
-        text = ".".join(labels)
-        if len(text) > _MAX_NAME_TEXT:
-            raise ValueError("name too long")
-        self.names[start] = text
-        return text, offset if after < 0 else after
+        return labels, offset + 1 if after < 0 else after
 
     def data(self, code: int, offset: int, end: int) -> str:
         packet = self.packet
         if code == 1:
             if end - offset != 4:
                 raise ValueError("A record is not 4 bytes")
-            return "%d.%d.%d.%d" % tuple(packet[offset:end])
+            return socket.inet_ntoa(packet[offset:end])
         if code == 28:
             if end - offset != 16:
                 raise ValueError("AAAA record is not 16 bytes")

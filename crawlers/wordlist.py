@@ -8,7 +8,8 @@ from core.errors import BadInput
 
 DEFAULT_PATH = Path(__file__).resolve().parent.parent / "fixtures" / "wordlists" / "subdomains.txt"
 MAX_WORDS = 1_000_000
-_WORD = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*")
+_LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
+_WORD = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 
 
 def read_wordlist(data: bytes) -> tuple[str, ...]:

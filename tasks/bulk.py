@@ -70,8 +70,9 @@ def save_answers(answers: Iterable[Answer], path: str) -> int:
         return write_answers(answers, Path(path))
     count = 0
     with Path(path).open("w", encoding="utf-8") as handle:
-        for count, answer in enumerate(answers, 1):
+        for answer in answers:
             handle.write(answer_json(answer) + "\n")
+            count += 1
     return count
 
 

@@ -118,3 +118,8 @@ def copy_observations(slug: str, folder: Path) -> None:
             for path in paths:
                 writer.write_table(pq.read_table(path, schema=schema))
         shutil.move(temporary, folder / f"{table}.parquet")
+
+
+def table_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """One JSON object per row."""
+    return "".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows)

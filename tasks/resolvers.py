@@ -1,7 +1,7 @@
 """From options of a survey or command to an engine that asks the right servers politely."""
 
 import ipaddress
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,6 @@ from crawlers.wordlist import default_wordlist, read_wordlist
 WORLD_NAME = "world.testbed.invalid"
 # What one public resolver is asked at most when nobody says otherwise.
 INTERNET_RATE_QPS = 200.0
-NAME_LINES_BOUND = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,12 @@ class Resolving:
     @classmethod
     def from_json(cls, options: dict[str, Any]) -> "Resolving":
         """Options of a stored survey; unknown keys are those of other parts."""
-        known = {k: v for k, v in options.items() if k in cls.__slots__}
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in known.items()})
+        known: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v
+            for k, v in options.items()
+            if k in cls.__slots__
+        }
+        return cls(**known)
 
 
 def servers_of(options: Resolving) -> list[Server]:
@@ -54,13 +57,13 @@ def engine_config(options: Resolving, servers: Sequence[Server]) -> EngineConfig
     """Limits from the options; no rate limit on named loopback servers."""
     local = all(ipaddress.ip_address(s.address).is_loopback for s in servers)
     rate = options.rate or (None if local else INTERNET_RATE_QPS)
-    chosen = {
-        "rate_per_server": rate,
+    chosen: dict[str, Any] = {
         "window": options.window,
         "retries": options.retries,
         "timeout_s": options.timeout_s,
     }
-    return EngineConfig(**{k: v for k, v in chosen.items() if v is not None or k[0:4] == "rate"})
+    given = {k: v for k, v in chosen.items() if v is not None}
+    return EngineConfig(rate_per_server=rate, **given)
 
 
 @contextmanager
@@ -113,6 +116,3 @@ def _read_world(answer: Answer) -> dict[str, str]:
         if record.type == "TXT" and text.startswith("nephoscope-testbed "):
             return dict(part.split("=", 1) for part in text.split()[1:] if "=" in part)
     return {}
-
-
-Report = Callable[[dict[str, Any]], None]

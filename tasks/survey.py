@@ -173,7 +173,8 @@ def run_here(campaign: Campaign, on_shard: Callable[[Campaign], None] | None = N
     # This process is the only worker of the survey, so a lease that a killed run left is void.
     campaign.shards.filter(state=Shard.State.RUNNING).update(state=Shard.State.WAITING)
     while not is_complete(campaign):
-        for shard_id in campaign.shards.filter(state=Shard.State.WAITING).values_list("pk", flat=True):
+        waiting = campaign.shards.filter(state=Shard.State.WAITING)
+        for shard_id in list(waiting.values_list("pk", flat=True)):
             shard = services.claim(shard_id)
             if shard is not None:
                 run_shard(shard)

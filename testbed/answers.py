@@ -141,7 +141,7 @@ class Authority:
 
     def _about(self, rtype: str) -> Reply:
         world = self.world
-        text = f"nephoscope-testbed world={world.id} scale={scale_text(world.scale)}"
+        text = f"nephoscope-testbed world={world.spec} scale={scale_text(world.scale)}"
         rows = ((WORLD_NAME, "TXT", f"{text} seed={world.seed}"),) if rtype == "TXT" else ()
         return Reply(NOERROR, rows, () if rows else (soa_of(""),))
 

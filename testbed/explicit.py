@@ -48,7 +48,10 @@ def build_explicit(
         str(host): tuple(minter.mint(t) for t in tokens)
         for host, tokens in raw.get("name_servers", {}).items()
     }
-    world = World(str(raw["name"]), Fraction(1), seed, [], hosts, book.places, ranges)
+    world = World(
+        str(raw["name"]), Fraction(1), seed, [], hosts, book.places, ranges, raw["as_of"],
+        str(raw.get("origin", "")),
+    )  # fmt: skip
     for index, entry in enumerate(raw["domains"], 1):
         _add_zone(world, entry, index, minter)
     world.notes += book.notes

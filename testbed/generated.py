@@ -73,7 +73,10 @@ def build_generated(
     labeller = Labeller(request.labels, raw["list"]["no_apex"], shop.rng("labels"))
     cloud = _make_zones(shop, domains, labeller)
     others = _make_background(shop, background, labeller)
-    world = World(str(raw["name"]), scale, request.seed, [], {}, book.places, ranges)
+    world = World(
+        str(raw["name"]), scale, request.seed, [], {}, book.places, ranges, raw["as_of"],
+        str(raw.get("origin", "")),
+    )  # fmt: skip
     world.hosts = serve_zones(
         cloud, others, raw["name_servers"], scale, book, shop.rng("name servers")
     )

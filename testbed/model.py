@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date
 from fractions import Fraction
 
 from core.statuses import AddressKind
@@ -93,6 +94,8 @@ class World:
     hosts: dict[str, tuple[str, ...]]
     places: dict[str, Place]
     ranges: tuple["PublishedRanges", ...]
+    as_of: date
+    origin: str = ""
     upsets: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 

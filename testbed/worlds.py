@@ -7,6 +7,7 @@ and a seed. Equal arguments give an equal world.
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -52,11 +53,13 @@ def load_world(name_or_path: str | Path) -> WorldSpec:
 
 
 def _checked(raw: dict[str, Any], source: str) -> WorldSpec:
-    for key in ("name", "kind", "regions"):
+    for key in ("name", "kind", "as_of", "regions"):
         if key not in raw:
             raise BadInput(f"missing in {source}", field=key)
     if raw["kind"] not in ("explicit", "generated"):
         raise BadInput(f"{raw['kind']}: must be explicit or generated", field="kind")
+    if not isinstance(raw["as_of"], date):
+        raise BadInput(f"{raw['as_of']}: must be a date such as 2013-03-29", field="as_of")
     return WorldSpec(str(raw["name"]), str(raw["kind"]), raw)
 
 

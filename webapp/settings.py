@@ -1,6 +1,5 @@
 """The one settings file: the environment is read here, once, typed, and fails loudly."""
 
-import os
 import secrets
 from pathlib import Path
 
@@ -30,16 +29,10 @@ def _secret_key() -> str:
     if given:
         return given
     path = DATA_DIR / "secret-key"
-    try:
-        with path.open("x", opener=_open_private) as handle:
-            handle.write(secrets.token_urlsafe(48))
-    except FileExistsError:
-        pass
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(48))
     return path.read_text()
-
-
-def _open_private(name: str, flags: int) -> int:
-    return os.open(name, flags, 0o600)
 
 
 SECRET_KEY = _secret_key()
@@ -54,6 +47,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django_celery_beat",
+    "ninja",
     "webapp.store",
     "webapp.pages",
     "webapp.console",
@@ -72,6 +66,10 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "webapp.urls"
 ASGI_APPLICATION = "webapp.asgi.application"
+_LOADERS = [
+    "django.template.loaders.filesystem.Loader",
+    "django.template.loaders.app_directories.Loader",
+]
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -82,16 +80,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "loaders": [
-                "django.template.loaders.filesystem.Loader",
-            ]
-            if DEBUG
-            else [
-                (
-                    "django.template.loaders.cached.Loader",
-                    ["django.template.loaders.filesystem.Loader"],
-                )
-            ],
+            "loaders": _LOADERS if DEBUG else [("django.template.loaders.cached.Loader", _LOADERS)],
         },
     }
 ]

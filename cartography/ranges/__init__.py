@@ -1,22 +1,51 @@
 """Provider range files: one module per provider, one silhouette, one way in.
 
-Each module has ``PROVIDER``, ``recognises(data)`` and ``parse(data, as_of)``.
+Each module has ``PROVIDER``, ``URLS`` (where the files are published), ``recognises(data)`` and
+``parse(data, as_of)``; see ``cartography/README.md`` for adding one.
 """
 
 import gzip
 import io
 import zlib
 from datetime import date
+from typing import Protocol
 
 from cartography.ranges import aws, azure, google
 from cartography.ranges.form import RangeEntry, RangeFile
 from core.errors import BadInput
 
+# The largest real file, Azure's public service tags, has 4 MB.
 MAX_FILE_BYTES = 64 * 1024 * 1024
-READERS = (aws, azure, google)
+
+
+class Reader(Protocol):
+    """The silhouette of a provider's module; ``data`` is unpacked already."""
+
+    @property
+    def PROVIDER(self) -> str: ...  # noqa: N802
+
+    @property
+    def URLS(self) -> tuple[str, ...]: ...  # noqa: N802
+
+    def recognises(self, data: bytes) -> bool:
+        """Whether the bytes look like one of this provider's files, sound or not."""
+
+    def parse(self, data: bytes, as_of: date | None) -> RangeFile:
+        """Read the file; raises ``BadInput``."""
+
+
+READERS: tuple[Reader, ...] = (aws, azure, google)
 _BY_PROVIDER = {reader.PROVIDER: reader for reader in READERS}
 
-__all__ = ["MAX_FILE_BYTES", "READERS", "RangeEntry", "RangeFile", "guess_provider", "read_ranges"]
+__all__ = [
+    "MAX_FILE_BYTES",
+    "READERS",
+    "RangeEntry",
+    "RangeFile",
+    "Reader",
+    "guess_provider",
+    "read_ranges",
+]
 
 
 def read_ranges(provider: str, data: bytes, as_of: date | None = None) -> RangeFile:
@@ -42,8 +71,9 @@ def read_ranges(provider: str, data: bytes, as_of: date | None = None) -> RangeF
 
 
 def guess_provider(data: bytes) -> str | None:
-    """Whose file this looks like."""
-    return next((r.PROVIDER for r in READERS if r.recognises(data)), None)
+    """Whose file this looks like (plain or gzip); raises ``BadInput`` for a damaged gzip."""
+    plain = _unpack(data)
+    return next((r.PROVIDER for r in READERS if r.recognises(plain)), None)
 
 
 def _unpack(data: bytes) -> bytes:
@@ -51,7 +81,7 @@ def _unpack(data: bytes) -> bytes:
         try:
             data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MAX_FILE_BYTES + 1)
         except (OSError, EOFError, zlib.error) as error:
-            raise BadInput(f"the gzip file is damaged: {error}") from error
+            raise BadInput(f"the gzip file is damaged or cut off: {error}") from error
     if len(data) > MAX_FILE_BYTES:
         raise BadInput(f"the file is larger than {MAX_FILE_BYTES // 2**20} MiB")
     return data

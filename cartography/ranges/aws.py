@@ -1,20 +1,31 @@
 """Amazon's ``ip-ranges.json``.
 
-Most EC2 blocks stand in it twice, as AMAZON and as EC2; both rows are kept and the prefix table
-shows the specific one.
+Most blocks stand in it twice, as AMAZON and under the service that uses them; both rows are kept
+and the prefix table shows the specific one.
 """
 
 from datetime import date, datetime
 from typing import Any
 
-from cartography.ranges.form import RangeEntry, RangeFile, check_prefix, count_entries
-from cartography.ranges.form import list_of, load_json
+from cartography.ranges.form import (
+    RangeEntry,
+    RangeFile,
+    check_prefix,
+    count_entries,
+    list_of,
+    load_json,
+    require_entries,
+    text_of,
+)
 from core.errors import BadInput
 from core.statuses import AddressKind
 
 PROVIDER = "aws"
-# Edge networks: the address says where the client is, not where the origin is.
+URLS = ("https://ip-ranges.amazonaws.com/ip-ranges.json",)
+# CloudFront's own network: an address there says where the client is, not where the origin is.
+# Global Accelerator is anycast too, but what answers behind it is the customer's own machine.
 _EDGE = {"CLOUDFRONT", "CLOUDFRONT_ORIGIN_FACING"}
+_GLOBAL = "GLOBAL"
 
 
 def recognises(data: bytes) -> bool:
@@ -24,31 +35,29 @@ def recognises(data: bytes) -> bool:
 
 
 def parse(data: bytes, as_of: date | None) -> RangeFile:
-    """Read the file; raises ``BadInput``."""
+    """Read the file; raises ``BadInput``. Files before 2016 list no IPv6."""
     document = load_json(data)
-    rows = [("ip_prefix", row) for row in list_of(document, "prefixes")]
+    entries = [_entry(row, i, 4) for i, row in enumerate(list_of(document, "prefixes"), 1)]
     if "ipv6_prefixes" in document:
-        rows += [("ipv6_prefix", row) for row in list_of(document, "ipv6_prefixes")]
-    entries = tuple(_entry(key, row, i) for i, (key, row) in enumerate(rows, 1))
-    if not entries:
-        raise BadInput("the file lists no prefix")
-    return RangeFile(PROVIDER, as_of or _date(document), entries, count_entries(entries))
+        rows = list_of(document, "ipv6_prefixes")
+        entries += [_entry(row, i, 6) for i, row in enumerate(rows, 1)]
+    kept = require_entries(tuple(entries))
+    return RangeFile(PROVIDER, as_of or _date(document), kept, count_entries(kept))
 
 
-def _entry(key: str, row: Any, number: int) -> RangeEntry:
-    where = f"entry {number}"
-    if not isinstance(row, dict) or not isinstance(row.get("service"), str):
-        raise BadInput(f"{where}: no service is given")
-    region = row.get("region")
-    if not isinstance(region, str):
-        raise BadInput(f"{where}: no region is given")
-    service = row["service"]
+def _entry(row: Any, number: int, family: int) -> RangeEntry:
+    where = f"IPv{family} entry {number}"
+    if not isinstance(row, dict):
+        raise BadInput(f"{where}: it is not an object")
+    service, region = text_of(row, "service", where), text_of(row, "region", where)
+    if not service or not region:
+        raise BadInput(f"{where}: no {'region' if service else 'service'} is given")
     return RangeEntry(
-        prefix=check_prefix(row.get(key), where),
+        prefix=check_prefix(row.get("ip_prefix" if family == 4 else "ipv6_prefix"), where, family),
         provider=PROVIDER,
         service=service,
-        region=None if region == "GLOBAL" else region,
-        border_group=row.get("network_border_group"),
+        region=None if region == _GLOBAL else region,
+        border_group=text_of(row, "network_border_group", where),
         kind=AddressKind.CDN if service in _EDGE else AddressKind.CLOUD,
         region_as_published=region,
     )
@@ -59,4 +68,4 @@ def _date(document: dict[str, Any]) -> date:
     try:
         return datetime.strptime(text, "%Y-%m-%d-%H-%M-%S").date()  # noqa: DTZ007
     except ValueError as error:
-        raise BadInput(f"createDate {text!r} is no date; give --as-of", field="createDate") from error
+        raise BadInput(f"{text!r} is not a date; give --as-of", field="createDate") from error

@@ -1,111 +1,70 @@
-"""Azure's service tags (JSON) and the older list of data-centre ranges (XML).
+"""Azure's service tags (JSON, every national cloud) and the older data-centre list (XML).
 
-Regions come from the ``AzureCloud.<region>`` tags; every other tag is a service. The XML names
-regions in its own older way: they are given their modern codes, and the old name is kept.
+Regions come from the ``AzureCloud.<region>`` tags; every other tag is a service. Names of regions
+that are not location codes are given their code, and the published name is kept.
 """
 
-import re
 from datetime import date
 from typing import Any
 from xml.etree import ElementTree
 
-from cartography.ranges.form import RangeEntry, RangeFile, check_prefix, count_entries
-from cartography.ranges.form import list_of, load_json
+from cartography.ranges.azure_names import modern_region
+from cartography.ranges.form import (
+    RangeEntry,
+    RangeFile,
+    check_prefix,
+    count_entries,
+    list_of,
+    load_json,
+    require_entries,
+    text_of,
+)
 from core.errors import BadInput
 from core.statuses import AddressKind
 
 PROVIDER = "azure"
+# Download pages: the files behind them have a dated name that changes every week.
+URLS = (
+    "https://www.microsoft.com/en-us/download/details.aspx?id=56519",
+    "https://www.microsoft.com/en-us/download/details.aspx?id=57062",
+    "https://www.microsoft.com/en-us/download/details.aspx?id=57063",
+)
 BASE_SERVICE = "AzureCloud"
-_EDGE = ("AzureFrontDoor.Frontend", "AzureFrontDoor.FirstParty", "AzureFrontDoor.MicrosoftSecurity")
-_ORDINALS = r"(central|east|north|south|west|southeast|northeast|northcentral|southcentral|westcentral)"
-# Names that the rule "place, direction" turned round does not give.
-_MODERN = {
-    "usnorth": "northcentralus",
-    "ussouth": "southcentralus",
-    "uswestcentral": "westcentralus",
-    "europewest": "westeurope",
-    "europenorth": "northeurope",
-    "asiaeast": "eastasia",
-    "asiasoutheast": "southeastasia",
-    "japaneast": "japaneast",
-    "japanwest": "japanwest",
-    "brazilsouth": "brazilsouth",
-    "brazilne": "brazilnortheast",
-    "australiaeast": "australiaeast",
-    "australiasoutheast": "australiasoutheast",
-    "australiac": "australiacentral",
-    "australiac2": "australiacentral2",
-    "australiacentral": "australiacentral",
-    "australiacentral2": "australiacentral2",
-    "canadacentral": "canadacentral",
-    "canadaeast": "canadaeast",
-    "koreacentral": "koreacentral",
-    "koreasouth": "koreasouth",
-    "koreas2": "koreasouth2",
-    "francec": "francecentral",
-    "frances": "francesouth",
-    "indiacentral": "centralindia",
-    "indiasouth": "southindia",
-    "indiawest": "westindia",
-    "uknorth": "uknorth",
-    "uksouth": "uksouth",
-    "uksouth2": "uksouth2",
-    "ukwest": "ukwest",
-    "uscentraleuap": "centraluseuap",
-    "useast2euap": "eastus2euap",
-    "usstagee": "eastusstage",
-    "usstagec": "southcentralusstage",
-    # Short names that the service tags themselves use beside the long ones.
-    "centralfrance": "francecentral",
-    "southfrance": "francesouth",
-    "germanyn": "germanynorth",
-    "germanywc": "germanywestcentral",
-    "norwaye": "norwayeast",
-    "norwayw": "norwaywest",
-    "switzerlandn": "switzerlandnorth",
-    "switzerlandw": "switzerlandwest",
-    "brazilse": "brazilsoutheast",
-    "usstagec2": "southcentralusstage",
+# Where Front Door meets clients; its backend addresses are ordinary ones.
+_EDGE = {
+    "AzureFrontDoor.Frontend",
+    "AzureFrontDoor.FirstParty",
+    "AzureFrontDoor.MicrosoftSecurity",
 }
+_XML_MARK = b"<AzurePublicIpAddresses"
 
 
 def recognises(data: bytes) -> bool:
     """Whether the bytes look like one of this provider's files."""
     head = data[:4096]
-    return b"<AzurePublicIpAddresses" in head or b'"changeNumber"' in head
-
-
-def modern_region(name: str) -> str:
-    """The modern code of an older region name; a name that is modern or unknown stays.
-
-    ``uscentral`` and ``useast2`` follow the rule "direction and number behind the place".
-    """
-    name = name.lower()
-    if name in _MODERN:
-        return _MODERN[name]
-    turned = re.fullmatch(rf"(us){_ORDINALS}(\d?)", name)
-    return f"{turned[2]}{turned[1]}{turned[3]}" if turned else name
+    return _XML_MARK in head or b'"changeNumber"' in head or b'"addressPrefixes"' in head
 
 
 def parse(data: bytes, as_of: date | None) -> RangeFile:
-    """Read either format; raises ``BadInput``."""
-    if b"<AzurePublicIpAddresses" in data[:4096]:
-        return _parse_xml(data, as_of)
-    return _parse_tags(data, as_of)
+    """Read either format; raises ``BadInput``, with ``field`` as-of where a date is missing.
 
-
-def _parse_tags(data: bytes, as_of: date | None) -> RangeFile:
-    document = load_json(data)
+    ``counts`` has ``tags`` too: the number of service tags, 0 for the older list.
+    """
+    if _XML_MARK in data[:4096]:
+        variant, n_tags = "public", 0
+        entries = _xml_entries(data)
+    else:
+        document = load_json(data)
+        tags = list_of(document, "values")
+        variant, n_tags = str(document.get("cloud", "")).lower(), len(tags)
+        entries = tuple(e for i, tag in enumerate(tags, 1) for e in _tag_entries(tag, i))
+    counts = count_entries(require_entries(entries), tags=n_tags)
     if as_of is None:
         raise BadInput(
-            "service tags carry no date; give --as-of (it stands in the file's name)", field="as-of"
+            "Azure's files carry no date; give --as-of (it stands in the file's name)",
+            field="as-of",
         )
-    tags = list_of(document, "values")
-    entries = tuple(e for i, tag in enumerate(tags, 1) for e in _tag_entries(tag, i))
-    if not entries:
-        raise BadInput("the file lists no prefix")
-    counts = count_entries(entries, tags=len(tags))
-    return RangeFile(PROVIDER, as_of, entries, counts, str(document.get("cloud", "")).lower())
+    return RangeFile(PROVIDER, as_of, entries, counts, variant)
 
 
 def _tag_entries(tag: Any, number: int) -> list[RangeEntry]:
@@ -113,41 +72,34 @@ def _tag_entries(tag: Any, number: int) -> list[RangeEntry]:
     if not isinstance(tag, dict) or not isinstance(tag.get("name"), str):
         raise BadInput(f"{where}: no name is given")
     name, properties = tag["name"], tag.get("properties")
+    where = f"{where} ({name})"
     if not isinstance(properties, dict):
-        raise BadInput(f"{where} ({name}): no properties are given")
-    published = str(properties.get("region") or "")
-    service = str(properties.get("systemService") or name.partition(".")[0])
-    kind = AddressKind.CDN if name.startswith(_EDGE) else AddressKind.CLOUD
+        raise BadInput(f"{where}: no properties are given")
+    published = text_of(properties, "region", where) or None
+    # A regional tag ends in the region; "AzureFrontDoor.Frontend" and its like do not.
+    service = name.rpartition(".")[0] or name if published else name
+    kind = AddressKind.CDN if service in _EDGE else AddressKind.CLOUD
     return [
         RangeEntry(
-            prefix=check_prefix(text, f"{where} ({name})"),
+            prefix=check_prefix(text, where),
             provider=PROVIDER,
             service=service,
             region=modern_region(published) if published else None,
             kind=kind,
-            region_as_published=published or None,
+            region_as_published=published,
         )
         for text in list_of(properties, "addressPrefixes")
     ]
 
 
-def _parse_xml(data: bytes, as_of: date | None) -> RangeFile:
+def _xml_entries(data: bytes) -> tuple[RangeEntry, ...]:
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
         raise BadInput("the XML declares entities, which a range file never does")
     try:
-        root = ElementTree.fromstring(data.decode("utf-8-sig"))
-    except (ElementTree.ParseError, UnicodeDecodeError, ValueError) as error:
+        root = ElementTree.fromstring(data)
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise BadInput(f"the XML is damaged or cut off: {error}") from error
-    entries = tuple(e for region in root.iter("Region") for e in _region_entries(region))
-    if not entries:
-        raise BadInput("the file lists no prefix")
-    # The older list carries no date either, only its file name did; it began to matter in 2013.
-    if as_of is None:
-        raise BadInput(
-            "the older Azure list carries no date; give --as-of (it stands in the file's name)",
-            field="as-of",
-        )
-    return RangeFile(PROVIDER, as_of, entries, count_entries(entries, tags=0), "public")
+    return tuple(e for region in root.iter("Region") for e in _region_entries(region))
 
 
 def _region_entries(region: ElementTree.Element) -> list[RangeEntry]:
@@ -156,11 +108,11 @@ def _region_entries(region: ElementTree.Element) -> list[RangeEntry]:
         raise BadInput("a Region element has no Name")
     return [
         RangeEntry(
-            prefix=check_prefix(item.get("Subnet"), f"region {name}"),
+            prefix=check_prefix(item.get("Subnet"), f"region {name}, entry {number}"),
             provider=PROVIDER,
             service=BASE_SERVICE,
             region=modern_region(name),
             region_as_published=name,
         )
-        for item in region.iter("IpRange")
+        for number, item in enumerate(region.iter("IpRange"), 1)
     ]

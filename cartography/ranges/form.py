@@ -1,19 +1,26 @@
 """What every range file becomes, and the checks that all formats share."""
 
-import ipaddress
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
+from cartography.addresses import read_prefix, write_prefix
 from core.errors import BadInput
 from core.statuses import AddressKind
+
+# Wider prefixes are slips (a lost digit): they would turn half of the Internet into a cloud.
+_SHORTEST = {4: 8, 6: 16}
 
 
 @dataclass(frozen=True, slots=True)
 class RangeEntry:
-    """One published prefix with what the file says of it."""
+    """One published prefix with what the file says of it.
+
+    ``region`` is the provider's modern code, ``None`` where the file gives none or says that
+    the block is global; ``region_as_published`` is what the file says, ``None`` for nothing.
+    """
 
     prefix: str
     provider: str
@@ -26,7 +33,11 @@ class RangeEntry:
 
 @dataclass(frozen=True, slots=True)
 class RangeFile:
-    """A whole file; files of different ``variant`` are in force side by side."""
+    """A whole file, with the file's own rows counted.
+
+    A provider's files of different ``variant`` (Google's two, Azure's national clouds) are in
+    force side by side; a newer one of the same variant replaces the older one.
+    """
 
     provider: str
     as_of: date
@@ -55,9 +66,10 @@ def load_json(data: bytes) -> dict[str, Any]:
         document = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise BadInput(f"the file is not UTF-8 at byte {error.start}") from error
-    except (json.JSONDecodeError, RecursionError) as error:
-        line = getattr(error, "lineno", None)
-        raise BadInput(f"the JSON is damaged or cut off: {error}", line=line) from error
+    except json.JSONDecodeError as error:
+        raise BadInput(f"the JSON is damaged or cut off: {error.msg}", line=error.lineno) from error
+    except (RecursionError, ValueError) as error:
+        raise BadInput(f"the JSON cannot be read: {error}") from error
     if not isinstance(document, dict):
         raise BadInput("the file holds no JSON object")
     return document
@@ -71,9 +83,31 @@ def list_of(document: dict[str, Any], name: str) -> list[Any]:
     return found
 
 
-def check_prefix(text: Any, where: str) -> str:
+def text_of(row: dict[str, Any], name: str, where: str) -> str | None:
+    """An optional text member; raises ``BadInput`` when it is something else."""
+    found = row.get(name)
+    if found is not None and not isinstance(found, str):
+        raise BadInput(f"{where}: {name} is not a text")
+    return found
+
+
+def check_prefix(text: Any, where: str, family: int | None = None) -> str:
     """A prefix in canonical form; raises ``BadInput`` that names the entry."""
+    if not isinstance(text, str):
+        raise BadInput(f"{where}: there is no prefix")
     try:
-        return str(ipaddress.ip_network(text))
-    except (ValueError, TypeError) as error:
-        raise BadInput(f"{where}: {text!r} is not a prefix ({error})") from error
+        found, first, length = read_prefix(text)
+    except ValueError as error:
+        raise BadInput(f"{where}: {text!r} is not a prefix: {error}") from error
+    if family not in (None, found):
+        raise BadInput(f"{where}: {text!r} is not an IPv{family} prefix")
+    if length < _SHORTEST[found]:
+        raise BadInput(f"{where}: {text!r} is wider than anything a provider holds")
+    return write_prefix(found, first, length)
+
+
+def require_entries(entries: tuple[RangeEntry, ...]) -> tuple[RangeEntry, ...]:
+    """The entries themselves; raises ``BadInput`` when there is none."""
+    if not entries:
+        raise BadInput("the file lists no prefix")
+    return entries

@@ -1,19 +1,33 @@
 """Google's ``cloud.json`` (what customers rent, by region) and ``goog.json`` (all of Google).
 
-The second holds Google's own services; as the first is more specific where both speak, a table
-built from both gives "all of Google, minus the cloud" for what is left.
+The second holds Google's own services as well, and says only whose a block is. In a table built
+from both, the first wins wherever it speaks: what is left of the second is Google's own.
 """
 
 from datetime import date, datetime
 from typing import Any
 
-from cartography.ranges.form import RangeEntry, RangeFile, check_prefix, count_entries
-from cartography.ranges.form import list_of, load_json
+from cartography.ranges.form import (
+    RangeEntry,
+    RangeFile,
+    check_prefix,
+    count_entries,
+    list_of,
+    load_json,
+    require_entries,
+    text_of,
+)
 from core.errors import BadInput
 from core.statuses import AddressKind
 
 PROVIDER = "google"
+URLS = (
+    "https://www.gstatic.com/ipranges/cloud.json",
+    "https://www.gstatic.com/ipranges/goog.json",
+)
 OWN_SERVICE = "Google"
+# Addresses that are announced everywhere: rented out, but of no region.
+_GLOBAL = "global"
 
 
 def recognises(data: bytes) -> bool:
@@ -26,10 +40,8 @@ def parse(data: bytes, as_of: date | None) -> RangeFile:
     """Read either file; raises ``BadInput``."""
     document = load_json(data)
     rows = list_of(document, "prefixes")
-    entries = tuple(_entry(row, i) for i, row in enumerate(rows, 1))
-    if not entries:
-        raise BadInput("the file lists no prefix")
-    variant = "cloud" if any(e.region for e in entries) else "goog"
+    entries = require_entries(tuple(_entry(row, i) for i, row in enumerate(rows, 1)))
+    variant = "cloud" if any(e.kind == AddressKind.CLOUD for e in entries) else "goog"
     when = as_of or _date(document)
     return RangeFile(PROVIDER, when, entries, count_entries(entries), variant)
 
@@ -37,15 +49,14 @@ def parse(data: bytes, as_of: date | None) -> RangeFile:
 def _entry(row: Any, number: int) -> RangeEntry:
     where = f"entry {number}"
     if not isinstance(row, dict):
-        raise BadInput(f"{where}: it is no object")
-    scope = row.get("scope")
-    # "global" names addresses that are announced everywhere: cloud, but of no region.
-    region = scope if isinstance(scope, str) and scope != "global" else None
+        raise BadInput(f"{where}: it is not an object")
+    family = 6 if "ipv6Prefix" in row else 4
+    scope = text_of(row, "scope", where)
     return RangeEntry(
-        prefix=check_prefix(row.get("ipv4Prefix") or row.get("ipv6Prefix"), where),
+        prefix=check_prefix(row.get(f"ipv{family}Prefix"), where, family),
         provider=PROVIDER,
-        service=str(row.get("service") or OWN_SERVICE),
-        region=region,
+        service=text_of(row, "service", where) or OWN_SERVICE,
+        region=None if scope == _GLOBAL else scope,
         kind=AddressKind.CLOUD if scope else AddressKind.CORPORATE,
         region_as_published=scope,
     )
@@ -56,6 +67,4 @@ def _date(document: dict[str, Any]) -> date:
     try:
         return datetime.fromisoformat(text).date()
     except ValueError as error:
-        raise BadInput(
-            f"creationTime {text!r} is no date; give --as-of", field="creationTime"
-        ) from error
+        raise BadInput(f"{text!r} is not a date; give --as-of", field="creationTime") from error

@@ -6,7 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 
 from core.errors import BadInput, NephoscopeError
 
@@ -26,6 +29,7 @@ class Door(BaseCommand):
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
+            prepare_store()
             return super().execute(*args, **options)
         except NephoscopeError as error:
             raise CommandError(str(error), returncode=2 if error.permanent else 1) from error
@@ -50,6 +54,15 @@ class Door(BaseCommand):
         """JSON Lines on standard output."""
         for row in rows:
             self.put_json(row)
+
+
+def prepare_store() -> None:
+    """Bring the embedded database up to date, so that a first command needs no set-up."""
+    if connection.vendor != "sqlite":
+        return
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", verbosity=0, interactive=False)
 
 
 def read_input(path: str) -> bytes:

@@ -59,7 +59,7 @@ class Campaign(models.Model):
     range_tables = models.ManyToManyField(RangeTable, related_name="campaigns", blank=True)
     summary = models.JSONField(default=dict)
     error = models.TextField(default="", blank=True)
-    idempotency_key = models.CharField(max_length=120, null=True, blank=True, unique=True)  # noqa: DJ001
+    idempotency_key = models.CharField(max_length=120, null=True, blank=True, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -121,9 +121,7 @@ class Report(models.Model):
     computed_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["campaign", "table_id"], name="report_once")
-        ]
+        constraints = [models.UniqueConstraint(fields=["campaign", "table_id"], name="report_once")]
 
     def __str__(self) -> str:
         return f"{self.campaign_id}/{self.table_id}"

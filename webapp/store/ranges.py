@@ -2,6 +2,7 @@
 
 import hashlib
 import ipaddress
+import re
 from collections.abc import Sequence
 from datetime import date
 from functools import lru_cache
@@ -9,25 +10,52 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
 from cartography.prefixes import PrefixTable
 from cartography.ranges import RangeFile, read_ranges
-from core.errors import MissingData
+from core.errors import BadInput, MissingData
 from core.records import Placement
 from webapp.store.models import RangeTable
 
 IMPORT_HINT = "import one with: manage.py ranges import PROVIDER FILE"
 
 
+def read_with_date(
+    provider: str, data: bytes, file_name: str = "", as_of: date | None = None
+) -> RangeFile:
+    """Read a file that may carry no date: then its name says it, else today is taken."""
+    try:
+        return read_ranges(provider, data, as_of)
+    except BadInput as error:
+        if error.field != "as-of" or as_of is not None:
+            raise
+    return read_ranges(provider, data, date_in_name(file_name) or timezone.now().date())
+
+
+def date_in_name(file_name: str) -> date | None:
+    """The date in names such as ``ServiceTags_Public_20240624.json``."""
+    found = re.search(r"(20\d\d)[-_]?(\d\d)[-_]?(\d\d)", file_name)
+    try:
+        return date(*map(int, found.groups())) if found else None
+    except ValueError:
+        return None
+
+
 def import_ranges(
-    provider: str, data: bytes, *, as_of: date | None = None, origin: str = ""
+    provider: str,
+    data: bytes,
+    *,
+    as_of: date | None = None,
+    origin: str = "",
+    file_name: str = "",
 ) -> tuple[RangeTable, RangeFile]:
     """Check ``data`` and put it beside the older versions; raises ``BadInput``.
 
     The same file twice is one row. Nothing is written unless the whole file is sound, so the
     table in force stays in force on any doubt.
     """
-    parsed = read_ranges(provider, data, as_of)
+    parsed = read_with_date(provider, data, file_name, as_of)
     digest = hashlib.sha256(data).hexdigest()
     path = raw_path(provider, digest)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,9 +9,9 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from analysis import published, summary
+from analysis import passports, published
 from analysis.findings import front_findings as find_front
-from analysis.findings import method_note
+from analysis.notes import method_note
 from cartography.regions import region as region_of
 from core.statuses import FINAL_STATES, CampaignState
 from core.tables import SPEC_BY_ID, SPECS, Table
@@ -192,9 +192,7 @@ def front_findings(slug: str) -> list[dict[str, str]]:
     found = as_tables(reports(slug).values())
     if not found:
         return []
-    return [
-        {"value": f.value, "text": f.text, "table_id": f.table_id} for f in find_front(found)
-    ]
+    return [{"value": f.value, "text": f.text, "table_id": f.table_id} for f in find_front(found)]
 
 
 def map_regions(slug: str) -> list[dict[str, Any]]:
@@ -218,24 +216,22 @@ def _map_row(cells: dict[str, Any]) -> dict[str, Any]:
 
 def domains(slug: str, query: str = "", page: int = 1) -> dict[str, Any]:
     """A page of the survey's domains."""
-    return summary.domain_list(settings.LAKE_DIR, slug, query, page, shards=finished_shards(slug))
+    return passports.domain_list(settings.LAKE_DIR, slug, query, page, shards=finished_shards(slug))
 
 
 def domain(slug: str, name: str, page: int = 1) -> dict[str, Any] | None:
     """The passport of one domain, or ``None`` where the survey did not ask it."""
-    return summary.domain_page(
-        settings.LAKE_DIR, slug, name, page, shards=finished_shards(slug)
-    )
+    return passports.domain_page(settings.LAKE_DIR, slug, name, page, shards=finished_shards(slug))
 
 
 def name(slug: str, host: str) -> dict[str, Any] | None:
     """All evidence on one name."""
-    return summary.name_page(settings.LAKE_DIR, slug, host, shards=finished_shards(slug))
+    return passports.name_page(settings.LAKE_DIR, slug, host, shards=finished_shards(slug))
 
 
 def search(slug: str, text: str, limit: int = 20) -> list[dict[str, Any]]:
     """Names and domains of a survey that hold ``text``."""
-    return summary.search_names(
+    return passports.search_names(
         settings.LAKE_DIR, slug, text, limit, shards=finished_shards(slug)
     )
 

@@ -54,7 +54,8 @@ def plan_survey(data: bytes, n_words: int) -> tuple[Plan, DomainList]:
     if len(found.entries) > settings.MAX_SURVEY_DOMAINS:
         raise BadInput(
             f"{len(found.entries):,} domains are more than one survey takes "
-            f"({settings.MAX_SURVEY_DOMAINS:,}); split the list or raise NEPHOSCOPE_MAX_SURVEY_DOMAINS"
+            f"({settings.MAX_SURVEY_DOMAINS:,}); split the list, or raise "
+            "NEPHOSCOPE_MAX_SURVEY_DOMAINS"
         )
     queries = estimate_queries(len(found.entries), n_words)
     plan = Plan(
@@ -131,7 +132,7 @@ def create_survey(
 
 
 def _slice(campaign: Campaign, n_domains: int) -> list[Shard]:
-    size = min(500, max(5, -(-n_domains // 64)))
+    size = min(500, max(5, -(-n_domains // 24)))
     return [
         Shard(campaign=campaign, key=f"s{i:05d}", first=first, last=min(first + size, n_domains))
         for i, first in enumerate(range(0, n_domains, size))

@@ -2,6 +2,7 @@
 
 import sys
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -40,6 +41,7 @@ class Command(Door):
             read_input(options["file"]),
             as_of=options["as_of"],
             origin=options["origin"],
+            file_name=Path(options["file"]).name,
         )
         result = {"provider": row.provider, "as_of": str(row.as_of), **parsed.counts}
         if options["json"]:

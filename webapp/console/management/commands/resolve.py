@@ -17,7 +17,7 @@ class Command(Door):
     help = "bulk resolver; one JSON line per (name, type)"
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("names_file", metavar="NAMES_FILE", help="file, or - for standard input")
+        parser.add_argument("names_file", metavar="NAMES_FILE", help="file, or - for stdin")
         parser.add_argument("--type", action="append", default=[])
         parser.add_argument("--output", metavar="F", help="write .jsonl or .parquet instead")
         add_resolving(parser)
@@ -32,9 +32,8 @@ class Command(Door):
         if options["output"]:
             bulk.save_answers(answers, options["output"])
         else:
-            write = self.stdout._out.write
             for answer in answers:
-                write(bulk.answer_line(answer) + "\n")
+                sys.stdout.write(bulk.answer_line(answer) + "\n")
         meter.close(len(rejected))
 
 
@@ -42,7 +41,8 @@ class _Meter:
     """A statistics line on standard error: each second on a terminal, and one at the end."""
 
     def __init__(self, total: int) -> None:
-        self.total, self.done, self.engine = total, 0, None
+        self.total, self.done = total, 0
+        self.engine: Any = None
         self.started = self.shown = time.monotonic()
         self.live = sys.stderr.isatty()
 
@@ -56,8 +56,8 @@ class _Meter:
     def line(self) -> str:
         seconds = max(time.monotonic() - self.started, 1e-6)
         stats = self.engine.stats if self.engine else None
-        by_status = dict(sorted(stats.by_status.items())) if stats else {}
-        counts = " ".join(f"{status} {n:,}" for status, n in by_status.items())
+        by_status = sorted(stats.by_status.items()) if stats else []
+        counts = " ".join(f"{status} {n:,}" for status, n in by_status)
         return f"{self.done:,} of {self.total:,} · {self.done / seconds:,.0f} names/s · {counts}"
 
     def close(self, rejected: int) -> None:

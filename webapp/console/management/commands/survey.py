@@ -26,7 +26,7 @@ class Command(Door):
         parser.add_argument("domains_file", metavar="DOMAINS_FILE")
         parser.add_argument("--name", default="")
         parser.add_argument("--out", metavar="DIR")
-        parser.add_argument("--workers", action="store_true", help="hand the work to Celery workers")
+        parser.add_argument("--workers", action="store_true", help="use Celery workers")
         add_crawling(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,0 +1,55 @@
+# The single definition of every command. `make` lists them.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv/bin
+SHELL := /bin/bash
+WORLD ?= imc2013
+SCALE ?= 1/200
+PORT ?= 8000
+export WORLD SCALE PORT
+
+.PHONY: help setup setup-test run test check format unit browser bench docs locks clean
+
+help: ## list the commands
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: ## private environment, locked packages, browser libraries
+	@$(PYTHON) deploy/setup.py run
+
+setup-test:
+	@$(PYTHON) deploy/setup.py test
+
+run: setup ## start everything on 127.0.0.1:$(PORT); WORLD=none talks to the real Internet
+	@$(VENV)/python deploy/local.py
+
+test: setup-test check ## set up and run every check and test
+	@$(VENV)/python -m pytest
+
+check: setup-test ## format, lint, types, import contracts, migrations
+	@$(VENV)/ruff format --check .
+	@$(VENV)/ruff check .
+	@$(VENV)/mypy
+	@$(VENV)/lint-imports
+	@$(VENV)/python manage.py makemigrations --check --dry-run
+
+format: setup-test ## format and mend what can be mended
+	@$(VENV)/ruff check --fix-only .
+	@$(VENV)/ruff format .
+
+unit: setup-test ## tests without a browser
+	@$(VENV)/python -m pytest -m "not browser"
+
+browser: setup-test ## browser tests only
+	@$(VENV)/python -m pytest -m browser
+
+bench: setup-test ## measure speed beside peers
+	@for file in benchmarks/*.py; do $(VENV)/python $$file || exit 1; done
+
+docs: setup-test ## check the documentation
+	@$(VENV)/python -m pytest tests/docs
+
+locks: ## resolve requirements/*.in again into hash-pinned locks (needs uv)
+	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/test.in -o requirements/test.lock
+	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/run.in -c requirements/test.lock -o requirements/run.lock
+
+clean: ## remove what set-up made (data in var/ stays)
+	@rm -rf .venv node_modules webapp/pages/static/vendor .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,79 @@
+"""IMC'13 Table 10 and Figure 12: which regions names use, and how many."""
+
+from collections import Counter, defaultdict
+
+from analysis.base import Connection, count, fetch, population
+from core.tables import MEAN_EDGES, PROVIDERS, SPEC_BY_ID, Cell, Table, cumulate, share
+
+_REGIONS = """
+WITH alone AS (SELECT domain, name FROM places GROUP BY ALL HAVING count(*) = 1)
+SELECT p.provider, p.region, count(DISTINCT p.domain), count(*), count(a.name)
+FROM places p LEFT JOIN alone a USING (domain, name)
+JOIN providers o ON o.provider = p.provider
+GROUP BY p.provider, p.region, o.position ORDER BY o.position, count(*) DESC, p.region
+"""
+_COUNTS = """
+SELECT provider, n, count(*) FROM (
+  SELECT provider, count(*) AS n FROM places GROUP BY provider, domain, name) GROUP BY ALL
+"""
+_MEANS = """
+SELECT provider, avg(n) FROM (
+  SELECT provider, domain, count(*) AS n FROM places GROUP BY provider, domain, name)
+GROUP BY provider, domain
+"""
+
+
+def regions(connection: Connection) -> Table:
+    """One count per (name, region); CDN addresses are left out."""
+    users: dict[str, int] = {}
+    rows: list[tuple[Cell, ...]] = []
+    for provider, code, domains, names, only in fetch(connection, _REGIONS):
+        if provider not in users:
+            users[provider] = population(connection, provider)[1]
+        rows.append(
+            (
+                provider,
+                code,
+                domains,
+                names,
+                share(names, users[provider]),
+                only,
+                share(only, names),
+            )
+        )
+    spec = SPEC_BY_ID["regions"]
+    n = count(connection, "SELECT count(*) FROM (SELECT DISTINCT domain, name FROM places)")
+    return Table(spec.id, spec.columns, tuple(rows), n)
+
+
+def region_counts(connection: Connection) -> Table:
+    """Number of regions of one provider that a name uses."""
+    per: dict[str, dict[int, int]] = defaultdict(dict)
+    for provider, n, names in fetch(connection, _COUNTS):
+        per[provider][n] = names
+    rows = [(p, *row) for p in PROVIDERS if p in per for row in cumulate(per[p])]
+    spec = SPEC_BY_ID["region-counts"]
+    total = sum(sum(c.values()) for c in per.values())
+    return Table(spec.id, spec.columns, tuple(rows), total)
+
+
+def region_means(connection: Connection) -> Table:
+    """Unweighted mean of a domain's names, in classes with the upper edges ``MEAN_EDGES``."""
+    per: dict[str, Counter[float]] = defaultdict(Counter)
+    for provider, mean in fetch(connection, _MEANS):
+        per[provider][_edge(mean)] += 1
+    rows: list[tuple[Cell, ...]] = []
+    for provider in (p for p in PROVIDERS if p in per):
+        whole, running = sum(per[provider].values()), 0
+        for edge in sorted(per[provider]):
+            n = per[provider][edge]
+            running += n
+            rows.append((provider, edge, n, share(n, whole), share(running, whole)))
+    spec = SPEC_BY_ID["domain-region-means"]
+    total = sum(sum(c.values()) for c in per.values())
+    return Table(spec.id, spec.columns, tuple(rows), total)
+
+
+def _edge(mean: float) -> float:
+    # A mean above the last edge takes a class of its own, rounded up.
+    return next((e for e in MEAN_EDGES if e >= mean), float(-(-mean // 1)))

@@ -1,0 +1,163 @@
+"""``make run``: everything on one machine, from an empty folder to a served, filled site.
+
+Starts Valkey (unless REDIS_URL is set), Celery worker and beat, the testbed Internet (unless
+WORLD=none) and the web server; runs the demo survey when the store is empty; ends all of them on
+Ctrl-C.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from deploy import broker  # noqa: E402
+from deploy.processes import Child, Family  # noqa: E402
+
+PYTHON = sys.executable
+READY_S = 60.0
+TESTBED_PORT = int(os.environ.get("TESTBED_PORT") or 5300)
+
+
+class Stop(Exception):
+    """Ctrl-C or SIGTERM."""
+
+
+def say(text: str) -> None:
+    """One line of progress."""
+    print(f"· {text}", flush=True)
+
+
+def environment(data: Path, world: str) -> dict[str, str]:
+    """Settings that every child shares."""
+    env = dict(os.environ)
+    env["NEPHOSCOPE_DATA"] = str(data)
+    env["DJANGO_SETTINGS_MODULE"] = "webapp.settings"
+    env["PYTHONPATH"] = str(ROOT)
+    env.setdefault("REDIS_URL", f"redis+socket://{broker.socket_path(data)}")
+    if world != "none":
+        env["NEPHOSCOPE_NAME_SERVERS"] = f"127.0.0.1:{TESTBED_PORT}"
+    return env
+
+
+def wait_for(what: str, ready: Callable[[], bool], family: Family, child: Child) -> None:
+    """Wait until a child is ready; raises ``SystemExit`` with the end of its log."""
+    deadline = time.monotonic() + READY_S
+    while not ready():
+        ended = child.process is not None and child.process.poll() is not None
+        if ended or time.monotonic() > deadline:
+            sys.exit(f"{what} did not start:\n{family.tail(child)}")
+        time.sleep(0.1)
+
+
+def port_is_free(port: int) -> bool:
+    """Whether nothing listens on a loopback port."""
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def web_answers(port: int) -> bool:
+    """Whether the web server serves."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/limits", timeout=2) as reply:
+            return bool(reply.status == 200)
+    except (OSError, urllib.error.URLError):
+        return False
+
+
+def start_broker(family: Family, data: Path) -> None:
+    """Start the embedded Valkey unless REDIS_URL names another."""
+    if "REDIS_URL" in os.environ:
+        return
+    broker.reap(data)
+    child = family.start(Child("valkey", broker.command(data), vital=True))
+    wait_for("Valkey", lambda: broker.answers(data), family, child)
+
+
+def start_testbed(family: Family, world: str, scale: str) -> None:
+    """Start the emulated Internet."""
+    command = [PYTHON, str(ROOT / "manage.py"), "testbed", "serve", world, "--scale", scale]
+    command += ["--port", str(TESTBED_PORT)]
+    child = family.start(Child("testbed", command))
+    wait_for("the testbed", lambda: not port_is_free(TESTBED_PORT), family, child)
+
+
+def start_workers(family: Family, data: Path) -> None:
+    """Start Celery's worker and scheduler."""
+    celery = [PYTHON, "-m", "celery", "-A", "tasks.app"]
+    worker = [*celery, "worker", "--concurrency", "2", "--queues", "crawl", "--loglevel", "INFO"]
+    family.start(Child("worker", [*worker, "--without-gossip", "--without-mingle"]))
+    schedule = str(data / "beat-schedule")
+    family.start(Child("beat", [*celery, "beat", "--schedule", schedule, "--pidfile", ""]))
+
+
+def start_web(family: Family, port: int) -> None:
+    """Start the web server."""
+    command = [PYTHON, "-m", "uvicorn", "webapp.asgi:application", "--host", "127.0.0.1"]
+    command += ["--port", str(port), "--lifespan", "off", "--timeout-graceful-shutdown", "2"]
+    child = family.start(Child("web", command, vital=True))
+    wait_for("the web server", lambda: web_answers(port), family, child)
+
+
+def run(family: Family, data: Path, world: str, port: int) -> None:
+    """Start everything, fill an empty store, serve until stopped."""
+    manage = [PYTHON, str(ROOT / "manage.py")]
+    subprocess.run([*manage, "migrate", "--verbosity", "0"], env=dict(family.env), check=True)
+    start_broker(family, data)
+    if world != "none":
+        say(f"starting the testbed Internet {world} at scale {os.environ.get('SCALE') or '1/200'}")
+        start_testbed(family, world, os.environ.get("SCALE") or "1/200")
+    start_workers(family, data)
+    start_web(family, port)
+    if world != "none":
+        subprocess.run([*manage, "demo"], env=dict(family.env), check=False)
+    say(f"serving http://127.0.0.1:{port}/ (Ctrl-C stops everything; logs in {family.folder})")
+    while True:
+        fallen = family.watch()
+        if fallen:
+            sys.exit(f"{fallen.name} ended:\n{family.tail(fallen)}")
+        time.sleep(0.5)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise Stop
+
+
+def main() -> int:
+    """Run until Ctrl-C."""
+    data = Path(os.environ.get("NEPHOSCOPE_DATA") or ROOT / "var").resolve()
+    data.mkdir(parents=True, exist_ok=True)
+    world, port = os.environ.get("WORLD") or "imc2013", int(os.environ.get("PORT") or 8000)
+    taken = [p for p in (port, *([TESTBED_PORT] if world != "none" else [])) if not port_is_free(p)]
+    if taken:
+        sys.exit(f"port {taken[0]} of 127.0.0.1 is in use; choose PORT= or TESTBED_PORT=")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
+    family = Family(data / "logs", environment(data, world))
+    try:
+        run(family, data, world, port)
+    except (Stop, KeyboardInterrupt):
+        say("stopping")
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        family.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

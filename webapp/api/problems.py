@@ -1,0 +1,70 @@
+"""Errors as problem details (RFC 9457), one ``type`` per kind."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+
+from core.errors import BadInput, MissingData, NephoscopeError
+from webapp.store.services import TooManySurveys
+
+_DOCS = "/api/v1/docs"
+_TITLES = {
+    400: "The request cannot be read",
+    404: "There is no such thing here",
+    405: "This address does not take that method",
+    413: "The upload is too large",
+    415: "This kind of content is not taken",
+    422: "The input cannot be used",
+    429: "A limit is reached",
+    500: "Something broke on this site",
+    503: "A part of this site does not answer",
+}
+
+
+def problem(status: int, kind: str, detail: str, **more: Any) -> HttpResponse:
+    """A problem document."""
+    body = {
+        "type": f"{_DOCS}#{kind}",
+        "title": _TITLES.get(status, "Error"),
+        "status": status,
+        "detail": detail,
+        "docs": _DOCS,
+        **{k: v for k, v in more.items() if v is not None},
+    }
+    return JsonResponse(body, status=status, content_type="application/problem+json")
+
+
+def _bad_input(request: HttpRequest, error: BadInput) -> HttpResponse:
+    return problem(422, "bad-input", str(error), line=error.line, field=error.field)
+
+
+def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    first = error.errors[0] if error.errors else {}
+    where = ".".join(str(p) for p in first.get("loc", ())[1:])
+    return problem(422, "invalid-field", str(first.get("msg", "")), field=where or None)
+
+
+def _limited(request: HttpRequest, error: TooManySurveys) -> HttpResponse:
+    response = problem(429, "active-surveys", str(error), limit="active surveys", retry_after=30)
+    response["Retry-After"] = "30"
+    return response
+
+
+def register(api: NinjaAPI) -> None:
+    """Install the handlers on an API."""
+    handlers: dict[type[Exception], Callable[..., HttpResponse]] = {
+        BadInput: _bad_input,
+        ValidationError: _invalid,
+        TooManySurveys: _limited,
+        MissingData: lambda r, e: problem(422, "missing-data", str(e)),
+        NephoscopeError: lambda r, e: problem(503, "unavailable", str(e)),
+        RequestDataTooBig: lambda r, e: problem(413, "too-large", "the body is over 40 MiB"),
+        HttpError: lambda r, e: problem(e.status_code, "refused", str(e)),
+        Http404: lambda r, e: problem(404, "not-found", str(e) or "no such resource"),
+    }
+    for kind, handler in handlers.items():
+        api.exception_handler(kind)(handler)

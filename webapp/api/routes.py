@@ -1,0 +1,266 @@
+"""REST API v1: surveys, their tables and evidence, in every format that pages show."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from ninja import NinjaAPI, Query, Schema
+
+from tasks import export
+from tasks.options import resolving_from
+from tasks.resolvers import count_words
+from tasks.submit import submit
+from webapp.api import problems
+from webapp.api.documents import etag_of, survey_json
+from webapp.api.events import stream
+from webapp.store import selectors, services
+from webapp.store.models import Campaign
+
+api = NinjaAPI(
+    title="Nephoscope",
+    version="1",
+    description="Where in the cloud the web lives. Errors are problem details (RFC 9457).",
+    docs_url="/docs",
+    urls_namespace="api-v1",
+)
+problems.register(api)
+
+
+class Problem(Schema):
+    """Problem details."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+class SurveyIn(Schema):
+    """A survey to run: domain names, or the text of a list in any form that a page takes."""
+
+    domains: list[str] | str
+    name: str = ""
+    axfr: bool = True
+    aaaa: bool = True
+
+
+class PlanOut(Schema):
+    """What a survey would do."""
+
+    accepted: int
+    duplicates: int
+    rejected: list[dict[str, Any]]
+    n_rejected: int
+    notes: list[str]
+    n_words: int
+    estimated_queries: int
+    estimated_s: float
+
+
+_ERRORS = {404: Problem, 413: Problem, 422: Problem, 429: Problem, 503: Problem}
+
+
+def _list_bytes(domains: list[str] | str) -> bytes:
+    text = domains if isinstance(domains, str) else "\n".join(domains)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _known(slug: str) -> selectors.CampaignRow:
+    row = selectors.campaign(slug)
+    if row is None:
+        raise Http404(f"there is no survey {slug!r}")
+    return row
+
+
+@api.post("/surveys", response={202: dict, **_ERRORS}, tags=["surveys"])
+def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse) -> Any:
+    """Start a survey; poll or stream ``Location``. ``Idempotency-Key`` makes a retry safe."""
+    options = resolving_from({"no_axfr": not survey.axfr, "no_aaaa": not survey.aaaa})
+    campaign = services.create_survey(
+        _list_bytes(survey.domains),
+        name=survey.name,
+        options=options.as_json(),
+        n_words=count_words(options),
+        idempotency_key=request.headers.get("Idempotency-Key"),
+    )
+    submit(campaign)
+    response["Location"] = f"/api/v1/surveys/{campaign.slug}"
+    return 202, survey_json(selectors.row_of(campaign))
+
+
+@api.post("/plan", response={200: PlanOut, **_ERRORS}, tags=["surveys"])
+def plan(request: HttpRequest, survey: SurveyIn) -> Any:
+    """What a survey of these domains would cost; nothing is asked."""
+    options = resolving_from({})
+    return services.plan_survey(_list_bytes(survey.domains), count_words(options))[0]
+
+
+@api.get("/surveys", response={200: dict}, tags=["surveys"])
+def list_surveys(request: HttpRequest) -> Any:
+    """Surveys, newest first."""
+    rows = [survey_json(row) for row in selectors.campaigns()]
+    return {"count": len(rows), "results": rows}
+
+
+@api.get("/surveys/{slug}", response={200: dict, **_ERRORS}, tags=["surveys"])
+def get_survey(request: HttpRequest, slug: str) -> Any:
+    """State and counters; ``ETag`` changes when they do."""
+    document = survey_json(_known(slug))
+    tag = etag_of(document)
+    if request.headers.get("If-None-Match") == tag:
+        return HttpResponse(status=304, headers={"ETag": tag})
+    answer = api.create_response(request, document, status=200)
+    answer["ETag"] = tag
+    return answer
+
+
+@api.post("/surveys/{slug}/cancel", response={200: dict, **_ERRORS}, tags=["surveys"])
+def cancel_survey(request: HttpRequest, slug: str) -> Any:
+    """Stop a survey; what was stored stays."""
+    _known(slug)
+    services.cancel(Campaign.objects.get(slug=slug))
+    return survey_json(_known(slug))
+
+
+@api.get("/surveys/{slug}/events", tags=["surveys"], include_in_schema=False)
+def survey_events(request: HttpRequest, slug: str) -> Any:
+    """Server-sent events: the survey document about once a second until it has ended."""
+    _known(slug)
+    answer = StreamingHttpResponse(stream(slug), content_type="text/event-stream")
+    answer["Cache-Control"] = "no-store"
+    answer["X-Accel-Buffering"] = "no"
+    return answer
+
+
+@api.get("/surveys/{slug}/report.json", response={200: dict, **_ERRORS}, tags=["reports"])
+def get_report(request: HttpRequest, slug: str) -> Any:
+    """The whole report, as ``manage.py survey --json`` gives it."""
+    _known(slug)
+    return export.survey_document(slug)
+
+
+@api.get("/surveys/{slug}/names.csv", tags=["reports"], include_in_schema=False)
+def get_names(request: HttpRequest, slug: str) -> Any:
+    """One row per cloud-using subdomain."""
+    _known(slug)
+    return _file(slug, "names.csv", "text/csv", "".join(export.names_csv(slug)))
+
+
+@api.get("/surveys/{slug}/tables", response={200: dict, **_ERRORS}, tags=["reports"])
+def list_tables(request: HttpRequest, slug: str) -> Any:
+    """The survey's tables with their headlines."""
+    _known(slug)
+    found = selectors.reports(slug).values()
+    return {
+        "results": [
+            {"id": r.table_id, "title": r.title, "headline": r.headline, "n": r.n} for r in found
+        ]
+    }
+
+
+@api.get("/surveys/{slug}/tables/{table}", response={200: dict, **_ERRORS}, tags=["reports"])
+def get_table(request: HttpRequest, slug: str, table: str, format: str = "") -> Any:
+    """One table as ``ID.json``, ``ID.csv``, ``ID.jsonl`` or ``ID.parquet`` (or ``?format=``)."""
+    table_id, _, ending = table.partition(".")
+    row = selectors.report(slug, table_id)
+    if row is None:
+        raise Http404(f"survey {slug!r} has no table {table_id!r}")
+    kind = ending or format or "json"
+    if kind == "csv":
+        return _file(slug, f"{table_id}.csv", "text/csv", export.table_csv(row.columns, row.rows))
+    if kind == "jsonl":
+        lines = export.table_lines(row.columns, row.rows)
+        return _file(slug, f"{table_id}.jsonl", "application/jsonl", lines)
+    if kind == "parquet":
+        data = export.table_parquet(row.columns, row.rows)
+        return _file(slug, f"{table_id}.parquet", "application/vnd.apache.parquet", data)
+    if kind != "json":
+        raise Http404(f"{kind!r} is no format; use json, csv, jsonl or parquet")
+    return {
+        "id": table_id,
+        "columns": row.columns,
+        "rows": row.rows,
+        "n": row.n,
+        "headline": row.headline,
+        "method": row.method,
+        "source": row.source,
+        "computed_at": row.computed_at,
+        "checks": row.checks,
+    }
+
+
+def _file(slug: str, name: str, kind: str, data: str | bytes) -> HttpResponse:
+    answer = HttpResponse(data, content_type=kind)
+    answer["Content-Disposition"] = f'attachment; filename="{slug}-{name}"'
+    return answer
+
+
+@api.get("/surveys/{slug}/regions.geojson", response={200: dict, **_ERRORS}, tags=["reports"])
+def get_regions(request: HttpRequest, slug: str) -> Any:
+    """Regions as GeoJSON points; regions without a known place have no geometry."""
+    _known(slug)
+    return {
+        "type": "FeatureCollection",
+        "features": [
+            {
+                "type": "Feature",
+                "geometry": None
+                if r["latitude"] is None
+                else {"type": "Point", "coordinates": [r["longitude"], r["latitude"]]},
+                "properties": {k: v for k, v in r.items() if k not in ("latitude", "longitude")},
+            }
+            for r in selectors.map_regions(slug)
+        ],
+    }
+
+
+class DomainQuery(Schema):
+    """Filter and page of the domain list."""
+
+    q: str = ""
+    page: int = 1
+
+
+@api.get("/surveys/{slug}/domains", response={200: dict, **_ERRORS}, tags=["evidence"])
+def list_domains(request: HttpRequest, slug: str, query: Query[DomainQuery]) -> Any:
+    """Domains of the survey in rank order."""
+    _known(slug)
+    return selectors.domains(slug, query.q, min(max(query.page, 1), 100_000))
+
+
+@api.get("/surveys/{slug}/domains/{domain}", response={200: dict, **_ERRORS}, tags=["evidence"])
+def get_domain(request: HttpRequest, slug: str, domain: str) -> Any:
+    """The passport of one domain."""
+    _known(slug)
+    found = selectors.domain(slug, domain)
+    if found is None:
+        raise Http404(f"{domain!r} is not in this survey")
+    return found
+
+
+@api.get("/surveys/{slug}/names/{name}", response={200: dict, **_ERRORS}, tags=["evidence"])
+def get_name(request: HttpRequest, slug: str, name: str) -> Any:
+    """Every answer, placement and label of one name."""
+    _known(slug)
+    found = selectors.name(slug, name)
+    if found is None:
+        raise Http404(f"{name!r} was not found by this survey")
+    return found
+
+
+@api.get("/range-tables", response={200: list[dict]}, tags=["service"])
+def list_range_tables(request: HttpRequest) -> Any:
+    """Imported range tables."""
+    return selectors.range_tables()
+
+
+@api.get("/limits", response={200: dict}, tags=["service"])
+def get_limits(request: HttpRequest) -> Any:
+    """What this installation takes at most."""
+    return {
+        "active_surveys": {
+            "limit": settings.MAX_ACTIVE_SURVEYS,
+            "used": services.active_surveys(),
+        },
+        "domains_per_survey": settings.MAX_SURVEY_DOMAINS,
+    }

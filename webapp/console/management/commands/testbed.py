@@ -1,0 +1,56 @@
+"""``manage.py testbed``: the emulated Internet and its truth."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from tasks import worlds
+from webapp.console.door import Door
+
+
+class Command(Door):
+    """Serve an emulated Internet on loopback, or tell its truth."""
+
+    help = "serve an emulated Internet on loopback, or tell its truth"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        actions = parser.add_subparsers(dest="action", required=True)
+        serve = actions.add_parser("serve", help="answer DNS for the world on loopback")
+        serve.add_argument("--address", action="append", default=[], metavar="127.…")
+        serve.add_argument("--port", type=int, default=5300)
+        tell = actions.add_parser("truth", help="what is true of the names that a crawl can find")
+        tell.add_argument("--no-axfr", action="store_true")
+        for sub in (serve, tell):
+            sub.add_argument("world", metavar="WORLD")
+            sub.add_argument("--scale", default="1/1000", metavar="1/N")
+            sub.add_argument("--seed", type=int, default=1)
+            sub.add_argument("--domains", metavar="FILE", help="build on these domain names")
+            sub.add_argument(
+                "--ranges",
+                action="append",
+                default=[],
+                metavar="PROVIDER=FILE",
+                help="draw addresses from these published ranges",
+            )
+            sub.add_argument("--wordlist", metavar="FILE")
+            sub.add_argument("--json", action="store_true")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        chosen = worlds.options_from(options)
+        world = worlds.make_world(chosen)
+        for note in world.notes:
+            self.say(note)
+        if options["action"] == "truth":
+            self.put_json(worlds.world_truth(world, chosen, axfr=not options["no_axfr"]))
+            return
+        folder = worlds.publish(world, chosen)
+        addresses = tuple(options["address"]) or ("127.0.0.1",)
+        self.say(f"{world.id}: {len(world.zones):,} domains; files in {folder}")
+
+        def ready(port: int) -> None:
+            self.say(
+                f"answering on {', '.join(addresses)} port {port}; try: manage.py survey "
+                f"{folder / 'domains.csv'} --name-server {addresses[0]}:{port}"
+            )
+
+        worlds.serve_world(world, addresses, options["port"], ready)

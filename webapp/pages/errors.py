@@ -1,0 +1,53 @@
+"""Pages for what went wrong: what happened, what was kept, what to do."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+
+def _page(request: HttpRequest, status: int, title: str, advice: str) -> HttpResponse:
+    return render(request, "error.html", {"title": title, "advice": advice}, status=status)
+
+
+def not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
+    """No page at this address."""
+    return _page(
+        request,
+        404,
+        "Nothing stands at this address",
+        "The survey, domain or name may have another spelling, or the link may be older than this "
+        "installation. Search for it above, or go back to the atlas.",
+    )
+
+
+def bad_request(request: HttpRequest, exception: Any = None) -> HttpResponse:
+    """A request that cannot be read."""
+    return _page(
+        request,
+        400,
+        "This request could not be read",
+        "Nothing was changed. If you sent a domain list, it may be larger than this site accepts: "
+        "split it, or keep one column.",
+    )
+
+
+def forbidden(request: HttpRequest, exception: Any = None, reason: str = "") -> HttpResponse:
+    """A form without its token, or a door that is closed."""
+    return _page(
+        request,
+        403,
+        "This form has expired",
+        "Nothing was changed. Go back, reload the page and send the form again.",
+    )
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """A fault of this site."""
+    return _page(
+        request,
+        500,
+        "Something broke on this site",
+        "Stored surveys are safe. Try again in a moment; if it stays, the log of the web server "
+        "says what happened.",
+    )

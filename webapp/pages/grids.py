@@ -1,0 +1,234 @@
+"""From a report's rows to a table on the page: labels, cells, links, bars and comparison marks."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+
+from core.tables import Table
+from webapp.pages import words
+from webapp.store.selectors import ReportRow
+
+LABELS = {
+    "class": "Hosting",
+    "domains": "Domains",
+    "domains_share": "Share of domains",
+    "subdomains": "Subdomains",
+    "subdomains_share": "Share of subdomains",
+    "domains_cloud_only": "Domains, by cloud names",
+    "domains_cloud_only_share": "Share, by cloud names",
+    "provider": "Provider",
+    "feature": "Front end",
+    "instances": "Instances",
+    "region": "Region",
+    "only_here": "Only here",
+    "only_here_share": "Share only here",
+    "regions": "Regions",
+    "share": "Share",
+    "cumulative_share": "Up to here",
+    "mean_at_most": "Mean, at most",
+    "location": "Where they stand",
+    "name_servers": "Name servers",
+    "rank": "Rank",
+    "domain": "Domain",
+    "aws_subdomains": "On Amazon",
+    "vm": "VM",
+    "paas": "PaaS",
+    "elb": "ELB",
+    "elb_ips": "ELB addresses",
+    "cdn": "CDN",
+    "cloud_subdomains": "In a cloud",
+    "k1": "In one region",
+    "k2": "In two",
+    "k3_or_more": "In three or more",
+}
+# The share that the published figures are set beside, by table.
+COMPARED = {
+    "providers": "subdomains_share",
+    "patterns": "subdomains_share",
+    "regions": "subdomains_share",
+    "name-servers": "share",
+    "region-counts": "cumulative_share",
+    "instance-counts": "cumulative_share",
+    "name-server-counts": "cumulative_share",
+}
+# The columns that name a row, by table: what two versions of a table are joined on.
+KEYS = {
+    "providers": ("class",),
+    "patterns": ("provider", "feature"),
+    "regions": ("provider", "region"),
+    "region-counts": ("provider", "regions"),
+    "instance-counts": ("feature", "instances"),
+    "name-servers": ("location",),
+    "name-server-counts": ("name_servers",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column head; ``numeric`` ones are set to the right."""
+
+    key: str
+    label: str
+    numeric: bool = False
+    muted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell: its text, the value to sort by, and what is drawn beside the text."""
+
+    text: str
+    value: Any = ""
+    kind: str = "text"
+    href: str = ""
+    sub: str = ""
+    tags: tuple[str, ...] = ()
+    bar: float | None = None
+    mark: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row; ``anchor`` is its address on the page."""
+
+    cells: tuple[Cell, ...]
+    anchor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A whole table as the template draws it."""
+
+    id: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    foot: tuple[Row, ...] = ()
+
+
+Cells = Mapping[str, Any]
+Places = Mapping[tuple[str, str], str]
+
+
+def grid_of(report: ReportRow, slug: str, places: Places | None = None) -> Grid:
+    """The table of a report; ``places`` names the town of a (provider, region)."""
+    maker = _Maker(report, slug, places or {})
+    rows = [dict(zip(report.columns, row, strict=True)) for row in report.rows]
+    body = [r for r in rows if not _is_sum(r)]
+    foot = [r for r in rows if _is_sum(r)]
+    return Grid(
+        id=report.table_id,
+        caption=report.title,
+        columns=maker.columns,
+        rows=tuple(maker.row(r) for r in body),
+        foot=tuple(maker.row(r) for r in foot),
+    )
+
+
+def _is_sum(row: Cells) -> bool:
+    return "total" in str(row.get("class", row.get("location", ""))).split(" ")
+
+
+def published_by_key(table_id: str, table: Table | None) -> dict[tuple[Any, ...], Any]:
+    """The published share of each row, by what names the row."""
+    column = COMPARED.get(table_id)
+    if table is None or column is None:
+        return {}
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    return {key_of(table_id, r): r.get(column) for r in rows if r.get(column) is not None}
+
+
+def key_of(table_id: str, row: Cells) -> tuple[Any, ...]:
+    """What names a row of a table."""
+    return tuple(row[k] for k in KEYS.get(table_id, ()))
+
+
+class _Maker:
+    """Makes the rows of one report; holds what every cell needs to know."""
+
+    def __init__(self, report: ReportRow, slug: str, places: Places) -> None:
+        self.table_id, self.slug, self.places = report.table_id, slug, places
+        self.published = published_by_key(report.table_id, report.published)
+        self.compared = COMPARED.get(report.table_id, "")
+        # The provider's letter stands in the cell of what it qualifies.
+        merged = {"feature", "region"} & set(report.columns) and "provider" in report.columns
+        self.keys = [c for c in report.columns if not (merged and c == "provider")]
+        self.columns = tuple(self._columns())
+
+    def _columns(self) -> list[Column]:
+        made = []
+        for key in self.keys:
+            made.append(Column(key, LABELS.get(key, key), numeric=key not in _WORDED))
+            if key == "region":
+                made.append(Column("place", "Place"))
+            if key == self.compared and self.published:
+                made.append(Column("published", "2013", numeric=True, muted=True))
+        return made
+
+    def row(self, cells: Cells) -> Row:
+        made: list[Cell] = []
+        before = self.published.get(key_of(self.table_id, cells))
+        for key in self.keys:
+            made.append(self._cell(key, cells, before))
+            if key == "region":
+                place = self.places.get((cells["provider"], cells["region"]), "")
+                made.append(Cell(place or words.NONE, place))
+            if key == self.compared and self.published:
+                made.append(Cell(words.share(before), _sortable(before), kind="muted"))
+        anchor = f"{cells['provider']}.{cells['region']}" if "region" in cells else ""
+        return Row(tuple(made), anchor)
+
+    def _cell(self, key: str, cells: Cells, before: Any) -> Cell:
+        value = cells[key]
+        if key in _WORDED:
+            return _WORDED[key](value, cells, self.slug)
+        if key.endswith("share"):
+            mark = before if key == self.compared else None
+            return Cell(words.share(value), _sortable(value), "share", bar=value or 0, mark=mark)
+        return Cell(words.count(value), _sortable(value), "count")
+
+
+def _sortable(value: Any) -> Any:
+    return -1 if value is None else value
+
+
+def _class_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
+    return Cell(words.class_name(value), value, tags=tuple(words.providers_in(value)))
+
+
+def _provider_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
+    return Cell(words.provider_name(value), value, tags=(value,))
+
+
+def _feature_cell(value: Any, cells: Cells, _slug: str) -> Cell:
+    tags = (cells["provider"],) if "provider" in cells else ()
+    return Cell(words.feature(value), value, tags=tags)
+
+
+def _region_cell(value: Any, cells: Cells, _slug: str) -> Cell:
+    return Cell(value, value, kind="mono", tags=(cells["provider"],))
+
+
+def _location_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
+    return Cell(words.location(value), value, tags=tuple(words.providers_in(value)))
+
+
+def _domain_cell(value: Any, _cells: Cells, slug: str) -> Cell:
+    return Cell(value, value, kind="mono", href=reverse("domain", args=[slug, value]))
+
+
+_WORDED: dict[str, Callable[[Any, Cells, str], Cell]] = {
+    "class": _class_cell,
+    "provider": _provider_cell,
+    "feature": _feature_cell,
+    "region": _region_cell,
+    "location": _location_cell,
+    "domain": _domain_cell,
+}
+
+
+def places_of(regions: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
+    """Town names of the regions of a map."""
+    return {(r["provider"], r["region"]): r["place"] for r in regions}

@@ -1,0 +1,182 @@
+"""How figures and terms are written: one formatter for every page."""
+
+import re
+from datetime import datetime, timedelta
+from typing import Any
+
+from core.tables import PROVIDERS
+
+# Narrow no-break space: a number never parts from its unit.
+THIN = "\u202f"
+NONE = "–"
+_PROVIDERS = {
+    "aws": ("Amazon", "A"),
+    "azure": ("Microsoft", "M"),
+    "google": ("Google", "G"),
+    "oracle": ("Oracle", "O"),
+    "digitalocean": ("DigitalOcean", "D"),
+    "linode": ("Linode", "L"),
+    "cloudflare": ("Cloudflare", "C"),
+    "fastly": ("Fastly", "F"),
+    "akamai": ("Akamai", "K"),
+    "ibm": ("IBM", "I"),
+}
+_FEATURES = {
+    "vm": "Virtual machine",
+    "elb": "Load balancer (ELB)",
+    "beanstalk": "Beanstalk (PaaS)",
+    "heroku-elb": "Heroku behind ELB",
+    "heroku": "Heroku (PaaS)",
+    "cloudfront": "CloudFront (CDN)",
+    "cs": "Cloud service",
+    "tm": "Traffic Manager",
+    "cdn": "Azure CDN",
+    "unclassified": "No known pattern",
+}
+_LOCATIONS = {
+    "aws cloudfront": "Amazon CloudFront",
+    "aws route53": "Amazon Route 53",
+    "aws": "Amazon, customer VMs",
+    "azure": "Microsoft",
+    "google": "Google",
+    "other": "Outside every known cloud",
+    "unresolved": "Not resolved",
+    "total": "All",
+}
+_REASONS = {
+    "SERVFAIL": "the server failed",
+    "REFUSED": "the server refused",
+    "FORMERR": "the server did not understand",
+    "NOTIMP": "not implemented by the server",
+    "TIMEOUT": "no answer in time",
+    "MALFORMED": "unreadable answer",
+    "TRUNCATED": "cut off, even over TCP",
+    "CNAME_LOOP": "aliases in a circle",
+    "NETWORK": "network unreachable",
+    "SKIPPED": "not asked, by policy",
+    "NXDOMAIN": "no such name",
+    "NODATA": "no such record",
+    "OTHER": "another reason",
+}
+_STATES = {
+    "queued": "Waiting",
+    "running": "Running",
+    "finished": "Finished",
+    "partial": "Partly finished",
+    "failed": "Failed",
+    "cancelled": "Cancelled",
+}
+_TECHNIQUES = {"listed": "in the list", "axfr": "zone transfer", "wordlist": "word list"}
+
+
+def provider_name(provider: str | None) -> str:
+    """The company as people say it."""
+    return _PROVIDERS.get(provider or "", ((provider or "elsewhere").capitalize(), "?"))[0]
+
+
+def provider_letter(provider: str | None) -> str:
+    """The letter that stands beside the hue."""
+    return _PROVIDERS.get(provider or "", ("", "·"))[1]
+
+
+def feature(label: str) -> str:
+    """A front-end label in words."""
+    return _FEATURES.get(label, label)
+
+
+def location(place: str) -> str:
+    """Where a name server stands, in words."""
+    return _LOCATIONS.get(place, place)
+
+
+def reason(status: str) -> str:
+    """Why a question failed, in words."""
+    return _REASONS.get(status, status.lower().replace("_", " "))
+
+
+def state(value: str) -> str:
+    """The state of a survey."""
+    return _STATES.get(value, value)
+
+
+def technique(value: str) -> str:
+    """How a name was found."""
+    return _TECHNIQUES.get(value, value)
+
+
+def class_name(value: str) -> str:
+    """``aws + other`` as ``Amazon + other hosting``."""
+    words = value.split(" ")
+    known = {"only": "only", "other": "other hosting", "total": "in all", "+": "+"}
+    if value == "total":
+        return "All cloud-using"
+    return " ".join(known.get(w) or provider_name(w) for w in words)
+
+
+def providers_in(value: str) -> list[str]:
+    """Providers that a class names, in the agreed order."""
+    return [p for p in PROVIDERS if p in value.split(" ")]
+
+
+def count(value: Any) -> str:
+    """``1,234``; a missing figure is a dash, never zero."""
+    if value is None or value == "":
+        return NONE
+    if isinstance(value, float) and not value.is_integer():
+        return f"{value:,.2f}".rstrip("0")
+    return f"{int(value):,}"
+
+
+def share(value: Any) -> str:
+    """``97.2 %`` of a fraction of one; small shares keep a second decimal."""
+    if value is None or value == "":
+        return NONE
+    percent = float(value) * 100
+    if 0 < percent < 0.01:
+        return f"<{THIN}0.01{THIN}%"
+    digits = 2 if 0 < percent < 0.995 else 1
+    return f"{percent:.{digits}f}{THIN}%" if percent else f"0{THIN}%"
+
+
+def duration(seconds: Any) -> str:
+    """A span in the two largest units that matter."""
+    if seconds is None:
+        return NONE
+    whole = max(0, round(float(seconds)))
+    if whole < 60:
+        return f"{whole}{THIN}s" if whole >= 1 else f"under 1{THIN}s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes}{THIN}min" + (f" {rest}{THIN}s" if rest and minutes < 10 else "")
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}{THIN}h {minutes}{THIN}min" if hours < 48 else f"{hours // 24} days"
+
+
+def age(then: datetime | None, now: datetime) -> str:
+    """How old something is, in words."""
+    if then is None:
+        return NONE
+    passed = now - then
+    if passed < timedelta(minutes=1):
+        return "just now"
+    return f"{duration(passed.total_seconds())} ago"
+
+
+def tidy(text: str) -> str:
+    """Keep numbers beside their units when a sentence wraps."""
+    return re.sub(r"(?<=\d) (?=%|ms\b|s\b)", THIN, text)
+
+
+def unicode_name(name: str) -> str:
+    """The readable form of a punycode name, or empty where it is the same."""
+    if "xn--" not in name:
+        return ""
+    labels = [_decode(label) for label in name.split(".")]
+    return ".".join(labels) if ".".join(labels) != name else ""
+
+
+def _decode(label: str) -> str:
+    try:
+        return label.encode("ascii").decode("idna") if label.startswith("xn--") else label
+    except UnicodeError:
+        return label
