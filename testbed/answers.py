@@ -7,8 +7,8 @@ resolver would give them, wildcards by the closest encloser, and the faults of t
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from testbed.model import ALLOW, CUT, DROP_FIRST, MISSING, SERVFAIL as FAILING
-from testbed.model import Name, World, Zone, scale_text
+from testbed.model import ALLOW, CUT, DROP_FIRST, MISSING, Name, World, Zone, scale_text
+from testbed.model import SERVFAIL as FAILING
 
 # One record: owner, type, data. TTLs are the same for all, in seconds.
 Row = tuple[str, str, str]
@@ -151,7 +151,8 @@ class Authority:
             zone = self.zone_of(owner)
             assert zone is not None
             assert zone.wildcard is not None
-            cnames, v4, v6 = zone.wildcard.cnames, zone.wildcard.pool, ()
+            cnames, v4 = zone.wildcard.cnames, zone.wildcard.pool
+            v6: tuple[str, ...] = ()
         else:
             held = self._names[owner]
             cnames, v4, v6 = held.cnames, held.addresses, held.addresses6

@@ -8,8 +8,8 @@ from ipaddress import ip_address
 from typing import Any
 
 from core.errors import BadInput
-from testbed.supply import AddressBook
 from testbed.model import Name, PublishedRanges, Wildcard, World, Zone
+from testbed.supply import AddressBook
 
 # "aws/us-east-1a#3": the third address of that zone; the same token is the same address.
 _TOKEN = re.compile(r"(?P<who>[a-z]+(?:53)?)(?:/(?P<region>[a-z-]+\d*)(?P<zone>[a-f]?))?#\d+")

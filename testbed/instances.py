@@ -38,7 +38,7 @@ def _zones_per_name(region: Mapping[str, Any]) -> tuple[float, bool]:
 
 
 def _deal(
-    drafts: list[Draft], table: Sequence[Sequence[int]], need: Mapping[str, float],
+    drafts: list[Draft], table: Sequence[Sequence[int]], need: Mapping[str, tuple[float, bool]],
     rng: random.Random,
 ) -> None:  # fmt: skip
     """Deal the figure's counts; where names use many zones or regions they get the larger."""

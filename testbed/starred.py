@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from testbed.apportion import apportion, scaled
-from testbed.drafts import Draft, DomainDraft
+from testbed.drafts import DomainDraft, Draft
 from testbed.targets import Target
 
 # In a small world they may be at most this share of the domains of their class.

@@ -139,7 +139,7 @@ def _domains(features: Any, scale: Fraction, names: list[int], n_domains: int) -
     lower = [min(n, 1) for n in names]
     wanted = [scaled(f["domains"], scale) for f in features]
     total = max(n_domains, sum(wanted))
-    upper = [min(n, max(w, l)) for n, w, l in zip(names, wanted, lower, strict=True)]
+    upper = [min(n, max(w, low)) for n, w, low in zip(names, wanted, lower, strict=True)]
     parts = apportion_within(total, wanted, lower, upper)
     if sum(parts) < n_domains:  # too few to give every domain a front end: add where names are
         parts = apportion_within(n_domains, names, parts, names)
