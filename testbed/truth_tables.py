@@ -116,7 +116,10 @@ def fill_patterns(world: World, facts: Sequence[Fact]) -> Rows:
 
 
 def fill_regions(world: World, facts: Sequence[Fact]) -> Rows:
-    """Table 10: one count per name and region; ``only_here`` uses no other region at all."""
+    """Table 10: one count per name and region; ``only_here`` uses no other region at all.
+
+    ``only_here_share`` is of the region's own names.
+    """
     names: Counter[tuple[str, str]] = Counter()
     alone: Counter[tuple[str, str]] = Counter()
     domains: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -131,7 +134,7 @@ def fill_regions(world: World, facts: Sequence[Fact]) -> Rows:
     return [
         (
             *key, len(domains[key]), names[key], share(names[key], totals[key[0]]),
-            alone[key], share(alone[key], totals[key[0]]),
+            alone[key], share(alone[key], names[key]),
         )
         for key in keys
     ]  # fmt: skip

@@ -1,0 +1,161 @@
+from fractions import Fraction
+
+import pytest
+
+from core.errors import BadInput
+from testbed.model import World
+from testbed.truth import table_rows, truth
+from testbed.worlds import build_world, list_worlds, load_world, read_labels
+from tests.testbed.cast import hundredth, tiny
+
+LABELS = read_labels()
+
+
+def test_it_works():
+    assert set(list_worlds()) >= {"imc2013", "tiny"}
+    assert hundredth().id == "imc2013@1/100#1"
+    assert tiny().id == "tiny@1/1#1"
+
+
+def same(one: World, other: World) -> bool:
+    parts = ("zones", "hosts", "places", "upsets", "notes")
+    return all(getattr(one, part) == getattr(other, part) for part in parts)
+
+
+def test_equal_arguments_give_an_equal_world():
+    assert same(
+        build_world("imc2013", scale=Fraction(1, 500), seed=3),
+        build_world("imc2013", scale=Fraction(1, 500), seed=3),
+    )
+    assert not same(
+        build_world("imc2013", scale=Fraction(1, 500), seed=3),
+        build_world("imc2013", scale=Fraction(1, 500), seed=4),
+    )
+
+
+@pytest.mark.parametrize(
+    "scale", [Fraction(1, 1000), Fraction(1, 333), Fraction(1, 100), Fraction(1, 20)]
+)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_published_subdomain_counts_hold_at_every_scale(scale, seed):
+    found = truth(build_world("imc2013", scale=scale, seed=seed), LABELS)
+    classes = {r["class"]: r["subdomains"] for r in table_rows(found, "providers")}
+    assert classes["total"] == round(713910 * scale)
+    exact = {"aws only": 685725, "aws + other": 21628, "azure only": 6328, "azure + other": 225}
+    for kind, published in exact.items():
+        assert abs(classes[kind] - published * scale) <= 1, kind
+    patterns = {(r["provider"], r["feature"]): r for r in table_rows(found, "patterns")}
+    labels = {"vm": 505578, "elb": 27154, "heroku": 58141, "cloudfront": 7622}
+    for label, published in labels.items():
+        assert abs(patterns["aws", label]["subdomains"] - published * scale) <= 3, label
+    regions = {r["region"]: r["subdomains"] for r in table_rows(found, "regions")}
+    for region, published in {"us-east-1": 521681, "eu-west-1": 116366, "us-west-1": 40548}.items():
+        assert abs(regions[region] - published * scale) <= 2, region
+    counts = {(r["provider"], r["regions"]): r["share"] for r in table_rows(found, "region-counts")}
+    assert counts["aws", 1] == pytest.approx(0.970, abs=0.003)
+
+
+def test_domain_counts_come_close():
+    found = truth(build_world("imc2013", scale=Fraction(1, 10)), LABELS)
+    classes = {r["class"]: r["domains"] for r in table_rows(found, "providers")}
+    published = {"aws only": 3277, "aws + other": 34721, "azure only": 184, "azure + other": 1858}
+    for kind, count in published.items():
+        assert abs(classes[kind] - count / 10) <= 1, kind
+    spec = load_world("imc2013").raw
+    regions = {r["region"]: r["domains"] for r in table_rows(found, "regions")}
+    for provider in ("aws", "azure"):
+        for region in spec[provider]["regions"]:
+            wanted = region["domains"] / 10
+            assert regions[region["code"]] == pytest.approx(wanted, rel=0.05, abs=1.5)
+    patterns = {(r["provider"], r["feature"]): r for r in table_rows(found, "patterns")}
+    for label, count in {"vm": 19900, "elb": 9851, "heroku": 1300, "cloudfront": 5988}.items():
+        assert patterns["aws", label]["domains"] == pytest.approx(count / 10, rel=0.01, abs=2)
+    for label, count in {"vm": 28300, "elb": 15703, "beanstalk": 455, "heroku-elb": 2400}.items():
+        assert patterns["aws", label]["instances"] == pytest.approx(count / 10, rel=0.01, abs=3)
+
+
+def test_zones_are_those_of_the_table():
+    world = build_world("imc2013", scale=Fraction(1, 10))
+    names: dict[tuple[str, str], int] = {}
+    for _, name in world.names():
+        used = {(p.region, p.zone) for p in map(world.place, name.addresses) if p.zone}
+        for key in used if not name.hidden else ():
+            names[key] = names.get(key, 0) + 1
+    for letter, thousands in zip("abc", (419.0, 155.4, 292.9), strict=True):
+        assert names["us-east-1", letter] == pytest.approx(thousands * 100, rel=0.01)
+
+
+def test_named_domains_are_as_published():
+    found = truth(build_world("imc2013", scale=Fraction(1, 5)), LABELS)
+    top = [r["domain"] for r in table_rows(found, "top-domains")]
+    assert top == [
+        "amazon.com",
+        "linkedin.com",
+        "163.com",
+        "pinterest.com",
+        "fc2.com",
+        "conduit.com",
+        "ask.com",
+        "apple.com",
+        "imdb.com",
+        "hao123.com",
+    ]
+
+
+def test_a_world_on_given_names_keeps_their_order():
+    listed = [f"site{i}.test" for i in range(200)]
+    listed[8], listed[34] = "amazon.com", "pinterest.com"
+    world = build_world("imc2013", domains=listed)
+    assert [zone.domain for zone in world.zones] == listed
+    assert [zone.rank for zone in world.zones] == list(range(1, 201))
+    assert world.scale == Fraction(200, 100832)
+    found = truth(world, LABELS)
+    assert found["names"]["cloud"] == round(713910 * world.scale)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 12])
+def test_very_short_lists_are_worlds_too(count):
+    world = build_world("imc2013", domains=[f"site{i}.test" for i in range(count)])
+    assert len(world.zones) == count
+
+
+def test_names_are_unique_and_labels_short():
+    seen = [name.fqdn for _, name in hundredth().names()]
+    assert len(seen) == len(set(seen))
+    assert all(len(label) <= 63 for fqdn in seen for label in fqdn.split("."))
+    assert all(not name.cnames for zone, name in hundredth().names() if name.fqdn == zone.domain)
+
+
+def test_a_target_has_one_set_of_addresses():
+    """Names behind one CNAME target must agree on what stands there."""
+    held: dict[str, tuple[str, ...]] = {}
+    for _, name in hundredth().names():
+        if name.cnames and "hosting" not in name.cnames[-1]:
+            key = name.cnames[-1]
+            plain = tuple(a for a in name.addresses if hundredth().place(a).provider)
+            assert held.setdefault(key, plain) == plain
+
+
+@pytest.mark.parametrize("arguments", [
+    {"scale": Fraction(0)}, {"scale": Fraction(2)}, {"scale": Fraction(1), "domains": ["a.test"]},
+])  # fmt: skip
+def test_impossible_wishes_are_refused(arguments):
+    with pytest.raises(BadInput):
+        build_world("imc2013", **arguments)
+
+
+def test_bad_files_are_refused(tmp_path):
+    with pytest.raises(BadInput, match="imc2013"):
+        load_world("atlantis")
+    broken = tmp_path / "broken.toml"
+    broken.write_text("name = ")
+    with pytest.raises(BadInput, match=r"broken\.toml"):
+        load_world(broken)
+    for text in (
+        'name = "x"',
+        'name="x"\nkind="odd"\nas_of=2013-01-01\n[regions]',
+        'name="x"\nkind="explicit"\nas_of="soon"\n[regions]',
+    ):
+        broken.write_text(text)
+        with pytest.raises(BadInput):
+            load_world(broken)
