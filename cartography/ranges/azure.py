@@ -88,7 +88,7 @@ def _tag_entries(tag: Any, number: int) -> list[RangeEntry]:
             kind=kind,
             region_as_published=published,
         )
-        for text in list_of(properties, "addressPrefixes")
+        for text in list_of(properties, "addressPrefixes", where)
     ]
 
 

@@ -75,11 +75,11 @@ def load_json(data: bytes) -> dict[str, Any]:
     return document
 
 
-def list_of(document: dict[str, Any], name: str) -> list[Any]:
+def list_of(document: dict[str, Any], name: str, where: str = "the file") -> list[Any]:
     """A list member; raises ``BadInput`` when it is missing or no list."""
     found = document.get(name)
     if not isinstance(found, list):
-        raise BadInput(f"the list {name!r} is missing; the file may be cut or of another kind")
+        raise BadInput(f"{where}: the list {name!r} is missing; is it a file of another kind?")
     return found
 
 

@@ -32,11 +32,12 @@ class ContentSecurityPolicy:
     def __init__(self, get_response: Callable[[HttpRequest], object]) -> None:
         self.get_response = get_response
         self.policy = _policy()
-        if iscoroutinefunction(get_response):
+        self.is_async = iscoroutinefunction(get_response)
+        if self.is_async:
             markcoroutinefunction(self)
 
     def __call__(self, request: HttpRequest) -> object:
-        if iscoroutinefunction(self):
+        if self.is_async:
             return self._respond_later(request)
         return self._stamp(self.get_response(request))
 

@@ -1,3 +1,23 @@
 """Addresses of the pages."""
 
-urlpatterns: list = []
+from django.urls import path
+
+from webapp.pages import atlas, guide, passports, reports, surveys
+
+urlpatterns = [
+    path("", atlas.atlas, name="atlas"),
+    path("search/", passports.search, name="search"),
+    path("surveys/", surveys.surveys, name="surveys"),
+    path("surveys/new/", surveys.new_survey, name="new-survey"),
+    path("surveys/run/", surveys.run_survey, name="run-survey"),
+    path("s/<slug:slug>/", surveys.survey, name="survey"),
+    path("s/<slug:slug>/map/", atlas.survey_map, name="survey-map"),
+    path("s/<slug:slug>/progress/", surveys.progress, name="progress"),
+    path("s/<slug:slug>/cancel/", surveys.cancel, name="cancel"),
+    path("s/<slug:slug>/reports/<slug:page>/", reports.report, name="report"),
+    path("s/<slug:slug>/domains/", passports.domains, name="domains"),
+    path("s/<slug:slug>/domains/<str:domain>/", passports.domain, name="domain"),
+    path("s/<slug:slug>/names/<str:name>/", passports.name, name="name"),
+    path("about/", guide.about, name="about"),
+    path("components/", guide.components, name="components"),
+]

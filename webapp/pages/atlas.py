@@ -1,0 +1,109 @@
+"""The front door: the map, its table and three findings."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from webapp.pages import words
+from webapp.pages.families import FAMILY_OF_TABLE
+from webapp.pages.grids import Cell, Column, Grid, Row
+from webapp.pages.reports import campaign_or_404
+from webapp.store import selectors
+
+
+def atlas(request: HttpRequest) -> HttpResponse:
+    """The newest finished survey on the map, or what to do when there is none."""
+    campaign = selectors.front_campaign()
+    if campaign is None:
+        running = [c for c in selectors.campaigns(limit=20) if not c.is_final]
+        return render(request, "atlas/empty.html", {"running": running[:1], "section": "atlas"})
+    return show_atlas(request, campaign)
+
+
+def survey_map(request: HttpRequest, slug: str) -> HttpResponse:
+    """The map of a survey that is not the newest."""
+    return show_atlas(request, campaign_or_404(slug))
+
+
+def show_atlas(request: HttpRequest, campaign: selectors.CampaignRow) -> HttpResponse:
+    """The map of one survey."""
+    regions = selectors.map_regions(campaign.slug)
+    providers = selectors.report(campaign.slug, "providers")
+    context = {
+        "section": "atlas",
+        "campaign": campaign,
+        "findings": [_finding(f, campaign.slug) for f in selectors.front_findings(campaign.slug)],
+        "totals": _totals(providers),
+        "regions": regions,
+        "grid": _grid(regions, campaign.slug),
+        "legend": sorted({r["provider"] for r in regions}, key=words.provider_name),
+        "map_data": {
+            "regions": [_spot(r, campaign.slug) for r in regions],
+            "tiles": settings.MAP_TILES_URL,
+        },
+    }
+    return render(request, "atlas/index.html", context)
+
+
+def _finding(found: dict[str, str], slug: str) -> dict[str, str]:
+    family = FAMILY_OF_TABLE[found["table_id"]]
+    href = reverse("report", args=[slug, family.slug])
+    return {**found, "href": f"{href}#{found['table_id']}", "title": family.title}
+
+
+def _totals(report: selectors.ReportRow | None) -> dict[str, Any]:
+    """Domains and subdomains that use any cloud."""
+    if report is None or not report.rows:
+        return {}
+    return dict(zip(report.columns, report.rows[-1], strict=True))
+
+
+def _spot(region: dict[str, Any], slug: str) -> dict[str, Any]:
+    href = reverse("report", args=[slug, "regions"])
+    return {
+        **region,
+        "key": f"{region['provider']}.{region['region']}",
+        "name": words.provider_name(region["provider"]),
+        "letter": words.provider_letter(region["provider"]),
+        "href": f"{href}#{region['provider']}.{region['region']}",
+    }
+
+
+_COLUMNS = (
+    Column("region", "Region"),
+    Column("place", "Place"),
+    Column("domains", "Domains", numeric=True),
+    Column("subdomains", "Subdomains", numeric=True),
+    Column("share", "Share of its provider", numeric=True),
+    Column("only", "Only here", numeric=True),
+)
+
+
+def _grid(regions: list[dict[str, Any]], slug: str) -> Grid:
+    rows = sorted(regions, key=lambda r: -r["subdomains"])
+    return Grid("map-regions", "Regions on the map", _COLUMNS, tuple(_row(r, slug) for r in rows))
+
+
+def _row(region: dict[str, Any], slug: str) -> Row:
+    spot = _spot(region, slug)
+    part = region["subdomains_share"]
+    return Row(
+        (
+            Cell(
+                region["region"],
+                region["region"],
+                kind="region",
+                href=spot["href"],
+                sub=spot["key"],
+                tags=(region["provider"],),
+            ),
+            Cell(f"{region['place']}, {region['country']}".rstrip(", "), region["place"]),
+            Cell(words.count(region["domains"]), region["domains"], "count"),
+            Cell(words.count(region["subdomains"]), region["subdomains"], "count"),
+            Cell(words.share(part), part, "share", bar=part),
+            Cell(words.share(region["only_here_share"]), region["only_here_share"], "count"),
+        )
+    )

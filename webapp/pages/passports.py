@@ -1,0 +1,140 @@
+"""Domains and names: the list with its search, the passport, the evidence."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from webapp.pages import diagrams, words
+from webapp.pages.families import FAMILIES
+from webapp.pages.reports import campaign_or_404
+from webapp.store import selectors
+
+MAX_PAGE = 100_000
+
+
+def page_number(request: HttpRequest) -> int:
+    """The page asked for; anything unreadable is the first."""
+    text = request.GET.get("page", "1")
+    return min(max(1, int(text)), MAX_PAGE) if text.isdecimal() and len(text) < 8 else 1
+
+
+def domains(request: HttpRequest, slug: str) -> HttpResponse:
+    """Domains of a survey in rank order, or those that hold the search's text."""
+    campaign = campaign_or_404(slug)
+    query = request.GET.get("q", "").strip()[:255]
+    context = {
+        "section": "domains",
+        "campaign": campaign,
+        "families": FAMILIES,
+        "query": query,
+        "found": selectors.domains(slug, query, page_number(request)),
+        "names": selectors.search(slug, query, limit=12) if query else [],
+    }
+    return render(request, "domains/list.html", context)
+
+
+def search(request: HttpRequest) -> HttpResponse:
+    """The header's search: the front survey's domains that hold the text."""
+    slug = request.GET.get("survey", "")
+    campaign = selectors.campaign(slug) if slug else selectors.front_campaign()
+    if campaign is None:
+        return redirect("surveys")
+    answer = redirect("domains", slug=campaign.slug)
+    answer["Location"] += "?" + _query(request.GET.get("q", ""))
+    return answer
+
+
+def _query(text: str) -> str:
+    return urlencode({"q": text})
+
+
+def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
+    """The passport of one domain."""
+    campaign = campaign_or_404(slug)
+    found = selectors.domain(slug, domain, page_number(request))
+    if found is None:
+        raise Http404(f"no domain {domain}")
+    providers = sorted({row["provider"] for row in found["labels"]})
+    context = {
+        "section": "domains",
+        "campaign": campaign,
+        "families": FAMILIES,
+        "found": found,
+        "providers": providers,
+        "sentence": sentence(found, providers),
+        "diagram": diagrams.draw(found),
+        "servers": _servers(found["servers"]),
+        "failed": {row["status"]: row["count"] for row in found["failed"] or []},
+    }
+    return render(request, "domains/passport.html", context)
+
+
+def sentence(found: dict[str, Any], providers: list[str]) -> str:
+    """Where the domain stands, in one sentence."""
+    if not providers:
+        return "answers from no known cloud"
+    clouds = _listed([words.provider_name(p) for p in providers])
+    regions = [row["region"] for row in found["depends"]]
+    if not regions:
+        return f"reaches its readers through {clouds}, with no front end in a region"
+    if len(regions) == 1:
+        return f"stands on {clouds}, in {regions[0]} alone"
+    return f"stands on {clouds}, in {len(regions)} regions"
+
+
+def _listed(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
+
+
+def _servers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One entry per name server, its addresses together."""
+    by_name: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        entry = by_name.setdefault(
+            row["server"], {"server": row["server"], "status": row["status"], "places": []}
+        )
+        if row["address"]:
+            entry["places"].append(row)
+    return list(by_name.values())
+
+
+def name(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """Every answer, placement and label of one name."""
+    campaign = campaign_or_404(slug)
+    found = selectors.name(slug, name)
+    if found is None:
+        raise Http404(f"no name {name}")
+    context = {
+        "section": "domains",
+        "campaign": campaign,
+        "families": FAMILIES,
+        "found": found,
+        "sentence": _name_sentence(found),
+        "chain": _chain(found["lookups"]),
+        "providers": sorted({p["provider"] for p in found["placements"] if p["provider"]}),
+    }
+    return render(request, "domains/name.html", context)
+
+
+def _name_sentence(found: dict[str, Any]) -> str:
+    places = found["placements"]
+    clouds = sorted({p["provider"] for p in places if p["kind"] in ("cloud", "cdn")})
+    if not places:
+        return "exists, but answers with no address"
+    if not clouds:
+        return "answers from outside every known cloud"
+    regions = sorted({p["region"] for p in places if p["region"] and p["kind"] == "cloud"})
+    where = _listed([words.provider_name(p) for p in clouds])
+    return f"answers from {where}" + (f", {_listed(regions)}" if regions else "")
+
+
+def _chain(lookups: list[dict[str, Any]]) -> list[str]:
+    """The name and the aliases that its answers go through, in order, each once."""
+    steps: list[str] = []
+    for lookup in lookups:
+        for record in lookup["answers"] or []:
+            if record["type"] == "CNAME" and record["data"] not in steps:
+                steps.append(record["data"])
+    return steps

@@ -1,0 +1,54 @@
+"""The report pages of a survey."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from webapp.pages.charts import chart_of
+from webapp.pages.families import FAMILIES, FAMILY_BY_SLUG, neighbours
+from webapp.pages.grids import grid_of, places_of
+from webapp.store import selectors
+
+
+def campaign_or_404(slug: str) -> selectors.CampaignRow:
+    """The survey of an address."""
+    campaign = selectors.campaign(slug)
+    if campaign is None:
+        raise Http404(f"no survey {slug}")
+    return campaign
+
+
+def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
+    """One family of tables; the first carries the headline."""
+    campaign = campaign_or_404(slug)
+    family = FAMILY_BY_SLUG.get(page)
+    if family is None:
+        raise Http404(f"no report {page}")
+    stored = selectors.reports(slug)
+    sections = [section(stored[t], slug) for t in family.tables if t in stored]
+    before, after = neighbours(family)
+    context = {
+        "section": "reports",
+        "campaign": campaign,
+        "families": FAMILIES,
+        "family": family,
+        "sections": sections,
+        "lead": sections[0] if sections else None,
+        "before": before,
+        "after": after,
+        "charts": [s["chart"] for s in sections if s["chart"]],
+    }
+    status = 200 if sections or campaign.is_final else 202
+    return render(request, "reports/page.html", context, status=status)
+
+
+def section(found: selectors.ReportRow, slug: str) -> dict[str, Any]:
+    """One table with its chart, its headline and where they come from."""
+    needs_places = "region" in found.columns
+    places = places_of(selectors.map_regions(slug)) if needs_places else {}
+    return {
+        "report": found,
+        "grid": grid_of(found, slug, places),
+        "chart": chart_of(found),
+    }

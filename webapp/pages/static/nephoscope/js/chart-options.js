@@ -1,0 +1,188 @@
+// One theme for every chart: direct labels, thin marks for published figures, hatching for unknown.
+const hatch = (tones) => ({ symbol: "rect", dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -Math.PI / 4, color: tones.paper });
+const hue = (provider, tones) => tones[provider] ?? (provider ? tones.other : tones.accent);
+const LETTERS = { aws: "A", azure: "M", google: "G", oracle: "O", digitalocean: "D", linode: "L", cloudflare: "C", fastly: "F", akamai: "K", ibm: "I" };
+
+const ruler = document.createElement("canvas").getContext("2d");
+
+function widest(labels, tones) {
+  ruler.font = `12.5px ${tones.sans}`;
+  return Math.max(...labels.map((l) => ruler.measureText(l.text).width + (l.provider ? 24 : 4)));
+}
+
+function richTags(tones) {
+  const made = {};
+  for (const provider of Object.keys(LETTERS)) {
+    made[provider] = {
+      backgroundColor: hue(provider, tones), color: tones["on-hue"], width: 16, height: 16, borderRadius: 8,
+      align: "center", verticalAlign: "middle", lineHeight: 16, fontSize: 9.5, fontWeight: 650, fontFamily: tones.sans,
+    };
+  }
+  return { ...made, t: { color: tones.ink, fontSize: 12.5, fontFamily: tones.sans, verticalAlign: "middle" } };
+}
+
+const tidy = (text) => text.replace(/[{}|]/g, "");
+const shorten = (text, size) => (text.length > size ? `${text.slice(0, size - 9)}…${text.slice(-8)}` : text);
+
+function names(labels, tones, room, index) {
+  const most = Math.max(10, Math.floor((room - 24) / 6.6));
+  return {
+    type: "category", inverse: true, gridIndex: index, data: labels.map((_, at) => String(at)),
+    axisLine: { show: false }, axisTick: { show: false }, splitLine: { show: false },
+    axisLabel: {
+      show: index === 0, interval: 0, margin: 10, rich: richTags(tones),
+      formatter: (at) => {
+        const { text, provider } = labels[Number(at)];
+        const short = tidy(shorten(text, most));
+        return LETTERS[provider] ? `{${provider}|${LETTERS[provider]}} {t| ${short}}` : `{t|${short}}`;
+      },
+    },
+  };
+}
+
+function scale(tones, extra) {
+  return {
+    type: "value", axisLine: { show: false }, axisTick: { show: false },
+    splitLine: { lineStyle: { color: tones.rule, width: 1 } },
+    axisLabel: { color: tones["ink-3"], fontSize: 12 }, ...extra,
+  };
+}
+
+const tip = (title, ...lines) => {
+  const box = document.createElement("div");
+  const head = document.createElement("b");
+  head.textContent = title;
+  box.append(head);
+  for (const line of lines.filter(Boolean)) {
+    const row = document.createElement("span");
+    row.textContent = line;
+    box.append(row);
+  }
+  return box;
+};
+
+/* Bars of shares, one or two panels beside each other */
+function barSeries(panel, labels, index, tones, write) {
+  return {
+    type: "bar", xAxisIndex: index, yAxisIndex: index, barWidth: "58%", cursor: "default",
+    emphasis: { disabled: true },
+    data: panel.values.map((value, at) => ({
+      value,
+      itemStyle: labels[at].unknown
+        ? { color: tones.unknown, decal: hatch(tones) }
+        : { color: hue(labels[at].provider ?? "other", tones), borderRadius: [0, 2, 2, 0] },
+    })),
+    label: { show: true, position: "right", distance: 7, color: tones.ink, fontSize: 12.5, fontWeight: 500, formatter: ({ value }) => write.share(value) },
+    tooltip: {
+      formatter: ({ dataIndex: at, value }) =>
+        tip(labels[at].text, `${write.share(value)} ${panel.title}`, panel.published?.[at] != null && `${write.share(panel.published[at])} published in 2013`),
+    },
+  };
+}
+
+function markSeries(panel, index, tones) {
+  const marks = (panel.published ?? []).map((value, at) => (value == null ? null : [value, at])).filter(Boolean);
+  return {
+    type: "scatter", xAxisIndex: index, yAxisIndex: index, data: marks, symbol: "rect", symbolSize: [2.5, 24],
+    itemStyle: { color: tones.ink }, silent: true, z: 5, tooltip: { show: false },
+  };
+}
+
+export function barOption(spec, tones, width, write) {
+  const panels = width < 720 ? spec.panels.slice(0, 1) : spec.panels;
+  const room = Math.min(widest(spec.labels, tones) + 14, width * 0.42);
+  const each = (width - room) / panels.length;
+  const top = 40;
+  return {
+    grid: panels.map((_, i) => ({ left: room + i * each, width: each - 76, top, bottom: 30 })),
+    title: panels.map((panel, i) => ({
+      text: panel.title, left: room + i * each - 4, top: 4,
+      textStyle: { fontSize: 12, fontWeight: 500, color: tones["ink-3"], fontFamily: tones.sans },
+    })),
+    xAxis: panels.map((panel, i) => scale(tones, {
+      gridIndex: i, min: 0, max: Math.max(...panel.values, ...(panel.published ?? [])) > 0.5 ? 1 : null, splitNumber: 4,
+      axisLabel: { color: tones["ink-3"], fontSize: 12, formatter: (v) => `${Math.round(v * 100)}${v ? "\u202f%" : ""}` },
+    })),
+    yAxis: panels.map((_, i) => names(spec.labels, tones, room, i)),
+    series: panels.flatMap((p, i) => [barSeries(p, spec.labels, i, tones, write), markSeries(p, i, tones)]),
+    tooltip: { trigger: "item", className: "chart-tip", backgroundColor: tones.surface, borderColor: tones["rule-strong"], borderWidth: 1, padding: [6, 10], textStyle: { color: tones.ink }, confine: true, transitionDuration: 0 },
+  };
+}
+
+/* Cumulative curves */
+function stepData(points, last) {
+  const end = points.at(-1);
+  return end && end[0] < last ? [...points, [last, end[1]]] : points;
+}
+
+function firstLabel(one, all, tones, write) {
+  const rank = all.filter((s) => s.points[0][1] > one.points[0][1]).length;
+  const name = one.name ? `${one.name} ` : "";
+  return {
+    show: true, position: rank === 0 && all.length > 1 ? [6, -22] : [6, 12], distance: 6, color: hue(one.provider, tones),
+    fontSize: 13, fontWeight: 600, align: "left", formatter: `${name}${write.share(one.points[0][1])} at ${one.points[0][0]}`,
+  };
+}
+
+function curve(one, all, last, tones, write) {
+  const data = stepData(one.points, last).map((value, at) => (at ? value : { value, label: firstLabel(one, all, tones, write), symbolSize: 9 }));
+  return {
+    type: "line", step: "end", name: one.name, data, symbol: "circle", symbolSize: 5, showAllSymbol: true,
+    lineStyle: { width: 2.4, color: hue(one.provider, tones) }, itemStyle: { color: hue(one.provider, tones) }, emphasis: { disabled: true }, label: { show: false }, z: 4,
+    tooltip: { formatter: ({ value }) => tip(one.name || "All", `${write.share(value[1])} at ${value[0]} or fewer`) },
+  };
+}
+
+function thinCurve(one, last, tones) {
+  return {
+    type: "line", step: "end", data: stepData(one.published, last), symbol: "none", silent: true, z: 3,
+    lineStyle: { width: 1.2, type: [4, 3], color: tones.ink }, tooltip: { show: false }, emphasis: { disabled: true },
+  };
+}
+
+export function stepOption(spec, tones, width, write) {
+  const all = spec.series;
+  const every = all.flatMap((s) => [...s.points, ...s.published]);
+  const lowest = Math.min(...every.map((p) => p[1]));
+  const start = lowest > 0.5 ? Math.floor((lowest - 0.03) * 20) / 20 : 0;
+  const [first, last] = [Math.min(...every.map((p) => p[0])), Math.max(...every.map((p) => p[0])) + 0.5];
+  return {
+    grid: { left: 52, right: 18, top: 34, bottom: 58 },
+    title: {
+      text: spec.y_label + (start ? `; axis starts at ${Math.round(start * 100)}\u202f%` : ""), left: 0, top: 4,
+      textStyle: { fontSize: 12, fontWeight: 500, color: tones["ink-3"], fontFamily: tones.sans },
+    },
+    xAxis: scale(tones, {
+      min: first, max: last, minInterval: 1, splitNumber: 6, splitLine: { show: false }, name: spec.x_label, nameLocation: "middle", nameGap: 32,
+      nameTextStyle: { color: tones["ink-3"], fontSize: 12 },
+      axisLabel: { color: tones["ink-3"], fontSize: 12, showMaxLabel: false },
+      axisLine: { show: true, lineStyle: { color: tones["rule-strong"] } },
+    }),
+    yAxis: scale(tones, { min: start, max: 1, splitNumber: 5, axisLabel: { color: tones["ink-3"], fontSize: 12, formatter: (v) => `${Math.round(v * 100)}\u202f%` } }),
+    series: [
+      ...all.filter((s) => s.published.length).map((s) => thinCurve(s, last, tones)),
+      ...all.filter((s) => s.points.length).map((s) => curve(s, all, last, tones, write)),
+    ],
+  };
+}
+
+/* Counts that add up */
+export function stackOption(spec, tones, width, write) {
+  const room = Math.min(widest(spec.labels, tones) + 14, width * 0.42);
+  const levels = [tones["seq-3"], tones.accent, tones["seq-6"]];
+  const tone = (s) => ("level" in s ? levels[s.level] : s.provider ? hue(s.provider, tones) : tones["rule-strong"]);
+  const sums = spec.labels.map((_, at) => spec.series.reduce((sum, s) => sum + s.values[at], 0));
+  return {
+    grid: { left: room, right: 60, top: 44, bottom: 30 },
+    legend: { left: room - 5, top: 2, itemWidth: 12, itemHeight: 12, icon: "roundRect", selectedMode: false, textStyle: { color: tones["ink-2"], fontSize: 12.5 } },
+    xAxis: scale(tones, { minInterval: 1, splitNumber: 5, axisLabel: { color: tones["ink-3"], fontSize: 12, formatter: (v) => write.count(v) } }),
+    yAxis: names(spec.labels, tones, room, 0),
+    series: spec.series.map((one, index) => ({
+      type: "bar", stack: "all", name: one.name, data: one.values, barWidth: "58%", itemStyle: { color: tone(one) }, emphasis: { disabled: true }, cursor: "default",
+      label: index < spec.series.length - 1 ? { show: false } : {
+        show: true, position: "right", color: tones.ink, fontSize: 12.5, fontWeight: 500, formatter: ({ dataIndex: at }) => write.count(sums[at]),
+      },
+      tooltip: { formatter: ({ dataIndex: at, value }) => tip(spec.labels[at].text, `${write.count(value)} ${one.name}`, `${write.count(sums[at])} in all`) },
+    })),
+  };
+}

@@ -1,0 +1,96 @@
+// Draws the charts that the page describes, with the library loaded after the headline.
+import { count, share } from "./format.js";
+import { barOption, stackOption, stepOption } from "./chart-options.js";
+
+const boxes = new Map([...document.querySelectorAll("[data-chart]")].map((b) => [b.dataset.chart, b]));
+const charts = JSON.parse(document.getElementById("charts").textContent);
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const drawn = new Map();
+
+// Tokens as the browser resolves them in the theme of this moment.
+function readTones() {
+  const probe = document.createElement("i");
+  probe.hidden = true;
+  document.body.append(probe);
+  const tone = (name) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const names = ["paper", "surface", "sunken", "ink", "ink-2", "ink-3", "rule", "rule-strong", "accent",
+    "unknown", "other", "on-hue", "seq-3", "seq-4", "seq-6", "signal",
+    "aws", "azure", "google", "oracle", "digitalocean", "linode", "cloudflare"];
+  const tones = Object.fromEntries(names.map((n) => [n, tone(n)]));
+  probe.remove();
+  const css = getComputedStyle(document.documentElement);
+  return { ...tones, sans: css.getPropertyValue("--sans"), mono: css.getPropertyValue("--mono") };
+}
+
+const MAKERS = { bars: barOption, steps: stepOption, stack: stackOption };
+
+function draw(spec, box, tones) {
+  drawn.get(spec.id)?.dispose();
+  const chart = window.echarts.init(box, null, { renderer: "svg" });
+  const width = box.clientWidth;
+  chart.setOption({
+    animation: !calm.matches,
+    animationDuration: 160,
+    textStyle: { fontFamily: tones.sans, fontSize: 12, color: tones["ink-2"] },
+    tooltip: {
+      className: "chart-tip", backgroundColor: tones.surface, borderColor: tones["rule-strong"],
+      borderWidth: 1, padding: [6, 10], textStyle: { color: tones.ink, fontSize: 13 }, confine: true,
+      transitionDuration: 0,
+    },
+    ...MAKERS[spec.kind](spec, tones, width, { count, share }),
+  });
+  drawn.set(spec.id, chart);
+}
+
+function drawAll() {
+  const tones = readTones();
+  for (const spec of charts) {
+    const box = boxes.get(spec.id);
+    if (box) draw(spec, box, tones);
+  }
+}
+
+function load(url) {
+  return new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = url;
+    script.onload = resolve;
+    script.onerror = reject;
+    document.head.append(script);
+  });
+}
+
+function sayMissing() {
+  for (const box of boxes.values()) {
+    const note = box.querySelector(".chart__wait");
+    note.textContent = "The chart could not be loaded; the table holds every figure.";
+    note.style.visibility = "visible";
+  }
+}
+
+async function start() {
+  try {
+    await load(document.querySelector("script[data-library]").dataset.library);
+    await document.fonts?.ready;
+  } catch {
+    return sayMissing();
+  }
+  drawAll();
+  document.addEventListener("themechange", drawAll);
+  const widths = new Map();
+  const watch = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      if (widths.has(target) && widths.get(target) !== target.clientWidth) {
+        const spec = charts.find((c) => c.id === target.dataset.chart);
+        draw(spec, target, readTones());
+      }
+      widths.set(target, target.clientWidth);
+    }
+  });
+  for (const box of boxes.values()) watch.observe(box);
+}
+
+if (charts.length) start();

@@ -1,0 +1,74 @@
+// What every page has: theme switch, "/" for search, sortable tables, copied links, the menu.
+import { sortable } from "./table.js";
+
+const root = document.documentElement;
+const systemDark = matchMedia("(prefers-color-scheme: dark)");
+
+export const isDark = () => (root.dataset.theme ?? (systemDark.matches ? "dark" : "light")) === "dark";
+
+function announceTheme() {
+  document.dispatchEvent(new CustomEvent("themechange"));
+}
+
+function toggleTheme() {
+  root.dataset.theme = isDark() ? "light" : "dark";
+  try {
+    localStorage.setItem("nephoscope-theme", root.dataset.theme);
+  } catch {
+    // The choice then lasts for this page only.
+  }
+  announceTheme();
+}
+
+function toast(text) {
+  const note = document.createElement("p");
+  note.className = "toast";
+  note.setAttribute("role", "status");
+  note.textContent = text;
+  document.body.append(note);
+  setTimeout(() => note.remove(), 2400);
+}
+
+async function copyLink(button) {
+  const link = new URL(button.dataset.copy || location.href, location.href).href;
+  try {
+    await navigator.clipboard.writeText(link);
+    toast("Link copied");
+  } catch {
+    toast(link);
+  }
+}
+
+function isTyping(target) {
+  return target.closest("input, textarea, select, [contenteditable]") !== null;
+}
+
+function onKey(event) {
+  if (event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !isTyping(event.target)) {
+    const menu = document.querySelector(".menu");
+    let finder = document.getElementById("finder");
+    if (!finder.checkVisibility()) {
+      menu.open = true;
+      finder = document.getElementById("finder-menu");
+    }
+    finder.focus();
+    event.preventDefault();
+  }
+  if (event.key === "Escape") document.querySelector(".menu[open]")?.removeAttribute("open");
+}
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-theme-toggle]")) toggleTheme();
+  const copy = event.target.closest("[data-copy]");
+  if (copy) copyLink(copy);
+  const menu = document.querySelector(".menu[open]");
+  if (menu && !menu.contains(event.target)) menu.open = false;
+});
+document.addEventListener("keydown", onKey);
+systemDark.addEventListener("change", announceTheme);
+document.addEventListener("htmx:afterSettle", () => sortable(document));
+sortable(document);
+// The tab of this page is in view even where tabs scroll.
+const tabs = document.querySelector(".tabs");
+const here = tabs?.querySelector("[aria-current]");
+if (here) tabs.scrollLeft = here.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - here.clientWidth) / 2;

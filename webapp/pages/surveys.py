@@ -1,0 +1,160 @@
+"""Surveys: the list, a new one with its plan, a running one and its overview."""
+
+import logging
+from typing import Any
+from uuid import uuid4
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from core.errors import BadInput, NephoscopeError
+from core.statuses import CampaignState
+from tasks import crawl
+from tasks.options import resolving_from
+from tasks.resolvers import Resolving, count_words
+from webapp.pages.families import FAMILIES
+from webapp.pages.forms import SurveyForm
+from webapp.pages.reports import campaign_or_404
+from webapp.store import drafts, selectors, services
+from webapp.store.models import Campaign
+
+log = logging.getLogger(__name__)
+SHOWN_REJECTIONS = 50
+
+
+@require_GET
+def surveys(request: HttpRequest) -> HttpResponse:
+    """Every survey, newest first."""
+    rows = selectors.campaigns()
+    return render(request, "surveys/list.html", {"section": "surveys", "rows": rows})
+
+
+@never_cache
+@require_GET
+def survey(request: HttpRequest, slug: str) -> HttpResponse:
+    """The survey's overview; live counters while it waits or runs."""
+    campaign = campaign_or_404(slug)
+    stored = selectors.reports(slug)
+    context: dict[str, Any] = {"section": "reports", "campaign": campaign, "families": FAMILIES}
+    if not campaign.is_final:
+        return render(request, "surveys/progress.html", context | progress_of(campaign))
+    leads = [(f, stored[f.tables[0]]) for f in FAMILIES if f.tables[0] in stored]
+    context |= {
+        "leads": leads,
+        "findings": selectors.front_findings(slug),
+        "rejected": campaign.rejected[:SHOWN_REJECTIONS],
+        "failed": failures(campaign),
+        **progress_of(campaign),
+    }
+    return render(request, "surveys/overview.html", context)
+
+
+@never_cache
+@require_GET
+def progress(request: HttpRequest, slug: str) -> HttpResponse:
+    """The live counters alone, for pages whose event stream is cut off."""
+    campaign = campaign_or_404(slug)
+    context = {"campaign": campaign, **progress_of(campaign)}
+    response = render(request, "parts/progress.html", context)
+    response["X-Survey-State"] = campaign.state
+    return response
+
+
+def progress_of(campaign: selectors.CampaignRow) -> dict[str, Any]:
+    """Counters with what follows from them."""
+    counters = campaign.counters
+    done, whole = counters.get("domains_done", 0), counters.get("domains", 0)
+    return {
+        "counters": counters,
+        "done_share": done / whole if whole else 0.0,
+        "failed_sum": sum(counters.get("failed", {}).values()),
+    }
+
+
+def failures(campaign: selectors.CampaignRow) -> dict[str, int]:
+    """Failed questions by reason, from the closing summary or the live counters."""
+    names = campaign.summary.get("names", {})
+    found = names.get("failed") or campaign.counters.get("failed", {})
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+@require_http_methods(["GET", "POST"])
+def new_survey(request: HttpRequest) -> HttpResponse:
+    """The form; sent, it shows the plan before anything is asked."""
+    if request.method == "GET":
+        return _show_form(request, SurveyForm())
+    form = SurveyForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _show_form(request, form)
+    data = form.read_list()
+    try:
+        plan, _ = services.plan_survey(data, count_words(_resolving()))
+    except BadInput as error:
+        form.add_error("file" if form.cleaned_data.get("file") else "domains", str(error))
+        return _show_form(request, form)
+    context = {
+        "section": "surveys",
+        "plan": plan,
+        "rejected": plan.rejected[:SHOWN_REJECTIONS],
+        "draft": drafts.save_draft(data),
+        "name": form.cleaned_data["name"],
+        "once": uuid4().hex,
+        "words": count_words(_resolving()),
+    }
+    return render(request, "surveys/plan.html", context)
+
+
+def _show_form(request: HttpRequest, form: SurveyForm) -> HttpResponse:
+    status = 422 if form.errors else 200
+    return render(request, "surveys/new.html", {"section": "surveys", "form": form}, status=status)
+
+
+def _resolving() -> Resolving:
+    return resolving_from({})
+
+
+@require_POST
+def run_survey(request: HttpRequest) -> HttpResponse:
+    """Start the survey of a plan that was shown."""
+    try:
+        campaign = _create(request)
+    except NephoscopeError as error:
+        form = SurveyForm({"name": request.POST.get("name", "")})
+        form.full_clean()
+        form.errors.clear()
+        form.add_error(None, str(error))
+        return _show_form(request, form)
+    launch(campaign)
+    return HttpResponseRedirect(reverse("survey", args=[campaign.slug]))
+
+
+def _create(request: HttpRequest) -> Campaign:
+    options = _resolving()
+    return services.create_survey(
+        drafts.load_draft(request.POST.get("draft", "")),
+        name=request.POST.get("name", ""),
+        options=options.as_json(),
+        n_words=count_words(options),
+        idempotency_key=request.POST.get("once") or None,
+    )
+
+
+def launch(campaign: Campaign) -> None:
+    """Queue the survey; without a broker it waits for the sweep, and the page says so."""
+    if campaign.state != CampaignState.QUEUED:
+        return
+    try:
+        crawl.start.delay(campaign.pk)
+    except crawl.start.OperationalError as error:
+        log.warning("survey %s waits, the queue is not there: %s", campaign.slug, error)
+
+
+@require_POST
+def cancel(request: HttpRequest, slug: str) -> HttpResponse:
+    """Stop a survey; what was stored stays."""
+    campaign = Campaign.objects.filter(slug=campaign_or_404(slug).slug).get()
+    services.cancel(campaign)
+    return redirect("survey", slug=slug)
