@@ -68,6 +68,7 @@ def build_generated(
     listed = list(dict.fromkeys(d.strip().lower() for d in request.domains or ())) or None
     scale = _scale(raw, request.scale, listed)
     shop = _Workshop(raw, scale, request.seed, book, listed, *class_counts(raw, scale))
+    _demand_room(shop)
     domains = _draw_domains(shop)
     background = _rank(shop, domains)
     labeller = Labeller(request.labels, raw["list"]["no_apex"], shop.rng("labels"))
@@ -97,6 +98,16 @@ def _scale(
     if not 0 < scale <= 1:
         raise BadInput(f"{scale} is no share: give more than 0 and at most 1", field="scale")
     return scale
+
+
+def _demand_room(shop: _Workshop) -> None:
+    wanted = sum(shop.domain_counts.values())
+    if shop.listed is not None and wanted > len(shop.listed):
+        raise BadInput(
+            f"{len(shop.listed)} names cannot hold {wanted} cloud-using domains: choose a "
+            "smaller scale",
+            field="scale",
+        )
 
 
 def _draw_domains(shop: _Workshop) -> list[DomainDraft]:

@@ -44,7 +44,8 @@ def serve_zones(
 def _places(
     cloud: Sequence[Zone], raw: Mapping[str, Any], scale: Fraction, rng: random.Random
 ) -> dict[str, str]:
-    shares = {p: n for p, n in raw["domains"].items() if scaled(raw["hosts"][p], scale) > 0}
+    held = {p for p, n in raw["hosts"].items() if p == "other" or scaled(n, scale) > 0}
+    shares = {place: n for place, n in raw["domains"].items() if place in held}
     parts = apportion(len(cloud), list(shares.values()))
     dealt = [p for p, n in zip(shares, parts, strict=True) for _ in range(n)]
     rng.shuffle(dealt)

@@ -4,7 +4,6 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.errors import BadInput
 from testbed.apportion import apportion
 from testbed.drafts import DomainDraft
 from testbed.naming import invent_domains
@@ -41,12 +40,6 @@ def rank_listed(
         domain.rank = position[domain.domain]
     taken = {d.rank for d in stars}
     plain = [d for d in domains if not d.domain]
-    if len(plain) + len(stars) > len(listed):
-        raise BadInput(
-            f"{len(listed)} names cannot hold {len(domains)} cloud-using domains: choose a "
-            "smaller scale",
-            field="scale",
-        )
     for domain, rank in zip(
         plain, _skewed(len(plain), len(listed), 1, raw["rank_quarters"], taken, rng), strict=True
     ):

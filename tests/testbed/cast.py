@@ -22,6 +22,11 @@ def hundredth() -> World:
     return build_world("imc2013", scale=Fraction(1, 100))
 
 
+@cache
+def tenth() -> World:
+    return build_world("imc2013", scale=Fraction(1, 10))
+
+
 def ask(server: Running, name: str, rtype: str, *, tcp: bool = False) -> dns.message.Message:
     """The reply of a server; asks again when a fault of the world swallowed the first question."""
     query = dns.message.make_query(name, rtype, use_edns=0, payload=1232)

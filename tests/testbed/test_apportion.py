@@ -18,7 +18,9 @@ def test_parts_sum_to_the_total_and_stay_within_one_of_exact(total, weights):
     whole = sum(weights)
     if whole:
         assert sum(parts) == total
-        assert all(abs(p - Fraction(total * w, whole)) < 1 for p, w in zip(parts, weights, strict=True))
+        assert all(
+            abs(p - Fraction(total * w, whole)) < 1 for p, w in zip(parts, weights, strict=True)
+        )
     else:
         assert sum(parts) == 0
 

@@ -83,8 +83,8 @@ def test_nothing_is_told_apart_from_not_existing(server):
     assert missing.rcode() == dns.rcode.NXDOMAIN
     for reply in (missing, ask(server, "deep.label.alder.test", "A")):
         assert [r.rdtype for r in reply.authority] == [dns.rdatatype.SOA]
-    # A name between two that exist is there, but empty (RFC 8020).
-    assert ask(server, "deep.label.alder.test", "A").rcode() in (dns.rcode.NXDOMAIN,)
+    # A name on the way to one that exists is there, but empty (RFC 8020).
+    assert ask(server, "deep.label.alder.test", "A").rcode() == dns.rcode.NOERROR
     assert ask(server, "label.alder.test", "A").rcode() == dns.rcode.NOERROR
     assert ask(server, "gone.larch.test", "A").rcode() == dns.rcode.NXDOMAIN
 

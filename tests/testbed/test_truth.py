@@ -85,7 +85,7 @@ def test_labels_of_the_tiny_world():
     assert rows["aws", "heroku-elb"]["subdomains"] == 1
     assert rows["aws", "cloudfront"]["instances"] == 2
     assert rows["azure", "tm"]["instances"] == 1
-    assert rows["google", "vm"]["subdomains"] == 1
+    assert rows["google", "vm"]["subdomains"] == 2
     assert rows["aws", "unclassified"]["instances"] is None
 
 
