@@ -1,6 +1,6 @@
 """IMC'13 Table 8 and Figure 10: front-end features and how many instances stand behind a name."""
 
-from analysis.base import Connection, count, fetch, population, present_providers
+from analysis.names import Connection, count, fetch, population, present_providers
 from core.tables import SPEC_BY_ID, Cell, Table, cumulate, share
 
 FEATURES = {
@@ -11,35 +11,54 @@ FEATURES = {
 UNCLASSIFIED = "unclassified"
 _LABELLED = """
 SELECT provider, label, count(DISTINCT domain), count(DISTINCT name), count(DISTINCT instance)
-FROM fronts GROUP BY ALL
+FROM labelled GROUP BY ALL ORDER BY ALL
 """
 _UNLABELLED = """
-SELECT u.provider, count(DISTINCT u.domain), count(*)
-FROM uses u ANTI JOIN fronts f USING (name, provider) GROUP BY ALL
+SELECT provider, count(DISTINCT domain), count(DISTINCT name)
+FROM uses ANTI JOIN labelled USING (name, provider) GROUP BY ALL
 """
 _INSTANCES = """
 SELECT n, count(*) FROM (
-  SELECT count(DISTINCT instance) AS n FROM fronts WHERE provider = 'aws' AND label = ?
+  SELECT count(DISTINCT instance) AS n FROM labelled WHERE provider = 'aws' AND label = ?
   GROUP BY name) GROUP BY n
 """
 
 
 def patterns(connection: Connection) -> Table:
     """Features by provider: domains, subdomains, distinct instances."""
-    found = {(p, label): rest for p, label, *rest in fetch(connection, _LABELLED)}
-    for provider, domains, subdomains in fetch(connection, _UNLABELLED):
-        found[provider, UNCLASSIFIED] = [domains, subdomains, None]
+    found = {(p, label): tuple(rest) for p, label, *rest in fetch(connection, _LABELLED)}
+    others = {p: (domains, names) for p, domains, names in fetch(connection, _UNLABELLED)}
     rows: list[tuple[Cell, ...]] = []
     for provider in present_providers(connection):
-        n_domains, n_names = population(connection, provider)
-        for label in (*FEATURES.get(provider, ()), UNCLASSIFIED):
-            empty = [0, 0, None if label == UNCLASSIFIED else 0]
-            domains, names, instances = found.get((provider, label), empty)
-            cells = (domains, share(domains, n_domains), names, share(names, n_names), instances)
-            rows.append((provider, label, *cells))
+        whole = population(connection, provider)
+        for label in _labels(provider, found):
+            rows.append(_row(provider, label, found.get((provider, label), (0, 0, 0)), whole))
+        domains, names = others.get(provider, (0, 0))
+        rows.append(_row(provider, UNCLASSIFIED, (domains, names, None), whole))
     spec = SPEC_BY_ID["patterns"]
     n = count(connection, "SELECT count(*) FROM cloud")
     return Table(spec.id, spec.columns, tuple(rows), n)
+
+
+def _labels(provider: str, found: dict[tuple[str, str], tuple[int, ...]]) -> list[str]:
+    """The agreed rows, then labels that a rule file has beyond them."""
+    agreed = FEATURES.get(provider, ())
+    return [*agreed, *(label for p, label in found if p == provider and label not in agreed)]
+
+
+def _row(
+    provider: str, label: str, counts: tuple[int | None, ...], whole: tuple[int, int]
+) -> tuple[Cell, ...]:
+    domains, names, instances = counts
+    return (
+        provider,
+        label,
+        domains,
+        share(domains or 0, whole[0]),
+        names,
+        share(names or 0, whole[1]),
+        instances,
+    )
 
 
 def instance_counts(connection: Connection) -> Table:

@@ -1,26 +1,30 @@
 """IMC'13 section 4.4.1 and Figure 11: where name servers stand, and how many a name has."""
 
-from analysis.base import Connection, fetch
+from analysis.names import IN_CLOUD, Connection, fetch
 from core.tables import SPEC_BY_ID, Cell, Table, cumulate, share
 
 LOCATIONS = ("aws cloudfront", "aws route53", "aws", "azure", "google", "other", "unresolved")
-_PLACES = """
-WITH used AS (SELECT DISTINCT domain FROM cloud), hosts AS (
+_PLACES = f"""
+WITH stands AS (
+  SELECT server, address, service, CASE WHEN {IN_CLOUD} THEN provider END AS cloud
+  FROM servers SEMI JOIN uses USING (domain)),
+hosts AS (
   SELECT server,
-    bool_or(service = 'CLOUDFRONT') AS edge, bool_or(service LIKE 'ROUTE53%') AS route53,
-    bool_or(provider = 'aws' AND kind <> 'corporate') AS aws,
-    bool_or(provider = 'azure' AND kind <> 'corporate') AS azure,
-    bool_or(provider = 'google' AND kind <> 'corporate') AS google,
-    bool_or(address <> '') AS resolved
-  FROM servers SEMI JOIN used USING (domain) GROUP BY server)
+    bool_or(cloud = 'aws' AND service = 'CLOUDFRONT') AS edge,
+    bool_or(cloud = 'aws' AND starts_with(service, 'ROUTE53')) AS route53,
+    bool_or(cloud = 'aws') AS aws, bool_or(cloud = 'azure') AS azure,
+    bool_or(cloud = 'google') AS google, bool_or(address <> '') AS resolved
+  FROM stands GROUP BY server)
 SELECT CASE WHEN edge THEN 'aws cloudfront' WHEN route53 THEN 'aws route53' WHEN aws THEN 'aws'
             WHEN azure THEN 'azure' WHEN google THEN 'google' WHEN resolved THEN 'other'
             ELSE 'unresolved' END, count(*)
 FROM hosts GROUP BY 1
 """
 _COUNTS = """
-WITH sizes AS (SELECT domain, count(DISTINCT server) AS n FROM servers GROUP BY domain)
-SELECT n, count(*) FROM cloud JOIN sizes USING (domain) GROUP BY n
+WITH sizes AS (SELECT domain, count(DISTINCT server) AS n FROM servers GROUP BY domain),
+closest AS (
+  SELECT name, arg_max(n, length(domain)) AS n FROM uses JOIN sizes USING (domain) GROUP BY name)
+SELECT n, count(*) FROM closest GROUP BY n
 """
 
 

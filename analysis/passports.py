@@ -1,24 +1,25 @@
 """One domain or name at a time: what is known of it, with the evidence."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from analysis.base import IS_NAME, Connection
+from analysis.names import EXISTS, IN_CLOUD, IN_DOMAIN, IN_REGION, IS_NAME, Connection, Shards
+from core.tables import PROVIDERS
 from lake.parts import open_views
 
 NAMES_PER_PAGE = 100
 DOMAINS_PER_PAGE = 50
-Shards = Iterable[str] | None
+# A hostile zone can name any number of servers; a page shows so many rows of them.
+MAX_SERVER_ROWS = 500
 
 _DOMAIN_NAMES = f"""
 WITH n AS (SELECT name, min(technique) AS technique FROM lookups
-           WHERE domain = $domain AND {IS_NAME} AND len(answers) > 0 GROUP BY name),
-p AS (SELECT name,
-             list_sort(list(DISTINCT provider) FILTER (kind IN ('cloud', 'cdn'))) AS providers,
-             list_sort(list(DISTINCT region)
-                       FILTER (kind = 'cloud' AND region IS NOT NULL)) AS regions,
-             count(*) AS addresses, count(*) FILTER (kind NOT IN ('cloud', 'cdn')) AS elsewhere
+           WHERE domain = $domain AND {EXISTS} GROUP BY name),
+p AS (SELECT name, list_sort(list(DISTINCT provider) FILTER ({IN_CLOUD})) AS providers,
+             list_sort(list(DISTINCT region) FILTER ({IN_REGION})) AS regions,
+             count(*) AS addresses, count(*) FILTER (NOT {IN_CLOUD}) AS elsewhere
       FROM placements WHERE domain = $domain GROUP BY name),
 f AS (SELECT name, list_sort(list(DISTINCT label)) AS labels FROM fronts
       WHERE domain = $domain GROUP BY name)
@@ -28,27 +29,52 @@ SELECT n.name, technique, coalesce(providers, []) AS providers, coalesce(regions
 FROM n LEFT JOIN p USING (name) LEFT JOIN f USING (name)
 ORDER BY len(coalesce(providers, [])) = 0, name LIMIT $limit OFFSET $offset
 """
-_DOMAIN_LIST = """
-WITH used AS (
+_DOMAIN_LIST = f"""
+WITH listed AS (SELECT *, count(*) OVER () AS total FROM domains WHERE contains(domain, $text)
+                ORDER BY rank, domain LIMIT $limit OFFSET $offset),
+used AS (
   SELECT domain, list_sort(list(DISTINCT provider)) AS providers, count(DISTINCT name) AS cloud
-  FROM placements WHERE kind IN ('cloud', 'cdn') GROUP BY domain)
-SELECT rank, d.domain, found, transfer, wildcard, coalesce(providers, []) AS providers,
-       coalesce(cloud, 0) AS cloud, count(*) OVER () AS total
-FROM domains d LEFT JOIN used USING (domain) WHERE contains(d.domain, $text)
-ORDER BY rank, d.domain LIMIT $limit OFFSET $offset
+  FROM placements SEMI JOIN listed USING (domain) WHERE {IN_CLOUD} AND {IN_DOMAIN}
+  GROUP BY domain)
+SELECT rank, domain, found, transfer, wildcard, coalesce(providers, []) AS providers,
+       coalesce(cloud, 0) AS cloud, total
+FROM listed LEFT JOIN used USING (domain) ORDER BY rank, domain
 """
-_DEPENDS = """
+_SERVERS = f"""
+SELECT * FROM servers WHERE domain = $domain ORDER BY server, address LIMIT {MAX_SERVER_ROWS}
+"""
+_DEPENDS = f"""
 SELECT provider, region, count(DISTINCT name) AS names,
   count(DISTINCT name) FILTER (alone) AS only_here
 FROM (SELECT DISTINCT provider, region, name,
         count(DISTINCT (provider, region)) OVER (PARTITION BY name) = 1 AS alone
-      FROM placements WHERE domain = $domain AND kind = 'cloud' AND region IS NOT NULL)
+      FROM placements WHERE domain = $domain AND {IN_REGION})
 GROUP BY ALL ORDER BY names DESC, provider, region
 """
+_LABELS = """
+SELECT provider, label, count(DISTINCT name) AS names, count(DISTINCT instance) AS instances,
+  min(name) AS example
+FROM fronts WHERE domain = $domain GROUP BY ALL ORDER BY names DESC, provider, label
+"""
 _SEARCH = f"""
-SELECT DISTINCT name, domain FROM lookups
-WHERE {IS_NAME} AND len(answers) > 0 AND contains(name, $text)
-ORDER BY name = $text DESC, length(name), name LIMIT $limit
+SELECT name, arg_max(domain, length(domain)) AS domain FROM lookups
+WHERE {EXISTS} AND contains(name, $text)
+GROUP BY name ORDER BY name = $text DESC, length(name), name LIMIT $limit
+"""
+# A name may lie in two listed domains; the closest one is its own. Times travel as microseconds,
+# since DuckDB hands out zoned ones through pytz only.
+_LOOKUPS = f"""
+SELECT * REPLACE (epoch_us("at") AS "at") FROM lookups WHERE name = $name AND {IS_NAME}
+ORDER BY length(domain) DESC, type, "at"
+"""
+# One row per address and label, however many listed domains hold the name.
+_PLACEMENTS = """
+SELECT DISTINCT ON (address) * FROM placements WHERE name = $name
+ORDER BY address, length(domain) DESC
+"""
+_FRONTS = """
+SELECT DISTINCT ON (provider, label, instance) * FROM fronts WHERE name = $name
+ORDER BY provider, label, instance, length(domain) DESC
 """
 
 
@@ -58,21 +84,33 @@ def _rows(connection: Connection, query: str, values: dict[str, Any]) -> list[di
     return [dict(zip(columns, row, strict=True)) for row in result.fetchall()]
 
 
+def class_of(providers: Iterable[str], elsewhere: bool) -> str:
+    """The provider class of a name, as in IMC'13 Table 5; empty outside the clouds."""
+    ordered = sorted(set(providers), key=PROVIDERS.index)
+    if len(ordered) == 1:
+        return f"{ordered[0]} + other" if elsewhere else f"{ordered[0]} only"
+    return " + ".join(ordered)
+
+
 def domain_list(
     root: Path, campaign: str, text: str = "", page: int = 1, shards: Shards = None
 ) -> dict[str, Any]:
     """A page of the survey's domains in rank order: ``{rows, total, page, pages}``."""
-    values = {
-        "text": text.strip().lower(),
-        "limit": DOMAINS_PER_PAGE,
-        "offset": (page - 1) * DOMAINS_PER_PAGE,
-    }
+    key = {"text": text.strip().lower()}
     with open_views(root, campaign, shards) as connection:
-        rows = _rows(connection, _DOMAIN_LIST, values)
-    return _page(rows, page, DOMAINS_PER_PAGE)
+        return _page(connection, _DOMAIN_LIST, key, page, DOMAINS_PER_PAGE)
 
 
-def _page(rows: list[dict[str, Any]], page: int, size: int) -> dict[str, Any]:
+def _page(
+    connection: Connection, query: str, key: dict[str, Any], page: int, size: int
+) -> dict[str, Any]:
+    """One page of a query whose rows carry their ``total``; beyond the end, the last page."""
+    page = max(1, page)
+    rows = _rows(connection, query, {**key, "limit": size, "offset": (page - 1) * size})
+    if not rows and page > 1:
+        first = _page(connection, query, key, 1, size)
+        last = int(first["pages"])
+        return first if last == 1 else _page(connection, query, key, last, size)
     total = rows[0]["total"] if rows else 0
     return {"rows": rows, "total": total, "page": page, "pages": max(1, -(-total // size))}
 
@@ -80,51 +118,52 @@ def _page(rows: list[dict[str, Any]], page: int, size: int) -> dict[str, Any]:
 def domain_page(
     root: Path, campaign: str, domain: str, page: int = 1, shards: Shards = None
 ) -> dict[str, Any] | None:
-    """The passport of one domain; ``None`` where the survey did not ask it."""
-    key = {"domain": domain.lower()}
-    paging = {"limit": NAMES_PER_PAGE, "offset": (page - 1) * NAMES_PER_PAGE}
+    """The passport of one domain; ``None`` where the survey did not ask it.
+
+    The row of ``domains`` with ``names`` (a page of them, cloud-using first, each with class,
+    labels and regions), ``servers``, ``depends`` (regions) and ``labels``.
+    """
+    key = {"domain": domain.strip().lower()}
     with open_views(root, campaign, shards) as connection:
         found = _rows(connection, "SELECT * FROM domains WHERE domain = $domain", key)
         if not found:
             return None
+        names = _page(connection, _DOMAIN_NAMES, key, page, NAMES_PER_PAGE)
+        for name in names["rows"]:
+            name["class"] = class_of(name["providers"], name["elsewhere"] > 0)
         return {
             **found[0],
-            "names": _page(_rows(connection, _DOMAIN_NAMES, key | paging), page, NAMES_PER_PAGE),
-            "servers": _rows(
-                connection,
-                "SELECT * FROM servers WHERE domain = $domain ORDER BY server, address",
-                key,
-            ),
+            "names": names,
+            "servers": _rows(connection, _SERVERS, key),
             "depends": _rows(connection, _DEPENDS, key),
-            "labels": _rows(
-                connection,
-                "SELECT provider, label, count(DISTINCT name) AS names, "
-                "count(DISTINCT instance) AS instances, any_value(name) AS example "
-                "FROM fronts WHERE domain = $domain GROUP BY ALL ORDER BY names DESC, label",
-                key,
-            ),
+            "labels": _rows(connection, _LABELS, key),
         }
 
 
 def name_page(root: Path, campaign: str, name: str, shards: Shards = None) -> dict[str, Any] | None:
     """Every answer, placement and label of one name, with rule, prefix, table, server and time."""
-    key = {"name": name.lower()}
+    key = {"name": name.strip().lower()}
     with open_views(root, campaign, shards) as connection:
-        lookups = _rows(connection, f"SELECT * FROM lookups WHERE name = $name AND {IS_NAME}", key)
+        lookups = [_with_time(row) for row in _rows(connection, _LOOKUPS, key)]
         if not lookups:
             return None
-        return {
-            "name": key["name"],
-            "domain": lookups[0]["domain"],
-            "technique": lookups[0]["technique"],
-            "lookups": lookups,
-            "placements": _rows(
-                connection, "SELECT * FROM placements WHERE name = $name ORDER BY address", key
-            ),
-            "fronts": _rows(
-                connection, "SELECT * FROM fronts WHERE name = $name ORDER BY label, instance", key
-            ),
-        }
+        placements = _rows(connection, _PLACEMENTS, key)
+        fronts = _rows(connection, _FRONTS, key)
+    inside = [p["provider"] for p in placements if p["kind"] in ("cloud", "cdn")]
+    return {
+        "name": key["name"],
+        "domain": lookups[0]["domain"],
+        "technique": lookups[0]["technique"],
+        "class": class_of(inside, len(inside) < len(placements)),
+        "lookups": lookups,
+        "placements": placements,
+        "fronts": fronts,
+    }
+
+
+def _with_time(row: dict[str, Any]) -> dict[str, Any]:
+    at = row["at"]
+    return {**row, "at": None if at is None else datetime.fromtimestamp(at / 1e6, UTC)}
 
 
 def search_names(
@@ -133,6 +172,6 @@ def search_names(
     """Names that hold ``text``, the closest first."""
     if not text.strip():
         return []
-    values = {"text": text.strip().lower(), "limit": limit}
+    values = {"text": text.strip().lower(), "limit": max(1, limit)}
     with open_views(root, campaign, shards) as connection:
         return _rows(connection, _SEARCH, values)

@@ -1,6 +1,6 @@
 """IMC'13 Table 5: which clouds names and domains use, alone, with others or together."""
 
-from analysis.base import Connection, count, fetch, population, present_providers
+from analysis.names import Connection, count, fetch, population, present_providers
 from core.tables import PROVIDERS, SPEC_BY_ID, Cell, Table, share
 
 _DOMAIN_CLASS = """
@@ -14,7 +14,7 @@ FROM who w LEFT JOIN beside b USING (domain) GROUP BY 1
 """
 # The published reading counts all names of a domain; the other only its cloud-using names.
 _ALL_NAMES = "elsewhere"
-_CLOUD_NAMES = "(SELECT e.domain FROM elsewhere e JOIN cloud c USING (domain, name))"
+_CLOUD_NAMES = "(SELECT domain FROM elsewhere SEMI JOIN uses USING (domain, name))"
 
 
 def providers(connection: Connection) -> Table:
@@ -29,7 +29,7 @@ def providers(connection: Connection) -> Table:
     for provider in present:
         domains, subdomains = population(connection, provider)
         counts.append((f"{provider} total", domains, subdomains, domains))
-    n_domains = count(connection, "SELECT count(DISTINCT domain) FROM cloud")
+    n_domains = count(connection, "SELECT count(DISTINCT domain) FROM uses")
     n_names = count(connection, "SELECT count(*) FROM cloud")
     counts.append(("total", n_domains, n_names, n_domains))
     spec = SPEC_BY_ID["providers"]

@@ -5,14 +5,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from core.tables import SPEC_BY_ID, Table
+from core.tables import SPEC_BY_ID, Cell, Table
 
 PATH = Path(__file__).resolve().parent.parent / "fixtures" / "published" / "imc2013.toml"
 
 
 @lru_cache(maxsize=1)
 def _document() -> dict[str, Any]:
-    return tomllib.loads(PATH.read_text())
+    return tomllib.loads(PATH.read_text(encoding="utf-8"))
 
 
 def published(table_id: str) -> Table | None:
@@ -21,9 +21,17 @@ def published(table_id: str) -> Table | None:
     if entry is None:
         return None
     spec = SPEC_BY_ID[table_id]
-    columns = entry["columns"]
-    rows = []
-    for cells in entry["rows"]:
-        known = dict(zip(columns, cells, strict=True))
-        rows.append(tuple(known.get(c) for c in spec.columns))
-    return Table(spec.id, spec.columns, tuple(rows), entry.get("n", 0))
+    rows = tuple(_row(spec.columns, entry["columns"], cells) for cells in entry["rows"])
+    return Table(spec.id, spec.columns, rows, entry["n"])
+
+
+def published_source(table_id: str) -> str:
+    """Where the published rows stand, and how they have to be read; empty where there are none."""
+    entry = _document().get(table_id)
+    return f"IMC'13, {entry['source']}; {entry['reading']}" if entry else ""
+
+
+def _row(columns: tuple[str, ...], given: list[str], cells: list[Cell]) -> tuple[Cell, ...]:
+    # TOML has no null, so the file writes an unknown cell as an empty text.
+    known = dict(zip(given, cells, strict=True))
+    return tuple(None if known.get(c) == "" else known.get(c) for c in columns)

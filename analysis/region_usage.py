@@ -2,19 +2,20 @@
 
 from collections import Counter, defaultdict
 
-from analysis.base import Connection, count, fetch, population
+from analysis.names import Connection, count, fetch, population
 from core.tables import MEAN_EDGES, PROVIDERS, SPEC_BY_ID, Cell, Table, cumulate, share
 
 _REGIONS = """
-WITH alone AS (SELECT domain, name FROM places GROUP BY ALL HAVING count(*) = 1)
-SELECT p.provider, p.region, count(DISTINCT p.domain), count(*), count(a.name)
-FROM places p LEFT JOIN alone a USING (domain, name)
-JOIN providers o ON o.provider = p.provider
-GROUP BY p.provider, p.region, o.position ORDER BY o.position, count(*) DESC, p.region
+WITH alone AS (
+  SELECT name FROM places GROUP BY name HAVING count(DISTINCT (provider, region)) = 1)
+SELECT p.provider, region, count(DISTINCT domain), count(DISTINCT name) AS names,
+  count(DISTINCT name) FILTER (name IN (SELECT name FROM alone))
+FROM places p JOIN providers USING (provider)
+GROUP BY p.provider, region, position ORDER BY position, names DESC, region
 """
 _COUNTS = """
 SELECT provider, n, count(*) FROM (
-  SELECT provider, count(*) AS n FROM places GROUP BY provider, domain, name) GROUP BY ALL
+  SELECT provider, count(DISTINCT region) AS n FROM places GROUP BY provider, name) GROUP BY ALL
 """
 _MEANS = """
 SELECT provider, avg(n) FROM (
@@ -42,7 +43,7 @@ def regions(connection: Connection) -> Table:
             )
         )
     spec = SPEC_BY_ID["regions"]
-    n = count(connection, "SELECT count(*) FROM (SELECT DISTINCT domain, name FROM places)")
+    n = count(connection, "SELECT count(DISTINCT name) FROM places")
     return Table(spec.id, spec.columns, tuple(rows), n)
 
 

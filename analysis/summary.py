@@ -1,73 +1,76 @@
 """Counts of a whole survey, and the rows behind ``names.csv``."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from analysis.base import count, fetch, open_base
+from analysis.names import EXISTS, Connection, Shards, count, fetch, open_names
 
 _NAMES = """
-WITH labels AS (SELECT domain, name, string_agg(DISTINCT label, '|' ORDER BY label) AS patterns
-                FROM fronts GROUP BY ALL),
-regions AS (SELECT domain, name, string_agg(DISTINCT region, '|' ORDER BY region) AS regions
-            FROM places GROUP BY ALL)
-SELECT c.name, c.domain, c.class, replace(c.providers, ' + ', '|'), coalesce(l.patterns, ''),
-       coalesce(r.regions, ''), ''
-FROM cloud c LEFT JOIN labels l USING (domain, name) LEFT JOIN regions r USING (domain, name)
-ORDER BY c.domain, c.name
+WITH labels AS (SELECT name, string_agg(DISTINCT label, '|' ORDER BY label) AS patterns
+                FROM labelled GROUP BY name),
+regions AS (SELECT name, string_agg(DISTINCT region, '|' ORDER BY region) AS regions
+            FROM places GROUP BY name),
+clouds AS (SELECT name, string_agg(DISTINCT provider, '|' ORDER BY provider) AS providers
+           FROM uses GROUP BY name)
+SELECT name, domain, class, clouds.providers, coalesce(patterns, ''), coalesce(regions, ''), ''
+FROM cloud JOIN clouds USING (name) LEFT JOIN labels USING (name) LEFT JOIN regions USING (name)
+ORDER BY domain, name
+"""
+_COUNTERS = """
+SELECT count(*), sum(asked), sum(nxdomain), sum(nodata), sum(wildcard_filtered), sum(queries),
+  count(*) FILTER (wildcard), count(*) FILTER (transfer = 'OK')
+FROM domains
 """
 _FAILED = """
 SELECT f.status, sum(f.count) FROM (SELECT unnest(failed) AS f FROM domains) GROUP BY 1 ORDER BY 1
 """
-_TECHNIQUES = """
-SELECT technique, count(*) FROM (
-  SELECT DISTINCT domain, name, technique FROM lookups
-  WHERE type IN ('A', 'AAAA') AND (technique <> 'listed' OR name = domain) AND len(answers) > 0)
-GROUP BY 1 ORDER BY 1
+_TECHNIQUES = f"""
+SELECT technique, count(DISTINCT name) FROM lookups WHERE {EXISTS} GROUP BY 1 ORDER BY 1
 """
 
 
-def summarise(root: Path, campaign: str, shards: Iterable[str] | None = None) -> dict[str, Any]:
-    """Names asked, resolved, in a cloud and failed by reason; domains, queries, techniques."""
-    connection = open_base(root, campaign, shards)
-    try:
-        asked, queries, filtered, wild = fetch(
-            connection,
-            "SELECT sum(asked), sum(queries), sum(wildcard_filtered), count(*) FILTER (wildcard) "
-            "FROM domains",
-        )[0]
-        failed = {status: int(n) for status, n in fetch(connection, _FAILED)}
+def summarise(root: Path, campaign: str, shards: Shards = None) -> dict[str, Any]:
+    """Counts of names, domains, questions, techniques and misses of a survey.
+
+    ``names``: asked, resolved, cloud, and failed by reason; ``misses``: names asked for that
+    gave nothing without a failure. Per listed domain, asked = found + misses + failed.
+    """
+    with closing(open_names(root, campaign, shards)) as connection:
+        n, asked, nxdomain, nodata, filtered, queries, wild, open_zones = (
+            int(value or 0) for value in fetch(connection, _COUNTERS)[0]
+        )
         return {
-            "names": {
-                "asked": int(asked or 0),
-                "resolved": count(connection, "SELECT count(*) FROM names"),
-                "cloud": count(connection, "SELECT count(*) FROM cloud"),
-                "failed": failed,
-            },
+            "names": {"asked": asked, **_names(connection)},
             "domains": {
-                "asked": count(connection, "SELECT count(*) FROM domains"),
-                "cloud": count(connection, "SELECT count(DISTINCT domain) FROM cloud"),
-                "wildcard": int(wild or 0),
-                "transferred": count(
-                    connection, "SELECT count(*) FROM domains WHERE transfer = 'OK'"
-                ),
+                "asked": n,
+                "cloud": count(connection, "SELECT count(DISTINCT domain) FROM uses"),
+                "wildcard": wild,
+                "transferred": open_zones,
             },
-            "queries": int(queries or 0),
-            "wildcard_filtered": int(filtered or 0),
+            "queries": queries,
+            "wildcard_filtered": filtered,
             "techniques": dict(fetch(connection, _TECHNIQUES)),
+            "misses": {"nxdomain": nxdomain, "nodata": nodata, "wildcard": filtered},
         }
-    finally:
-        connection.close()
 
 
-def names_rows(
-    root: Path, campaign: str, shards: Iterable[str] | None = None
-) -> Iterator[tuple[str, ...]]:
-    """(name, domain, class, providers, patterns, regions, zones) of every cloud-using name."""
-    connection = open_base(root, campaign, shards)
-    try:
+def _names(connection: Connection) -> dict[str, Any]:
+    found = f"SELECT count(DISTINCT name) FROM lookups WHERE {EXISTS}"
+    return {
+        "resolved": count(connection, found),
+        "cloud": count(connection, "SELECT count(*) FROM cloud"),
+        "failed": {status: int(n) for status, n in fetch(connection, _FAILED)},
+    }
+
+
+def names_rows(root: Path, campaign: str, shards: Shards = None) -> Iterator[tuple[str, ...]]:
+    """(name, domain, class, providers, patterns, regions, zones) of every cloud-using name.
+
+    One row per name, by domain and name; several values are sorted and joined by ``|``.
+    """
+    with closing(open_names(root, campaign, shards)) as connection:
         result = connection.execute(_NAMES)
         while batch := result.fetchmany(5_000):
             yield from batch
-    finally:
-        connection.close()

@@ -1,52 +1,48 @@
 """IMC'13 Tables 6, 9 and 11: the best-ranked domains that use a cloud."""
 
-from analysis.base import Connection, fetch
+from analysis.names import EXISTS, Connection, fetch
 from core.tables import SPEC_BY_ID, TOP_CLOUD_DOMAINS, TOP_EC2_DOMAINS, Table
 
-_ON_AWS = f"""
-WITH top AS (
+_BEST = f"""
+top AS (
   SELECT rank, domain FROM domains SEMI JOIN (SELECT domain FROM uses WHERE provider = 'aws')
-  USING (domain) ORDER BY rank, domain LIMIT {TOP_EC2_DOMAINS})
+  USING (domain) ORDER BY rank, domain LIMIT {TOP_EC2_DOMAINS}),
+here AS (SELECT domain, count(*) AS n FROM uses WHERE provider = 'aws' GROUP BY domain)
 """
-_DOMAINS = (
-    _ON_AWS
-    + """
-SELECT rank, domain,
-  (SELECT count(*) FROM names n WHERE n.domain = t.domain),
-  (SELECT count(*) FROM uses u WHERE u.domain = t.domain AND provider = 'aws')
-FROM top t ORDER BY rank, domain
+_DOMAINS = f"""
+WITH {_BEST},
+every AS (
+  SELECT domain, count(DISTINCT name) AS n FROM lookups SEMI JOIN top USING (domain)
+  WHERE {EXISTS} GROUP BY domain)
+SELECT rank, domain, coalesce(every.n, 0), here.n
+FROM top JOIN here USING (domain) LEFT JOIN every USING (domain) ORDER BY rank, domain
 """
-)
-_FEATURES = (
-    _ON_AWS
-    + """
-SELECT t.rank, t.domain, any_value(u.n),
-  count(DISTINCT f.name) FILTER (label = 'vm'),
-  count(DISTINCT f.name) FILTER (label IN ('beanstalk', 'heroku-elb', 'heroku')),
-  count(DISTINCT f.name) FILTER (label = 'elb'),
-  count(DISTINCT f.instance) FILTER (label = 'elb'),
-  count(DISTINCT f.name) FILTER (label = 'cloudfront')
-FROM top t
-JOIN (SELECT domain, count(*) AS n FROM uses WHERE provider = 'aws' GROUP BY domain) u
-  USING (domain)
-LEFT JOIN (SELECT * FROM fronts WHERE provider = 'aws') f USING (domain)
-GROUP BY t.rank, t.domain ORDER BY t.rank, t.domain
+_FEATURES = f"""
+WITH {_BEST}
+SELECT rank, domain, any_value(n),
+  count(DISTINCT name) FILTER (label = 'vm'),
+  count(DISTINCT name) FILTER (label IN ('beanstalk', 'heroku-elb', 'heroku')),
+  count(DISTINCT name) FILTER (label = 'elb'),
+  count(DISTINCT instance) FILTER (label = 'elb'),
+  count(DISTINCT name) FILTER (label = 'cloudfront')
+FROM top JOIN here USING (domain)
+LEFT JOIN (FROM labelled WHERE provider = 'aws') USING (domain)
+GROUP BY rank, domain ORDER BY rank, domain
 """
-)
 _REGIONS = f"""
 WITH top AS (
-  SELECT rank, domain FROM domains SEMI JOIN cloud USING (domain)
+  SELECT rank, domain FROM domains SEMI JOIN uses USING (domain)
   ORDER BY rank, domain LIMIT {TOP_CLOUD_DOMAINS}),
 per_name AS (
-  SELECT c.domain, c.name, count(p.region) AS n
-  FROM cloud c LEFT JOIN places p USING (domain, name) GROUP BY ALL),
-wide AS (
-  SELECT domain, count(*) AS n FROM (SELECT DISTINCT domain, provider, region FROM places)
-  GROUP BY domain)
-SELECT t.rank, t.domain, count(*), coalesce(any_value(w.n), 0),
-  count(*) FILTER (p.n = 1), count(*) FILTER (p.n = 2), count(*) FILTER (p.n >= 3)
-FROM top t JOIN per_name p USING (domain) LEFT JOIN wide w USING (domain)
-GROUP BY t.rank, t.domain ORDER BY t.rank, t.domain
+  SELECT domain, name, count(region) AS n
+  FROM (SELECT DISTINCT domain, name FROM uses) LEFT JOIN places USING (domain, name)
+  GROUP BY ALL),
+spread AS (SELECT domain, count(DISTINCT (provider, region)) AS n FROM places GROUP BY domain)
+SELECT rank, domain, count(*), coalesce(any_value(spread.n), 0),
+  count(*) FILTER (per_name.n = 1), count(*) FILTER (per_name.n = 2),
+  count(*) FILTER (per_name.n >= 3)
+FROM top JOIN per_name USING (domain) LEFT JOIN spread USING (domain)
+GROUP BY rank, domain ORDER BY rank, domain
 """
 
 

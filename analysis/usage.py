@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from analysis import features, name_servers, providers, region_usage, top_domains
-from analysis.base import open_base
+from analysis.names import open_names
 from core.tables import SPECS, Table
 
 _MAKERS = (
@@ -26,7 +26,7 @@ def compute_tables(
     root: Path, campaign: str, shards: Iterable[str] | None = None, memory_mb: int = 1024
 ) -> dict[str, Table]:
     """All tables by id, in the order of ``core.tables.SPECS``; an empty survey gives empty ones."""
-    connection = open_base(root, campaign, shards, memory_mb)
+    connection = open_names(root, campaign, shards, memory_mb)
     try:
         made = {table.id: table for table in (make(connection) for make in _MAKERS)}
     finally:

@@ -2,19 +2,19 @@
 
 import logging
 
-from celery import shared_task
 from django.core.cache import cache
 
 from core.errors import NephoscopeError
 from core.statuses import CampaignState
 from tasks import survey
+from tasks.app import app
 from webapp.store import services
 from webapp.store.models import Campaign
 
 log = logging.getLogger(__name__)
 
 
-@shared_task(name="tasks.crawl.start")
+@app.task(name="tasks.crawl.start")
 def start(campaign_id: int) -> None:
     """Prepare a survey and queue its shards."""
     campaign = Campaign.objects.get(pk=campaign_id)
@@ -30,7 +30,7 @@ def start(campaign_id: int) -> None:
         crawl_shard.delay(shard_id)
 
 
-@shared_task(name="tasks.crawl.crawl_shard")
+@app.task(name="tasks.crawl.crawl_shard")
 def crawl_shard(shard_id: int) -> None:
     """Run one shard unless another worker has it; the last one queues the report."""
     shard = services.claim(shard_id)
@@ -42,7 +42,7 @@ def crawl_shard(shard_id: int) -> None:
         conclude.delay(shard.campaign_id)
 
 
-@shared_task(name="tasks.crawl.conclude")
+@app.task(name="tasks.crawl.conclude")
 def conclude(campaign_id: int) -> None:
     """Compute and store the report of a survey whose shards have all ended."""
     campaign = Campaign.objects.get(pk=campaign_id)
@@ -50,7 +50,7 @@ def conclude(campaign_id: int) -> None:
         survey.conclude(campaign)
 
 
-@shared_task(name="tasks.crawl.sweep")
+@app.task(name="tasks.crawl.sweep")
 def sweep() -> None:
     """Take up what a killed worker or a restarted broker left: shards, starts and reports."""
     for shard_id in services.expired_shards():

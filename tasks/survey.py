@@ -12,9 +12,9 @@ from django.conf import settings
 from django.db import transaction
 
 from analysis import checks, findings, summary, usage
-from cartography.placement import Placed, place_lookups
+from cartography.placement import Placed, is_name, place_lookups
 from core.errors import NephoscopeError, Unavailable
-from core.statuses import ANSWERED, AddressKind, DnsStatus
+from core.statuses import ANSWERED, AddressKind
 from crawlers.enumeration import Crawl, Progress, crawl_domains
 from lake import schemas
 from lake.parts import part_path, write_part
@@ -133,7 +133,7 @@ def final_counters(crawl: Crawl, placed: Placed, n_domains: int) -> dict[str, An
     for lookup in crawl.lookups:
         if lookup.answer.status not in ANSWERED:
             failed[str(lookup.answer.status)] += 1
-        elif lookup.answer.status == DnsStatus.NOERROR and lookup.answer.type in ("A", "AAAA"):
+        elif is_name(lookup) and lookup.answer.answers:
             resolved.add(lookup.answer.name)
     in_cloud = (AddressKind.CLOUD, AddressKind.CDN)
     return {
@@ -153,7 +153,8 @@ def conclude(campaign: Campaign) -> None:
     shards = selectors.finished_shards(slug)
     tables = usage.compute_tables(root, slug, shards)
     complaints = checks.check_tables(tables)
-    headlines = {table_id: findings.headline(table_id, tables) for table_id in tables}
+    n = campaign.n_domains
+    headlines = {table_id: findings.headline(table_id, tables, n) for table_id in tables}
     counts = summary.summarise(root, slug, shards)
     lost = list(campaign.shards.filter(state=Shard.State.FAILED).values_list("error", flat=True))
     with transaction.atomic():

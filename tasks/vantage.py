@@ -5,13 +5,12 @@ A vantage point is a Celery worker that consumes the queue ``vantage`` (or one o
 
 from typing import Any
 
-from celery import shared_task
-
 from crawlers.engine import Engine, EngineConfig, Question
 from crawlers.servers import parse_server
+from tasks.app import app
 
 
-@shared_task(name="tasks.vantage.resolve_batch", ignore_result=False)
+@app.task(name="tasks.vantage.resolve_batch", ignore_result=False)
 def resolve_batch(
     questions: list[tuple[str, str]], name_servers: list[str], rate: float | None = None
 ) -> list[dict[str, Any]]:

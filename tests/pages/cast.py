@@ -4,6 +4,7 @@
 ``waiting``, ``running``, ``failed``, ``cancelled`` stand at other points of their life.
 """
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def tables() -> dict[str, Table]:
     made["name-server-counts"] = Table("name-server-counts", columns, rows, 713_910)
     made["name-servers"] = _name_servers()
     made["top-regions"] = _with_zeros(made["top-regions"])
-    return {k: v for k, v in made.items() if v is not None}
+    return {k: replace(v, n=v.n or len(v.rows)) for k, v in made.items() if v is not None}
 
 
 def _providers(table: Table | None) -> Table:

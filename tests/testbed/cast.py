@@ -7,8 +7,8 @@ import dns.message
 import dns.query
 import dns.rdatatype
 
-from testbed.children import Running
 from testbed.model import World
+from testbed.server import Running
 from testbed.worlds import build_world
 
 

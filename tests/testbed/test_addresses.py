@@ -3,7 +3,6 @@ import json
 from xml.etree import ElementTree
 
 import pytest
-from tests.shared import shared_file
 
 from core.errors import BadInput
 from testbed.inventory import invent_ranges
@@ -11,6 +10,7 @@ from testbed.model import PublishedRange, PublishedRanges
 from testbed.rangefiles import OLD_AZURE_NAMES, write_files
 from testbed.supply import open_book
 from testbed.worlds import build_world
+from tests.shared import shared_file
 from tests.testbed.cast import hundredth, tiny
 
 

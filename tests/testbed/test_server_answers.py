@@ -8,7 +8,7 @@ import dns.zone
 import pytest
 
 from testbed.answers import transfer_rows
-from testbed.children import running
+from testbed.server import running
 from tests.testbed.cast import ask, hundredth, rows, tiny
 
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from core.errors import BadInput, Unavailable
 from testbed.answers import Authority
-from testbed.children import running
 from testbed.responder import Responder
-from testbed.server import serve
+from testbed.server import running, serve
 from tests.testbed.cast import ask, rows, tiny
 
 

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from webapp.pages import words
-from webapp.pages.families import FAMILY_OF_TABLE
+from webapp.pages.families import FAMILIES, FAMILY_OF_TABLE
 from webapp.pages.grids import Cell, Column, Grid, Row
 from webapp.pages.reports import campaign_or_404
 from webapp.store import selectors
@@ -35,6 +35,7 @@ def show_atlas(request: HttpRequest, campaign: selectors.CampaignRow) -> HttpRes
     context = {
         "section": "atlas",
         "campaign": campaign,
+        "families": FAMILIES,
         "findings": [_finding(f, campaign.slug) for f in selectors.front_findings(campaign.slug)],
         "totals": _totals(providers),
         "regions": regions,

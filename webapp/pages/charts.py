@@ -24,7 +24,18 @@ def chart_of(report: ReportRow) -> Chart | None:
     if maker is None or not report.rows:
         return None
     chart = maker(report)
-    return {**chart, "id": report.table_id, "height": _height(chart)}
+    return {
+        **chart,
+        "id": report.table_id,
+        "height": _height(chart),
+        "compared": _is_compared(chart),
+    }
+
+
+def _is_compared(chart: Chart) -> bool:
+    """Whether a published figure is drawn anywhere."""
+    parts = chart.get("panels") or chart.get("series") or []
+    return any(v is not None for part in parts for v in part.get("published", []))
 
 
 def _height(chart: Chart) -> int:
@@ -44,7 +55,9 @@ def _label(text: str, provider: str | None = None, unknown: bool = False) -> dic
 
 
 def _panel(title: str, rows: list[dict[str, Any]], column: str, before: list[Any]) -> dict[str, Any]:
-    return {"title": title, "values": [r[column] for r in rows], "published": before}
+    counts = [r.get("subdomains", r.get("name_servers")) for r in rows]
+    values = [r[column] for r in rows]
+    return {"title": title, "values": values, "published": before, "counts": counts}
 
 
 def _providers(report: ReportRow) -> Chart:

@@ -79,7 +79,7 @@ def draw(found: dict[str, Any]) -> dict[str, Diagram] | None:
 
 def _names(found: dict[str, Any]) -> list[_Item]:
     total = found["names"]["total"] or found["found"]
-    return [_Item(_short(found["domain"], 26), f"{total:,} names found", "", total, True)]
+    return [_Item(_short(found["domain"], 26), f"{_names_of(total)} found", "", total, True)]
 
 
 def _fronts(found: dict[str, Any]) -> list[_Item]:
@@ -91,13 +91,17 @@ def _fronts(found: dict[str, Any]) -> list[_Item]:
 
 
 def _front_sub(row: dict[str, Any]) -> str:
-    names = f"{row['names']:,} {'name' if row['names'] == 1 else 'names'}"
-    return f"{names} · {row['instances']:,} inst." if row["instances"] else names
+    names, instances = _names_of(row["names"]), row["instances"]
+    return f"{names} · {instances:,} inst." if instances else names
+
+
+def _names_of(count: int) -> str:
+    return f"{count:,} {'name' if count == 1 else 'names'}"
 
 
 def _regions(found: dict[str, Any]) -> list[_Item]:
     items = [
-        _Item(r["region"], f"{r['names']:,} names, {r['only_here']:,} only here", r["provider"],
+        _Item(r["region"], f"{_names_of(r['names'])}, {r['only_here']:,} only here", r["provider"],
               r["names"], True)
         for r in found["depends"]
     ]

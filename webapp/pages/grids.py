@@ -186,6 +186,9 @@ class _Maker:
             return _WORDED[key](value, cells, self.slug)
         if key.endswith("share"):
             mark = before if key == self.compared else None
+            # Beside a cumulative share, the plain one needs no bar of its own.
+            if key == "share" and "cumulative_share" in self.keys:
+                return Cell(words.share(value), _sortable(value), "count")
             return Cell(words.share(value), _sortable(value), "share", bar=value or 0, mark=mark)
         return Cell(words.count(value), _sortable(value), "count")
 

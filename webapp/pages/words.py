@@ -149,7 +149,9 @@ def duration(seconds: Any) -> str:
     if minutes < 60:
         return f"{minutes}{THIN}min" + (f" {rest}{THIN}s" if rest and minutes < 10 else "")
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}{THIN}h {minutes}{THIN}min" if hours < 48 else f"{hours // 24} days"
+    if hours >= 48:
+        return f"{hours // 24} days"
+    return f"{hours}{THIN}h {minutes}{THIN}min" if minutes else f"{hours}{THIN}h"
 
 
 def age(then: datetime | None, now: datetime) -> str:
@@ -159,7 +161,8 @@ def age(then: datetime | None, now: datetime) -> str:
     passed = now - then
     if passed < timedelta(minutes=1):
         return "just now"
-    return f"{duration(passed.total_seconds())} ago"
+    minutes = int(passed.total_seconds() // 60)
+    return f"{duration(minutes * 60 if minutes < 60 else minutes // 60 * 3600)} ago"
 
 
 def tidy(text: str) -> str:

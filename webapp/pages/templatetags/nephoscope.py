@@ -1,13 +1,14 @@
 """Filters and tags of the templates; all wording comes from ``webapp.pages.words``."""
 
+import re
 from datetime import date, datetime
 from typing import Any
 
 from django import template
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString, mark_safe
 
 from webapp.pages import words
 from webapp.store import selectors
@@ -30,6 +31,16 @@ for _name in (
 ):
     register.filter(_name, getattr(words, _name))
 register.filter("state_word", words.state)
+
+
+_CODE = re.compile(r"\b[a-z]{2,3}(?:-[a-z]+)+-?\d\b")
+
+
+@register.filter
+def finding(text: str) -> SafeString:
+    """A sentence whose numbers keep their units and whose region codes do not break."""
+    escaped = conditional_escape(words.tidy(text))
+    return mark_safe(_CODE.sub(r'<span class="code">\g<0></span>', escaped))  # noqa: S308
 
 
 @register.filter

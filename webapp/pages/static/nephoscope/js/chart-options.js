@@ -18,14 +18,15 @@ function richTags(tones) {
       align: "center", verticalAlign: "middle", lineHeight: 16, fontSize: 9.5, fontWeight: 650, fontFamily: tones.sans,
     };
   }
-  return { ...made, t: { color: tones.ink, fontSize: 12.5, fontFamily: tones.sans, verticalAlign: "middle" } };
+  return { ...made, t: { color: tones.ink, fontSize: 12.5, fontFamily: tones.sans, verticalAlign: "middle", padding: [0, 0, 0, 6] } };
 }
 
 const tidy = (text) => text.replace(/[{}|]/g, "");
 const shorten = (text, size) => (text.length > size ? `${text.slice(0, size - 9)}…${text.slice(-8)}` : text);
 
 function names(labels, tones, room, index) {
-  const most = Math.max(10, Math.floor((room - 24) / 6.6));
+  const most = Math.max(12, Math.floor((room - (labels.some((l) => l.provider) ? 46 : 20)) / 6.4));
+  const clipped = widest(labels, tones) + 14 > room;
   return {
     type: "category", inverse: true, gridIndex: index, data: labels.map((_, at) => String(at)),
     axisLine: { show: false }, axisTick: { show: false }, splitLine: { show: false },
@@ -33,8 +34,8 @@ function names(labels, tones, room, index) {
       show: index === 0, interval: 0, margin: 10, rich: richTags(tones),
       formatter: (at) => {
         const { text, provider } = labels[Number(at)];
-        const short = tidy(shorten(text, most));
-        return LETTERS[provider] ? `{${provider}|${LETTERS[provider]}} {t| ${short}}` : `{t|${short}}`;
+        const short = tidy(clipped ? shorten(text, most) : text);
+        return LETTERS[provider] ? `{${provider}|${LETTERS[provider]}}{t|${short}}` : `{t|${short}}`;
       },
     },
   };
@@ -61,6 +62,9 @@ const tip = (title, ...lines) => {
   return box;
 };
 
+// A share of a handful says how few there are, and is drawn paler.
+const few = (panel, at) => panel.counts?.[at] > 0 && panel.counts[at] < 10 && panel.values[at] === 1;
+
 /* Bars of shares, one or two panels beside each other */
 function barSeries(panel, labels, index, tones, write) {
   return {
@@ -70,9 +74,9 @@ function barSeries(panel, labels, index, tones, write) {
       value,
       itemStyle: labels[at].unknown
         ? { color: tones.unknown, decal: hatch(tones) }
-        : { color: hue(labels[at].provider ?? "other", tones), borderRadius: [0, 2, 2, 0] },
+        : { color: hue(labels[at].provider ?? "other", tones), borderRadius: [0, 2, 2, 0], opacity: few(panel, at) ? 0.4 : 1 },
     })),
-    label: { show: true, position: "right", distance: 7, color: tones.ink, fontSize: 12.5, fontWeight: 500, formatter: ({ value }) => write.share(value) },
+    label: { show: true, position: "right", distance: 7, color: tones.ink, fontSize: 12.5, fontWeight: 500, formatter: ({ value, dataIndex: at }) => write.share(value) + (few(panel, at) ? ` of ${panel.counts[at]}` : "") },
     tooltip: {
       formatter: ({ dataIndex: at, value }) =>
         tip(labels[at].text, `${write.share(value)} ${panel.title}`, panel.published?.[at] != null && `${write.share(panel.published[at])} published in 2013`),
@@ -90,17 +94,18 @@ function markSeries(panel, index, tones) {
 
 export function barOption(spec, tones, width, write) {
   const panels = width < 720 ? spec.panels.slice(0, 1) : spec.panels;
-  const room = Math.min(widest(spec.labels, tones) + 14, width * 0.42);
+  const room = Math.min(widest(spec.labels, tones) + 14, width * (width < 480 ? 0.52 : 0.42));
+  const rest = panels.some((p) => p.values.some((_, at) => few(p, at))) ? 96 : 76;
   const each = (width - room) / panels.length;
   const top = 40;
   return {
-    grid: panels.map((_, i) => ({ left: room + i * each, width: each - 76, top, bottom: 30 })),
+    grid: panels.map((_, i) => ({ left: room + i * each, width: each - rest, top, bottom: 30 })),
     title: panels.map((panel, i) => ({
       text: panel.title, left: room + i * each - 4, top: 4,
       textStyle: { fontSize: 12, fontWeight: 500, color: tones["ink-3"], fontFamily: tones.sans },
     })),
     xAxis: panels.map((panel, i) => scale(tones, {
-      gridIndex: i, min: 0, max: Math.max(...panel.values, ...(panel.published ?? [])) > 0.5 ? 1 : null, splitNumber: 4,
+      gridIndex: i, min: 0, ...(Math.max(...panel.values, ...(panel.published ?? [])) > 0.5 ? { max: 1, interval: width < 480 ? 0.5 : 0.25 } : { splitNumber: 4 }),
       axisLabel: { color: tones["ink-3"], fontSize: 12, formatter: (v) => `${Math.round(v * 100)}${v ? "\u202f%" : ""}` },
     })),
     yAxis: panels.map((_, i) => names(spec.labels, tones, room, i)),
@@ -115,17 +120,21 @@ function stepData(points, last) {
   return end && end[0] < last ? [...points, [last, end[1]]] : points;
 }
 
-function firstLabel(one, all, tones, write) {
-  const rank = all.filter((s) => s.points[0][1] > one.points[0][1]).length;
+function firstLabel(one, tones, write) {
   const name = one.name ? `${one.name} ` : "";
   return {
-    show: true, position: rank === 0 && all.length > 1 ? [6, -22] : [6, 12], distance: 6, color: hue(one.provider, tones),
+    show: true, position: [10, 14], color: hue(one.provider, tones), backgroundColor: tones.paper, padding: [1, 4],
     fontSize: 13, fontWeight: 600, align: "left", formatter: `${name}${write.share(one.points[0][1])} at ${one.points[0][0]}`,
   };
 }
 
-function curve(one, all, last, tones, write) {
-  const data = stepData(one.points, last).map((value, at) => (at ? value : { value, label: firstLabel(one, all, tones, write), symbolSize: 9 }));
+function nameSeries(one, tones, write) {
+  const data = [{ value: one.points[0], label: firstLabel(one, tones, write) }];
+  return { type: "scatter", data, symbolSize: 9, itemStyle: { color: hue(one.provider, tones) }, silent: true, z: 9, tooltip: { show: false } };
+}
+
+function curve(one, last, tones, write) {
+  const data = stepData(one.points, last);
   return {
     type: "line", step: "end", name: one.name, data, symbol: "circle", symbolSize: 5, showAllSymbol: true,
     lineStyle: { width: 2.4, color: hue(one.provider, tones) }, itemStyle: { color: hue(one.provider, tones) }, emphasis: { disabled: true }, label: { show: false }, z: 4,
@@ -144,7 +153,7 @@ export function stepOption(spec, tones, width, write) {
   const all = spec.series;
   const every = all.flatMap((s) => [...s.points, ...s.published]);
   const lowest = Math.min(...every.map((p) => p[1]));
-  const start = lowest > 0.5 ? Math.floor((lowest - 0.03) * 20) / 20 : 0;
+  const [start, interval] = [[0.9, 0.02], [0.8, 0.05], [0.5, 0.1], [0, 0.2]].find(([from]) => lowest >= from + 0.01) ?? [0, 0.2];
   const [first, last] = [Math.min(...every.map((p) => p[0])), Math.max(...every.map((p) => p[0])) + 0.5];
   return {
     grid: { left: 52, right: 18, top: 34, bottom: 58 },
@@ -158,10 +167,11 @@ export function stepOption(spec, tones, width, write) {
       axisLabel: { color: tones["ink-3"], fontSize: 12, showMaxLabel: false },
       axisLine: { show: true, lineStyle: { color: tones["rule-strong"] } },
     }),
-    yAxis: scale(tones, { min: start, max: 1, splitNumber: 5, axisLabel: { color: tones["ink-3"], fontSize: 12, formatter: (v) => `${Math.round(v * 100)}\u202f%` } }),
+    yAxis: scale(tones, { min: start, max: 1, interval, axisLabel: { color: tones["ink-3"], fontSize: 12, formatter: (v) => `${Math.round(v * 100)}\u202f%` } }),
     series: [
       ...all.filter((s) => s.published.length).map((s) => thinCurve(s, last, tones)),
-      ...all.filter((s) => s.points.length).map((s) => curve(s, all, last, tones, write)),
+      ...all.filter((s) => s.points.length).map((s) => curve(s, last, tones, write)),
+      ...all.filter((s) => s.points.length).map((s) => nameSeries(s, tones, write)),
     ],
   };
 }

@@ -1,0 +1,88 @@
+"""How findings are worded: figures as a reader expects them, singular and plural right."""
+
+from dataclasses import dataclass
+
+PROVIDER_NAMES = {
+    "aws": "Amazon",
+    "azure": "Microsoft",
+    "google": "Google",
+    "oracle": "Oracle",
+    "digitalocean": "DigitalOcean",
+    "linode": "Linode",
+    "cloudflare": "Cloudflare",
+    "fastly": "Fastly",
+    "akamai": "Akamai",
+    "ibm": "IBM",
+}
+# Below this a percentage would promise more than so few can tell; the two counts say it all.
+SMALL = 20
+
+
+def percent(fraction: float) -> str:
+    """``97.2 %``; what is neither nothing nor all never reads as if it were."""
+    if 0 < fraction < 0.0005:
+        return "<0.1 %"
+    if 0.9995 <= fraction < 1:
+        return ">99.9 %"
+    return f"{fraction * 100:.1f} %"
+
+
+def number(count: int, one: str, many: str | None = None) -> str:
+    """``1 domain``, ``1,234 domains``."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def provider_name(provider: str) -> str:
+    """The provider as people say it."""
+    return PROVIDER_NAMES.get(provider, provider.capitalize())
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """``part`` of ``whole`` things; ``one`` and ``many`` name one and several of them."""
+
+    part: int
+    whole: int
+    one: str
+    many: str
+
+    @property
+    def is_small(self) -> bool:
+        return self.whole < SMALL
+
+    @property
+    def value(self) -> str:
+        """The figure alone: ``97.2 %``, or ``3 of 4`` of so few."""
+        if self.is_small:
+            return f"{self.part} of {self.whole}"
+        return percent(self.part / self.whole)
+
+    @property
+    def is_singular(self) -> bool:
+        """Whether a verb after the figure stands in the singular."""
+        return self.part == 0 or self.whole == 1 or (self.is_small and self.part == 1)
+
+    def subject(self) -> str:
+        """The portion as the subject of a sentence."""
+        if self.whole == 0:
+            return f"No {self.one}"
+        if self.whole == 1:
+            return f"The only {self.one}" if self.part else f"No {self.one}"
+        if self.part == 0:
+            return f"None of the {self.whole:,} {self.many}"
+        if self.part == self.whole:
+            return f"Both {self.many}" if self.whole == 2 else f"All {self.whole:,} {self.many}"
+        if self.is_small:
+            return f"{self.part} of the {self.whole} {self.many}"
+        return f"{self.value} of {self.many}"
+
+    def says(self, singular: str, plural: str) -> str:
+        """A sentence without its full stop, the verb phrase in the right number."""
+        return f"{self.subject()} {singular if self.is_singular else plural}"
+
+    def tail(self, singular: str, plural: str) -> str:
+        """The sentence that follows ``value`` where that stands apart, with its full stop."""
+        if not self.is_small:
+            return f"of {self.many} {plural}."
+        noun = self.one if self.whole == 1 else self.many
+        return f"{noun} {singular if self.is_singular else plural}."

@@ -1,0 +1,153 @@
+import json
+
+import pytest
+from django.test import Client
+
+from core.statuses import CampaignState
+from tests.analysis.cast import CAMPAIGN, CAST, write_lake
+from webapp.store import services
+from webapp.store.models import Campaign, Shard
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(settings, tmp_path):
+    settings.LAKE_DIR = tmp_path / "lake"
+    return Client(raise_request_exception=False)
+
+
+@pytest.fixture
+def finished(client, settings):
+    from analysis import checks, findings, summary, usage
+
+    campaign = services.create_survey(b"shop.example\nnews.example\n", name=CAMPAIGN, n_words=5)
+    write_lake(settings.LAKE_DIR, CAST, per_shard=9)
+    campaign.shards.update(state=Shard.State.DONE, key="000000")
+    tables = usage.compute_tables(settings.LAKE_DIR, CAMPAIGN)
+    lines = {t: findings.headline(t, tables) for t in tables}
+    services.save_reports(campaign, tables, lines, checks.check_tables(tables))
+    services.begin(campaign, [], "")
+    services.finish(campaign, summary.summarise(settings.LAKE_DIR, CAMPAIGN))
+    return campaign
+
+
+def post(client, body, **more):
+    return client.post("/api/v1/surveys", json.dumps(body), content_type="application/json", **more)
+
+
+@pytest.fixture
+def servers(settings):
+    settings.NAME_SERVERS = ["127.0.0.1:9"]
+
+
+def test_a_survey_is_taken_and_can_be_followed(client, servers):
+    reply = post(client, {"domains": ["a.example", "exa mple", "b_c.de"], "name": "mine"})
+    assert reply.status_code == 202
+    assert reply["Location"] == "/api/v1/surveys/mine"
+    body = reply.json()
+    assert (body["status"], body["domains"], body["n_rejected"]) == ("queued", 1, 2)
+    found = client.get(reply["Location"])
+    assert found.json()["id"] == "mine"
+    again = client.get(reply["Location"], headers={"If-None-Match": found["ETag"]})
+    assert again.status_code == 304
+
+
+def test_the_same_key_makes_one_survey(client, servers):
+    for _ in range(2):
+        reply = post(client, {"domains": "a.example"}, headers={"Idempotency-Key": "k1"})
+        assert reply.status_code == 202
+    assert Campaign.objects.count() == 1
+
+
+def test_limits_are_problems_that_say_which(client, servers, settings):
+    settings.MAX_ACTIVE_SURVEYS = 1
+    post(client, {"domains": "a.example"})
+    reply = post(client, {"domains": "b.example"})
+    assert reply.status_code == 429
+    assert reply["Content-Type"] == "application/problem+json"
+    assert reply["Retry-After"] == "30"
+    assert reply.json()["limit"] == "active surveys"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "reason"),
+    [
+        ({"domains": ""}, 422, "empty"),
+        ({"domains": ["10.0.0.1"]}, 422, "IP address"),
+        ({}, 422, "required"),
+    ],
+)
+def test_unusable_input_is_a_problem_document(client, servers, body, status, reason):
+    reply = post(client, body)
+    assert (reply.status_code, reply["Content-Type"]) == (status, "application/problem+json")
+    assert reason in reply.json()["detail"]
+    assert Campaign.objects.count() == 0
+
+
+def test_broken_json_and_unknown_things_are_problems(client, servers):
+    reply = client.post("/api/v1/surveys", "{broken", content_type="application/json")
+    assert reply.status_code in (400, 422)
+    assert reply["Content-Type"] == "application/problem+json"
+    reply = client.get("/api/v1/surveys/nothing")
+    assert (reply.status_code, reply["Content-Type"]) == (404, "application/problem+json")
+
+
+def test_every_format_has_the_same_cells(client, finished):
+    import io
+
+    import pyarrow.parquet as pq
+
+    base = "/api/v1/surveys/spring/tables/regions"
+    whole = client.get(f"{base}.json").json()
+    lines = client.get(f"{base}.csv").content.decode().splitlines()
+    assert lines[0].split(",") == whole["columns"]
+    assert len(lines) - 1 == len(whole["rows"])
+    table = pq.read_table(io.BytesIO(client.get(f"{base}.parquet").content))
+    assert [list(r.values()) for r in table.to_pylist()] == whole["rows"]
+    rows = [json.loads(x) for x in client.get(f"{base}.jsonl").content.decode().splitlines()]
+    assert [list(r.values()) for r in rows] == whole["rows"]
+    report = client.get("/api/v1/surveys/spring/report.json").json()
+    assert report["tables"]["regions"]["rows"] == whole["rows"]
+    assert client.get(f"{base}.xlsx").status_code == 404
+
+
+def test_evidence_and_map(client, finished):
+    page = client.get("/api/v1/surveys/spring/domains/shop.example").json()
+    assert page["names"]["total"] == 7
+    name = client.get("/api/v1/surveys/spring/names/e.blog.example").json()
+    assert {f["label"] for f in name["fronts"]} == {"elb", "beanstalk"}
+    regions = client.get("/api/v1/surveys/spring/regions.geojson").json()["features"]
+    assert regions[0]["properties"]["region"] == "us-east-1"
+    assert regions[0]["geometry"]["type"] == "Point"
+    assert client.get("/api/v1/surveys/spring/names/absent.com").status_code == 404
+
+
+def test_a_survey_can_be_cancelled_once(client, servers):
+    post(client, {"domains": "a.example", "name": "x"})
+    assert client.post("/api/v1/surveys/x/cancel").json()["status"] == CampaignState.CANCELLED
+    assert services.claim(Shard.objects.get().pk) is None
+
+
+def test_events_tell_progress_and_end(client, finished):
+    import asyncio
+
+    from webapp.api.events import stream
+
+    async def collect():
+        return [part async for part in stream("spring")]
+
+    parts = asyncio.run(collect())
+    assert "event: progress" in parts[0]
+    assert "event: end" in parts[-1]
+
+
+test_events_tell_progress_and_end = pytest.mark.django_db(transaction=True)(
+    test_events_tell_progress_and_end
+)
+
+
+def test_the_description_is_openapi_3_1(client):
+    document = client.get("/api/v1/openapi.json").json()
+    assert document["openapi"].startswith("3.1")
+    assert client.get("/api/v1/docs").status_code == 200

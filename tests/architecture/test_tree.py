@@ -1,0 +1,68 @@
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def tracked():
+    try:
+        done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip("git is not installed")
+    if done.returncode or not done.stdout:
+        pytest.skip("this is not a git checkout")
+    return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def product_code():
+    return [
+        p
+        for p in tracked()
+        if p.suffix == ".py"
+        and "migrations" not in p.parts
+        and p.relative_to(ROOT).parts[0] not in ("tests", "benchmarks")
+    ]
+
+
+def test_functions_are_short():
+    sizes = sorted(
+        node.end_lineno - node.lineno + 1
+        for path in product_code()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    assert sizes[len(sizes) // 2] <= 10
+    assert sizes[len(sizes) * 9 // 10] <= 30
+
+
+def test_modules_are_short():
+    long = {p.name: n for p in product_code() if (n := p.read_text().count("\n")) > 400}
+    assert long == {}
+
+
+def test_lock_files_name_no_address():
+    for name in ("requirements/run.lock", "requirements/test.lock", "package-lock.json"):
+        assert "://" not in (ROOT / name).read_text(), name
+
+
+def test_no_third_party_or_large_file_is_committed():
+    for path in tracked():
+        assert path.stat().st_size <= 2_000_000, path
+        if path.suffix in (".js", ".css"):
+            assert ".min." not in path.name, path
+            assert max(map(len, path.read_text().split("\n"))) <= 2_000, path
+
+
+def test_no_file_names_a_place_of_one_machine():
+    place = re.compile(r"(?<![\w./-])/(work|home|root|Users)/")
+    for path in tracked():
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue
+        if path != Path(__file__):
+            assert not place.search(text), path

@@ -1,0 +1,233 @@
+"""The main job from domain list to report, against a world whose truth is known."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+import radix
+
+from testbed.server import running
+from tests.shared import shared_file
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class House:
+    """A data folder of its own, and the command line in processes of their own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.env = {
+            k: v
+            for k, v in os.environ.items()
+            if not k.startswith(("NEPHOSCOPE", "DJANGO", "DATAB"))
+        }
+        self.env["NEPHOSCOPE_DATA"] = str(folder)
+
+    def start(self, *arguments, **more):
+        command = [sys.executable, str(ROOT / "manage.py"), *map(str, arguments)]
+        return subprocess.Popen(command, env=self.env, text=True, **more)
+
+    def run(self, *arguments, stdin=None):
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.PIPE}
+        process = self.start(*arguments, **pipes)
+        out, err = process.communicate(stdin, timeout=240)
+        return process.returncode, out, err
+
+    def serve(self, *arguments):
+        process = self.start("testbed", "serve", *arguments, "--port", 0, stderr=subprocess.PIPE)
+        for line in process.stderr:
+            if line.startswith("answering"):
+                return (
+                    process,
+                    line.split("port ")[1].split(";")[0],
+                    line.split("survey ")[1].split()[0],
+                )
+        raise AssertionError("the testbed did not start")
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    return House(tmp_path_factory.mktemp("house"))
+
+
+@pytest.fixture(scope="module")
+def testbed(house):
+    process, port, domains = house.serve("imc2013", "--scale", "1/1000")
+    yield f"127.0.0.1:{port}", domains
+    process.terminate()
+    process.wait(10)
+
+
+@pytest.fixture(scope="module")
+def truth(house):
+    code, out, _ = house.run("testbed", "truth", "imc2013", "--scale", "1/1000", "--json")
+    assert code == 0
+    return json.loads(out)
+
+
+@pytest.fixture(scope="module")
+def survey(house, testbed, tmp_path_factory):
+    out = tmp_path_factory.mktemp("out")
+    server, domains = testbed
+    code, text, err = house.run(
+        "survey", domains, "--name", "whole", "--name-server", server, "--out", out, "--json"
+    )
+    assert code == 0, err
+    return json.loads(text), out
+
+
+def test_every_table_equals_the_truth(survey, truth):
+    document, _ = survey
+    for table_id, table in truth["tables"].items():
+        assert document["tables"][table_id]["rows"] == table["rows"], table_id
+    assert document["names"]["cloud"] == truth["names"]["cloud"]
+
+
+def test_the_world_is_labelled(survey):
+    assert survey[0]["world"] == "imc2013 testbed, scale 1/1000"
+
+
+def test_files_hold_the_same_figures(survey, truth):
+    document, out = survey
+    assert json.loads((out / "report.json").read_text())["tables"] == document["tables"]
+    rows = list(csv.DictReader((out / "names.csv").open()))
+    assert len(rows) == truth["names"]["cloud"]
+    assert {r["class"] for r in rows} <= {r[0] for r in truth["tables"]["providers"]["rows"]}
+    regions = list(csv.reader((out / "tables" / "regions.csv").open()))
+    assert [r[1] for r in regions[1:]] == [r[1] for r in truth["tables"]["regions"]["rows"]]
+    for table in ("lookups", "domains", "placements", "fronts", "servers"):
+        path = out / "observations" / f"{table}.parquet"
+        assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall()[0][0] > 0
+
+
+def test_a_killed_survey_resumes_to_the_same_report(house, testbed, survey, tmp_path):
+    server, domains = testbed
+    arguments = ("survey", domains, "--name", "killed", "--name-server", server, "--json")
+    first = house.start(*arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    parts = house.folder / "lake" / "killed" / "servers"
+    deadline = time.monotonic() + 60
+    while len(list(parts.glob("*.parquet"))) < 4 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    code, text, err = house.run(*arguments, "--out", tmp_path)
+    assert code == 0, err
+    assert "resuming killed" in err
+    resumed = json.loads(text)
+    assert resumed["tables"] == survey[0]["tables"]
+    assert resumed["names"] == survey[0]["names"]
+    counted = "SELECT count(*), count(DISTINCT (domain, name, type)) FROM '{}'"
+    for folder in (tmp_path, survey[1]):
+        path = folder / "observations" / "lookups.parquet"
+        whole, distinct = duckdb.sql(counted.format(path)).fetchall()[0]
+        assert whole == distinct
+
+
+def test_placements_agree_with_an_independent_match_on_real_ranges(house, tmp_path):
+    aws = shared_file("ip-ranges/aws-ip-ranges-2015-04.json")
+    azure = shared_file("ip-ranges/azure-PublicIPs-20170911.xml")
+    names = shared_file("domains-dns/alexa-top-1000-2013-11.csv")
+    short = tmp_path / "names.txt"
+    import re
+
+    short.write_text("\n".join(re.findall(r'"([^"]+)"', names.read_text())[:120]))
+    options = ["--domains", short, "--ranges", f"aws={aws}", "--ranges", f"azure={azure}"]
+    process, port, _ = house.serve("imc2013", *options)
+    try:
+        arguments = ("survey", short, "--name", "real", "--name-server", f"127.0.0.1:{port}")
+        code, _, err = house.run(*arguments, "--out", tmp_path / "out", "--json")
+        assert code == 0, err
+    finally:
+        process.terminate()
+        process.wait(10)
+    tree = independent_table(aws, azure)
+    path = tmp_path / "out" / "observations" / "placements.parquet"
+    rows = duckdb.sql(f"SELECT address, provider, region_as_published, prefix FROM '{path}'")
+    checked = 0
+    for address, provider, region, prefix in rows.fetchall():
+        node = tree.search_best(address)
+        assert (node.prefix if node else None) == prefix
+        if node:
+            assert (provider, region) in node.data["places"]
+            checked += 1
+    assert checked > 50
+
+
+def independent_table(aws, azure):
+    """The two files read anew, without the product's readers."""
+    from xml.etree import ElementTree
+
+    rows = [(p["ip_prefix"], "aws", p["region"]) for p in json.loads(aws.read_text())["prefixes"]]
+    for region in ElementTree.parse(azure).getroot():
+        rows += [(i.get("Subnet"), "azure", region.get("Name")) for i in region]
+    tree = radix.Radix()
+    for prefix, provider, region in rows:
+        node = tree.search_exact(prefix) or tree.add(prefix)
+        node.data.setdefault("places", set()).add((provider, region))
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [(b"", "empty"), (b"\x7fELF\0\0" * 99, "binary"), (b"nothing here\n", "no usable domain")],
+)
+def test_unusable_lists_are_one_clear_line(house, testbed, tmp_path, data, reason):
+    path = tmp_path / "list"
+    path.write_bytes(data)
+    code, out, err = house.run("survey", path, "--name-server", testbed[0])
+    assert code == 2
+    assert out == ""
+    assert reason in err.strip().splitlines()[-1]
+    assert "Traceback" not in err
+
+
+def test_an_unreachable_server_is_a_reason_not_a_crash(house, tmp_path, testbed):
+    path = tmp_path / "list"
+    path.write_text("a.example\n")
+    arguments = ("--name-server", "127.0.0.1:9", "--timeout", "0.1", "--retries", "1", "--json")
+    code, out, err = house.run(
+        "ranges",
+        "import",
+        "aws",
+        house.folder / "worlds" / "imc2013-1-1000-1" / "aws-ip-ranges.json",
+    )
+    assert code == 0, err
+    code, out, err = house.run("survey", path, *arguments)
+    assert "Traceback" not in err
+    assert json.loads(out)["names"]["failed"]
+
+
+def test_resolve_and_enumerate(house, testbed, truth):
+    server, domains = testbed
+    name = truth["tables"]["top-domains"]["rows"][0][1]
+    code, out, err = house.run(
+        "resolve", "-", "--name-server", server, "--type", "NS", stdin=f"{name}\n"
+    )
+    assert code == 0, err
+    row = json.loads(out)
+    assert (row["name"], row["type"], row["status"]) == (name, "NS", "NOERROR")
+    assert set(row) >= {
+        "answers",
+        "authorities",
+        "resolver",
+        "protocol",
+        "attempts",
+        "rtt_ms",
+        "at",
+    }
+    assert "names/s" in err
+    path = house.folder / "one.txt"
+    path.write_text(name)
+    code, out, err = house.run("enumerate", path, "--name-server", server, "--json")
+    assert code == 0, err
+    found = [json.loads(line) for line in out.splitlines()]
+    assert len(found) == truth["tables"]["top-domains"]["rows"][0][2]
+    assert {f["technique"] for f in found} <= {"axfr", "wordlist", "listed"}

@@ -1,0 +1,102 @@
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import BadInput
+from crawlers.names import normalise_domain, read_domain_list
+from tests.shared import shared_file
+
+
+def domains(text):
+    data = text if isinstance(text, bytes) else text.encode()
+    return [e.domain for e in read_domain_list(data).entries]
+
+
+def test_it_works():
+    found = read_domain_list(b"example.com\nexample.org\n")
+    assert [(e.domain, e.rank, e.line) for e in found.entries] == [
+        ("example.com", 1, 1),
+        ("example.org", 2, 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("rank,domain\n7,a.com\n9,b.com\n", ["a.com", "b.com"]),
+        ("A.com,http://a.com\n", ["a.com"]),
+        ('var t = ["a.com", "b.com",\n"c.com"];', ["a.com", "b.com", "c.com"]),
+        ('["a.com", "b.com"]', ["a.com", "b.com"]),
+        ("# a list\n\nhttps://user@www.a.com:8080/x?y#z\n", ["www.a.com"]),
+        ("*.a.com.\n", ["a.com"]),
+        ("münchen.de\n", ["xn--mnchen-3ya.de"]),
+        ("﻿a.com\n", ["a.com"]),
+    ],
+)
+def test_the_usual_forms(text, expected):
+    assert domains(text) == expected
+
+
+def test_ranks_of_the_list_are_kept():
+    assert [e.rank for e in read_domain_list(b"7,a.com\n9,b.com").entries] == [7, 9]
+
+
+def test_other_encodings():
+    assert domains("a.com\nb.com".encode("utf-16")) == ["a.com", "b.com"]
+    assert domains(gzip.compress(b"a.com\n")) == ["a.com"]
+
+
+def test_each_unusable_line_is_named_and_the_rest_goes_on():
+    label = "x" * 64
+    text = f"good.com\n{label}.com\n10.0.0.1\nlocalhost\na..com\nb_c.com\n\xe9.com\ngood.com\n"
+    found = read_domain_list(text.encode("latin-1"))
+    assert [e.domain for e in found.entries] == ["good.com"]
+    assert [r.line for r in found.rejected] == [2, 3, 4, 5, 6, 7]
+    assert "at most 63" in found.rejected[0].reason
+    assert "IP address" in found.rejected[1].reason
+    assert "no dot" in found.rejected[2].reason
+    assert "UTF-8" in found.rejected[5].reason
+    assert found.duplicates == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "empty"),
+        (b" \n\n", "empty"),
+        (b"\x7fELF\0\0\1\2" * 50, "binary"),
+        (b"PK\x03\x04rest", "spreadsheet"),
+        (b"\x1f\x8b\x08broken", "gzip"),
+        (b"no\nnames\n", "no usable"),
+        (b"a" * (33 * 2**20), "MiB"),
+        (gzip.compress(b"0" * (40 * 2**20)), "MiB"),
+    ],
+)
+def test_unusable_input_is_one_clear_error(data, reason):
+    with pytest.raises(BadInput, match=reason):
+        read_domain_list(data)
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_give_a_list_or_bad_input(data):
+    try:
+        found = read_domain_list(data)
+    except BadInput:
+        return
+    assert all(normalise_domain(e.domain) == e.domain for e in found.entries)
+
+
+@pytest.mark.parametrize(
+    ("path", "count"),
+    [
+        ("domains-dns/alexa-top-1000-2013-11.csv", 1000),
+        ("domains-dns/alexa-top-500-2016-08.csv", 500),
+        ("domains-dns/opendns-top-domains-2014.txt", 10000),
+        ("domains-dns/top-65535-2023-02.csv.gz", 65535),
+    ],
+)
+def test_real_lists(path, count):
+    found = read_domain_list(shared_file(path).read_bytes())
+    assert (len(found.entries), found.n_rejected) == (count, 0)

@@ -1,0 +1,17 @@
+"""Settings of the test run: those of the product, on a data folder of its own."""
+
+import atexit
+import os
+import shutil
+import tempfile
+
+_FOLDER = tempfile.mkdtemp(prefix="nephoscope-test-")
+atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
+os.environ["NEPHOSCOPE_DATA"] = _FOLDER
+os.environ["REDIS_URL"] = "redis://127.0.0.1:1/0"
+for _name in ("DATABASE_URL", "NEPHOSCOPE_NAME_SERVERS", "NEPHOSCOPE_ALLOWED_NETWORKS"):
+    os.environ.pop(_name, None)
+
+from webapp.settings import *  # noqa: E402, F403
+
+ALLOWED_HOSTS = ["*"]
