@@ -1,36 +1,39 @@
-"""Whole numbers in given proportions."""
+"""Whole numbers in given proportions: largest remainder, with bounds where they are needed."""
 
-import random
 from collections.abc import Sequence
+from fractions import Fraction
+
+Weight = int | float | Fraction
 
 
-def apportion(total: int, weights: Sequence[float]) -> list[int]:
-    """Split ``total`` in proportion to ``weights`` by largest remainder; sums exactly."""
-    whole = sum(weights)
+def apportion(total: int, weights: Sequence[Weight]) -> list[int]:
+    """Split ``total`` in proportion to ``weights``; the parts sum to it exactly."""
+    whole = sum(Fraction(w) for w in weights)
     if not whole or total <= 0:
         return [0] * len(weights)
-    exact = [total * w / whole for w in weights]
+    exact = [total * Fraction(w) / whole for w in weights]
     parts = [int(x) for x in exact]
-    order = sorted(range(len(weights)), key=lambda i: (parts[i] - exact[i], i))
+    order = sorted(range(len(parts)), key=lambda i: (parts[i] - exact[i], i))
     for i in order[: total - sum(parts)]:
         parts[i] += 1
     return parts
 
 
-def split_heavy(total: int, parts: int, rng: random.Random) -> list[int]:
-    """Split ``total`` into ``parts`` whole numbers of at least one, heavy-tailed."""
-    if parts <= 0:
-        return []
-    if total < parts:
-        raise ValueError(f"cannot split {total} into {parts} parts of at least one")
-    weights = [rng.paretovariate(1.1) for _ in range(parts)]
-    extra = apportion(total - parts, weights)
-    return [1 + e for e in extra]
+def apportion_within(
+    total: int, weights: Sequence[Weight], lower: Sequence[int], upper: Sequence[int]
+) -> list[int]:
+    """The same with bounds for each part; a total outside the bounds' sums is moved to them."""
+    parts = list(lower)
+    left = min(total, sum(upper)) - sum(parts)
+    while left > 0:
+        room = [i for i in range(len(parts)) if parts[i] < upper[i]]
+        more = apportion(left, [max(Fraction(weights[i]), Fraction(1, 10**6)) for i in room])
+        for i, extra in zip(room, more, strict=True):
+            parts[i] = min(upper[i], parts[i] + extra)
+        left = min(total, sum(upper)) - sum(parts)
+    return parts
 
 
-def draw_counts(n: int, per_mille: Sequence[int], rng: random.Random) -> list[int]:
-    """``n`` values of 1, 2, 3 … with exact shares, in random order."""
-    counts = apportion(n, per_mille)
-    values = [value for value, c in enumerate(counts, 1) for _ in range(c)]
-    rng.shuffle(values)
-    return values
+def scaled(count: Weight, scale: Fraction) -> int:
+    """A published count at a scale, rounded half up."""
+    return int(Fraction(count) * scale + Fraction(1, 2))

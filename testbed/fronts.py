@@ -1,88 +1,81 @@
-"""Front ends: from a planned feature to a CNAME chain and addresses."""
+"""From a draft to what DNS says about it: the CNAME chain and the addresses."""
 
 import random
-from fractions import Fraction
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from testbed.addresses import COMPUTE, EDGE, AddressBook, Dealer
-from testbed.apportion import apportion
-from testbed.plan import NamePlan, scaled
+from testbed.drafts import Draft, PoolKey
+from testbed.pools import Pool
+from testbed.supply import AddressBook
 
-# Features whose published instance counts are distributed per name (Figure 10).
-_COUNTED = {"beanstalk": "elb", "heroku-elb": "elb"}
+Front = tuple[tuple[str, ...], tuple[str, ...]]  # CNAME targets, addresses
+SHARED_HEROKU = "proxy.heroku.com"
+_EDGES_PER_NAME = 2
+_HOSTERS = 40
 
 
 class FrontMaker:
-    """Makes the front ends of one provider; pools are shared by names, as published."""
+    """Makes each draft concrete, in the order in which pools were demanded."""
 
     def __init__(
-        self,
-        provider: str,
-        spec: dict[str, Any],
-        scale: Fraction,
-        book: AddressBook,
-        rng: random.Random,
+        self, pools: Mapping[PoolKey, Pool], edges: Sequence[str], book: AddressBook, heroku: str
     ) -> None:
-        self.provider = provider
-        self.rng = rng
-        self.number = 0
-        self.counts = spec["instances"]
-        self.extremes = list(self.counts.get("extremes", [])) if scale >= Fraction(1, 250) else []
-        self.dealers: dict[tuple[str, str], Dealer] = {}
-        codes = [r["code"] for r in spec["regions"]]
-        weights = [r["subdomains"] for r in spec["regions"]]
-        for feature in spec["features"]:
-            total = max(len(codes), scaled(feature["instances"], scale))
-            for code, size in zip(codes, apportion(total, weights), strict=True):
-                # A pool holds as many as one name can need, so that no name gets too few.
-                wide = code == codes[0] and self._of(feature["label"]) == "elb"
-                need = max(self.extremes) if wide and self.extremes else 10
-                pool = book.pool(provider, code, COMPUTE, max(size, need))
-                self.dealers[feature["label"], code] = Dealer(pool)
-        if provider == "aws":
-            edge = max(4, scaled(2000, scale))
-            self.edge = Dealer(book.pool("aws", "", EDGE, edge))
+        self._pools = pools
+        self._edges = edges
+        self._book = book
+        self._heroku = heroku
+        self._serial = 0
+        self._shared = tuple(
+            pool.addresses[0] for key, pool in sorted(pools.items())
+            if key[1] == "heroku" and key[3] and pool.addresses
+        )  # fmt: skip
 
-    def _of(self, feature: str) -> str:
-        return _COUNTED.get(feature, feature)
+    def make(self, draft: Draft) -> Front:
+        """The chain and the addresses of one draft."""
+        self._serial += 1
+        if draft.pinned and self._shared:
+            return (self._heroku,), self._shared
+        found = [(key, p) for key, count in draft.spots for p in self._pools[key].take(count)]
+        addresses = [self._pools[key].addresses[p] for key, p in found]
+        target = found[0] if found else None
+        if draft.label == "cloudfront":
+            addresses += self._edge_addresses()
+        if draft.hybrid:
+            addresses.append(self._book.other())
+        return self._chain(draft, target), tuple(dict.fromkeys(addresses))
 
-    def make(self, plan: NamePlan) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """(CNAME chain, addresses) of one name."""
-        self.number += 1
-        count = max(self._count(plan), len(plan.regions))
-        shares = apportion(count, [1] * len(plan.regions))
-        addresses: list[str] = []
-        for code, share in zip(plan.regions, shares, strict=True):
-            addresses += self.dealers[plan.feature, code].deal(max(1, share))
-        if plan.feature == "cloudfront":
-            addresses += self.edge.deal(1 + self.number % 3)
-        return self._chain(plan.feature, plan.regions[0]), tuple(dict.fromkeys(addresses))
+    def _edge_addresses(self) -> list[str]:
+        start = self._serial * _EDGES_PER_NAME
+        return [self._edges[(start + i) % len(self._edges)] for i in range(_EDGES_PER_NAME)]
 
-    def _count(self, plan: NamePlan) -> int:
-        feature = self._of(plan.feature)
-        if feature == "elb" and self.extremes and plan.regions == (self._first_region(),):
-            return int(self.extremes.pop())
-        weights = self.counts.get(feature)
-        if not weights:
-            return 1
-        return int(self.rng.choices(range(1, len(weights) + 1), weights)[0])
-
-    def _first_region(self) -> str:
-        return next(iter(self.dealers))[1]
-
-    def _chain(self, feature: str, region: str) -> tuple[str, ...]:
-        n = self.number
-        balancer = f"lb-{n}.{region}.elb.amazonaws.com"
-        chains: dict[str, tuple[str, ...]] = {
-            "vm": (),
-            "elb": (balancer,),
-            "beanstalk": (f"env-{n}.elasticbeanstalk.com", balancer),
-            "heroku-elb": (f"app-{n}.herokussl.com", balancer),
-            # A third of Heroku's names share this one target (section 4.4.1).
-            "heroku": ("proxy.heroku.com",) if n % 3 == 0 else (f"app-{n}.herokuapp.com",),
-            "cloudfront": (f"d{n}.cloudfront.net",),
-            "cs": () if n % 2 else (f"svc-{n % 997}.cloudapp.net",),
-            "tm": (f"tm-{n}.trafficmanager.net",),
+    def _chain(self, draft: Draft, target: tuple[PoolKey, int] | None) -> tuple[str, ...]:
+        n, region = self._serial, draft.regions[0]
+        if draft.direct:
+            return ()
+        if draft.named or draft.label == "tm":
+            position = target[1] if target else 0
+            suffix = "trafficmanager.net" if draft.label == "tm" else "cloudapp.net"
+            return (f"{draft.label}{position}-{region}.{suffix}",)
+        chains = {
+            "elb": (f"lb-{n}.{region}.elb.amazonaws.com",),
+            "beanstalk": (
+                f"env-{n}.elasticbeanstalk.com",
+                f"awseb-{n}.{region}.elb.amazonaws.com",
+            ),
+            "heroku-elb": (f"app-{n}.herokussl.com", f"elb-{n}.{region}.elb.amazonaws.com"),
+            "heroku": (f"app-{n}.herokuapp.com",),
+            "cloudfront": (f"d{n:x}edge.cloudfront.net",),
             "cdn": (f"az{n}.vo.msecnd.net",),
         }
-        return chains.get(feature, (f"host-{n}.{self.provider}-tenant.net",))
+        return chains.get(draft.label, (f"host-{n}.hosting-{n % _HOSTERS}.example",))
+
+
+def edge_addresses(count: int, book: AddressBook) -> list[str]:
+    """The addresses that the CDN answers with."""
+    return [book.cdn() for _ in range(max(_EDGES_PER_NAME, count))]
+
+
+def choose_named(drafts: Sequence[Draft], direct_share: float, rng: random.Random) -> None:
+    """Let the Cloud Services that are in one region be reached by a name, but for a share."""
+    able = [d for d in drafts if d.label == "cs" and len(d.regions) == 1]
+    for draft in rng.sample(able, round(len(able) * (1 - direct_share))):
+        draft.named = True

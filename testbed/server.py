@@ -1,285 +1,238 @@
-"""The testbed's DNS server: UDP and TCP on loopback, for a whole world at once."""
+"""A real DNS server for a world, over UDP and TCP on loopback addresses."""
 
 import contextlib
-import hashlib
 import multiprocessing
-import os
 import selectors
 import signal
 import socket
-import struct
 import threading
-from collections.abc import Callable, Iterator
-from multiprocessing.synchronize import Event as ProcessEvent
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from typing import Protocol
 
 from core.errors import BadInput, Unavailable
-from testbed import wire
-from testbed.worlds import World
-from testbed.zonedata import Outcome, ZoneData
+from testbed.answers import Authority
+from testbed.model import World
+from testbed.responder import Responder
+from testbed.streams import Stream
 
 DEFAULT_PORT = 5300
-_DRAIN = 128
-_CACHE_LIMIT = 400_000
-_TCP_IDLE_S = 10.0
-_RECORDS_PER_MESSAGE = 400
+# A crawler's burst must fit while this process is not on a core.
+_RECEIVE_BUFFER_BYTES = 4 << 20
+# Datagrams taken from one socket before the others get their turn.
+_DRAIN = 512
+_POLL_S = 0.2
+_BACKLOG = 128
+_MAX_STREAMS = 512
+# A port that is free for TCP may be taken for UDP; with port 0 another one is tried.
+_PORT_TRIALS = 20
+# Indexing a world of scale 1/1 takes half a minute on a slow core.
+_START_S = 300.0
+_STOP_S = 5.0
 
 
-class Responder:
-    """Turns query packets into reply packets."""
+class StopSign(Protocol):
+    """Whatever says that it is time to stop: an event of threads or of processes."""
 
-    def __init__(self, world: World) -> None:
-        self.data = ZoneData(world)
-        self.faults = world.faults
-        self.cache: dict[bytes, tuple[int, int, bytes, str]] = {}
-        self.seen: set[bytes] = set()
-        self.answered = 0
-
-    def reply(self, packet: bytes, *, over_tcp: bool = False) -> bytes | None:
-        """The reply to a query, or ``None`` for one that is dropped or is no query."""
-        try:
-            name, code, end = wire.read_question(packet)
-        except (ValueError, IndexError, UnicodeDecodeError):
-            return _formerr(packet)
-        key = packet[12:end].lower()
-        known = self.cache.get(key)
-        if known is None:
-            known = self._learn(key, name, code, end)
-        counts, rcode, body, fault = known
-        if fault:
-            rcode_now = self._faulty(key, fault)
-            if rcode_now is None:
-                return None
-            if rcode_now:
-                counts, rcode, body = 0, rcode_now, b""
-        self.answered += 1
-        return self._assemble(packet, end, (counts, rcode, body), over_tcp)
-
-    def _learn(self, key: bytes, name: str, code: int, end: int) -> tuple[int, int, bytes, str]:
-        outcome = self.data.find(name, wire.TYPE_NAMES.get(code, ""))
-        counts, body = wire.encode_body(outcome, name, end - 12)
-        rcode = 0 if outcome.exists else 3
-        entry = (counts, rcode, body, outcome.fault or self._chance(key, outcome))
-        if len(self.cache) >= _CACHE_LIMIT:
-            self.cache.clear()
-        self.cache[key] = entry
-        return entry
-
-    def _chance(self, key: bytes, outcome: Outcome) -> str:
-        """Faults that strike a name's first query only, fixed by the name itself."""
-        if not outcome.records:
-            return ""
-        draw = int.from_bytes(hashlib.blake2b(key, digest_size=4).digest(), "big") / 2**32
-        if draw < self.faults["drop_first_query"]:
-            return "drop"
-        if draw < self.faults["drop_first_query"] + self.faults["servfail_first_query"]:
-            return "fail"
-        return ""
-
-    def _faulty(self, key: bytes, fault: str) -> int | None:
-        """0 for a good answer, an rcode, or ``None`` for silence."""
-        if fault == "silent":
-            return None
-        if fault == "servfail":
-            return 2
-        if key in self.seen:
-            return 0
-        self.seen.add(key)
-        return None if fault == "drop" else 2
-
-    def _assemble(
-        self, packet: bytes, end: int, known: tuple[int, int, bytes], over_tcp: bool
-    ) -> bytes:
-        counts, rcode, body = known
-        edns = packet[10:12] != b"\0\0"
-        limit = 65_535 if over_tcp else _edns_size(packet, end) if edns else wire.PLAIN_LIMIT
-        flags = 0x8580 | rcode
-        extra = wire.OPT if edns else b""
-        if end + len(body) + len(extra) > limit:
-            flags, counts, body = flags | 0x0200, 0, b""
-        head = struct.pack("!HHHHHH", 0, flags, 1, counts >> 16, counts & 0xFFFF, 1 if edns else 0)
-        return packet[:2] + head[2:] + packet[12:end] + body + extra
+    def is_set(self) -> bool: ...
 
 
-def _edns_size(packet: bytes, end: int) -> int:
-    if len(packet) >= end + 5 and packet[end : end + 3] == b"\0\0\x29":
-        return max(wire.PLAIN_LIMIT, packet[end + 3] << 8 | packet[end + 4])
-    return wire.PLAIN_LIMIT
+@dataclass(slots=True)
+class _House:
+    """The open sockets of a running server."""
 
-
-def _formerr(packet: bytes) -> bytes | None:
-    if len(packet) < 12 or packet[2] & 0x80:
-        return None
-    return packet[:2] + b"\x80\x01" + b"\0" * 8
-
-
-class Server:
-    """Sockets of one server on one or more loopback addresses."""
-
-    def __init__(self, world: World, addresses: tuple[str, ...], port: int) -> None:
-        for address in addresses:
-            if not address.startswith("127.") and address != "::1":
-                raise BadInput("the testbed answers on loopback only", field="address")
-        self.responder = Responder(world)
-        self.selector = selectors.DefaultSelector()
-        self.stopping = threading.Event()
-        self.port = port
-        for address in addresses:
-            self._bind(address)
-
-    def _bind(self, address: str) -> None:
-        try:
-            stream = socket.create_server((address, self.port), backlog=256)
-            self.port = stream.getsockname()[1]
-            udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            udp.bind((address, self.port))
-        except OSError as error:
-            raise Unavailable(
-                f"cannot answer on {address}:{self.port}: {error.strerror}; choose --port"
-            ) from error
-        with contextlib.suppress(OSError):
-            udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * 1024 * 1024)
-        udp.setblocking(False)
-        stream.setblocking(False)
-        self.selector.register(udp, selectors.EVENT_READ, self._answer_udp)
-        self.selector.register(stream, selectors.EVENT_READ, self._accept)
-
-    def run(self) -> None:
-        """Answer until ``stop`` is called."""
-        while not self.stopping.is_set():
-            for key, _ in self.selector.select(0.2):
-                key.data(key.fileobj)
-        for key in list(self.selector.get_map().values()):
-            key.fileobj.close()  # type: ignore[union-attr]
-        self.selector.close()
-
-    def stop(self) -> None:
-        """End ``run`` soon."""
-        self.stopping.set()
-
-    def _answer_udp(self, sock: socket.socket) -> None:
-        reply = self.responder.reply
-        for _ in range(_DRAIN):
-            try:
-                packet, peer = sock.recvfrom(4096)
-            except OSError:
-                return
-            answer = reply(packet)
-            if answer is not None:
-                with contextlib.suppress(OSError):
-                    sock.sendto(answer, peer)
-
-    def _accept(self, sock: socket.socket) -> None:
-        try:
-            connection, _ = sock.accept()
-        except OSError:
-            return
-        threading.Thread(target=self._serve_stream, args=(connection,), daemon=True).start()
-
-    def _serve_stream(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError, struct.error):
-            connection.settimeout(_TCP_IDLE_S)
-            while True:
-                head = _read_exactly(connection, 2)
-                packet = _read_exactly(connection, struct.unpack("!H", head)[0])
-                if not self._answer_stream(connection, packet):
-                    return
-
-    def _answer_stream(self, connection: socket.socket, packet: bytes) -> bool:
-        try:
-            name, code, end = wire.read_question(packet)
-        except (ValueError, IndexError, UnicodeDecodeError):
-            return False
-        if code == wire.TYPES["AXFR"]:
-            return self._transfer(connection, packet, name, end)
-        answer = self.responder.reply(packet, over_tcp=True)
-        if answer is None:
-            return False
-        _send(connection, answer)
-        return True
-
-    def _transfer(self, connection: socket.socket, packet: bytes, name: str, end: int) -> bool:
-        zone = self.responder.data.zones.get(name)
-        if zone is None or zone.fault or zone.transfer == "refused":
-            head = struct.pack("!HHHHH", 0x8405, 1, 0, 0, 0)
-            _send(connection, packet[:2] + head + packet[12:end])
-            return True
-        soa = (name, "SOA", name)
-        records = [soa, *self.responder.data.transfer(zone), soa]
-        if zone.transfer == "cut":
-            records = records[: max(1, len(records) // 2)]
-        for first in range(0, len(records), _RECORDS_PER_MESSAGE):
-            batch = records[first : first + _RECORDS_PER_MESSAGE]
-            _send(connection, _transfer_message(packet, name, end, batch))
-        return zone.transfer == "allowed"
-
-
-def _transfer_message(
-    packet: bytes, name: str, end: int, records: list[tuple[str, str, str]]
-) -> bytes:
-    known, at, parts = {name: 12}, end, []
-    for owner, rrtype, data in records:
-        part = wire.encode_record(owner, rrtype, data, known, at)
-        parts.append(part)
-        at += len(part)
-    head = struct.pack("!HHHHH", 0x8400, 1, len(records), 0, 0)
-    return packet[:2] + head + packet[12:end] + b"".join(parts)
-
-
-def _send(connection: socket.socket, message: bytes) -> None:
-    connection.sendall(struct.pack("!H", len(message)) + message)
-
-
-def _read_exactly(connection: socket.socket, count: int) -> bytes:
-    data = b""
-    while len(data) < count:
-        chunk = connection.recv(count - len(data))
-        if not chunk:
-            raise OSError("closed")
-        data += chunk
-    return data
+    selector: selectors.BaseSelector
+    responder: Responder
+    opened: list[socket.socket] = field(default_factory=list)
+    streams: dict[Stream, None] = field(default_factory=dict)
 
 
 def serve(
     world: World,
-    addresses: tuple[str, ...] = ("127.0.0.1",),
+    addresses: Sequence[str] = ("127.0.0.1",),
     port: int = DEFAULT_PORT,
     ready: Callable[[int], None] | None = None,
+    stop: StopSign | None = None,
 ) -> None:
-    """Answer for a world until SIGTERM or SIGINT; ``ready`` gets the port."""
-    server = Server(world, addresses, port)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: server.stop())
-    if ready:
-        ready(server.port)
-    server.run()
+    """Answer until ``stop`` is set or, in the main thread, SIGTERM or SIGINT arrives.
 
-
-def _stop_with(stop: ProcessEvent, server: Server) -> None:
-    stop.wait()
-    server.stop()
-
-
-def _serve_child(world: World, port: "multiprocessing.Queue[int]", stop: ProcessEvent) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    server = Server(world, ("127.0.0.1",), 0)
-    threading.Thread(target=_stop_with, args=(stop, server), daemon=True).start()
-    port.put(server.port)
-    server.run()
-    os._exit(0)
+    ``ready`` is called with the port once all addresses listen (port 0 asks for a free one).
+    Raises ``BadInput`` for an address outside loopback, ``Unavailable`` when one is taken.
+    """
+    for address in addresses:
+        if not (address.startswith("127.") or address == "::1"):
+            raise BadInput(f"{address} is not loopback, and an emulated Internet stays at home")
+    halted = threading.Event()
+    with _signals_to(halted), selectors.DefaultSelector() as selector:
+        house = _House(selector, Responder(Authority(world)))
+        try:
+            bound = _open(house, addresses, port)
+            if ready is not None:
+                ready(bound)
+            while not halted.is_set() and not (stop is not None and stop.is_set()):
+                _turn(house)
+        finally:
+            _close(house)
 
 
 @contextlib.contextmanager
-def running(world: World) -> Iterator[int]:
-    """A server in a process of its own, for tests; gives its port."""
-    context = multiprocessing.get_context("fork")
-    port: multiprocessing.Queue[int] = context.Queue()
-    stop = context.Event()
-    child = context.Process(target=_serve_child, args=(world, port, stop), daemon=True)
-    child.start()
+def _signals_to(event: threading.Event) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    wanted = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, lambda *_: event.set()) for number in wanted]
     try:
-        yield port.get(timeout=30)
+        yield
     finally:
-        stop.set()
-        child.join(5)
-        if child.is_alive():
-            child.terminate()
+        for number, handler in zip(wanted, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _open(house: _House, addresses: Sequence[str], port: int) -> int:
+    for _ in range(_PORT_TRIALS if port == 0 else 1):
+        try:
+            bound = port
+            for address in addresses:
+                bound = _open_pair(house, address, bound)
+            return bound
+        except OSError as error:
+            _close(house)
+            reason = error.strerror or str(error)
+    where = f"port {port}" if port else "any free port"
+    raise Unavailable(f"cannot listen on {', '.join(addresses)}, {where}: {reason}")
+
+
+def _open_pair(house: _House, address: str, port: int) -> int:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    house.opened.append(listener)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((address, port))
+    bound = int(listener.getsockname()[1])
+    listener.listen(_BACKLOG)
+    datagrams = socket.socket(family, socket.SOCK_DGRAM)
+    house.opened.append(datagrams)
+    datagrams.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER_BYTES)
+    datagrams.bind((address, bound))
+    for opened, act in ((listener, _accept), (datagrams, _drain)):
+        opened.setblocking(False)
+        house.selector.register(opened, selectors.EVENT_READ, act)
+    return bound
+
+
+def _close(house: _House) -> None:
+    for stream in list(house.streams):
+        _drop(house, stream)
+    for opened in house.opened:
+        with contextlib.suppress(KeyError, ValueError):
+            house.selector.unregister(opened)
+        opened.close()
+    house.opened.clear()
+
+
+def _turn(house: _House) -> None:
+    for key, mask in house.selector.select(_POLL_S):
+        if isinstance(key.data, Stream):
+            _serve_stream(house, key.data, mask)
+        else:
+            key.data(house, key.fileobj)
+
+
+def _drain(house: _House, datagrams: socket.socket) -> None:
+    receive, send, respond = datagrams.recvfrom, datagrams.sendto, house.responder.respond
+    for _ in range(_DRAIN):
+        try:
+            packet, sender = receive(4096)
+        except BlockingIOError:
+            return
+        except OSError:
+            continue  # an ICMP error about an earlier reply
+        reply = respond(packet)
+        if reply is not None:
+            with contextlib.suppress(OSError):
+                send(reply, sender)
+
+
+def _accept(house: _House, listener: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connection, _ = listener.accept()
+        connection.setblocking(False)
+        if len(house.streams) >= _MAX_STREAMS:
+            _drop(house, next(iter(house.streams)))  # the oldest has had its time
+        stream = Stream(connection, house.responder)
+        house.streams[stream] = None
+        house.selector.register(connection, selectors.EVENT_READ, stream)
+
+
+def _serve_stream(house: _House, stream: Stream, mask: int) -> None:
+    if stream not in house.streams:
+        return  # dropped earlier in this turn
+    try:
+        alive = stream.step(readable=bool(mask & selectors.EVENT_READ))
+    except OSError:
+        alive = False
+    if not alive:
+        _drop(house, stream)
+        return
+    wanted = selectors.EVENT_WRITE if stream.waiting else selectors.EVENT_READ
+    house.selector.modify(stream.connection, wanted, stream)
+
+
+def _drop(house: _House, stream: Stream) -> None:
+    with contextlib.suppress(KeyError, ValueError):
+        house.selector.unregister(stream.connection)
+    stream.connection.close()
+    house.streams.pop(stream, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A running server: where to ask it."""
+
+    addresses: tuple[str, ...]
+    port: int
+    pid: int
+
+    @property
+    def address(self) -> str:
+        """The first of its addresses."""
+        return self.addresses[0]
+
+
+@contextlib.contextmanager
+def running(
+    world: World, addresses: Sequence[str] = ("127.0.0.1",), port: int = 0
+) -> Iterator[Running]:
+    """Serve ``world`` from a child process; raises ``Unavailable`` or ``BadInput``."""
+    context = multiprocessing.get_context("fork")  # the child inherits the world uncopied
+    here, there = context.Pipe(duplex=False)
+    child = context.Process(
+        target=_serve_child, args=(world, tuple(addresses), port, there), daemon=True
+    )
+    child.start()
+    there.close()
+    try:
+        yield Running(tuple(addresses), _await_port(here), child.pid or 0)
+    finally:
+        child.terminate()
+        child.join(_STOP_S)
+        here.close()
+
+
+def _await_port(here: Connection) -> int:
+    try:
+        word = here.recv() if here.poll(_START_S) else Unavailable("no server within five minutes")
+    except EOFError as error:
+        raise Unavailable("the testbed server stopped while starting") from error
+    if isinstance(word, Exception):
+        raise word
+    return int(word)
+
+
+def _serve_child(world: World, addresses: tuple[str, ...], port: int, parent: Connection) -> None:
+    try:
+        serve(world, addresses, port, ready=parent.send)
+    except (BadInput, Unavailable) as error:
+        parent.send(error)

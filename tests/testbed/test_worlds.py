@@ -1,127 +1,161 @@
-import random
-from collections import Counter
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.errors import BadInput
-from crawlers.wordlist import default_wordlist
-from testbed.apportion import apportion, split_heavy
-from testbed.rangefiles import aws_json, azure_xml
-from testbed.truth import truth
-from testbed.worlds import Making, build_world, load_world
+from testbed.model import World
+from testbed.truth import table_rows, truth
+from testbed.worlds import build_world, list_worlds, load_world, read_labels
+from tests.testbed.cast import hundredth, tenth, tiny
 
-WORDS = default_wordlist()
-
-
-def make(scale=Fraction(1, 100), **more):
-    return build_world(load_world("imc2013"), Making(scale=scale, labels=WORDS, **more))
+LABELS = read_labels()
 
 
-@pytest.fixture(scope="module")
-def world():
-    return make()
+def test_it_works():
+    assert set(list_worlds()) >= {"imc2013", "tiny"}
+    assert hundredth().id == "imc2013@1/100#1"
+    assert tiny().id == "tiny@1/1#1"
 
 
-@pytest.fixture(scope="module")
-def tables(world):
-    return truth(world, WORDS)["tables"]
+def same(one: World, other: World) -> bool:
+    parts = ("zones", "hosts", "places", "upsets", "notes")
+    return all(getattr(one, part) == getattr(other, part) for part in parts)
 
 
-def test_the_same_arguments_give_the_same_world(world):
-    again = make()
-    assert [z.domain for z in again.zones] == [z.domain for z in world.zones]
-    assert [n for z in again.zones for n in z.names] == [n for z in world.zones for n in z.names]
-    assert [z.domain for z in make(seed=2).zones] != [z.domain for z in world.zones]
+def test_equal_arguments_give_an_equal_world():
+    assert same(
+        build_world("imc2013", scale=Fraction(1, 500), seed=3),
+        build_world("imc2013", scale=Fraction(1, 500), seed=3),
+    )
+    assert not same(
+        build_world("imc2013", scale=Fraction(1, 500), seed=3),
+        build_world("imc2013", scale=Fraction(1, 500), seed=4),
+    )
 
 
-def test_classes_are_the_published_shares(tables):
-    rows = {r[0]: r for r in tables["providers"]["rows"]}
-    assert rows["total"][1] == 403
-    assert rows["total"][3] == pytest.approx(7139, abs=3)
-    for name, share in {"aws only": 0.9605, "aws + other": 0.0303, "azure only": 0.0089}.items():
-        assert rows[name][4] == pytest.approx(share, abs=0.001)
-    for name, share in {"aws only": 0.081, "aws + other": 0.861, "aws + azure": 0.007}.items():
-        assert rows[name][2] == pytest.approx(share, abs=0.003)
+@pytest.mark.parametrize(
+    "scale", [Fraction(1, 1000), Fraction(1, 333), Fraction(1, 100), Fraction(1, 50)]
+)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_published_subdomain_counts_hold_at_every_scale(scale, seed):
+    found = truth(build_world("imc2013", scale=scale, seed=seed), LABELS)
+    classes = {r["class"]: r["subdomains"] for r in table_rows(found, "providers")}
+    assert classes["total"] == round(713910 * scale)
+    exact = {"aws only": 685725, "aws + other": 21628, "azure only": 6328, "azure + other": 225}
+    for kind, published in exact.items():
+        assert abs(classes[kind] - published * scale) <= 1, kind
+    patterns = {(r["provider"], r["feature"]): r for r in table_rows(found, "patterns")}
+    labels = {"vm": 505578, "elb": 27154, "heroku": 58141, "cloudfront": 7622}
+    for label, published in labels.items():
+        assert abs(patterns["aws", label]["subdomains"] - published * scale) <= 3, label
+    regions = {r["region"]: r["subdomains"] for r in table_rows(found, "regions")}
+    for region, published in {"us-east-1": 521681, "eu-west-1": 116366, "us-west-1": 40548}.items():
+        assert abs(regions[region] - published * scale) <= 2, region
+    counts = {(r["provider"], r["regions"]): r["share"] for r in table_rows(found, "region-counts")}
+    assert counts["aws", 1] == pytest.approx(0.970, abs=0.003)
 
 
-def test_regions_and_features_are_the_published_shares(tables):
-    regions = {r[1]: r[4] for r in tables["regions"]["rows"]}
-    assert regions["us-east-1"] == pytest.approx(0.7375, abs=0.005)
-    assert regions["eu-west-1"] == pytest.approx(0.1645, abs=0.005)
-    features = {(r[0], r[1]): r for r in tables["patterns"]["rows"]}
-    assert features["aws", "vm"][5] == pytest.approx(0.715, abs=0.005)
-    assert features["aws", "elb"][3] == pytest.approx(0.259, abs=0.02)
-    counts = {(r[0], r[1]): r[3] for r in tables["region-counts"]["rows"]}
-    assert counts["aws", 1] == pytest.approx(0.970, abs=0.002)
+def test_domain_counts_come_close():
+    found = truth(tenth(), LABELS)
+    classes = {r["class"]: r["domains"] for r in table_rows(found, "providers")}
+    published = {"aws only": 3277, "aws + other": 34721, "azure only": 184, "azure + other": 1858}
+    for kind, count in published.items():
+        assert abs(classes[kind] - count / 10) <= 1, kind
+    spec = load_world("imc2013").raw
+    regions = {r["region"]: r["domains"] for r in table_rows(found, "regions")}
+    for provider in ("aws", "azure"):
+        for region in spec[provider]["regions"]:
+            wanted = region["domains"] / 10
+            assert regions[region["code"]] == pytest.approx(wanted, rel=0.05, abs=1.5)
+    patterns = {(r["provider"], r["feature"]): r for r in table_rows(found, "patterns")}
+    for label, count in {"vm": 19900, "elb": 9851, "heroku": 1300, "cloudfront": 5988}.items():
+        assert patterns["aws", label]["domains"] == pytest.approx(count / 10, rel=0.01, abs=2)
+    for label, count in {"vm": 28300, "elb": 15703, "beanstalk": 455, "heroku-elb": 2400}.items():
+        assert patterns["aws", label]["instances"] == pytest.approx(count / 10, rel=0.01, abs=3)
 
 
-def test_hidden_names_are_the_miss(world):
-    found = truth(world, WORDS)["names"]
-    hidden = sum(n.hidden for z in world.zones for n in z.names)
-    assert hidden > 200
-    assert found["missed"] == {"label not in word list": hidden}
-    assert found["all_cloud"] - found["cloud"] == hidden
+def test_zones_are_those_of_the_table():
+    world = tenth()
+    names: dict[tuple[str, str], int] = {}
+    for _, name in world.names():
+        used = {(p.region, p.zone) for p in map(world.place, name.addresses) if p.zone}
+        for key in used if not name.hidden else ():
+            names[key] = names.get(key, 0) + 1
+    for letter, thousands in zip("abc", (419.0, 155.4, 292.9), strict=True):
+        assert names["us-east-1", letter] == pytest.approx(thousands * 100, rel=0.01)
 
 
-def test_without_transfers_more_is_missed(world):
-    assert truth(world, WORDS, axfr=False)["names"]["cloud"] < truth(world, WORDS)["names"]["cloud"]
+def test_named_domains_are_as_published():
+    found = truth(tenth(), LABELS)
+    top = [r["domain"] for r in table_rows(found, "top-domains")]
+    assert top == [
+        "amazon.com",
+        "linkedin.com",
+        "163.com",
+        "pinterest.com",
+        "fc2.com",
+        "conduit.com",
+        "ask.com",
+        "apple.com",
+        "imdb.com",
+        "hao123.com",
+    ]
 
 
-def test_a_world_on_given_domains_and_ranges():
-    domains = tuple(f"site{i}.example" for i in range(200))
-    blocks = {
-        ("aws", "us-east-1", "compute"): ["192.0.2.0/24"],
-        ("aws", "", "edge"): ["198.51.100.0/24"],
-        ("azure", "westeurope", "compute"): ["203.0.113.0/24"],
-    }
-    world = make(domains=domains, blocks=blocks)
-    assert [z.domain for z in world.zones] == list(domains)
-    assert {t.prefix for t in world.truth.values()} <= {p for ps in blocks.values() for p in ps}
-    assert any("has no prefix" in note for note in world.notes)
+def test_a_world_on_given_names_keeps_their_order():
+    listed = [f"site{i}.test" for i in range(200)]
+    listed[8], listed[34] = "amazon.com", "pinterest.com"
+    world = build_world("imc2013", domains=listed)
+    assert [zone.domain for zone in world.zones] == listed
+    assert [zone.rank for zone in world.zones] == list(range(1, 201))
+    assert world.scale == Fraction(200, 100832)
+    found = truth(world, LABELS)
+    assert found["names"]["cloud"] == round(713910 * world.scale)
 
 
-def test_range_files_are_in_the_providers_formats(world):
-    assert aws_json(world).count("EC2") == aws_json(world).count("AMAZON") - 1
-    assert '<Region Name="europewest">' in azure_xml(world)
+@pytest.mark.parametrize("count", [1, 2, 5, 12])
+def test_very_short_lists_are_worlds_too(count):
+    world = build_world("imc2013", domains=[f"site{i}.test" for i in range(count)])
+    assert len(world.zones) == count
 
 
-def test_wildcards_and_faults_are_in_it(world):
-    kinds = Counter(z.wildcard for z in world.zones if z.wildcard)
-    assert set(kinds) == {"static", "rotating", "cname", "second"}
-    assert {z.fault for z in world.zones} == {"", "silent", "servfail"}
-    assert {z.transfer for z in world.zones} == {"allowed", "refused", "cut"}
+def test_names_are_unique_and_labels_short():
+    seen = [name.fqdn for _, name in hundredth().names()]
+    assert len(seen) == len(set(seen))
+    assert all(len(label) <= 63 for fqdn in seen for label in fqdn.split("."))
+    assert all(not name.cnames for zone, name in hundredth().names() if name.fqdn == zone.domain)
 
 
-@pytest.mark.parametrize("scale", [Fraction(0), Fraction(2)])
-def test_scales_out_of_range_are_refused(scale):
-    with pytest.raises(BadInput, match="scale"):
-        make(scale=scale)
+def test_a_target_has_one_set_of_addresses():
+    """Names behind one CNAME target must agree on what stands there."""
+    held: dict[str, tuple[str, ...]] = {}
+    for _, name in hundredth().names():
+        if name.cnames and "hosting" not in name.cnames[-1]:
+            key = name.cnames[-1]
+            plain = tuple(a for a in name.addresses if hundredth().place(a).provider)
+            assert held.setdefault(key, plain) == plain
 
 
-def test_an_unknown_world_is_refused_with_the_known_ones():
+@pytest.mark.parametrize("arguments", [
+    {"scale": Fraction(0)}, {"scale": Fraction(2)}, {"scale": Fraction(1), "domains": ["a.test"]},
+])  # fmt: skip
+def test_impossible_wishes_are_refused(arguments):
+    with pytest.raises(BadInput):
+        build_world("imc2013", **arguments)
+
+
+def test_bad_files_are_refused(tmp_path):
     with pytest.raises(BadInput, match="imc2013"):
         load_world("atlantis")
-
-
-@given(st.integers(0, 10**6), st.lists(st.integers(0, 1000), min_size=1, max_size=20))
-def test_apportionment_sums_and_stays_within_one(total, weights):
-    parts = apportion(total, weights)
-    whole = sum(weights)
-    assert sum(parts) == (total if whole else 0)
-    if whole:
-        assert all(abs(p - total * w / whole) < 1 for p, w in zip(parts, weights, strict=True))
-
-
-@given(st.integers(1, 5000), st.integers(1, 50), st.integers(0, 2**32))
-def test_heavy_splits_sum_and_have_no_empty_part(total, parts, seed):
-    rng = random.Random(seed)
-    if total < parts:
-        with pytest.raises(ValueError, match="cannot split"):
-            split_heavy(total, parts, rng)
-        return
-    sizes = split_heavy(total, parts, rng)
-    assert sum(sizes) == total
-    assert min(sizes) >= 1
+    broken = tmp_path / "broken.toml"
+    broken.write_text("name = ")
+    with pytest.raises(BadInput, match=r"broken\.toml"):
+        load_world(broken)
+    for text in (
+        'name = "x"',
+        'name="x"\nkind="odd"\nas_of=2013-01-01\n[regions]',
+        'name="x"\nkind="explicit"\nas_of="soon"\n[regions]',
+    ):
+        broken.write_text(text)
+        with pytest.raises(BadInput):
+            load_world(broken)

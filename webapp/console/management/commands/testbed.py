@@ -22,7 +22,7 @@ class Command(Door):
         tell.add_argument("--no-axfr", action="store_true")
         for sub in (serve, tell):
             sub.add_argument("world", metavar="WORLD")
-            sub.add_argument("--scale", default="1/1000", metavar="1/N")
+            sub.add_argument("--scale", metavar="1/N", help="default 1/100")
             sub.add_argument("--seed", type=int, default=1)
             sub.add_argument("--domains", metavar="FILE", help="build on these domain names")
             sub.add_argument(

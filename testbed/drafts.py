@@ -1,0 +1,62 @@
+"""Names on the drawing board: what they are, before they have labels and addresses."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+Regions = tuple[str, ...]
+Kind = tuple[str, Regions]  # front-end label and the regions it uses
+# Addresses that names share: (provider, label, region, zone letter or "", owner). A label such
+# as "cs/name" has addresses of its own, but counts with "cs".
+PoolKey = tuple[str, str, str, str, str]
+
+
+@dataclass(slots=True)
+class Draft:
+    """One cloud-using name. ``count`` is its number of addresses in this cloud.
+
+    ``owner`` names the domain when the name shares its front end with nobody else's;
+    ``pinned`` names stand behind one common name of their platform; ``named`` ones are reached
+    through a name of the provider although their label allows a plain address.
+    """
+
+    provider: str
+    label: str
+    regions: Regions
+    count: int = 0
+    host: str = ""
+    owner: str = ""
+    hybrid: bool = False
+    other_cloud: str = ""
+    pinned: bool = False
+    named: bool = False
+    spots: list[tuple[PoolKey, int]] = field(default_factory=list)
+
+    @property
+    def direct(self) -> bool:
+        """Whether the name holds addresses itself, so that it may be the domain's own name."""
+        return self.label in ("vm", "cs") and not self.named
+
+
+@dataclass(slots=True)
+class DomainDraft:
+    """One domain: its class of Table 5, its cloud names and how many names stand elsewhere."""
+
+    kind: str
+    drafts: list[Draft] = field(default_factory=list)
+    others: int = 0
+    domain: str = ""
+    rank: int = 0
+    transferable: bool = False
+
+    def uses(self, provider: str) -> bool:
+        return provider in self.kind
+
+    @property
+    def pure(self) -> bool:
+        """Whether none of its names may stand outside the cloud."""
+        return self.kind.endswith("_only")
+
+
+def drafts_of(domains: Iterable[DomainDraft], provider: str) -> list[Draft]:
+    """All drafts of one provider in the order of the domains."""
+    return [d for domain in domains for d in domain.drafts if d.provider == provider]

@@ -1,0 +1,143 @@
+"""Nouns of the emulated Internet: places, names, zones and the world that holds them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
+
+from core.statuses import AddressKind
+
+# What a zone does when somebody asks to transfer it.
+ALLOW, REFUSE, CUT = "allow", "refuse", "cut"
+# What a zone does to every question; the empty text means that it answers.
+SERVFAIL, SILENT, MISSING = "servfail", "silent", "missing"
+# What befalls the first question for a name; every later one is answered.
+DROP_FIRST, SERVFAIL_FIRST = "drop-first", "servfail-first"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an address stands in truth; ``zone`` is the letter of an identified zone.
+
+    ``zone`` is ``None`` where the study could not tell the zone (it never saw all of them).
+    """
+
+    provider: str | None
+    service: str | None
+    region: str | None
+    zone: str | None
+    kind: AddressKind
+
+
+OTHER_PLACE = Place(None, None, None, None, AddressKind.OTHER)
+
+
+@dataclass(slots=True)
+class Name:
+    """One name of a zone: its CNAME chain, then the addresses at the end of it.
+
+    ``hidden`` tells why the technique is not meant to find the name; empty when it is.
+    """
+
+    fqdn: str
+    cnames: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    addresses6: tuple[str, ...] = ()
+    hidden: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard:
+    """What answers for names that do not exist below ``at`` (the zone's own name or deeper).
+
+    ``width`` addresses of the pool are given at a time; a pool wider than that rotates.
+    """
+
+    at: str
+    cnames: tuple[str, ...]
+    pool: tuple[str, ...]
+    width: int
+
+    @property
+    def kind(self) -> str:
+        if self.cnames:
+            return "cname"
+        return "rotating" if self.width < len(self.pool) else "static"
+
+
+@dataclass(slots=True)
+class Zone:
+    """One domain of the list with everything below it."""
+
+    domain: str
+    rank: int
+    names: list[Name] = field(default_factory=list)
+    servers: tuple[str, ...] = ()
+    transfer: str = REFUSE
+    fault: str = ""
+    wildcard: Wildcard | None = None
+
+
+@dataclass(slots=True)
+class World:
+    """An emulated Internet whose truth is known; equal inputs give an equal world.
+
+    ``zones`` are in the order of the domain list; ``hosts`` maps name-server names to their
+    addresses (none: the name does not resolve); ``places`` knows every address that stands
+    in a published prefix; ``upsets`` maps names to what befalls their first question.
+    """
+
+    spec: str
+    scale: Fraction
+    seed: int
+    zones: list[Zone]
+    hosts: dict[str, tuple[str, ...]]
+    places: dict[str, Place]
+    ranges: tuple["PublishedRanges", ...]
+    as_of: date
+    origin: str = ""
+    upsets: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def id(self) -> str:
+        """Specification, scale and seed in one word, such as ``imc2013@1/100#1``."""
+        return f"{self.spec}@{scale_text(self.scale)}#{self.seed}"
+
+    def place(self, address: str) -> Place:
+        """Where ``address`` stands; addresses outside every published prefix are other."""
+        return self.places.get(address, OTHER_PLACE)
+
+    def names(self) -> Iterator[tuple[Zone, Name]]:
+        """Every name with its zone, hidden ones included."""
+        for zone in self.zones:
+            for name in zone.names:
+                yield zone, name
+
+    def domain_list(self) -> bytes:
+        """The ranked domain list as CSV: ``rank,domain``."""
+        return "".join(f"{zone.rank},{zone.domain}\n" for zone in self.zones).encode()
+
+
+def scale_text(scale: Fraction) -> str:
+    """A scale as people write it: ``1/100``."""
+    return f"{scale.numerator}/{scale.denominator}"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRange:
+    """One published prefix: who, where (the provider's own region code) and for what."""
+
+    prefix: str
+    provider: str
+    service: str | None
+    region: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRanges:
+    """The prefixes that one provider publishes; ``source`` names the file."""
+
+    provider: str
+    entries: tuple[PublishedRange, ...]
+    source: str = ""

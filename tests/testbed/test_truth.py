@@ -1,0 +1,96 @@
+from fractions import Fraction
+
+import pytest
+
+from core.tables import SPECS
+from testbed.truth import table_rows, truth
+from testbed.worlds import build_world, read_labels
+from tests.testbed.cast import hundredth, tiny
+
+LABELS = read_labels()
+
+
+def test_it_works():
+    found = truth(tiny(), LABELS)
+    assert found["world"] == "tiny@1/1#1"
+    assert found["names"] == {
+        "findable": 42,
+        "cloud": 29,
+        "hidden": {
+            "answers like the wildcard": 1,
+            "every question to the zone fails": 2,
+            "nobody answers for the zone": 1,
+            "not in the word list": 1,
+        },
+        "all_cloud": 34,
+    }
+
+
+@pytest.mark.parametrize("world", [tiny, hundredth])
+def test_every_table_has_its_columns_and_sums(world):
+    found = truth(world(), LABELS)
+    assert set(found["tables"]) == {spec.id for spec in SPECS}
+    for spec in SPECS:
+        table = found["tables"][spec.id]
+        assert tuple(table["columns"]) == spec.columns
+        assert all(len(row) == len(spec.columns) for row in table["rows"])
+    rows = {r["class"]: r for r in table_rows(found, "providers")}
+    single = [r for c, r in rows.items() if "total" not in c]
+    for column in ("domains", "subdomains", "domains_cloud_only"):
+        assert sum(r[column] for r in single) == rows["total"][column]
+        aws = sum(r[column] for c, r in rows.items() if "aws" in c and "total" not in c)
+        assert rows["aws total"][column] == aws
+    assert rows["total"]["subdomains"] == found["names"]["cloud"]
+
+
+def test_figures_end_at_one():
+    found = truth(hundredth(), LABELS)
+    for table, key in (
+        ("region-counts", "provider"),
+        ("instance-counts", "feature"),
+        ("domain-region-means", "provider"),
+    ):
+        last = {row[key]: row["cumulative_share"] for row in table_rows(found, table)}
+        assert set(last.values()) == {1.0}
+    uses = sum(r["subdomains"] for r in table_rows(found, "regions"))
+    counted = sum(r["regions"] * r["subdomains"] for r in table_rows(found, "region-counts"))
+    assert uses == counted
+
+
+def test_what_a_crawl_misses_is_named():
+    found = truth(hundredth(), LABELS)
+    names = found["names"]
+    assert names["cloud"] + sum(names["hidden"].values()) == names["all_cloud"]
+    assert names["hidden"]["not in the word list"] == round(7139 * 0.04)
+    without = truth(hundredth(), LABELS, axfr=False)["names"]
+    assert without["cloud"] < names["cloud"]
+    nothing = truth(hundredth(), (), axfr=False)["names"]
+    # Only the listed domains themselves are left.
+    assert nothing["findable"] <= len(hundredth().zones)
+
+
+def test_all_names_are_counted_beside_the_findable():
+    found = truth(tiny(), LABELS)
+    everything = {r[0]: r[3] for r in found["tables_all"]["providers"]["rows"]}
+    assert everything["total"] == found["names"]["all_cloud"]
+    assert set(found["tables_all"]) == {"providers", "patterns", "regions"}
+
+
+def test_labels_of_the_tiny_world():
+    rows = {(r["provider"], r["feature"]): r for r in table_rows(truth(tiny(), LABELS), "patterns")}
+    assert rows["aws", "elb"]["subdomains"] == 5
+    assert rows["aws", "elb"]["instances"] == 2 + 1 + 1 + 90
+    assert rows["aws", "beanstalk"]["subdomains"] == 1
+    assert rows["aws", "heroku"]["subdomains"] == 1
+    assert rows["aws", "heroku-elb"]["subdomains"] == 1
+    assert rows["aws", "cloudfront"]["instances"] == 2
+    assert rows["azure", "tm"]["instances"] == 1
+    assert rows["google", "vm"]["subdomains"] == 2
+    assert rows["aws", "unclassified"]["instances"] is None
+
+
+def test_another_seed_has_the_same_published_counts():
+    one = truth(build_world("imc2013", scale=Fraction(1, 300), seed=5), LABELS)
+    other = truth(build_world("imc2013", scale=Fraction(1, 300), seed=6), LABELS)
+    column = [r["subdomains"] for r in table_rows(one, "providers")]
+    assert column == [r["subdomains"] for r in table_rows(other, "providers")]
