@@ -17,7 +17,8 @@ def test_a_vantage_worker_loads_neither_django_nor_the_store():
     """
     code = (
         "import sys; import tasks.vantage; "
-        "print([m for m in ('django.conf', 'django.apps', 'django.db', 'webapp', 'duckdb') if m in sys.modules])"
+        "kept = ('django.conf', 'django.apps', 'django.db', 'webapp', 'duckdb'); "
+        "print([m for m in kept if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env={"PATH": "/bin"}

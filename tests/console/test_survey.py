@@ -13,7 +13,6 @@ import duckdb
 import pytest
 import radix
 
-from testbed.server import running
 from tests.shared import shared_file
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,4 +1,3 @@
-import os
 import resource
 import subprocess
 import sys
@@ -70,7 +69,7 @@ def test_a_full_disk_leaves_neither_a_part_nor_debris(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.startswith("refused: cannot write s1.parquet"), done.stderr
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 1000
 
 

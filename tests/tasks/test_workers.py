@@ -58,12 +58,11 @@ class Site:
         return child
 
     def survey(self, server, domains, *more):
-        process = self.manage(
+        return self.manage(
             *("survey", domains, "--name-server", server, "--json", *more),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        return process
 
     def close(self):
         for child in reversed(self.children):
