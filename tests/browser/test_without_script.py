@@ -1,0 +1,46 @@
+"""Every report reads as text and table where no script runs."""
+
+from typing import Any
+
+import pytest
+
+READS = {
+    "/": ("Where in the cloud", "521,681", "The map needs JavaScript"),
+    "/s/{atlas}/": ("of Amazon-hosted subdomains", "34,018,224"),
+    "/s/{atlas}/reports/regions/": ("73.8", "us-east-1", "521,681", "How we know"),
+    "/s/{atlas}/domains/linkedin.com/": ("linkedin.com stands on", "Load balancer"),
+    "/s/{atlas}/names/www.linkedin.com/": ("lb-7.us-east-1.elb.amazonaws.com", "aws-elb"),
+    "/s/{running}/": ("Asking where 1,000 domains stand", "TIMEOUT"),
+    "/surveys/new/": ("See the plan",),
+}
+
+
+@pytest.mark.parametrize("path", READS)
+def test_it_works(visit: Any, path: str) -> None:
+    text = visit(path, script=False).inner_text("body")
+    for words in READS[path]:
+        assert words in text
+
+
+def test_sorting_and_theme_are_not_offered(visit: Any) -> None:
+    page = visit("/s/{atlas}/reports/regions/", script=False)
+    assert page.locator(".grid__sort").count() == 0
+    assert not page.locator("[data-theme-toggle]").is_visible()
+
+
+def test_the_theme_follows_the_system(visit: Any) -> None:
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light, dark = visit("/about/", theme="light"), visit("/about/", theme="dark")
+    assert light.evaluate(paper) != dark.evaluate(paper)
+
+
+def test_a_list_becomes_a_plan_and_a_waiting_survey(visit: Any) -> None:
+    page = visit("/surveys/new/", script=False)
+    page.fill("#id_domains", "example.org\nexa mple.com\nexample.org\nexample.net")
+    page.click("text=See the plan")
+    text = page.inner_text("main")
+    assert "2 domains, about" in text
+    assert "1 line left out" in text
+    page.click("text=Run the survey")
+    assert "/s/" in page.url
+    assert "Waiting for a worker" in page.inner_text("main")
