@@ -1,0 +1,67 @@
+"""One way to write figures, ages and names."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from webapp.pages import words
+
+T = words.THIN
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.972, f"97.2{T}%"),
+        (0.000783, f"0.08{T}%"),
+        (0.0000056, f"<{T}0.01{T}%"),
+        (0, f"0{T}%"),
+        (1.0, f"100.0{T}%"),
+        (None, "–"),
+    ],
+)
+def test_it_works(value: float | None, text: str) -> None:
+    assert words.share(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1234567, "1,234,567"), (1.25, "1.25"), (2.0, "2"), (None, "–"), (0, "0")]
+)
+def test_counts(value: float | None, text: str) -> None:
+    assert words.count(value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.2, f"under 1{T}s"),
+        (42, f"42{T}s"),
+        (184, f"3{T}min 4{T}s"),
+        (1500, f"25{T}min"),
+        (7500, f"2{T}h 5{T}min"),
+        (864000, "10 days"),
+        (None, "–"),
+    ],
+)
+def test_durations(seconds: float | None, text: str) -> None:
+    assert words.duration(seconds) == text
+
+
+def test_ages_name_the_largest_unit() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    assert words.age(now - timedelta(seconds=5), now) == "just now"
+    assert words.age(now - timedelta(seconds=284), now) == f"4{T}min ago"
+    assert words.age(now - timedelta(days=400), now) == "400 days ago"
+
+
+def test_classes_are_said_as_people_say_them() -> None:
+    assert words.class_name("aws + other") == "Amazon + other hosting"
+    assert words.class_name("aws + azure") == "Amazon + Microsoft"
+    assert words.class_name("total") == "All cloud-using"
+    assert words.providers_in("azure total") == ["azure"]
+
+
+def test_punycode_is_shown_in_its_own_script() -> None:
+    assert words.unicode_name("xn--mgbh0fb.xn--kgbechtv") == "مثال.إختبار"
+    assert words.unicode_name("example.org") == ""
+    assert words.unicode_name("xn--\udcff.org") == ""
