@@ -100,3 +100,13 @@ def test_a_domain_without_cloud_names_brings_no_servers(tables_of):
     found = tables_of(QUIET)
     assert found["name-servers"].n == 0
     assert found["name-server-counts"].rows == ()
+
+
+def test_a_name_in_two_domains_relies_on_the_closest_ones_servers(tables_of):
+    name = vm("www.d.example", virginia(1))
+    many = tuple((f"ns{i}.d.example", (outside(i),)) for i in range(4))
+    one = (("ns.www.example", (outside(9),)),)
+    found = tables_of(
+        Domain("d.example", 1, (name,), many), Domain("www.d.example", 2, (name,), one)
+    )
+    assert found["name-server-counts"].rows == ((1, 1, 1.0, 1.0),)

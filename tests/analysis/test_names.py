@@ -151,3 +151,14 @@ def test_a_small_memory_is_enough_for_a_small_lake(tmp_path, cast_tables):
     root = write_lake(tmp_path, CAST)
     assert compute_tables(root, CAMPAIGN, memory_mb=64) == cast_tables
     assert SHOP.domain in {row[1] for row in names_rows(root, CAMPAIGN)}
+
+
+def test_an_observation_elsewhere_makes_a_name_a_hybrid(tmp_path):
+    # Only the inner crawl saw the cloud, so the outer domain uses none.
+    outer = Domain("d.example", 1, (Name("www.d.example", (outside(1),)),))
+    inner = Domain("www.d.example", 2, (vm("www.d.example", virginia(1)),))
+    rows = by_key(
+        compute_tables(write_lake(tmp_path, [outer, inner]), CAMPAIGN)["providers"], "class"
+    )
+    assert (rows["aws + other"]["subdomains"], rows["aws only"]["subdomains"]) == (1, 0)
+    assert (rows["aws only"]["domains"], rows["total"]["domains"]) == (1, 1)

@@ -18,7 +18,7 @@ from tests.analysis.recount import FEATURES, Recount, recount
 _REGIONS = {
     "aws": ["us-east-1", "eu-west-1", "us-west-2", None],
     "azure": ["westeurope", "northeurope"],
-    "google": ["europe-west3"],
+    "google": ["europe-west3", "us-east-1"],
 }
 # Two domains lie inside others, so that names are found twice.
 _DOMAINS = ["a.test", "b.test", "www.a.test", "shop.b.test", "c.test"]

@@ -104,3 +104,11 @@ def test_names_weigh_the_same_whatever_their_addresses(tables_of):
     )
     found = tables_of(Domain("e.example", 1, names))
     assert cells(found["domain-region-means"], "mean_at_most") == [(2.0,)]
+
+
+def test_one_code_of_two_providers_is_two_regions(tables_of):
+    # IBM and Amazon both have a us-east.
+    twin = place("203.0.113.1", "ibm", "us-east-1")
+    found = tables_of(Domain("t.example", 1, (Name("t.example", (virginia(1), twin)),)))
+    assert cells(found["regions"], "provider", "only_here") == [("aws", 0), ("ibm", 0)]
+    assert cells(found["top-regions"], "regions", "k1", "k2") == [(2, 0, 1)]
