@@ -53,7 +53,7 @@ _REASONS = {
     "TRUNCATED": "cut off, even over TCP",
     "CNAME_LOOP": "aliases in a circle",
     "NETWORK": "network unreachable",
-    "SKIPPED": "not asked, by policy",
+    "SKIPPED": "not asked, the zone was silent",
     "NXDOMAIN": "no such name",
     "NODATA": "no such record",
     "OTHER": "another reason",
@@ -66,7 +66,7 @@ _STATES = {
     "failed": "Failed",
     "cancelled": "Cancelled",
 }
-_TECHNIQUES = {"listed": "in the list", "axfr": "zone transfer", "wordlist": "word list"}
+_TECHNIQUES = {"listed": "the list itself", "axfr": "zone transfer", "wordlist": "word list"}
 
 
 def provider_name(provider: str | None) -> str:
