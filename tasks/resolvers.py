@@ -12,10 +12,12 @@ from core.records import Answer
 from core.statuses import DnsStatus
 from crawlers.engine import Engine, EngineConfig, Question
 from crawlers.enumeration import CrawlConfig
+from crawlers.names import normalise_domain
 from crawlers.servers import Server, parse_server, system_name_servers
 from crawlers.wordlist import default_wordlist, read_wordlist
 
 WORLD_NAME = "world.testbed.invalid"
+OPT_OUT_PATH = Path(__file__).resolve().parent.parent / "fixtures" / "opt-out.txt"
 # What one public resolver is asked at most when nobody says otherwise.
 INTERNET_RATE_QPS = 200.0
 
@@ -88,7 +90,15 @@ def crawl_config(options: Resolving) -> CrawlConfig:
         axfr=options.axfr,
         aaaa=options.aaaa,
         allowed_networks=networks,
+        opt_out=opted_out(),
     )
+
+
+def opted_out(path: Path = OPT_OUT_PATH) -> frozenset[str]:
+    """Domains that asked not to be measured."""
+    lines = path.read_text().splitlines() if path.is_file() else []
+    plain = (line.split("#")[0].strip() for line in lines)
+    return frozenset(normalise_domain(name) for name in plain if name)
 
 
 def load_wordlist(path: str | None) -> tuple[str, ...]:

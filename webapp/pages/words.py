@@ -53,7 +53,7 @@ _REASONS = {
     "TRUNCATED": "cut off, even over TCP",
     "CNAME_LOOP": "aliases in a circle",
     "NETWORK": "network unreachable",
-    "SKIPPED": "not asked, the zone was silent",
+    "SKIPPED": "not asked, the zone gave no answer",
     "NXDOMAIN": "no such name",
     "NODATA": "no such record",
     "OTHER": "another reason",
