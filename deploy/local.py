@@ -88,12 +88,13 @@ def start_broker(family: Family, data: Path) -> None:
     wait_for("Valkey", lambda: broker.answers(data), family, child)
 
 
-def start_testbed(family: Family, world: str, scale: str) -> None:
-    """Start the emulated Internet."""
+def start_testbed(family: Family, world: str) -> Child:
+    """Start the emulated Internet; it is ready when its port is taken."""
+    scale = os.environ.get("SCALE") or "1/200"
+    say(f"starting the testbed Internet {world} at scale {scale}")
     command = [PYTHON, str(ROOT / "manage.py"), "testbed", "serve", world, "--scale", scale]
     command += ["--port", str(TESTBED_PORT)]
-    child = family.start(Child("testbed", command))
-    wait_for("the testbed", lambda: not port_is_free(TESTBED_PORT), family, child)
+    return family.start(Child("testbed", command))
 
 
 def start_workers(family: Family, data: Path) -> None:
@@ -105,12 +106,11 @@ def start_workers(family: Family, data: Path) -> None:
     family.start(Child("beat", [*celery, "beat", "--schedule", schedule, "--pidfile", ""]))
 
 
-def start_web(family: Family, port: int) -> None:
+def start_web(family: Family, port: int) -> Child:
     """Start the web server."""
     command = [PYTHON, "-m", "uvicorn", "webapp.asgi:application", "--host", "127.0.0.1"]
     command += ["--port", str(port), "--lifespan", "off", "--timeout-graceful-shutdown", "2"]
-    child = family.start(Child("web", command, vital=True))
-    wait_for("the web server", lambda: web_answers(port), family, child)
+    return family.start(Child("web", command, vital=True))
 
 
 def run(family: Family, data: Path, world: str, port: int) -> None:
@@ -118,12 +118,12 @@ def run(family: Family, data: Path, world: str, port: int) -> None:
     manage = [PYTHON, str(ROOT / "manage.py")]
     subprocess.run([*manage, "migrate", "--verbosity", "0"], env=dict(family.env), check=True)
     start_broker(family, data)
-    if world != "none":
-        say(f"starting the testbed Internet {world} at scale {os.environ.get('SCALE') or '1/200'}")
-        start_testbed(family, world, os.environ.get("SCALE") or "1/200")
+    testbed = start_testbed(family, world) if world != "none" else None
+    web = start_web(family, port)
     start_workers(family, data)
-    start_web(family, port)
-    if world != "none":
+    wait_for("the web server", lambda: web_answers(port), family, web)
+    if testbed:
+        wait_for("the testbed", lambda: not port_is_free(TESTBED_PORT), family, testbed)
         subprocess.run([*manage, "demo"], env=dict(family.env), check=False)
     say(f"serving http://127.0.0.1:{port}/ (Ctrl-C stops everything; logs in {family.folder})")
     while True:
