@@ -46,6 +46,8 @@ def survey(request: HttpRequest, slug: str) -> HttpResponse:
         "failed": failures(campaign),
         **progress_of(campaign),
     }
+    # The closing summary counts every reason; the live counters may lag behind it.
+    context["failed_sum"] = sum(context["failed"].values())
     return render(request, "surveys/overview.html", context)
 
 

@@ -65,13 +65,26 @@ const tip = (title, ...lines) => {
 // A share of a handful says how few there are, and is drawn paler.
 const few = (panel, at) => panel.counts?.[at] > 0 && panel.counts[at] < 10 && panel.values[at] === 1;
 
+// The end of a panel's axis: all of it where shares are large, else the next round share.
+function axisEnd(panel) {
+  const largest = Math.max(...panel.values, ...(panel.published ?? []));
+  return [0.05, 0.1, 0.2, 0.5].find((end) => largest * 1.04 <= end) ?? 1;
+}
+
+// A figure stands clear of a published mark that lies just beyond its bar.
+function clear(panel, at, pixels) {
+  const beyond = ((panel.published?.[at] ?? 0) - panel.values[at]) / axisEnd(panel) * pixels;
+  return beyond > -8 && beyond < 60 ? [Math.max(0, beyond), 0] : [0, 0];
+}
+
 /* Bars of shares, one or two panels beside each other */
-function barSeries(panel, labels, index, tones, write) {
+function barSeries(panel, labels, index, tones, write, pixels) {
   return {
     type: "bar", xAxisIndex: index, yAxisIndex: index, barWidth: "58%", cursor: "default",
     emphasis: { disabled: true },
     data: panel.values.map((value, at) => ({
       value,
+      label: { offset: clear(panel, at, pixels) },
       itemStyle: labels[at].unknown
         ? { color: tones.unknown, decal: hatch(tones) }
         : { color: hue(labels[at].provider ?? "other", tones), borderRadius: [0, 2, 2, 0], opacity: few(panel, at) ? 0.4 : 1 },
@@ -105,11 +118,11 @@ export function barOption(spec, tones, width, write) {
       textStyle: { fontSize: 12, fontWeight: 500, color: tones["ink-3"], fontFamily: tones.sans },
     })),
     xAxis: panels.map((panel, i) => scale(tones, {
-      gridIndex: i, min: 0, ...(Math.max(...panel.values, ...(panel.published ?? [])) > 0.5 ? { max: 1, interval: width < 480 ? 0.5 : 0.25 } : { splitNumber: 4 }),
+      gridIndex: i, min: 0, max: axisEnd(panel), interval: axisEnd(panel) / (width < 480 ? 2 : axisEnd(panel) === 1 ? 4 : 5),
       axisLabel: { color: tones["ink-3"], fontSize: 12, formatter: (v) => `${Math.round(v * 100)}${v ? "\u202f%" : ""}` },
     })),
     yAxis: panels.map((_, i) => names(spec.labels, tones, room, i)),
-    series: panels.flatMap((p, i) => [barSeries(p, spec.labels, i, tones, write), markSeries(p, i, tones)]),
+    series: panels.flatMap((p, i) => [barSeries(p, spec.labels, i, tones, write, each - rest), markSeries(p, i, tones)]),
     tooltip: { trigger: "item", className: "chart-tip", backgroundColor: tones.surface, borderColor: tones["rule-strong"], borderWidth: 1, padding: [6, 10], textStyle: { color: tones.ink }, confine: true, transitionDuration: 0 },
   };
 }
