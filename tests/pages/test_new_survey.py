@@ -89,6 +89,7 @@ def test_too_many_surveys_are_refused_with_the_reason(
 def test_a_form_without_its_token_is_a_page(db: Any) -> None:
     answer = Client(enforce_csrf_checks=True).post(RUN, {})
     assert answer.status_code == 403
+    assert "This form has expired" in answer.content.decode()
 
 
 def test_cancelling_keeps_the_page(client: Client, db: Any) -> None:
