@@ -209,9 +209,14 @@ class _Reading:
             raise BadInput(f"the list holds no usable domain{detail}")
         notes = []
         if self.changed:
-            notes.append(f"{self.changed:,} entries were cleaned (URL, wildcard, case or script)")
+            entries = "1 entry was" if self.changed == 1 else f"{self.changed:,} entries were"
+            notes.append(f"{entries} cleaned (URL, wildcard, case or script)")
         if self.duplicates:
-            notes.append(f"{self.duplicates:,} repeated domains were counted once")
+            one = self.duplicates == 1
+            repeated = (
+                "1 repeated domain was" if one else f"{self.duplicates:,} repeated domains were"
+            )
+            notes.append(f"{repeated} counted once")
         return DomainList(
             tuple(self.entries.values()),
             tuple(self.rejected),
