@@ -103,7 +103,12 @@ def opted_out(path: Path = OPT_OUT_PATH) -> frozenset[str]:
 
 def load_wordlist(path: str | None) -> tuple[str, ...]:
     """The words of a file, or none for the product's own list."""
-    return read_wordlist(Path(path).read_bytes()) if path else ()
+    if not path:
+        return ()
+    try:
+        return read_wordlist(Path(path).read_bytes())
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}", field="wordlist") from error
 
 
 def count_words(options: Resolving) -> int:

@@ -14,7 +14,7 @@ from django.db import transaction
 from analysis import checks, findings, summary, usage
 from cartography.placement import Placed, is_name, place_lookups
 from core.errors import NephoscopeError, Unavailable
-from core.statuses import ANSWERED, AddressKind
+from core.statuses import AddressKind
 from crawlers.enumeration import Crawl, Progress, crawl_domains
 from lake import schemas
 from lake.parts import part_path, write_part
@@ -129,12 +129,9 @@ def store_parts(slug: str, key: str, crawl: Crawl, placed: Placed) -> dict[str, 
 def final_counters(crawl: Crawl, placed: Placed, n_domains: int) -> dict[str, Any]:
     """Counters of a finished shard, from what was stored."""
     failed: Counter[str] = Counter()
-    resolved = set()
-    for lookup in crawl.lookups:
-        if lookup.answer.status not in ANSWERED:
-            failed[str(lookup.answer.status)] += 1
-        elif is_name(lookup) and lookup.answer.answers:
-            resolved.add(lookup.answer.name)
+    for outcome in crawl.outcomes:
+        failed.update(dict(outcome.failed))
+    resolved = {x.answer.name for x in crawl.lookups if is_name(x) and x.answer.answers}
     in_cloud = (AddressKind.CLOUD, AddressKind.CDN)
     return {
         "domains_done": n_domains,

@@ -178,6 +178,7 @@ def get_table(request: HttpRequest, slug: str, table: str, format: str = "") -> 
         raise Http404(f"{kind!r} is no format; use json, csv, jsonl or parquet")
     return {
         "id": table_id,
+        "world": _known(slug).world,
         "columns": row.columns,
         "rows": row.rows,
         "n": row.n,
