@@ -43,7 +43,11 @@ class Technique(StrEnum):
 
     LISTED = "listed"  # the name stood in the domain list itself
     AXFR = "axfr"
+    NSEC = "nsec"  # the zone's own chain of signed denials was walked
+    IMPORT = "import"  # a list that the user brought
+    CERTIFICATE = "certificate"  # a certificate-transparency log holds it
     WORDLIST = "wordlist"
+    PERMUTATION = "permutation"  # made from labels that were found before
 
 
 class CampaignState(StrEnum):
