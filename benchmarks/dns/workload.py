@@ -17,6 +17,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.dns.accounting import family
+
 ADDRESSES = ("127.0.53.1", "127.0.53.2", "127.0.53.3", "127.0.53.4")
 FIRST_PORT = 5300
 HOSTS, ALIASES, CHAINS, EMPTIES, MISSING = 80, 10, 5, 5, 50
@@ -160,16 +162,6 @@ def free_port(addresses: tuple[str, ...]) -> int:
                 continue
             return port
     raise NoServer(f"no port from {FIRST_PORT} on is free on {', '.join(addresses)}")
-
-
-def family(pid: int) -> list[int]:
-    """A process and all its descendants."""
-    found = [pid]
-    for parent in found:
-        with contextlib.suppress(OSError):
-            for task in Path(f"/proc/{parent}/task").iterdir():
-                found += map(int, (task / "children").read_text().split())
-    return found
 
 
 def _write_files(workload: Workload, folder: Path, port: int) -> Path:
