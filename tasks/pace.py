@@ -62,10 +62,12 @@ class SharedPace:
         url: str,
         rates: Rates,
         place: str = "",
+        patience_s: float = PATIENCE_S,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._rates = rates
         self._place = place
+        self._patience_s = patience_s
         self._monotonic = monotonic
         self._client = redis.Redis.from_url(
             client_url(url),
@@ -119,7 +121,7 @@ class SharedPace:
     def _wait_for_store(self, now: float, error: Exception) -> Grant:
         if self._away_since is None:
             self._away_since = now
-        if now - self._away_since > PATIENCE_S:
+        if now - self._away_since > self._patience_s:
             raise Unavailable(f"the store of shared limits does not answer: {error}") from error
         return grant_at(now + _ASK_AGAIN_S, 0, 0.0)
 

