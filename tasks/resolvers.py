@@ -14,7 +14,7 @@ from crawlers.engine import Engine, EngineConfig, Question
 from crawlers.enumeration import CrawlConfig
 from crawlers.names import normalise_domain
 from crawlers.servers import Server, parse_server, system_name_servers
-from crawlers.wordlist import default_wordlist, read_wordlist
+from crawlers.sources.wordlist import default_wordlist, read_wordlist
 
 WORLD_NAME = "world.testbed.invalid"
 OPT_OUT_PATH = Path(__file__).resolve().parent.parent / "fixtures" / "opt-out.txt"

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from core.errors import BadInput
 from crawlers.names import read_domain_list
-from crawlers.wordlist import default_wordlist
+from crawlers.sources.wordlist import default_wordlist
 from tasks.resolvers import load_wordlist
 from testbed import rangefiles, server
 from testbed.model import PublishedRange, PublishedRanges, World
@@ -34,14 +34,13 @@ class WorldOptions:
 
 def make_world(options: WorldOptions) -> World:
     """Build a world; raises ``BadInput`` that names the option to mend."""
-    words = load_wordlist(options.wordlist) or default_wordlist()
     return build_world(
         load_world(options.name),
         scale=_scale(options.scale) if options.scale else None,
         seed=options.seed,
         domains=_domains(options.domains),
         range_files=[_ranges(*_named_file(text)) for text in options.ranges],
-        labels=words,
+        labels=load_wordlist(options.wordlist),
     )
 
 

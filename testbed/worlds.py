@@ -21,6 +21,9 @@ from testbed.supply import checked_ranges, open_book
 
 FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "worlds"
 WORDLIST = FOLDER.parent / "wordlists" / "subdomains.txt"
+# Hosts of a world carry the commonest labels only, so that a word list may grow without changing
+# any world: a world is named by its scale and seed, and has to stay what it was.
+_COMMON_LABELS = 554
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ def build_world(
     rank order that the world is built on, it follows from their number unless given.
     ``range_files`` are real published prefixes to draw addresses from; without them prefixes
     are invented. ``labels`` are the host names that a word list finds, by popularity; the
-    default is the product's own list. Raises ``BadInput``.
+    default is the commonest of the product's own list. Raises ``BadInput``.
     """
     if isinstance(spec, str):
         spec = load_world(spec)
@@ -91,6 +94,7 @@ def build_world(
 
 
 def read_labels(path: Path = WORDLIST) -> tuple[str, ...]:
-    """The labels of a word list, in its order; comments and empty lines left out."""
+    """The commonest labels of a word list, in its order; comments and empty lines left out."""
     lines = (line.strip().lower() for line in path.read_text(encoding="utf-8").splitlines())
-    return tuple(dict.fromkeys(line for line in lines if line and not line.startswith("#")))
+    labels = dict.fromkeys(line for line in lines if line and not line.startswith("#"))
+    return tuple(labels)[:_COMMON_LABELS]

@@ -66,7 +66,15 @@ _STATES = {
     "failed": "Failed",
     "cancelled": "Cancelled",
 }
-_TECHNIQUES = {"listed": "the list itself", "axfr": "zone transfer", "wordlist": "word list"}
+_TECHNIQUES = {
+    "listed": "the list itself",
+    "axfr": "zone transfer",
+    "nsec": "signed denials (NSEC)",
+    "import": "imported list",
+    "certificate": "certificate log",
+    "wordlist": "word list",
+    "permutation": "altered names",
+}
 
 
 def provider_name(provider: str | None) -> str:

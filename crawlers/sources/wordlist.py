@@ -1,13 +1,19 @@
 """Word lists: the labels that are tried in each zone, in order of expected yield."""
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from core.errors import BadInput
+from core.statuses import Technique
+from crawlers.engine import Engine
+from crawlers.sources.form import Harvest, Zone
 
-DEFAULT_PATH = Path(__file__).resolve().parent.parent / "fixtures" / "wordlists" / "subdomains.txt"
+DEFAULT_PATH = Path(__file__).resolve().parents[2] / "fixtures" / "wordlists" / "subdomains.txt"
 MAX_WORDS = 1_000_000
+MAX_NAME = 253
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 _WORD = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 
@@ -36,3 +42,23 @@ def read_wordlist(data: bytes) -> tuple[str, ...]:
 def default_wordlist() -> tuple[str, ...]:
     """The product's own list."""
     return read_wordlist(DEFAULT_PATH.read_bytes())
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """``word.domain`` for every word, best words first; asks nobody."""
+
+    words: tuple[str, ...]
+
+    technique = Technique.WORDLIST
+    is_zone_data = False
+
+    def names(self, domain: str) -> Iterator[str]:
+        """The names of one domain that DNS can carry."""
+        room = MAX_NAME - 1 - len(domain)
+        return (f"{word}.{domain}" for word in self.words if len(word) <= room)
+
+    def harvest(self, zones: Sequence[Zone], engine: Engine) -> Iterator[Harvest]:
+        """One harvest per zone."""
+        for zone in zones:
+            yield Harvest(zone.domain, names=tuple(self.names(zone.domain)))
