@@ -1,0 +1,138 @@
+"""Names and strings in wire form become text: odd bytes as ``\\DDD``, names in lower case.
+
+Takes a packet and offsets, gives text and the offset behind it. It also keeps account of the
+bytes in front of an offset that compression pointers led to.
+"""
+
+import re
+
+# A chain of more pointers than this is an attack; no server writes one of half this length.
+MAX_POINTERS = 16
+# 254 octets of labels and a pointer to the root.
+_MAX_PIECE = 256
+_MAX_TEXT = 253
+# Keys of known names are pointers as they stand in a packet. An offset that no pointer can
+# express gives a key above 16 bits, which no packet holds.
+_POINTER = 0xC000
+_PLAIN = bytes(b for b in range(33, 127) if b != 92)
+_ESCAPE = re.compile(r"\\\d{3}")
+
+
+class Names:
+    """The names of one packet; ``floor`` is where the part begins that is read now.
+
+    ``low`` and ``high`` bound the bytes in front of ``floor`` that the names depend on.
+    """
+
+    __slots__ = ("floor", "high", "known", "low", "packet")
+
+    def __init__(self, packet: bytes, floor: int = 0) -> None:
+        self.packet = packet
+        self.floor = self.low = floor
+        self.high = 0
+        # The text behind a pointer, and how many pointers are followed to read it: itself, and
+        # those that it leads to, at most MAX_POINTERS in all.
+        self.known: dict[int, tuple[str, int]] = {}
+
+    def read(self, offset: int, end: int) -> tuple[str, int]:
+        """The name at ``offset`` and the offset behind it; ``ValueError``, ``IndexError``."""
+        packet, after, hops, rest = self.packet, offset, 0, ""
+        labels: list[bytes] = []
+        while length := packet[after]:
+            after += 1
+            if length > 63:
+                rest, hops = self.follow(length << 8 | packet[after], offset)
+                break
+            labels.append(packet[after : after + length])
+            after += length
+        after += 1
+        if after > end:
+            raise ValueError("name runs past its record")
+        if not labels:
+            return rest, after
+        text = join_labels(labels)
+        if rest:
+            text = f"{text}.{rest}"
+        if len(text) > _MAX_TEXT:
+            _check_length(text)
+        if hops < MAX_POINTERS:
+            self.known[_POINTER + offset] = text, hops + 1
+        return text, after
+
+    def read_whole(self, offset: int, end: int) -> tuple[str, int]:
+        """Like ``read``, and ``ValueError`` when the name holds a pointer as well."""
+        name, after = self.read(offset, end)
+        # RFC 3597 section 4 forbids pointers in all types younger than DNS itself.
+        if self.packet[offset] > 63 or (name and self.known.get(_POINTER + offset) != (name, 1)):
+            raise ValueError("compression pointer where none is allowed")
+        return name, after
+
+    def follow(self, pointer: int, start: int) -> tuple[str, int]:
+        """The name behind a pointer in a name that began at ``start``, and pointers followed."""
+        found = self.known.get(pointer)
+        if found is None:
+            found = self.known[pointer] = self._walk(pointer, start)
+        return found
+
+    def _walk(self, pointer: int, limit: int) -> tuple[str, int]:
+        labels: list[bytes] = []
+        hops = octets = 0
+        while pointer:
+            hops += 1
+            start = pointer - _POINTER
+            if start < 0 or hops > MAX_POINTERS:
+                raise ValueError("bad label type, or too many compression pointers in a row")
+            # What a pointer leads to must end before the name begins that holds the pointer, so
+            # no chain of pointers can loop or read one byte in two ways.
+            after, pointer = self._walk_piece(start, min(limit, start + _MAX_PIECE), labels)
+            octets += after - start
+            if octets > _MAX_PIECE + 2 * MAX_POINTERS:
+                raise ValueError("name of more than 255 octets")
+            if start < self.floor:
+                self.low, self.high = min(self.low, start), max(self.high, after)
+            limit = start
+        text = join_labels(labels) if labels else ""
+        if len(text) > _MAX_TEXT:
+            _check_length(text)
+        return text, hops
+
+    def _walk_piece(self, offset: int, limit: int, labels: list[bytes]) -> tuple[int, int]:
+        packet, pointer = self.packet, 0
+        while length := packet[offset]:
+            offset += 1
+            if length > 63:
+                pointer = length << 8 | packet[offset]
+                break
+            labels.append(packet[offset : offset + length])
+            offset += length
+            if offset > limit:
+                break
+        if offset >= limit:
+            raise ValueError("compression pointer does not point backwards to a whole name")
+        return offset + 1, pointer
+
+
+def join_labels(labels: list[bytes]) -> str:
+    """Text of a name from its labels; bytes that would change its meaning become ``\\DDD``."""
+    joined = b".".join(labels).lower()
+    if not joined.translate(None, _PLAIN) and joined.count(b".") == len(labels) - 1:
+        return joined.decode()
+    return ".".join(
+        "".join(chr(b) if b in _PLAIN and b != 46 else f"\\{b:03d}" for b in label.lower())
+        for label in labels
+    )
+
+
+def quote(data: bytes) -> str:
+    """A character string as it stands between quotation marks."""
+    text = data.decode("latin-1")
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return text
+    return "".join(
+        f"\\{chr(b)}" if b in (34, 92) else chr(b) if 32 <= b <= 126 else f"\\{b:03d}" for b in data
+    )
+
+
+def _check_length(text: str) -> None:
+    if len(_ESCAPE.sub("?", text)) > _MAX_TEXT:
+        raise ValueError("name of more than 255 octets")
