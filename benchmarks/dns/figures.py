@@ -27,7 +27,7 @@ class Figures:
 
     def __init__(self) -> None:
         self.costs: dict[str, list[Cost]] = defaultdict(list)
-        self.notes: dict[str, str] = {}
+        self.notes: dict[str, tuple[str, ...]] = {}
 
     def add(self, label: str, cost: Cost) -> None:
         """Take in one run."""
@@ -37,9 +37,10 @@ class Figures:
         """The median of one figure of an engine."""
         return median(map(figure, self.costs[label]))
 
-    def table(self, notes_head: str, leave_out: str = "") -> str:
-        """The figures as a Markdown table; notes make the last column."""
-        rows = [(*_HEAD, notes_head), ("---",) * (len(_HEAD) + 1)]
+    def table(self, *notes_heads: str, leave_out: str = "") -> str:
+        """The figures as a Markdown table; notes make the last columns."""
+        heads = (*_HEAD, *notes_heads)
+        rows = [heads, ("---",) * len(heads)]
         rows += [
             self._row(label, costs) for label, costs in self.costs.items() if label != leave_out
         ]
@@ -54,7 +55,7 @@ class Figures:
             _span([c.server_cpu_s / c.names * 1e6 for c in costs], 1),
             _span([c.foreign_cpu_s / c.wall_s for c in costs], 1),
             f"{max(c.peak_mib for c in costs):.0f}",
-            self.notes.get(label, ""),
+            *self.notes.get(label, ()),
         )
 
 

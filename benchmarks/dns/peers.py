@@ -15,6 +15,7 @@ from benchmarks.dns.accounting import Cost, measure
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
+RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
 Command = Callable[[Path, Sequence[str], Path], list[str]]
 
 
@@ -83,12 +84,13 @@ def zdns(binary: str, threads: int, names: int | None = None) -> Peer:
 
 
 def massdns(binary: str, window: int, *options: str) -> Peer:
-    """massdns with JSON output."""
+    """massdns with JSON output and as large a receive buffer as ours."""
 
     def command(source: Path, servers: Sequence[str], out: Path) -> list[str]:
         resolvers = out.with_suffix(".resolvers")
         resolvers.write_text("\n".join(servers) + "\n")
-        fixed = ["--root", "-q", "-r", str(resolvers), "-t", "A", "-s", str(window), "-o", "J"]
+        fixed = ["--root", "-q", "-r", str(resolvers), "-t", "A", "-s", str(window)]
+        fixed += ["-o", "J", "--rcvbuf", str(RECEIVE_BUFFER_BYTES)]
         return [binary, *fixed, *options, "-w", str(out), str(source)]
 
     return Peer(" ".join(["massdns -s", str(window), *options]), command)

@@ -86,7 +86,7 @@ class _Comparison:
         right, wrong = compare(answers, self.workload.truth, cost.names)
         note = "all" if right == cost.names else f"{right:,}"
         note += "".join(f"; {kind}: {count:,}" for kind, count in wrong.most_common(3))
-        self.figures.notes[peer.label] = note
+        self.figures.notes[peer.label] = (note,)
         self.faults += bool(wrong) and peer.label.startswith("ours")
 
     def _print_ratios(self) -> None:
