@@ -14,7 +14,14 @@ _MAX_TEXT = 253
 # Keys of known names are pointers as they stand in a packet. An offset that no pointer can
 # express gives a key above 16 bits, which no packet holds.
 _POINTER = 0xC000
-_PLAIN = bytes(b for b in range(33, 127) if b != 92)
+_PLAIN = bytes(b for b in range(33, 127) if b not in (46, 92))
+# Lower case by one call, with a backslash for every byte that has to be written as \DDD.
+_LOWER = bytes(b + 32 if 65 <= b <= 90 else b if b in _PLAIN or b == 46 else 92 for b in range(256))
+_LABEL = _LOWER[:46] + b"\\" + _LOWER[47:]
+# The same for a name with its length bytes, which become dots if they are below the hyphen.
+_LONGEST_PLAIN = 44
+_DOTTED = bytes(46 if b <= _LONGEST_PLAIN else 92 if b == 46 else _LOWER[b] for b in range(256))
+_QUESTION = 12
 _ESCAPE = re.compile(r"\\\d{3}")
 
 
@@ -24,39 +31,40 @@ class Names:
     ``low`` and ``high`` bound the bytes in front of ``floor`` that the names depend on.
     """
 
-    __slots__ = ("floor", "high", "known", "low", "packet")
+    __slots__ = ("floor", "high", "known", "low", "packet", "question")
 
     def __init__(self, packet: bytes, floor: int = 0) -> None:
         self.packet = packet
         self.floor = self.low = floor
         self.high = 0
+        self.question: str | None = None
         # The text behind a pointer, and how many pointers are followed to read it: itself, and
         # those that it leads to, at most MAX_POINTERS in all.
         self.known: dict[int, tuple[str, int]] = {}
 
     def read(self, offset: int, end: int) -> tuple[str, int]:
         """The name at ``offset`` and the offset behind it; ``ValueError``, ``IndexError``."""
-        packet, after, hops, rest = self.packet, offset, 0, ""
+        packet, known, after, hops, rest = self.packet, self.known, offset, 0, ""
         labels: list[bytes] = []
         while length := packet[after]:
-            after += 1
+            start = after + 1
             if length > 63:
-                rest, hops = self.follow(length << 8 | packet[after], offset)
+                pointer = length << 8 | packet[start]
+                rest, hops = known.get(pointer) or self.follow(pointer, offset)
+                after = start
                 break
-            labels.append(packet[after : after + length])
-            after += length
+            after = start + length
+            labels.append(packet[start:after])
         after += 1
         if after > end:
             raise ValueError("name runs past its record")
         if not labels:
             return rest, after
-        text = join_labels(labels)
-        if rest:
-            text = f"{text}.{rest}"
+        text = f"{join_labels(labels)}.{rest}" if rest else join_labels(labels)
         if len(text) > _MAX_TEXT:
             _check_length(text)
         if hops < MAX_POINTERS:
-            self.known[_POINTER + offset] = text, hops + 1
+            known[_POINTER + offset] = text, hops + 1
         return text, after
 
     def read_whole(self, offset: int, end: int) -> tuple[str, int]:
@@ -71,8 +79,22 @@ class Names:
         """The name behind a pointer in a name that began at ``start``, and pointers followed."""
         found = self.known.get(pointer)
         if found is None:
-            found = self.known[pointer] = self._walk(pointer, start)
+            suffix = self._find_in_question(pointer - _POINTER, start)
+            found = (suffix, 1) if suffix else self._walk(pointer, start)
+            self.known[pointer] = found
         return found
+
+    def _find_in_question(self, offset: int, limit: int) -> str:
+        """The name at an offset in a plain question, or nothing where it has to be walked."""
+        plain = self.question
+        if plain is None:
+            plain = self.question = plain_name(self.packet, _QUESTION)
+        at, end = offset - _QUESTION, _QUESTION + 2 + len(plain)
+        if not 0 <= at < len(plain) or (at and plain[at - 1] != ".") or end > limit:
+            return ""
+        if offset < self.floor:
+            self.low, self.high = min(self.low, offset), max(self.high, end)
+        return plain[at:]
 
     def _walk(self, pointer: int, limit: int) -> tuple[str, int]:
         labels: list[bytes] = []
@@ -114,13 +136,33 @@ class Names:
 
 def join_labels(labels: list[bytes]) -> str:
     """Text of a name from its labels; bytes that would change its meaning become ``\\DDD``."""
-    joined = b".".join(labels).lower()
-    if not joined.translate(None, _PLAIN) and joined.count(b".") == len(labels) - 1:
-        return joined.decode()
+    if len(labels) == 1:
+        text = labels[0].translate(_LABEL).decode()
+    else:
+        text = b".".join(labels).translate(_LOWER).decode()
+        if text.count(".") != len(labels) - 1:
+            text = "\\"
+    if "\\" not in text:
+        return text
     return ".".join(
-        "".join(chr(b) if b in _PLAIN and b != 46 else f"\\{b:03d}" for b in label.lower())
-        for label in labels
+        "".join(chr(b) if b in _PLAIN else f"\\{b:03d}" for b in label.lower()) for label in labels
     )
+
+
+def plain_name(packet: bytes, offset: int) -> str:
+    """The name at ``offset`` if it is whole and all its bytes are plain, or else nothing."""
+    after, dots = offset, -1
+    try:
+        while length := packet[after]:
+            after += length + 1
+            dots += 1
+            if length > _LONGEST_PLAIN:
+                return ""
+    except IndexError:
+        return ""
+    # Each length byte becomes a dot, so the name is plain if there is no dot besides.
+    text = packet[offset + 1 : after].translate(_DOTTED).decode()
+    return text if text.count(".") == dots and "\\" not in text and len(text) <= _MAX_TEXT else ""
 
 
 def quote(data: bytes) -> str:
