@@ -1,10 +1,6 @@
-"""The bulk resolver: questions in, one final answer each out, over few long-lived sockets."""
+"""The bulk resolver: questions in, one final result each out, over few long-lived sockets."""
 
-import contextlib
 import os
-import select
-import socket
-import struct
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,13 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 from core.clock import Clock, SystemClock
 from core.errors import BadInput
 from core.records import Answer
-from crawlers.limits import RoundTrip, TokenBucket
-from crawlers.questions import EngineConfig, EngineStats, Question
+from crawlers.channels import Peer, Sockets
+from crawlers.limits import RoundTrip
+from crawlers.pace import Gate, LocalPace, Rates
+from crawlers.questions import EngineConfig, EngineStats, Question, Result
+from crawlers.run import Run
 from crawlers.servers import Server
-from crawlers.window import Window
 
-__all__ = ["Engine", "EngineConfig", "EngineStats", "Question"]
-RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
+__all__ = ["Engine", "EngineConfig", "EngineStats", "Question", "Result"]
+# Servers found on the way that are remembered with their round-trip time and health.
+_KEPT_PEERS = 50_000
 
 
 class Engine:
@@ -36,22 +35,16 @@ class Engine:
         self.config = config or EngineConfig()
         self.clock = clock or SystemClock()
         self.stats = EngineStats()
-        self._peers = [(s.address, s.port) for s in self.servers]
-        self._sockets = self._open_sockets()
-        self._by_fd = {s.fileno(): i for i, s in enumerate(self._sockets)}
-        self._poll = select.poll()
-        for sock in self._sockets:
-            self._poll.register(sock.fileno(), select.POLLIN)
+        # Added to a monotonic time it gives seconds since 1970, for the whole life of the engine.
+        self.epoch = self.clock.now().timestamp() - time.monotonic()
         rate = self.config.rate_per_server
-        self._buckets = [TokenBucket(rate) for _ in self.servers] if rate else None
-        self._next_server = 0
-        self._next_socket = 0
-        self._ids: list[int] = []
-        limit_s = self.config.timeout_s
-        self._rtt = [
-            RoundTrip(limit_s, min(limit_s, 0.1 if s.is_loopback else 1.0)) for s in self.servers
-        ]
-        self._epoch = self.clock.now().timestamp() - time.monotonic()
+        self.pace = self.config.pace or (LocalPace(Rates(rate)) if rate else None)
+        self.sockets = Sockets(max(1, self.config.sockets // len(self.servers)))
+        self._own = [self._make_peer(server) for server in self.servers]
+        for peer in self._own:
+            self.sockets.connect(peer)
+        self._peers = {peer.server: peer for peer in self._own}
+        self.ids: list[bytes] = []
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> "Engine":
@@ -62,9 +55,7 @@ class Engine:
 
     def close(self) -> None:
         """Close every socket; questions in flight are forgotten."""
-        for sock in self._sockets:
-            sock.close()
-        self._sockets = []
+        self.sockets.close()
         if self._pool:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -73,36 +64,70 @@ class Engine:
         """Whether every server stands on this machine."""
         return all(s.is_loopback for s in self.servers)
 
-    def _open_sockets(self) -> list[socket.socket]:
-        families = [socket.AF_INET6 if s.is_ipv6 else socket.AF_INET for s in self.servers]
-        sockets = []
-        for family in dict.fromkeys(families):
-            for _ in range(self.config.sockets):
-                sock = socket.socket(family, socket.SOCK_DGRAM)
-                sock.setblocking(False)
-                with contextlib.suppress(OSError):
-                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
-                sockets.append(sock)
-        self._socket_choices = [
-            [i for i, sock in enumerate(sockets) if sock.family == family] for family in families
-        ]
-        return sockets
-
     def resolve(self, questions: Iterable[Question]) -> Iterator[tuple[Question, Answer]]:
         """Ask every question; yields (question, final answer) in order of arrival.
 
         Memory is bounded by the window: ``questions`` is read only as answers come in.
         """
-        run = Window(self, iter(questions))
-        while run.step():
-            yield from run.take_done()
-        yield from run.take_done()
+        for result in self.ask(questions):
+            yield result.question, result.as_answer()
+
+    def ask(self, questions: Iterable[Question]) -> Iterator[Result]:
+        """The same with results in packed form, for many millions of questions."""
+        run = self.open_run()
+        run.ask(questions)
+        while not run.is_over:
+            yield from run.step()
+
+    def open_run(self) -> Run:
+        """A run whose loop is the caller's own; an earlier run of this engine ends with it."""
+        for channel in self.sockets.channels():
+            channel.pending.clear()
+        for peer in self._peers.values():
+            peer.held.clear()
+        return Run(self)
+
+    def awake_peers(self, now: float) -> list[Peer]:
+        """The engine's own servers that are worth asking; all of them when none is."""
+        return [p for p in self._own if not p.health.rests(now)] or self._own
+
+    def peer_of(self, server: Server) -> Peer:
+        """What is known of a server, own or found."""
+        peer = self._peers.get(server)
+        if peer is None:
+            if len(self._peers) >= _KEPT_PEERS:
+                self._forget_idle()
+            peer = self._peers[server] = self._make_peer(server)
+            self.sockets.share(peer)
+        return peer
+
+    def _make_peer(self, server: Server) -> Peer:
+        limit_s = self.config.timeout_s
+        first_s = min(limit_s, 0.1 if server.is_loopback else 1.0)
+        gate = Gate(self.pace, str(server)) if self.pace else None
+        return Peer(server, RoundTrip(limit_s, first_s), gate)
+
+    def _forget_idle(self) -> None:
+        for peer in list(self._peers.values()):
+            busy = peer.held or any(channel.pending for channel in peer.channels)
+            if peer not in self._own and not busy:
+                self.sockets.forget(peer)
+                del self._peers[peer.server]
+
+    def refill_ids(self) -> None:
+        """Fetch unpredictable ids for some thousand queries."""
+        noise = os.urandom(8_192)
+        self.ids += [noise[i : i + 2] for i in range(0, len(noise), 2)]
+
+    def take_id(self) -> bytes:
+        """One unpredictable id, two bytes."""
+        if not self.ids:
+            self.refill_ids()
+        return self.ids.pop()
 
     def random_id(self) -> int:
-        """An unpredictable 16-bit number."""
-        if not self._ids:
-            self._ids = list(struct.unpack("!2048H", os.urandom(4096)))
-        return self._ids.pop()
+        """The same as a number."""
+        return int.from_bytes(self.take_id(), "big")
 
     def pool(self) -> ThreadPoolExecutor:
         """Threads for TCP, made when first needed."""

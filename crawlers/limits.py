@@ -1,31 +1,30 @@
-"""How fast one server is asked."""
+"""What the engine remembers of servers and zones: round trips, silence, when to ask again."""
 
-from dataclasses import dataclass
-
-
-@dataclass(slots=True)
-class TokenBucket:
-    """At most ``rate`` queries a second, with bursts of a twentieth of a second."""
-
-    rate: float
-    tokens: float = 1.0
-    filled_at: float = 0.0
-
-    def take(self, now: float) -> bool:
-        """Take one token if there is one; ``now`` is a monotonic time in seconds."""
-        burst = max(1.0, self.rate / 20)
-        if self.filled_at:
-            self.tokens = min(burst, self.tokens + (now - self.filled_at) * self.rate)
-        self.filled_at = now
-        if self.tokens < 1:
-            return False
-        self.tokens -= 1
-        return True
-
+from dataclasses import dataclass, field
+from math import ceil, log
 
 # A first try is given up early, since one lost packet must not hold a batch back; the last tries
 # wait for the whole time-out, so a slow server is never taken for a dead one.
 _FLOOR_S = 0.06
+_STEP = 1.25
+_QUIET_TRIES = 20
+_SHORTEST_REST_S, _LONGEST_REST_S = 5.0, 300.0
+
+
+@dataclass(slots=True)
+class ZoneLimit:
+    """When each zone may be asked next: one query each ``1 / rate`` seconds."""
+
+    rate: float
+    free_at: dict[str, float] = field(default_factory=dict)
+
+    def reserve(self, zone: str, now: float) -> float:
+        """The time from which the next query about ``zone`` may go."""
+        if len(self.free_at) > 100_000:
+            self.free_at = {z: at for z, at in self.free_at.items() if at > now}
+        at = max(now, self.free_at.get(zone, 0.0))
+        self.free_at[zone] = at + 1 / self.rate
+        return at
 
 
 @dataclass(slots=True)
@@ -46,8 +45,37 @@ class RoundTrip:
         self.mean_s += (rtt_s - self.mean_s) / 8
 
     def timeout_s(self, tries: int) -> float:
-        """How long to wait for the answer to try number ``tries`` (from 0)."""
+        """How long to wait for the answer to try number ``tries`` (from 0).
+
+        Rounded up to one of few values, so that one queue per value keeps deadlines in order.
+        """
         if tries >= 2:
             return self.limit_s
         early = max(_FLOOR_S, 2 * self.mean_s + 4 * self.spread_s) if self.mean_s else self.first_s
-        return min(self.limit_s, early * (4 if tries else 1))
+        wait_s = early * (4 if tries else 1)
+        rounded_s = _FLOOR_S * _STEP ** ceil(log(max(wait_s, _FLOOR_S) / _FLOOR_S, _STEP))
+        return min(self.limit_s, rounded_s)
+
+
+@dataclass(slots=True)
+class Health:
+    """Whether a server is worth asking: after many silent tries in a row it is left alone.
+
+    The rest doubles each time, from 5 seconds to 5 minutes, and one answer ends it.
+    """
+
+    silent: int = 0
+    rest_s: float = _SHORTEST_REST_S
+    rests_until: float = 0.0
+
+    def note_answer(self) -> None:
+        self.silent, self.rest_s, self.rests_until = 0, _SHORTEST_REST_S, 0.0
+
+    def note_silence(self, now: float) -> None:
+        self.silent += 1
+        if self.silent >= _QUIET_TRIES and now >= self.rests_until:
+            self.rests_until = now + self.rest_s
+            self.rest_s = min(_LONGEST_REST_S, self.rest_s * 2)
+
+    def rests(self, now: float) -> bool:
+        return now < self.rests_until

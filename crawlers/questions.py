@@ -1,22 +1,80 @@
-"""What an engine is asked, its limits and its counters."""
+"""What an engine is asked, what it gives back, its limits and its counters."""
 
-from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from core.errors import BadInput
+from core.records import Answer, Record
+from core.statuses import DnsStatus
+from crawlers.pace import Pace
+from crawlers.servers import Server
+
+
+class Question(NamedTuple):
+    """One name and type to ask; ``tag`` travels along untouched.
+
+    ``server`` asks exactly that server, otherwise the engine's own are taken in turn. ``subnet`` is
+    an EDNS client subnet (RFC 7871) such as "203.0.113.0/24"; ``zone`` is the key of the limit
+    per zone.
+    """
+
+    name: str
+    type: str = "A"
+    tag: int = 0
+    server: Server | None = None
+    subnet: str = ""
+    zone: str = ""
+
+
+class Result(NamedTuple):
+    """What became of one question: the engine's packed form, made millions of times.
+
+    ``answers`` holds the whole CNAME chain in order; ``at`` is seconds since the epoch (UTC);
+    ``rtt_ms`` is ``None`` without an accepted reply. ``additionals`` are kept on request;
+    ``scope`` is the prefix length that a client-subnet answer holds for.
+    """
+
+    question: Question
+    status: DnsStatus
+    answers: tuple[Record, ...] = ()
+    authorities: tuple[Record, ...] = ()
+    resolver: str = ""
+    protocol: str = "udp"
+    attempts: int = 1
+    rtt_ms: float | None = None
+    at: float = 0.0
+    additionals: tuple[Record, ...] = ()
+    authoritative: bool = False
+    scope: int | None = None
+
+    def as_answer(self) -> Answer:
+        """The record that travels on."""
+        rtt_ms = None if self.rtt_ms is None else round(self.rtt_ms, 3)
+        return Answer(self.question.name, self.question.type, *self[1:7], rtt_ms, self.at)
 
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """Limits of one engine; ``rate_per_server`` is in queries per second, none means no limit."""
+    """Limits and manners of one engine.
 
-    window: int = 400
+    ``rate_per_server`` and ``zone_rate`` are queries per second, none means no limit; ``pace``
+    shares limits per server with other engines. ``recursion`` sets the RD bit, ``follow`` asks on
+    behind a CNAME, ``additionals`` keeps that section, ``case_mixing`` is "0x20".
+    """
+
+    window: int = 2_000
     timeout_s: float = 2.0
     retries: int = 3
     rate_per_server: float | None = None
+    zone_rate: float | None = None
+    pace: Pace | None = None
     sockets: int = 4
     tcp_parallel: int = 8
     tcp_timeout_s: float = 5.0
+    recursion: bool = True
+    follow: bool = True
+    additionals: bool = False
+    case_mixing: bool = False
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -26,17 +84,10 @@ class EngineConfig:
         ):
             if not low <= getattr(self, name) <= high:
                 raise BadInput(f"must be from {low} to {high}", field=name.removesuffix("_s"))
-        if self.rate_per_server is not None and self.rate_per_server <= 0:
-            raise BadInput("must be more than 0", field="rate")
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One name and type to ask; ``tag`` travels along untouched."""
-
-    name: str
-    type: str = "A"
-    tag: int = 0
+        for name, option in (("rate_per_server", "rate"), ("zone_rate", "zone-rate")):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise BadInput("must be more than 0", field=option)
 
 
 @dataclass(slots=True)
@@ -47,4 +98,7 @@ class EngineStats:
     retries: int = 0
     tcp: int = 0
     stray: int = 0
-    by_status: Counter[str] = field(default_factory=Counter)
+    by_status: dict[str, int] = field(default_factory=dict)
+
+    def count(self, status: DnsStatus, n: int = 1) -> None:
+        self.by_status[status] = self.by_status.get(status, 0) + n

@@ -2,11 +2,11 @@
 
 import socket
 import struct
+import time
 from collections.abc import Iterator
 
-from crawlers import wire
 from crawlers.servers import Server
-from crawlers.wire import Malformed, Reply
+from crawlers.wire import Malformed
 
 
 def connect(server: Server, timeout_s: float) -> socket.socket:
@@ -19,8 +19,12 @@ def send_message(sock: socket.socket, message: bytes) -> None:
     sock.sendall(struct.pack("!H", len(message)) + message)
 
 
-def read_messages(sock: socket.socket) -> Iterator[bytes]:
-    """Whole messages until the peer closes; raises ``Malformed`` when cut within one."""
+def read_messages(sock: socket.socket, deadline: float) -> Iterator[bytes]:
+    """Whole messages until the peer closes; raises ``Malformed`` when cut within one.
+
+    ``deadline`` is a monotonic time, so that a byte now and then keeps nobody waiting; after it
+    ``TimeoutError`` is raised.
+    """
     buffer = bytearray()
     while True:
         while len(buffer) >= 2:
@@ -29,6 +33,10 @@ def read_messages(sock: socket.socket) -> Iterator[bytes]:
                 break
             yield bytes(buffer[2 : 2 + length])
             del buffer[: 2 + length]
+        left_s = deadline - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        sock.settimeout(left_s)
         chunk = sock.recv(65_536)
         if not chunk:
             if buffer:
@@ -50,11 +58,12 @@ def matches(packet: bytes, query_id: int, question: bytes) -> bool:
     )
 
 
-def ask(server: Server, query_id: int, question: bytes, timeout_s: float) -> Reply:
-    """One question over TCP; raises ``OSError`` or ``Malformed``."""
+def ask(server: Server, query: bytes, question: bytes, timeout_s: float) -> bytes:
+    """The reply to one query over TCP; raises ``OSError`` or ``Malformed``."""
+    deadline = time.monotonic() + timeout_s
     with connect(server, timeout_s) as sock:
-        send_message(sock, wire.encode_query(query_id, question))
-        for packet in read_messages(sock):
-            if matches(packet, query_id, question):
-                return wire.read_reply(packet, len(question))
+        send_message(sock, query)
+        for packet in read_messages(sock, deadline):
+            if matches(packet, query[0] << 8 | query[1], question):
+                return packet
     raise Malformed("the server closed without an answer")

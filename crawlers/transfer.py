@@ -39,10 +39,11 @@ class Transfer:
 def transfer_zone(zone: str, server: Server, query_id: int) -> Transfer:
     """Ask ``server`` for the whole zone; failures are a status, never an exception."""
     question = wire.encode_question(zone, "AXFR")
+    deadline = time.monotonic() + MAX_SECONDS
     try:
         with tcp.connect(server, CONNECT_TIMEOUT_S) as sock:
             tcp.send_message(sock, wire.encode_query(query_id, question, edns=False))
-            return _collect(zone, _sections(tcp.read_messages(sock), query_id, question))
+            return _collect(zone, _sections(tcp.read_messages(sock, deadline), query_id, question))
     except TimeoutError:
         return Transfer(DnsStatus.TIMEOUT)
     except OSError:

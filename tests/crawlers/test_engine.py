@@ -46,9 +46,15 @@ def test_answers_from_another_source_are_never_accepted():
             good(query, (name, "A", "192.0.2.1")),
         ]
 
-    answers, _, engine = resolve(spoof, *(Question(f"n{i}.example.com") for i in range(200)))
+    names = [f"n{i}.example.com" for i in range(200)]
+    answers, _, _ = resolve(spoof, *map(Question, names))
     assert {a.addresses for a in answers.values()} == {("192.0.2.1",)}
-    assert engine.stats.stray == 200
+    # The same holds for a server that was found, where all servers share a socket.
+    with Engine([Server("127.0.0.1", 9)], QUICK) as engine, Responder(spoof) as other:
+        found = Server("127.0.0.1", other.port)
+        results = list(engine.ask(Question(n, server=found) for n in names))
+        assert {r.answers[0].data for r in results} == {"192.0.2.1"}
+        assert engine.stats.stray == 200
 
 
 def test_a_wrong_question_or_id_is_not_an_answer():

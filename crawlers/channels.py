@@ -1,0 +1,181 @@
+"""Sockets of an engine: connected ones for its own servers, shared ones for all others.
+
+The kernel drops what comes to a connected socket from any other source; on a shared socket the
+source of each packet chooses the channel. So a reply can only meet questions that were sent to
+where it came from.
+"""
+
+import contextlib
+import select
+import socket
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from crawlers.limits import Health, RoundTrip
+from crawlers.pace import Gate
+from crawlers.questions import Question
+from crawlers.servers import Server
+
+if TYPE_CHECKING:
+    from crawlers.slots import Slot
+
+# When a query was sent, its key and its channel.
+Silence = tuple[float, bytes, "Channel"]
+# When the query was sent, and the question or slot that waits.
+Waiting = tuple[float, "Question | Slot"]
+_RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
+_SO_RCVBUFFORCE = 33
+# We announce 1232 bytes; what is longer than this buffer was not wanted and is cut by the kernel.
+_LONGEST_UDP = 4_096
+_PER_TURN = 256
+
+
+class Peer:
+    """One server as the engine sees it: sockets, round-trip times, health, limit.
+
+    ``held`` are slots that wait for a permission, which ``gate`` gives not before ``opens_at``.
+    """
+
+    __slots__ = (
+        *("channels", "edns", "gate", "health", "held", "label", "opens_at", "rtt"),
+        *("server", "turn"),
+    )
+
+    def __init__(self, server: Server, rtt: RoundTrip, gate: Gate | None) -> None:
+        self.server = server
+        self.label = str(server)
+        self.rtt = rtt
+        self.health = Health()
+        self.gate = gate
+        self.held: deque[Slot] = deque()
+        self.opens_at = 0.0
+        self.edns = True
+        self.channels: list[Channel] = []
+        self.turn = 0
+
+    def next_channel(self) -> "Channel":
+        """The peer's sockets in turn."""
+        self.turn += 1
+        return self.channels[self.turn % len(self.channels)]
+
+
+class Channel:
+    """One socket towards one peer; ``pending`` maps id + question to what waits for a reply."""
+
+    __slots__ = ("peer", "pending", "send", "silences")
+
+    def __init__(self, peer: Peer, send: Callable[[bytes], int]) -> None:
+        self.peer = peer
+        self.send = send
+        self.pending: dict[bytes, Waiting] = {}
+        self.silences: deque[Silence] = deque()
+
+
+class Sockets:
+    """All open sockets of one engine."""
+
+    def __init__(self, per_server: int) -> None:
+        self.per_server = per_server
+        self._poll = select.epoll()
+        self._connected: dict[int, tuple[socket.socket, Channel]] = {}
+        self._shared: dict[int, tuple[socket.socket, dict[tuple[str, int], Channel]]] = {}
+        self._families: dict[int, list[int]] = {}
+
+    def connect(self, peer: Peer) -> None:
+        """Open the peer's own sockets."""
+        for _ in range(self.per_server):
+            sock = self._open(peer.server)
+            sock.connect((peer.server.address, peer.server.port))
+            channel = Channel(peer, sock.send)
+            peer.channels.append(channel)
+            self._connected[sock.fileno()] = (sock, channel)
+
+    def share(self, peer: Peer) -> None:
+        """Give the peer a place on the sockets that all found servers share."""
+        family = socket.AF_INET6 if peer.server.is_ipv6 else socket.AF_INET
+        if family not in self._families:
+            opened = [self._open(peer.server) for _ in range(self.per_server)]
+            self._shared.update({s.fileno(): (s, {}) for s in opened})
+            self._families[family] = [s.fileno() for s in opened]
+        where = (peer.server.address, peer.server.port)
+        for number in self._families[family]:
+            sock, channels = self._shared[number]
+            channel = channels[where] = Channel(peer, _sender(sock, where))
+            peer.channels.append(channel)
+
+    def forget(self, peer: Peer) -> None:
+        """Take a shared peer's place away."""
+        where = (peer.server.address, peer.server.port)
+        for _, channels in self._shared.values():
+            channels.pop(where, None)
+
+    def _open(self, server: Server) -> socket.socket:
+        family = socket.AF_INET6 if server.is_ipv6 else socket.AF_INET
+        sock = socket.socket(family, socket.SOCK_DGRAM)
+        sock.setblocking(False)
+        try:
+            sock.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER_BYTES)
+        except OSError:
+            # Only root may go beyond the system's limit.
+            with contextlib.suppress(OSError):
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER_BYTES)
+        self._poll.register(sock.fileno(), select.EPOLLIN)
+        return sock
+
+    def receive(self, wait_s: float) -> Iterator[tuple[Channel | None, list[bytes]]]:
+        """Packets that arrived, by channel (none: from a source that was not asked)."""
+        for number, _ in self._poll.poll(wait_s):
+            if number in self._connected:
+                sock, channel = self._connected[number]
+                yield channel, _drain(sock)
+            elif number in self._shared:
+                yield from _sort(*self._shared[number])
+
+    def channels(self) -> Iterator[Channel]:
+        for _, channel in self._connected.values():
+            yield channel
+        for _, channels in self._shared.values():
+            yield from channels.values()
+
+    def close(self) -> None:
+        for sock, _ in [*self._connected.values(), *self._shared.values()]:
+            sock.close()
+        self._connected.clear()
+        self._shared.clear()
+        self._poll.close()
+
+
+def _sender(sock: socket.socket, where: tuple[str, int]) -> Callable[[bytes], int]:
+    sendto = sock.sendto
+    return lambda packet: sendto(packet, where)
+
+
+def _drain(sock: socket.socket) -> list[bytes]:
+    packets: list[bytes] = []
+    receive, keep = sock.recv, packets.append
+    for _ in range(_PER_TURN):
+        try:
+            keep(receive(_LONGEST_UDP))
+        except BlockingIOError:
+            break
+        except OSError:
+            # An ICMP error about some earlier packet; its question will time out.
+            continue
+    return packets
+
+
+def _sort(
+    sock: socket.socket, channels: dict[tuple[str, int], Channel]
+) -> Iterator[tuple[Channel | None, list[bytes]]]:
+    by_source: dict[tuple[str, int], list[bytes]] = {}
+    for _ in range(_PER_TURN):
+        try:
+            packet, source = sock.recvfrom(_LONGEST_UDP)
+        except BlockingIOError:
+            break
+        except OSError:
+            continue
+        by_source.setdefault(source[:2], []).append(packet)
+    for where, packets in by_source.items():
+        yield channels.get(where), packets

@@ -1,0 +1,97 @@
+"""Queries in wire form, put together from parts that are encoded once.
+
+Names of a crawl share their endings: the wire form of everything behind the first label is kept,
+together with type and class.
+"""
+
+import ipaddress
+import secrets
+import struct
+
+from core.errors import BadInput
+from crawlers import wire
+from crawlers.questions import EngineConfig, Question
+
+_ONE_QUESTION = b"\0\1\0\0\0\0"
+_OPT_TYPE = b"\0\0\x29"
+_NO_OPTION = struct.pack("!HIH", wire.EDNS_SIZE, 0, 0)
+# Name OPT, class = payload size, no flags, no options (RFC 6891).
+OPT_RECORD = _OPT_TYPE + _NO_OPTION
+_CLIENT_SUBNET = 8
+_LENGTHS = [bytes((n,)) for n in range(64)]
+_KEPT_ENDINGS = 200_000
+_LONGEST_QUESTION = 255 + 4
+
+
+def option_of_subnet(subnet: str) -> bytes:
+    """The OPT record with a client subnet (RFC 7871 section 6); raises ``BadInput``."""
+    try:
+        network = ipaddress.ip_network(subnet, strict=False)
+    except ValueError as error:
+        raise BadInput(f"{subnet!r} is not a network; write it like 203.0.113.0/24") from error
+    length = network.prefixlen
+    family = 1 if network.version == 4 else 2
+    address = network.network_address.packed[: (length + 7) // 8]
+    body = struct.pack("!HBB", family, length, 0) + address
+    option = struct.pack("!HH", _CLIENT_SUBNET, len(body)) + body
+    return _OPT_TYPE + struct.pack("!HIH", wire.EDNS_SIZE, 0, len(option)) + option
+
+
+class Encoder:
+    """Encodes the queries of one run."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        self._flags = b"\1\0" if config.recursion else b"\0\0"
+        self._case_mixing = config.case_mixing
+        self._endings: dict[tuple[str, str], bytes] = {}
+        self._subnets: dict[str, bytes] = {}
+        # What follows the id and precedes the question, with one additional record (OPT).
+        self.head = self._flags + _ONE_QUESTION + b"\0\1"
+
+    def encode_short(self, question: Question) -> bytes | None:
+        """The question section, or none where the long way has to look at it."""
+        name, rrtype, _, server, subnet, _ = question
+        dot = name.find(".")
+        ending = self._endings.get((name[dot:], rrtype))
+        if ending is None:
+            ending = self._learn(name[dot:], rrtype)
+        if server is not None or subnet or not 0 < dot < 64 or not ending:
+            return None
+        asked = _LENGTHS[dot] + name[:dot].encode("ascii", "replace") + ending
+        return asked if len(asked) <= _LONGEST_QUESTION and b"?" not in asked[:dot] else None
+
+    def _learn(self, rest: str, rrtype: str) -> bytes:
+        """Wire form of ``.rest``, type and class; nothing where it has none."""
+        if len(self._endings) >= _KEPT_ENDINGS:
+            self._endings.clear()
+        try:
+            ending = wire.encode_question(rest[1:], rrtype) if rest[:1] == "." else b""
+        except (BadInput, KeyError):
+            ending = b""
+        self._endings[rest, rrtype] = ending
+        return ending
+
+    def mix_cases(self, asked: bytes) -> bytes:
+        """The question with letters in random case, where that is wanted ("0x20")."""
+        if not self._case_mixing:
+            return asked
+        bits = secrets.randbits(len(asked))
+        name = bytes(
+            b ^ 0x20 if bits >> i & 1 and chr(b).isalpha() else b for i, b in enumerate(asked[:-4])
+        )
+        return name + asked[-4:]
+
+    def encode_query(self, ident: bytes, asked: bytes, *, edns: bool, subnet: str = "") -> bytes:
+        """A whole query; a client subnet travels in EDNS, so it goes with it."""
+        if not edns:
+            return ident + self._flags + _ONE_QUESTION + b"\0\0" + asked
+        return ident + self.head + asked + self._option(subnet)
+
+    def _option(self, subnet: str) -> bytes:
+        if not subnet:
+            return OPT_RECORD
+        if subnet not in self._subnets:
+            if len(self._subnets) > 10_000:
+                self._subnets.clear()
+            self._subnets[subnet] = option_of_subnet(subnet)
+        return self._subnets[subnet]

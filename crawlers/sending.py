@@ -1,0 +1,195 @@
+"""Sending: first tries in one go, everything else as limits and sockets allow."""
+
+import heapq
+from collections import deque
+from collections.abc import Iterator
+from itertools import count, islice
+from typing import TYPE_CHECKING
+
+from core.statuses import DnsStatus
+from crawlers.channels import Channel, Peer
+from crawlers.limits import ZoneLimit
+from crawlers.queries import OPT_RECORD, Encoder
+from crawlers.questions import Question
+from crawlers.slots import Slot
+
+if TYPE_CHECKING:
+    from crawlers.run import Run
+
+# Sent in one turn: little enough that a server's receive buffer is not overrun.
+_BURST = 256
+
+
+class Sender:
+    """Sends the questions of one run."""
+
+    def __init__(self, run: "Run") -> None:
+        self.run = run
+        self.engine = run.engine
+        self.config = run.config
+        # Slots that are sent in the next turn.
+        self.again: deque[Slot] = deque()
+        self._encoder = Encoder(self.config)
+        self._rotation: list[Channel] = []
+        self._turn = 0
+        self._gated: set[Peer] = set()
+        self._later: list[tuple[float, int, Slot]] = []
+        self._order = count()
+        self._zones = ZoneLimit(self.config.zone_rate) if self.config.zone_rate else None
+
+    def fill(self) -> int:
+        """Send second tries, then new questions while there is room; returns how many."""
+        run = self.run
+        sent = self._send_again()
+        room = min(self.config.window - run.in_flight, _BURST)
+        send = self._send_new if room > 0 and self._prepare_short_way() else self._start_all
+        while room > 0 and run.sources:
+            taken = send(run.sources[0], room)
+            if taken < room:
+                run.sources.popleft()
+            run.in_flight += taken
+            room -= taken
+            sent += taken
+        return sent + self._send_again()
+
+    def opens_at(self) -> float | None:
+        """When the next slot that waits for a permission may go; none waits: ``None``."""
+        times = [self._later[0][0]] if self._later else []
+        times += [peer.opens_at for peer in self._gated]
+        return min(times, default=None)
+
+    def waiting(self) -> list[Slot]:
+        """Slots that are on no socket."""
+        held = [slot for peer in self._gated for slot in peer.held]
+        return [*self.again, *(slot for *_, slot in self._later), *held]
+
+    def _prepare_short_way(self) -> bool:
+        """Whether first tries can be sent at once: no limit, no mixing of cases."""
+        config = self.config
+        if self.engine.pace or config.zone_rate or config.case_mixing:
+            return False
+        self._rotation = []
+        for peer in self.engine.awake_peers(self.run.now()):
+            if peer.edns:
+                silences = self.run.queue_of(peer.rtt.timeout_s(0))
+                for channel in peer.channels:
+                    channel.silences = silences
+                self._rotation += peer.channels
+        return bool(self._rotation)
+
+    def _send_new(self, source: Iterator[Question], room: int) -> int:
+        """The short way of a first try: encoded, keyed and sent in one go."""
+        rotation, turn, taken, sent = self._rotation, self._turn, 0, 0
+        encode, ids, now = self._encoder.encode_short, self.engine.ids, self.run.now
+        head, width = self._encoder.head, len(rotation)
+        for question in islice(source, room):
+            taken += 1
+            asked = encode(question)
+            if asked is None:
+                self.start(question)
+                continue
+            if not ids:
+                self.engine.refill_ids()
+            key = ids.pop() + asked
+            turn += 1
+            channel = rotation[turn % width]
+            try:
+                if key in channel.pending:
+                    raise BlockingIOError
+                channel.send(key[:2] + head + asked + OPT_RECORD)
+            except OSError:
+                self.start(question)
+                continue
+            sent_at = now()
+            channel.pending[key] = (sent_at, question)
+            channel.silences.append((sent_at, key, channel))
+            sent += 1
+        self._turn = turn
+        self.engine.stats.queries += sent
+        return taken
+
+    def _start_all(self, source: Iterator[Question], room: int) -> int:
+        taken = 0
+        for question in islice(source, room):
+            taken += 1
+            self.start(question)
+        return taken
+
+    def start(self, question: Question) -> None:
+        """Begin a question that cannot take the short way."""
+        slot = self.run.cases.begin(question)
+        if slot:
+            self.again.append(slot)
+
+    def _send_again(self) -> int:
+        """Send what is on the long way, as far as limits allow."""
+        sent, again, now = 0, self.again, self.run.now()
+        while self._later and self._later[0][0] <= now:
+            again.append(heapq.heappop(self._later)[2])
+        for _ in range(len(again)):
+            sent += self._admit(again.popleft(), now)
+        for peer in list(self._gated):
+            sent += self._pass_gate(peer)
+        return sent
+
+    def _admit(self, slot: Slot, now: float) -> int:
+        """Send a slot, or put it where it waits for its zone's or server's permission."""
+        zone = slot.question[5]
+        if self._zones and zone and not slot.is_paced:
+            slot.is_paced = True
+            at = self._zones.reserve(zone, now)
+            if at > now:
+                heapq.heappush(self._later, (at, next(self._order), slot))
+                return 0
+        if slot.peer.gate:
+            slot.peer.held.append(slot)
+            self._gated.add(slot.peer)
+            return 0
+        return self._transmit(slot)
+
+    def _pass_gate(self, peer: Peer) -> int:
+        """Send what one server's limit allows now."""
+        sent, held = 0, peer.held
+        while held and peer.gate and (now := self.run.now()) >= peer.opens_at:
+            wait_s = peer.gate.take(now)
+            if wait_s > 0:
+                peer.opens_at = now + wait_s
+                return sent
+            sent += self._transmit(held.popleft())
+        if not held:
+            self._gated.discard(peer)
+        return sent
+
+    def _transmit(self, slot: Slot) -> int:
+        """Send one slot's query now."""
+        if slot.over_tcp:
+            query = self._encoder.encode_query(
+                self.engine.take_id(), slot.wire, edns=slot.edns, subnet=slot.question[4]
+            )
+            self.run.receiver.ask_over_tcp(slot, query)
+            return 1
+        channel = slot.peer.next_channel()
+        asked = self._encoder.mix_cases(slot.wire)
+        ident = self.engine.take_id()
+        while ident + asked in channel.pending:
+            ident = self.engine.take_id()
+        packet = self._encoder.encode_query(ident, asked, edns=slot.edns, subnet=slot.question[4])
+        try:
+            channel.send(packet)
+        except BlockingIOError:
+            self.again.append(slot)
+            return 0
+        except OSError:
+            slot.attempts += 1
+            self.run.cases.retry(slot, DnsStatus.NETWORK, self.run.now())
+            return 1
+        self._note_sent(slot, channel, ident + asked)
+        return 1
+
+    def _note_sent(self, slot: Slot, channel: Channel, key: bytes) -> None:
+        self.engine.stats.queries += 1
+        slot.attempts += 1
+        slot.sent_at = self.run.now()
+        channel.pending[key] = (slot.sent_at, slot)
+        wait_s = slot.peer.rtt.timeout_s(slot.tries)
+        self.run.queue_of(wait_s).append((slot.sent_at, key, channel))

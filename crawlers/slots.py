@@ -1,0 +1,211 @@
+"""Questions that leave the short way: second tries, chains, TCP, limits, odd replies."""
+
+from typing import TYPE_CHECKING
+
+from core.errors import BadInput
+from core.records import Record
+from core.statuses import RETRY_ELSEWHERE, DnsStatus
+from crawlers import chains, wire
+from crawlers.channels import Channel, Peer
+from crawlers.questions import Question, Result
+from crawlers.replies import Reply, read_reply
+from crawlers.wire import Malformed
+
+if TYPE_CHECKING:
+    from crawlers.run import Run
+
+_STATUS_BY_RCODE = {
+    1: DnsStatus.FORMERR,
+    2: DnsStatus.SERVFAIL,
+    3: DnsStatus.NXDOMAIN,
+    4: DnsStatus.NOTIMP,
+    5: DnsStatus.REFUSED,
+}
+_FORMERR = 1
+# From this try on a question is asked without EDNS where none was ever answered with it: some
+# firewalls drop what they do not know (RFC 6891 section 6.2.2).
+_PLAIN_FROM_TRY = 2
+
+
+class Slot:
+    """A question on the long way."""
+
+    __slots__ = (
+        "asked",
+        "attempts",
+        "edns",
+        "is_paced",
+        "over_tcp",
+        "parts",
+        "peer",
+        "question",
+        "sent_at",
+        "status",
+        "tries",
+        "wire",
+    )
+
+    def __init__(self, question: Question, wire_question: bytes, peer: Peer) -> None:
+        self.question = question
+        self.asked = question[0]
+        self.wire = wire_question
+        self.peer = peer
+        self.tries = 0
+        self.attempts = 0
+        self.edns = peer.edns
+        self.over_tcp = False
+        self.is_paced = False
+        self.parts: list[tuple[Record, ...]] = []
+        self.status = DnsStatus.TIMEOUT
+        self.sent_at = 0.0
+
+
+class Cases:
+    """What happens to slots; the run carries them."""
+
+    def __init__(self, run: "Run") -> None:
+        self.run = run
+        self.config = run.config
+
+    def begin(self, question: Question) -> Slot | None:
+        """A slot for a question that cannot take the short way, unless it cannot be asked."""
+        name, rrtype, _, server, _, _ = question
+        peer = self.run.engine.peer_of(server) if server else self.run.next_peer()
+        try:
+            return Slot(question, wire.encode_question(name, rrtype), peer)
+        except (BadInput, KeyError):
+            self._finish(Slot(question, b"", peer), DnsStatus.MALFORMED, self.run.now(), None)
+            return None
+
+    def resume(self, question: Question, channel: Channel, asked: bytes, sent_at: float) -> Slot:
+        """A slot for a question whose first try went the short way."""
+        slot = Slot(question, asked.lower(), channel.peer)
+        slot.attempts = 1
+        slot.sent_at = sent_at
+        return slot
+
+    def accept(self, slot: Slot, packet: bytes, end: int, now: float) -> None:
+        """Take in a reply that fits the slot's question; ``end`` is where that section ends."""
+        slot.peer.health.note_answer()
+        if not slot.tries:
+            slot.peer.rtt.learn(now - slot.sent_at)
+        try:
+            reply = read_reply(
+                packet,
+                end,
+                additionals=self.config.additionals,
+                tails=self.run.receiver.tails,
+            )
+        except Malformed:
+            self.retry(slot, DnsStatus.MALFORMED, now)
+            return
+        if reply.truncated:
+            self.ask_over_tcp(slot)
+        else:
+            self.conclude(slot, reply, now)
+
+    def refuse(self, slot: Slot, now: float) -> None:
+        """Take in a bare FORMERR, as servers older than EDNS send it."""
+        self.conclude(slot, Reply(_FORMERR, truncated=False, authoritative=False), now)
+
+    def conclude(self, slot: Slot, reply: Reply, now: float) -> None:
+        """Decide what a well-formed reply means for the slot."""
+        if reply.rcode == _FORMERR and slot.edns:
+            # A server older than EDNS: ask once more without it (RFC 6891 section 7).
+            slot.edns = slot.peer.edns = False
+            self._again(slot)
+            return
+        if reply.rcode not in (0, 3):
+            self.retry(slot, _STATUS_BY_RCODE.get(reply.rcode, DnsStatus.OTHER), now)
+            return
+        if not self.config.follow:
+            slot.parts.append(reply.answers)
+            self._finish(slot, _plain_status(reply), now, reply)
+            return
+        self._walk(slot, reply, now)
+
+    def _walk(self, slot: Slot, reply: Reply, now: float) -> None:
+        chain = chains.follow(slot.asked, slot.question[1], reply.answers)
+        slot.parts.append(chain.records)
+        if chain.loop or sum(map(len, slot.parts)) > chains.MAX_CHAIN and not chain.complete:
+            self._finish(slot, DnsStatus.CNAME_LOOP, now, reply)
+        elif chain.target and reply.rcode == 0 and not _says_nothing_there(reply):
+            self._follow(slot, chain.target, now)
+        else:
+            status = DnsStatus.NODATA if reply.rcode == 0 else DnsStatus.NXDOMAIN
+            self._finish(slot, DnsStatus.NOERROR if chain.complete else status, now, reply)
+
+    def _follow(self, slot: Slot, target: str, now: float) -> None:
+        try:
+            slot.wire = wire.encode_question(target, slot.question[1])
+        except BadInput:
+            self._finish(slot, DnsStatus.MALFORMED, now, None)
+            return
+        if any(target == r.name for part in slot.parts for r in part):
+            self._finish(slot, DnsStatus.CNAME_LOOP, now, None)
+            return
+        slot.asked = target
+        slot.tries = 0
+        slot.over_tcp = slot.is_paced = False
+        self._again(slot)
+
+    def retry(self, slot: Slot, status: DnsStatus, now: float) -> None:
+        """Try another server, or end with the most telling status that was seen."""
+        if slot.status == DnsStatus.TIMEOUT or status != DnsStatus.TIMEOUT:
+            slot.status = status
+        if status not in RETRY_ELSEWHERE or slot.tries >= self.config.retries:
+            self._finish(slot, slot.status, now, None)
+            return
+        slot.tries += 1
+        if slot.question[3] is None:
+            slot.peer = self.run.other_peer(slot.peer)
+        slot.edns = slot.peer.edns and not (
+            slot.tries >= _PLAIN_FROM_TRY and slot.status == DnsStatus.TIMEOUT
+        )
+        slot.over_tcp = slot.is_paced = False
+        self.run.engine.stats.retries += 1
+        self._again(slot)
+
+    def miss(self, slot: Slot, now: float) -> None:
+        """The time for an answer is over."""
+        slot.peer.health.note_silence(now)
+        self.retry(slot, DnsStatus.TIMEOUT, now)
+
+    def ask_over_tcp(self, slot: Slot) -> None:
+        """Ask the same server by TCP: a cut reply, or one that may be forged."""
+        self.run.engine.stats.tcp += 1
+        slot.over_tcp = True
+        slot.is_paced = False
+        self._again(slot)
+
+    def _again(self, slot: Slot) -> None:
+        self.run.sender.again.append(slot)
+
+    def _finish(self, slot: Slot, status: DnsStatus, now: float, reply: Reply | None) -> None:
+        parts = slot.parts
+        result = Result(
+            slot.question,
+            status,
+            parts[0] if len(parts) == 1 else chains.joined(parts),
+            reply.authorities if reply else (),
+            slot.peer.label,
+            "tcp" if slot.over_tcp else "udp",
+            max(1, slot.attempts),
+            (now - slot.sent_at) * 1000 if reply and slot.sent_at else None,
+            self.run.engine.epoch + now,
+            reply.additionals if reply else (),
+            bool(reply and reply.authoritative),
+            reply.scope if reply else None,
+        )
+        self.run.end(result)
+
+
+def _plain_status(reply: Reply) -> DnsStatus:
+    if reply.rcode == 3:
+        return DnsStatus.NXDOMAIN
+    return DnsStatus.NOERROR if reply.answers else DnsStatus.NODATA
+
+
+def _says_nothing_there(reply: Reply) -> bool:
+    # A SOA in the authority section: the server knows the zone, and there is no such data.
+    return any(r.type == "SOA" for r in reply.authorities)
