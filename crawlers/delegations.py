@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from core.statuses import DnsStatus
-from crawlers.referrals import Referral
+from crawlers.referrals import Referral, is_within
 from crawlers.servers import Network, Server, may_query_found
 
 # More addresses than any honest host name has are not looked at.
 MAX_ADDRESSES_PER_HOST = 4
+# Hosts of one cut that are asked for at most: against delegations that name very many hosts of a
+# victim ("NXNSAttack").
+MAX_FURTHER_HOSTS = 6
 # Shorter lives would only cost the parent's servers questions; longer ones keep what moved away.
 MIN_TTL_S = 60
 MAX_TTL_S = 86_400
@@ -23,6 +25,8 @@ MAX_FAULTS = 3
 _FAULT_MEMORY_S = 60.0
 # A server that was silent twice in a row rests this long, and twice as long each further time.
 _SILENCES_TO_REST = 2
+# Until it was silent so often, a resting server is asked where a zone has no other.
+_SILENCES_TO_GIVE_UP = 3
 _REST_S = 2.0
 _MAX_REST_S = 60.0
 # Servers within this much of the fastest share the questions (Unbound's band is as wide).
@@ -58,7 +62,10 @@ class Health:
 
 @dataclass(slots=True, eq=False)
 class Cut:
-    """One zone: its servers as far as known, and which of them are asked first."""
+    """One zone: its servers as far as known, and which of them are asked first.
+
+    ``hosts`` are names of servers whose addresses were not asked for yet.
+    """
 
     zone: str
     hosts: list[str]
@@ -68,7 +75,6 @@ class Cut:
     ready: list[Health] = field(default_factory=list)
     turn: int = 0
     faults: dict[str, tuple[int, float]] = field(default_factory=dict)
-    failure: tuple[DnsStatus, float] | None = None
     # Names just below that were seen to be no cut, so nobody has to wait for a referral there.
     flat: set[str] = field(default_factory=set)
 
@@ -81,7 +87,7 @@ class Cut:
 
     def order(self, now: float) -> None:
         """Look anew who is asked first; ``ready`` stays empty when nobody can be."""
-        usable = [h for h in self.servers if h.resting_until <= now and not self.is_lame(h, now)]
+        usable = self._usable(now)
         faultless = [h for h in usable if h.server.address not in self.faults] or usable
         fastest = min((h.rtt_ms for h in faultless), default=0.0)
         self.ready = [h for h in faultless if h.rtt_ms <= fastest + _BAND_MS]
@@ -89,12 +95,13 @@ class Cut:
     def others(self, tried: Iterable[str], now: float) -> list[Health]:
         """Servers that can still be asked, the best first."""
         left = set(tried)
-        usable = [
-            h
-            for h in self.servers
-            if h.server.address not in left and h.resting_until <= now and not self.is_lame(h, now)
-        ]
+        usable = [h for h in self._usable(now) if h.server.address not in left]
         return sorted(usable, key=lambda h: (h.server.address in self.faults, h.rtt_ms))
+
+    def _usable(self, now: float) -> list[Health]:
+        sound = [h for h in self.servers if not self.is_lame(h, now)]
+        awake = [h for h in sound if h.resting_until <= now]
+        return awake or [h for h in sound if h.silences < _SILENCES_TO_GIVE_UP]
 
     def is_lame(self, health: Health, now: float) -> bool:
         """Whether the server disowned this zone so often that it is not asked any more."""
@@ -143,7 +150,7 @@ class Delegations:
     def __len__(self) -> int:
         return len(self._cuts)
 
-    def find(self, name: str) -> tuple[Cut, str]:
+    def find(self, name: str, now: float) -> tuple[Cut, str]:
         """The deepest known cut at or above a name, and the name one label below it.
 
         The second is the cut's own name where that is what was asked for.
@@ -152,7 +159,9 @@ class Delegations:
         while True:
             cut = get(zone)
             if cut is not None:
-                return cut, child
+                if cut.expires > now:
+                    return cut, child
+                del self._cuts[zone]
             child = zone
             zone = zone[zone.find(".") + 1 :] if "." in zone else ""
 
@@ -163,22 +172,26 @@ class Delegations:
             return known
         if len(self._cuts) >= self.limit:
             self._forget_oldest()
-        glued = {host for host, _ in referral.glue}
-        hosts = [h for h in referral.hosts if h not in glued]
         expires = now + min(referral.ttl_s, MAX_TTL_S)
-        cut = Cut(referral.zone, hosts, expires, delegates="." not in referral.zone)
+        delegates = "." not in referral.zone
+        cut = Cut(referral.zone, _further_hosts(referral), expires, delegates=delegates)
         self._cuts[referral.zone] = cut
         for host in referral.hosts:
             self.add_servers(cut, [a for h, a in referral.glue if h == host], now)
         return cut
 
-    def add_servers(self, cut: Cut, addresses: Iterable[str], now: float) -> None:
-        """Let a cut's server have these addresses, but for those that may not be asked."""
+    def add_servers(self, cut: Cut, addresses: Iterable[str], now: float) -> bool:
+        """Let a cut's server have these addresses, but for those that may not be asked.
+
+        Returns whether the cut has got more servers by it.
+        """
+        known = len(cut.servers)
         for address in islice(addresses, MAX_ADDRESSES_PER_HOST):
             health = self._health_of(address)
             if health is not None and health not in cut.servers:
                 cut.servers.append(health)
         cut.order(now)
+        return len(cut.servers) > known
 
     def _health_of(self, address: str) -> Health | None:
         try:
@@ -190,11 +203,6 @@ class Delegations:
         usable = (self.ipv6 or ":" not in address) and self._may_query(address)
         found = self._health[address] = Health(Server(address, self.port)) if usable else None
         return found
-
-    def drop(self, cut: Cut) -> None:
-        """Forget a cut, so that the parent is asked again."""
-        if cut.zone and self._cuts.get(cut.zone) is cut:
-            del self._cuts[cut.zone]
 
     def _forget_oldest(self) -> None:
         for zone in list(islice(self._cuts, 1, 1 + max(1, self.limit // 16))):
@@ -222,3 +230,14 @@ class Delegations:
         if now - self.heard_at < _HEARD_WITHIN_S:
             health.miss(now)
             cut.order(now)
+
+
+def _further_hosts(referral: Referral) -> list[str]:
+    """Hosts whose addresses have to be asked for, those without glue first.
+
+    Glue may be out of date, so even hosts that have some are asked for when it is of no use. But
+    for hosts within the zone the zone itself would have to be asked.
+    """
+    glued = {host for host, _ in referral.glue}
+    outside = [h for h in referral.hosts if not is_within(h, referral.zone)]
+    return sorted(outside, key=lambda h: h in glued)[:MAX_FURTHER_HOSTS]

@@ -40,7 +40,8 @@ def read_referral(
     The cut has to lie below the zone that was asked, and at or above the name. Addresses count
     only for its own host names, and only for those within the zone that was asked.
     """
-    cut, hosts, ttl_s = "", [], _LONGEST_TTL_S
+    cut, ttl_s = "", _LONGEST_TTL_S
+    hosts: list[str] = []
     for owner, rtype, ttl, data in authorities:
         if rtype != "NS" or owner == asked_zone or not data or (hosts and owner != cut):
             continue
@@ -50,12 +51,12 @@ def read_referral(
     if not hosts:
         return None
     known = dict.fromkeys(hosts[:MAX_HOSTS])
-    glue = [
-        (r.name, r.data)
-        for r in additionals
-        if r.type in ("A", "AAAA") and r.name in known and is_within(r.name, asked_zone)
-    ]
-    return Referral(cut, tuple(known), tuple(dict.fromkeys(glue)), max(ttl_s, MIN_TTL_S))
+    glue: dict[tuple[str, str], None] = {}
+    for owner, rtype, ttl, data in additionals:
+        if rtype in ("A", "AAAA") and owner in known and is_within(owner, asked_zone):
+            glue[owner, data] = None
+            ttl_s = min(ttl_s, ttl)
+    return Referral(cut, tuple(known), tuple(glue), max(ttl_s, MIN_TTL_S))
 
 
 class Kind(Enum):
@@ -116,7 +117,7 @@ def _walk(
         final = [r for r in answers if r.name == name and r.type == rtype]
         if final:
             return (*records, *final), name, True
-        alias = next((r for r in answers if r.name == name and r.type == "CNAME"), None)
+        alias = _find_alias(zone, name, answers)
         if alias is None:
             break
         records.append(alias)
@@ -125,6 +126,17 @@ def _walk(
             return tuple(records), None, False
         seen.add(name)
     return tuple(records), name, False
+
+
+def _find_alias(zone: str, name: str, answers: Sequence[Record]) -> Record | None:
+    """The alias at a name, made from that of a whole subtree (RFC 6672) where none is given."""
+    for record in answers:
+        if record.name == name and record.type == "CNAME":
+            return record
+    for owner, rtype, ttl, data in answers:
+        if rtype == "DNAME" and is_within(owner, zone) and name.endswith(f".{owner}"):
+            return Record(name, "CNAME", ttl, name.removesuffix(owner) + data)
+    return None
 
 
 def _judge_alias(zone: str, end: str, records: tuple[Record, ...], reply: Reply) -> Verdict:

@@ -1,0 +1,88 @@
+"""The bulk resolver without a resolver: from the root down to the servers that know.
+
+Questions go in and one final answer each comes out, as from ``Engine``. What was learnt about
+delegations is shared by all names and kept for as long as it lives.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from core.records import Answer
+from crawlers.delegations import Delegations
+from crawlers.descent import Descent, IterationStats
+from crawlers.engine import Engine
+from crawlers.questions import EngineConfig, Question, Result
+from crawlers.servers import DNS_PORT, Network, Server
+
+# The engine asks the same server once more when a packet is lost; further tries go elsewhere.
+_RETRIES = 1
+
+
+class IterativeResolver:
+    """A bulk resolver that starts at root servers; use it as a context manager or ``close`` it.
+
+    ``allowed`` are networks whose addresses may be asked although they are not public; servers
+    that are found are asked at ``port``, by IPv6 only with ``ipv6``. Raises ``BadInput`` without
+    a root server.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[Server],
+        config: EngineConfig | None = None,
+        *,
+        port: int = DNS_PORT,
+        allowed: Sequence[Network] = (),
+        ipv6: bool = False,
+    ) -> None:
+        config = config or EngineConfig()
+        self.config = replace(
+            config,
+            recursion=False,
+            follow=False,
+            additionals=True,
+            retries=min(config.retries, _RETRIES),
+            sockets=config.sockets * max(1, len(roots)),
+        )
+        self.engine = Engine(roots, self.config)
+        self.delegations = Delegations(roots, port=port, allowed=allowed, ipv6=ipv6)
+        self._stats = IterationStats()
+
+    def __enter__(self) -> "IterativeResolver":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every socket; questions in flight are forgotten."""
+        self.engine.close()
+
+    @property
+    def stats(self) -> IterationStats:
+        """Counters since the resolver was opened."""
+        of_engine = self.engine.stats
+        for counter in ("queries", "retries", "tcp", "stray"):
+            setattr(self._stats, counter, getattr(of_engine, counter))
+        return self._stats
+
+    def resolve(self, questions: Iterable[Question]) -> Iterator[tuple[Question, Answer]]:
+        """Find every answer; yields (question, final answer) in the order in which they end."""
+        for result in self.ask(questions):
+            yield result.question, result.as_answer()
+
+    def ask(self, questions: Iterable[Question]) -> Iterator[Result]:
+        """The same with results in packed form.
+
+        Memory is bounded by the window: ``questions`` is read only as answers come in.
+        """
+        source = iter(questions)
+        descent = Descent(self.engine, self.delegations, self._stats)
+        window = self.config.window
+        while True:
+            for question in islice(source, max(0, window - descent.in_flight)):
+                descent.ask(question)
+            if not descent.in_flight:
+                return
+            yield from descent.step()
