@@ -78,6 +78,22 @@ SCHEMAS: dict[str, pa.Schema] = {
     "servers": pa.schema(
         [("domain", pa.string()), ("server", pa.string()), ("status", pa.string()), *_PLACEMENT],
     ),
+    # One row per cloud-using name and vantage: the second pass, failures included.
+    "vantage_lookups": pa.schema(
+        [
+            ("domain", pa.string()),
+            ("vantage", pa.string()),
+            ("name", pa.string()),
+            ("type", pa.string()),
+            ("status", pa.string()),
+            ("answers", pa.list_(_RECORD)),
+            ("resolver", pa.string()),
+            ("protocol", pa.string()),
+            ("attempts", pa.int32()),
+            ("rtt_ms", pa.float64()),
+            ("at", pa.timestamp("us", tz="UTC")),
+        ]
+    ),
 }
 
 

@@ -37,6 +37,7 @@ def survey_document(slug: str, out: str | None = None) -> dict[str, Any]:
             "duplicates": row.n_duplicates,
         },
         "rejected": row.rejected,
+        "vantages": row.summary.get("vantages", {}),
         "range_tables": [
             {"provider": t["provider"], "as_of": str(t["as_of"]), "sha256": t["sha256"]}
             for t in row.range_tables

@@ -4,6 +4,7 @@ The store's clock is the only one; each process learns how its own differs from 
 of several machines line up.
 """
 
+import functools
 import ipaddress
 import math
 import threading
@@ -33,7 +34,7 @@ _QUIET_US = 1_000_000
 _RESERVE = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
-local interval, wanted, late, ahead, quiet = unpack(ARGV)
+local interval, wanted, since, ahead, quiet = unpack(ARGV)
 local born = tonumber(redis.call('GET', KEYS[2]) or '')
 if not born or born > now then
   born = now
@@ -41,7 +42,7 @@ if not born or born > now then
 end
 local free, written = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+)$')
 free = (tonumber(free) or 0) - math.max(0, (tonumber(written) or 0) - now)
-free = math.max(free, now - late, born + quiet)
+free = math.max(free, now + since, born + quiet)
 if free - now > tonumber(ahead) then return {now, free - ahead, 0} end
 local after = free + wanted * interval
 local kept_ms = math.ceil(math.max(0, after - now) / 1000) + 1000
@@ -79,6 +80,7 @@ class SharedPace:
         self._script = self._client.register_script(_RESERVE)
         self._lock = threading.Lock()
         self._ahead_s = math.nan
+        self._rtt_s = 0.0
         self._away_since: float | None = None
 
     def close(self) -> None:
@@ -92,7 +94,10 @@ class SharedPace:
         if not interval_s:
             return unlimited(asked_at, wanted)
         keys = [_KEY + self._name(key), _KEY + "born"]
-        numbers = [math.ceil(interval_s * 1e6), wanted, *_BOUNDS_US]
+        # Slots that pass while the answer is under way would lapse: a distant worker would never
+        # send a query.
+        since_us = int((self._rtt_s - LATE_S / 2) * 1e6)
+        numbers = [math.ceil(interval_s * 1e6), wanted, since_us, *_BOUNDS_US]
         try:
             now_us, free_us, size = self._script(keys=keys, args=numbers)
         except (RedisError, OSError) as error:
@@ -116,6 +121,7 @@ class SharedPace:
             least, most = store_s - answered_at, store_s - asked_at
             known = least if math.isnan(self._ahead_s) else self._ahead_s
             self._ahead_s = min(max(known, least), most)
+            self._rtt_s += (answered_at - asked_at - self._rtt_s) / 4
             return self._ahead_s
 
     def _wait_for_store(self, now: float, error: Exception) -> Grant:
@@ -126,7 +132,7 @@ class SharedPace:
         return grant_at(now + _ASK_AGAIN_S, 0, 0.0)
 
 
-_BOUNDS_US = (int(LATE_S / 2 * 1e6), int(AHEAD_S * 1e6), _QUIET_US)
+_BOUNDS_US = (int(AHEAD_S * 1e6), _QUIET_US)
 
 
 def client_url(url: str) -> str:
@@ -153,4 +159,10 @@ def pace_for(options: Resolving, *, in_worker: bool, place: str = "") -> Pace | 
     rates = rates_of(options)
     if rates == Rates():
         return None
-    return SharedPace(broker_url(), rates, place) if in_worker else LocalPace(rates)
+    return _shared(broker_url(), rates, place) if in_worker else LocalPace(rates)
+
+
+@functools.lru_cache(maxsize=32)
+def _shared(url: str, rates: Rates, place: str) -> SharedPace:
+    """One per process and kind, so that a shard need not learn the store's clock anew."""
+    return SharedPace(url, rates, place)

@@ -13,6 +13,7 @@ from core.statuses import DnsStatus
 from crawlers.engine import Engine, EngineConfig, Question
 from crawlers.enumeration import CrawlConfig
 from crawlers.names import normalise_domain
+from crawlers.pace import Pace
 from crawlers.servers import Server, parse_server, system_name_servers
 from crawlers.sources.wordlist import default_wordlist, read_wordlist
 
@@ -55,8 +56,13 @@ def servers_of(options: Resolving) -> list[Server]:
     return [parse_server(s) for s in options.name_servers] or list(system_name_servers())
 
 
-def engine_config(options: Resolving, servers: Sequence[Server]) -> EngineConfig:
-    """Limits from the options; no rate limit on named loopback servers."""
+def engine_config(
+    options: Resolving, servers: Sequence[Server], pace: Pace | None = None
+) -> EngineConfig:
+    """Limits from the options; no rate limit on named loopback servers.
+
+    A ``pace`` is shared with other engines; without one an engine keeps the limit by itself.
+    """
     local = all(ipaddress.ip_address(s.address).is_loopback for s in servers)
     rate = options.rate or (None if local else INTERNET_RATE_QPS)
     chosen: dict[str, Any] = {
@@ -65,14 +71,14 @@ def engine_config(options: Resolving, servers: Sequence[Server]) -> EngineConfig
         "timeout_s": options.timeout_s,
     }
     given = {k: v for k, v in chosen.items() if v is not None}
-    return EngineConfig(rate_per_server=rate, **given)
+    return EngineConfig(rate_per_server=rate, pace=pace, **given)
 
 
 @contextmanager
-def open_engine(options: Resolving) -> Iterator[Engine]:
-    """An engine on the options' servers, closed afterwards."""
+def open_engine(options: Resolving, pace: Pace | None = None) -> Iterator[Engine]:
+    """An engine on the options' servers, closed afterwards; ``pace`` is ``tasks.pace.pace_for``."""
     servers = servers_of(options)
-    engine = Engine(servers, engine_config(options, servers))
+    engine = Engine(servers, engine_config(options, servers, pace))
     try:
         yield engine
     finally:

@@ -1,41 +1,41 @@
 """The order of a survey: crawl a shard, place it, store its parts; at the end, the report."""
 
 import shutil
-import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 
-from analysis import checks, findings, summary, usage
+from analysis import checks, findings, summary, usage, vantages
 from cartography.placement import Placed, is_name, place_lookups
 from core.errors import NephoscopeError, Unavailable
 from core.statuses import AddressKind
 from crawlers.enumeration import Crawl, Progress, crawl_domains
+from crawlers.pace import Pace
 from lake import schemas
 from lake.parts import part_path, write_part
+from tasks.leases import Lease
+from tasks.pace import pace_for
 from tasks.resolvers import Resolving, crawl_config, detect_world, open_engine
 from tasks.stopping import Stopped
 from webapp.store import ranges, selectors, services
 from webapp.store.models import Campaign, Shard
 from webapp.store.uploads import load_entries
 
-RENEW_EVERY_S = 1.0
 # Below this a part may end half-written, so a shard waits for room instead.
 MIN_FREE_BYTES = 64 * 1024 * 1024
 
 
-def prepare(campaign: Campaign) -> None:
+def prepare(campaign: Campaign, pace: Pace | None = None) -> None:
     """Choose range tables, learn which world answers, and mark the survey as running.
 
     Raises ``MissingData`` without a range table and ``Unavailable`` when no server answers.
     """
     options = Resolving.from_json(campaign.options)
-    with open_engine(options) as engine:
+    with open_engine(options, pace) as engine:
         world = detect_world(engine)
     label = f"{world['world']} testbed, scale {world.get('scale', '1')}" if world else ""
     tables = ranges.tables_in_force(world_origin(world))
@@ -49,22 +49,6 @@ def world_origin(world: dict[str, str]) -> str:
     return f"{world['world']}@{world.get('scale', '1')}#{world.get('seed', '1')}"
 
 
-@dataclass
-class _Lease:
-    """Renews a shard's lease about once a second while its crawl reports progress."""
-
-    shard: Shard
-    renewed_at: float = 0.0
-
-    def report(self, progress: Progress) -> None:
-        now = time.monotonic()
-        if now - self.renewed_at < RENEW_EVERY_S:
-            return
-        self.renewed_at = now
-        if not services.renew(self.shard, progress_counters(progress)):
-            raise Stopped("the survey was cancelled or the shard was taken over")
-
-
 def progress_counters(progress: Progress) -> dict[str, Any]:
     """Counters of a running shard."""
     return {
@@ -76,19 +60,11 @@ def progress_counters(progress: Progress) -> dict[str, Any]:
     }
 
 
-def run_shard(shard: Shard) -> bool:
+def run_shard(shard: Shard, pace: Pace | None = None) -> bool:
     """Crawl, place and store one claimed shard; false when it was given back."""
-    campaign = shard.campaign
-    options = Resolving.from_json(campaign.options)
-    entries = load_entries(campaign.slug, shard.first, shard.last)
-    lease = _Lease(shard)
     try:
-        _require_room()
-        with open_engine(options) as engine:
-            crawl = crawl_domains(entries, engine, crawl_config(options), lease.report)
-        table = ranges.prefix_table(list(campaign.range_tables.all()))
-        placed = place_lookups(crawl.lookups, table)
-        rows = store_parts(campaign.slug, shard.key, crawl, placed)
+        with Lease(shard) as lease:
+            rows, counters = _work(shard, lease, pace)
     except Stopped:
         services.put_back(shard)
         return False
@@ -98,7 +74,28 @@ def run_shard(shard: Shard) -> bool:
     except NephoscopeError as error:
         services.release(shard, str(error), permanent=error.permanent)
         return False
-    return services.end_shard(shard, rows, final_counters(crawl, placed, len(entries)))
+    return services.end_shard(shard, rows, counters)
+
+
+def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int], dict[str, Any]]:
+    """Rows per lake table and the counters of a shard whose parts are stored."""
+    campaign = shard.campaign
+    options = Resolving.from_json(campaign.options)
+    entries = load_entries(campaign.slug, shard.first, shard.last)
+    _require_room()
+
+    def report(progress: Progress) -> None:
+        if lease.wants_counters():
+            lease.count(progress_counters(progress))
+
+    with open_engine(options, pace) as engine:
+        crawl = crawl_domains(entries, engine, crawl_config(options), report)
+    table = ranges.prefix_table(list(campaign.range_tables.all()))
+    placed = place_lookups(crawl.lookups, table)
+    # One that stood still for longer than its lease must not write over its successor's parts.
+    lease.confirm()
+    rows = store_parts(campaign.slug, shard.key, crawl, placed)
+    return rows, final_counters(crawl, placed, len(entries))
 
 
 def _require_room() -> None:
@@ -153,6 +150,8 @@ def conclude(campaign: Campaign) -> None:
     n = campaign.n_domains
     headlines = {table_id: findings.headline(table_id, tables, n) for table_id in tables}
     counts = summary.summarise(root, slug, shards)
+    if campaign.options.get("vantages"):
+        counts["vantages"] = vantages.count_vantages(root, slug, shards)
     lost = list(campaign.shards.filter(state=Shard.State.FAILED).values_list("error", flat=True))
     with transaction.atomic():
         services.save_reports(campaign, tables, headlines, complaints)
@@ -167,7 +166,8 @@ def is_complete(campaign: Campaign) -> bool:
 
 def run_here(campaign: Campaign, on_shard: Callable[[Campaign], None] | None = None) -> None:
     """Run a whole survey in this process; what an earlier run finished is not asked again."""
-    prepare(campaign)
+    pace = pace_for(Resolving.from_json(campaign.options), in_worker=False)
+    prepare(campaign, pace)
     # This process is the only worker of the survey, so a lease that a killed run left is void.
     campaign.shards.filter(state=Shard.State.RUNNING).update(state=Shard.State.WAITING)
     while not is_complete(campaign):
@@ -175,7 +175,7 @@ def run_here(campaign: Campaign, on_shard: Callable[[Campaign], None] | None = N
         for shard_id in list(waiting.values_list("pk", flat=True)):
             shard = services.claim(shard_id)
             if shard is not None:
-                run_shard(shard)
+                run_shard(shard, pace)
             if on_shard:
                 on_shard(campaign)
         campaign.refresh_from_db()

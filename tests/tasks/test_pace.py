@@ -17,8 +17,8 @@ from core.errors import Unavailable
 from crawlers.pace import AHEAD_S, LATE_S, Gate, LocalPace, Rates, await_turn, spacing_s
 from tasks.pace import SharedPace, pace_for
 from tasks.resolvers import Resolving
+from tests.tasks.site import Site
 from tests.tasks.sliding import busiest_second
-from tests.tasks.test_workers import Site
 
 SERVER = "127.0.0.1:5300"
 

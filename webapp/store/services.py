@@ -1,6 +1,7 @@
 """Everything that writes to the control plane."""
 
 import hashlib
+import random
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -13,6 +14,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from core.errors import BadInput, NephoscopeError
+from core.records import DomainEntry
 from core.statuses import FINAL_STATES, CampaignState
 from core.tables import Table
 from crawlers.enumeration import estimate_queries
@@ -126,9 +128,15 @@ def create_survey(
             estimated_queries=plan.estimated_queries,
             idempotency_key=idempotency_key,
         )
-        save_entries(campaign.slug, found.entries)
+        save_entries(campaign.slug, _shuffle(found.entries, campaign.list_sha256))
         Shard.objects.bulk_create(_slice(campaign, plan.accepted))
     return campaign
+
+
+def _shuffle(entries: Sequence[DomainEntry], seed: str) -> list[DomainEntry]:
+    """In an order without neighbours: lists stand by owner or top-level domain, so that a shard
+    would ask the servers of one operator only."""
+    return random.Random(seed).sample(entries, len(entries))
 
 
 def _slice(campaign: Campaign, n_domains: int) -> list[Shard]:
@@ -264,11 +272,15 @@ def cancel(campaign: Campaign) -> bool:
     )
 
 
-def expired_shards() -> list[int]:
-    """Shards of open surveys whose worker fell silent, and ones that wait without a task."""
+def expired_shards() -> list[tuple[int, int]]:
+    """(id, attempt) of shards of open surveys whose worker fell silent, or that may lack a task.
+
+    Batches of the second pass are sent to their vantages by others (``batches.free_batches``).
+    """
     now = timezone.now()
     free = models.Q(state=Shard.State.WAITING) | models.Q(
         state=Shard.State.RUNNING, leased_until__lt=now
     )
     rows = Shard.objects.filter(free, campaign__state=CampaignState.RUNNING)
-    return list(rows.order_by("campaign_id", "first").values_list("pk", flat=True)[:5_000])
+    rows = rows.exclude(key__startswith="v.")
+    return list(rows.order_by("campaign_id", "first").values_list("pk", "attempt")[:5_000])

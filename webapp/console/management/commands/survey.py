@@ -7,11 +7,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from core.errors import NephoscopeError
+from core.errors import BadInput, NephoscopeError
 from core.statuses import CampaignState
 from tasks import export, survey
 from tasks.options import resolving_from
 from tasks.resolvers import count_words
+from tasks.second_pass import check_vantages
 from webapp.console.door import Door, add_crawling, read_input
 from webapp.store import selectors, services
 from webapp.store.models import Campaign
@@ -27,6 +28,13 @@ class Command(Door):
         parser.add_argument("--name", default="")
         parser.add_argument("--out", metavar="DIR")
         parser.add_argument("--workers", action="store_true", help="use Celery workers")
+        parser.add_argument(
+            "--vantage",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="ask cloud-using names again from this vantage; needs --workers",
+        )
         add_crawling(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -43,6 +51,8 @@ class Command(Door):
 
     def _campaign(self, data: bytes, options: dict[str, Any]) -> Campaign:
         resolving = resolving_from(options)
+        if options["vantage"] and not options["workers"]:
+            raise BadInput("vantages are Celery workers; add --workers", field="vantage")
         name = options["name"] or Path(options["domains_file"]).stem
         before = services.unfinished_twin(name, data)
         if before:
@@ -51,7 +61,7 @@ class Command(Door):
         campaign = services.create_survey(
             data,
             name=name,
-            options=resolving.as_json(),
+            options={**resolving.as_json(), "vantages": check_vantages(options["vantage"])},
             n_words=count_words(resolving),
             limit_active=False,
         )

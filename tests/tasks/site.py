@@ -1,0 +1,121 @@
+"""A data folder with its own broker, testbed and workers, each a process that can be killed."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+from celery import Celery
+
+from deploy import broker
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Site:
+    """A data folder with its own broker, testbed and workers."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.env = {
+            k: v for k, v in os.environ.items() if not k.startswith(("NEPHOSCOPE", "DATABASE"))
+        }
+        self.env |= {
+            "NEPHOSCOPE_DATA": str(folder),
+            "DJANGO_SETTINGS_MODULE": "webapp.settings",
+            "REDIS_URL": f"redis+socket://{broker.socket_path(folder)}",
+        }
+        self.children = []
+
+    def start(self, *command, env=None, **more):
+        more.setdefault("stdout", subprocess.DEVNULL)
+        more.setdefault("stderr", subprocess.DEVNULL)
+        more |= {"cwd": ROOT, "start_new_session": True, "text": True, "env": env or self.env}
+        child = subprocess.Popen(command, **more)
+        self.children.append(child)
+        return child
+
+    def manage(self, *arguments, **more):
+        return self.start(sys.executable, "manage.py", *map(str, arguments), **more)
+
+    def celery(self, *arguments, **more):
+        return self.start(sys.executable, "-m", "celery", "-A", "tasks.app", *arguments, **more)
+
+    def worker(self, concurrency=2):
+        options = ("--concurrency", str(concurrency), "--queues", "crawl", "--without-gossip")
+        return self.celery("worker", *options, "--without-mingle")
+
+    def vantage(self, name, *servers):
+        """A worker of a measuring point: the broker's address and nothing of Django."""
+        env = {k: v for k, v in self.env.items() if not k.startswith(("NEPHOSCOPE", "DJANGO"))}
+        env["NEPHOSCOPE_NAME_SERVERS"] = ",".join(servers)
+        options = ("--concurrency", "1", "--queues", f"vantage.{name}", "--without-gossip")
+        return self.celery("worker", *options, "--without-mingle", env=env)
+
+    def beat(self):
+        return self.celery("beat", "--schedule", str(self.folder / "beat"), "--pidfile", "")
+
+    def valkey(self):
+        child = self.start(*broker.command(self.folder))
+        wait(lambda: broker.answers(self.folder), 20)
+        return child
+
+    def testbed(self, *arguments):
+        """Serve a world; its server and its domain list."""
+        child = self.manage(*("testbed", "serve", *arguments, "--port", 0), stderr=subprocess.PIPE)
+        line = next(x for x in child.stderr if x.startswith("answering"))
+        port = line.split("port ")[1].split(";")[0]
+        return f"127.0.0.1:{port}", line.split("survey ")[1].split()[0]
+
+    def survey(self, server, domains, *more):
+        servers = [server] if isinstance(server, str) else server
+        named = [text for one in servers for text in ("--name-server", one)]
+        return self.manage(
+            *("survey", domains, *named, "--json", *more),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def sweep(self):
+        """What the scheduler asks for every few seconds, now."""
+        with Celery(broker=self.env["REDIS_URL"]) as app:
+            app.send_task("tasks.crawl.sweep", queue="crawl")
+
+    def let_leases_end(self):
+        """Let the time pass that a silent worker is given; one that lives only renews again."""
+        with closing(self._store()) as store, store:
+            store.execute(
+                "UPDATE store_shard SET leased_until = '2000-01-01' WHERE state='running'"
+            )
+
+    def attempts(self, prefix):
+        """How often the shards have been taken up, of which the keys begin so; 0 before."""
+        query = "SELECT max(attempt) FROM store_shard WHERE key LIKE ?"
+        with closing(self._store()) as store:
+            return store.execute(query, (prefix + "%",)).fetchone()[0] or 0
+
+    def _store(self):
+        return sqlite3.connect(self.folder / "nephoscope.sqlite3", timeout=30)
+
+    def close(self):
+        for child in reversed(self.children):
+            if child.poll() is None:
+                kill(child, signal.SIGKILL)
+
+
+def kill(child, number):
+    """Send a signal to a process and its own children, and wait until it has ended."""
+    os.killpg(child.pid, number)
+    child.wait()
+
+
+def wait(ready, limit_s):
+    """Wait until ``ready`` says so."""
+    deadline = time.monotonic() + limit_s
+    while not ready():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
