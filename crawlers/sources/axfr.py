@@ -1,23 +1,29 @@
-"""One zone transfer as it streams in: bytes go in, names and a status come out.
+"""One zone transfer as it streams in: bytes go in; names, records on request and a status come out.
 
 No socket is touched here. Every byte is hostile: each record is checked for its bounds, and only
-owners of addresses and aliases are kept, so a transfer costs what its names cost.
+owners of addresses, aliases and delegations are kept, so a transfer costs what its names cost.
 """
 
 import re
 import struct
 from dataclasses import dataclass
 
+from core.records import Record
 from core.statuses import DnsStatus
 from crawlers import wire
 from crawlers.labels import Names
+from crawlers.rdata import WRITERS, find_writer
+from crawlers.sources.streams import BUDGET, split_messages
 from crawlers.wire import Malformed
 
 # Real zones that give themselves away are far smaller; the bounds only end endless streams.
 MAX_RECORDS = 500_000
 MAX_OCTETS = 256 * 1024 * 1024
-BUDGET = "BUDGET"
-_STATUS_BY_RCODE = {
+# Well-formed, but not what was asked for: another zone, another id, or two zones mixed.
+MISMATCH = "MISMATCH"
+# What a server said that lies in this way is not kept.
+UNTRUSTED = frozenset({MISMATCH, str(DnsStatus.MALFORMED)})
+STATUS_BY_RCODE = {
     1: DnsStatus.FORMERR,
     2: DnsStatus.SERVFAIL,
     3: DnsStatus.NXDOMAIN,
@@ -27,95 +33,112 @@ _STATUS_BY_RCODE = {
 }
 _HEADER = struct.Struct("!HHHH")
 _FIXED = struct.Struct("!HHIH")
-_POINTER = 0xC000
-_CNAME, _SOA = 5, 6
+# QR, and an opcode that is not zero.
+_IS_REPLY, _OTHER_OPCODE = 0x8000, 0x7800
+_NS, _CNAME, _SOA, _DNAME = 2, 5, 6, 39
 # Bytes of a record that only then is an address.
 _ADDRESS_OCTETS = {1: 4, 28: 16}
-_JUDGED = frozenset({*_ADDRESS_OCTETS, _CNAME, _SOA})
+_JUDGED = frozenset({*_ADDRESS_OCTETS, _NS, _CNAME, _SOA, _DNAME})
 _SOA_NUMBERS_OCTETS = 20
 # Printable, and neither an escape (such a name cannot be asked) nor a wildcard.
 _ASKABLE = re.compile(r"[!-)+-\[\]-~]+")
+_FAULTS = (Malformed, IndexError, OSError, ValueError, struct.error)
+
+
+class Mismatch(Exception):
+    """Something well-formed that was not asked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FeedLimits:
     """How much of one transfer is taken."""
 
     records: int = MAX_RECORDS
     octets: int = MAX_OCTETS
 
 
+def is_askable(name: str) -> bool:
+    """Whether a name can be asked as it stands, and is no wildcard."""
+    return _ASKABLE.fullmatch(name) is not None
+
+
 class Feed:
     """Reads one transfer; ``status`` is empty until it is known, then final.
 
-    ``records`` counts what was read, ``wildcard`` says that one of them was a wildcard.
+    ``n_records`` counts what was read, ``wildcard`` says that one of them was a wildcard. With
+    ``keep`` the records themselves are kept, those outside the zone and the last SOA left out.
     """
 
     __slots__ = (
-        "_buffer",
-        "_limits",
-        "_octets",
-        "_owners",
-        "_query_id",
-        "_question",
-        "_serial",
-        "records",
-        "status",
-        "wildcard",
-        "zone",
+        *("_below", "_buffer", "_cuts", "_limits", "_octets", "_owners", "_query_id", "_question"),
+        *("_serial", "keep", "n_records", "records", "status", "wildcard", "zone"),
     )
 
-    def __init__(self, zone: str, query_id: int, limits: Limits | None = None) -> None:
-        self.zone = zone
+    def __init__(
+        self, zone: str, query_id: int, limits: FeedLimits | None = None, *, keep: bool = False
+    ) -> None:
+        self.zone = zone.lower().rstrip(".")
         self.status = ""
-        self.records = 0
+        self.n_records = 0
         self.wildcard = False
-        self._limits = limits or Limits()
+        self.keep = keep
+        self.records: list[Record] = []
+        self._limits = limits or FeedLimits()
         self._query_id = query_id
-        self._question = wire.encode_question(zone, "AXFR")
+        self._question = wire.encode_question(self.zone, "AXFR")
         self._buffer = b""
+        self._below = "." + self.zone if self.zone else ""
         self._owners: dict[str, None] = {}
+        # Names with delegations (or DNAME): what lies below them is not this zone's.
+        self._cuts: set[str] = set()
         self._octets = 0
         # The numbers of the first SOA; the same ones again end the transfer (RFC 5936, 2.2).
         self._serial = b""
 
     @property
     def query(self) -> bytes:
-        """The question as it goes onto the stream."""
-        # No recursion is desired: the server has the zone, or it does not.
+        """The query with its length in front."""
         message = struct.pack("!6H", self._query_id, 0, 1, 0, 0, 0) + self._question
         return struct.pack("!H", len(message)) + message
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names below or at the zone with an address or alias, in the zone's order, so far.
+        """Names of the zone with an address, alias or delegation, in its order, so far.
 
-        A transfer may hold glue and forged names outside its zone: they say nothing about it.
+        A transfer may hold glue, and forged names outside its zone: neither is the zone's own.
         """
-        below, askable = "." + self.zone, _ASKABLE.fullmatch
-        return tuple(
-            name
-            for name in self._owners
-            if (name.endswith(below) or name == self.zone) and askable(name)
-        )
+        cuts, askable = self._cuts, _ASKABLE.fullmatch
+        names = (n for n in self._owners if self._is_inside(n) and askable(n))
+        if not cuts:
+            return tuple(names)
+        return tuple(n for n in names if not self._lies_below_a_cut(n))
+
+    def _is_inside(self, name: str) -> bool:
+        return name.endswith(self._below) or name == self.zone
+
+    def _lies_below_a_cut(self, name: str) -> bool:
+        while name != self.zone:
+            name = name.partition(".")[2]
+            if name in self._cuts:
+                return True
+        return False
 
     def take(self, chunk: bytes) -> None:
         """Read what came; once ``status`` is set, the rest is ignored."""
         self._octets += len(chunk)
         data = self._buffer + chunk if self._buffer else chunk
         at = 0
-        while not self.status and len(data) - at >= 2:
-            end = at + 2 + (data[at] << 8 | data[at + 1])
-            if end > len(data):
-                break
-            self._take_message(data[at + 2 : end])
+        for message, end in split_messages(data):
+            self._take_message(message)
             at = end
+            if self.status:
+                return
         self._buffer = data[at:]
-        if not self.status and self._octets > self._limits.octets:
+        if self._octets > self._limits.octets:
             self.status = BUDGET
 
     def end(self) -> None:
-        """The server closed: what is not whole by now is cut."""
+        """The server closed or fell silent: what is not whole by now is cut."""
         if not self.status:
             seen = self._serial or self._buffer
             self.status = DnsStatus.TRUNCATED if seen else DnsStatus.REFUSED
@@ -123,26 +146,28 @@ class Feed:
     def _take_message(self, packet: bytes) -> None:
         try:
             self._read(packet)
-        except (Malformed, IndexError, ValueError, struct.error):
+        except Mismatch:
+            self.status = MISMATCH
+        except _FAULTS:
             self.status = DnsStatus.MALFORMED
 
     def _read(self, packet: bytes) -> None:
         query_id, flags, n_questions, n_answers = _HEADER.unpack_from(packet)
-        if query_id != self._query_id or not flags & 0x8000 or n_questions > 1:
-            raise Malformed("a message that was not asked for")
+        if query_id != self._query_id or not flags & _IS_REPLY or flags & _OTHER_OPCODE:
+            raise Mismatch
         offset = 12
         if n_questions:
             offset += len(self._question)
-            if packet[12:offset].lower() != self._question.lower():
-                raise Malformed("a message that answers another question")
+            if n_questions > 1 or packet[12:offset].lower() != self._question.lower():
+                raise Mismatch
         if flags & 15:
-            self.status = _STATUS_BY_RCODE.get(flags & 15, DnsStatus.OTHER)
+            self.status = STATUS_BY_RCODE.get(flags & 15, DnsStatus.OTHER)
             return
         self._read_records(packet, offset, n_answers)
         if not self._serial:
             # Servers say no in this way too: a message without records.
             self.status = DnsStatus.REFUSED
-        elif not self.status and self.records > self._limits.records:
+        elif not self.status and self.n_records > self._limits.records:
             self.status = BUDGET
 
     def _read_records(self, packet: bytes, offset: int, count: int) -> None:
@@ -151,20 +176,31 @@ class Feed:
             if self.status:
                 raise Malformed("records behind the end of the zone")
             owner, offset = names.read(offset, size)
-            code, rrclass, _, octets = unpack(packet, offset)
+            code, rrclass, ttl, octets = unpack(packet, offset)
             offset += 10
             end = offset + octets
             if end > size:
                 raise Malformed("record data runs past the message")
             if _ADDRESS_OCTETS.get(code) == octets and rrclass == 1 and self._serial:
                 self._owners[owner] = None
-            elif code in _JUDGED and rrclass == 1 or not self._serial:
+            elif (code in _JUDGED and rrclass == 1) or not self._serial:
                 self._judge(names, owner, code, (offset, end))
-            if owner[:2] == "*." and owner.endswith("." + self.zone):
+            if owner[:2] == "*." and owner.endswith(self._below):
                 self.wildcard = True
+            if self.keep and rrclass == 1 and not self.status and self._is_inside(owner):
+                self._keep(names, owner, (code, ttl), (offset, end))
             offset = end
         # A message without records counts as one, so that a stream of them ends too.
-        self.records += count or 1
+        self.n_records += count or 1
+
+    def _keep(
+        self, names: Names, owner: str, code_ttl: tuple[int, int], span: tuple[int, int]
+    ) -> None:
+        code, ttl = code_ttl
+        kind, write = WRITERS.get(code) or find_writer(code)
+        # A TTL with the top bit set counts as zero (RFC 2181 section 8).
+        ttl = ttl if ttl < 0x80000000 else 0
+        self.records.append(Record(owner, kind, ttl, write(names, *span)))
 
     def _judge(self, names: Names, owner: str, code: int, span: tuple[int, int]) -> None:
         """Records that are not simply kept or left out."""
@@ -172,12 +208,22 @@ class Feed:
         if code == _SOA and owner == self.zone:
             self._take_apex(names, offset, end)
         elif not self._serial:
-            raise Malformed("a transfer that does not begin with its SOA")
+            # RFC 5936 section 2.2: the zone's SOA comes first.
+            raise Mismatch
         elif code in _ADDRESS_OCTETS:
             raise Malformed("an address of the wrong length")
-        elif code == _CNAME:
-            if names.read(offset, end)[1] != end:
-                raise Malformed("an alias that does not fill its record")
+        elif code in (_NS, _DNAME) and owner == self.zone:
+            return
+        elif code != _SOA:
+            self._take_alias(names, owner, code, span)
+
+    def _take_alias(self, names: Names, owner: str, code: int, span: tuple[int, int]) -> None:
+        offset, end = span
+        if names.read(offset, end)[1] != end:
+            raise Malformed("a name that does not fill its record")
+        if code != _CNAME:
+            self._cuts.add(owner)
+        if code != _DNAME:
             self._owners[owner] = None
 
     def _take_apex(self, names: Names, offset: int, end: int) -> None:
@@ -191,4 +237,5 @@ class Feed:
         elif self._serial == numbers:
             self.status = "OK"
         else:
-            raise Malformed("the zone changed within its transfer")
+            # The zone changed within its transfer.
+            raise Mismatch

@@ -1,32 +1,34 @@
 """Zone transfers (AXFR): zones with their servers go in, a harvest per zone comes out.
 
-Many transfers stream in side by side in one thread; each server is asked in turn until one gives
-the zone. Records, bytes, silence and time are bounded, for each transfer and in parallel.
+Each server of a zone is asked in turn until one gives the whole zone; what was cut on the way is
+kept as incomplete, with its reason.
 """
 
 import secrets
-import selectors
-import socket
-import time
-from collections import Counter, defaultdict, deque
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from core.errors import BadInput
+from core.records import Record
 from core.statuses import DnsStatus, Technique
 from crawlers.engine import Engine
-from crawlers.servers import Server
-from crawlers.sources.axfr import BUDGET, MAX_OCTETS, MAX_RECORDS, Feed, Limits
+from crawlers.sources.axfr import (
+    MAX_OCTETS,
+    MAX_RECORDS,
+    MISMATCH,
+    UNTRUSTED,
+    Feed,
+    FeedLimits,
+)
 from crawlers.sources.form import Harvest, Zone
+from crawlers.sources.streams import BUDGET, CLOSED, Next, StreamLimits, Streams
 
-_CHUNK_OCTETS = 65_536
-_TICK_S = 0.1
-# After so many connections in a row that came to nothing, a server is not waited for any more.
-_DEAD_AFTER = 3
-# The status of a zone is the most telling one that its servers gave.
-_TELLING = (
+# The status of a zone that no server gave is the most telling one that they gave instead.
+TELLING = (
     DnsStatus.TRUNCATED,
     BUDGET,
+    MISMATCH,
     DnsStatus.MALFORMED,
     DnsStatus.REFUSED,
     DnsStatus.NXDOMAIN,
@@ -37,262 +39,123 @@ _TELLING = (
     DnsStatus.TIMEOUT,
     DnsStatus.NETWORK,
 )
-_UNREACHED = (DnsStatus.TIMEOUT, DnsStatus.NETWORK)
+# A second server may be trusted where the first sent without end; a third is not asked.
+_MAX_BUDGETS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class TransferLimits:
-    """Bounds; ``per_server`` connections at a time are polite, ``parallel`` in all."""
+class TransferLimits(StreamLimits):
+    """Bounds of all transfers, and of what one of them may bring."""
 
-    parallel: int = 16
-    per_server: int = 4
-    servers: int = 13
-    silence_s: float = 5.0
-    whole_s: float = 120.0
     records: int = MAX_RECORDS
     octets: int = MAX_OCTETS
 
 
 @dataclass(frozen=True, slots=True)
-class Transfers:
-    """Whole zones, where a server gives them.
+class ZoneHarvest(Harvest):
+    """With ``Transfers(keep=True)``, the records of a whole zone as well, its SOA once."""
 
-    Names of a transfer that was cut are left out unless ``partial`` says otherwise, since what
-    is missing cannot be known; its status stays.
-    """
+    records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Transfers:
+    """Whole zones, where a server gives them."""
 
     limits: TransferLimits = TransferLimits()
-    partial: bool = False
+    keep: bool = False
 
     technique = Technique.AXFR
     is_zone_data = True
 
-    def harvest(self, zones: Sequence[Zone], engine: Engine) -> Iterator[Harvest]:
-        """One harvest per zone, as they end; a zone without servers is ``SKIPPED``."""
-        crowd = _Crowd(self.limits)
-        try:
-            for zone in zones:
-                crowd.add(zone)
-            while crowd.busy:
-                crowd.step()
-                yield from (self._harvest_of(order) for order in crowd.take_done())
-        finally:
-            crowd.close()
+    def harvest(self, zones: Sequence[Zone], engine: Engine) -> Iterator[ZoneHarvest]:
+        """One harvest per zone, as they end; a zone without servers is ``SKIPPED``.
 
-    def _harvest_of(self, order: "_Order") -> Harvest:
-        status = order.status
-        feed = order.feed
-        keep = feed is not None and (status == "OK" or self.partial)
-        return Harvest(
-            order.zone.domain,
-            status=status,
-            names=feed.names if feed and keep else (),
-            complete=status == "OK",
-            wildcard=bool(feed and feed.wildcard),
-            queries=order.queries,
-            failed=dict(order.failed),
-        )
+        Raises ``Unavailable`` where the shared limits of the engine cannot be had.
+        """
+        orders = [_Order(zone, self.limits, keep=self.keep) for zone in zones]
+        streams = Streams(self.limits, engine)
+        for done in streams.run((o, o.zone.servers if o.is_askable else ()) for o in orders):
+            if isinstance(done, _Order):
+                yield done.harvest()
 
 
-@dataclass(slots=True)
+def most_telling(failed: Counter[str]) -> str:
+    """Of all reasons why servers gave nothing, the one that says most."""
+    return next((str(s) for s in TELLING if s in failed), str(DnsStatus.SKIPPED))
+
+
 class _Order:
-    """One zone on its way from server to server; ``feed`` is the one that gave most."""
+    """One zone on its way from server to server; ``best`` is the transfer that gave most."""
 
-    zone: Zone
-    left: deque[Server]
-    feed: Feed | None = None
-    queries: int = 0
-    failed: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def status(self) -> str:
-        if self.feed is not None and self.feed.status == "OK":
-            return "OK"
-        return next((str(s) for s in _TELLING if s in self.failed), str(DnsStatus.SKIPPED))
-
-    def learn(self, feed: Feed, status: str) -> None:
-        if self.feed is None or status == "OK" or feed.records > self.feed.records:
-            self.feed = feed
-        if status != "OK":
-            self.failed[str(status)] += 1
-
-
-@dataclass(slots=True)
-class _Connection:
-    """An open transfer; silence and the whole have an end in monotonic seconds."""
-
-    order: _Order
-    server: Server
-    sock: socket.socket
-    feed: Feed
-    ends_at: float
-    silent_at: float
-    sent: bool = False
-
-
-class _Host:
-    """What waits for one server, and how it does."""
-
-    __slots__ = ("failures", "open", "waiting")
-
-    def __init__(self) -> None:
-        self.waiting: deque[_Order] = deque()
-        self.open = 0
-        self.failures = 0
+    def __init__(self, zone: Zone, limits: TransferLimits, *, keep: bool) -> None:
+        self.zone = zone
+        self._limits = FeedLimits(limits.records, limits.octets)
+        self._keep = keep
+        self.best: Feed | None = None
+        self._queries = 0
+        self._failed: Counter[str] = Counter()
+        self.is_askable = True
+        try:
+            self._feed = self._make_feed()
+        except BadInput:
+            self.is_askable = False
 
     @property
-    def is_dead(self) -> bool:
-        return self.failures >= _DEAD_AFTER
+    def weight(self) -> int:
+        """Records read by the present transfer and held of an earlier one."""
+        return self._feed.n_records + (self.best.n_records if self.best else 0)
 
+    def begin(self) -> bytes:
+        """A new transfer."""
+        self._feed = self._make_feed()
+        self._queries += 1
+        return self._feed.query
 
-class _Crowd:
-    """All transfers of one harvest: those that wait, are open, and are done."""
+    def take(self, chunk: bytes) -> bytes | None:
+        """Nothing is sent after the query; hangs up when the status is known."""
+        self._feed.take(chunk)
+        return None if self._feed.status else b""
 
-    def __init__(self, limits: TransferLimits) -> None:
-        self._limits = limits
-        self._hosts: defaultdict[Server, _Host] = defaultdict(_Host)
-        # Servers with somebody waiting and room for a connection, each once.
-        self._ready: dict[Server, None] = {}
-        self._selector = selectors.DefaultSelector()
-        self._open: dict[int, _Connection] = {}
-        self._done: list[_Order] = []
-        self._checked_at = 0.0
+    def leave(self, fault: str | None) -> Next:
+        """To the next server unless the zone is whole, or endless."""
+        feed = self._feed
+        if not feed.status:
+            self._name_fault(feed, fault)
+        if feed.status == "OK":
+            self.best = feed
+            return Next.OVER
+        self._failed[str(feed.status)] += 1
+        if feed.status not in UNTRUSTED and feed.n_records:
+            held = self.best.n_records if self.best else 0
+            self.best = feed if feed.n_records > held else self.best
+        # A server that is not even reached leaves this behind.
+        self._feed = self._make_feed()
+        return Next.OVER if self._failed[BUDGET] >= _MAX_BUDGETS else Next.ELSEWHERE
 
-    @property
-    def busy(self) -> bool:
-        return bool(self._open or self._ready or self._done)
-
-    def add(self, zone: Zone) -> None:
-        servers = tuple(dict.fromkeys(zone.servers))[: self._limits.servers]
-        self._pass_on(_Order(zone, deque(servers)))
-
-    def take_done(self) -> list[_Order]:
-        done, self._done = self._done, []
-        return done
-
-    def close(self) -> None:
-        for connection in self._open.values():
-            connection.sock.close()
-        self._open.clear()
-        self._selector.close()
-
-    def step(self) -> None:
-        """Open what there is room for, read what came, end what takes too long."""
-        self._fill()
-        if not self._open:
-            return
-        for key, _ in self._selector.select(_TICK_S):
-            self._serve(key.data)
-        now = time.monotonic()
-        if now - self._checked_at >= _TICK_S:
-            self._checked_at = now
-            self._end_late(now)
-
-    def _pass_on(self, order: _Order) -> None:
-        """To the next server of the zone, or out."""
-        if not order.left:
-            self._done.append(order)
-            return
-        server = order.left.popleft()
-        host = self._hosts[server]
-        host.waiting.append(order)
-        self._offer(server, host)
-
-    def _offer(self, server: Server, host: _Host) -> None:
-        if host.waiting and host.open < self._limits.per_server:
-            self._ready[server] = None
-
-    def _fill(self) -> None:
-        while self._ready and len(self._open) < self._limits.parallel:
-            server = next(iter(self._ready))
-            # Taken out and put back at the end, so that servers take turns.
-            del self._ready[server]
-            host = self._hosts[server]
-            order = host.waiting.popleft()
-            if host.is_dead:
-                order.failed[str(DnsStatus.TIMEOUT)] += 1
-                self._pass_on(order)
-            else:
-                self._connect(order, server, host)
-            self._offer(server, host)
-
-    def _connect(self, order: _Order, server: Server, host: _Host) -> None:
-        feed = Feed(
-            order.zone.domain,
-            secrets.randbelow(65_536),
-            Limits(self._limits.records, self._limits.octets),
+    def harvest(self) -> ZoneHarvest:
+        """What is known in the end."""
+        best = self.best
+        status = str(best.status) if best else most_telling(self._failed)
+        whole = status == "OK"
+        return ZoneHarvest(
+            self.zone.domain,
+            status=status,
+            names=best.names if best else (),
+            complete=whole,
+            wildcard=bool(best and best.wildcard),
+            queries=self._queries,
+            failed=dict(self._failed),
+            records=tuple(best.records) if best and whole else (),
         )
-        family = socket.AF_INET6 if server.is_ipv6 else socket.AF_INET
-        try:
-            sock = socket.socket(family, socket.SOCK_STREAM)
-        except OSError:
-            return self._settle(order, host, feed, DnsStatus.NETWORK)
-        sock.setblocking(False)
-        order.queries += 1
-        try:
-            with suppress(BlockingIOError):
-                sock.connect((server.address, server.port))
-        except OSError:
-            sock.close()
-            return self._settle(order, host, feed, DnsStatus.NETWORK)
-        now = time.monotonic()
-        limits = self._limits
-        connection = _Connection(
-            order, server, sock, feed, now + limits.whole_s, now + limits.silence_s
-        )
-        host.open += 1
-        self._open[sock.fileno()] = connection
-        self._selector.register(sock, selectors.EVENT_WRITE, connection)
-        return None
 
-    def _serve(self, connection: _Connection) -> None:
-        try:
-            if connection.sent:
-                self._receive(connection)
-            else:
-                # A query is far smaller than any send buffer; a failed connect raises here.
-                connection.sock.send(connection.feed.query)
-                connection.sent = True
-                self._selector.modify(connection.sock, selectors.EVENT_READ, connection)
-        except BlockingIOError:
-            return
-        except OSError:
-            # A connection that was reset in the middle of a zone has cut it.
-            cut = connection.feed.records
-            self._close(connection, DnsStatus.TRUNCATED if cut else DnsStatus.NETWORK)
+    def _make_feed(self) -> Feed:
+        return Feed(self.zone.domain, secrets.randbelow(65_536), self._limits, keep=self._keep)
 
-    def _receive(self, connection: _Connection) -> None:
-        chunk = connection.sock.recv(_CHUNK_OCTETS)
-        feed = connection.feed
-        if chunk:
-            connection.silent_at = time.monotonic() + self._limits.silence_s
-            feed.take(chunk)
-        else:
+    def _name_fault(self, feed: Feed, fault: str | None) -> None:
+        if fault == BUDGET:
+            feed.status = BUDGET
+        elif fault == CLOSED or feed.n_records:
             feed.end()
-        if feed.status:
-            self._close(connection, feed.status)
-
-    def _end_late(self, now: float) -> None:
-        for connection in list(self._open.values()):
-            if now >= connection.ends_at and connection.feed.records:
-                self._close(connection, BUDGET)
-            elif now >= connection.silent_at or now >= connection.ends_at:
-                self._close(connection, DnsStatus.TIMEOUT)
-
-    def _close(self, connection: _Connection, status: str) -> None:
-        sock = connection.sock
-        self._selector.unregister(sock)
-        del self._open[sock.fileno()]
-        sock.close()
-        host = self._hosts[connection.server]
-        host.open -= 1
-        self._settle(connection.order, host, connection.feed, status)
-        self._offer(connection.server, host)
-
-    def _settle(self, order: _Order, host: _Host, feed: Feed, status: str) -> None:
-        host.failures = host.failures + 1 if status in _UNREACHED and not feed.records else 0
-        order.learn(feed, status)
-        if status == "OK":
-            self._done.append(order)
         else:
-            self._pass_on(order)
+            feed.status = str(fault)
