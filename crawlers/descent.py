@@ -22,6 +22,7 @@ _ANSWERS = frozenset({DnsStatus.NOERROR, DnsStatus.NODATA, DnsStatus.NXDOMAIN})
 _SILENCE = frozenset({DnsStatus.TIMEOUT, DnsStatus.NETWORK})
 # Names right below a cut that are known to be none, before they are forgotten.
 _MAX_FLAT = 1_000
+_MAKE = tuple.__new__
 
 
 @dataclass(slots=True)
@@ -42,6 +43,8 @@ class Descent:
         self.epoch = engine.epoch
         self.delegations = delegations
         self.stats = stats
+        # One reading of the clock serves all that happens in a turn.
+        self.now = time.monotonic()
         # Walks whose turn it is.
         self.due: deque[Walk] = deque()
         self.fetches = Fetches(self)
@@ -52,55 +55,51 @@ class Descent:
         self._sent: dict[int, Walk] = {}
         self._tag = 0
         self._leads: dict[str, list[Walk]] = {}
-        self._equals: dict[tuple[str, str, str], list[Question]] = {}
+        self._equals: dict[tuple[str, str, str], tuple[Question, ...]] = {}
 
     def ask(self, question: Question) -> None:
         """Take a question; the same question in flight is not asked a second time."""
         self.in_flight += 1
         name = question[0].lower().rstrip(".")
         key = (name, question[1], question[4])
-        same = self._equals.get(key)
-        if same is not None:
-            same.append(question)
+        if key in self._equals:
+            self._equals[key] += (question,)
             self.stats.coalesced += 1
             return
-        self._equals[key] = []
-        walk = Walk(question, Account())
-        walk.name = name
-        self.due.append(walk)
+        self._equals[key] = (question,)
+        self.due.append(Walk(question, name, Account()))
 
     def step(self) -> list[Result]:
         """Send, receive, and let every walk go on that can; returns what ended."""
-        self._advance_all()
+        self.now = time.monotonic()
+        while self.due:
+            self._advance(self.due.popleft())
         if self._outbox:
             self.run.ask(self._outbox)
             self._outbox = []
-        for result in self.run.step():
-            self._take(result, time.monotonic())
+        results = self.run.step()
+        self.now = time.monotonic()
+        for result in results:
+            self._take(result)
         ended, self._ended = self._ended, []
         return ended
 
-    def _advance_all(self) -> None:
-        now, due = time.monotonic(), self.due
-        while due:
-            self._advance(due.popleft(), now)
-
-    def _advance(self, walk: Walk, now: float) -> None:
+    def _advance(self, walk: Walk) -> None:
         """Ask the deepest known servers for a walk, or let it wait for somebody's answer."""
         if walk.gives_up or self._is_out_of_bounds(walk):
             self._end(walk, DnsStatus.SERVFAIL)
             return
         # A zone's DS records stand on the other side of the cut.
         start = walk.name if walk.type != "DS" else walk.name.partition(".")[2]
-        cut, child = self.delegations.find(start, now)
+        cut, child = self.delegations.find(start, self.now)
         if cut is not walk.cut:
-            walk.cut, walk.tried, walk.again, walk.status = cut, [], False, None
+            walk.cut, walk.tried, walk.again, walk.status = cut, (), False, None
         if not cut.ready:
-            cut.order(now)
+            cut.order(self.now)
         if walk.tried or not cut.ready:
-            self._try_another(walk, cut, now)
-        elif not (cut.delegates and child not in cut.flat and self._follows(walk, child)):
-            self._send(walk, cut, cut.pick(now))
+            self._try_another(walk, cut)
+        elif not (cut.delegates and self._follows(walk, cut, child)):
+            self._send(walk, cut, cut.pick(self.now))
 
     def _is_out_of_bounds(self, walk: Walk) -> bool:
         if not walk.account.is_spent and walk.depth <= MAX_DEPTH:
@@ -108,8 +107,13 @@ class Descent:
         walk.is_spoiled = True
         return True
 
-    def _follows(self, walk: Walk, child: str) -> bool:
+    def _follows(self, walk: Walk, cut: Cut, child: str) -> bool:
         """Whether another walk asks for the same delegation; if not, this one leads from now."""
+        name = walk.name
+        while child in cut.flat:
+            if child == name:
+                return False
+            child = name[name.rfind(".", 0, -len(child) - 1) + 1 :]
         followers = self._leads.get(child)
         if followers is not None:
             followers.append(walk)
@@ -127,22 +131,22 @@ class Descent:
         question = Question(walk.name, walk.type, tag, health.server, subnet, cut.zone)
         self._outbox.append(question)
 
-    def _try_another(self, walk: Walk, cut: Cut, now: float) -> None:
+    def _try_another(self, walk: Walk, cut: Cut) -> None:
         """Ask a server that was not asked yet, find further ones, or give up."""
         if self._is_out_of_bounds(walk):
             self._end(walk, DnsStatus.SERVFAIL)
-        elif left := cut.others(walk.tried, now):
+        elif left := cut.others(walk.tried, self.now):
             self._send(walk, cut, left[0])
         elif self.fetches.may_help(cut):
             self._release(walk)
-            self.fetches.wait(walk, cut, now)
-        elif walk.status in _SILENCE and not walk.again and (left := cut.others((), now)):
-            walk.again, walk.tried = True, []
+            self.fetches.wait(walk, cut, self.now)
+        elif walk.status in _SILENCE and not walk.again and (left := cut.others((), self.now)):
+            walk.again, walk.tried = True, ()
             self._send(walk, cut, left[0])
         else:
             self._end(walk, walk.status or DnsStatus.SERVFAIL)
 
-    def _take(self, result: Result, now: float) -> None:
+    def _take(self, result: Result) -> None:
         """One server's reply, or its silence."""
         walk = self._sent.pop(result[0][2])
         cut, health = walk.cut, walk.health
@@ -151,24 +155,22 @@ class Descent:
         walk.account.queries += result[6] - 1
         status = result[1]
         if status in _ANSWERS:
-            self.delegations.hear(health, result[7], now)
-            self._judge(walk, cut, result, now)
+            self.delegations.hear(health, result[7], self.now)
+            self._judge(walk, cut, result)
             return
         if status in _SILENCE:
-            self.delegations.miss(cut, health, now)
+            self.delegations.miss(cut, health, self.now)
         else:
-            self.delegations.hear(health, result[7], now)
-            cut.blame(health, now, lasting=status is DnsStatus.REFUSED)
-        self._note_failure(walk, cut, health, status, now)
+            self.delegations.hear(health, result[7], self.now)
+            cut.blame(health, self.now, lasting=status is DnsStatus.REFUSED)
+        self._note_failure(walk, cut, health, status)
 
-    def _note_failure(
-        self, walk: Walk, cut: Cut, health: Health, status: DnsStatus, now: float
-    ) -> None:
-        walk.tried.append(health.server.address)
+    def _note_failure(self, walk: Walk, cut: Cut, health: Health, status: DnsStatus) -> None:
+        walk.tried += (health.server.address,)
         walk.status = more_telling(walk.status, status)
-        self._try_another(walk, cut, now)
+        self._try_another(walk, cut)
 
-    def _judge(self, walk: Walk, cut: Cut, result: Result, now: float) -> None:
+    def _judge(self, walk: Walk, cut: Cut, result: Result) -> None:
         answers = result[2]
         if result[10] and len(answers) == 1 and answers[0][:2] == (walk.name, walk.type):
             self._end(walk, DnsStatus.NOERROR, answers, result)
@@ -177,22 +179,28 @@ class Descent:
         verdict = judge(cut.zone, walk.name, walk.type, result)
         if verdict.kind is Kind.LAME:
             self.stats.lame += 1
-            cut.blame(walk.health, now, lasting=True)
-            self._note_failure(walk, cut, walk.health, DnsStatus.SERVFAIL, now)
+            cut.blame(walk.health, self.now, lasting=True)
+            self._note_failure(walk, cut, walk.health, DnsStatus.SERVFAIL)
             return
         if cut.faults:
-            cut.clear(walk.health, now)
+            cut.clear(walk.health, self.now)
         if verdict.kind is Kind.ANSWER:
             self._end(walk, verdict.status, verdict.records, result)
         elif verdict.kind is Kind.ALIAS:
             self._follow_alias(walk, verdict)
         elif verdict.referral is not None:
-            self._go_down(walk, cut, verdict.referral, now)
+            self._go_down(walk, cut, verdict.referral)
 
-    def _go_down(self, walk: Walk, cut: Cut, referral: Referral, now: float) -> None:
+    def _go_down(self, walk: Walk, cut: Cut, referral: Referral) -> None:
         cut.delegates = True
         self.stats.referrals += 1
-        self.delegations.add(referral, now)
+        self.delegations.add(referral, self.now)
+        if walk.type == "DS" and referral.zone == walk.name:
+            self._end(walk, DnsStatus.NODATA)
+            return
+        if walk.leads and not is_within(walk.leads, referral.zone):
+            # The servers of a zone and of one below it are the same, as with "uk" and "co.uk".
+            self._note_flat(walk)
         self._release(walk)
         self.due.append(walk)
 
@@ -233,7 +241,7 @@ class Descent:
         elif walk.leads:
             self._end_followers(walk, status)
         if walk.wanted:
-            self.fetches.take(walk, status, records, time.monotonic())
+            self.fetches.take(walk, status, records, self.now)
         else:
             self._give_out(walk, status, walk.parts + records, result)
 
@@ -255,20 +263,19 @@ class Descent:
         # What a server says about zones beside its own is worth nothing.
         if authorities and not all(is_within(r[0], zone) for r in authorities):
             authorities = tuple(r for r in authorities if is_within(r[0], zone))
-        given = Result(
-            question,
-            status,
-            answers,
-            authorities,
-            result[4] if result else "",
-            result[5] if result else "udp",
+        fate = (status, answers, authorities)
+        how = (result[4], result[5]) if result else ("", "udp")
+        rtt_ms = result[7] if result else None
+        rest = (
+            *how,
             walk.account.queries,
-            result[7] if result else None,
-            self.epoch + time.monotonic(),
-            authoritative=bool(result and result[10]),
+            rtt_ms,
+            self.epoch + self.now,
+            (),
+            bool(result and result[10]),
+            None,
         )
-        key = (question[0].lower().rstrip("."), question[1], question[4])
-        for same in (question, *self._equals.pop(key)):
+        for same in self._equals.pop((question[0].lower().rstrip("."), question[1], question[4])):
             self.in_flight -= 1
             self.stats.count(status)
-            self._ended.append(given._replace(question=same))
+            self._ended.append(_MAKE(Result, (same, *fate, *rest)))

@@ -60,11 +60,11 @@ class Fetches:
         walk = self._asked.get(host)
         if walk is None:
             starter = fetch.starter
-            walk = Walk(Question(host, "A"), starter.account, starter.depth + 1)
+            walk = Walk(Question(host, "A"), host, starter.account, starter.depth + 1)
             self._asked[host] = walk
             self.descent.due.append(walk)
             self.descent.stats.host_lookups += 1
-        walk.wanted.append(fetch)
+        walk.wanted += (fetch,)
         fetch.active[host] = walk
 
     def take(self, walk: Walk, status: DnsStatus, records: tuple[Record, ...], now: float) -> None:
@@ -86,7 +86,7 @@ class Fetches:
             self._go_on(fetch, addresses, now)
 
     def _ask_for_ipv6(self, walk: Walk, host: str) -> None:
-        further = Walk(Question(host, "AAAA"), walk.account, walk.depth)
+        further = Walk(Question(host, "AAAA"), host, walk.account, walk.depth)
         further.wanted = walk.wanted
         self._asked[host] = further
         for fetch in walk.wanted:

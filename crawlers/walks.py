@@ -29,36 +29,32 @@ class Account:
 class Walk:
     """One name on its way down, for the caller or for the address of a name server."""
 
-    __slots__ = (
-        *("account", "again", "aliases", "cut", "depth", "gives_up", "health", "is_spoiled"),
-        *("leads", "name", "parts", "question", "rtt_ms", "status", "tried", "type"),
-        *("waits_for", "wanted"),
-    )
+    # Most walks never need these; a class attribute costs nothing when a walk is made.
+    cut: Cut | None = None
+    health: Health | None = None
+    # The name just below the cut that others wait on this walk for.
+    leads = ""
+    # Aliases that led here.
+    parts: tuple[Record, ...] = ()
+    # Addresses that were asked at this cut without success.
+    tried: tuple[str, ...] = ()
+    # Whether the cut's servers are asked for the second time, since they were silent.
+    again = False
+    status: DnsStatus | None = None
+    # It ends when its turn comes: what it waits for waits for itself.
+    gives_up = False
+    # It failed for a reason that lies with who asked, so nothing is remembered.
+    is_spoiled = False
+    waits_for: "Fetch | None" = None
+    # Cuts that want the address; only for a walk to a name server's name.
+    wanted: "tuple[Fetch, ...]" = ()
 
-    def __init__(self, question: Question, account: Account, depth: int = 0) -> None:
+    def __init__(self, question: Question, name: str, account: Account, depth: int = 0) -> None:
         self.question = question
-        self.name = question[0]
+        self.name = name
         self.type = question[1]
         self.account = account
         self.depth = depth
-        self.cut: Cut | None = None
-        self.health: Health | None = None
-        # The name just below the cut that others wait on this walk for.
-        self.leads = ""
-        # Aliases that led here, and the names that they stand at.
-        self.parts: tuple[Record, ...] = ()
-        # Addresses that were asked at this cut without success.
-        self.tried: list[str] = []
-        # Whether the cut's servers are asked for the second time, since they were silent.
-        self.again = False
-        self.status: DnsStatus | None = None
-        # It ends when its turn comes: what it waits for waits for itself.
-        self.gives_up = False
-        # It failed for a reason that lies with who asked, so nothing is remembered.
-        self.is_spoiled = False
-        self.waits_for: Fetch | None = None
-        # Cuts that want the address; only for a walk to a name server's name.
-        self.wanted: list[Fetch] = []
 
 
 @dataclass(slots=True, eq=False)
