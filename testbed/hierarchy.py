@@ -27,6 +27,7 @@ class Manner(StrEnum):
     FAILING = "failing"
     UPWARD = "upward"  # refers everything to the root
     STALE = "stale"  # old answers without the authoritative bit
+    TRUNCATING = "truncating"  # says by UDP only that it has more to say
     LYING = "lying"  # true for its own zones, with forged records for others beside
 
 
@@ -76,11 +77,14 @@ class Zone:
     rows: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     cuts: dict[str, Cut] = field(default_factory=dict)
     owners: set[str] = field(default_factory=set)
+    # Whether some subtree stands for another (DNAME).
+    renames: bool = False
     unresolvable: bool = False
 
     def add(self, owner: str, rtype: str, *data: str) -> None:
         """Add rows; the names between owner and apex come into being."""
         self.rows[owner, rtype] = self.rows.get((owner, rtype), ()) + data
+        self.renames |= rtype == "DNAME"
         self._own(owner)
 
     def delegate(self, child: str, cut: Cut) -> None:
@@ -100,6 +104,8 @@ class Zone:
 
     def find(self, name: str, rtype: str) -> tuple[str, tuple[str, ...]] | None:
         """(type, data) at a name, an alias or a wildcard included; ``None``: no such name."""
+        if self.renames and (row := self.renaming(name)) is not None:
+            return "CNAME", (name.removesuffix(row[0]) + row[2],)
         owner = name
         if name != self.apex and name not in self.owners:
             owner = f"*.{self._encloser(name)}"
@@ -108,6 +114,15 @@ class Zone:
         if rtype != "CNAME" and (alias := self.rows.get((owner, "CNAME"))):
             return "CNAME", alias
         return rtype, self.rows.get((owner, rtype), ())
+
+    def renaming(self, name: str) -> Row | None:
+        """The DNAME row above a name, if any."""
+        owner = name
+        while owner != self.apex:
+            owner = parent_of(owner)
+            if found := self.rows.get((owner, "DNAME")):
+                return owner, "DNAME", found[0]
+        return None
 
     def _encloser(self, name: str) -> str:
         name = parent_of(name)
@@ -259,6 +274,8 @@ def _answer(zone: Zone, name: str, rtype: str) -> Said:
         if found is None:
             return Said(NXDOMAIN, True, tuple(rows), (zone.soa,))
         kind, data = found
+        if zone.renames and (renaming := zone.renaming(name)) is not None:
+            rows.append(renaming)
         rows += [(name, kind, d) for d in data]
         if kind == rtype:
             return Said(

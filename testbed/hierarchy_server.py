@@ -1,5 +1,7 @@
 """The servers of a hierarchy on loopback: one process, one UDP socket per address.
 
+Streams are served where answers by UDP are cut short.
+
 Questions are answered from tables made beforehand wherever the answer is a plain one, since a
 measured resolver shares its machine with this process.
 """
@@ -10,6 +12,7 @@ import os
 import select
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -21,6 +24,9 @@ from testbed.hierarchy import Hierarchy, Manner, Nameservers, Said
 from testbed.wire import TYPE_NAMES, TYPES, Malformed, Query, read_query
 
 TTL_S = 3_600
+_CODES = {**TYPES, "DNAME": 39}
+_TRUNCATED = 0x0200
+_TCP_IDLE_S = 5.0
 _RECEIVE_BUFFER_BYTES = 4 << 20
 _DRAIN = 64
 _START_S = 60.0
@@ -58,7 +64,7 @@ def _encode_row(row: Row, asked: str, end: int) -> bytes:
     else:
         where = encode_name(owner)
     content = _encode_data(rtype, data)
-    fixed = TYPES[rtype].to_bytes(2, "big") + b"\0\1" + TTL_S.to_bytes(4, "big")
+    fixed = _CODES[rtype].to_bytes(2, "big") + b"\0\1" + TTL_S.to_bytes(4, "big")
     return where + fixed + len(content).to_bytes(2, "big") + content
 
 
@@ -78,6 +84,7 @@ class Desk:
 
     def __init__(self, world: Hierarchy) -> None:
         self._servers = Nameservers(world)
+        self._manner = world.manner
         self._held = {a: frozenset(apexes) for a, apexes in world.held.items()}
         # Servers with manners of their own have no part in the short path.
         self._plain = {a: h for a, h in self._held.items() if world.manner(a) is Manner.PLAIN}
@@ -93,7 +100,7 @@ class Desk:
         said = Said(answers=tuple((owner, "A", address) for address in data))
         self._ready[raw] = (apex, encode_reply(said, query))
 
-    def respond(self, address: str, packet: bytes) -> bytes | None:
+    def respond(self, address: str, packet: bytes, *, by_udp: bool = True) -> bytes | None:
         """The reply of one address; ``None`` is silence."""
         if packet[2:12] == _PLAIN_HEAD:
             ready = self._ready.get(packet[12:-11])
@@ -103,24 +110,59 @@ class Desk:
             query = read_query(packet)
         except Malformed:
             return None
+        if by_udp and self._manner(address) is Manner.TRUNCATING:
+            flags = 0x8400 | _TRUNCATED
+            return packet[:2] + flags.to_bytes(2, "big") + b"\0\1\0\0\0\0\0\0" + query.raw
         rtype = TYPE_NAMES.get(query.type, "")
         said = self._servers.ask(address, query.name, rtype)
         return None if said is None else packet[:2] + encode_reply(said, query)
 
 
 def _open(world: Hierarchy, port: int) -> dict[int, tuple[socket.socket, str]]:
+    """Listening sockets by number: one for datagrams per address, and few for streams."""
     opened: dict[int, tuple[socket.socket, str]] = {}
     for address in world.addresses():
-        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        opened[sock.fileno()] = (sock, address)
-        sock.setblocking(False)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER_BYTES)
-        try:
-            sock.bind((address, port))
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise Unavailable(f"cannot listen on {address} port {port}: {reason}") from error
+        kinds = [socket.SOCK_DGRAM]
+        if world.manner(address) is Manner.TRUNCATING:
+            kinds.append(socket.SOCK_STREAM)
+        for kind in kinds:
+            try:
+                sock = _listen(address, port, kind)
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise Unavailable(f"cannot listen on {address} port {port}: {reason}") from error
+            opened[sock.fileno()] = (sock, address)
     return opened
+
+
+def _listen(address: str, port: int, kind: socket.SocketKind) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    sock = socket.socket(family, kind)
+    sock.setblocking(False)
+    if kind is socket.SOCK_STREAM:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((address, port))
+        sock.listen()
+    else:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER_BYTES)
+        sock.bind((address, port))
+    return sock
+
+
+def _accept(desk: Desk, listener: socket.socket, address: str) -> None:
+    with contextlib.suppress(OSError):
+        connection, _ = listener.accept()
+        threading.Thread(target=_talk, args=(desk, connection, address), daemon=True).start()
+
+
+def _talk(desk: Desk, connection: socket.socket, address: str) -> None:
+    """Answer on one connection until the client has enough."""
+    with contextlib.suppress(OSError), connection, connection.makefile("rb") as stream:
+        connection.settimeout(_TCP_IDLE_S)
+        while len(head := stream.read(2)) == 2:
+            reply = desk.respond(address, stream.read(int.from_bytes(head, "big")), by_udp=False)
+            if reply is not None:
+                connection.sendall(len(reply).to_bytes(2, "big") + reply)
 
 
 def _drain(desk: Desk, sock: socket.socket, address: str) -> None:
@@ -145,7 +187,9 @@ def serve(world: Hierarchy, port: int, ready: Callable[[], None]) -> None:
         ready()
         while True:
             for fd, _ in poll.poll():
-                _drain(desk, *opened[fd])
+                sock, address = opened[fd]
+                act = _drain if sock.type is socket.SOCK_DGRAM else _accept
+                act(desk, sock, address)
 
 
 @dataclass(frozen=True, slots=True)
