@@ -9,6 +9,8 @@ import socket
 
 BITS = {4: 32, 6: 128}
 _MAPPED = bytes(10) + b"\xff\xff"
+# Up to here the C library writes the last 32 bits of an IPv6 address as a dotted quad.
+_DOTTED_BELOW = 1 << 48
 
 
 def pack_address(text: str) -> bytes:
@@ -43,7 +45,15 @@ def read_prefix(text: str) -> tuple[int, int, int]:
     return family, first, length
 
 
+def write_address(family: int, number: int) -> str:
+    """The canonical text of an address."""
+    if family == 4:
+        return socket.inet_ntoa(number.to_bytes(4))
+    if number < _DOTTED_BELOW:
+        return str(ipaddress.IPv6Address(number))
+    return socket.inet_ntop(socket.AF_INET6, number.to_bytes(16))
+
+
 def write_prefix(family: int, first: int, length: int) -> str:
     """The canonical text of a prefix."""
-    address = ipaddress.IPv4Address(first) if family == 4 else ipaddress.IPv6Address(first)
-    return f"{address}/{length}"
+    return f"{write_address(family, first)}/{length}"

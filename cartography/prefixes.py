@@ -1,172 +1,236 @@
-"""Longest-prefix match: range files in, placements of addresses out; one structure per family.
+"""Cloud tables: range files in, placements of addresses out, by longest prefix.
 
 Which of several labels is shown, and what nested prefixes inherit, is a stated rule: see
-``docs/methods/ranges.md``.
+``cartography.labels`` and ``docs/methods/ranges.md``.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import date
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
-from cartography.addresses import BITS, pack_address, read_prefix
-from cartography.intervals import NO_LABEL, Intervals, find_parents, flatten
-from cartography.ranges.form import RangeEntry, RangeFile
+from cartography import compiled
+from cartography.addresses import BITS, read_prefix, write_prefix
+from cartography.intervals import NO_LABEL, Column, Intervals, Labels, flatten
+from cartography.labels import Labeller
+from cartography.matching import AddressMap
+from cartography.ranges.form import RangeFile
 from core.records import Placement
 from core.statuses import AddressKind
 
-# A collective label says only whose block it is. Amazon lists the blocks of some services (S3,
-# DynamoDB) as EC2 as well, so that EC2 goes behind every other service but AMAZON.
-_COLLECTIVE = {"AMAZON": 2, "AzureCloud": 2, "Google": 2, "EC2": 1}
-_KIND_ORDER = {AddressKind.CLOUD: 0, AddressKind.CDN: 1, AddressKind.CORPORATE: 2}
+_KIND = "cloud"
 # (first address, length)
 _Key = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Dated:
-    entry: RangeEntry
-    as_of: date
+@dataclass(frozen=True)
+class Prefixes:
+    """The prefixes of a table, those of IPv4 first; a label is a position among them.
+
+    ``shown`` is the position of the prefix that a placement names: its own, or the rented one
+    around it.
+    """
+
+    firsts: dict[int, Column]
+    lengths: NDArray[np.uint8]
+    shown: Labels
+    meanings: Labels
+
+    def text(self, label: int) -> str:
+        """The prefix that a label shows."""
+        position = int(self.shown[label])
+        n_ipv4 = len(self.firsts[4])
+        family, at = (4, position) if position < n_ipv4 else (6, position - n_ipv4)
+        column = self.firsts[family]
+        high = 0 if column.high is None else int(column.high[at])
+        return write_prefix(family, (high << 64) | int(column.low[at]), int(self.lengths[position]))
 
 
 class PrefixTable:
     """A compiled table of any number of range files; immutable, so threads may share it."""
 
-    def __init__(self, labels: Sequence[Placement], families: dict[int, Intervals]) -> None:
-        self._labels = labels
-        self._families = families
+    def __init__(
+        self, addresses: AddressMap, prefixes: Prefixes, meanings: Sequence[Placement]
+    ) -> None:
+        self.addresses = addresses
+        self.prefixes = prefixes
+        self.meanings = meanings
+        self._at = lru_cache(maxsize=1 << 16)(self._label)
 
     @classmethod
     def build(cls, files: Sequence[RangeFile]) -> "PrefixTable":
         """Compile range files; their order does not matter. Raises ``ValueError`` for an
         entry that is no prefix, which ``read_ranges`` never lets through."""
-        labels: list[Placement] = []
-        rows = _group(files)
-        return cls(labels, {family: _compile(family, rows[family], labels) for family in BITS})
+        labeller = Labeller()
+        rows = _group(files, labeller)
+        parts = {family: _compile(family, rows[family], labeller) for family in BITS}
+        return cls(*_join(parts), labeller.meanings)
+
+    @classmethod
+    def open(cls, path: Path) -> "PrefixTable":
+        """A table that was written; raises ``BadInput`` when the file is damaged, ``OSError``
+        when it is not there."""
+        found = compiled.open_map(path, _KIND)
+        arrays = found.arrays
+        prefixes = Prefixes(
+            {
+                4: Column(4, arrays["prefix4"]),
+                6: Column(6, arrays["prefix6_low"], arrays["prefix6_high"]),
+            },
+            arrays["lengths"],
+            arrays["shown"],
+            arrays["meanings"],
+        )
+        return cls(found.addresses, prefixes, [_meaning(m) for m in found.document["meanings"]])
+
+    def write(self, path: Path) -> str:
+        """Write the table as one file that ``open`` maps; returns the digest of its contents."""
+        own = self.prefixes
+        arrays = {
+            "prefix4": own.firsts[4].low,
+            "prefix6_low": own.firsts[6].low,
+            "prefix6_high": own.firsts[6].high,
+            "lengths": own.lengths,
+            "shown": own.shown,
+            "meanings": own.meanings,
+        }
+        document = {"meanings": [_plain(meaning) for meaning in self.meanings]}
+        return compiled.write_map(path, _KIND, self.addresses, arrays, document)
 
     def place(self, address: str) -> Placement:
         """Where one address stands; text that is no address is placed nowhere."""
-        return self._place([address])[0]
+        return self._placement(address, self.addresses.find(address))
 
     def place_many(self, addresses: Sequence[str]) -> list[Placement]:
         """Placements in the order of ``addresses``; equal addresses share one."""
         distinct = list(dict.fromkeys(addresses))
-        known = dict(zip(distinct, self._place(distinct), strict=True))
+        labels = self.addresses.find_texts(distinct).tolist()
+        known = {a: self._placement(a, n) for a, n in zip(distinct, labels, strict=True)}
         return [known[address] for address in addresses]
 
     def boundaries(self, version: int) -> list[int]:
         """Where the intervals of one family begin, as numbers: every edge of the table."""
-        return self._families[version].numbers()
+        return self.addresses.families[version].starts.numbers()
 
-    def _place(self, addresses: list[str]) -> list[Placement]:
-        packed = [pack_address(address) for address in addresses]
-        found = np.full(len(packed), NO_LABEL, dtype=np.int32)
-        for intervals in self._families.values():
-            size = BITS[intervals.family] // 8
-            own = [i for i, key in enumerate(packed) if len(key) == size]
-            if own:
-                found[own] = intervals.find([packed[i] for i in own])
-        return [
-            _at(address, self._labels[label]) if label >= 0 else Placement(address)
-            for address, label in zip(addresses, found.tolist(), strict=True)
-        ]
+    def label_table(self) -> pa.Table:
+        """What each label means, in the order of labels: to join with a column of labels."""
+        n_labels = len(self.prefixes.lengths)
+        columns: dict[str, Any] = {
+            "label": pa.array(range(n_labels), pa.int32()),
+            "prefix": [self.prefixes.text(label) for label in range(n_labels)],
+        }
+        rows = [_plain(meaning) for meaning in self.meanings]
+        chosen = pa.array(self.prefixes.meanings)
+        for name in _FIELDS:
+            kind = pa.list_(pa.string()) if name == "services" else pa.string()
+            columns[name] = pa.array([row[name] for row in rows], kind).take(chosen)
+        return pa.table(columns)
+
+    def _placement(self, address: str, label: int) -> Placement:
+        if label < 0:
+            return Placement(address)
+        # Spelled out: dataclasses.replace takes three times as long, and this runs per address.
+        found, prefix = self._at(label)
+        return Placement(
+            address,
+            found.provider,
+            found.service,
+            found.services,
+            found.region,
+            found.border_group,
+            prefix,
+            found.as_of,
+            found.kind,
+            found.region_as_published,
+        )
+
+    def _label(self, label: int) -> tuple[Placement, str]:
+        return self.meanings[int(self.prefixes.meanings[label])], self.prefixes.text(label)
 
 
-def _at(address: str, label: Placement) -> Placement:
-    # Spelled out: dataclasses.replace takes three times as long, and this runs per address.
-    return Placement(
-        address,
-        label.provider,
-        label.service,
-        label.services,
-        label.region,
-        label.border_group,
-        label.prefix,
-        label.as_of,
-        label.kind,
-        label.region_as_published,
-    )
+_FIELDS = (
+    "provider",
+    "service",
+    "services",
+    "region",
+    "border_group",
+    "as_of",
+    "kind",
+    "region_as_published",
+)
 
 
-def _group(files: Iterable[RangeFile]) -> dict[int, dict[_Key, list[_Dated]]]:
-    """Entries by family and prefix."""
-    by_text: dict[str, list[_Dated]] = {}
+def _plain(meaning: Placement) -> dict[str, Any]:
+    row = asdict(meaning)
+    row |= {"as_of": str(meaning.as_of), "services": list(meaning.services)}
+    return {name: row[name] for name in _FIELDS}
+
+
+def _meaning(row: dict[str, Any]) -> Placement:
+    kinds = {
+        "services": tuple(row["services"]),
+        "as_of": date.fromisoformat(row["as_of"]),
+        "kind": AddressKind(row["kind"]),
+    }
+    return Placement("", **(row | kinds))
+
+
+def _group(
+    files: Iterable[RangeFile], labeller: Labeller
+) -> dict[int, dict[_Key, tuple[int, ...]]]:
+    """Numbers of the statements on each prefix, by family."""
+    by_text: dict[str, list[int]] = {}
     for file in files:
         for entry in file.entries:
-            by_text.setdefault(entry.prefix, []).append(_Dated(entry, file.as_of))
-    grouped: dict[int, dict[_Key, list[_Dated]]] = {family: {} for family in BITS}
-    for text, rows in by_text.items():
+            by_text.setdefault(entry.prefix, []).append(labeller.number(entry, file.as_of))
+    grouped: dict[int, dict[_Key, tuple[int, ...]]] = {family: {} for family in BITS}
+    for text, numbers in by_text.items():
         family, first, length = read_prefix(text)
-        grouped[family].setdefault((first, length), []).extend(rows)
+        own = grouped[family]
+        own[first, length] = tuple({*own.get((first, length), ()), *numbers})
     return grouped
 
 
-def _compile(family: int, rows: dict[_Key, list[_Dated]], labels: list[Placement]) -> Intervals:
-    """Add a label per prefix to ``labels`` and flatten the prefixes of one family."""
+_Part = tuple[Column, NDArray[np.uint8], Intervals, Labels, Labels]
+
+
+def _compile(family: int, rows: dict[_Key, tuple[int, ...]], labeller: Labeller) -> _Part:
+    """Flatten the prefixes of one family and label them, the outer ones first."""
     keys = sorted(rows)
-    spans = [(first, first + (1 << (BITS[family] - length)) - 1) for first, length in keys]
-    base = len(labels)
-    for key, parent in zip(keys, find_parents(spans), strict=True):
-        around = labels[base + parent] if parent >= 0 else None
-        labels.append(_label(rows[key], around))
-    return flatten(family, spans, range(base, len(labels)))
+    firsts = Column.of(family, (first for first, _ in keys))
+    lengths = np.fromiter((length for _, length in keys), dtype=np.uint8, count=len(keys))
+    nest = flatten(firsts, lengths)
+    meanings: list[int] = []
+    shown: list[int] = []
+    for at, (key, parent) in enumerate(zip(keys, nest.parents.tolist(), strict=True)):
+        around = meanings[parent] if parent >= 0 else NO_LABEL
+        meaning, is_outer = labeller.label(rows[key], around)
+        meanings.append(meaning)
+        shown.append(shown[parent] if is_outer else at)
+    return firsts, lengths, nest.intervals, _labels(shown), _labels(meanings)
 
 
-def _label(rows: list[_Dated], around: Placement | None) -> Placement:
-    """What is said of one prefix, completed by what is said of the prefix around it."""
-    ordered = sorted(rows, key=_preference) if len(rows) > 1 else rows
-    shown = ordered[0].entry
-    entries = [d.entry for d in ordered if d.entry.provider == shown.provider]
-    services = tuple(dict.fromkeys(e.service for e in entries))
-    if around and around.provider != shown.provider:
-        around = None
-    if around and _is_collective(shown.kind, around.kind):
-        return replace(around, services=_join(around.services, services))
-    region, published, group = _where(entries, around)
-    return Placement(
-        address="",
-        provider=shown.provider,
-        service=shown.service,
-        services=_join(services, around.services) if around else services,
-        region=region,
-        border_group=group,
-        prefix=shown.prefix,
-        as_of=ordered[0].as_of,
-        kind=shown.kind,
-        region_as_published=published,
+def _labels(numbers: list[int]) -> Labels:
+    return np.fromiter(numbers, dtype=np.int32, count=len(numbers))
+
+
+def _join(parts: dict[int, _Part]) -> tuple[AddressMap, Prefixes]:
+    """Both families in one numbering of labels."""
+    (first4, length4, ipv4, shown4, meaning4), (first6, length6, ipv6, shown6, meaning6) = (
+        parts[4],
+        parts[6],
     )
-
-
-def _is_collective(kind: AddressKind, around: AddressKind) -> bool:
-    # "All of Google" cut into smaller pieces does not unsay that the block is rented out.
-    return kind == AddressKind.CORPORATE and around != AddressKind.CORPORATE
-
-
-def _join(first: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(first + more))
-
-
-def _where(
-    entries: list[RangeEntry], around: Placement | None
-) -> tuple[str | None, str | None, str | None]:
-    """Region, region as published and border group of one prefix."""
-    # The collective entry comes last and is the provider's word on where a block is.
-    regional = next((e for e in reversed(entries) if e.region), entries[0])
-    group = next((e.border_group for e in entries if e.border_group), None)
-    # A block that is said to be global has no region, whatever lies around it.
-    if around is None or regional.region or regional.region_as_published:
-        return regional.region, regional.region_as_published, group
-    return around.region, around.region_as_published, group or around.border_group
-
-
-def _preference(dated: _Dated) -> tuple[int, int, str, str, int]:
-    """Order of the rows of one prefix, the one that is shown first."""
-    entry = dated.entry
-    return (
-        _COLLECTIVE.get(entry.service, 0),
-        _KIND_ORDER.get(entry.kind, 3),
-        entry.provider,
-        entry.service,
-        -dated.as_of.toordinal(),
+    base = np.int32(len(length4))
+    prefixes = Prefixes(
+        {4: first4, 6: first6},
+        np.concatenate([length4, length6]),
+        np.concatenate([shown4, shown6 + base]),
+        np.concatenate([meaning4, meaning6]),
     )
+    return AddressMap(ipv4, ipv6.shift(base)), prefixes

@@ -11,7 +11,7 @@ from datetime import date
 from typing import Protocol
 
 from cartography.ranges import aws, azure, google
-from cartography.ranges.form import RangeEntry, RangeFile
+from cartography.ranges.form import RangeEntry, RangeFile, forget_prefixes
 from core.errors import BadInput
 
 # The largest real file, Azure's public service tags, has 4 MB.
@@ -67,7 +67,10 @@ def read_ranges(provider: str, data: bytes, as_of: date | None = None) -> RangeF
         other = guess_provider(plain)
         looks = f"; it looks like a file of {other}" if other and other != provider else ""
         raise BadInput(f"this is no {provider} range file{looks}")
-    return reader.parse(plain, as_of)
+    try:
+        return reader.parse(plain, as_of)
+    finally:
+        forget_prefixes()
 
 
 def guess_provider(data: bytes) -> str | None:
