@@ -72,7 +72,7 @@ def _own(row: dict[str, Any]) -> Named:
 
 def _from_zdns(row: dict[str, Any]) -> Named:
     result = row["results"]["A"]
-    answers = result.get("data", {}).get("answers") or []
+    answers = (result.get("data") or {}).get("answers") or []
     records = [(r["name"], r["type"], r["answer"].rstrip(".")) for r in answers]
     return chain_of(row["name"], result["status"], records)
 

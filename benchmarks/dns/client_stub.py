@@ -1,0 +1,24 @@
+"""The bulk engine as a plain client of one resolver: names in a file, JSON lines out."""
+
+import sys
+from pathlib import Path
+
+from crawlers.engine import Engine
+from crawlers.output import answer_json
+from crawlers.questions import EngineConfig, Question
+from crawlers.servers import parse_server
+
+
+def main(names: str, out: str, *endpoints: str) -> None:
+    """Ask every name's A records of these resolvers."""
+    questions = map(Question, Path(names).read_text().split())
+    # A cold resolver takes its time, and asking again would only add to its work.
+    config = EngineConfig(window=300, timeout_s=30.0, retries=1)
+    servers = [parse_server(endpoint) for endpoint in endpoints]
+    with Path(out).open("w") as output, Engine(servers, config) as engine:
+        for _, answer in engine.resolve(questions):
+            output.write(answer_json(answer) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
