@@ -200,12 +200,14 @@ class _Rows:
         if not text.strip():
             return
         try:
-            name = clean_host(text)
+            # Certificates are renewed, so most rows repeat names that were judged before.
+            name = text if text in self.names else clean_host(text)
         except BadInput:
             self.skipped["EMAIL" if "@" in text else "INVALID"] += 1
             return
-        if name != self._domain and not name.endswith(self._suffix):
-            self.skipped["OUTSIDE"] += 1
+        if not name.endswith(self._suffix):
+            # The domain itself is asked in any case.
+            self.skipped["OUTSIDE"] += name != self._domain
             return
         # ISO 8601 sorts as it stands, and no longer text is kept than it needs.
         self.names[name] = max(self.names.get(name, ""), ends[:32])

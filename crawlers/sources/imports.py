@@ -95,7 +95,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Imports:
-    """Names from the user's own lists; asks nobody."""
+    """Names from the user's own lists, but the domain itself; asks nobody."""
 
     imported: Imported
 
@@ -106,8 +106,9 @@ class Imports:
         """One harvest per zone."""
         for zone in zones:
             status = self.imported.status_of(zone.domain)
-            names = self.imported.names_of(zone.domain)
-            yield Harvest(zone.domain, status, names, complete=status == "OK")
+            # The domain is asked in any case.
+            names = (n for n in self.imported.names_of(zone.domain) if n != zone.domain)
+            yield Harvest(zone.domain, status, tuple(names), complete=status == "OK")
 
 
 def collect_names(config: ImportConfig, domains: Iterable[str]) -> Imported:

@@ -151,8 +151,8 @@ def test_what_is_no_name_of_the_zone_is_counted():
         {"name_value": None, "common_name": "cn.alder.test"},
     ]
     harvest, _ = search(Reply(rows))
-    names = {n.removesuffix(DOMAIN).strip(".") for n in harvest.names}
-    assert names == {"wild", "", "xn--bcher-kva", "www", "cn"}
+    names = {n.removesuffix(f".{DOMAIN}") for n in harvest.names}
+    assert names == {"wild", "xn--bcher-kva", "www", "cn"}
     assert harvest.failed == {"EMAIL": 1, "INVALID": 2, "OUTSIDE": 3, "BROKEN": 2}
     assert (harvest.status, harvest.complete) == ("MALFORMED", False)
 
@@ -358,16 +358,16 @@ def test_a_huge_reply_is_read_row_by_row():
 
     rows = b",".join(
         json.dumps(row(*(f"h{i % 50}-{j}.alder.test" for j in range(20)))).encode()
-        for i in range(8_000)
+        for i in range(4_000)
     )
     with log_of(Reply(b"[" + rows + b"]")) as server:
         tracemalloc.start()
-        (harvest,) = source_of(server).harvest([Zone(DOMAIN)], None)
+        (harvest,) = source_of(server, limits=WebLimits(whole_s=60)).harvest([Zone(DOMAIN)], None)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert (len(harvest.names), harvest.status) == (1000, "OK")
-    assert len(rows) > 4_000_000
-    assert peak < 1_500_000
+    assert len(rows) > 2_000_000
+    assert peak < 1_000_000
 
 
 @pytest.mark.parametrize(

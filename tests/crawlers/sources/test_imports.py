@@ -43,7 +43,7 @@ def test_names_in_surveyed_domains_are_kept_and_others_counted(read):
 
 
 def test_the_source_gives_one_harvest_per_zone(read):
-    imported, _ = read("www.alder.test\n")
+    imported, _ = read("www.alder.test\nalder.test\n")
     source = Imports(imported)
     full, empty = source.harvest([Zone("alder.test"), Zone("birch.test")], None)
     assert (full.names, full.status, full.complete) == (("www.alder.test",), "OK", True)
