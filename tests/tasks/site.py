@@ -45,9 +45,9 @@ class Site:
     def celery(self, *arguments, **more):
         return self.start(sys.executable, "-m", "celery", "-A", "tasks.app", *arguments, **more)
 
-    def worker(self, concurrency=2):
+    def worker(self, concurrency=2, name="celery"):
         options = ("--concurrency", str(concurrency), "--queues", "crawl", "--without-gossip")
-        return self.celery("worker", *options, "--without-mingle")
+        return self.celery("worker", *options, "--without-mingle", "--hostname", f"{name}@%h")
 
     def vantage(self, name, *servers):
         """A worker of a measuring point: the broker's address and nothing of Django."""
@@ -85,6 +85,11 @@ class Site:
         with Celery(broker=self.env["REDIS_URL"]) as app:
             app.send_task("tasks.crawl.sweep", queue="crawl")
 
+    def has_workers(self, n):
+        """Whether so many workers answer."""
+        with Celery(broker=self.env["REDIS_URL"]) as app:
+            return len(app.control.ping(timeout=0.3)) >= n
+
     def let_leases_end(self):
         """Let the time pass that a silent worker is given; one that lives only renews again."""
         with closing(self._store()) as store, store:
@@ -97,6 +102,12 @@ class Site:
         query = "SELECT max(attempt) FROM store_shard WHERE key LIKE ?"
         with closing(self._store()) as store:
             return store.execute(query, (prefix + "%",)).fetchone()[0] or 0
+
+    def shards(self):
+        """State, worker, attempt and counters of every shard."""
+        query = "SELECT state, worker, attempt, counters FROM store_shard"
+        with closing(self._store()) as store:
+            return store.execute(query).fetchall()
 
     def _store(self):
         return sqlite3.connect(self.folder / "nephoscope.sqlite3", timeout=30)

@@ -1,6 +1,7 @@
 """Everything that writes to the control plane."""
 
 import hashlib
+import os
 import random
 import socket
 from collections.abc import Mapping, Sequence
@@ -22,8 +23,9 @@ from crawlers.names import DomainList, read_domain_list
 from webapp.store.models import Campaign, RangeTable, Report, Shard
 from webapp.store.uploads import save_entries
 
-# A worker renews its lease about once a second; one that is silent this long is taken for dead.
-LEASE = timedelta(seconds=20)
+# A worker renews its lease each second, whatever its crawl waits for; one that is silent this long
+# is taken for dead.
+LEASE = timedelta(seconds=10)
 MAX_ATTEMPTS = 5
 KEPT_REJECTIONS = 1_000
 # A cautious rate for the estimate: public resolvers are asked far slower than a testbed.
@@ -176,7 +178,7 @@ def claim(shard_id: int) -> Shard | None:
         .exclude(campaign__state__in=FINAL_STATES)
         .update(
             state=Shard.State.RUNNING,
-            worker=f"{socket.gethostname()}",
+            worker=f"{socket.gethostname()}:{os.getpid()}",
             attempt=models.F("attempt") + 1,
             leased_until=now + LEASE,
         )
