@@ -56,11 +56,15 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """An answer with the domain that it was asked for and how its name was found."""
+    """An answer with the domain that it was asked for and how its name was found.
+
+    ``technique`` is the first source that had the name, ``sources`` are all of them.
+    """
 
     domain: str
     technique: Technique
     answer: Answer
+    sources: tuple[Technique, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,9 @@ class Rejection:
 class DomainOutcome:
     """What enumeration did for one domain; every count is a number of names.
 
-    ``asked`` = ``found`` + ``nxdomain`` + ``nodata`` + ``wildcard_filtered`` + failures.
+    ``asked`` = ``found`` + ``nxdomain`` + ``nodata`` + ``wildcard_filtered`` + failures;
+    ``suspected`` are those of ``wildcard_filtered`` that no random name was answered like.
+    ``probes`` questions were asked about wildcards, at ``levels`` levels of the zone.
     """
 
     domain: str
@@ -100,6 +106,9 @@ class DomainOutcome:
     failed: tuple[tuple[str, int], ...] = ()  # (status, count)
     queries: int = 0
     name_servers: tuple[str, ...] = ()
+    suspected: int = 0
+    probes: int = 0
+    levels: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,104 @@
+"""What the sources propose for a batch, asked and sifted: found names stand in the ledgers after.
+
+Zone data first, then lists and guesses, last what builds on names that were found.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from core.statuses import Technique
+from crawlers.batches import Batch, Column
+from crawlers.ledgers import Ledger
+from crawlers.sieves import Sieve
+from crawlers.sources.form import Harvest, Source, Zone
+from crawlers.sources.transfers import Transfers
+from crawlers.sources.wordlist import Words
+from crawlers.wildcards import Verdict
+
+# Sources that build on what the others found.
+_LATE = frozenset({Technique.PERMUTATION})
+
+
+def ask_zone_data(batch: Batch, ledgers: list[Ledger]) -> None:
+    """What zones tell of themselves; names of a whole zone leave nothing to guess."""
+    own = [s for s in batch.config.sources if s.is_zone_data]
+    for source in [Transfers(), *own] if batch.config.axfr else own:
+        left = [x for x in ledgers if not x.is_complete]
+        for ledger, harvest in _harvest(batch, source, left):
+            if source.technique == Technique.AXFR:
+                ledger.transfer = harvest.status
+            ledger.is_complete |= harvest.status == "OK" and harvest.complete
+            ledger.has_wildcard |= harvest.wildcard
+            ledger.tag(harvest.names, source.technique)
+    columns = [Column(x, _all_but_apex(x), len(x.tags)) for x in ledgers]
+    for ledger, answer in batch.ask_columns(columns):
+        ledger.judge(answer)
+
+
+def _all_but_apex(ledger: Ledger) -> tuple[str, ...]:
+    return tuple(name for name in ledger.tags if name != ledger.domain)
+
+
+def _harvest(
+    batch: Batch, source: Source, ledgers: Iterable[Ledger]
+) -> Iterator[tuple[Ledger, Harvest]]:
+    by_domain = {x.domain: x for x in ledgers}
+    zones = [Zone(d, batch.servers_of(x), tuple(x.found)) for d, x in by_domain.items()]
+    for harvest in source.harvest(zones, batch.engine):
+        ledger = by_domain[harvest.domain]
+        ledger.counts["queries"] += harvest.queries
+        batch.report()
+        yield ledger, harvest
+
+
+def ask_proposals(batch: Batch, sieve: Sieve, ledgers: list[Ledger]) -> None:
+    """Lists and guesses, then what builds on the names that these gave."""
+    others = [s for s in batch.config.sources if not s.is_zone_data]
+    fresh = _propose(batch, [s for s in others if s.technique not in _LATE], ledgers)
+    words = Words(batch.config.wordlist)
+    _sift(batch, sieve, [_column(x, fresh[x.number], words) for x in ledgers])
+    for source in others:
+        if source.technique in _LATE:
+            left = [x for x in ledgers if not x.is_complete]
+            fresh = _propose(batch, [source], left)
+            _sift(
+                batch,
+                sieve,
+                [Column(x, made, len(made)) for x in left if (made := fresh[x.number])],
+            )
+
+
+def _propose(
+    batch: Batch, sources: Iterable[Source], ledgers: list[Ledger]
+) -> dict[int, list[str]]:
+    """Names by domain's number that no source had before."""
+    fresh: defaultdict[int, list[str]] = defaultdict(list)
+    for source in sources:
+        for ledger, harvest in _harvest(batch, source, ledgers):
+            fresh[ledger.number] += ledger.tag(harvest.names, source.technique)
+            batch.progress.sources[source.technique, harvest.status] += 1
+    return fresh
+
+
+def _column(ledger: Ledger, listed: list[str], words: Words) -> Column:
+    if ledger.is_complete:
+        return Column(ledger, listed, len(listed))
+    return Column(ledger, chain(listed, ledger.guesses(words)), len(listed) + len(words.words))
+
+
+def _sift(batch: Batch, sieve: Sieve, columns: list[Column]) -> None:
+    """Ask candidates, and keep those that no wildcard explains."""
+    columns = [column for column in columns if column.length]
+    sieve.open((column.ledger.number, column.ledger.domain) for column in columns)
+    for ledger, answer in batch.ask_columns(columns):
+        verdict = sieve.take(ledger.number, answer)
+        if verdict == Verdict.WILDCARD:
+            ledger.filter_out(answer, is_suspect=False)
+        elif not answer.answers:
+            ledger.judge(answer)
+    for number, answer, verdict in sieve.settle():
+        if verdict == Verdict.GENUINE:
+            batch.ledgers[number].judge(answer)
+        else:
+            batch.ledgers[number].filter_out(answer, is_suspect=verdict == Verdict.SUSPECTED)

@@ -1,0 +1,163 @@
+"""How often a wildcard gives what: answers of one level in, "this is not the wildcard's" out.
+
+An answer is its addresses or, where it is an alias, the target, exact and with labels cut off. A
+part is taken for a name's own only when a wildcard that gives all its parts about equally often
+would have given it far more often than it was seen.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from core.records import Record
+
+# Targets are compared whole, then without their first label, and so on: a wildcard may send each
+# name to a target of its own below one common name.
+RUNGS = 4
+
+# A part that was seen so often beside others like it is one of a rotation.
+_COMMON = 8
+
+
+class Evidence(NamedTuple):
+    """What an answer says: the first alias, or else the addresses."""
+
+    alias: str
+    addresses: frozenset[str]
+
+    def parts(self, rung: int) -> tuple[str, ...]:
+        """What is counted: addresses, or the alias with ``rung`` labels cut off (two stay)."""
+        if not self.alias:
+            return tuple(self.addresses)
+        target = self.alias
+        for _ in range(rung):
+            shorter = target.partition(".")[2]
+            target = shorter if "." in shorter else target
+        return (f"{rung}>{target}",)
+
+    @property
+    def neighbourhoods(self) -> frozenset[str]:
+        """The networks (/24, /48) of the addresses: members of one pool stand side by side."""
+        return frozenset(_network(a) for a in self.addresses)
+
+
+class Strictness(NamedTuple):
+    """When a part is too rare for the wildcard.
+
+    ``share``: no part of the wildcard is given less than so often as one that was seen; ``error``:
+    how unlikely a rarity has to be.
+    """
+
+    share: float
+    error: float
+
+
+# Where a name that was kept was also shown to exist, and where none could be.
+CHECKED = Strictness(share=1.0, error=1e-3)
+UNCHECKED = Strictness(share=2 / 3, error=1e-3)
+
+
+def evidence_of(answers: Sequence[Record]) -> Evidence:
+    """The evidence in the records of an answer, which begin with the alias if there is one."""
+    if answers and answers[0].type == "CNAME":
+        return Evidence(_without_name(answers[0].name, answers[0].data), frozenset())
+    return Evidence("", frozenset(r.data for r in answers if r.type in ("A", "AAAA")))
+
+
+def _without_name(name: str, target: str) -> str:
+    """A target with the labels that it took from the name left out: ``*.cdn.example``."""
+    asked, labels, same = name.split("."), target.split("."), 0
+    while same < min(len(asked), len(labels) - 2) and asked[same] == labels[same]:
+        same += 1
+    return ".".join(("*", *labels[same:])) if same else target
+
+
+def count_parts(evidence: Evidence, *, explained: bool) -> tuple[str, ...]:
+    """What one answer adds to the counts.
+
+    Shortened targets count only for answers that the random names do not explain as they are,
+    so that a wildcard with one target does not swallow its neighbours at the same host.
+    """
+    if not evidence.alias or explained:
+        return evidence.parts(0)
+    return tuple(part for rung in range(RUNGS) for part in evidence.parts(rung))
+
+
+def is_too_rare(seen: int, usual: int, strictness: Strictness) -> bool:
+    """Whether a part of the same source would hardly be seen so rarely beside a usual one.
+
+    Chernoff's bound on a binomial: of all sightings of the two, how many fall on the rare one.
+    """
+    total, fair = seen + usual, strictness.share / (1 + strictness.share)
+    ratio = seen / total
+    if ratio >= fair:
+        return False
+    distance = (1 - ratio) * math.log((1 - ratio) / (1 - fair))
+    if seen:
+        distance += ratio * math.log(ratio / fair)
+    return -total * distance < math.log(strictness.error)
+
+
+class Tally:
+    """The counts of one level, judged against its wildcard's answers to random names.
+
+    ``condemned`` are answers to candidates that were shown not to exist.
+    """
+
+    def __init__(
+        self,
+        random: Iterable[Evidence],
+        condemned: Iterable[Evidence],
+        counts: Counter[str],
+        strictness: Strictness,
+    ) -> None:
+        shown, caught = tuple(random), tuple(condemned)
+        seeds = (*shown, *caught)
+        self.counts = counts
+        self.strictness = strictness
+        self._guilty = frozenset[str]().union(*(seed.neighbourhoods for seed in caught))
+        rungs = RUNGS if any(seed.alias for seed in seeds) else 1
+        self._own = [{p for seed in seeds for p in seed.parts(r)} for r in range(RUNGS)]
+        asked = Counter(p for seed in shown for r in range(rungs) for p in set(seed.parts(r)))
+        usual = [
+            min((counts[part] + asked[part] for part in self._own[r]), default=0)
+            for r in range(rungs)
+        ]
+        # The most exact rung at which the wildcard repeats itself often enough to judge by.
+        enough = (r for r in range(rungs) if is_too_rare(1, usual[r], strictness))
+        self.rung = next(enough, RUNGS - 1)
+        self.usual = usual[min(self.rung, rungs - 1)]
+
+    def is_other(self, evidence: Evidence) -> bool:
+        """Whether an answer cannot be the wildcard's."""
+        if not evidence.alias:
+            innocent = not evidence.neighbourhoods & self._guilty
+            return innocent and any(self._is_own_to_a_name(part) for part in evidence.addresses)
+        (exact,) = evidence.parts(self.rung)
+        wider = (part for r in range(self.rung, RUNGS) for part in evidence.parts(r))
+        return exact not in self._own[self.rung] and all(self._is_rare(p) for p in wider)
+
+    def weight(self, evidence: Evidence) -> int:
+        """How often the most frequent telling part of an answer was seen."""
+        if evidence.alias:
+            return self.counts[evidence.parts(self.rung)[0]]
+        telling = [self.counts[p] for p in evidence.addresses if p not in self._own[0]]
+        return max(telling, default=0)
+
+    def is_like(self, evidence: Evidence) -> bool:
+        """Whether an answer has no part but the wildcard's, or such as are just as common."""
+        own, common = self._own[self.rung], max(_COMMON, self.usual / 2)
+        return all(p in own or self.counts[p] >= common for p in evidence.parts(self.rung))
+
+    def _is_own_to_a_name(self, part: str) -> bool:
+        return part not in self._own[0] and self._is_rare(part)
+
+    def _is_rare(self, part: str) -> bool:
+        return is_too_rare(max(1, self.counts[part]), self.usual, self.strictness)
+
+
+def _network(address: str) -> str:
+    if ":" in address:
+        return ":".join(address.split(":")[:3])
+    return address.rpartition(".")[0]
