@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cartography.intervals import Intervals
+from cartography.intervals import Intervals, sort_distinct
 
 # A cell of the first level is a /24, which is as fine as routed prefixes get.
 _CELL_BITS = 8
@@ -46,8 +46,8 @@ class Buckets6:
 def index_ipv4(intervals: Intervals) -> Buckets4:
     """The bucket index of an IPv4 table."""
     starts = intervals.starts.low
-    cut = np.unique(starts[(starts & 0xFF) != 0] >> _CELL_BITS)
-    cells = np.unique(
+    cut = sort_distinct(starts[(starts & 0xFF) != 0] >> _CELL_BITS)
+    cells = sort_distinct(
         np.concatenate(
             [
                 np.arange(0, _N_CELLS, 1 << _BUCKET_BITS, dtype=np.uint32),
@@ -69,7 +69,7 @@ def _cut_cells(intervals: Intervals, cut: NDArray[Any]) -> tuple[NDArray[Any], N
     starts = intervals.starts.low
     own = starts[np.isin(starts >> _CELL_BITS, cut)]
     edges = (cut[:, None] << _CELL_BITS) + np.arange(0, 256, 1 << _BUCKET_BITS, dtype=np.uint32)
-    addresses = np.unique(np.concatenate([own, edges.reshape(-1)]))
+    addresses = sort_distinct(np.concatenate([own, edges.reshape(-1)]))
     order = np.searchsorted(cut, addresses >> _CELL_BITS).astype(np.uint32)
     return (order << _CELL_BITS) | (addresses & 0xFF), _value_at(intervals, addresses)
 

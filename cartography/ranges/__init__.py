@@ -4,18 +4,13 @@ Each module has ``PROVIDER``, ``URLS`` (where the files are published), ``recogn
 ``parse(data, as_of)``; see ``cartography/README.md`` for adding one.
 """
 
-import gzip
-import io
-import zlib
 from datetime import date
 from typing import Protocol
 
 from cartography.ranges import aws, azure, google
 from cartography.ranges.form import RangeEntry, RangeFile, forget_prefixes
+from cartography.ranges.packing import MAX_FILE_BYTES, unpack
 from core.errors import BadInput
-
-# The largest real file, Azure's public service tags, has 4 MB.
-MAX_FILE_BYTES = 64 * 1024 * 1024
 
 
 class Reader(Protocol):
@@ -60,7 +55,7 @@ def read_ranges(provider: str, data: bytes, as_of: date | None = None) -> RangeF
             f"{provider!r} is no provider with range files; use one of {', '.join(_BY_PROVIDER)}",
             field="provider",
         )
-    plain = _unpack(data)
+    plain = unpack(data)
     if not plain.strip():
         raise BadInput("the range file is empty")
     if not reader.recognises(plain):
@@ -75,16 +70,5 @@ def read_ranges(provider: str, data: bytes, as_of: date | None = None) -> RangeF
 
 def guess_provider(data: bytes) -> str | None:
     """Whose file this looks like (plain or gzip); raises ``BadInput`` for a damaged gzip."""
-    plain = _unpack(data)
+    plain = unpack(data)
     return next((r.PROVIDER for r in READERS if r.recognises(plain)), None)
-
-
-def _unpack(data: bytes) -> bytes:
-    if data.startswith(b"\x1f\x8b"):
-        try:
-            data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MAX_FILE_BYTES + 1)
-        except (OSError, EOFError, zlib.error) as error:
-            raise BadInput(f"the gzip file is damaged or cut off: {error}") from error
-    if len(data) > MAX_FILE_BYTES:
-        raise BadInput(f"the file is larger than {MAX_FILE_BYTES // 2**20} MiB")
-    return data
