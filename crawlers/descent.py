@@ -8,6 +8,7 @@ import time
 from collections import deque
 from dataclasses import dataclass
 
+from core.errors import BadInput
 from core.records import Record
 from core.statuses import DnsStatus
 from crawlers.chains import MAX_CHAIN
@@ -17,11 +18,14 @@ from crawlers.fetches import Fetches
 from crawlers.questions import EngineStats, Question, Result
 from crawlers.referrals import Kind, Referral, Verdict, is_within, judge
 from crawlers.walks import MAX_DEPTH, Account, Walk, more_telling
+from crawlers.wire import encode_question
 
 _ANSWERS = frozenset({DnsStatus.NOERROR, DnsStatus.NODATA, DnsStatus.NXDOMAIN})
 _SILENCE = frozenset({DnsStatus.TIMEOUT, DnsStatus.NETWORK})
 # Names right below a cut that are known to be none, before they are forgotten.
 _MAX_FLAT = 1_000
+# A name shorter than this has no label that is too long.
+_SHORT = 64
 _MAKE = tuple.__new__
 
 
@@ -67,7 +71,11 @@ class Descent:
             self.stats.coalesced += 1
             return
         self._equals[key] = (question,)
-        self.due.append(Walk(question, name, Account()))
+        walk = Walk(question, name, Account())
+        if _can_be_written(name, question[1]):
+            self.due.append(walk)
+        else:
+            self._end(walk, DnsStatus.MALFORMED)
 
     def step(self) -> list[Result]:
         """Send, receive, and let every walk go on that can; returns what ended."""
@@ -246,9 +254,15 @@ class Descent:
             self._give_out(walk, status, walk.parts + records, result)
 
     def _end_followers(self, walk: Walk, status: DnsStatus) -> None:
-        """Who waited for a delegation that nobody gives fails with the walk that asked."""
+        """Who waited for a delegation fails with the walk that asked, if nobody answers at all.
+
+        Other failures may lie in the one name, so everybody asks for himself.
+        """
         if walk.is_spoiled:
             self._release(walk)
+            return
+        if status not in _SILENCE:
+            self._note_flat(walk)
             return
         followers = self._leads.pop(walk.leads)
         walk.leads = ""
@@ -279,3 +293,14 @@ class Descent:
             self.in_flight -= 1
             self.stats.count(status)
             self._ended.append(_MAKE(Result, (same, *fate, *rest)))
+
+
+def _can_be_written(name: str, rrtype: str) -> bool:
+    is_short = len(name) < _SHORT and name.isascii()
+    if rrtype == "A" and is_short and ".." not in name and name[:1] not in ("", "."):
+        return True
+    try:
+        encode_question(name, rrtype)
+    except (BadInput, KeyError):
+        return False
+    return True

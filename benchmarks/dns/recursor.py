@@ -14,7 +14,7 @@ from benchmarks.dns.accounting import Failed
 _START_S = 10.0
 _LOOK_S = 0.05
 # The cache is large enough for every name of a benchmark. Reserved names ("test") are resolved
-# like any other, and servers on loopback are asked.
+# like any other, and only servers on loopback are asked, whatever a delegation says.
 _SETTINGS = """server:
   interface: {address}
   port: {port}
@@ -26,11 +26,15 @@ _SETTINGS = """server:
   root-hints: "{folder}/hints"
   access-control: 127.0.0.0/8 allow
   do-not-query-localhost: no
-  do-ip6: {ipv6}
+  outgoing-interface: 127.0.0.1
+  do-not-query-address: 10.0.0.0/8
+  do-not-query-address: 169.254.0.0/16
+  do-not-query-address: 203.0.113.0/24
+  do-ip6: no
   local-zone: "test." nodefault
   module-config: "iterator"
   qname-minimisation: no
-  num-threads: {threads}
+  num-threads: 1
   outgoing-range: 8192
   num-queries-per-thread: 4096
   so-rcvbuf: 4m
@@ -64,18 +68,12 @@ def write_hints(path: Path, roots: Sequence[str]) -> None:
 
 
 @contextlib.contextmanager
-def recursing(
-    binary: str, folder: Path, roots: Sequence[str], port: int, *, ipv6: bool = False
-) -> Iterator[Recursor]:
+def recursing(binary: str, folder: Path, roots: Sequence[str], port: int) -> Iterator[Recursor]:
     """Run Unbound on these roots, whose servers all have port 53; raises ``Failed``."""
     address = "127.54.0.1"
     write_hints(folder / "hints", roots)
     settings = folder / "unbound.conf"
-    settings.write_text(
-        _SETTINGS.format(
-            address=address, port=port, folder=folder, ipv6="yes" if ipv6 else "no", threads=1
-        )
-    )
+    settings.write_text(_SETTINGS.format(address=address, port=port, folder=folder))
     with (folder / "unbound.log").open("wb") as log:
         process = subprocess.Popen([binary, "-d", "-c", str(settings)], stdout=log, stderr=log)
     try:
