@@ -4,15 +4,18 @@ Questions go in and one final answer each comes out, as from ``Engine``. What wa
 delegations is shared by all names and kept for as long as it lives.
 """
 
+import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from core.errors import BadInput
 from core.records import Answer
 from crawlers.delegations import Delegations
 from crawlers.descent import Descent, IterationStats
 from crawlers.engine import Engine
 from crawlers.questions import EngineConfig, Question, Result
+from crawlers.roots import read_root_hints
 from crawlers.servers import DNS_PORT, Network, Server
 
 # The engine asks the same server once more when a packet is lost; further tries go elsewhere.
@@ -86,3 +89,23 @@ class IterativeResolver:
             if not descent.in_flight:
                 return
             yield from descent.step()
+
+
+def open_iterative(
+    roots: Sequence[Server] = (),
+    config: EngineConfig | None = None,
+    *,
+    allowed: Sequence[str] = (),
+    ipv6: bool = False,
+) -> IterativeResolver:
+    """A resolver on these root servers, or on the Internet's; raises ``BadInput``.
+
+    Servers that are found are asked at the port of the first root server. ``allowed`` are networks
+    such as "127.0.0.0/8", whose addresses may be asked although they are not public.
+    """
+    roots = tuple(roots) or read_root_hints(ipv6=ipv6)
+    try:
+        networks = [ipaddress.ip_network(text) for text in allowed]
+    except ValueError as error:
+        raise BadInput(f"{error}; write a network like 127.0.0.0/8") from error
+    return IterativeResolver(roots, config, port=roots[0].port, allowed=networks, ipv6=ipv6)

@@ -18,8 +18,9 @@ from core.errors import BadInput
 from core.statuses import DnsStatus
 from crawlers.delegations import MAX_FURTHER_HOSTS
 from crawlers.engine import Engine
-from crawlers.iteration import IterativeResolver
+from crawlers.iteration import IterativeResolver, open_iterative
 from crawlers.questions import EngineConfig, Question
+from crawlers.roots import read_root_hints
 from crawlers.servers import Server
 from crawlers.walks import MAX_QUERIES
 from testbed.hierarchy import FORGED_ADDRESS, Cut, Hierarchy, Manner, Status, Zone, is_within
@@ -338,6 +339,34 @@ def test_somebody_has_to_be_asked_first():
         IterativeResolver([])
 
 
+def test_the_roots_of_the_internet_are_known():
+    roots = read_root_hints()
+    assert len(set(roots)) == 13
+    assert not any(server.is_ipv6 for server in roots)
+    assert len(set(read_root_hints(ipv6=True))) == 26
+    with open_iterative() as resolver:
+        assert resolver.engine.servers == roots
+
+
+@pytest.mark.parametrize("text", ["", "servers = 1", "[servers]", '[servers]\na = ["x"]', "["])
+def test_a_hints_file_without_root_servers_is_named(tmp_path, text):
+    path = tmp_path / "hints.toml"
+    path.write_text(text)
+    with pytest.raises(BadInput, match="hints.toml"):
+        read_root_hints(path)
+
+
+def test_the_door_to_iterative_mode_takes_the_roots_port_and_networks_as_text():
+    builder = Builder()
+    with House(builder.world) as house:
+        roots = [Server(builder.world.roots[0], house.port)]
+        with open_iterative(roots, allowed=["127.0.0.0/8"]) as resolver:
+            ((question, answer),) = resolver.resolve([Question("www.test", tag=7)])
+    assert (question.tag, answer.addresses) == (7, ("198.18.0.1",))
+    with pytest.raises(BadInput, match=r"127\.0\.0\.0/8"):
+        open_iterative(roots, allowed=["127.0.0.1/8"])
+
+
 def plan_graph(choices):
     """Zones whose host names lie in each other; for each host whether it has glue."""
     builder = Builder()
@@ -438,6 +467,7 @@ def is_explained(world, question, theirs):
     It gives up early on zones some of whose servers are dead, and believes answers without the
     authoritative bit when it has met nothing better so far.
     """
-    apex = world.zone_of(question.name).apex
-    stale = any(world.manner(a) is Manner.STALE and apex in world.held[a] for a in world.held)
+    names = (question.name, *world.truth(question.name, question.type).chain)
+    zones = {world.zone_of(name).apex for name in names}
+    stale = any(world.manner(a) is Manner.STALE and zones & set(world.held[a]) for a in world.held)
     return in_common(theirs)[0] == "SERVFAIL" or stale
