@@ -112,14 +112,13 @@ class SharedPace:
     def _learn_clock(self, store_s: float, asked_at: float) -> float:
         """How far the store's clock is ahead of ours, kept within what each answer allows.
 
-        The store read its clock between question and answer, so of all that agrees with this
-        answer the estimate takes what is nearest to the last one; the first takes the latest
-        time, for a slot used late is harmless and one used early is not.
+        The store read its clock between question and answer: the first estimate is that it did so
+        in the middle, and later ones move no further than their answer demands.
         """
         answered_at = self._monotonic()
         with self._lock:
             least, most = store_s - answered_at, store_s - asked_at
-            known = least if math.isnan(self._ahead_s) else self._ahead_s
+            known = (least + most) / 2 if math.isnan(self._ahead_s) else self._ahead_s
             self._ahead_s = min(max(known, least), most)
             self._rtt_s += (answered_at - asked_at - self._rtt_s) / 4
             return self._ahead_s

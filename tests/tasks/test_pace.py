@@ -4,9 +4,11 @@ import math
 import multiprocessing
 import os
 import signal
+import socket
 import struct
 import threading
 import time
+from contextlib import suppress
 from itertools import accumulate
 
 import pytest
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 from core.errors import Unavailable
 from crawlers.pace import AHEAD_S, LATE_S, Gate, LocalPace, Rates, await_turn, spacing_s
+from deploy import broker
 from tasks.pace import SharedPace, pace_for
 from tasks.resolvers import Resolving
 from tests.tasks.site import Site
@@ -168,6 +171,57 @@ def test_processes_share_a_limit_while_one_hangs_and_one_is_killed(store, tmp_pa
     sent = [t for p in paths for (t,) in struct.iter_unpack("d", p.read_bytes())]
     assert busiest_second(sent) <= 525
     assert len(sent) >= 0.7 * 500 * (max(sent) - min(sent))
+
+
+def _carry(source, target, delay_s):
+    """Hand bytes on, each after a while, until one side closes."""
+    with suppress(OSError):
+        while data := source.recv(4096):
+            time.sleep(delay_s)
+            target.sendall(data)
+
+
+@pytest.fixture
+def distant(store):
+    """The store's address as seen from far away: 60 ms each way."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def accept():
+        with suppress(OSError):
+            while True:
+                near, _ = listening.accept()
+                far = socket.socket(socket.AF_UNIX)
+                far.connect(str(broker.socket_path(store.folder)))
+                for ends in ((near, far), (far, near)):
+                    threading.Thread(target=_carry, args=(*ends, 0.06), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    yield f"redis://127.0.0.1:{listening.getsockname()[1]}/0"
+    listening.close()
+
+
+def test_a_distant_worker_is_not_starved_and_keeps_the_limit(store, distant):
+    ready(store)
+    end = time.monotonic() + 4
+    gates = [Gate(SharedPace(url, Rates(100)), SERVER) for url in (store.url, distant)]
+
+    def work(gate, mine):
+        while (now := time.monotonic()) < end:
+            if wait_s := gate.take(now):
+                time.sleep(min(wait_s, 0.01))
+            else:
+                mine.append(time.monotonic())
+
+    near, far = [], []
+    threads = [threading.Thread(target=work, args=x) for x in zip(gates, (near, far), strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    sent = near + far
+    assert len(far) >= 40
+    assert len(sent) >= 200
+    assert busiest_second(sent) <= 105
 
 
 def test_surveys_of_different_limits_share_a_server(store):
