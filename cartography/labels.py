@@ -13,8 +13,9 @@ from core.records import Placement
 from core.statuses import AddressKind
 
 # A collective label says only whose block it is. Amazon lists the blocks of some services (S3,
-# DynamoDB) as EC2 as well, so that EC2 goes behind every other service but AMAZON.
-_COLLECTIVE = {"AMAZON": 2, "AzureCloud": 2, "Google": 2, "EC2": 1}
+# DynamoDB) as EC2 as well, so that EC2 goes behind every other service but AMAZON. Oracle's network
+# of services (OSN) holds object storage, which has a tag of its own.
+_COLLECTIVE = {"AMAZON": 2, "AzureCloud": 2, "Google": 2, "EC2": 1, "OSN": 1}
 _KIND_ORDER = {AddressKind.CLOUD: 0, AddressKind.CDN: 1, AddressKind.CORPORATE: 2}
 # What a row says of its prefix, and the date of its file.
 Statement = tuple[RangeEntry, date]

@@ -7,7 +7,18 @@ Each module has ``PROVIDER``, ``URLS`` (where the files are published), ``recogn
 from datetime import date
 from typing import Protocol
 
-from cartography.ranges import aws, azure, google
+from cartography.ranges import (
+    akamai,
+    aws,
+    azure,
+    cloudflare,
+    digitalocean,
+    fastly,
+    google,
+    ibm,
+    linode,
+    oracle,
+)
 from cartography.ranges.form import RangeEntry, RangeFile, forget_prefixes
 from cartography.ranges.packing import MAX_FILE_BYTES, unpack
 from core.errors import BadInput
@@ -29,7 +40,18 @@ class Reader(Protocol):
         """Read the file; raises ``BadInput``."""
 
 
-READERS: tuple[Reader, ...] = (aws, azure, google)
+READERS: tuple[Reader, ...] = (
+    aws,
+    azure,
+    google,
+    oracle,
+    digitalocean,
+    linode,
+    cloudflare,
+    fastly,
+    akamai,
+    ibm,
+)
 _BY_PROVIDER = {reader.PROVIDER: reader for reader in READERS}
 
 __all__ = [

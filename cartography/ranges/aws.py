@@ -7,6 +7,7 @@ and the prefix table shows the specific one.
 from datetime import date, datetime
 from typing import Any
 
+from cartography.addresses import BITS, read_prefix
 from cartography.ranges.form import (
     RangeEntry,
     RangeFile,
@@ -26,6 +27,9 @@ URLS = ("https://ip-ranges.amazonaws.com/ip-ranges.json",)
 # Global Accelerator is anycast too, but what answers behind it is the customer's own machine.
 _EDGE = {"CLOUDFRONT", "CLOUDFRONT_ORIGIN_FACING"}
 _GLOBAL = "GLOBAL"
+COLLECTIVE = "AMAZON"
+# Up to this share of rows that lie in no block of AMAZON's are taken for damage.
+_DAMAGED_SHARE = 0.01
 
 
 def recognises(data: bytes) -> bool:
@@ -42,7 +46,29 @@ def parse(data: bytes, as_of: date | None) -> RangeFile:
         rows = list_of(document, "ipv6_prefixes")
         entries += [_entry(row, i, 6) for i, row in enumerate(rows, 1)]
     kept = require_entries(tuple(entries))
+    _check_cover(kept)
     return RangeFile(PROVIDER, as_of or _date(document), kept, count_entries(kept))
+
+
+def _check_cover(entries: tuple[RangeEntry, ...]) -> None:
+    """Every row of a service lies within a row of AMAZON, in each file since 2014: where a few
+    rows do not, a digit of theirs is damaged. Where many do not, the custom has changed."""
+    around = {read_prefix(e.prefix) for e in entries if e.service == COLLECTIVE}
+    lost = [e for e in entries if e.service != COLLECTIVE and not _is_within(e.prefix, around)]
+    if 0 < len(lost) <= len(entries) * _DAMAGED_SHARE:
+        raise BadInput(
+            f"{lost[0].prefix} ({lost[0].service}) lies in no block of {COLLECTIVE}, as all others"
+            " do; is the file damaged?"
+        )
+
+
+def _is_within(prefix: str, around: set[tuple[int, int, int]]) -> bool:
+    family, first, length = read_prefix(prefix)
+    bits = BITS[family]
+    return any(
+        (family, first >> (bits - outer) << (bits - outer), outer) in around
+        for outer in range(length, 0, -1)
+    )
 
 
 def _entry(row: Any, number: int, family: int) -> RangeEntry:

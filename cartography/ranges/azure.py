@@ -4,8 +4,10 @@ Regions come from the ``AzureCloud.<region>`` tags; every other tag is a service
 that are not location codes are given their code, and the published name is kept.
 """
 
+import re
 from datetime import date
 from typing import Any
+from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
 from cartography.ranges.azure_names import modern_region
@@ -28,6 +30,7 @@ URLS = (
     "https://www.microsoft.com/en-us/download/details.aspx?id=56519",
     "https://www.microsoft.com/en-us/download/details.aspx?id=57062",
     "https://www.microsoft.com/en-us/download/details.aspx?id=57063",
+    "https://www.microsoft.com/en-us/download/details.aspx?id=57064",
 )
 BASE_SERVICE = "AzureCloud"
 # Where Front Door meets clients; its backend addresses are ordinary ones.
@@ -36,6 +39,8 @@ _EDGE = {
     "AzureFrontDoor.FirstParty",
     "AzureFrontDoor.MicrosoftSecurity",
 }
+_DOWNLOADS = "download.microsoft.com"
+_LINK = re.compile(rb"https?://[\w./:%-]+/ServiceTags_[A-Za-z]+_20\d{6}\.json")
 _XML_MARK = b"<AzurePublicIpAddresses"
 
 
@@ -43,6 +48,15 @@ def recognises(data: bytes) -> bool:
     """Whether the bytes look like one of this provider's files."""
     head = data[:4096]
     return _XML_MARK in head or b'"changeNumber"' in head or b'"addressPrefixes"' in head
+
+
+def locate(page: bytes, url: str) -> str:
+    """The address of the file that a download page leads to; raises ``BadInput``."""
+    for found in _LINK.findall(page):
+        link = str(found.decode("ascii"))
+        if urlsplit(link).hostname in (_DOWNLOADS, urlsplit(url).hostname):
+            return link
+    raise BadInput(f"{url}: the page leads to no file of service tags")
 
 
 def parse(data: bytes, as_of: date | None) -> RangeFile:

@@ -61,6 +61,13 @@ def count_entries(entries: Iterable[RangeEntry], **more: int) -> dict[str, int]:
     }
 
 
+def require_date(as_of: date | None) -> date:
+    """The date itself; raises ``BadInput`` with ``field`` as-of when there is none."""
+    if as_of is None:
+        raise BadInput("the file carries no date; give --as-of", field="as-of")
+    return as_of
+
+
 def load_json(data: bytes) -> dict[str, Any]:
     """The file's JSON object; raises ``BadInput`` that says where it breaks."""
     try:

@@ -19,6 +19,13 @@ REAL = {
     "azure-ServiceTags_China_20240624.json.gz": ("azure", date(2024, 6, 24), 2665, 1040),
     "google-cloud-2024-06.json": ("google", None, 622, 44),
     "google-goog-2023-02.json": ("google", None, 76, 11),
+    "oracle-public_ip_ranges-2024-06.json": ("oracle", None, 727, 0),
+    "digitalocean-google-2024-06.csv": ("digitalocean", date(2024, 6, 30), 997, 143),
+    "linode-geofeed-2024-06.csv": ("linode", None, 3780, 31),
+    "cloudflare-ips-v4-2024-06.txt": ("cloudflare", date(2024, 6, 30), 15, 0),
+    "cloudflare-ips-v6-2024-06.txt": ("cloudflare", date(2024, 6, 30), 0, 7),
+    "fastly-public-ip-list-2024-06.json": ("fastly", date(2024, 6, 30), 19, 2),
+    "akamai-v4-2024-06.txt": ("akamai", date(2024, 6, 30), 19, 0),
 }
 
 

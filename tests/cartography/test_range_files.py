@@ -152,7 +152,9 @@ def test_real_file(name):
     assert file.provider == provider
     assert as_of in (None, file.as_of)
     assert (file.counts["ipv4"], file.counts["ipv6"]) == (ipv4, ipv6)
-    assert file.counts["entries"] == ipv4 + ipv6 == len(file.entries)
+    assert file.counts["entries"] == ipv4 + ipv6
+    # Oracle's blocks may have two tags, and stand for two entries then.
+    assert len({e.prefix for e in file.entries}) <= ipv4 + ipv6 <= len(file.entries)
 
 
 def test_real_azure_tags_are_counted():
