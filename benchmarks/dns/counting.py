@@ -1,7 +1,8 @@
 """Name servers that note when each query reached them: many loopback addresses, one process.
 
-Every listed label exists in every zone and has an address of its own; nothing else exists. Arrival
-times are the kernel's, so that a server that waits for a core shifts no query.
+Every listed label exists in every zone and has an address of its own; nothing else exists, and no
+zone is transferred. Arrival times of datagrams are the kernel's, so that a server that waits for a
+core shifts none.
 """
 
 import contextlib
@@ -11,6 +12,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 import zlib
 from array import array
 from collections.abc import Iterator, Sequence
@@ -30,7 +32,7 @@ _RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
 _PER_TURN = 64
 _TOP_WIRE = b"\x06shared\x04test\0"
 _A, _IN = b"\0\1", b"\0\1"
-_NOERROR, _NXDOMAIN = b"\x85\x80", b"\x85\x83"
+_NOERROR, _NXDOMAIN, _REFUSED = b"\x85\x80", b"\x85\x83", b"\x81\x85"
 _ANSWER = b"\xc0\x0c\0\1\0\1\0\0\1\x2c\0\4"
 _ONE_ANSWER, _NO_ANSWER = b"\0\1\0\1\0\0\0\0", b"\0\1\0\0\0\0\0\0"
 
@@ -103,16 +105,35 @@ class _Server:
         self.labels = {label(n).encode() for n in range(labels)}
         self.times = [array("Q") for _ in addresses]
         self.sockets = [_open_socket(address, port) for address in addresses]
+        self.listening = [socket.create_server((address, port)) for address in addresses]
         self.stopped = False
 
     def run(self) -> None:
         poll = select.epoll()
-        by_number = {s.fileno(): (s, t) for s, t in zip(self.sockets, self.times, strict=True)}
-        for number in by_number:
+        work = {
+            s.fileno(): (self._serve, s, t) for s, t in zip(self.sockets, self.times, strict=True)
+        }
+        work |= {
+            s.fileno(): (self._refuse, s, t)
+            for s, t in zip(self.listening, self.times, strict=True)
+        }
+        for number in work:
             poll.register(number, select.EPOLLIN)
         while not self.stopped:
             for number, _ in poll.poll(0.1):
-                self._serve(*by_number[number])
+                serve, sock, times = work[number]
+                serve(sock, times)
+
+    def _refuse(self, listening: socket.socket, times: array) -> None:
+        """Every question over TCP asks for a zone."""
+        sock, _ = listening.accept()
+        times.append(time.time_ns())
+        with sock, contextlib.suppress(OSError):
+            sock.settimeout(1)
+            packet = sock.recv(_LONGEST)[2:]
+            end = packet.find(b"\0", 12) + 5
+            reply = packet[:2] + _REFUSED + _NO_ANSWER + packet[12:end]
+            sock.sendall(len(reply).to_bytes(2, "big") + reply)
 
     def _serve(self, sock: socket.socket, times: array) -> None:
         for _ in range(_PER_TURN):

@@ -164,7 +164,7 @@ class _Survey:
         words, out = self.site.folder / "words.txt", self.site.folder / "out"
         return [
             *("--name", _SURVEY, "--workers", "--rate", str(self.options.rate)),
-            *("--wordlist", str(words), "--no-axfr", "--no-aaaa", "--out", str(out)),
+            *("--wordlist", str(words), "--no-aaaa", "--out", str(out)),
         ]
 
     def _kill_one(self, workers: list[Any], kill_at: float) -> None:

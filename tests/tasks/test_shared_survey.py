@@ -38,7 +38,7 @@ def survey(site, servers):
     words.write_text("\n".join(map(label, range(LABELS))))
     domains.write_text("\n".join(map(zone_name, range(ZONES))))
     wait(lambda: site.has_workers(2), 20)
-    few = ("--no-axfr", "--no-aaaa", "--workers", "--rate", LIMIT_QPS)
+    few = ("--no-aaaa", "--workers", "--rate", LIMIT_QPS)
     return site.survey(servers, domains, "--name", "x", "--wordlist", words, *few)
 
 
