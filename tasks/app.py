@@ -33,8 +33,9 @@ app.conf.update(
     include=["tasks.crawl"] if os.environ.get("DJANGO_SETTINGS_MODULE") else ["tasks.vantage"],
     task_default_queue="crawl",
     task_routes={"tasks.vantage.*": {"queue": "vantage"}},
-    # A shard is acknowledged when it is stored, so a killed worker's shard is not lost; its lease
-    # decides who may run it again, long before the broker's own redelivery.
+    # A shard is acknowledged when it is stored, so a killed worker's shard is not lost. Its lease
+    # frees it within 10 s and the sweep below queues it anew; the broker's own redelivery, an hour
+    # later, only finds it done. A short visibility timeout would start slow shards twice.
     task_acks_late=True,
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
