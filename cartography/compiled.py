@@ -15,6 +15,9 @@ from cartography.matching import AddressMap
 from cartography.snapshots import open_snapshot, write_snapshot
 from core.errors import BadInput
 
+# Raised whenever the arrays of a file, or the rule of labels, become others.
+FORMAT = 1
+
 
 @dataclass(frozen=True, slots=True)
 class CompiledMap:

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from celery import Celery
+from celery.schedules import crontab
 
 _PROJECT = Path(__file__).resolve().parent.parent
 
@@ -30,7 +31,9 @@ app.conf.update(
     broker_url=_backend_url(broker_url()),
     result_backend=None,
     task_ignore_result=True,
-    include=["tasks.crawl"] if os.environ.get("DJANGO_SETTINGS_MODULE") else ["tasks.vantage"],
+    include=["tasks.crawl", "tasks.ranges"]
+    if os.environ.get("DJANGO_SETTINGS_MODULE")
+    else ["tasks.vantage"],
     task_default_queue="crawl",
     task_routes={"tasks.vantage.*": {"queue": "vantage"}},
     # A shard is acknowledged when it is stored, so a killed worker's shard is not lost. Its lease
@@ -46,5 +49,10 @@ app.conf.update(
     timezone="UTC",
     beat_schedule={
         "take up shards of silent workers": {"task": "tasks.crawl.sweep", "schedule": 5.0},
+        # Providers publish new ranges every few days; the odd hour spares their servers.
+        "ask for newer range files": {
+            "task": "tasks.ranges.fetch",
+            "schedule": crontab(hour=3, minute=17),
+        },
     },
 )

@@ -17,6 +17,8 @@ WORLDS_DIR = DATA_DIR / "worlds"
 
 NAME_SERVERS = read_list("NEPHOSCOPE_NAME_SERVERS")
 ALLOWED_NETWORKS = read_list("NEPHOSCOPE_ALLOWED_NETWORKS")
+# Whether the scheduler asks the providers for newer range files, once a day.
+FETCH_RANGES = read_flag("NEPHOSCOPE_FETCH_RANGES", True)
 MAP_TILES_URL = read_text("NEPHOSCOPE_MAP_TILES_URL", "")
 # Surveys that run or wait at once; one more is refused, so that a page cannot flood resolvers.
 MAX_ACTIVE_SURVEYS = read_int("NEPHOSCOPE_MAX_ACTIVE_SURVEYS", 4)

@@ -62,6 +62,7 @@ __all__ = [
     "Reader",
     "guess_provider",
     "read_ranges",
+    "reader_of",
 ]
 
 
@@ -71,12 +72,7 @@ def read_ranges(provider: str, data: bytes, as_of: date | None = None) -> RangeF
     Raises ``BadInput`` on any doubt: unknown or other provider, damaged or truncated file, an
     entry that is no prefix, a file without a date when none is given.
     """
-    reader = _BY_PROVIDER.get(provider)
-    if reader is None:
-        raise BadInput(
-            f"{provider!r} is no provider with range files; use one of {', '.join(_BY_PROVIDER)}",
-            field="provider",
-        )
+    reader = reader_of(provider)
     plain = unpack(data)
     if not plain.strip():
         raise BadInput("the range file is empty")
@@ -88,6 +84,17 @@ def read_ranges(provider: str, data: bytes, as_of: date | None = None) -> RangeF
         return reader.parse(plain, as_of)
     finally:
         forget_prefixes()
+
+
+def reader_of(provider: str) -> Reader:
+    """The module of a provider; raises ``BadInput`` that names all of them."""
+    reader = _BY_PROVIDER.get(provider)
+    if reader is None:
+        raise BadInput(
+            f"{provider!r} is no provider with range files; use one of {', '.join(_BY_PROVIDER)}",
+            field="provider",
+        )
+    return reader
 
 
 def guess_provider(data: bytes) -> str | None:

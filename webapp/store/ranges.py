@@ -1,24 +1,42 @@
-"""Range tables: import, which are in force, and the compiled prefix table."""
+"""Range tables: import, versions, which are in force on a day, and the compiled tables."""
 
 import hashlib
-import ipaddress
 import re
-from collections.abc import Sequence
-from datetime import date
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from cartography.prefixes import PrefixTable
+from cartography.origin_files import OriginFile, read_origins
 from cartography.ranges import RangeFile, read_ranges
+from cartography.ranges.changes import Change, compare, find_doubt
+from cartography.ranges.packing import unpack
 from core.errors import BadInput, MissingData
 from core.records import Placement
+from webapp.store.compiled import origin_table_of, prefix_table
 from webapp.store.models import RangeTable
 
+__all__ = [
+    "ORIGINS",
+    "compare_versions",
+    "import_origins",
+    "import_ranges",
+    "origins_of",
+    "place_by_date",
+    "prefix_table",
+    "read_with_date",
+    "tables_in_force",
+    "versions",
+]
+
 IMPORT_HINT = "import one with: manage.py ranges import PROVIDER FILE"
+# Files of origin ASes stand beside the providers' under this word.
+ORIGINS = "asn"
+# Clocks and time zones differ by no more.
+_AHEAD = timedelta(days=1)
 
 
 def read_with_date(
@@ -34,10 +52,17 @@ def read_with_date(
 
 
 def date_in_name(file_name: str) -> date | None:
-    """The date in names such as ``ServiceTags_Public_20240624.json``."""
-    found = re.search(r"(20\d\d)[-_]?(\d\d)[-_]?(\d\d)", file_name)
+    """The date in names such as ``ServiceTags_Public_20240624.json``; of a month without a day,
+    as in ``ips-v4-2024-06.txt``, the last day."""
+    found = re.search(r"(?<!\d)(20\d\d)[-_]?(\d\d)(?:[-_]?(\d\d))?(?!\d)", file_name)
+    if not found:
+        return None
+    year, month, day = found.groups()
     try:
-        return date(*map(int, found.groups())) if found else None
+        if day:
+            return date(int(year), int(month), int(day))
+        after = date(int(year) + int(month) // 12, int(month) % 12 + 1, 1)
+        return min(after - timedelta(days=1), timezone.now().date())
     except ValueError:
         return None
 
@@ -49,13 +74,49 @@ def import_ranges(
     as_of: date | None = None,
     origin: str = "",
     file_name: str = "",
+    force: bool = False,
 ) -> tuple[RangeTable, RangeFile]:
     """Check ``data`` and put it beside the older versions; raises ``BadInput``.
 
-    The same file twice is one row. Nothing is written unless the whole file is sound, so the
-    table in force stays in force on any doubt.
+    The same file twice is one row. Nothing is written unless the whole file is sound and to be
+    believed beside the version before it, so the table in force stays in force on any doubt;
+    ``force`` takes a sound file without looking at that version.
     """
     parsed = read_with_date(provider, data, file_name, as_of)
+    digest = hashlib.sha256(data).hexdigest()
+    if not (force or origin):
+        _refuse_doubtful(parsed, digest)
+    row = _keep(parsed.provider, data, parsed.as_of, origin, parsed.counts, parsed.variant)
+    return row, parsed
+
+
+def import_origins(
+    data: bytes, *, as_of: date | None = None, file_name: str = ""
+) -> tuple[RangeTable, OriginFile]:
+    """The same for a file of prefixes and their origin ASes; raises ``BadInput``."""
+    file = read_origins(data)
+    when = as_of or date_in_name(file_name) or _date_in_head(data) or timezone.now().date()
+    asns = {*file.regular.origins.tolist()}
+    asns.update(asn for row in (*file.prefixes, *file.ranges) for asn in row[3])
+    n_ipv6 = sum(row[0] == 6 for row in (*file.prefixes, *file.ranges))
+    counts = {
+        "entries": file.n_lines,
+        "ipv4": file.n_lines - n_ipv6,
+        "ipv6": n_ipv6,
+        "origins": len(asns),
+    }
+    return _keep(ORIGINS, data, when, "", counts, ""), file
+
+
+def _date_in_head(data: bytes) -> date | None:
+    head = unpack(data)[:500].decode("ascii", "replace")
+    found = re.search(r"rib\.(20\d{6})", head)
+    return date_in_name(found[1]) if found else None
+
+
+def _keep(
+    provider: str, data: bytes, as_of: date, origin: str, counts: dict[str, int], variant: str
+) -> RangeTable:
     digest = hashlib.sha256(data).hexdigest()
     path = raw_path(provider, digest)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,20 +127,70 @@ def import_ranges(
     row, _ = RangeTable.objects.get_or_create(
         provider=provider,
         sha256=digest,
-        as_of=parsed.as_of,
+        as_of=as_of,
         origin=origin,
-        defaults={
-            "file_name": path.name,
-            "counts": dict(parsed.counts),
-            "variant": getattr(parsed, "variant", ""),
-        },
+        defaults={"file_name": path.name, "counts": dict(counts), "variant": variant},
     )
-    return row, parsed
+    return row
+
+
+def _refuse_doubtful(parsed: RangeFile, digest: str) -> None:
+    if parsed.as_of > timezone.now().date() + _AHEAD:
+        raise BadInput(f"the file says that it is of {parsed.as_of}, which is yet to come")
+    before = _versions(parsed.provider, parsed.variant).filter(as_of__lte=parsed.as_of).last()
+    if before is not None and before.sha256 == digest:
+        return
+    doubt = find_doubt(parsed, read_table(before) if before else None)
+    if doubt:
+        stays = f"; the table of {before.as_of} stays in force" if before else ""
+        raise BadInput(f"{doubt}{stays} (ranges import --force takes the file all the same)")
 
 
 def raw_path(provider: str, digest: str) -> Path:
     """Where the raw file of a table is kept."""
     return Path(settings.RANGES_DIR) / provider / f"{digest[:24]}.raw"
+
+
+def read_table(row: RangeTable) -> RangeFile:
+    """The file of a stored table, read again; raises ``MissingData`` when it is gone."""
+    try:
+        data = raw_path(row.provider, row.sha256).read_bytes()
+    except OSError as error:
+        raise MissingData(
+            f"the file of {row} is gone from the data folder; {IMPORT_HINT}"
+        ) from error
+    return read_ranges(row.provider, data, row.as_of)
+
+
+def _versions(provider: str, variant: str) -> QuerySet[RangeTable]:
+    rows = RangeTable.objects.filter(provider=provider, variant=variant, origin="")
+    return rows.order_by("as_of", "imported_at", "id")
+
+
+def versions(provider: str, variant: str = "") -> list[RangeTable]:
+    """All versions of one provider's table, oldest first."""
+    return list(_versions(provider, variant))
+
+
+def compare_versions(
+    provider: str, variant: str = "", old: date | None = None, new: date | None = None
+) -> tuple[RangeTable, RangeTable, list[Change]]:
+    """Changes between the tables in force on two days; without days, between the last two.
+
+    Raises ``MissingData`` when there are not two.
+    """
+    rows = versions(provider, variant)
+    after = _in_force_on(rows, new)
+    earlier = [row for row in rows if after and row.as_of < after.as_of]
+    before = _in_force_on(rows if old else earlier, old)
+    if before is None or after is None:
+        named = f"{provider} {variant}".strip()
+        raise MissingData(f"there are not two versions of {named} to compare; {IMPORT_HINT}")
+    return before, after, compare(read_table(before), read_table(after))
+
+
+def _in_force_on(rows: Sequence[RangeTable], day: date | None) -> RangeTable | None:
+    return next((row for row in reversed(rows) if day is None or row.as_of <= day), None)
 
 
 def tables_in_force(origin: str = "", as_of: date | None = None) -> list[RangeTable]:
@@ -98,7 +209,7 @@ def tables_in_force(origin: str = "", as_of: date | None = None) -> list[RangeTa
 
 
 def _newest(origin: str, as_of: date | None) -> list[RangeTable]:
-    rows = RangeTable.objects.filter(origin=origin)
+    rows = RangeTable.objects.filter(origin=origin).exclude(provider=ORIGINS)
     if as_of:
         rows = rows.filter(as_of__lte=as_of)
     newest: dict[tuple[str, str], RangeTable] = {}
@@ -107,36 +218,23 @@ def _newest(origin: str, as_of: date | None) -> list[RangeTable]:
     return [newest[key] for key in sorted(newest)]
 
 
-def prefix_table(rows: Sequence[RangeTable]) -> PrefixTable:
-    """The compiled table of these files; compiled once per process."""
-    return _compile(tuple((r.provider, r.sha256, r.as_of) for r in rows))
+def place_by_date(
+    observations: Iterable[tuple[str, date]], origin: str = ""
+) -> dict[tuple[str, date], Placement]:
+    """Each (address, day) placed by the tables that were in force on that day."""
+    by_day: dict[date, list[str]] = {}
+    for address, day in observations:
+        by_day.setdefault(day, []).append(address)
+    placed = {}
+    for day, addresses in by_day.items():
+        places = prefix_table(tables_in_force(origin, day)).place_many(addresses)
+        placed.update({(place.address, day): place for place in places})
+    return placed
 
 
-@lru_cache(maxsize=4)
-def _compile(keys: tuple[tuple[str, str, date], ...]) -> PrefixTable:
-    files = [
-        read_ranges(provider, raw_path(provider, digest).read_bytes(), as_of)
-        for provider, digest, as_of in keys
-    ]
-    return PrefixTable.build(files)
-
-
-def lookup_row(address: str, placement: Placement) -> dict[str, Any]:
-    """One line of ``ranges lookup``; an address that is none gets an ``error``."""
-    row = {
-        "address": address,
-        "provider": placement.provider,
-        "service": placement.service,
-        "services": list(placement.services),
-        "region": placement.region,
-        "border_group": placement.border_group,
-        "prefix": placement.prefix,
-        "as_of": str(placement.as_of) if placement.as_of else None,
-        "kind": str(placement.kind),
-        "region_as_published": placement.region_as_published,
-    }
-    try:
-        ipaddress.ip_address(address)
-    except ValueError:
-        row["error"] = "not an IP address"
-    return row
+def origins_of(addresses: Sequence[str], as_of: date | None = None) -> list[tuple[int, ...]] | None:
+    """Origin ASes of each address by the route table in force, ``None`` when there is no table."""
+    row = _in_force_on(versions(ORIGINS), as_of)
+    if row is None:
+        return None
+    return origin_table_of(row).find_many(addresses)

@@ -1,81 +1,137 @@
-"""``manage.py ranges``: provider range files."""
+"""``manage.py ranges``: provider range files and route tables."""
 
 import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from datetime import date
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from core.errors import BadInput
+from core.errors import BadInput, Unavailable
 from webapp.console.door import Door, read_input
-from webapp.store import ranges
+from webapp.store import range_fetch, range_rows, ranges
 from webapp.store.models import RangeTable
+
+# Addresses that are looked up together.
+_BATCH = 100_000
 
 
 class Command(Door):
-    """Import provider range files and look addresses up in them."""
+    """Import, fetch and compare provider range files, and look addresses up in them."""
 
-    help = "provider range files: import, lookup, list"
+    help = "provider range files: import, fetch, lookup, diff, list"
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
         take = actions.add_parser("import", help="check a file and put it in force")
-        take.add_argument("provider", metavar="PROVIDER")
+        take.add_argument("provider", metavar="PROVIDER", help="or asn for a route table")
         take.add_argument("file", metavar="FILE")
+        take.add_argument("--force", action="store_true", help="whatever the version before says")
+        ask = actions.add_parser("fetch", help="ask the providers for newer files")
+        ask.add_argument("provider", nargs="*", metavar="PROVIDER")
+        ask.add_argument("--url", help="ask here instead; for one provider")
         look = actions.add_parser("lookup", help="provider, service and region of addresses")
         look.add_argument("address", nargs="+", metavar="ADDRESS", help="or - for standard input")
         for sub in (take, look):
             sub.add_argument("--as-of", type=_date, metavar="DATE")
+        differ = actions.add_parser("diff", help="what changed between two versions")
+        differ.add_argument("provider", metavar="PROVIDER")
+        differ.add_argument("old", nargs="?", type=_date, metavar="OLD", help="a day")
+        differ.add_argument("new", nargs="?", type=_date, metavar="NEW", help="a later day")
+        differ.add_argument("--variant", default="", help="which of a provider's files")
         show = actions.add_parser("list", help="imported tables")
-        for sub in (take, look, show):
+        for sub in (take, ask, look, differ, show):
             sub.add_argument("--json", action="store_true")
+        for sub in (take, look, show):
             sub.add_argument("--origin", default="", help="tables of an emulated world")
 
     def handle(self, *args: Any, **options: Any) -> None:
         getattr(self, f"_{options['action']}")(options)
 
     def _import(self, options: dict[str, Any]) -> None:
-        row, parsed = ranges.import_ranges(
-            options["provider"],
-            read_input(options["file"]),
-            as_of=options["as_of"],
-            origin=options["origin"],
-            file_name=Path(options["file"]).name,
-        )
-        result = {"provider": row.provider, "as_of": str(row.as_of), **parsed.counts}
-        if options["json"]:
-            self.put_json(result)
+        data, name = read_input(options["file"]), Path(options["file"]).name
+        if options["provider"] == ranges.ORIGINS:
+            row, _ = ranges.import_origins(data, as_of=options["as_of"], file_name=name)
         else:
-            counts = ", ".join(f"{v:,} {k}" for k, v in parsed.counts.items() if isinstance(v, int))
+            row, _ = ranges.import_ranges(
+                options["provider"],
+                data,
+                as_of=options["as_of"],
+                origin=options["origin"],
+                file_name=name,
+                force=options["force"],
+            )
+        if options["json"]:
+            self.put_json({"provider": row.provider, "as_of": str(row.as_of), **row.counts})
+        else:
+            counts = ", ".join(f"{v:,} {k}" for k, v in row.counts.items())
             self.stdout.write(f"{row.provider} as of {row.as_of}: {counts}")
 
+    def _fetch(self, options: dict[str, Any]) -> None:
+        wanted = range_fetch.sources(options["provider"])
+        if options["url"]:
+            if len(options["provider"]) != 1:
+                raise BadInput("an address is asked for one provider", field="--url")
+            wanted = [(options["provider"][0], options["url"])]
+        visits = range_fetch.fetch_all(wanted)
+        for visit in visits:
+            if options["json"]:
+                self.put_json(visit.as_json())
+            else:
+                said = f": {visit.reason}" if visit.reason else f" {visit.as_of}".rstrip()
+                self.stdout.write(f"{visit.provider:13} {visit.outcome}{said}")
+        _raise_for(Counter(visit.outcome for visit in visits), len(visits))
+
     def _lookup(self, options: dict[str, Any]) -> None:
-        table = ranges.prefix_table(ranges.tables_in_force(options["origin"], options["as_of"]))
-        addresses = options["address"]
-        if addresses == ["-"]:
-            addresses = [line.strip() for line in sys.stdin if line.strip()]
-        for address, placement in zip(addresses, table.place_many(addresses), strict=True):
-            self.put_json(ranges.lookup_row(address, placement))
+        given: Iterable[str] = options["address"]
+        if given == ["-"]:
+            given = (line.strip() for line in sys.stdin if line.strip())
+        tables = ranges.tables_in_force(options["origin"], options["as_of"])
+        table = ranges.prefix_table(tables)
+        for addresses in _batches(iter(given)):
+            origins = ranges.origins_of(addresses, options["as_of"])
+            self.put_lines(range_rows.lookup_rows(table.place_many(addresses), origins))
+
+    def _diff(self, options: dict[str, Any]) -> None:
+        old, new, changes = ranges.compare_versions(
+            options["provider"], options["variant"], options["old"], options["new"]
+        )
+        if options["json"]:
+            self.put_json(range_rows.diff_document(old, new, changes))
+            return
+        counts = Counter(str(change.kind) for change in changes)
+        said = ", ".join(f"{n:,} {kind}" for kind, n in sorted(counts.items())) or "no change"
+        self.stdout.write(f"{old.provider} from {old.as_of} to {new.as_of}: {said}")
+        for change in changes:
+            before, after = ", ".join(change.before), ", ".join(change.after)
+            self.stdout.write(f"{change.kind:8} {change.prefix:20} {before} > {after}")
 
     def _list(self, options: dict[str, Any]) -> None:
         rows = RangeTable.objects.all()
         if options["json"]:
-            self.put_json([_row(r) for r in rows])
+            self.put_json([range_rows.table_row(r) for r in rows])
             return
         for row in rows:
-            entries = row.counts.get("entries", 0)
-            self.stdout.write(f"{row.provider:13} {row.as_of} {entries:>8,} entries  {row.origin}")
+            entries, variant = row.counts.get("entries", 0), row.variant
+            name = f"{row.provider} {variant}".strip()
+            self.stdout.write(f"{name:20} {row.as_of} {entries:>8,} entries  {row.origin}".rstrip())
 
 
-def _row(table: RangeTable) -> dict[str, Any]:
-    return {
-        "provider": table.provider,
-        "as_of": str(table.as_of),
-        "origin": table.origin,
-        "sha256": table.sha256,
-        **table.counts,
-    }
+def _batches(addresses: Iterator[str]) -> Iterator[list[str]]:
+    while batch := list(islice(addresses, _BATCH)):
+        yield batch
+
+
+def _raise_for(outcomes: Counter[range_fetch.Outcome], n_sources: int) -> None:
+    doubtful = outcomes[range_fetch.Outcome.DOUBTFUL]
+    unreachable = outcomes[range_fetch.Outcome.UNREACHABLE]
+    if doubtful:
+        raise BadInput(f"{doubtful} of {n_sources} files were refused; the tables in force stay")
+    if unreachable:
+        raise Unavailable(f"{unreachable} of {n_sources} sources did not answer; try again later")
 
 
 def _date(text: str) -> date:

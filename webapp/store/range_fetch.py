@@ -1,0 +1,141 @@
+"""Scheduled fetching of range files: what each source last said, and what became of it.
+
+A source's marks stand in a file beside the range files. On any doubt the table in force stays.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.utils import timezone
+
+from cartography.ranges import READERS, reader_of
+from cartography.ranges.fetching import Mark, fetch
+from cartography.ranges.packing import unpack
+from core.errors import BadInput, NephoscopeError
+from webapp.store import ranges
+from webapp.store.models import RangeTable
+
+log = logging.getLogger(__name__)
+
+
+class Outcome(StrEnum):
+    """What became of one source."""
+
+    NEW = "new"  # a newer version is in force now
+    UNCHANGED = "unchanged"
+    DOUBTFUL = "doubtful"  # it was refused, and the table in force stays
+    UNREACHABLE = "unreachable"  # it may answer later
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One source and what became of it; ``reason`` where the file was not taken."""
+
+    provider: str
+    url: str
+    outcome: Outcome
+    at: datetime
+    as_of: str = ""
+    reason: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "at": self.at.isoformat(timespec="seconds")}
+
+
+def sources(providers: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """(provider, URL) of every published file, or of some providers'; raises ``BadInput``."""
+    chosen = [reader_of(name) for name in providers] or list(READERS)
+    found = [(reader.PROVIDER, url) for reader in chosen for url in reader.URLS]
+    if not found:
+        raise BadInput(
+            f"{', '.join(providers)} publishes no file at a known address", field="provider"
+        )
+    return found
+
+
+def fetch_all(wanted: Sequence[tuple[str, str]]) -> list[Visit]:
+    """Ask every source for what is new, one after the other."""
+    visits = [fetch_one(provider, url) for provider, url in wanted]
+    for visit in visits:
+        if visit.reason:
+            log.warning("ranges of %s: %s: %s", visit.provider, visit.outcome, visit.reason)
+    return visits
+
+
+def fetch_one(provider: str, url: str) -> Visit:
+    """Ask one source and import what is new; every failure is an outcome."""
+    at = timezone.now()
+    try:
+        row = _take(provider, url)
+    except NephoscopeError as error:
+        outcome = Outcome.DOUBTFUL if error.permanent else Outcome.UNREACHABLE
+        return Visit(provider, url, outcome, at, reason=str(error))
+    if row is None:
+        return Visit(provider, url, Outcome.UNCHANGED, at)
+    return Visit(provider, url, Outcome.NEW, at, as_of=str(row.as_of))
+
+
+def _take(provider: str, url: str) -> RangeTable | None:
+    """The new table, ``None`` when there is nothing new; raises as ``fetch`` and the import do."""
+    file_url = _locate(provider, url)
+    mark = _read_mark(file_url)
+    found = fetch(mark)
+    if found is None:
+        return None
+    data = unpack(found.data)
+    digest = hashlib.sha256(data).hexdigest()
+    known = RangeTable.objects.filter(provider=provider, sha256=digest, origin="").first()
+    row = None
+    if known is None:
+        name = Path(urlsplit(file_url).path).name
+        _refuse_older(provider, data, name)
+        row, _ = ranges.import_ranges(provider, data, file_name=name)
+    # The mark is kept only now: a file that was refused is asked for again the next time.
+    _write_mark(found.mark)
+    return row
+
+
+def _locate(provider: str, url: str) -> str:
+    """The address of the file itself, which for some providers stands on a page."""
+    locate = getattr(reader_of(provider), "locate", None)
+    if locate is None or url.endswith(".json"):
+        return url
+    page = fetch(Mark(url))
+    return str(locate(unpack(page.data), url)) if page else url
+
+
+def _refuse_older(provider: str, data: bytes, name: str) -> None:
+    parsed = ranges.read_with_date(provider, data, name)
+    rows = ranges.versions(provider, parsed.variant)
+    if rows and rows[-1].as_of > parsed.as_of:
+        raise BadInput(f"it is of {parsed.as_of}; the table of {rows[-1].as_of} stays in force")
+
+
+def _mark_path(url: str) -> Path:
+    name = hashlib.sha256(url.encode()).hexdigest()[:24]
+    return Path(settings.RANGES_DIR) / "marks" / f"{name}.json"
+
+
+def _read_mark(url: str) -> Mark:
+    try:
+        row = json.loads(_mark_path(url).read_text())
+        return Mark(url, str(row["etag"]), str(row["last_modified"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return Mark(url)
+
+
+def _write_mark(mark: Mark) -> None:
+    path = _mark_path(mark.url)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(asdict(mark)))
+    temporary.replace(path)
