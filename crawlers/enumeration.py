@@ -44,7 +44,7 @@ def crawl_domains(
     """Enumerate a batch of domains; failures of the network are in the result, none is raised."""
     ledgers = [Ledger(number, entry) for number, entry in enumerate(entries)]
     batch = Batch(ledgers, engine, config, on_progress)
-    sieve = Sieve(batch.ask)
+    sieve = Sieve(batch.ask, is_thrifty=config.aaaa)
     alive = ask_seeds(batch)
     ask_zone_data(batch, alive)
     ask_proposals(batch, sieve, alive)

@@ -20,10 +20,14 @@ Judged = tuple[int, Answer, Verdict]
 
 
 class Sieve:
-    """Holds the levels of all zones of a batch, from one round of candidates to the next."""
+    """Holds the levels of all zones of a batch, from one round of candidates to the next.
 
-    def __init__(self, ask: Ask) -> None:
+    ``is_thrifty`` keeps a question of each level for ``doubt``, if that will be called.
+    """
+
+    def __init__(self, ask: Ask, *, is_thrifty: bool = False) -> None:
         self._ask = ask
+        self._is_thrifty = is_thrifty
         self._tops: dict[int, Level] = {}
         self._levels: dict[Key, Level] = {}
         self._denied: Counter[Key] = Counter()
@@ -32,8 +36,12 @@ class Sieve:
         """Learn what the zones (number, domain) answer for names that nobody made."""
         fresh = [key for key in zones if key not in self._levels]
         for key in fresh:
-            self._tops[key[0]] = self._levels[key] = Level(key[1])
+            self._tops[key[0]] = self._levels[key] = self._new(key)
         self._probe(fresh, Level.open_probe)
+
+    def _new(self, key: Key) -> Level:
+        denied = self._denied.pop(key, 0)
+        return Level(key[1], is_thrifty=self._is_thrifty, denials=denied, offered=denied)
 
     def take(self, number: int, answer: Answer) -> Verdict | None:
         """A candidate's answer; ``None`` when its verdict comes from ``settle``."""
@@ -66,8 +74,7 @@ class Sieve:
     def _descend(self, below: dict[Key, list[Answer]]) -> Iterator[Judged]:
         fresh = [key for key in below if key not in self._levels]
         for key in fresh:
-            denied = self._denied.pop(key, 0)
-            self._levels[key] = Level(key[1], denials=denied, offered=denied)
+            self._levels[key] = self._new(key)
         self._probe(fresh, Level.open_probe)
         for key, answers in below.items():
             for answer in answers:

@@ -13,7 +13,16 @@ from typing import Any, NamedTuple
 
 from core.records import Record
 from core.statuses import DnsStatus
-from crawlers.tallies import CHECKED, UNCHECKED, Evidence, Tally, count_parts, evidence_of
+from crawlers.tallies import (
+    CHECKED,
+    SURE,
+    UNCHECKED,
+    Evidence,
+    Strictness,
+    Tally,
+    count_parts,
+    evidence_of,
+)
 
 # Extra questions per level, whatever happens: the budget that docs/methods/crawl.md states.
 PROBES = 3
@@ -73,6 +82,8 @@ class Level:
     is_deep: bool = False
     has_ipv6: bool = False
     is_fickle: bool = False
+    # Keep a question for a name that is denied when it is asked for IPv6 (``Sieve.doubt``).
+    is_thrifty: bool = False
     random: list[Evidence] = field(default_factory=list)
     condemned: list[Evidence] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
@@ -120,7 +131,7 @@ class Level:
         if self.is_empty and not self.has_ipv6 and not self.is_denied:
             return Probe(f"{random_label()}.{self.name}", "AAAA")
         busy = len(self.held) > max(_BUSY_NAMES, _BUSY_SHARE * self.offered)
-        return self._new_probe() if self.is_denied and busy else None
+        return self._new_probe() if self.is_denied and busy and not self.is_thrifty else None
 
     def _new_probe(self) -> Probe:
         return Probe(f"{random_label()}.{self.name}")
@@ -221,8 +232,13 @@ class Level:
         for held in self.held:
             explained = self._is_explained(held.evidence)
             counts.update(count_parts(held.evidence, explained=explained))
-        sure = hopeful or (self.passed > 0 and not self.condemned and not self.denials)
-        return Tally(self.random, self.condemned, counts, CHECKED if sure else UNCHECKED)
+        return Tally(self.random, self.condemned, counts, SURE if hopeful else self._strictness)
+
+    @property
+    def _strictness(self) -> Strictness:
+        if not self.passed or self.condemned or self.denials:
+            return UNCHECKED
+        return SURE if self.passed > 1 else CHECKED
 
     def _compact(self) -> None:
         """Let go of the half that is likest to the wildcard so far; ``let_go`` counts it."""

@@ -18,17 +18,19 @@ from testbed.generated import Request, build_generated
 from testbed.inventory import invent_ranges
 from testbed.model import PublishedRanges, World
 from testbed.supply import checked_ranges, open_book
+from testbed.wildzones import build_wild
 
 FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "worlds"
 WORDLIST = FOLDER.parent / "wordlists" / "subdomains.txt"
 # Hosts of a world carry the commonest labels only, so that a word list may grow without changing
 # any world: a world is named by its scale and seed, and has to stay what it was.
 _COMMON_LABELS = 554
+KINDS = ("explicit", "generated", "wild")
 
 
 @dataclass(frozen=True, slots=True)
 class WorldSpec:
-    """A world file: its name, its kind (``explicit`` or ``generated``) and its content."""
+    """A world file: its name, its kind (one of ``KINDS``) and its content."""
 
     name: str
     kind: str
@@ -59,8 +61,8 @@ def _checked(raw: dict[str, Any], source: str) -> WorldSpec:
     for key in ("name", "kind", "as_of", "regions"):
         if key not in raw:
             raise BadInput(f"missing in {source}", field=key)
-    if raw["kind"] not in ("explicit", "generated"):
-        raise BadInput(f"{raw['kind']}: must be explicit or generated", field="kind")
+    if raw["kind"] not in KINDS:
+        raise BadInput(f"{raw['kind']}: must be one of {', '.join(KINDS)}", field="kind")
     if not isinstance(raw["as_of"], date):
         raise BadInput(f"{raw['as_of']}: must be a date such as 2013-03-29", field="as_of")
     return WorldSpec(str(raw["name"]), str(raw["kind"]), raw)
@@ -89,12 +91,15 @@ def build_world(
     book = open_book(ranges)
     if spec.kind == "explicit":
         return build_explicit(spec.raw, book, ranges, seed)
+    if spec.kind == "wild":
+        every = tuple(labels) if labels else read_labels(common=None)
+        return build_wild(spec.raw, scale, seed, every, book, ranges)
     known = tuple(labels) if labels else read_labels()
     return build_generated(spec.raw, Request(scale, seed, domains, known), book, ranges)
 
 
-def read_labels(path: Path = WORDLIST) -> tuple[str, ...]:
+def read_labels(path: Path = WORDLIST, common: int | None = _COMMON_LABELS) -> tuple[str, ...]:
     """The commonest labels of a word list, in its order; comments and empty lines left out."""
     lines = (line.strip().lower() for line in path.read_text(encoding="utf-8").splitlines())
     labels = dict.fromkeys(line for line in lines if line and not line.startswith("#"))
-    return tuple(labels)[:_COMMON_LABELS]
+    return tuple(labels)[:common]

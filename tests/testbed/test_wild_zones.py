@@ -1,0 +1,47 @@
+"""The world of wildcards: which zones have one, of which form, and what stands beside it."""
+
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+
+from core.errors import BadInput
+from testbed.truth import LIKE_WILDCARD, truth, why_hidden
+from testbed.worlds import build_world, read_labels
+
+WORDS = read_labels(common=None)
+
+
+def test_it_works():
+    world = build_world("wildcards", scale=Fraction(1, 4))
+    assert len(world.zones) == 100
+    assert truth(world, WORDS)["names"]["findable"] > 1000
+
+
+def test_one_zone_in_twenty_has_a_wildcard_and_every_kind_is_there():
+    world = build_world("wildcards")
+    cards = [(zone, zone.wildcard) for zone in world.zones if zone.wildcard]
+    assert len(cards) == len(world.zones) * 0.05
+    kinds = Counter(card.kind for _, card in cards)
+    assert min(kinds["static"], kinds["rotating"], kinds["cname"]) >= 4
+    assert sum(card.at != zone.domain for zone, card in cards) >= 4
+
+
+def test_names_can_be_guessed_and_some_answer_as_their_wildcard_does():
+    world = build_world("wildcards")
+    words = frozenset(WORDS)
+    why = Counter(why_hidden(zone, name, words, axfr=False) for zone, name in world.names())
+    assert set(why) == {"", LIKE_WILDCARD}
+    assert 0 < why[LIKE_WILDCARD] < 60
+
+
+def test_equal_seeds_give_equal_worlds():
+    one, two, other = (build_world("wildcards", scale=Fraction(1, 20), seed=s) for s in (1, 1, 2))
+    assert one.zones == two.zones
+    assert one.zones != other.zones
+
+
+@pytest.mark.parametrize("scale", [Fraction(0), Fraction(2)])
+def test_impossible_scales_are_refused(scale):
+    with pytest.raises(BadInput, match="scale"):
+        build_world("wildcards", scale=scale)
