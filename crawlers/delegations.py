@@ -3,7 +3,7 @@
 Referrals that were checked go in; the deepest known cut for a name, and a server to ask, come out.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -34,6 +34,9 @@ _BAND_MS = 400.0
 _PICKS_PER_ORDER = 256
 # Silence counts against a server only while others are heard: it may be our own line that is cut.
 _HEARD_WITHIN_S = 1.0
+# Names right below a cut that are known to be none, before they are forgotten.
+_MAX_FLAT = 1_000
+_NOTHING: Mapping[str, tuple[int, float]] = {}
 
 
 @dataclass(slots=True, eq=False)
@@ -74,9 +77,10 @@ class Cut:
     servers: list[Health] = field(default_factory=list)
     ready: list[Health] = field(default_factory=list)
     turn: int = 0
-    faults: dict[str, tuple[int, float]] = field(default_factory=dict)
+    # Most cuts never need these two, so they are made when first needed.
+    faults: Mapping[str, tuple[int, float]] = field(default_factory=lambda: _NOTHING)
     # Names just below that were seen to be no cut, so nobody has to wait for a referral there.
-    flat: set[str] = field(default_factory=set)
+    flat: Set[str] = frozenset()
 
     def pick(self, now: float) -> Health:
         """The next server in turn; only while ``ready`` holds one."""
@@ -87,10 +91,11 @@ class Cut:
 
     def order(self, now: float) -> None:
         """Look anew who is asked first; ``ready`` stays empty when nobody can be."""
-        usable = self._usable(now)
-        faultless = [h for h in usable if h.server.address not in self.faults] or usable
-        fastest = min((h.rtt_ms for h in faultless), default=0.0)
-        self.ready = [h for h in faultless if h.rtt_ms <= fastest + _BAND_MS]
+        usable, faults = self._usable(now), self.faults
+        if faults:
+            usable = [h for h in usable if h.server.address not in faults] or usable
+        limit_ms = min([h.rtt_ms for h in usable], default=0.0) + _BAND_MS
+        self.ready = [h for h in usable if h.rtt_ms <= limit_ms]
 
     def others(self, tried: Iterable[str], now: float) -> list[Health]:
         """Servers that can still be asked, the best first."""
@@ -99,7 +104,9 @@ class Cut:
         return sorted(usable, key=lambda h: (h.server.address in self.faults, h.rtt_ms))
 
     def _usable(self, now: float) -> list[Health]:
-        sound = [h for h in self.servers if not self.is_lame(h, now)]
+        sound = self.servers
+        if self.faults:
+            sound = [h for h in sound if not self.is_lame(h, now)]
         awake = [h for h in sound if h.resting_until <= now]
         return awake or [h for h in sound if h.silences < _SILENCES_TO_GIVE_UP]
 
@@ -113,13 +120,21 @@ class Cut:
         count, until = self.faults.get(health.server.address, (0, 0.0))
         count = count + 1 if now < until else 1
         count = count if lasting else min(count, MAX_FAULTS - 1)
-        self.faults[health.server.address] = (count, now + _FAULT_MEMORY_S)
+        self.faults = {**self.faults, health.server.address: (count, now + _FAULT_MEMORY_S)}
         self.order(now)
 
     def clear(self, health: Health, now: float) -> None:
         """It answered properly after all."""
-        if self.faults.pop(health.server.address, None) is not None:
+        address = health.server.address
+        if address in self.faults:
+            self.faults = {a: fault for a, fault in self.faults.items() if a != address}
             self.order(now)
+
+    def note_flat(self, name: str) -> None:
+        """Remember that a name just below is no cut of its own."""
+        if not isinstance(self.flat, set) or len(self.flat) >= _MAX_FLAT:
+            self.flat = set()
+        self.flat.add(name)
 
 
 class Delegations:
@@ -176,9 +191,16 @@ class Delegations:
         delegates = "." not in referral.zone
         cut = Cut(referral.zone, _further_hosts(referral), expires, delegates=delegates)
         self._cuts[referral.zone] = cut
-        for host in referral.hosts:
-            self.add_servers(cut, [a for h, a in referral.glue if h == host], now)
+        self._take_glue(cut, referral)
+        cut.order(now)
         return cut
+
+    def _take_glue(self, cut: Cut, referral: Referral) -> None:
+        counts = dict.fromkeys(referral.hosts, 0)
+        for host, address in referral.glue:
+            counts[host] += 1
+            if counts[host] <= MAX_ADDRESSES_PER_HOST:
+                self._add_server(cut, address)
 
     def add_servers(self, cut: Cut, addresses: Iterable[str], now: float) -> bool:
         """Let a cut's server have these addresses, but for those that may not be asked.
@@ -187,11 +209,14 @@ class Delegations:
         """
         known = len(cut.servers)
         for address in islice(addresses, MAX_ADDRESSES_PER_HOST):
-            health = self._health_of(address)
-            if health is not None and health not in cut.servers:
-                cut.servers.append(health)
+            self._add_server(cut, address)
         cut.order(now)
         return len(cut.servers) > known
+
+    def _add_server(self, cut: Cut, address: str) -> None:
+        health = self._health_of(address)
+        if health is not None and health not in cut.servers:
+            cut.servers.append(health)
 
     def _health_of(self, address: str) -> Health | None:
         try:

@@ -22,8 +22,6 @@ from crawlers.wire import encode_question
 
 _ANSWERS = frozenset({DnsStatus.NOERROR, DnsStatus.NODATA, DnsStatus.NXDOMAIN})
 _SILENCE = frozenset({DnsStatus.TIMEOUT, DnsStatus.NETWORK})
-# Names right below a cut that are known to be none, before they are forgotten.
-_MAX_FLAT = 1_000
 # A name shorter than this has no label that is too long.
 _SHORT = 64
 _MAKE = tuple.__new__
@@ -225,10 +223,7 @@ class Descent:
     def _note_flat(self, walk: Walk) -> None:
         """There is no cut at the name that this walk led: nobody has to wait there again."""
         if walk.leads and walk.cut is not None:
-            flat = walk.cut.flat
-            if len(flat) >= _MAX_FLAT:
-                flat.clear()
-            flat.add(walk.leads)
+            walk.cut.note_flat(walk.leads)
             self._release(walk)
 
     def _release(self, walk: Walk) -> None:

@@ -1,6 +1,5 @@
 """Our iterative resolver as a program: names in a file, JSON lines out, counters in a file."""
 
-import gc
 import ipaddress
 import json
 import sys
@@ -20,7 +19,6 @@ def main(names: str, out: str, counters: str, window: str, port: str, *roots: st
     questions = map(Question, Path(names).read_text().split())
     servers = [Server(address, int(port)) for address in roots]
     config = EngineConfig(window=int(window))
-    gc.freeze()
     with (
         Path(out).open("w") as output,
         IterativeResolver(servers, config, port=int(port), allowed=LOOPBACK) as resolver,
