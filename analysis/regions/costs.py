@@ -1,0 +1,141 @@
+"""Samples and an objective go in; whole-number costs per region and point come out.
+
+A point is one client in one round. Costs are best when least, for throughput too.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.regions.objectives import Measure, Missing, Objective
+from analysis.regions.samples import Samples
+from core.errors import BadInput
+
+Ints = NDArray[np.int64]
+Matrix = NDArray[Any]
+
+# A cell without an answer, above every cost.
+NO_ANSWER = 2**31 - 1
+# Costs stay below this, so that weights keep 36 bits of the 60 that exact sums have.
+MOST_COST = 2**24
+MOST_EXACT_COST = 2**30
+MOST_SUM = 2**60
+MOST_DECIMALS = 6
+# Weights that are no short decimals are rounded to this many steps of the largest.
+WEIGHT_STEPS = 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """Whole-number costs; ``matrix`` is region by point, with NO_ANSWER where none came."""
+
+    matrix: Matrix
+    weights: Ints
+    scale: int
+    top: int
+    penalty: int | None
+    rounding: float
+    gaps: int
+
+    @property
+    def total_weight(self) -> int:
+        """The sum of all points' weights."""
+        return int(self.weights.sum())
+
+    def value_of(self, cost: float) -> float:
+        """Give a cost of one point in the unit of the samples."""
+        return (self.top - cost if self.top else cost) / self.scale
+
+    def mean_of(self, total: int, weight: int) -> float:
+        """Give a weighted sum of costs as a mean in the unit of the samples."""
+        return self.value_of(total / weight)
+
+
+def cost(samples: Samples, objective: Objective) -> Costs:
+    """Give samples as whole numbers; raises BadInput if the penalty is better than a value."""
+    scale, highest, exact = _measure(samples.values)
+    maximised = objective.measure is Measure.THROUGHPUT
+    top = highest if maximised else 0
+    weights, weight_error = whole_weights(samples.weights, len(samples.rounds) * highest)
+    matrix, gaps = _fill(samples, scale, top)
+    penalty = None
+    if objective.missing is Missing.PENALTY:
+        penalty = _penalty(objective, matrix, scale, top, gaps)
+        if gaps:
+            np.copyto(matrix, penalty, where=matrix == NO_ANSWER)
+    points = np.repeat(weights, len(samples.rounds))
+    rounding = (0.0 if exact else 0.5 / scale) + weight_error * highest / scale
+    return Costs(matrix, points, scale, top, penalty, rounding, gaps)
+
+
+def whole_weights(weights: NDArray[Any], rest: int) -> tuple[Ints, float]:
+    """Give weights as whole numbers, and how far their shares are off in sum."""
+    most = max(MOST_SUM // max(rest, 1), 1)
+    for factor in (1, 10, 100, 1000, 10_000, 100_000, 1_000_000):
+        scaled = weights * factor
+        whole = np.rint(scaled)
+        if np.abs(scaled - whole).max() <= 1e-9 * scaled.max() and whole.sum() <= most:
+            ints = whole.astype(np.int64)
+            return ints // np.gcd.reduce(ints), 0.0
+    factor = min(WEIGHT_STEPS / weights.max(), 0.5 * most / weights.sum())
+    ints = np.rint(weights * factor).astype(np.int64)
+    if not ints.any():
+        raise BadInput("there are too many samples for exact sums", field="weights")
+    return ints, float(np.abs(ints / ints.sum() - weights / weights.sum()).sum())
+
+
+def _measure(values: Matrix) -> tuple[int, int, bool]:
+    """Give the scale that makes values whole, the highest whole value, and whether it is exact."""
+    highest = max((float(np.fmax.reduce(plane, axis=None)) for plane in values), default=0.0)
+    if not np.isfinite(highest):
+        highest = 0.0
+    for decimals in range(MOST_DECIMALS + 1):
+        scale = 10**decimals
+        if highest * scale < MOST_EXACT_COST and _is_whole(values, scale):
+            return scale, max(round(highest * scale), 1), True
+    scale = 1
+    while scale < 10**MOST_DECIMALS and highest * scale * 10 < MOST_COST:
+        scale *= 10
+    if highest * scale >= MOST_EXACT_COST:
+        raise BadInput(f"a value of {highest:g} is too large; use a larger unit", field="values")
+    return scale, max(round(highest * scale), 1), False
+
+
+def _is_whole(values: Matrix, scale: int) -> bool:
+    # A decimal is off by half a step of its own type; more means digits beyond the scale.
+    step = np.finfo(values.dtype).eps if values.dtype.kind == "f" else 0.0
+    for plane in values:
+        scaled = plane.astype(np.float64) * scale
+        off = np.abs(scaled - np.rint(scaled))
+        if np.any(off > np.minimum(step * np.abs(scaled) + 1e-12, 0.01)):
+            return False
+    return True
+
+
+def _fill(samples: Samples, scale: int, top: int) -> tuple[Matrix, int]:
+    regions, points = len(samples.regions), len(samples.clients) * len(samples.rounds)
+    matrix = np.empty((regions, points), np.int32)
+    gaps = 0
+    for row, plane in zip(matrix, samples.values, strict=True):
+        flat = plane.reshape(-1)
+        lost = np.isnan(flat) if flat.dtype.kind == "f" else np.zeros(points, bool)
+        whole = np.rint(np.where(lost, 0, flat).astype(np.float64) * scale)
+        row[:] = np.where(lost, NO_ANSWER, top - whole if top else whole)
+        gaps += int(lost.sum())
+    return matrix, gaps
+
+
+def _penalty(objective: Objective, matrix: Matrix, scale: int, top: int, gaps: int) -> int:
+    worst = int(np.max(matrix, initial=0, where=matrix != NO_ANSWER)) if gaps else 0
+    if objective.penalty is None:
+        return top if top else worst
+    if not np.isfinite(objective.penalty) or objective.penalty < 0:
+        raise BadInput("a penalty is a number from 0 up", field="penalty")
+    given = round(objective.penalty * scale)
+    priced = top - given if top else given
+    if gaps and not worst <= priced < MOST_EXACT_COST:
+        edge = (top - worst if top else worst) / scale
+        raise BadInput(f"the penalty must be no better than {edge:g}, measured", field="penalty")
+    return max(priced, 0)

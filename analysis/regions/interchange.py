@@ -1,0 +1,80 @@
+"""A problem goes in; good sets go onto its podium, by greedy choice and exchange.
+
+The exchange evaluates all pairs in one pass, as Whitaker (1983) and Resende and Werneck (2007) do.
+"""
+
+import numpy as np
+
+from analysis.regions.kernels import gains, lower, swap_table
+from analysis.regions.problem import Problem
+from analysis.regions.search import as_ints
+
+# Exchanges are cheap and end by themselves; this only stops a walk along equal costs.
+MOST_EXCHANGES = 500
+
+
+def start(problem: Problem) -> bool:
+    """Put a greedy set, improved by exchange, on the podium; say whether one was found."""
+    chosen = greedy(problem)
+    if len(chosen) == problem.size and problem.limits.allow(tuple(chosen)):
+        problem.offer(chosen)
+        exchange(problem, chosen)
+        return True
+    return False
+
+
+def greedy(problem: Problem) -> list[int]:
+    """Choose one region after the other, each time the one that saves most and still fits."""
+    chosen = list(problem.limits.inside)
+    least = np.full(problem.points, problem.worst, np.int64)
+    for j in chosen:
+        lower(problem.field.values, j, least, least)
+    while len(chosen) < problem.size:
+        rows = as_ints([j for j in problem.free if _fits(problem, chosen, int(j))])
+        if not rows.size:
+            break
+        saved = gains(problem.field.values, problem.field.weights, least, rows, 0)
+        best = int(rows[np.argmax(saved)])
+        chosen.append(best)
+        lower(problem.field.values, best, least, least)
+    return chosen
+
+
+def exchange(problem: Problem, chosen: list[int]) -> list[int]:
+    """Exchange one region for another as long as that helps; record every step."""
+    fixed = set(problem.limits.inside)
+    chosen = list(chosen)
+    for _ in range(MOST_EXCHANGES):
+        rows = as_ints([j for j in problem.free if j not in chosen])
+        if not rows.size:
+            break
+        table = swap_table(
+            problem.field.values, problem.field.weights, problem.nearest(chosen), rows, len(chosen)
+        )
+        table[:, [a for a, j in enumerate(chosen) if j in fixed]] = 0
+        step = _best_step(problem, chosen, rows, table)
+        if step is None:
+            break
+        chosen[step[0]] = step[1]
+        problem.offer(chosen)
+    return chosen
+
+
+def _best_step(
+    problem: Problem, chosen: list[int], rows: "np.ndarray", table: "np.ndarray"
+) -> tuple[int, int] | None:
+    """Give the best exchange that keeps to the limits: which place, which region."""
+    improving = np.flatnonzero(table.ravel() < 0)
+    for flat in improving[np.argsort(table.ravel()[improving], kind="stable")]:
+        a, place = divmod(int(flat), len(chosen))
+        tried = [*chosen[:place], int(rows[a]), *chosen[place + 1 :]]
+        if problem.limits.allow(tuple(tried)):
+            return place, int(rows[a])
+    return None
+
+
+def _fits(problem: Problem, chosen: list[int], j: int) -> bool:
+    limits = problem.limits
+    alike = sum(limits.provider[i] == limits.provider[j] for i in chosen)
+    price = limits.price[j] + sum(limits.price[i] for i in chosen)
+    return j not in chosen and alike < limits.room[limits.provider[j]] and price <= limits.purse

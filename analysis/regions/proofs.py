@@ -1,0 +1,69 @@
+"""What a proof consists of: boxes of sets, each with multipliers that a second function checks."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    """Whole numbers that bound every set's cost from below.
+
+    A set S costs at least the sum of w * level, plus ``start``, less what its regions save beneath
+    the levels, less their ``offset``: all in units of 1 / 2**shift.
+    """
+
+    levels: Ints
+    start: int
+    offset: Ints
+
+
+@dataclass(frozen=True)
+class Box:
+    """All sets with ``inside`` and without ``outside``; the bound counts from ``base`` on."""
+
+    inside: frozenset[int]
+    outside: frozenset[int]
+    base: frozenset[int]
+    multipliers: int
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """Boxes that hold every allowed set; no set that is not listed costs less than ``floor``.
+
+    ``listed`` are sets that do cost less, or as much. ``lost`` prices a point without an answer
+    where such points are dropped. ``level`` is the threshold of a percentile, if it is about one.
+    """
+
+    size: int
+    shift: int
+    floor: int
+    listed: tuple[tuple[int, ...], ...]
+    boxes: tuple[Box, ...]
+    multipliers: tuple[Multipliers, ...]
+    lost: int | None = None
+    level: int | None = None
+
+
+@dataclass(eq=False)
+class Ledger:
+    """Boxes and multipliers as the search writes them down."""
+
+    boxes: list[Box] = field(default_factory=list)
+    multipliers: list[Multipliers] = field(default_factory=list)
+
+    def keep(self, levels: Any, start: int, offset: Any) -> int:
+        """Copy multipliers; give their number."""
+        self.multipliers.append(Multipliers(levels.copy(), int(start), offset.copy()))
+        return len(self.multipliers) - 1
+
+    def close(
+        self, inside: frozenset[int], outside: frozenset[int], base: frozenset[int], number: int
+    ) -> None:
+        """Note that a box holds nothing below the floor that is not listed."""
+        self.boxes.append(Box(inside, outside, base, number))

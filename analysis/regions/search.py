@@ -1,0 +1,252 @@
+"""Compiled depth-first search: sets of regions that multipliers cannot exclude, evaluated exactly.
+
+In goes a box (regions inside, regions free) with multipliers; out come the best sets in it.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from analysis.regions.kernels import Ints, Matrix, capped, gains, joint_cost, lower, weigh
+
+
+class Field(NamedTuple):
+    """Costs per region and point; ``exact`` differs where a point without an answer is dropped."""
+
+    values: Matrix
+    weights: Ints
+    exact: Matrix
+    lost: int
+    shift: int
+
+
+class Rules(NamedTuple):
+    """What a set must keep to: providers with room, a purse, groups that need members."""
+
+    provider: Ints
+    room: Ints
+    price: Ints
+    purse: int
+    groups: Ints
+    needs: Ints
+
+
+class Dual(NamedTuple):
+    """Multipliers: a level per point, and what prices and groups add per region and at once."""
+
+    levels: Ints
+    start: int
+    offset: Ints
+
+
+class Podium(NamedTuple):
+    """The best sets so far, best first; costs of empty places are the cut-off."""
+
+    costs: Ints
+    sets: NDArray[np.int64]
+    spent: Ints
+
+
+class Stack(NamedTuple):
+    """What each depth of the search remembers."""
+
+    rows: Ints
+    saved: Ints
+    width: Ints
+    place: Ints
+    sure: Ints
+    taken: Ints
+    least: Ints
+    levels: Ints
+    chosen: Ints
+
+
+# A cost that no point has: the region gave no answer there.
+MISSING = 2**31 - 1
+
+
+@njit(cache=True, nogil=True)
+def answered_cost(field: Field, chosen: Ints) -> np.int64:
+    """Weigh a set's cost, where a point that no region answered costs ``lost``."""
+    total = np.int64(0)
+    for i in range(field.weights.size):
+        least = np.int64(MISSING)
+        for a in range(chosen.size):
+            least = min(least, np.int64(field.exact[chosen[a], i]))
+        total += field.weights[i] * (field.lost if least == MISSING else least)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def record(podium: Podium, cost: int, chosen: Ints) -> None:
+    """Put a set in its place, unless it stands there already."""
+    members = np.sort(chosen)
+    last = podium.costs.size - 1
+    if cost >= podium.costs[last]:
+        return
+    for a in range(podium.costs.size):
+        if podium.costs[a] == cost and np.array_equal(podium.sets[a], members):
+            return
+    a = last
+    while a > 0 and podium.costs[a - 1] > cost:
+        podium.costs[a] = podium.costs[a - 1]
+        podium.sets[a] = podium.sets[a - 1]
+        a -= 1
+    podium.costs[a] = cost
+    podium.sets[a] = members
+
+
+@njit(cache=True, nogil=True)
+def fits(rules: Rules, chosen: Ints, size: int, row: int) -> bool:
+    """Say whether one more region breaks no ceiling."""
+    alike = 0
+    price = rules.price[row]
+    for a in range(size):
+        alike += rules.provider[chosen[a]] == rules.provider[row]
+        price += rules.price[chosen[a]]
+    return bool(alike < rules.room[rules.provider[row]] and price <= rules.purse)
+
+
+@njit(cache=True, nogil=True)
+def meets(rules: Rules, chosen: Ints) -> bool:
+    """Say whether every group that needs members has them."""
+    for g in range(rules.needs.size):
+        members = 0
+        for a in range(chosen.size):
+            members += rules.groups[g, chosen[a]]
+        if members < rules.needs[g]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def judge(field: Field, rules: Rules, podium: Podium, chosen: Ints, cost: int) -> None:
+    """Record a complete set that keeps to the rules."""
+    if cost >= podium.costs[-1] or not meets(rules, chosen):
+        return
+    if field.lost >= 0:
+        cost = answered_cost(field, chosen)
+    record(podium, cost, chosen)
+
+
+@njit(cache=True, nogil=True)
+def promising(stack: Stack, depth: int, left: int, place: int, worth: int) -> bool:
+    """Say whether the best that may follow at this place could beat the cut-off."""
+    if place + left > stack.width[depth]:
+        return False
+    hope = stack.sure[depth]
+    for a in range(place, place + left):
+        hope -= stack.saved[depth, a]
+    return bool(hope <= worth)
+
+
+@njit(cache=True, nogil=True)
+def fill(field: Field, dual: Dual, stack: Stack, depth: int, rows: Ints) -> None:
+    """Weigh the free regions of a depth anew, best first, now that more regions are chosen."""
+    levels, least = stack.levels[depth], stack.least[depth]
+    sure = capped(field.weights, dual.levels, least, field.shift, levels)
+    stack.sure[depth] = sure + dual.start - stack.taken[depth]
+    fresh = gains(field.values, field.weights, levels, rows, field.shift)
+    for a in range(rows.size):
+        fresh[a] += dual.offset[rows[a]]
+    order = np.argsort(-fresh)
+    for a in range(rows.size):
+        stack.rows[depth, a] = rows[order[a]]
+        stack.saved[depth, a] = fresh[order[a]]
+
+
+@njit(cache=True, nogil=True)
+def enter(field: Field, dual: Dual, stack: Stack, depth: int, left: int) -> int:
+    """Fill the next depth with the regions after this place; give the rows that were read."""
+    here, count = stack.place[depth] - 1, stack.width[depth]
+    row, below = stack.rows[depth, here], depth + 1
+    follow = count - here - 1
+    lower(field.values, row, stack.least[depth], stack.least[below])
+    stack.width[below], stack.place[below] = follow, 0
+    rows, saved = stack.rows[depth, here + 1 : count], stack.saved[depth, here + 1 : count]
+    if left == 1:
+        stack.sure[below] = stack.sure[depth] - stack.saved[depth, here]
+        stack.rows[below, :follow] = rows
+        stack.saved[below, :follow] = saved
+        return 1
+    stack.taken[below] = stack.taken[depth] + dual.offset[row]
+    fill(field, dual, stack, below, rows)
+    return follow + 2
+
+
+@njit(cache=True, nogil=True)
+def prepare(field: Field, dual: Dual, inside: Ints, rows: Ints, size: int) -> Stack:
+    """Lay out the stack, with its first depth filled."""
+    deep, wide, points = size - inside.size + 1, max(rows.size, 1), field.weights.size
+    stack = Stack(
+        np.zeros((deep, wide), np.int64),
+        np.zeros((deep, wide), np.int64),
+        np.zeros(deep, np.int64),
+        np.zeros(deep, np.int64),
+        np.zeros(deep, np.int64),
+        np.zeros(deep, np.int64),
+        np.full((deep, points), np.int64(MISSING)),
+        np.zeros((deep, points), np.int64),
+        np.zeros(size, np.int64),
+    )
+    for a in range(inside.size):
+        stack.chosen[a] = inside[a]
+        stack.taken[0] += dual.offset[inside[a]]
+        lower(field.values, inside[a], stack.least[0], stack.least[0])
+    fill(field, dual, stack, 0, rows)
+    stack.width[0] = rows.size
+    return stack
+
+
+@njit(cache=True, nogil=True)
+def step(field: Field, rules: Rules, dual: Dual, stack: Stack, podium: Podium, depth: int) -> int:
+    """Take the next region at a depth; give the depth to go on at."""
+    size = stack.chosen.size
+    inside = size - stack.width.size + 1
+    left, place = size - inside - depth, stack.place[depth]
+    worth = (podium.costs[-1] - 1) << field.shift
+    if not promising(stack, depth, left, place, worth):
+        return depth - 1
+    stack.place[depth] += 1
+    row = stack.rows[depth, place]
+    if not fits(rules, stack.chosen, inside + depth, row):
+        return depth
+    stack.chosen[inside + depth] = row
+    if left > 1:
+        podium.spent[0] += enter(field, dual, stack, depth, left - 1)
+        return depth + 1
+    podium.spent[0] += 1
+    cost = joint_cost(field.values, field.weights, stack.least[depth], row)
+    judge(field, rules, podium, stack.chosen, cost)
+    return depth
+
+
+@njit(cache=True, nogil=True)
+def explore(
+    field: Field, rules: Rules, dual: Dual, box: tuple[Ints, Ints], podium: Podium, budget: int
+) -> bool:
+    """Search a box to its end, or until more rows than the budget were read."""
+    inside, rows = box
+    stack = prepare(field, dual, inside, rows, podium.sets.shape[1])
+    if inside.size == stack.chosen.size:
+        judge(field, rules, podium, stack.chosen, weigh(field.weights, stack.least[0]))
+        return True
+    depth, stop = 0, podium.spent[0] + budget
+    while depth >= 0:
+        depth = step(field, rules, dual, stack, podium, depth)
+        if podium.spent[0] > stop:
+            return False
+    return True
+
+
+def as_podium(places: int, size: int, cutoff: int) -> Podium:
+    """Give an empty podium."""
+    costs = np.full(places, cutoff, np.int64)
+    return Podium(costs, np.full((places, size), -1, np.int64), np.zeros(1, np.int64))
+
+
+def as_ints(items: Any) -> Ints:
+    """Give a plain array of whole numbers."""
+    return np.asarray(items, dtype=np.int64)
