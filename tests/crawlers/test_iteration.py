@@ -6,6 +6,7 @@ import select
 import socket
 import tempfile
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -246,6 +247,19 @@ def test_lost_packets_cost_no_answer():
     ):
         results = list(resolver.ask(Question(f"www.z{n}.test") for n in range(300)))
     assert Counter(r.status for r in results) == {DnsStatus.NOERROR: 300}
+
+
+def test_servers_that_are_found_are_asked_at_the_pace_that_was_set():
+    builder = Builder()
+    own = builder.address()
+    zone = builder.give("a.test", own)
+    for number in range(60):
+        zone.add(f"h{number}.a.test", "A", "198.18.0.1")
+    questions = [Question(f"h{n}.a.test") for n in range(60)]
+    start_s = time.monotonic()
+    results, asked, _ = ask_all(builder.world, questions, rate_per_server=100)
+    assert time.monotonic() - start_s >= 0.5
+    assert asked[own] == len(results) == 60
 
 
 def test_one_delegation_cannot_make_many_questions():
