@@ -3,6 +3,7 @@ from datetime import date
 import pytest
 
 from cartography.patterns import label_fronts, load_rules, read_rules
+from cartography.patterns.fronts import own_matcher
 from core.errors import BadInput
 from core.records import Answer, Front, Placement, Record
 from core.statuses import AddressKind, DnsStatus
@@ -17,10 +18,11 @@ def answer_of(text):
     return Answer(records[0].name, "A", DnsStatus.NOERROR, tuple(records))
 
 
-def place(address, provider="aws", service="EC2", kind=CLOUD):
+def place(address, provider="aws", service="EC2", kind=CLOUD, region="here"):
     return Placement(
-        address, provider, service, (service,), prefix="198.51.100.0/24", as_of=DAY, kind=kind
-    )
+        address, provider, service, (service,), region, prefix="198.51.100.0/24", as_of=DAY,
+        kind=kind,
+    )  # fmt: skip
 
 
 def fronts_of(text, *places):
@@ -50,18 +52,52 @@ def test_it_works():
     )
 
 
-@pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: rule.id)
-def test_every_rule_gives_its_label_to_its_example(rule):
-    answer = answer_of(rule.example)
+def places_of(rule, answer):
+    """The example's addresses as the rule wants them: none where the name alone is enough."""
+    if rule.by_name or rule.match == "network":
+        return {}
     service = rule.values[0] if rule.match == "service" else "any"
-    kind = CDN if rule.match == "service" else CLOUD
-    places = {a: place(a, rule.provider, service, kind) for a in answer.addresses}
+    kind = rule.kind or (CDN if rule.match == "service" else CLOUD)
+    region = None if rule.scope == "global" else "here"
+    return {
+        a: place(a, rule.provider, service, AddressKind(kind), region) for a in answer.addresses
+    }
 
-    found = {front.rule: front for front in label_fronts([answer], places)}
 
+@pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: rule.id)
+def test_every_rule_labels_its_example_and_no_other_does(rule):
+    answer = answer_of(rule.example)
+
+    found = {front.rule: front for front in label_fronts([answer], places_of(rule, answer))}
+
+    assert set(found) == {rule.id, *rule.also}
     assert (found[rule.id].provider, found[rule.id].label) == (rule.provider, rule.label)
     assert found[rule.id].name == answer.name
     assert rule.source
+
+
+@pytest.mark.parametrize(
+    "rule", [r for r in load_rules() if r.match == "cname_suffix"], ids=lambda rule: rule.id
+)
+def test_every_suffix_of_a_rule_is_found_by_itself(rule):
+    matcher = own_matcher()
+    for value in rule.values:
+        for name in (value.replace("*", "eu-west-1"), f"a.b.{value.replace('*', 'eu-west-1')}"):
+            found = {matcher.rules[n].id for n in matcher.match_name(name)}
+            assert rule.id in found
+        assert not matcher.suffixes.match(f"x{value.replace('*', 'y')}".replace(".", "-"))
+
+
+def test_no_suffix_lies_below_another_of_its_rule():
+    for rule in load_rules():
+        if rule.match == "cname_suffix":
+            assert not [v for v in rule.values for w in rule.values if v.endswith("." + w)], rule.id
+
+
+def test_ids_and_examples_are_not_repeated():
+    rules = load_rules()
+
+    assert len({rule.example for rule in rules}) == len(rules) == len({r.id for r in rules})
 
 
 def test_a_cname_is_the_evidence():
@@ -69,7 +105,7 @@ def test_a_cname_is_the_evidence():
 
     (front,) = fronts_of(text, EC2)
     assert (front.label, front.instance) == ("elb", "198.51.100.1")
-    assert front.evidence == "CNAME lb.us-east-1.elb.amazonaws.com"
+    assert front.evidence == "CNAME lb.us-east-1.elb.amazonaws.com (record 1 of the A answer)"
 
 
 @pytest.mark.parametrize(
@@ -141,6 +177,45 @@ def test_a_machine_on_google():
     assert set(labels_of("app.example.com A 198.51.100.3", GOOGLE)) == {("google", "vm")}
 
 
+def test_a_global_address_of_google_is_a_load_balancer():
+    anycast = place("198.51.100.3", "google", "Google Cloud", region=None)
+
+    assert set(labels_of("app.example.com A 198.51.100.3", anycast)) == {
+        ("google", "load-balancing")
+    }
+
+
+def test_todays_platforms_are_told_by_their_names_alone():
+    text = (
+        "www.example.com CNAME shop.azurefd.net; shop.azurefd.net CNAME x.t-msedge.net;"
+        " x.t-msedge.net A 192.0.2.1"
+    )
+
+    assert [(f.label, f.instance) for f in fronts_of(text)] == [
+        ("front-door", "shop.azurefd.net"),
+        ("front-door", "x.t-msedge.net"),
+    ]
+
+
+def test_the_address_tells_more_than_the_name():
+    text = "www.example.com CNAME x.map.fastly.net; x.map.fastly.net A 198.51.100.7"
+    known = place("198.51.100.7", "fastly", "CDN", CDN)
+
+    assert [f.rule for f in fronts_of(text, known)] == ["fastly-address"]
+    assert [f.rule for f in fronts_of(text)] == ["fastly-name"]
+
+
+def test_published_addresses_of_a_platform_are_evidence():
+    (front,) = fronts_of("example.com A 185.199.109.153")
+
+    assert (front.provider, front.label, front.instance) == ("github", "pages", "185.199.109.153")
+    assert fronts_of("example.com A 185.199.109.154") == ()
+    assert [f.rule for f in fronts_of("example.com A 76.76.21.98")] == ["vercel-address"]
+    assert [f.rule for f in fronts_of("example.com AAAA 2606:50c0:8003::153")] == [
+        "github-pages-address"
+    ]
+
+
 def test_providers_are_labelled_side_by_side():
     text = "app.example.com A 198.51.100.1; app.example.com A 198.51.100.2"
 
@@ -197,6 +272,16 @@ def test_a_sound_rule_is_read():
         (toml(colour="red"), "pattern a: a field is missing or unknown"),
         (toml(needs="b"), "pattern a: it refers to an unknown rule"),
         (toml(match="service"), "pattern a: values are for"),
+        (toml() + "\nvalues = ['x.net']", "pattern a: values are for"),
+        (toml(match="cname_suffix") + "\nvalues = ['X.net']", "'X.net' is no suffix"),
+        (toml(match="cname_suffix") + "\nvalues = ['net']", "'net' is no suffix"),
+        (toml(match="cname_suffix") + "\nvalues = ['a.*.net']", "'a.*.net' is no suffix"),
+        (toml(match="network") + "\nvalues = ['192.0.2.0/23']", "neither an address nor"),
+        (toml(match="network") + "\nvalues = ['192.0.2']", "'192.0.2' is no network"),
+        (toml() + "\nby_name = true", "a rule by name counts"),
+        (toml() + "\nclaimable = 'yes'", "claimable is of the wrong type"),
+        (toml(kind="rain"), "'rain' is not known"),
+        (toml() + "\n" + toml(), "two patterns have the same id"),
     ],
 )
 def test_a_rule_that_cannot_work_is_refused(text, message):

@@ -1,0 +1,36 @@
+"""Aliases that lead to a provider's name which does not exist: answers in, findings out."""
+
+from collections.abc import Sequence
+
+from cartography.patterns.fronts import Alias, aliases_of, own_matcher
+from core.records import Answer, Front
+from core.statuses import DnsStatus
+
+DANGLING = "dangling"
+CLAIMABLE = "dangling-claimable"
+
+
+def find_dangling(answers: Sequence[Answer]) -> tuple[Front, ...]:
+    """Findings of one name: a label, the rule of the missing target, and the answer that says so.
+
+    Only NXDOMAIN counts, since a name without addresses of one type still exists. The label is
+    ``dangling-claimable`` where anybody can have the missing name from its provider.
+    """
+    gone = [a for a in answers if a.status == DnsStatus.NXDOMAIN and _chain(a)]
+    if not gone:
+        return ()
+    matcher = own_matcher()
+    fronts: dict[tuple[str, str], Front] = {}
+    for answer in gone:
+        last = _chain(answer)[-1]
+        for n in matcher.match_name(last.target):
+            rule = matcher.rules[n]
+            label = CLAIMABLE if rule.claimable else DANGLING
+            said = f"{last}: {answer.status} from {answer.resolver or 'the resolver'}"
+            front = Front(answer.name, rule.provider, label, rule.id, said, last.target)
+            fronts.setdefault((rule.provider, last.target), front)
+    return tuple(fronts.values())
+
+
+def _chain(answer: Answer) -> Sequence[Alias]:
+    return aliases_of([answer])
