@@ -40,13 +40,16 @@ def read_referral(
     The cut has to lie below the zone that was asked, and at or above the name. Addresses count
     only for its own host names, and only for those within the zone that was asked.
     """
-    cut, ttl_s = "", _LONGEST_TTL_S
+    cut, ttl_s = asked_zone, _LONGEST_TTL_S
     hosts: list[str] = []
     for owner, rtype, ttl, data in authorities:
-        if rtype != "NS" or owner == asked_zone or not data or (hosts and owner != cut):
+        if rtype != "NS" or not data:
             continue
-        if is_within(owner, asked_zone) and is_within(name, owner):
-            cut, ttl_s = owner, min(ttl_s, ttl)
+        if not hosts and owner != asked_zone:
+            believed = is_within(owner, asked_zone) and is_within(name, owner)
+            cut = owner if believed else cut
+        if owner == cut and cut != asked_zone:
+            ttl_s = min(ttl_s, ttl)
             hosts.append(data)
     if not hosts:
         return None
@@ -95,6 +98,8 @@ class Reply(Protocol):
 
 def judge(zone: str, name: str, rtype: str, reply: Reply) -> Verdict:
     """What a reply of ``zone``'s server to a question is worth."""
+    if not (reply.answers or reply.authoritative):
+        return _judge_empty(zone, name, reply)
     records, end, complete = _walk(zone, name, rtype, reply.answers)
     if end is None:
         return Verdict(Kind.ANSWER, DnsStatus.CNAME_LOOP, records)
