@@ -4,8 +4,9 @@ Zone data first, then lists and guesses, last what builds on names that were fou
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import Protocol, runtime_checkable
 
 from core.statuses import Technique
 from crawlers.batches import Batch, Column
@@ -18,6 +19,14 @@ from crawlers.wildcards import Verdict
 
 # Sources that build on what the others found.
 _LATE = frozenset({Technique.PERMUTATION})
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """A source that wants to know which of its names exist."""
+
+    def learn(self, domain: str, found: Sequence[str]) -> None:
+        """Take the names of a domain that were found, its own proposals among them."""
 
 
 def ask_zone_data(batch: Batch, ledgers: list[Ledger]) -> None:
@@ -60,13 +69,22 @@ def ask_proposals(batch: Batch, sieve: Sieve, ledgers: list[Ledger]) -> None:
     _sift(batch, sieve, [_column(x, fresh[x.number], words) for x in ledgers])
     for source in others:
         if source.technique in _LATE:
-            left = [x for x in ledgers if not x.is_complete]
-            fresh = _propose(batch, [source], left)
-            _sift(
-                batch,
-                sieve,
-                [Column(x, made, len(made)) for x in left if (made := fresh[x.number])],
-            )
+            _build_on(batch, sieve, source, [x for x in ledgers if not x.is_complete])
+
+
+def _build_on(batch: Batch, sieve: Sieve, source: Source, ledgers: list[Ledger]) -> None:
+    """Ask what a source makes of the found names, but for what was guessed before."""
+    fresh = _propose(batch, [source], ledgers)
+    guessed = frozenset(batch.config.wordlist)
+    columns = []
+    for ledger in ledgers:
+        tail = len(ledger.domain) + 1
+        names = [name for name in fresh[ledger.number] if name[:-tail] not in guessed]
+        columns.append(Column(ledger, names, len(names)))
+    _sift(batch, sieve, columns)
+    if isinstance(source, Learner):
+        for ledger in ledgers:
+            source.learn(ledger.domain, tuple(ledger.found))
 
 
 def _propose(

@@ -58,6 +58,8 @@ class Ledger:
         fresh = []
         for name in names:
             known = self.tags.get(name, ())
+            if not known and name in self.found:
+                known = (Technique.WORDLIST,)
             if not known:
                 fresh.append(name)
             if technique not in known:
@@ -112,8 +114,9 @@ class Ledger:
 
     def skip(self, count: int, reason: str) -> None:
         """Count names that are not asked."""
-        self.counts["asked"] += count
-        self.failed[reason] += count
+        if count:
+            self.counts["asked"] += count
+            self.failed[reason] += count
 
     def lookups(self) -> Iterator[Lookup]:
         """Everything to be stored."""

@@ -1,21 +1,24 @@
 """The bulk resolver and the enumerator behind their commands: no store, no broker."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from core.errors import BadInput
-from core.records import Answer, Rejection
+from core.records import Answer, DomainEntry, DomainOutcome, Lookup, Rejection
 from crawlers.engine import Engine, Question
-from crawlers.enumeration import Progress, crawl_domains
+from crawlers.enumeration import Progress, Suspect, crawl_domains
 from crawlers.names import normalise_domain, read_domain_list
 from crawlers.output import answer_json, write_answers
+from crawlers.wildcards import PROBES
 from tasks.resolvers import Resolving, crawl_config, open_engine
 
 TYPES = ("A", "AAAA", "CNAME", "NS", "SOA", "TXT", "MX", "PTR", "CAA", "SRV")
-# Domains enumerated together: enough to interleave zones, few enough to show progress.
-BATCH = 50
+# Domains enumerated together: enough to take turns, few enough to show names as they come.
+BATCH = 200
 
 
 def read_names(data: bytes) -> tuple[list[str], list[Rejection]]:
@@ -81,27 +84,92 @@ def answer_line(answer: Answer) -> str:
     return answer_json(answer)
 
 
+@dataclass(slots=True)
+class Tally:
+    """What an enumeration came to, over all batches."""
+
+    names: int = 0
+    domains: int = 0
+    filtered: int = 0
+    suspected: int = 0
+    probes: int = 0
+    levels: int = 0
+    queries: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+
+    def add(self, outcome: DomainOutcome) -> None:
+        """Count one domain."""
+        self.domains += 1
+        self.filtered += outcome.wildcard_filtered
+        self.suspected += outcome.suspected
+        self.probes += outcome.probes
+        self.levels += outcome.levels
+        self.queries += outcome.queries
+        self.failed.update(dict(outcome.failed))
+
+    def as_text(self) -> str:
+        """One line for people."""
+        failed = ", ".join(f"{n:,} {status}" for status, n in sorted(self.failed.items()))
+        return (
+            f"{self.names:,} names of {self.domains:,} domains by {self.queries:,} queries; "
+            f"{self.filtered:,} left out under wildcards, {self.suspected:,} of them suspected; "
+            f"{self.probes:,} extra questions at {self.levels:,} levels, at most {PROBES} at one; "
+            f"failed: {failed or 'nothing'}"
+        )
+
+
 def enumerate_list(
-    data: bytes, options: Resolving, on_progress: Callable[[Progress], None] | None = None
+    data: bytes,
+    options: Resolving,
+    on_progress: Callable[[Progress], None] | None = None,
+    tally: Tally | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Found names of a domain list as ``{domain, name, technique}``, batch by batch."""
+    """Found names of a domain list as ``{domain, name, technique, sources, state}``.
+
+    ``state`` is "found", or "suspected" for a name that cannot be told from a wildcard; ``tally``
+    is added to.
+    """
     entries = read_domain_list(data).entries
+    tally = tally if tally is not None else Tally()
+    config = crawl_config(options, [entry.domain for entry in entries])
     with open_engine(options) as engine:
-        for first in range(0, len(entries), BATCH):
-            batch = entries[first : first + BATCH]
-            crawl = crawl_domains(batch, engine, crawl_config(options), on_progress)
-            yield from _found(crawl.lookups)
+        for batch in in_batches(entries):
+            crawl = crawl_domains(batch, engine, config, on_progress)
+            for outcome in crawl.outcomes:
+                tally.add(outcome)
+            rows = _found(crawl.lookups)
+            tally.names += len(rows)
+            yield from rows
+            yield from (_row(s, s.answer.name, "suspected") for s in crawl.suspects)
 
 
-def _found(lookups: Iterable[Any]) -> list[dict[str, Any]]:
+def in_batches(entries: Sequence[DomainEntry]) -> Iterator[Sequence[DomainEntry]]:
+    """Batches that each go through the whole list, since neighbours often share servers."""
+    count = -(-len(entries) // BATCH)
+    return (entries[first::count] for first in range(count))
+
+
+def _found(lookups: Iterable[Lookup]) -> list[dict[str, Any]]:
     found = {}
     for lookup in lookups:
         name = lookup.answer.name
         own = lookup.technique != "listed" or name == lookup.domain
         if own and lookup.answer.type in ("A", "AAAA") and lookup.answer.status == "NOERROR":
-            row = {"domain": lookup.domain, "name": name, "technique": str(lookup.technique)}
-            found[(lookup.domain, name)] = row
+            found[(lookup.domain, name)] = _row(lookup, name, "found")
     return [found[key] for key in sorted(found)]
+
+
+def _row(of: Lookup | Suspect, name: str, state: str) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "domain": of.domain,
+        "name": name,
+        "technique": str(of.technique),
+        "sources": [str(source) for source in of.sources],
+        "state": state,
+    }
+    if state == "suspected":
+        row["answers"] = [record._asdict() for record in of.answer.answers]
+    return row
 
 
 def list_rejections(data: bytes) -> list[Rejection]:

@@ -1,7 +1,7 @@
 """From options of a survey or command to an engine that asks the right servers politely."""
 
 import ipaddress
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from crawlers.names import normalise_domain
 from crawlers.pace import Pace
 from crawlers.servers import Server, parse_server, system_name_servers
 from crawlers.sources.wordlist import default_wordlist, read_wordlist
+from tasks.sources import open_sources
 
 WORLD_NAME = "world.testbed.invalid"
 OPT_OUT_PATH = Path(__file__).resolve().parent.parent / "fixtures" / "opt-out.txt"
@@ -36,6 +37,12 @@ class Resolving:
     axfr: bool = True
     aaaa: bool = True
     allowed_networks: tuple[str, ...] = ()
+    words: bool = True
+    nsec: bool = False
+    imports: tuple[str, ...] = ()
+    ct_server: str = ""
+    contact: str = ""
+    permutations: int = 0
 
     def as_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -85,18 +92,20 @@ def open_engine(options: Resolving, pace: Pace | None = None) -> Iterator[Engine
         engine.close()
 
 
-def crawl_config(options: Resolving) -> CrawlConfig:
-    """What enumeration needs from the options."""
+def crawl_config(options: Resolving, domains: Iterable[str] = ()) -> CrawlConfig:
+    """What enumeration needs from the options; ``domains`` are those of imported lists."""
     try:
         networks = tuple(ipaddress.ip_network(n) for n in options.allowed_networks)
     except ValueError as error:
         raise BadInput(f"{error}; write it like 10.0.0.0/8", field="allow-network") from error
+    quiet = opted_out()
     return CrawlConfig(
-        wordlist=options.wordlist or default_wordlist(),
+        wordlist=(options.wordlist or default_wordlist()) if options.words else (),
         axfr=options.axfr,
         aaaa=options.aaaa,
         allowed_networks=networks,
-        opt_out=opted_out(),
+        opt_out=quiet,
+        sources=open_sources(options, domains, networks, quiet),
     )
 
 
@@ -119,7 +128,7 @@ def load_wordlist(path: str | None) -> tuple[str, ...]:
 
 def count_words(options: Resolving) -> int:
     """How many labels a survey asks for in each zone."""
-    return len(options.wordlist or default_wordlist())
+    return len(options.wordlist or default_wordlist()) if options.words else 0
 
 
 def detect_world(engine: Engine) -> dict[str, str]:

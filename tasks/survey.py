@@ -89,7 +89,8 @@ def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int]
             lease.count(progress_counters(progress))
 
     with open_engine(options, pace) as engine:
-        crawl = crawl_domains(entries, engine, crawl_config(options), report)
+        config = crawl_config(options, [entry.domain for entry in entries])
+        crawl = crawl_domains(entries, engine, config, report)
     table = ranges.prefix_table(list(campaign.range_tables.all()))
     placed = place_lookups(crawl.lookups, table)
     # One that stood still for longer than its lease must not write over its successor's parts.

@@ -87,7 +87,19 @@ def add_resolving(parser: CommandParser) -> None:
 def add_crawling(parser: CommandParser) -> None:
     """Options of every command that enumerates."""
     add_resolving(parser)
-    parser.add_argument("--wordlist", metavar="F")
+    parser.add_argument(
+        "--sources",
+        metavar="LIST",
+        help="of axfr,nsec,words,import,certificates,permutations; default axfr,words and those "
+        "that other options call for",
+    )
+    parser.add_argument("--wordlist", "--words", metavar="F", help="labels to try in each zone")
+    parser.add_argument(
+        "--import", action="append", default=[], dest="imports", metavar="F", help="a list of names"
+    )
+    parser.add_argument("--ct-server", metavar="URL", help="search certificates here, as at crt.sh")
+    parser.add_argument("--contact", metavar="TEXT", help="told to that server's operator")
+    parser.add_argument("--permutations", type=int, metavar="N", help="altered names per zone")
     parser.add_argument("--no-axfr", action="store_true", help="ask for no zone transfer")
     parser.add_argument("--no-aaaa", action="store_true", help="ask for no IPv6 address")
     parser.add_argument("--allow-network", action="append", default=[], metavar="CIDR")

@@ -13,11 +13,16 @@ from webapp.console.door import Door, add_crawling, read_input
 class Command(Door):
     """List the subdomains of domains, with the technique that found each."""
 
-    help = "domains to subdomains (zone transfer, word list, wildcard filtering)"
+    help = "domains to subdomains, from many sources; what a wildcard made is left out"
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("domains_file", metavar="DOMAINS_FILE")
         add_crawling(parser)
+        parser.add_argument(
+            "--suspected",
+            action="store_true",
+            help="also list names that cannot be told from a wildcard's",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         data = read_input(options["domains_file"])
@@ -25,11 +30,18 @@ class Command(Door):
         for item in bulk.list_rejections(data)[:20]:
             self.say(f"line {item.line}: {item.text!r} left out: {item.reason}")
         show = self._show if sys.stderr.isatty() else None
-        for row in bulk.enumerate_list(data, resolving, show):
-            if options["json"]:
-                self.put_json(row)
-            else:
-                self.stdout.write(f"{row['name']}\t{row['technique']}")
+        tally = bulk.Tally()
+        for row in bulk.enumerate_list(data, resolving, show, tally):
+            if row["state"] == "found" or options["suspected"]:
+                self._put(row, as_json=options["json"])
+        self.say(tally.as_text())
+
+    def _put(self, row: dict[str, Any], *, as_json: bool) -> None:
+        if as_json:
+            self.put_json(row)
+            return
+        mark = "" if row["state"] == "found" else "\tsuspected"
+        self.stdout.write(f"{row['name']}\t{','.join(row['sources'])}{mark}")
 
     def _show(self, progress: Any) -> None:
         sys.stderr.write(f"\r{progress.queries:,} queries · {progress.found:,} names found ")
