@@ -20,46 +20,48 @@ _TAIL = """array_to_string(CASE WHEN star = 0 THEN parts[n - depth + 1 : n] ELSE
 MATCHES_SQL = f"""
 CREATE OR REPLACE TEMP TABLE pattern_matches AS
 WITH targets AS (SELECT DISTINCT cname FROM chains),
-split AS (SELECT cname, string_split(cname, '.') AS parts FROM targets),
 based AS (
-  SELECT cname, parts, len(parts) AS n, parts[-2] || '.' || parts[-1] AS base FROM split
-  WHERE len(parts) > 1 AND parts[-2] || '.' || parts[-1] IN (SELECT base FROM pattern_suffixes)),
-texts AS (SELECT cname, rule FROM targets JOIN pattern_texts ON contains(cname, text))
+  SELECT cname, base, string_split(cname, '.') AS parts, len(parts) AS n
+  FROM (SELECT cname, split_part(cname, '.', -2) || '.' || split_part(cname, '.', -1) AS base
+        FROM targets)
+  WHERE base IN (SELECT base FROM pattern_suffixes))
 SELECT DISTINCT cname, rule FROM based JOIN pattern_suffixes USING (base)
 WHERE n >= depth AND key = {_TAIL}
-UNION SELECT cname, rule FROM texts
+UNION SELECT cname, rule FROM targets JOIN pattern_texts ON contains(cname, text)
 """
-FRONTS_SQL = """
-WITH found AS (SELECT DISTINCT c.name, m.cname, m.rule
-               FROM chains c JOIN pattern_matches m USING (cname)),
+_COUNTS = "(r.scope = '' OR (r.scope = 'global') = (p.region IS NULL)) AND r.kind IN ('', p.kind)"
+FRONTS_SQL = f"""
+WITH found AS (
+  SELECT DISTINCT c.name, m.cname, m.rule FROM chains c JOIN pattern_matches m USING (cname)),
+cloud AS (
+  SELECT name, address, provider, service, kind, region FROM placed
+  WHERE kind IN ('cloud', 'cdn')),
+needy AS MATERIALIZED (
+  SELECT f.name, f.cname, r.* FROM found f JOIN pattern_rules r USING (rule) WHERE NOT r.by_name),
 own AS (
-  SELECT DISTINCT p.name, p.address, p.service, r.rule, r.match
-  FROM placed p JOIN pattern_rules r USING (provider)
-  WHERE p.kind IN ('cloud', 'cdn') AND r.kind IN ('', p.kind)
-    AND (r.scope = '' OR (r.scope = 'global') = (p.region IS NULL))),
-networks AS (
-  SELECT DISTINCT p.name, p.address, k.rule FROM placed p JOIN pattern_networks k
-    ON k.key = p.address
-  UNION SELECT DISTINCT p.name, p.address, k.rule FROM placed p JOIN pattern_networks k
-    ON k.key = regexp_replace(p.address, '[0-9]+$', '')),
-hits AS (
-  SELECT name, rule, address AS instance, 'address' AS instance_kind FROM own
-  WHERE match = 'address'
-     OR match = 'direct' AND name NOT IN (SELECT name FROM chains)
-     OR match = 'service' AND (rule, service) IN (SELECT (rule, service) FROM pattern_services)
-  UNION ALL SELECT name, rule, address, 'address' FROM networks
-  UNION ALL SELECT o.name, o.rule, o.address, 'address' FROM own o
-    SEMI JOIN found f ON o.name = f.name AND o.rule = f.rule
-  UNION ALL SELECT f.name, f.rule, f.cname, 'cname' FROM found f JOIN pattern_rules r USING (rule)
-    WHERE r.by_name OR (f.name, f.rule) IN (SELECT (name, rule) FROM own)),
-held AS (SELECT DISTINCT name, rule FROM hits),
+  SELECT r.name, r.rule, CASE r.instance WHEN 'cname' THEN r.cname ELSE p.address END AS instance
+  FROM needy r JOIN cloud p ON p.name = r.name AND p.provider = r.provider WHERE {_COUNTS}),
+hits AS MATERIALIZED (
+  SELECT p.name, r.rule, p.address AS instance FROM cloud p
+    JOIN pattern_rules r ON p.provider = r.provider AND {_COUNTS} WHERE r.match = 'address'
+  UNION ALL SELECT p.name, r.rule, p.address FROM cloud p ANTI JOIN chains c ON c.name = p.name
+    JOIN pattern_rules r ON p.provider = r.provider AND {_COUNTS} WHERE r.match = 'direct'
+  UNION ALL SELECT p.name, r.rule, p.address FROM cloud p
+    JOIN pattern_services s ON s.service = p.service
+    JOIN pattern_rules r ON r.rule = s.rule AND r.provider = p.provider AND {_COUNTS}
+  UNION ALL SELECT p.name, k.rule, p.address FROM placed p
+    JOIN pattern_networks k ON k.key = p.address
+  UNION ALL SELECT p.name, k.rule, p.address FROM placed p
+    JOIN pattern_networks k ON k.key = rtrim(p.address, '0123456789')
+  UNION ALL SELECT name, rule, instance FROM own
+  UNION ALL SELECT f.name, f.rule, f.cname FROM found f JOIN pattern_rules r USING (rule)
+    WHERE r.by_name),
 barred AS (
-  SELECT h.name, h.rule FROM held h JOIN pattern_conditions c USING (rule)
-    LEFT JOIN held o ON o.name = h.name AND o.rule = c.other
+  SELECT h.name, h.rule FROM hits h JOIN pattern_conditions c USING (rule)
+    LEFT JOIN hits o ON o.name = h.name AND o.rule = c.other
   WHERE (o.rule IS NULL) = c.needed)
 SELECT DISTINCT h.name, r.provider, r.label, r.id AS rule, h.instance
 FROM hits h JOIN pattern_rules r USING (rule) ANTI JOIN barred b USING (name, rule)
-WHERE h.instance_kind = r.instance
 """
 # A name whose chain ends at a target that does not exist: ``ends`` holds (name, cname, status).
 DANGLING_SQL = """
