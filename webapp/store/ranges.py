@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from calendar import monthrange
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
@@ -61,8 +62,8 @@ def date_in_name(file_name: str) -> date | None:
     try:
         if day:
             return date(int(year), int(month), int(day))
-        after = date(int(year) + int(month) // 12, int(month) % 12 + 1, 1)
-        return min(after - timedelta(days=1), timezone.now().date())
+        last = date(int(year), int(month), monthrange(int(year), int(month))[1])
+        return min(last, timezone.now().date())
     except ValueError:
         return None
 
