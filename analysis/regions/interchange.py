@@ -5,7 +5,8 @@ The exchange evaluates all pairs in one pass, as Whitaker (1983) and Resende and
 
 import numpy as np
 
-from analysis.regions.kernels import gains, lower, swap_table
+from analysis.regions.feasibility import find_allowed
+from analysis.regions.kernels import Ints, gains, lower, swap_table
 from analysis.regions.problem import Problem
 from analysis.regions.search import as_ints
 
@@ -14,13 +15,33 @@ MOST_EXCHANGES = 500
 
 
 def start(problem: Problem) -> bool:
-    """Put a greedy set, improved by exchange, on the podium; say whether one was found."""
+    """Put a greedy set, improved by exchange, on the podium; False if no set is allowed."""
     chosen = greedy(problem)
-    if len(chosen) == problem.size and problem.limits.allow(tuple(chosen)):
-        problem.offer(chosen)
-        exchange(problem, chosen)
-        return True
-    return False
+    if not problem.limits.allow(tuple(chosen)) or len(chosen) < problem.size:
+        allowed = find_allowed(problem.limits, problem.field.values.shape[0], problem.size)
+        if allowed is None:
+            return False
+        chosen = list(allowed)
+    problem.offer(chosen)
+    problem.guide = tuple(exchange(problem, chosen))
+    return True
+
+
+def neighbours(problem: Problem, chosen: tuple[int, ...], count: int) -> list[tuple[int, ...]]:
+    """Give the best sets that differ from one by a single exchange."""
+    rows = as_ints([j for j in problem.free if j not in chosen])
+    if not rows.size:
+        return []
+    table = _changes(problem, list(chosen), rows)
+    found: list[tuple[int, ...]] = []
+    for flat in np.argsort(table, axis=None, kind="stable"):
+        a, place = divmod(int(flat), len(chosen))
+        tried = (*chosen[:place], int(rows[a]), *chosen[place + 1 :])
+        if problem.limits.allow(tried):
+            found.append(tried)
+            if len(found) == count:
+                break
+    return found
 
 
 def greedy(problem: Problem) -> list[int]:
@@ -42,16 +63,12 @@ def greedy(problem: Problem) -> list[int]:
 
 def exchange(problem: Problem, chosen: list[int]) -> list[int]:
     """Exchange one region for another as long as that helps; record every step."""
-    fixed = set(problem.limits.inside)
     chosen = list(chosen)
     for _ in range(MOST_EXCHANGES):
         rows = as_ints([j for j in problem.free if j not in chosen])
         if not rows.size:
             break
-        table = swap_table(
-            problem.field.values, problem.field.weights, problem.nearest(chosen), rows, len(chosen)
-        )
-        table[:, [a for a, j in enumerate(chosen) if j in fixed]] = 0
+        table = _changes(problem, chosen, rows)
         step = _best_step(problem, chosen, rows, table)
         if step is None:
             break
@@ -60,8 +77,16 @@ def exchange(problem: Problem, chosen: list[int]) -> list[int]:
     return chosen
 
 
+def _changes(problem: Problem, chosen: list[int], rows: Ints) -> Ints:
+    """Give the change of cost per region outside and place inside, 0 where the place is fixed."""
+    field = problem.field
+    table = swap_table(field.values, field.weights, problem.nearest(chosen), rows, len(chosen))
+    table[:, [a for a, j in enumerate(chosen) if j in problem.limits.inside]] = 0
+    return table
+
+
 def _best_step(
-    problem: Problem, chosen: list[int], rows: "np.ndarray", table: "np.ndarray"
+    problem: Problem, chosen: list[int], rows: Ints, table: Ints
 ) -> tuple[int, int] | None:
     """Give the best exchange that keeps to the limits: which place, which region."""
     improving = np.flatnonzero(table.ravel() < 0)

@@ -32,14 +32,19 @@ class Problem:
     limits: Limits
     size: int
     places: int
+    cutoff: int = 0
     podium: Podium = made(init=False)
     rules: Rules = made(init=False)
     worst: int = made(init=False)
+    guide: tuple[int, ...] = made(init=False)
 
     def __post_init__(self) -> None:
         self.worst = int(self.field.values.max())
-        cutoff = int(self.field.weights.sum()) * self.worst + 1
-        self.podium = as_podium(self.places, self.size, cutoff)
+        most = int(self.field.weights.sum()) * self.worst + 1
+        self.cutoff = min(self.cutoff or most, most)
+        self.podium = as_podium(self.places, self.size, self.cutoff)
+        # Stands in for the best set where none is found, or none is good enough.
+        self.guide = tuple(range(self.size))
         self.rules = rules_of(self.limits, self.field.values.shape[0])
 
     @property
@@ -50,12 +55,18 @@ class Problem:
     @property
     def found(self) -> bool:
         """Whether any set stands on the podium."""
-        return bool(self.podium.sets[0, 0] >= 0)
+        return bool((self.podium.sets[0] >= 0).all())
 
     @property
     def best(self) -> tuple[int, ...]:
-        """The best set so far."""
-        return tuple(int(j) for j in self.podium.sets[0])
+        """The best set so far, or the one that comes nearest."""
+        return tuple(int(j) for j in self.podium.sets[0]) if self.found else self.guide
+
+    @property
+    def listed(self) -> list[tuple[int, ...]]:
+        """All sets on the podium, best first."""
+        sets = self.podium.sets
+        return [tuple(int(j) for j in row) for row in sets[sets[:, 0] >= 0]]
 
     @property
     def worth(self) -> int:
@@ -86,7 +97,7 @@ class Problem:
         """Record a set, if it keeps to the limits and is good enough."""
         members = tuple(sorted(int(j) for j in chosen))
         if self.limits.allow(members):
-            record(self.podium, self.cost(members), as_ints(members))
+            record(self.podium, np.int64(self.cost(members)), as_ints(members))
 
 
 def rules_of(limits: Limits, regions: int) -> Rules:
@@ -111,4 +122,4 @@ def field_of(matrix: Matrix, weights: Ints, lost: int | None = None) -> Field:
         values = np.where(matrix == NO_ANSWER, np.int32(lost), matrix)
     most = max(int(values.max()), 1) * max(int(weights.sum()), 1)
     shift = max(0, min(MOST_SHIFT, SUM_BITS - most.bit_length()))
-    return Field(values, weights, matrix, -1 if lost is None else lost, shift)
+    return Field(values, weights, matrix, -1 if lost is None else lost, shift, -1)

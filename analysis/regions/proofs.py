@@ -24,12 +24,16 @@ class Multipliers:
 
 @dataclass(frozen=True)
 class Box:
-    """All sets with ``inside`` and without ``outside``; the bound counts from ``base`` on."""
+    """All sets with ``inside`` and without ``outside``; the bound counts from ``base`` on.
+
+    ``lost`` is the region of the box without which its sets are bounded, where losses count.
+    """
 
     inside: frozenset[int]
     outside: frozenset[int]
     base: frozenset[int]
     multipliers: int
+    lost: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,7 @@ class Proof:
     multipliers: tuple[Multipliers, ...]
     lost: int | None = None
     level: int | None = None
+    robust: bool = False
 
 
 @dataclass(eq=False)

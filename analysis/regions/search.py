@@ -13,13 +13,17 @@ from analysis.regions.kernels import Ints, Matrix, capped, gains, joint_cost, lo
 
 
 class Field(NamedTuple):
-    """Costs per region and point; ``exact`` differs where a point without an answer is dropped."""
+    """Costs per region and point; ``exact`` differs where a point without an answer is dropped.
+
+    ``also`` is a region that belongs to every set, where a set counts by its worst single loss.
+    """
 
     values: Matrix
     weights: Ints
     exact: Matrix
     lost: int
     shift: int
+    also: int
 
 
 class Rules(NamedTuple):
@@ -80,7 +84,27 @@ def answered_cost(field: Field, chosen: Ints) -> np.int64:
 
 
 @njit(cache=True, nogil=True)
-def record(podium: Podium, cost: int, chosen: Ints) -> None:
+def loss_cost(field: Field, chosen: Ints) -> np.int64:
+    """Weigh a set after the loss of the one region that costs most."""
+    lost = np.zeros(chosen.size, np.int64)
+    kept = np.int64(0)
+    for i in range(field.weights.size):
+        first = second = np.int64(MISSING)
+        who = 0
+        for a in range(chosen.size):
+            value = np.int64(field.values[chosen[a], i])
+            if value < first:
+                second, first, who = first, value, a
+            elif value < second:
+                second = value
+        kept += field.weights[i] * first
+        lost[who] += field.weights[i] * (second - first)
+    total: np.int64 = kept + lost.max()
+    return total
+
+
+@njit(cache=True, nogil=True)
+def record(podium: Podium, cost: np.int64, chosen: Ints) -> None:
     """Put a set in its place, unless it stands there already."""
     members = np.sort(chosen)
     last = podium.costs.size - 1
@@ -122,13 +146,17 @@ def meets(rules: Rules, chosen: Ints) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def judge(field: Field, rules: Rules, podium: Podium, chosen: Ints, cost: int) -> None:
+def judge(field: Field, rules: Rules, podium: Podium, chosen: Ints, cost: np.int64) -> None:
     """Record a complete set that keeps to the rules."""
     if cost >= podium.costs[-1] or not meets(rules, chosen):
         return
-    if field.lost >= 0:
-        cost = answered_cost(field, chosen)
-    record(podium, cost, chosen)
+    if field.also >= 0:
+        whole = np.append(chosen, field.also)
+        record(podium, loss_cost(field, whole), whole)
+    elif field.lost >= 0:
+        record(podium, answered_cost(field, chosen), chosen)
+    else:
+        record(podium, cost, chosen)
 
 
 @njit(cache=True, nogil=True)
@@ -173,7 +201,7 @@ def enter(field: Field, dual: Dual, stack: Stack, depth: int, left: int) -> int:
         return 1
     stack.taken[below] = stack.taken[depth] + dual.offset[row]
     fill(field, dual, stack, below, rows)
-    return follow + 2
+    return int(follow + 2)
 
 
 @njit(cache=True, nogil=True)
@@ -229,7 +257,7 @@ def explore(
 ) -> bool:
     """Search a box to its end, or until more rows than the budget were read."""
     inside, rows = box
-    stack = prepare(field, dual, inside, rows, podium.sets.shape[1])
+    stack = prepare(field, dual, inside, rows, podium.sets.shape[1] - (field.also >= 0))
     if inside.size == stack.chosen.size:
         judge(field, rules, podium, stack.chosen, weigh(field.weights, stack.least[0]))
         return True
@@ -239,6 +267,18 @@ def explore(
         if podium.spent[0] > stop:
             return False
     return True
+
+
+@njit(cache=True, nogil=True)
+def exchange_by_loss(field: Field, chosen: Ints, rows: Ints) -> Ints:
+    """Give the worst-loss cost of every exchange of one region outside for one inside."""
+    table = np.empty((rows.size, chosen.size), np.int64)
+    for a in range(rows.size):
+        for place in range(chosen.size):
+            tried = chosen.copy()
+            tried[place] = rows[a]
+            table[a, place] = loss_cost(field, tried)
+    return table
 
 
 def as_podium(places: int, size: int, cutoff: int) -> Podium:

@@ -18,6 +18,8 @@ from analysis.regions.search import Dual, as_ints, explore
 
 ROOT_STEPS = 600
 ROOT_LENGTH = 1.0
+# What one look at the first box may take.
+ROOT_SECONDS = 5.0
 NODE_STEPS = 60
 NODE_LENGTH = 0.8
 # A search may read so many times the free regions before the box is divided instead.
@@ -47,8 +49,17 @@ class Outcome:
 class Tree:
     """Best-first search over boxes."""
 
-    def __init__(self, problem: Problem, until: float, bounder: Bounder | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        until: float,
+        bounder: Bounder | None = None,
+        *,
+        first: bool = False,
+    ) -> None:
         self.problem, self.until, self.bounder = problem, until, bounder
+        # Stop at the first set that is good enough.
+        self.first = first
         self.ledger = Ledger()
         self.open: list[tuple[int, int, Node]] = []
         self.nodes = self.pushed = 0
@@ -56,18 +67,29 @@ class Tree:
     def run(self) -> Outcome:
         """Search until every box is closed or time is up."""
         problem = self.problem
-        if not problem.found:
-            start(problem)
+        if not problem.found and not start(problem):
+            return Outcome(int(problem.podium.costs[-1]), True, 0)
         if self._search_plainly():
             return Outcome(int(problem.podium.costs[-1]), True, 1)
         self._push(Node(problem.limits.inside, problem.free, rough_dual(problem)))
-        while self.open and time.monotonic() < self.until:
+        while self.open and not self._is_over():
             bound, _, node = heapq.heappop(self.open)
             if bound > problem.worth:
                 self._close(node)
             else:
                 self._work(node)
         return self._conclude()
+
+    def run_root(self) -> None:
+        """Work on the first box only, whatever the time."""
+        if self.problem.found or start(self.problem):
+            self.until = time.monotonic() + ROOT_SECONDS
+            self._work(
+                Node(self.problem.limits.inside, self.problem.free, rough_dual(self.problem))
+            )
+
+    def _is_over(self) -> bool:
+        return time.monotonic() > self.until or (self.first and self.problem.found)
 
     def _search_plainly(self) -> bool:
         """Search everything at once where that is little work."""
@@ -132,8 +154,7 @@ class Tree:
 
 def rough_dual(problem: Problem) -> Dual:
     """Give levels halfway between the best and the second-best chosen region."""
-    chosen = problem.best if problem.found else tuple(int(j) for j in problem.free[: problem.size])
-    first, second, _ = problem.nearest(chosen)
+    first, second, _ = problem.nearest(problem.best)
     levels = ((first + second) // 2) << problem.field.shift
     return Dual(levels, 0, np.zeros(problem.field.values.shape[0], np.int64))
 
