@@ -3,11 +3,20 @@
 
 import os
 import sys
+from importlib import import_module
+
+# Commands that use neither the store nor the site; loading both takes longer than to resolve
+# fifty thousand names.
+STANDALONE = ("resolve",)
 
 
 def main() -> None:
     """Run one management command."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+    if sys.argv[1:2] and sys.argv[1] in STANDALONE:
+        module = import_module(f"webapp.console.management.commands.{sys.argv[1]}")
+        module.Command().run_from_argv(sys.argv)
+        return
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(sys.argv)

@@ -6,6 +6,10 @@ from enum import StrEnum
 class DnsStatus(StrEnum):
     """Outcome of one DNS question, final after all retries."""
 
+    # A crawl counts and writes millions of these; the text's own methods take a tenth of the time.
+    __hash__ = str.__hash__
+    __format__ = str.__format__  # type: ignore[assignment]
+
     NOERROR = "NOERROR"
     NODATA = "NODATA"
     NXDOMAIN = "NXDOMAIN"

@@ -1,15 +1,14 @@
 """CNAME chains: what a reply says about the name that was asked."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from core.records import Record
 
 MAX_CHAIN = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(NamedTuple):
     """Records that answer a question, in chain order.
 
     ``target`` is the last CNAME target when the reply does not say what is there, so it has to

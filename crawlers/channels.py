@@ -9,9 +9,11 @@ import contextlib
 import select
 import socket
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from crawlers.datagrams import LONGEST_REPLY, open_datagrams
 from crawlers.limits import Health, RoundTrip
 from crawlers.pace import Gate
 from crawlers.questions import Question
@@ -20,15 +22,13 @@ from crawlers.servers import Server
 if TYPE_CHECKING:
     from crawlers.slots import Slot
 
-# When a query was sent, its key and its channel.
-Silence = tuple[float, bytes, "Channel"]
-# When the query was sent, and the question or slot that waits.
-Waiting = tuple[float, "Question | Slot"]
+# When queries were sent, their ids and their channel.
+Silence = tuple[float, Sequence[bytes], "Channel"]
+# The question section as it was sent, when, and the question or slot that waits.
+Waiting = tuple[bytes, float, "Question | Slot"]
 _RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
 _SO_RCVBUFFORCE = 33
-# We announce 1232 bytes; what is longer than this buffer was not wanted and is cut by the kernel.
-_LONGEST_UDP = 4_096
-_PER_TURN = 256
+_PER_TURN = 64
 
 
 class Peer:
@@ -61,15 +61,20 @@ class Peer:
 
 
 class Channel:
-    """One socket towards one peer; ``pending`` maps id + question to what waits for a reply."""
+    """One socket towards one peer; ``pending`` maps the id of a query to what waits for it."""
 
-    __slots__ = ("peer", "pending", "send", "silences")
+    __slots__ = ("peer", "pending", "send", "send_batch")
 
-    def __init__(self, peer: Peer, send: Callable[[bytes], int]) -> None:
+    def __init__(
+        self,
+        peer: Peer,
+        send: Callable[[bytes], int],
+        send_batch: Callable[[Sequence[bytes]], int],
+    ) -> None:
         self.peer = peer
         self.send = send
+        self.send_batch = send_batch
         self.pending: dict[bytes, Waiting] = {}
-        self.silences: deque[Silence] = deque()
 
 
 class Sockets:
@@ -77,6 +82,7 @@ class Sockets:
 
     def __init__(self, per_server: int) -> None:
         self.per_server = per_server
+        self._datagrams = open_datagrams()
         self._poll = select.epoll()
         self._connected: dict[int, tuple[socket.socket, Channel]] = {}
         self._shared: dict[int, tuple[socket.socket, dict[tuple[str, int], Channel]]] = {}
@@ -87,7 +93,7 @@ class Sockets:
         for _ in range(self.per_server):
             sock = self._open(peer.server)
             sock.connect((peer.server.address, peer.server.port))
-            channel = Channel(peer, sock.send)
+            channel = Channel(peer, sock.send, partial(self._datagrams.send, sock))
             peer.channels.append(channel)
             self._connected[sock.fileno()] = (sock, channel)
 
@@ -101,7 +107,8 @@ class Sockets:
         where = (peer.server.address, peer.server.port)
         for number in self._families[family]:
             sock, channels = self._shared[number]
-            channel = channels[where] = Channel(peer, _sender(sock, where))
+            send = _sender(sock, where)
+            channel = channels[where] = Channel(peer, send, partial(_send_each, send))
             peer.channels.append(channel)
 
     def forget(self, peer: Peer) -> None:
@@ -128,7 +135,7 @@ class Sockets:
         for number, _ in self._poll.poll(wait_s):
             if number in self._connected:
                 sock, channel = self._connected[number]
-                yield channel, _drain(sock)
+                yield channel, self._datagrams.receive(sock)
             elif number in self._shared:
                 yield from _sort(*self._shared[number])
 
@@ -151,18 +158,13 @@ def _sender(sock: socket.socket, where: tuple[str, int]) -> Callable[[bytes], in
     return lambda packet: sendto(packet, where)
 
 
-def _drain(sock: socket.socket) -> list[bytes]:
-    packets: list[bytes] = []
-    receive, keep = sock.recv, packets.append
-    for _ in range(_PER_TURN):
+def _send_each(send: Callable[[bytes], int], packets: Sequence[bytes]) -> int:
+    for sent, packet in enumerate(packets):
         try:
-            keep(receive(_LONGEST_UDP))
-        except BlockingIOError:
-            break
+            send(packet)
         except OSError:
-            # An ICMP error about some earlier packet; its question will time out.
-            continue
-    return packets
+            return sent
+    return len(packets)
 
 
 def _sort(
@@ -171,7 +173,7 @@ def _sort(
     by_source: dict[tuple[str, int], list[bytes]] = {}
     for _ in range(_PER_TURN):
         try:
-            packet, source = sock.recvfrom(_LONGEST_UDP)
+            packet, source = sock.recvfrom(LONGEST_REPLY)
         except BlockingIOError:
             break
         except OSError:

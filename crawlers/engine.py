@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from core.clock import Clock, SystemClock
@@ -44,7 +44,7 @@ class Engine:
         for peer in self._own:
             self.sockets.connect(peer)
         self._peers = {peer.server: peer for peer in self._own}
-        self.ids: list[bytes] = []
+        self._ids: list[bytes] = []
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> "Engine":
@@ -103,7 +103,7 @@ class Engine:
 
     def _make_peer(self, server: Server) -> Peer:
         limit_s = self.config.timeout_s
-        first_s = min(limit_s, 0.1 if server.is_loopback else 1.0)
+        first_s = min(limit_s, 0.2 if server.is_loopback else 1.0)
         gate = Gate(self.pace, str(server)) if self.pace else None
         return Peer(server, RoundTrip(limit_s, first_s), gate)
 
@@ -114,16 +114,21 @@ class Engine:
                 self.sockets.forget(peer)
                 del self._peers[peer.server]
 
-    def refill_ids(self) -> None:
-        """Fetch unpredictable ids for some thousand queries."""
-        noise = os.urandom(8_192)
-        self.ids += [noise[i : i + 2] for i in range(0, len(noise), 2)]
+    def take_ids(self, n: int, taken: Container[bytes]) -> list[bytes]:
+        """Unpredictable ids of two bytes, none of them twice or among those that are taken."""
+        free: dict[bytes, None] = {}
+        while len(free) < n:
+            if not self._ids:
+                noise = os.urandom(8_192)
+                self._ids = [noise[i : i + 2] for i in range(0, len(noise), 2)]
+            some = self._ids[len(free) - n :]
+            del self._ids[len(free) - n :]
+            free.update({i: None for i in some if i not in taken})
+        return list(free)
 
     def take_id(self) -> bytes:
         """One unpredictable id, two bytes."""
-        if not self.ids:
-            self.refill_ids()
-        return self.ids.pop()
+        return self.take_ids(1, ())[0]
 
     def random_id(self) -> int:
         """The same as a number."""

@@ -33,11 +33,12 @@ class Names:
 
     __slots__ = ("floor", "high", "known", "low", "packet", "question")
 
-    def __init__(self, packet: bytes, floor: int = 0) -> None:
+    def __init__(self, packet: bytes, floor: int = 0, question: str | None = None) -> None:
         self.packet = packet
         self.floor = self.low = floor
         self.high = 0
-        self.question: str | None = None
+        # The name in the question, where it is known to be plain.
+        self.question = question
         # The text behind a pointer, and how many pointers are followed to read it: itself, and
         # those that it leads to, at most MAX_POINTERS in all.
         self.known: dict[int, tuple[str, int]] = {}

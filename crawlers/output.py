@@ -1,46 +1,71 @@
-"""Answers as JSON lines or as a Parquet file."""
+"""Where results of the bulk resolver go: JSON lines or a Parquet file, both able to go on.
 
-import json
-from collections.abc import Iterable
-from datetime import UTC, datetime
-from itertools import islice
+A sink's ``mark`` makes everything that was written so far safe and says where that ends; opened
+with that mark again, it drops what came after.
+"""
+
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Protocol
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from core.errors import Unavailable
+from crawlers.lines import LineWriter
+from crawlers.questions import Result
 
-from core.records import Answer
-from lake.schemas import SCHEMAS
-
-_ROWS_PER_GROUP = 50_000
-_LEFT_OUT = {"domain", "technique"}
-SCHEMA = pa.schema([f for f in SCHEMAS["lookups"] if f.name not in _LEFT_OUT])
+_BUFFER_OCTETS = 1 << 20
+_MARK_EVERY_S = 2.0
 
 
-def answer_json(answer: Answer) -> str:
-    """One line of ``resolve``: the stable JSON form; ``at`` is ISO 8601 in UTC."""
-    return json.dumps(_row(answer, _iso(answer.at)), ensure_ascii=False, separators=(",", ":"))
+class Sink(Protocol):
+    """What results are written to."""
+
+    def write(self, results: Sequence[Result]) -> None:
+        """Take results in."""
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is time for the next mark."""
+
+    def mark(self, now: float) -> dict[str, Any]:
+        """Make all that was written safe; returns where that ends. Raises ``Unavailable``."""
+
+    def finish(self) -> None:
+        """Complete the output; raises ``Unavailable``."""
 
 
-def _row(answer: Answer, at: Any) -> dict[str, Any]:
-    return {**answer.as_json(), "status": str(answer.status), "at": at}
+class LineSink:
+    """JSON lines in a file or on a stream that is open already."""
 
+    def __init__(self, handle: BinaryIO) -> None:
+        self._handle = handle
+        self._lines = LineWriter()
+        self._marked_at = 0.0
 
-def _iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    @classmethod
+    def open(cls, path: Path, mark: dict[str, Any] | None = None) -> "LineSink":
+        """A new file, or one that goes on behind ``mark``; raises ``Unavailable``."""
+        try:
+            if mark is None:
+                return cls(path.open("wb", buffering=_BUFFER_OCTETS))
+            handle = path.open("r+b", buffering=_BUFFER_OCTETS)
+            handle.truncate(mark["octets"])
+            handle.seek(0, os.SEEK_END)
+        except OSError as error:
+            raise Unavailable(f"cannot write {path}: {error.strerror}") from error
+        return cls(handle)
 
+    def write(self, results: Sequence[Result]) -> None:
+        self._handle.write(self._lines.write(results).encode())
 
-def write_answers(answers: Iterable[Answer], path: Path) -> int:
-    """Write answers to one Parquet file (renamed into place at the end); returns how many."""
-    temporary, count, source = path.with_name(f".{path.name}.tmp"), 0, iter(answers)
-    try:
-        with pq.ParquetWriter(temporary, SCHEMA, compression="zstd") as writer:
-            while batch := list(islice(source, _ROWS_PER_GROUP)):
-                rows = [_row(a, datetime.fromtimestamp(a.at, UTC)) for a in batch]
-                writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
-                count += len(rows)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return count
+    def is_due(self, now: float) -> bool:
+        self._marked_at = self._marked_at or now
+        return now - self._marked_at >= _MARK_EVERY_S
+
+    def mark(self, now: float) -> dict[str, Any]:
+        self._marked_at = now
+        self._handle.flush()
+        os.fsync(self._handle.fileno())
+        return {"octets": self._handle.tell()}
+
+    def finish(self) -> None:
+        self._handle.flush()

@@ -7,6 +7,7 @@ together with type and class.
 import ipaddress
 import secrets
 import struct
+from collections.abc import Sequence
 
 from core.errors import BadInput
 from crawlers import wire
@@ -20,7 +21,7 @@ OPT_RECORD = _OPT_TYPE + _NO_OPTION
 _CLIENT_SUBNET = 8
 _LENGTHS = [bytes((n,)) for n in range(64)]
 _KEPT_ENDINGS = 200_000
-_LONGEST_QUESTION = 255 + 4
+_LONGEST_ENDING = 255 + 4 - 64
 
 
 def option_of_subnet(subnet: str) -> bytes:
@@ -43,32 +44,44 @@ class Encoder:
     def __init__(self, config: EngineConfig) -> None:
         self._flags = b"\1\0" if config.recursion else b"\0\0"
         self._case_mixing = config.case_mixing
-        self._endings: dict[tuple[str, str], bytes] = {}
+        self._endings: dict[str, dict[str, bytes]] = {}
         self._subnets: dict[str, bytes] = {}
         # What follows the id and precedes the question, with one additional record (OPT).
         self.head = self._flags + _ONE_QUESTION + b"\0\1"
 
-    def encode_short(self, question: Question) -> bytes | None:
-        """The question section, or none where the long way has to look at it."""
-        name, rrtype, _, server, subnet, _ = question
-        dot = name.find(".")
-        ending = self._endings.get((name[dot:], rrtype))
-        if ending is None:
-            ending = self._learn(name[dot:], rrtype)
-        if server is not None or subnet or not 0 < dot < 64 or not ending:
-            return None
-        asked = _LENGTHS[dot] + name[:dot].encode("ascii", "replace") + ending
-        return asked if len(asked) <= _LONGEST_QUESTION and b"?" not in asked[:dot] else None
+    def encode_short(self, questions: Sequence[Question]) -> tuple[list[Question], list[bytes]]:
+        """The questions that are as most are, with their question sections.
 
-    def _learn(self, rest: str, rrtype: str) -> bytes:
-        """Wire form of ``.rest``, type and class; nothing where it has none."""
-        if len(self._endings) >= _KEPT_ENDINGS:
-            self._endings.clear()
+        What has a server or subnet of its own, or a name that needs a closer look, is left out.
+        """
+        fit: list[Question] = []
+        sections: list[bytes] = []
+        keep, keep_section, lengths = fit.append, sections.append, _LENGTHS
+        known, endings = "", {}
+        for question in questions:
+            name, rrtype, _, server, subnet, _ = question
+            if rrtype != known:
+                known, endings = rrtype, self._endings.setdefault(rrtype, {})
+            label, _, rest = name.partition(".")
+            ending = endings.get(rest)
+            if ending is None:
+                ending = self._learn(endings, rest, rrtype)
+            size = len(label)
+            if ending and 0 < size < 64 and server is None and not subnet and name.isascii():
+                keep(question)
+                keep_section(lengths[size] + label.encode() + ending)
+        return fit, sections
+
+    def _learn(self, endings: dict[str, bytes], rest: str, rrtype: str) -> bytes:
+        """Wire form of what follows the first label, type and class; nothing where it has none."""
+        if len(endings) >= _KEPT_ENDINGS:
+            endings.clear()
         try:
-            ending = wire.encode_question(rest[1:], rrtype) if rest[:1] == "." else b""
+            ending = wire.encode_question(rest, rrtype) if rest else b""
         except (BadInput, KeyError):
             ending = b""
-        self._endings[rest, rrtype] = ending
+        # With the longest first label it has to be a name that DNS can carry.
+        endings[rest] = ending = ending if len(ending) <= _LONGEST_ENDING else b""
         return ending
 
     def mix_cases(self, asked: bytes) -> bytes:

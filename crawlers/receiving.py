@@ -6,6 +6,7 @@ packet's source can reach.
 """
 
 import queue
+import struct
 from collections import Counter
 from operator import itemgetter
 from socket import inet_ntoa
@@ -13,33 +14,38 @@ from typing import TYPE_CHECKING
 
 from core.records import Record
 from core.statuses import DnsStatus
-from crawlers import tcp
+from crawlers import chains, tcp
 from crawlers.channels import Channel, Waiting
-from crawlers.questions import Result
-from crawlers.replies import Reply, TailCache, read_reply
+from crawlers.labels import Names
+from crawlers.questions import Question, Result
+from crawlers.replies import Reply, read_reply
+from crawlers.sections import FAULTS, read_records
 from crawlers.slots import Slot
+from crawlers.tails import Tail, TailCache
 from crawlers.wire import Malformed
 
 if TYPE_CHECKING:
     from crawlers.run import Run
 
-# Packets without a question are looked up one by one, so only a few of them in a turn.
-_SCANS_PER_TURN = 16
+# Type and class of a question for an address, and the record that points back at its name.
+_A_RECORD = struct.Struct("!10sI2s4s")
 _A_AND_ITS_RECORD = b"\0\1\0\1\xc0\x0c\0\1\0\1"
 _FOUR_BYTES = b"\0\4"
 _MAKE = tuple.__new__
 _STATUS = itemgetter(1)
+_MOST_ANSWERS = 24
 
 
-def _make_kinds() -> dict[bytes, tuple[bool, DnsStatus, bool]]:
-    """Flags and counts that the short way reads: (has one record, status, authoritative)."""
+def _make_kinds() -> dict[bytes, tuple[int, DnsStatus, bool]]:
+    """Flags and counts that the short way reads: (number of answers, status, authoritative)."""
     found = {}
     for first in (0x80, 0x81, 0x84, 0x85):
         for second in (n for n in range(0, 256, 16) if not n & 0x40):
             fine, none, aa = bytes((first, second)), bytes((first, second | 3)), bool(first & 4)
-            found[fine + b"\0\1\0\1"] = (True, DnsStatus.NOERROR, aa)
-            found[fine + b"\0\1\0\0"] = (False, DnsStatus.NODATA, aa)
-            found[none + b"\0\1\0\0"] = (False, DnsStatus.NXDOMAIN, aa)
+            found[fine + b"\0\1\0\0"] = (0, DnsStatus.NODATA, aa)
+            found[none + b"\0\1\0\0"] = (0, DnsStatus.NXDOMAIN, aa)
+            for n in range(1, _MOST_ANSWERS):
+                found[fine + b"\0\1\0" + bytes((n,))] = (n, DnsStatus.NOERROR, aa)
     return found
 
 
@@ -55,11 +61,9 @@ class Receiver:
         self.tails = TailCache(additionals=run.config.additionals)
         self.over_tcp: dict[Slot, None] = {}
         self._tcp_done: queue.SimpleQueue[tuple[Slot, Reply | Exception]] = queue.SimpleQueue()
-        self._scans = 0
 
     def receive(self, wait_s: float) -> None:
         """Read everything that arrived; waits for it at most so long."""
-        self._scans = _SCANS_PER_TURN
         for channel, packets in self.engine.sockets.receive(wait_s):
             if channel is None:
                 self.engine.stats.stray += len(packets)
@@ -70,44 +74,61 @@ class Receiver:
 
     def _read(self, channel: Channel, packets: list[bytes]) -> None:
         """The short way of replies: no record, or one address right behind the question."""
-        pop, find_kind, short = channel.pending.pop, _KINDS.get, list[Result]()
-        label, now, read_tail = channel.peer.label, self.run.now(), self.tails.get
-        at, keep = self.engine.epoch + now, short.append
+        pending, short, now = channel.pending, list[Result](), self.run.now()
+        find, find_kind, read_short = pending.get, _KINDS.get, self._read_short
+        label, keep, at = channel.peer.label, short.append, self.engine.epoch + now
         for packet in packets:
-            kind = find_kind(packet[2:8])
-            end = packet.find(b"\0", 12) + 5
-            waiting = pop(packet[:2] + packet[12:end], None) if kind else None
-            if waiting is None or kind is None:
-                self._read_odd(channel, packet, now)
+            waiting, kind = find(packet[:2]), find_kind(packet[2:8])
+            if waiting is None or kind is None or not packet.startswith(waiting[0], 12):
+                self._read_odd(channel, packet, waiting, now)
                 continue
-            has_record, status, authoritative = kind
-            sent_at, question = waiting
-            start = end + 16 if has_record else end
-            is_odd = has_record and (
-                packet[end - 4 : end + 6] != _A_AND_ITS_RECORD
-                or packet[end + 10 : end + 12] != _FOUR_BYTES
-            )
-            try:
-                tail = None if is_odd else read_tail(packet, start)
-            except Malformed:
-                tail = None
-            if tail is None or tail.rcode or isinstance(question, Slot):
-                self._accept(channel, waiting, packet, end, now)
+            del pending[packet[:2]]
+            asked, sent_at, question = waiting
+            if isinstance(question, Slot):
+                self.run.cases.accept(question, packet, 12 + len(asked), now)
                 continue
-            answers: tuple[Record, ...] = ()
-            if has_record:
-                ttl = int.from_bytes(packet[end + 6 : end + 10], "big")
-                address = inet_ntoa(packet[end + 12 : start])
-                answers = (_MAKE(Record, (question[0], "A", ttl, address)),)
-            keep(
-                _MAKE(
-                    Result,
-                    (question, status, answers, tail.authorities, label, "udp", 1)
-                    + ((now - sent_at) * 1000, at, tail.additionals, authoritative, tail.scope),
-                )
-            )
+            n_answers, status, authoritative = kind
+            found = read_short(packet, 12 + len(asked), question, n_answers)
+            if found is None:
+                self._accept(channel, waiting, packet, now)
+                continue
+            answers, tail = found
+            authorities, additionals, scope, _ = tail
+            rtt_ms = (now - sent_at) * 1000
+            result = (question, status, answers, authorities, label, "udp", 1, rtt_ms, at)
+            keep(_MAKE(Result, (*result, additionals, authoritative, scope)))
         if short:
             self._take_short(channel, short)
+
+    def _read_short(
+        self, packet: bytes, end: int, question: Question, n_answers: int
+    ) -> tuple[tuple[Record, ...], Tail] | None:
+        """Answers and the rest of a reply that says all, or nothing for the long way."""
+        try:
+            if not n_answers:
+                answers: tuple[Record, ...] = ()
+            else:
+                # A reply that is too short raises here.
+                head, ttl, size, address = _A_RECORD.unpack_from(packet, end - 4)
+                if n_answers > 1 or head != _A_AND_ITS_RECORD or size != _FOUR_BYTES or ttl >> 31:
+                    return self._read_chain(packet, end, question, n_answers)
+                answers = (_MAKE(Record, (question[0], "A", ttl, inet_ntoa(address))),)
+                end += 16
+            tail = self.tails.get(packet, end)
+        except (*FAULTS, Malformed):
+            return None
+        return None if tail.rcode else (answers, tail)
+
+    def _read_chain(
+        self, packet: bytes, end: int, question: Question, n_answers: int
+    ) -> tuple[tuple[Record, ...], Tail] | None:
+        """The same for other records and for chains of aliases."""
+        records, end = read_records(Names(packet), end, n_answers)
+        chain = chains.follow(question[0], question[1], records)
+        tail = self.tails.get(packet, end)
+        if not (chain.complete and self.run.config.follow) or tail.rcode:
+            return None
+        return chain.records, tail
 
     def _take_short(self, channel: Channel, short: list[Result]) -> None:
         """Bring counters, health and round-trip time up to date, once for a batch."""
@@ -119,64 +140,55 @@ class Receiver:
         for status, n in Counter(map(_STATUS, short)).items():
             self.engine.stats.count(status, n)
 
-    def _accept(
-        self, channel: Channel, waiting: Waiting, packet: bytes, end: int, now: float
-    ) -> None:
-        sent_at, question = waiting
+    def _accept(self, channel: Channel, waiting: Waiting, packet: bytes, now: float) -> None:
+        """The long way of a reply that fits its question and was taken from those that wait."""
+        asked, sent_at, question = waiting
         if not isinstance(question, Slot):
-            question = self.run.cases.resume(question, channel, packet[12:end], sent_at)
-        self.run.cases.accept(question, packet, end, now)
+            question = self.run.cases.resume(question, channel, asked, sent_at)
+        self.run.cases.accept(question, packet, 12 + len(asked), now)
 
-    def _read_odd(self, channel: Channel, packet: bytes, now: float) -> None:
-        """A reply with other flags or counts, or one that fits nothing."""
-        if len(packet) < 12 or not packet[2] & 0x80:
+    def _read_odd(
+        self, channel: Channel, packet: bytes, waiting: Waiting | None, now: float
+    ) -> None:
+        """A reply with other flags, counts or letters, or one that fits nothing."""
+        if waiting is None or len(packet) < 12 or not packet[2] & 0x80:
             self.engine.stats.stray += 1
             return
-        asks_one = packet[4:6] == b"\0\1"
-        end = packet.find(b"\0", 12) + 5
-        key = packet[:2] + packet[12:end]
-        for form in (key, key[:2] + key[2:].lower()) if asks_one else ():
-            waiting = channel.pending.pop(form, None)
-            if waiting:
-                self._accept(channel, waiting, packet, end, now)
-                return
-        if asks_one or _is_bare_error(packet):
-            self._scan(channel, key, now, is_bare=not asks_one)
+        asked = waiting[0]
+        answered = packet[12 : 12 + len(asked)] if packet[4:6] == b"\0\1" else b""
+        is_same = answered.lower() == asked.lower()
+        if not (is_same or _is_bare_error(packet)):
+            self.engine.stats.stray += 1
+            return
+        del channel.pending[packet[:2]]
+        # Letters that were not mixed say nothing; mixed ones that changed may be a forgery.
+        if is_same and (answered == asked or not self.run.config.case_mixing):
+            self._accept(channel, waiting, packet, now)
+            return
+        slot = waiting[2]
+        if not isinstance(slot, Slot):
+            slot = self.run.cases.resume(slot, channel, asked, waiting[1])
+        if is_same:
+            self.run.cases.ask_over_tcp(slot)
         else:
-            self.engine.stats.stray += 1
-
-    def _scan(self, channel: Channel, key: bytes, now: float, *, is_bare: bool) -> None:
-        """Look for a question that a bare error, or a reply in other letters, may belong to."""
-        self._scans -= 1
-        same_id = (k for k in channel.pending if k[:2] == key[:2]) if self._scans >= 0 else ()
-        for found in same_id:
-            if not (is_bare or found[2:].lower() == key[2:].lower()):
-                continue
-            sent_at, question = channel.pending.pop(found)
-            if not isinstance(question, Slot):
-                question = self.run.cases.resume(question, channel, found[2:], sent_at)
-            if is_bare:
-                self.run.cases.refuse(question, now)
-            else:
-                self.run.cases.ask_over_tcp(question)
-            return
-        self.engine.stats.stray += 1
+            self.run.cases.refuse(slot, now)
 
     def _expire(self) -> None:
-        now, cases = self.run.now(), self.run.cases
+        now = self.run.now()
         for wait_s, queue_ in self.run.silences.items():
             before = now - wait_s
             while queue_ and queue_[0][0] <= before:
-                sent_at, key, channel = queue_.popleft()
-                waiting = channel.pending.get(key)
-                # A key that was answered may serve a later question by now.
-                if waiting is None or waiting[0] != sent_at:
-                    continue
-                del channel.pending[key]
-                question = waiting[1]
-                if not isinstance(question, Slot):
-                    question = cases.resume(question, channel, key[2:], sent_at)
-                cases.miss(question, now)
+                sent_at, idents, channel = queue_.popleft()
+                for ident in [i for i in idents if i in channel.pending]:
+                    # An id whose question was answered may serve a later one by now.
+                    if channel.pending[ident][1] == sent_at:
+                        self._miss(channel, channel.pending.pop(ident), now)
+
+    def _miss(self, channel: Channel, waiting: Waiting, now: float) -> None:
+        asked, sent_at, question = waiting
+        if not isinstance(question, Slot):
+            question = self.run.cases.resume(question, channel, asked, sent_at)
+        self.run.cases.miss(question, now)
 
     def ask_over_tcp(self, slot: Slot, query: bytes) -> None:
         """Hand a slot to the threads that speak TCP."""

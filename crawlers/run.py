@@ -70,7 +70,7 @@ class Run:
         """Questions that were read and have no result yet."""
         waiting: list[Question | Slot] = [*self.sender.waiting(), *self.receiver.over_tcp]
         for channel in self.engine.sockets.channels():
-            waiting += [question for _, question in channel.pending.values()]
+            waiting += [question for *_, question in channel.pending.values()]
         return [w.question if isinstance(w, Slot) else w for w in waiting]
 
     def end(self, result: Result) -> None:

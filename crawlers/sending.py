@@ -2,12 +2,13 @@
 
 import heapq
 from collections import deque
-from collections.abc import Iterator
-from itertools import count, islice
+from collections.abc import Sequence
+from itertools import count, islice, repeat
 from typing import TYPE_CHECKING
 
 from core.statuses import DnsStatus
 from crawlers.channels import Channel, Peer
+from crawlers.datagrams import BATCH
 from crawlers.limits import ZoneLimit
 from crawlers.queries import OPT_RECORD, Encoder
 from crawlers.questions import Question
@@ -30,26 +31,29 @@ class Sender:
         # Slots that are sent in the next turn.
         self.again: deque[Slot] = deque()
         self._encoder = Encoder(self.config)
-        self._rotation: list[Channel] = []
         self._turn = 0
         self._gated: set[Peer] = set()
         self._later: list[tuple[float, int, Slot]] = []
         self._order = count()
+        # Whether first tries can be sent together: no limit, no mixing of cases.
+        config = self.config
+        self._short_way = not (self.engine.pace or config.zone_rate or config.case_mixing)
         self._zones = ZoneLimit(self.config.zone_rate) if self.config.zone_rate else None
 
     def fill(self) -> int:
         """Send second tries, then new questions while there is room; returns how many."""
         run = self.run
         sent = self._send_again()
-        room = min(self.config.window - run.in_flight, _BURST)
-        send = self._send_new if room > 0 and self._prepare_short_way() else self._start_all
-        while room > 0 and run.sources:
-            taken = send(run.sources[0], room)
-            if taken < room:
+        send = self._send_new if self._short_way else self._start_all
+        while run.sources and (room := min(self.config.window - run.in_flight, BATCH)) > 0:
+            batch = list(islice(run.sources[0], room))
+            if len(batch) < room:
                 run.sources.popleft()
-            run.in_flight += taken
-            room -= taken
-            sent += taken
+            run.in_flight += len(batch)
+            send(batch)
+            sent += len(batch)
+            if sent >= _BURST:
+                break
         return sent + self._send_again()
 
     def opens_at(self) -> float | None:
@@ -63,57 +67,46 @@ class Sender:
         held = [slot for peer in self._gated for slot in peer.held]
         return [*self.again, *(slot for *_, slot in self._later), *held]
 
-    def _prepare_short_way(self) -> bool:
-        """Whether first tries can be sent at once: no limit, no mixing of cases."""
-        config = self.config
-        if self.engine.pace or config.zone_rate or config.case_mixing:
-            return False
-        self._rotation = []
-        for peer in self.engine.awake_peers(self.run.now()):
+    def _send_new(self, batch: list[Question]) -> None:
+        """The short way of first tries: encoded, noted and sent together."""
+        fit, sections = self._encoder.encode_short(batch)
+        channel = self._next_channel()
+        if channel is None:
+            self._start_all(batch)
+            return
+        if len(fit) < len(batch):
+            known = set(map(id, fit))
+            self._start_all([question for question in batch if id(question) not in known])
+        if not fit:
+            return
+        pending, head = channel.pending, self._encoder.head
+        idents = self.engine.take_ids(len(fit), pending)
+        packets = [
+            i + head + section + OPT_RECORD for i, section in zip(idents, sections, strict=True)
+        ]
+        sent_at = self.run.now()
+        n = channel.send_batch(packets)
+        if n < len(fit):
+            self._start_all(fit[n:])
+        waiting = zip(sections, repeat(sent_at), fit, strict=False)
+        pending.update(zip(idents[:n], waiting, strict=False))
+        silence = (sent_at, idents[:n], channel)
+        self.run.queue_of(channel.peer.rtt.timeout_s(0)).append(silence)
+        self.engine.stats.queries += n
+
+    def _next_channel(self) -> Channel | None:
+        """A socket of the next server in turn that takes what most servers take."""
+        peers = self.engine.awake_peers(self.run.now())
+        for _ in peers:
+            self._turn += 1
+            peer = peers[self._turn % len(peers)]
             if peer.edns:
-                silences = self.run.queue_of(peer.rtt.timeout_s(0))
-                for channel in peer.channels:
-                    channel.silences = silences
-                self._rotation += peer.channels
-        return bool(self._rotation)
+                return peer.next_channel()
+        return None
 
-    def _send_new(self, source: Iterator[Question], room: int) -> int:
-        """The short way of a first try: encoded, keyed and sent in one go."""
-        rotation, turn, taken, sent = self._rotation, self._turn, 0, 0
-        encode, ids, now = self._encoder.encode_short, self.engine.ids, self.run.now
-        head, width = self._encoder.head, len(rotation)
-        for question in islice(source, room):
-            taken += 1
-            asked = encode(question)
-            if asked is None:
-                self.start(question)
-                continue
-            if not ids:
-                self.engine.refill_ids()
-            key = ids.pop() + asked
-            turn += 1
-            channel = rotation[turn % width]
-            try:
-                if key in channel.pending:
-                    raise BlockingIOError
-                channel.send(key[:2] + head + asked + OPT_RECORD)
-            except OSError:
-                self.start(question)
-                continue
-            sent_at = now()
-            channel.pending[key] = (sent_at, question)
-            channel.silences.append((sent_at, key, channel))
-            sent += 1
-        self._turn = turn
-        self.engine.stats.queries += sent
-        return taken
-
-    def _start_all(self, source: Iterator[Question], room: int) -> int:
-        taken = 0
-        for question in islice(source, room):
-            taken += 1
+    def _start_all(self, batch: Sequence[Question]) -> None:
+        for question in batch:
             self.start(question)
-        return taken
 
     def start(self, question: Question) -> None:
         """Begin a question that cannot take the short way."""
@@ -170,9 +163,7 @@ class Sender:
             return 1
         channel = slot.peer.next_channel()
         asked = self._encoder.mix_cases(slot.wire)
-        ident = self.engine.take_id()
-        while ident + asked in channel.pending:
-            ident = self.engine.take_id()
+        (ident,) = self.engine.take_ids(1, channel.pending)
         packet = self._encoder.encode_query(ident, asked, edns=slot.edns, subnet=slot.question[4])
         try:
             channel.send(packet)
@@ -183,13 +174,10 @@ class Sender:
             slot.attempts += 1
             self.run.cases.retry(slot, DnsStatus.NETWORK, self.run.now())
             return 1
-        self._note_sent(slot, channel, ident + asked)
-        return 1
-
-    def _note_sent(self, slot: Slot, channel: Channel, key: bytes) -> None:
         self.engine.stats.queries += 1
         slot.attempts += 1
         slot.sent_at = self.run.now()
-        channel.pending[key] = (slot.sent_at, slot)
+        channel.pending[ident] = (asked, slot.sent_at, slot)
         wait_s = slot.peer.rtt.timeout_s(slot.tries)
-        self.run.queue_of(wait_s).append((slot.sent_at, key, channel))
+        self.run.queue_of(wait_s).append((slot.sent_at, (ident,), channel))
+        return 1

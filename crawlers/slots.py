@@ -89,20 +89,22 @@ class Cases:
         slot.peer.health.note_answer()
         if not slot.tries:
             slot.peer.rtt.learn(now - slot.sent_at)
-        try:
-            reply = read_reply(
-                packet,
-                end,
-                additionals=self.config.additionals,
-                tails=self.run.receiver.tails,
-            )
-        except Malformed:
+        reply = self.read(packet, end)
+        if reply is None:
             self.retry(slot, DnsStatus.MALFORMED, now)
-            return
-        if reply.truncated:
+        elif reply.truncated:
             self.ask_over_tcp(slot)
         else:
             self.conclude(slot, reply, now)
+
+    def read(self, packet: bytes, end: int) -> Reply | None:
+        """A reply whose question ends there, or nothing where it is malformed."""
+        try:
+            return read_reply(
+                packet, end, additionals=self.config.additionals, tails=self.run.receiver.tails
+            )
+        except Malformed:
+            return None
 
     def refuse(self, slot: Slot, now: float) -> None:
         """Take in a bare FORMERR, as servers older than EDNS send it."""

@@ -1,87 +1,18 @@
-"""The bulk resolver and the enumerator behind their commands: no store, no broker."""
+"""The enumerator behind its command: no store, no broker."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from core.errors import BadInput
-from core.records import Answer, DomainEntry, DomainOutcome, Lookup, Rejection
-from crawlers.engine import Engine, Question
+from core.records import DomainEntry, DomainOutcome, Lookup, Rejection
 from crawlers.enumeration import Progress, Suspect, crawl_domains
-from crawlers.names import normalise_domain, read_domain_list
-from crawlers.output import answer_json, write_answers
+from crawlers.names import read_domain_list
 from crawlers.wildcards import PROBES
 from tasks.resolvers import Resolving, crawl_config, open_engine
 
-TYPES = ("A", "AAAA", "CNAME", "NS", "SOA", "TXT", "MX", "PTR", "CAA", "SRV")
 # Domains enumerated together: enough to take turns, few enough to show names as they come.
 BATCH = 200
-
-
-def read_names(data: bytes) -> tuple[list[str], list[Rejection]]:
-    """Names to resolve, one per line (the first column counts), and what was refused."""
-    names, rejected = [], []
-    for number, raw in enumerate(data.splitlines(), 1):
-        text = raw.decode("utf-8", "replace").strip()
-        if not text or text.startswith("#"):
-            continue
-        try:
-            names.append(_one_name(re.split(r"[\s,;]", text)[0]))
-        except BadInput as error:
-            rejected.append(Rejection(number, text[:100], str(error)))
-    return names, rejected
-
-
-def _one_name(text: str) -> str:
-    # Service labels such as _dmarc are good names to ask for, though no host is called so.
-    plain = text.rstrip(".").lower()
-    if re.fullmatch(r"[a-z0-9_*-]{1,63}(\.[a-z0-9_-]{1,63})*", plain) and len(plain) <= 253:
-        return plain
-    return normalise_domain(text)
-
-
-def check_types(types: Sequence[str]) -> list[str]:
-    """Record types in upper case; raises ``BadInput`` for one that is not offered."""
-    chosen = [t.upper() for t in types] or ["A"]
-    for name in chosen:
-        if name not in TYPES:
-            raise BadInput(f"{name} is not offered; use one of {' '.join(TYPES)}", field="type")
-    return chosen
-
-
-def resolve_names(
-    names: Iterable[str],
-    types: Sequence[str],
-    options: Resolving,
-    on_answer: Callable[[Engine], None] | None = None,
-) -> Iterator[Answer]:
-    """Answers in order of arrival, one per (name, type)."""
-    with open_engine(options) as engine:
-        questions = (Question(name, t) for name in names for t in types)
-        for _, answer in engine.resolve(questions):
-            yield answer
-            if on_answer:
-                on_answer(engine)
-
-
-def save_answers(answers: Iterable[Answer], path: str) -> int:
-    """Write answers to ``.jsonl`` or ``.parquet``; returns how many."""
-    if path.endswith(".parquet"):
-        return write_answers(answers, Path(path))
-    count = 0
-    with Path(path).open("w", encoding="utf-8") as handle:
-        for answer in answers:
-            handle.write(answer_json(answer) + "\n")
-            count += 1
-    return count
-
-
-def answer_line(answer: Answer) -> str:
-    """One line of ``resolve``."""
-    return answer_json(answer)
 
 
 @dataclass(slots=True)

@@ -3,9 +3,9 @@
 import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
 from core.records import Answer
@@ -17,6 +17,9 @@ from crawlers.pace import Pace
 from crawlers.servers import Server, parse_server, system_name_servers
 from crawlers.sources.wordlist import default_wordlist, read_wordlist
 from tasks.sources import open_sources
+
+if TYPE_CHECKING:
+    from crawlers.iteration import IterativeResolver
 
 WORLD_NAME = "world.testbed.invalid"
 OPT_OUT_PATH = Path(__file__).resolve().parent.parent / "fixtures" / "opt-out.txt"
@@ -37,6 +40,9 @@ class Resolving:
     axfr: bool = True
     aaaa: bool = True
     allowed_networks: tuple[str, ...] = ()
+    zone_rate: float | None = None
+    case_mixing: bool = False
+    root_servers: tuple[str, ...] = ()
     words: bool = True
     nsec: bool = False
     imports: tuple[str, ...] = ()
@@ -70,12 +76,15 @@ def engine_config(
 
     A ``pace`` is shared with other engines; without one an engine keeps the limit by itself.
     """
-    local = all(ipaddress.ip_address(s.address).is_loopback for s in servers)
+    # No server named: the Internet's root servers.
+    local = bool(servers) and all(ipaddress.ip_address(s.address).is_loopback for s in servers)
     rate = options.rate or (None if local else INTERNET_RATE_QPS)
     chosen: dict[str, Any] = {
         "window": options.window,
         "retries": options.retries,
         "timeout_s": options.timeout_s,
+        "zone_rate": options.zone_rate,
+        "case_mixing": options.case_mixing,
     }
     given = {k: v for k, v in chosen.items() if v is not None}
     return EngineConfig(rate_per_server=rate, pace=pace, **given)
@@ -92,12 +101,30 @@ def open_engine(options: Resolving, pace: Pace | None = None) -> Iterator[Engine
         engine.close()
 
 
-def crawl_config(options: Resolving, domains: Iterable[str] = ()) -> CrawlConfig:
-    """What enumeration needs from the options; ``domains`` are those of imported lists."""
+@contextmanager
+def open_iteration(options: Resolving) -> Iterator["IterativeResolver"]:
+    """A resolver that starts at root servers, the named ones or those of the Internet."""
+    from crawlers.iteration import open_iterative  # noqa: PLC0415
+
+    roots = [parse_server(s) for s in options.root_servers]
+    config = replace(engine_config(options, roots), recursion=False, follow=False)
+    with open_iterative(roots, config, allowed=options.allowed_networks) as resolver:
+        yield resolver
+
+
+def allowed_networks(
+    options: Resolving,
+) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+    """Networks in which name servers that were found may be asked; raises ``BadInput``."""
     try:
-        networks = tuple(ipaddress.ip_network(n) for n in options.allowed_networks)
+        return tuple(ipaddress.ip_network(n) for n in options.allowed_networks)
     except ValueError as error:
         raise BadInput(f"{error}; write it like 10.0.0.0/8", field="allow-network") from error
+
+
+def crawl_config(options: Resolving, domains: Iterable[str] = ()) -> CrawlConfig:
+    """What enumeration needs from the options; ``domains`` are those of imported lists."""
+    networks = allowed_networks(options)
     quiet = opted_out()
     return CrawlConfig(
         wordlist=(options.wordlist or default_wordlist()) if options.words else (),

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from crawlers.iteration import IterativeResolver
-from crawlers.output import answer_json
+from crawlers.lines import LineWriter
 from crawlers.questions import EngineConfig, Question
 from crawlers.servers import Server
 
@@ -24,8 +24,9 @@ def main(names: str, out: str, counters: str, window: str, port: str, *roots: st
         IterativeResolver(servers, config, port=int(port), allowed=LOOPBACK) as resolver,
     ):
         start_s, start_cpu_s = time.monotonic(), time.process_time()
-        for _, answer in resolver.resolve(questions):
-            output.write(answer_json(answer) + "\n")
+        lines = LineWriter()
+        for result in resolver.ask(questions):
+            output.write(lines.write([result]))
         stats = resolver.stats
         told = {
             "queries": stats.queries,

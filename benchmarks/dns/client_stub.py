@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from crawlers.engine import Engine
-from crawlers.output import answer_json
+from crawlers.lines import LineWriter
 from crawlers.questions import EngineConfig, Question
 from crawlers.servers import parse_server
 
@@ -16,8 +16,9 @@ def main(names: str, out: str, *endpoints: str) -> None:
     config = EngineConfig(window=300, timeout_s=30.0, retries=1)
     servers = [parse_server(endpoint) for endpoint in endpoints]
     with Path(out).open("w") as output, Engine(servers, config) as engine:
-        for _, answer in engine.resolve(questions):
-            output.write(answer_json(answer) + "\n")
+        lines = LineWriter()
+        for result in engine.ask(questions):
+            output.write(lines.write([result]))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ import dns.rcode
 import dns.rrset
 import pytest
 
-from crawlers.replies import TailCache, read_reply
+from crawlers.replies import read_reply
+from crawlers.tails import TailCache
 from crawlers.wire import encode_question
 
 ZONE = [("alder.test", "NS", "ns1.alder.test."), ("alder.test", "NS", "ns2.alder.test.")]

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlers import wire
-from crawlers.wire import Malformed, encode_question, read_reply
+from crawlers.queries import Encoder
+from crawlers.questions import EngineConfig
+from crawlers.replies import read_reply
+from crawlers.wire import Malformed, encode_question
 
 LABEL = st.text("abcdefghijklmnopqrstuvwxyz0123456789-", min_size=1, max_size=12).filter(
     lambda s: not s.startswith("-") and not s.endswith("-")
@@ -40,7 +42,7 @@ def plain(text):
 @given(NAME, st.lists(RECORD, max_size=12))
 def test_it_reads_what_dnspython_wrote(name, records):
     packet, length = build(name, records)
-    reply = read_reply(packet, length)
+    reply = read_reply(packet, 12 + length)
     oracle = dns.message.from_wire(packet, one_rr_per_rrset=True)
     expected = [
         (
@@ -62,7 +64,7 @@ def test_damaged_packets_give_records_or_malformed(name, records, data):
         damaged[data.draw(st.integers(2, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     damaged = bytes(damaged[: data.draw(st.integers(12 + length, len(damaged)))])
     try:
-        read_reply(damaged, length)
+        read_reply(damaged, 12 + length)
     except Malformed:
         return
 
@@ -70,7 +72,7 @@ def test_damaged_packets_give_records_or_malformed(name, records, data):
 @given(st.binary(min_size=12, max_size=300), st.integers(0, 40))
 def test_noise_gives_records_or_malformed(packet, length):
     try:
-        read_reply(packet, length)
+        read_reply(packet, 12 + length)
     except Malformed:
         return
 
@@ -78,17 +80,19 @@ def test_noise_gives_records_or_malformed(packet, length):
 def test_compression_loops_are_refused():
     packet = b"\0\0\x81\x80\0\1\0\1\0\0\0\0" + b"\1a\0\0\1\0\1" + b"\xc0\x13" * 2 + b"\0" * 20
     with pytest.raises(Malformed):
-        read_reply(packet, 7)
+        read_reply(packet, 12 + 7)
 
 
 def test_a_dot_inside_a_label_does_not_make_another_name():
     packet = b"\0\0\x81\x80\0\1\0\1\0\0\0\0" + b"\1a\0\0\1\0\1"
     packet += b"\3a.b\3com\0" + b"\0\1\0\1\0\0\0\1\0\4" + b"\1\2\3\4"
-    assert read_reply(packet, 7).answers[0].name == "a\\046b.com"
+    assert read_reply(packet, 12 + 7).answers[0].name == "a\\046b.com"
 
 
 def test_queries_are_what_dnspython_reads():
     question = encode_question("www.example.com", "AAAA")
-    message = dns.message.from_wire(wire.encode_query(4711, question))
+    message = dns.message.from_wire(
+        Encoder(EngineConfig()).encode_query(b"\x12\x67", question, edns=True)
+    )
     assert (message.id, message.payload) == (4711, 1232)
     assert message.question[0].to_text() == "www.example.com. IN AAAA"

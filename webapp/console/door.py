@@ -6,10 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 
 from core.errors import BadInput, NephoscopeError
 
@@ -20,6 +17,8 @@ class Door(BaseCommand):
     """A command that turns the product's errors into one line and a non-zero exit code."""
 
     requires_system_checks: list[str] = []
+    # Commands that use neither the store nor the site start without them, see ``manage.py``.
+    needs_store = True
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         parser = super().create_parser(prog_name, subcommand, **kwargs)
@@ -29,7 +28,8 @@ class Door(BaseCommand):
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
-            prepare_store()
+            if self.needs_store:
+                prepare_store()
             return super().execute(*args, **options)
         except NephoscopeError as error:
             raise CommandError(str(error), returncode=2 if error.permanent else 1) from error
@@ -58,6 +58,10 @@ class Door(BaseCommand):
 
 def prepare_store() -> None:
     """Bring the embedded database up to date, so that a first command needs no set-up."""
+    from django.core.management import call_command  # noqa: PLC0415
+    from django.db import connection  # noqa: PLC0415
+    from django.db.migrations.executor import MigrationExecutor  # noqa: PLC0415
+
     if connection.vendor != "sqlite":
         return
     executor = MigrationExecutor(connection)

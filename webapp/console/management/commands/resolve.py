@@ -1,65 +1,110 @@
 """``manage.py resolve``: the bulk resolver."""
 
+import gc
+import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from tasks import bulk
+from core.errors import BadInput
+from tasks import resolving
 from tasks.options import resolving_from
-from webapp.console.door import Door, add_resolving, read_input
+from webapp.console.door import INTERRUPTED, Door, add_resolving
+
+# What a bulk run makes is freed by counting references; looking for cycles so often is in vain.
+_OBJECTS_BETWEEN_COLLECTIONS = 200_000
 
 
 class Command(Door):
-    """Resolve names in bulk: one JSON line per (name, type)."""
+    """Resolve names in bulk: one JSON line or row per (name, type)."""
 
-    help = "bulk resolver; one JSON line per (name, type)"
+    help = "bulk resolver; one JSON line or Parquet row per (name, type)"
+    needs_store = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("names_file", metavar="NAMES_FILE", help="file, or - for stdin")
         parser.add_argument("--type", action="append", default=[])
         parser.add_argument("--output", metavar="F", help="write .jsonl or .parquet instead")
+        parser.add_argument("--resume", action="store_true", help="go on with an unfinished run")
+        parser.add_argument("--subnet", metavar="CIDR", help="EDNS client subnet to ask for")
+        parser.add_argument("--case-mixing", action="store_true", help='random case ("0x20")')
+        parser.add_argument("--zone-rate", type=float, metavar="N", help="queries/s and zone")
+        parser.add_argument("--iterative", action="store_true", help="go down from root servers")
+        parser.add_argument("--root-server", action="append", default=[], metavar="IP[:PORT]")
+        parser.add_argument("--allow-network", action="append", default=[], metavar="CIDR")
         add_resolving(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        types = bulk.check_types(options["type"])
-        names, rejected = bulk.read_names(read_input(options["names_file"]))
-        for item in rejected[:20]:
+        gc.freeze()
+        gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 20, 20)
+        meter = _Meter()
+        job = _job_from(options)
+        progress = resolving.resolve_list(job, resolving_from(options), meter.tick)
+        for item in progress.names.rejected:
             self.say(f"line {item.line}: {item.text!r} left out: {item.reason}")
-        meter = _Meter(len(names) * len(types))
-        answers = bulk.resolve_names(names, types, resolving_from(options), meter.tick)
-        if options["output"]:
-            bulk.save_answers(answers, options["output"])
-        else:
-            for answer in answers:
-                sys.stdout.write(bulk.answer_line(answer) + "\n")
-        meter.close(len(rejected))
+        meter.close(progress)
+        if meter.stopped:
+            again = "; the same command with --resume goes on" if job.output else ""
+            self.say(f"interrupted{again}")
+            raise SystemExit(INTERRUPTED)
+
+
+def _job_from(options: dict[str, Any]) -> resolving.ListJob:
+    output = Path(options["output"]) if options["output"] else None
+    if output and output.suffix not in (".jsonl", ".parquet"):
+        raise BadInput("must end in .jsonl or .parquet", field="output")
+    return resolving.ListJob(
+        names_file=options["names_file"],
+        types=resolving.check_types(options["type"]),
+        subnet=resolving.check_subnet(options["subnet"] or ""),
+        output=output,
+        resume=options["resume"],
+        iterative=options["iterative"],
+    )
 
 
 class _Meter:
-    """A statistics line on standard error: each second on a terminal, and one at the end."""
+    """A statistics line on standard error: each second on a terminal, and one at the end.
 
-    def __init__(self, total: int) -> None:
-        self.total, self.done = total, 0
-        self.engine: Any = None
+    It notes the wish to stop, too: a second one ends the process at once.
+    """
+
+    def __init__(self) -> None:
+        self.stopped = False
         self.started = self.shown = time.monotonic()
         self.live = sys.stderr.isatty()
+        self._previous = signal.signal(signal.SIGINT, self._stop)
+        signal.signal(signal.SIGTERM, self._stop)
 
-    def tick(self, engine: Any) -> None:
-        self.done += 1
-        self.engine = engine
-        if self.live and not self.done % 256 and time.monotonic() - self.shown >= 1:
+    def _stop(self, *_: object) -> None:
+        self.stopped = True
+        signal.signal(signal.SIGINT, self._previous)
+
+    def tick(self, progress: resolving.Progress) -> bool:
+        if self.live and time.monotonic() - self.shown >= 1:
             self.shown = time.monotonic()
-            sys.stderr.write("\r" + self.line())
+            sys.stderr.write("\r\x1b[K" + self._line(progress))
+            sys.stderr.flush()
+        return not self.stopped
 
-    def line(self) -> str:
+    def _line(self, progress: resolving.Progress) -> str:
         seconds = max(time.monotonic() - self.started, 1e-6)
-        stats = self.engine.stats if self.engine else None
-        by_status = sorted(stats.by_status.items()) if stats else []
-        counts = " ".join(f"{status} {n:,}" for status, n in by_status)
-        return f"{self.done:,} of {self.total:,} · {self.done / seconds:,.0f} names/s · {counts}"
+        here = progress.done - (progress.earlier.done if progress.earlier else 0)
+        stats = progress.asker.stats
+        counts = " ".join(f"{s} {n:,}" for s, n in sorted(progress.by_status().items()))
+        total = f" of {progress.total:,}" if progress.total and not self._is_over(progress) else ""
+        return (
+            f"{progress.done:,}{total} · {here / seconds:,.0f} names/s · {counts} · "
+            f"{stats.queries:,} queries, {stats.retries:,} retries"
+        )
 
-    def close(self, rejected: int) -> None:
-        end = f" · {rejected} lines left out" if rejected else ""
-        sys.stderr.write(("\r" if self.live else "") + self.line() + end + "\n")
+    def _is_over(self, progress: resolving.Progress) -> bool:
+        return progress.asker.is_over
+
+    def close(self, progress: resolving.Progress) -> None:
+        left_out = progress.names.rejected_count
+        end = f" · {left_out:,} lines left out" if left_out else ""
+        sys.stderr.write(("\r\x1b[K" if self.live else "") + self._line(progress) + end + "\n")

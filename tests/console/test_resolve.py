@@ -1,0 +1,133 @@
+"""The bulk resolver as a command: its outputs, and what becomes of it when it is stopped."""
+
+import json
+import signal
+import time
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.console.test_survey import House
+from tests.crawlers.responder import Responder, good
+
+
+@pytest.fixture
+def house(tmp_path):
+    return House(tmp_path / "house")
+
+
+@pytest.fixture
+def server():
+    def reply(query, name, protocol, count):
+        return [good(query, (name, "A", "192.0.2.1"))]
+
+    with Responder(reply) as responder:
+        yield responder
+
+
+def write_names(folder, count):
+    path = folder / "names.txt"
+    path.write_text("".join(f"n{i}.a.test\n" for i in range(count)))
+    return path
+
+
+def options(server, *more):
+    return ["--name-server", f"127.0.0.1:{server.port}", *more]
+
+
+def test_it_starts_without_the_store_and_writes_one_line_per_name(house, server, tmp_path):
+    code, out, err = house.run("resolve", "-", *options(server), stdin="a.test\n!\nb.test\n")
+    assert code == 0, err
+    assert {json.loads(line)["name"] for line in out.splitlines()} == {"a.test", "b.test"}
+    assert "line 2" in err
+    assert "1 lines left out" in err
+    assert not list((tmp_path / "house").glob("*.sqlite3*"))
+
+
+def test_one_row_per_name_and_type_in_a_table(house, server, tmp_path):
+    out = tmp_path / "x.parquet"
+    names = write_names(tmp_path, 300)
+    code, _, err = house.run(
+        *("resolve", names, "--type", "aaaa", "--type", "A", "--output", out), *options(server)
+    )
+    assert code == 0, err
+    rows = pq.read_table(out).to_pylist()
+    assert [(r["name_id"], r["type"]) for r in rows] == [
+        (i, t) for i in range(300) for t in ("A", "AAAA")
+    ]
+    assert {(r["type"], r["status"]) for r in rows} == {("A", "NOERROR"), ("AAAA", "NODATA")}
+
+
+def stop_and_go_on(house, server, tmp_path, out, sign):
+    names = write_names(tmp_path, 2_000)
+    command = ["resolve", names, "--output", out, *options(server, "--rate", "400")]
+    process = house.start(*command)
+    time.sleep(3.5)
+    process.send_signal(sign)
+    code = process.wait(10)
+    assert not list(tmp_path.glob("x.parquet"))
+    refused, _, text = house.run(*command)
+    assert refused == 2
+    assert "--resume" in text
+    again, _, err = house.run(*command, "--resume")
+    assert again == 0, err
+    return code
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_or_killed_run_goes_on(house, server, tmp_path, sign):
+    out = tmp_path / "x.jsonl"
+    code = stop_and_go_on(house, server, tmp_path, out, sign)
+    assert code == (130 if sign == signal.SIGINT else -9)
+    names = [json.loads(line)["name"] for line in out.open()]
+    assert sorted(names) == sorted(f"n{i}.a.test" for i in range(2_000))
+    asked_again = sum(n > 1 for n in server.asked.values())
+    assert asked_again < 1_500
+    assert not list(tmp_path.glob("x.jsonl.state"))
+
+
+def test_a_stopped_table_goes_on(house, server, tmp_path):
+    out = tmp_path / "x.parquet"
+    assert stop_and_go_on(house, server, tmp_path, out, signal.SIGINT) == 130
+    assert pq.read_table(out)["name_id"].to_pylist() == list(range(2_000))
+    assert {p.name for p in tmp_path.iterdir()} == {"house", "names.txt", "x.parquet"}
+
+
+def test_another_list_cannot_go_on(house, server, tmp_path):
+    out = tmp_path / "x.jsonl"
+    (tmp_path / "x.jsonl.state").write_text(
+        json.dumps(
+            {"names": "0:x", "asked": ["A", "", "jsonl"], "next_tag": 1, "open_tags": []}
+            | {"mark": {"octets": 0}}
+        )
+    )
+    names = write_names(tmp_path, 5)
+    code, _, err = house.run(*("resolve", names, "--output", out, "--resume"), *options(server))
+    assert code == 2
+    assert "other names or types" in err
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        (["--output", "x.csv"], "must end in .jsonl or .parquet"),
+        (["--type", "ANY"], "ANY is not offered"),
+        (["--subnet", "here"], "is not a network"),
+        (["--resume"], "needs a file of names and --output"),
+        (["--window", "0"], "window"),
+    ],
+)
+def test_mistakes_are_named(house, server, more, text):
+    code, _, err = house.run("resolve", "-", *options(server), *more, stdin="a.test\n")
+    assert code == 2
+    assert text in err
+
+
+def test_a_full_disk_is_one_clear_error(house, server, tmp_path):
+    names = write_names(tmp_path, 50)
+    full = tmp_path / "full.jsonl"
+    full.symlink_to("/dev/full")
+    code, _, err = house.run("resolve", names, "--output", full, *options(server))
+    assert code == 1
+    assert "No space left" in err
+    assert "Traceback" not in err
