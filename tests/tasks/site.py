@@ -85,17 +85,30 @@ class Site:
         with Celery(broker=self.env["REDIS_URL"]) as app:
             app.send_task("tasks.crawl.sweep", queue="crawl")
 
+    def pretend_attempts(self, n):
+        """As if every shard had been taken up so often, and its workers had died each time."""
+        with closing(self._store()) as store, store:
+            store.execute("UPDATE store_shard SET attempt = ?", (n,))
+
     def has_workers(self, n):
         """Whether so many workers answer."""
         with Celery(broker=self.env["REDIS_URL"]) as app:
             return len(app.control.ping(timeout=0.3)) >= n
 
     def let_leases_end(self):
-        """Let the time pass that a silent worker is given; one that lives only renews again."""
+        """Let the time pass that silent workers are given; how many shards are running."""
         with closing(self._store()) as store, store:
             store.execute(
                 "UPDATE store_shard SET leased_until = '2000-01-01' WHERE state='running'"
             )
+
+    def has_lapsed_lease(self):
+        """Whether a running shard's lease is over."""
+        query = (
+            "SELECT count(*) FROM store_shard WHERE state='running' AND leased_until < '2001-01-01'"
+        )
+        with closing(self._store()) as store:
+            return store.execute(query).fetchone()[0] > 0
 
     def attempts(self, prefix):
         """How often the shards have been taken up, of which the keys begin so; 0 before."""
