@@ -98,9 +98,8 @@ class Site:
     def let_leases_end(self):
         """Let the time pass that silent workers are given; how many shards are running."""
         with closing(self._store()) as store, store:
-            store.execute(
-                "UPDATE store_shard SET leased_until = '2000-01-01' WHERE state='running'"
-            )
+            query = "UPDATE store_shard SET leased_until='2000-01-01' WHERE state='running'"
+            return store.execute(query).rowcount
 
     def has_lapsed_lease(self):
         """Whether a running shard's lease is over."""
