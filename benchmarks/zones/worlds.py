@@ -36,6 +36,8 @@ class World:
     unresponsive: float = 0.15
     probed_zones: int = 0  # all of them
     calibrations: int = 0  # own instances that are probed, too
+    slow_hosts: float = 0.0  # so many answer up to 2 ms late, to every probe
+    buildings: int = 1  # of a zone, each with distances of its own
 
 
 class Truth(NamedTuple):
@@ -64,6 +66,8 @@ class _Maker:
         self.prefixes = self._make_prefixes()
         self.labels = self._make_labels()
         self.typical = self._make_typical()
+        self.far = self.rng.uniform(0.7, 1.4, (world.buildings, world.zones))
+        self.far[0] = 1.0
 
     def make(self) -> tuple[Observations, Truth]:
         own = [s for n, size in enumerate(self.world.accounts) for s in self._own(n, size)]
@@ -138,6 +142,8 @@ class _Maker:
         world = self.world
         silent = self.rng.random() < world.unresponsive
         host = self.rng.normal(0.0, world.jitter)
+        late = self.rng.uniform(0.0, 2.0) if self.rng.random() < world.slow_hosts else 0.0
+        building = self.rng.integers(world.buildings)
         made = []
         for probe in range(world.probed_zones or world.zones):
             row = (world.region, target, "account-0", self.labels[0, probe])
@@ -147,7 +153,7 @@ class _Maker:
             base = self.typical[probe, zone]
             if probe == zone:
                 base = self.rng.uniform(*world.own_ms)
-            base *= np.exp(host + self.rng.normal(0.0, world.jitter))
+            base *= np.exp(host + self.rng.normal(0.0, world.jitter)) * self.far[building, probe]
             waits = self.rng.exponential(world.delay_ms, world.pings)
-            made.append(RoundTrip(*row, round(float(base + waits.min()), 3)))
+            made.append(RoundTrip(*row, round(float(base + waits.min() + late), 3)))
         return made

@@ -71,11 +71,29 @@ def classify(trips: RoundTrips, rules: Rules) -> tuple[LatencyFinding, ...]:
     if not rules.calibrate or not is_calibrated(whole):
         return tuple(_by_threshold(trips, row, rules) for row in range(len(trips.known)))
     odds = _log_odds(trips, whole, trips.known < 0)
+    near = _are_near(trips, whole)
     half = np.arange(len(trips.known)) % 2 == 0
     for part in (half, ~half):
         judged = part & (trips.known >= 0)
         odds[judged] = _log_odds(trips, calibrate(trips, ~part), judged)[judged]
-    return tuple(_finding(trips, row, odds[row], rules) for row in range(len(trips.known)))
+    return tuple(
+        _finding(trips, row, odds[row], near[row], rules) for row in range(len(trips.known))
+    )
+
+
+def _are_near(trips: RoundTrips, calibration: Calibration) -> NDArray[np.bool_]:
+    """Per target and zone, whether the zone's own round trip is likelier there than anywhere.
+
+    The round trips to other zones cannot make up for it: a late host resembles a far one.
+    """
+    near = np.zeros(trips.smallest_ms.shape, dtype=bool)
+    for j in range(len(trips.zones)):
+        column = trips.smallest_ms[:, j]
+        for start in range(0, len(column), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            own = density(_kernel(calibration, j, j), column[part])
+            near[part, j] = own >= anywhere(column[part])
+    return near
 
 
 def _log_odds(trips: RoundTrips, calibration: Calibration, rows: NDArray[np.bool_]) -> Floats:
@@ -106,7 +124,9 @@ def _kernel(calibration: Calibration, i: int, j: int) -> Kernel | None:
     return fit_kernel(np.exp(np.concatenate(alike))) if alike else None
 
 
-def _finding(trips: RoundTrips, row: int, odds: Floats, rules: Rules) -> LatencyFinding:
+def _finding(
+    trips: RoundTrips, row: int, odds: Floats, near: NDArray[np.bool_], rules: Rules
+) -> LatencyFinding:
     rtts = rtts_of(trips, row)
     if not rtts:
         return LatencyFinding(reason=_silent(trips, row))
@@ -122,6 +142,8 @@ def _finding(trips: RoundTrips, row: int, odds: Floats, rules: Rules) -> Latency
         reason = Reason.OVER_THRESHOLD
     elif zone not in rtts:
         reason = Reason.NO_PROBE_IN_ZONE
+    elif not near[best]:
+        reason = Reason.OVER_THRESHOLD
     elif confidence < rules.latency_confidence:
         reason = Reason.TIE if runner_up else Reason.OVER_THRESHOLD
     found = None if reason else zone

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from cartography.zones.observations import Observations, RoundTrip, Sample, Target, ZoneId
+from cartography.zones.pings import read_columns
 from core.errors import BadInput
 
 _T = TypeVar("_T")
@@ -38,7 +39,7 @@ def read_samples(data: bytes) -> tuple[list[Sample], list[ZoneId]]:
     samples: list[Sample] = []
     ids: dict[ZoneId, None] = {}
     for row in rows_of(data, "samples"):
-        region = row.need("region")
+        region = row.fields.get("region", "")
         own = Sample(region, row.need("account"), row.need("zone"), _address(row, "address"))
         samples.append(own)
         if zone_id := row.fields.get("zone_id", ""):
@@ -57,18 +58,23 @@ def _target(row: Row) -> Target:
 
 
 def read_round_trips(data: bytes) -> list[RoundTrip]:
-    """Pings, without a reply where ``rtt_ms`` is empty; raises ``BadInput``.
+    """Smallest round trip per target and probe's zone; raises ``BadInput``.
 
-    The region may be left out where the target's is known, the account where the zone is a
-    common name already.
+    It is ``None`` where no ping was answered. The region may be left out where the target's is
+    known, the account where the zone is a common name already.
     """
-    return [
-        RoundTrip(
-            row.fields.get("region", ""), row.need("target"), row.fields.get("account", ""),
-            row.need("zone"), _rtt_ms(row),
-        )
-        for row in rows_of(data, "rtts")
-    ]  # fmt: skip
+    if (found := read_columns(data, _LONGEST_MS)) is not None:
+        return found
+    smallest: dict[tuple[str, str, str, str], float | None] = {}
+    for row in rows_of(data, "rtts"):
+        fields = row.fields
+        key = (
+            fields.get("region", ""), row.need("target"), fields.get("account", ""),
+            row.need("zone"),
+        )  # fmt: skip
+        value, known = _rtt_ms(row), smallest.get(key)
+        smallest[key] = value if known is None else known if value is None else min(known, value)
+    return [RoundTrip(*key, value) for key, value in smallest.items()]
 
 
 def read_zone_ids(data: bytes) -> list[ZoneId]:

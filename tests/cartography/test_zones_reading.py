@@ -80,3 +80,31 @@ def test_any_bytes_are_read_or_refused(data, kind):
     files[kind] = [data]
     with suppress(BadInput):
         assert observe(*files).samples == ()
+
+
+texts = st.sampled_from(["", "a", " b ", "us-east-1a", '"c"'])
+numbers = st.sampled_from(["", "0.5", " 1.25", "3", "0", "1e1", "x", "-1", "nan", "inf", "70000"])
+
+
+@given(st.lists(st.tuples(texts, texts, texts, texts, numbers), max_size=8))
+def test_files_of_pings_read_alike_by_column_and_by_line(rows):
+    head = "region,target,account,zone,rtt_ms"
+    rows = [row for row in rows if any(row)]
+    data = "\n".join([head, *(",".join(row) for row in rows)]).encode()
+    # A JSON list is never read by column.
+    fields = [{k: v.strip(' "') for k, v in zip(head.split(","), r, strict=True)} for r in rows]
+
+    assert outcome(data) == outcome(json.dumps(fields).encode())
+
+
+def outcome(data):
+    try:
+        return sorted(read_round_trips(data), key=str)
+    except BadInput as error:
+        return str(error).split(": ", 1)[1]
+
+
+def test_pings_count_by_the_smallest():
+    data = b"target,account,zone,rtt_ms\nt,me,a,0.9\nt,me,a,\nt,me,a,0.5\nu,me,a,\n"
+
+    assert [(t.target, t.rtt_ms) for t in read_round_trips(data)] == [("t", 0.5), ("u", None)]
