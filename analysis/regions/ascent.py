@@ -132,7 +132,7 @@ class Ascent:
         gone[top] = False
         if not gone.any():
             return
-        number = self.ledger.keep(self.levels, self.slant.start, self.slant.offset)
+        number = self.ledger.keep(self.levels, self.slant.rates)
         exclude(self.problem, self.node, self.node.rows[gone], (number, self.ledger))
         self.node.rows = self.node.rows[~gone]
 

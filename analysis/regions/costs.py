@@ -56,6 +56,8 @@ class Costs:
 def cost(samples: Samples, objective: Objective) -> Costs:
     """Give samples as whole numbers; raises BadInput if the penalty is better than a value."""
     scale, highest, exact = _measure(samples.values)
+    if objective.missing is Missing.EXCLUDE:
+        scale, highest = _refine(scale, highest)
     maximised = objective.measure is Measure.THROUGHPUT
     top = highest if maximised else 0
     weights, weight_error = whole_weights(samples.weights, len(samples.rounds) * highest)
@@ -88,9 +90,8 @@ def whole_weights(weights: NDArray[Any], rest: int) -> tuple[Ints, float]:
 
 def _measure(values: Matrix) -> tuple[int, int, bool]:
     """Give the scale that makes values whole, the highest whole value, and whether it is exact."""
-    highest = max((float(np.fmax.reduce(plane, axis=None)) for plane in values), default=0.0)
-    if not np.isfinite(highest):
-        highest = 0.0
+    tops = [float(np.fmax.reduce(plane, axis=None)) for plane in values]
+    highest = max((top for top in tops if not np.isnan(top)), default=0.0)
     for decimals in range(MOST_DECIMALS + 1):
         scale = 10**decimals
         if highest * scale < MOST_EXACT_COST and _is_whole(values, scale):
@@ -101,6 +102,13 @@ def _measure(values: Matrix) -> tuple[int, int, bool]:
     if highest * scale >= MOST_EXACT_COST:
         raise BadInput(f"a value of {highest:g} is too large; use a larger unit", field="values")
     return scale, max(round(highest * scale), 1), False
+
+
+def _refine(scale: int, highest: int) -> tuple[int, int]:
+    """Give finer units where a ratio has to be told from the next one."""
+    while highest * 10 < MOST_COST:
+        scale, highest = scale * 10, highest * 10
+    return scale, highest
 
 
 def _is_whole(values: Matrix, scale: int) -> bool:

@@ -16,6 +16,7 @@ from analysis.regions.interchange import exchange
 from analysis.regions.kernels import capped, gains, lower
 from analysis.regions.problem import Problem
 from analysis.regions.search import Dual
+from analysis.regions.slants import additions
 
 Floats = NDArray[np.float64]
 
@@ -144,18 +145,31 @@ class Cuts:
         return points, levels[points].astype(np.float64)
 
     def _take_duals(self, node: Node) -> None:
-        duals = np.array(self.solver.getSolution().row_dual)[self.plain_rows :]
+        every = np.array(self.solver.getSolution().row_dual)
+        duals = every[self.plain_rows :]
         # Rows added since the last run have no duals yet.
         owner = np.concatenate(self.owner)[: duals.size]
         level = np.concatenate(self.level)[: duals.size]
         field = self.problem.field
         summed = np.bincount(owner, duals * level, minlength=self.points)
         fine = np.rint(summed / np.maximum(field.weights, 1) * 2.0**field.shift)
-        dual = Dual(fine.astype(np.int64), node.dual.start, node.dual.offset)
+        rates = self._rates(every[: self.plain_rows])
+        dual = Dual(fine.astype(np.int64), *additions(self.problem.rules, rates))
         bound = bound_of(self.problem, node, dual)
         if bound > node.bound:
-            node.dual, node.bound = dual, bound
+            node.dual, node.side, node.bound = dual, rates, bound
         node.closed = node.bound > self.problem.worth
+
+    def _rates(self, duals: Floats) -> Floats:
+        """Give rates for price and groups from the duals of the last plain rows."""
+        rules, scale = self.problem.rules, 2.0**self.problem.field.shift
+        rates = np.zeros(1 + rules.needs.size)
+        priced = int(rules.price.any())
+        if priced:
+            rates[0] = max(-duals[-1], 0.0) * scale
+        groups = duals[duals.size - priced - rules.needs.size : duals.size - priced]
+        rates[1:] = np.maximum(groups, 0.0) * scale
+        return rates
 
     def _round(self, node: Node, choice: Floats) -> None:
         left = self.problem.size - len(node.inside)

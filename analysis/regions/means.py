@@ -5,6 +5,7 @@ at the ratio to be beaten (Dinkelbach 1967), until no set beats it.
 """
 
 import math
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,7 @@ from analysis.regions.cuts import Cuts
 from analysis.regions.interchange import neighbours, start
 from analysis.regions.problem import Problem, field_of
 from analysis.regions.proofs import Proof
-from analysis.regions.tree import Bounder, Outcome, Tree
+from analysis.regions.tree import PLAIN_CELLS, Bounder, Outcome, Tree
 
 # From so many chosen regions on, and up to so many cells, the linear programme pays for itself.
 CUTS_FROM_SIZE = 11
@@ -34,7 +35,8 @@ class Aim:
     places: int = 1
     within: float = 0.0
     until: float = float("inf")
-    extra_until: float = float("inf")
+    extra_s: float = float("inf")
+    plain_cells: int = PLAIN_CELLS
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
     if costs.gaps and costs.penalty is None:
         return _solve_ratio(costs, limits, size, aim)
     first = Problem(field_of(costs.matrix, costs.weights), limits, size, 1)
-    outcome, proof = search(first, aim.until)
+    outcome, proof = search(first, aim.until, aim.plain_cells)
     weight = Fraction(1, costs.total_weight)
     best = Solved(
         tuple((s, first.cost(s) * weight) for s in first.listed),
@@ -69,12 +71,12 @@ def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
     return _extend(first, best, aim, weight)
 
 
-def search(problem: Problem, until: float) -> tuple[Outcome, Proof]:
+def search(problem: Problem, until: float, plain_cells: int) -> tuple[Outcome, Proof]:
     """Run the tree; give how it ended, and its proof."""
     bounder: Bounder | None = None
     if problem.size >= CUTS_FROM_SIZE and problem.field.values.size <= CUTS_TO_CELLS:
         bounder = Cuts(problem)
-    tree = Tree(problem, until, bounder)
+    tree = Tree(problem, until, bounder, plain_cells=plain_cells)
     outcome = tree.run()
     return outcome, proof_of(problem, tree, outcome)
 
@@ -100,7 +102,8 @@ def _extend(first: Problem, best: Solved, aim: Aim, weight: Fraction) -> Solved:
     more.offer(first.best)
     for other in neighbours(first, first.best, 2 * aim.places):
         more.offer(other)
-    outcome, proof = search(more, min(aim.until, aim.extra_until))
+    until = min(aim.until, time.monotonic() + aim.extra_s)
+    outcome, proof = search(more, until, aim.plain_cells)
     sets = tuple((s, more.cost(s) * weight) for s in more.listed)
     if not outcome.proven:
         return Solved(sets, best.bound, True, 1, best.nodes + outcome.nodes, best.proof)
@@ -116,7 +119,7 @@ def _solve_ratio(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
         problem = _priced(costs, limits, (size, aim.places + spare), ratio)
         for members in known:
             problem.offer(members)
-        outcome, proof = search(problem, aim.until)
+        outcome, proof = search(problem, aim.until, aim.plain_cells)
         nodes += outcome.nodes
         fresh = _ratios(costs, (s for s in problem.listed if s not in known))
         known.update(fresh)

@@ -18,7 +18,7 @@ from analysis.regions.cuts import Cuts
 from analysis.regions.interchange import exchange, greedy, start
 from analysis.regions.means import Aim, Solved
 from analysis.regions.problem import Problem, field_of
-from analysis.regions.proofs import Multipliers, Proof
+from analysis.regions.proofs import Box, Multipliers, Proof
 from analysis.regions.tree import Outcome, Tree
 
 # Heuristics bisect; more starts than this per threshold have not paid for themselves.
@@ -150,9 +150,10 @@ class Percentiles:
         while True:
             place = int(np.searchsorted(self.steps, self.best))
             if place == 0:
-                return True, None
+                return True, self._proof_of_least()
             problem, cover = self.problem(int(self.steps[place - 1]), cutoff=True)
-            tree = Tree(problem, self.aim.until, Cuts(problem), first=True)
+            cells = self.aim.plain_cells
+            tree = Tree(problem, self.aim.until, Cuts(problem), first=True, plain_cells=cells)
             outcome = tree.run()
             self.nodes += outcome.nodes
             for members in problem.listed:
@@ -163,7 +164,7 @@ class Percentiles:
 
     def _proof(self, problem: Problem, tree: Tree, outcome: Outcome, cover: Cover) -> Proof:
         spread = tuple(
-            Multipliers(m.levels[cover.member], m.start, m.offset) for m in tree.ledger.multipliers
+            Multipliers(m.levels[cover.member], m.rates) for m in tree.ledger.multipliers
         )
         place = int(np.searchsorted(self.steps, self.best))
         return Proof(
@@ -176,6 +177,21 @@ class Percentiles:
             cover.lost,
             int(self.steps[place - 1]),
         )
+
+    def _proof_of_least(self) -> Proof:
+        """Give a proof that nothing lies within a threshold below every value."""
+        cover = self.cover(int(self.steps[0]) - 1)
+        whole = self.costs.matrix.shape[0]
+        free = set(range(whole)) - {*self.limits.inside, *self.limits.outside}
+        inside = frozenset(self.limits.inside)
+        outside = frozenset(range(whole)) - inside - free
+        dearest = 1 if cover.lost is None else self.share.denominator
+        levels = np.full(self.costs.weights.size, dearest, np.int64)
+        box = Box(inside, outside, frozenset(), 0)
+        multipliers = (Multipliers(levels, ()),)
+        level = int(self.steps[0]) - 1
+        floor = cover.allowance + 1
+        return Proof(self.size, 0, floor, (), (box,), multipliers, cover.lost, level)
 
     def _lower_bound(self) -> int:
         """Give the threshold after the highest that one look proves impossible."""

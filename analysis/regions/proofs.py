@@ -13,13 +13,13 @@ Ints = NDArray[np.int64]
 class Multipliers:
     """Whole numbers that bound every set's cost from below.
 
-    A set S costs at least the sum of w * level, plus ``start``, less what its regions save beneath
-    the levels, less their ``offset``: all in units of 1 / 2**shift.
+    A set costs at least the sum of w * level, less what its regions save beneath the levels: all
+    in units of 1 / 2**shift. ``rates`` add, per unit of price over the ceiling and per member that
+    a group lacks, what an allowed set never pays.
     """
 
     levels: Ints
-    start: int
-    offset: Ints
+    rates: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,10 @@ class Ledger:
     boxes: list[Box] = field(default_factory=list)
     multipliers: list[Multipliers] = field(default_factory=list)
 
-    def keep(self, levels: Any, start: int, offset: Any) -> int:
+    def keep(self, levels: Any, rates: Any) -> int:
         """Copy multipliers; give their number."""
-        self.multipliers.append(Multipliers(levels.copy(), int(start), offset.copy()))
+        whole = () if rates is None else tuple(int(rate) for rate in np.rint(rates))
+        self.multipliers.append(Multipliers(levels.copy(), whole))
         return len(self.multipliers) - 1
 
     def close(

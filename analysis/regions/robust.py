@@ -155,7 +155,7 @@ class Losses:
         heapq.heappush(self.open, (node.bound, self.nodes * 2 + len(node.inside) % 2, node))
 
     def _close(self, node: Node) -> None:
-        number = self.ledger.keep(*node.dual)
+        number = self.ledger.keep(node.dual.levels, node.side)
         lost = self._worst_loss(node.inside)
         inside = frozenset(node.inside)
         everyone = frozenset(range(self.whole.field.values.shape[0]))

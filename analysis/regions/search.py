@@ -69,18 +69,25 @@ class Stack(NamedTuple):
 
 # A cost that no point has: the region gave no answer there.
 MISSING = 2**31 - 1
+# The cost of a set that answers nothing, above all sums.
+NOTHING_HEARD = 2**62
 
 
 @njit(cache=True, nogil=True)
 def answered_cost(field: Field, chosen: Ints) -> np.int64:
-    """Weigh a set's cost, where a point that no region answered costs ``lost``."""
+    """Weigh a set's cost, where a point that no region answered costs ``lost``.
+
+    A set that answers no point costs more than any other.
+    """
     total = np.int64(0)
+    heard = False
     for i in range(field.weights.size):
         least = np.int64(MISSING)
         for a in range(chosen.size):
             least = min(least, np.int64(field.exact[chosen[a], i]))
+        heard = heard or (least != MISSING and field.weights[i] > 0)
         total += field.weights[i] * (field.lost if least == MISSING else least)
-    return total
+    return total if heard else np.int64(NOTHING_HEARD)
 
 
 @njit(cache=True, nogil=True)

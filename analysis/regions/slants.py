@@ -48,8 +48,12 @@ class Slant:
             self._apply()
 
     def _apply(self) -> None:
-        whole = np.rint(self.rates).astype(np.int64)
-        rules = self.rules
-        price = int(whole[0])
-        self.start = int((whole[1:] * rules.needs).sum()) - (price * rules.purse if price else 0)
-        self.offset = whole[1:] @ rules.groups - price * rules.price
+        self.start, self.offset = additions(self.rules, self.rates)
+
+
+def additions(rules: Rules, rates: Floats) -> tuple[int, Ints]:
+    """Give what whole rates add to a bound at once, and what each region takes from it."""
+    whole = np.rint(rates).astype(np.int64)
+    price = int(whole[0])
+    start = int((whole[1:] * rules.needs).sum()) - (price * rules.purse if price else 0)
+    return start, whole[1:] @ rules.groups - price * rules.price

@@ -25,7 +25,7 @@ NODE_LENGTH = 0.8
 # A search may read so many times the free regions before the box is divided instead.
 SEARCH_FACTOR = 20
 # Up to so many cells to read, plain search from rough multipliers beats climbing first.
-SMALL_SEARCH_CELLS = 20_000_000
+PLAIN_CELLS = 20_000_000
 # The region chosen about this often divides a box best.
 EVEN_SHARE = 0.45
 
@@ -56,8 +56,10 @@ class Tree:
         bounder: Bounder | None = None,
         *,
         first: bool = False,
+        plain_cells: int = PLAIN_CELLS,
     ) -> None:
         self.problem, self.until, self.bounder = problem, until, bounder
+        self.plain_cells = plain_cells
         # Stop at the first set that is good enough.
         self.first = first
         self.ledger = Ledger()
@@ -96,7 +98,7 @@ class Tree:
         problem = self.problem
         left = problem.size - len(problem.limits.inside)
         sets = sets_of(problem.free.size, left)
-        if sets * problem.points > SMALL_SEARCH_CELLS:
+        if sets * problem.points > self.plain_cells:
             return False
         node = Node(problem.limits.inside, problem.free, rough_dual(problem))
         self._search(node, 2**60)
@@ -140,7 +142,7 @@ class Tree:
         heapq.heappush(self.open, (node.bound, self.pushed, node))
 
     def _close(self, node: Node) -> None:
-        number = self.ledger.keep(*node.dual)
+        number = self.ledger.keep(node.dual.levels, node.side)
         inside = frozenset(node.inside)
         self.ledger.close(inside, outside_of(self.problem, node), inside, number)
 

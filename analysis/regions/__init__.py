@@ -1,0 +1,47 @@
+"""Samples per region, client and round go in; provably best k regions come out.
+
+The door of this package. What needs compiled loops is loaded when it is first asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from analysis.regions.answers import Recommendation, Set
+from analysis.regions.constraints import Constraints, Facts, Presence
+from analysis.regions.objectives import Measure, Missing, Objective
+from analysis.regions.samples import Samples, samples_of
+
+if TYPE_CHECKING:
+    from analysis.regions.checking import check
+    from analysis.regions.recommendations import Effort, Study, recommend
+
+_LATER = {
+    "check": "checking",
+    "Effort": "recommendations",
+    "Study": "recommendations",
+    "recommend": "recommendations",
+}
+
+__all__ = [
+    "Constraints",
+    "Effort",
+    "Facts",
+    "Measure",
+    "Missing",
+    "Objective",
+    "Presence",
+    "Recommendation",
+    "Samples",
+    "Set",
+    "Study",
+    "check",
+    "recommend",
+    "samples_of",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Loading numba takes half a second, which no page that does not solve shall pay.
+    if name not in _LATER:
+        raise AttributeError(name)
+    return getattr(import_module(f"analysis.regions.{_LATER[name]}"), name)

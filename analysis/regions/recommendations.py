@@ -1,0 +1,168 @@
+"""Samples, an objective and constraints go in; for each k the best regions come out, with proof."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from analysis.regions.answers import Recommendation, Set
+from analysis.regions.constraints import Constraints, Limits, limit
+from analysis.regions.costs import NO_ANSWER, Costs, cost
+from analysis.regions.means import Aim, Solved, solve_mean
+from analysis.regions.objectives import Objective
+from analysis.regions.percentiles import solve_percentile
+from analysis.regions.robust import solve_robust
+from analysis.regions.samples import Samples
+from analysis.regions.tree import PLAIN_CELLS
+from core.errors import BadInput
+
+# With a nearness asked for, so many sets at most are looked for.
+MOST_SETS = 100
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What to spend: seconds in all per k, and on the proof of runners-up once the best is proven.
+
+    ``within`` asks for all sets whose mean is worse by this share of the best at most. Up to
+    ``plain_cells`` sets times points are searched without climbing first.
+    """
+
+    time_limit_s: float = 60.0
+    runners_up: int = 1
+    runners_up_s: float = 0.5
+    within: float = 0.0
+    plain_cells: int = PLAIN_CELLS
+
+
+@dataclass(eq=False)
+class Study:
+    """Samples made ready once, for many questions; raises BadInput as ``cost`` does."""
+
+    samples: Samples
+    objective: Objective = field(default_factory=Objective)
+    costs: Costs = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.costs = cost(self.samples, self.objective)
+
+    def recommend(
+        self, k: int, constraints: Constraints | None = None, effort: Effort | None = None
+    ) -> Recommendation:
+        """Give the best k regions; raises BadInput on a k or a name that cannot be."""
+        begun = time.monotonic()
+        effort, asked = effort or Effort(), constraints or Constraints()
+        regions = self.samples.regions
+        if not 1 <= k <= len(regions):
+            raise BadInput(f"k lies between 1 and {len(regions)}", field="k")
+        solved = self._solve(limit(regions, asked), k, asked, effort)
+        return self._answer(k, solved, time.monotonic() - begun)
+
+    def curve(
+        self,
+        ks: Iterable[int],
+        constraints: Constraints | None = None,
+        effort: Effort | None = None,
+    ) -> list[Recommendation]:
+        """Give a recommendation per k; raises BadInput as ``recommend`` does."""
+        return [self.recommend(k, constraints, effort) for k in ks]
+
+    def value_of(self, regions: Iterable[str], *, survive_loss: bool = False) -> float | None:
+        """Give the objective's value for any set; None if it answers nothing."""
+        members = tuple(self.samples.regions.index(name) for name in regions)
+        exact = exact_value(self.costs, members, self._share(), survive_loss=survive_loss)
+        return None if exact is None else self.costs.value_of(float(exact))
+
+    def _share(self) -> Fraction | None:
+        percentile = self.objective.percentile
+        return None if percentile is None else Fraction(str(percentile)) / 100
+
+    def _solve(self, limits: Limits, k: int, asked: Constraints, effort: Effort) -> Solved:
+        now = time.monotonic()
+        places = MOST_SETS if effort.within else 1 + effort.runners_up
+        until = now + effort.time_limit_s
+        aim = Aim(places, effort.within, until, effort.runners_up_s, effort.plain_cells)
+        share = self._share()
+        if asked.survive_loss:
+            if share is not None:
+                raise BadInput("percentiles and the loss of a region do not go together yet")
+            return solve_robust(self.costs, limits, k, aim)
+        if share is not None:
+            return solve_percentile(self.costs, limits, k, share, aim)
+        return solve_mean(self.costs, limits, k, aim)
+
+    def _answer(self, k: int, solved: Solved, seconds: float) -> Recommendation:
+        names, costs = self.samples.regions, self.costs
+        sets = [
+            Set(tuple(names[j] for j in members), costs.value_of(float(value)))
+            for members, value in solved.sets
+        ]
+        if not sets:
+            reason = "no set of this size keeps to the constraints and answers a client"
+            answer = Recommendation(k, (), None, None, solved.proven, reason=reason)
+            return replace(answer, seconds=seconds, missing=costs.gaps)
+        lost, lost_weight = unanswered(self.samples, solved.sets[0][0])
+        return Recommendation(
+            k,
+            sets[0].regions,
+            sets[0].value,
+            costs.value_of(float(solved.bound)),
+            solved.proven,
+            runners_up=tuple(sets[1:]),
+            runners_up_proven=max(solved.places - 1, 0),
+            unanswered=lost,
+            unanswered_share=lost_weight,
+            missing=costs.gaps,
+            rounding=costs.rounding,
+            seconds=seconds,
+            nodes=solved.nodes,
+            proof=solved.proof,
+        )
+
+
+def recommend(
+    samples: Samples,
+    k: int,
+    objective: Objective | None = None,
+    constraints: Constraints | None = None,
+    effort: Effort | None = None,
+) -> Recommendation:
+    """Give the best k regions; raises BadInput on samples, names or numbers that cannot be."""
+    return Study(samples, objective or Objective()).recommend(k, constraints, effort)
+
+
+def exact_value(
+    costs: Costs, members: tuple[int, ...], share: Fraction | None, *, survive_loss: bool = False
+) -> Fraction | None:
+    """Give a set's exact value in units of cost; None if it answers nothing."""
+    if survive_loss:
+        rests = [tuple(j for j in members if j != lost) for lost in members]
+        found = [exact_value(costs, rest, share) for rest in rests if rest]
+        known = [value for value in found if value is not None]
+        return max(known) if len(known) == len(members) else None
+    least, weights = costs.matrix[list(members)].min(axis=0), costs.weights
+    if costs.penalty is None:
+        answered = least != NO_ANSWER
+        least, weights = least[answered], weights[answered]
+    total = int(weights.sum())
+    if not total:
+        return None
+    if share is None:
+        return Fraction(int((least.astype(np.int64) * weights).sum()), total)
+    order = np.argsort(least, kind="stable")
+    reached = np.cumsum(weights[order])
+    # The least count that is no less than the share of all weight.
+    place = np.searchsorted(reached, -int(-share * total // 1))
+    return Fraction(int(least[order[place]]))
+
+
+def unanswered(samples: Samples, members: Any) -> tuple[int, float]:
+    """Give how many client-rounds no chosen region answered, and their share by weight."""
+    if samples.values.dtype.kind != "f":
+        return 0, 0.0
+    gaps = np.isnan(samples.values[list(members)]).all(axis=0)
+    share = float(samples.weights @ gaps.sum(axis=1)) / len(samples.rounds)
+    return int(gaps.sum()), share / float(samples.weights.sum())

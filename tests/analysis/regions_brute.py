@@ -1,0 +1,90 @@
+"""Every set, weighed by definition in exact fractions; shares no line with the product."""
+
+from fractions import Fraction
+from itertools import combinations
+
+
+def points(samples):
+    """Rows of (weight, value per region), a value being None where no answer came."""
+    rows = []
+    for c in range(len(samples.clients)):
+        for t in range(len(samples.rounds)):
+            cells = [samples.values[r, c, t] for r in range(len(samples.regions))]
+            rows.append(
+                (
+                    Fraction(str(float(samples.weights[c]))),
+                    [None if v != v else Fraction(str(float(v))) for v in cells],
+                )
+            )
+    return rows
+
+
+def penalty_of(rows, objective):
+    if objective.penalty is not None:
+        return Fraction(str(float(objective.penalty)))
+    if objective.measure == "throughput":
+        return Fraction(0)
+    return max((v for _, cells in rows for v in cells if v is not None), default=Fraction(0))
+
+
+def value(rows, chosen, objective):
+    pick = min if objective.measure == "latency" else max
+    got = []
+    for weight, cells in rows:
+        answered = [cells[r] for r in chosen if cells[r] is not None]
+        if answered:
+            got.append((pick(answered), weight))
+        elif objective.missing == "penalty":
+            got.append((penalty_of(rows, objective), weight))
+    total = sum(w for _, w in got)
+    if not total:
+        return None
+    if objective.percentile is None:
+        return sum(v * w for v, w in got) / total
+    return percentile(got, Fraction(str(objective.percentile)) / 100 * total, pick is max)
+
+
+def percentile(got, enough, downwards):
+    reached = Fraction(0)
+    for v, w in sorted(got, reverse=downwards):
+        reached += w
+        if reached >= enough:
+            return v
+    raise AssertionError("no percentile")
+
+
+def worst_loss(rows, chosen, objective):
+    left = [value(rows, [j for j in chosen if j != lost], objective) for lost in chosen]
+    return (max if objective.measure == "latency" else min)(left)
+
+
+def allowed(names, c):
+    facts = [c.facts[n] for n in names]
+    kinds = [f.provider for f in facts]
+    homes = c.countries | c.continents
+    marks = [{n, f.provider, f.country, f.continent} for n, f in zip(names, facts, strict=True)]
+    price = sum(Fraction(str(f.price)) for f in facts)
+    return all(
+        (
+            not c.providers or set(kinds) <= c.providers,
+            not homes or all({f.country, f.continent} & homes for f in facts),
+            c.per_provider is None or max(map(kinds.count, kinds)) <= c.per_provider,
+            all(sum(bool(m & p.within) for m in marks) >= p.at_least for p in c.presence),
+            c.price_ceiling is None or price <= Fraction(str(c.price_ceiling)),
+            c.include <= set(names),
+            not c.exclude & set(names),
+        )
+    )
+
+
+def ranking(samples, k, objective, constraints):
+    """All allowed sets with their values, best first."""
+    rows = points(samples)
+    found = []
+    for chosen in combinations(range(len(samples.regions)), k):
+        if allowed([samples.regions[r] for r in chosen], constraints):
+            judge = worst_loss if constraints.survive_loss else value
+            worth = judge(rows, chosen, objective)
+            if worth is not None:
+                found.append((worth, chosen))
+    return sorted(found, key=lambda f: f[0], reverse=objective.measure != "latency")
