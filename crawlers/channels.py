@@ -8,6 +8,7 @@ where it came from.
 import contextlib
 import select
 import socket
+import struct
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -26,8 +27,12 @@ if TYPE_CHECKING:
 Silence = tuple[float, Sequence[bytes], "Channel"]
 # The question section as it was sent, when, and the question or slot that waits.
 Waiting = tuple[bytes, float, "Question | Slot"]
-_RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
+# What one small packet takes of a socket's buffer, in the kernel's own accounting.
+_OCTETS_PER_REPLY = 2_048
+_LEAST_BUFFER_OCTETS = 4 << 20
 _SO_RCVBUFFORCE = 33
+# Linux's memory figures of a socket: nine numbers, the last of them packets that found no room.
+_SO_MEMINFO, _MEMINFO = 55, struct.Struct("=9I")
 _PER_TURN = 64
 
 
@@ -80,8 +85,9 @@ class Channel:
 class Sockets:
     """All open sockets of one engine."""
 
-    def __init__(self, per_server: int) -> None:
+    def __init__(self, per_server: int, window: int) -> None:
         self.per_server = per_server
+        self._buffer_octets = max(_LEAST_BUFFER_OCTETS, window * _OCTETS_PER_REPLY // per_server)
         self._datagrams = open_datagrams()
         self._poll = select.epoll()
         self._connected: dict[int, tuple[socket.socket, Channel]] = {}
@@ -122,11 +128,11 @@ class Sockets:
         sock = socket.socket(family, socket.SOCK_DGRAM)
         sock.setblocking(False)
         try:
-            sock.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER_BYTES)
+            sock.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, self._buffer_octets)
         except OSError:
             # Only root may go beyond the system's limit.
             with contextlib.suppress(OSError):
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER_BYTES)
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._buffer_octets)
         self._poll.register(sock.fileno(), select.EPOLLIN)
         return sock
 
@@ -138,6 +144,17 @@ class Sockets:
                 yield channel, self._datagrams.receive(sock)
             elif number in self._shared:
                 yield from _sort(*self._shared[number])
+
+    def count_overflows(self) -> int:
+        """Packets that arrived and found no room, since the sockets were opened; 0 if unknown."""
+        total = 0
+        for sock, _ in [*self._connected.values(), *self._shared.values()]:
+            try:
+                figures = sock.getsockopt(socket.SOL_SOCKET, _SO_MEMINFO, _MEMINFO.size)
+                total += _MEMINFO.unpack(figures)[-1]
+            except (OSError, struct.error):
+                return 0
+        return total
 
     def channels(self) -> Iterator[Channel]:
         for _, channel in self._connected.values():

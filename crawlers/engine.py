@@ -39,7 +39,7 @@ class Engine:
         self.epoch = self.clock.now().timestamp() - time.monotonic()
         rate = self.config.rate_per_server
         self.pace = self.config.pace or (LocalPace(Rates(rate)) if rate else None)
-        self.sockets = Sockets(max(1, self.config.sockets // len(self.servers)))
+        self.sockets = Sockets(max(1, self.config.sockets // len(self.servers)), self.config.window)
         self._own = [self._make_peer(server) for server in self.servers]
         for peer in self._own:
             self.sockets.connect(peer)

@@ -8,6 +8,7 @@ from math import ceil, log
 _FLOOR_S = 0.06
 _STEP = 1.25
 _QUIET_TRIES = 20
+_ADAPT_EVERY_S, _SHRINK, _GROW, _LEAST_ROOM = 0.1, 0.7, 1.03, 256
 _SHORTEST_REST_S, _LONGEST_REST_S = 5.0, 300.0
 
 
@@ -25,6 +26,35 @@ class ZoneLimit:
         at = max(now, self.free_at.get(zone, 0.0))
         self.free_at[zone] = at + 1 / self.rate
         return at
+
+
+@dataclass(slots=True)
+class Room:
+    """How many questions may be in flight: fewer as soon as replies found no room here.
+
+    A process that does not get its core for a while finds its sockets' buffers full, and asking
+    again would fill them again.
+    """
+
+    most: int
+    size: int = 0
+    overflows: int = 0
+    due_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.size = self.most
+
+    def is_due(self, now: float) -> bool:
+        return now >= self.due_at
+
+    def adapt(self, now: float, overflows: int) -> None:
+        """Take in how many replies found no room so far."""
+        self.due_at = now + _ADAPT_EVERY_S
+        if overflows > self.overflows:
+            self.size = max(min(self.most, _LEAST_ROOM), int(self.size * _SHRINK))
+        else:
+            self.size = min(self.most, int(self.size * _GROW) + 1)
+        self.overflows = overflows
 
 
 @dataclass(slots=True)

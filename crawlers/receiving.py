@@ -95,8 +95,13 @@ class Receiver:
             answers, tail = found
             authorities, additionals, scope, _ = tail
             rtt_ms = (now - sent_at) * 1000
-            result = (question, status, answers, authorities, label, "udp", 1, rtt_ms, at)
-            keep(_MAKE(Result, (*result, additionals, authoritative, scope)))
+            # fmt: off
+            result = (
+                question, status, answers, authorities, label, "udp", 1, rtt_ms, at,
+                additionals, authoritative, scope,
+            )
+            # fmt: on
+            keep(_MAKE(Result, result))
         if short:
             self._take_short(channel, short)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from crawlers.channels import Peer, Silence
+from crawlers.limits import Room
 from crawlers.questions import Question, Result
 from crawlers.receiving import Receiver
 from crawlers.sending import Sender
@@ -35,6 +36,7 @@ class Run:
         self.done: list[Result] = []
         # One queue per waiting time: within a queue deadlines come in order.
         self.silences: dict[float, deque[Silence]] = {}
+        self.room = Room(engine.config.window)
         self.cases = Cases(self)
         self.sender = Sender(self)
         self.receiver = Receiver(self)
@@ -51,6 +53,10 @@ class Run:
 
     def step(self, wait_s: float = _LONGEST_WAIT_S) -> list[Result]:
         """Send, receive and notice silence once; waits only where nothing else is to do."""
+        now = self.now()
+        if self.room.is_due(now):
+            self.engine.stats.overflows = self.engine.sockets.count_overflows()
+            self.room.adapt(now, self.engine.stats.overflows)
         sent = self.sender.fill()
         self.receiver.receive(0 if sent or self.done else self._patience(wait_s))
         done, self.done = self.done, []

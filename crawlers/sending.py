@@ -45,7 +45,7 @@ class Sender:
         run = self.run
         sent = self._send_again()
         send = self._send_new if self._short_way else self._start_all
-        while run.sources and (room := min(self.config.window - run.in_flight, BATCH)) > 0:
+        while run.sources and (room := min(run.room.size - run.in_flight, BATCH)) > 0:
             batch = list(islice(run.sources[0], room))
             if len(batch) < room:
                 run.sources.popleft()
