@@ -41,7 +41,7 @@ class Fetches:
         fetch.waiting.append(walk)
         grown = not fetch.active and self._start(fetch, _AT_ONCE, now)
         self._settle(fetch, now, grown=grown)
-        if walk.waits_for is not None and walk.wanted:
+        if fetch.active:
             self._untie(fetch, now)
 
     def _start(self, fetch: Fetch, at_once: int, now: float) -> bool:
@@ -123,20 +123,26 @@ class Fetches:
                 fetch.starter.gives_up = fetch.starter.is_spoiled = True
 
     def _untie(self, fetch: Fetch, now: float) -> None:
-        """End a circle of walks that wait for each other, unless there is another way."""
-        group = reach(fetch)
-        walks = {id(w): w for member in group for w in member.active.values()}.values()
-        if any(walk.waits_for is None for walk in walks):
-            return
-        for member in group:
-            before = len(member.active)
-            grown = self._start(member, before + 1, now)
-            if grown or len(member.active) > before:
-                self._settle(member, now, grown=grown)
+        """End a circle of walks that wait for each other, once there is no other way."""
+        while True:
+            group = reach(fetch)
+            walks = {id(w): w for member in group for w in member.active.values()}.values()
+            if any(walk.waits_for is None for walk in walks):
                 return
+            # A further host may be one that waits in the circle as well, so look again.
+            if not any(self._widen(member, now) for member in group):
+                break
         for walk in walks:
             if walk.waits_for is not None:
                 walk.waits_for.waiting.remove(walk)
                 walk.waits_for = None
             walk.gives_up = True
             self.descent.due.append(walk)
+
+    def _widen(self, fetch: Fetch, now: float) -> bool:
+        """Ask for one more host of a cut; whether there was one."""
+        if not fetch.cut.hosts or self._open.get(fetch.cut) is not fetch:
+            return False
+        grown = self._start(fetch, len(fetch.active) + 1, now)
+        self._settle(fetch, now, grown=grown)
+        return True

@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.dns.recursor import find_unbound, recursing
@@ -409,15 +409,29 @@ def resolvable(world, zones):
 
 
 _HOSTS = st.lists(
-    st.tuples(st.integers(0, 6), st.sampled_from([True] + [False] * 5)), min_size=1, max_size=3
+    st.tuples(st.integers(0, 7), st.sampled_from([True] + [False] * 5)), min_size=1, max_size=3
 )
 
 
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
-@given(st.lists(_HOSTS, min_size=1, max_size=7), st.randoms(use_true_random=False))
+@given(st.lists(_HOSTS, min_size=1, max_size=8), st.randoms(use_true_random=False))
+@example(
+    [
+        [(4, False), (4, False)],
+        [(6, False)],
+        [(3, False)],
+        [(4, False), (0, False), (2, False)],
+        [(0, False), (2, False)],
+        [(6, False), (5, False), (3, True)],
+        [(0, False)],
+        [(5, False), (1, True), (2, False)],
+    ],
+    random.Random(1),
+)
 def test_circles_of_name_servers_end_and_every_way_out_is_found(choices, order):
+    # Every zone's name servers, as numbers of the zones that they lie in, and whether with glue.
     world, zones = plan_graph(choices)
     names = [f"www.{apex}" for apex in zones]
     order.shuffle(names)
