@@ -29,12 +29,16 @@ _MAKE = tuple.__new__
 
 @dataclass(slots=True)
 class IterationStats(EngineStats):
-    """Counters since the resolver was opened; ``by_status`` counts names, not queries."""
+    """Counters since the resolver was opened; ``by_status`` counts names, not queries.
+
+    ``stuck`` are walks that nothing would ever have ended; there should be none.
+    """
 
     referrals: int = 0
     lame: int = 0
     host_lookups: int = 0
     coalesced: int = 0
+    stuck: int = 0
 
 
 class Descent:
@@ -87,6 +91,9 @@ class Descent:
         self.now = time.monotonic()
         for result in results:
             self._take(result)
+        if not (self._sent or self.due or self._ended):
+            # No packet and no walk is on its way, so what waits would wait for ever.
+            self.stats.stuck += self.fetches.end_all()
         ended, self._ended = self._ended, []
         return ended
 

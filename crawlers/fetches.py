@@ -4,6 +4,7 @@ Walks that cannot go on come in; they go back to their run once a server is know
 Circles of name servers that wait for each other are found and ended.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from core.records import Record
@@ -132,6 +133,15 @@ class Fetches:
             # A further host may be one that waits in the circle as well, so look again.
             if not any(self._widen(member, now) for member in group):
                 break
+        self._give_up(walks)
+
+    def end_all(self) -> int:
+        """Let every walk give up that waits; returns how many."""
+        stuck = [walk for fetch in self._open.values() for walk in fetch.waiting]
+        self._give_up(stuck)
+        return len(stuck)
+
+    def _give_up(self, walks: Iterable[Walk]) -> None:
         for walk in walks:
             if walk.waits_for is not None:
                 walk.waits_for.waiting.remove(walk)

@@ -144,7 +144,9 @@ class Builder:
 
 def ask_all(world, questions, **options):
     with House(world) as house, resolver_of(world, house.port, **options) as resolver:
-        return list(resolver.ask(questions)), house.asked, resolver
+        results = list(resolver.ask(questions))
+        assert resolver.stats.stuck == 0
+        return results, house.asked, resolver
 
 
 @pytest.mark.parametrize("seed", [1, 2])
