@@ -1,7 +1,8 @@
 """The bucket index over intervals: where the search for an address begins, or already ends.
 
 For IPv4 a bucket of 64 cells has one bit for each cell in which another label begins, so that
-counting bits gives the label without a search; for IPv6 a bucket bounds a binary search.
+counting bits gives the label without a search. For IPv6 a bucket is a /64: few hold a start, and
+those that do are searched.
 """
 
 from dataclasses import dataclass
@@ -17,8 +18,6 @@ _CELL_BITS = 8
 _N_CELLS = 1 << (32 - _CELL_BITS)
 # Cells in a bucket: as many as a machine word has bits.
 _BUCKET_BITS = 6
-# IPv6 buckets are /16s.
-_TOP_SHIFT = np.uint64(48)
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,10 @@ class Buckets4:
 
 @dataclass(frozen=True)
 class Buckets6:
-    """``tops[t]`` is how many intervals begin before the first address of the /16 ``t``."""
+    """Each upper half among the starts once, and the position of the last interval with it."""
 
-    tops: NDArray[np.int32]
+    tops: NDArray[np.uint64]
+    ends: NDArray[np.int32]
 
 
 def index_ipv4(intervals: Intervals) -> Buckets4:
@@ -93,6 +93,5 @@ def _words(cells: NDArray[Any]) -> NDArray[np.uint64]:
 def index_ipv6(intervals: Intervals) -> Buckets6:
     """The bucket index of an IPv6 table."""
     high: Any = intervals.starts.high
-    edges = np.arange(1 << 16, dtype=np.uint64) << _TOP_SHIFT
-    before = np.searchsorted(high, edges, side="left")
-    return Buckets6(np.append(before, len(high)).astype(np.int32))
+    ends = np.flatnonzero(np.append(high[1:] != high[:-1], True))
+    return Buckets6(high[ends], ends.astype(np.int32))

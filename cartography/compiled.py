@@ -50,6 +50,7 @@ def write_map(
         "starts6_low": ipv6.starts.low,
         "labels6": ipv6.labels,
         "tops": wide.tops,
+        "ends": wide.ends,
     }
     return write_snapshot(path, kind, {**own, **arrays}, document)
 
@@ -65,6 +66,6 @@ def open_map(path: Path, kind: str) -> CompiledMap:
     addresses = AddressMap(
         Intervals(Column(4, a["starts4"]), a["labels4"]),
         Intervals(Column(6, a["starts6_low"], a["starts6_high"]), a["labels6"]),
-        (fine, Buckets6(a["tops"])),
+        (fine, Buckets6(a["tops"], a["ends"])),
     )
     return CompiledMap(addresses, a, found.document, found.digest)

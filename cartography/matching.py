@@ -133,17 +133,18 @@ class AddressMap:
     def _index6(self) -> tuple[NDArray[Any], ...]:
         own = self.families[6]
         return (
-            _sealed(own.starts.high, np.uint64),
             _sealed(own.starts.low, np.uint64),
             _sealed(own.labels, np.int32),
-            _sealed(self.buckets[1].tops, np.int32),
+            _sealed(self.buckets[1].tops, np.uint64),
+            _sealed(self.buckets[1].ends, np.int32),
         )
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays, bucket indexes included."""
-        own = [self.families[4].starts.low, self.families[4].labels]
-        return sum(int(array.nbytes) for array in (*own, *self._index4, *self._index6))
+        own: list[Any] = [self.families[4].starts.low, self.families[4].labels]
+        own += [self.families[6].starts.high, *self._index4, *self._index6]
+        return sum(array.nbytes for array in own)
 
 
 def _kernels(n_rows: int) -> Any:

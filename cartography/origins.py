@@ -51,7 +51,7 @@ class OriginTable:
         """A table that was written; raises ``BadInput`` when the file is damaged, ``OSError``
         when it is not there."""
         found = open_map(path, _KIND)
-        members, ends = found.arrays["members"].tolist(), found.arrays["ends"].tolist()
+        members, ends = found.arrays["members"].tolist(), found.arrays["member_ends"].tolist()
         begins = [0, *ends[:-1]]
         sets = [tuple(members[a:b]) for a, b in zip(begins, ends, strict=True)]
         return cls(found.addresses, sets)
@@ -60,7 +60,7 @@ class OriginTable:
         """Write the table as one file that ``open`` maps; returns the digest of its contents."""
         arrays = {
             "members": np.array([asn for own in self.origins for asn in own], dtype=np.uint32),
-            "ends": np.cumsum([len(own) for own in self.origins], dtype=np.int32),
+            "member_ends": np.cumsum([len(own) for own in self.origins], dtype=np.int32),
         }
         return write_map(path, _KIND, self.addresses, arrays, {})
 

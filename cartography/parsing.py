@@ -18,8 +18,9 @@ R = TypeVar("R")
 Text = NDArray[np.uint8]
 # The dotted reader loads a row of sixteen bytes, and four more behind the last dot.
 ROW_BYTES = 20
-# The longest IPv6 address ends in a dotted quad.
+# The longest IPv6 address ends in a dotted quad, and its reader may begin a row at its end.
 LONGEST_TEXT = 45
+READ_BYTES = LONGEST_TEXT + ROW_BYTES
 _ROW = 16
 _DOT, _COLON = 46, 58
 # A numba intrinsic is called without its first parameter, which no type can say.
@@ -42,11 +43,15 @@ def _count_zeros(_context: Any, _bits: Any) -> Any:
 
 
 def _emit_dots(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """One bit for each of sixteen bytes: whether it is a dot. One or two instructions."""
+    return _emit_signs(context, builder, signature, arguments, _DOT)
+
+
+def _emit_signs(context: Any, builder: Any, signature: Any, arguments: Any, sign: int) -> Any:
+    """One bit for each of sixteen bytes: whether it is this sign. One or two instructions."""
     row = ir.VectorType(ir.IntType(8), _ROW)
     place = _place(context, builder, signature, arguments, row)
-    dots = ir.Constant(row, [_DOT] * _ROW)
-    found = builder.icmp_unsigned("==", builder.load(place, align=1), dots)
+    wanted = ir.Constant(row, [sign] * _ROW)
+    found = builder.icmp_unsigned("==", builder.load(place, align=1), wanted)
     return builder.zext(builder.bitcast(found, ir.IntType(_ROW)), ir.IntType(64))
 
 
@@ -114,65 +119,95 @@ def read_ipv4(text: Text, begin: Any, end: Any) -> Any:
     return (number & np.uint64(0xFFFFFFFF)) | (np.uint64(wrong != 0) << np.uint64(32))
 
 
-@compile_loop
-def _hex_digit(sign: Any) -> Any:
-    """The value of a hexadecimal digit, -1 for another sign."""
-    letter = (sign | 0x20) - 97
-    if 0 <= letter <= 5:
-        return letter + 10
-    digit = sign - 48
-    return digit if 0 <= digit <= 9 else -1
+def _emit_colons(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return _emit_signs(context, builder, signature, arguments, _COLON)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _find_colons(_context: Any, text: Any, _at: Any) -> Any:
+    return types.uint64(text, types.int64), _emit_colons
 
 
 @compile_loop
-def _shift_groups(high: Any, low: Any, n_groups: Any) -> Any:
-    """A 128-bit number moved up by groups of sixteen bits."""
-    for _ in range(n_groups):
+def begins_as_ipv6(text: Text, begin: Any, end: Any) -> Any:
+    """Whether a colon stands among the first five signs, as in every IPv6 address."""
+    size = np.uint64(min(end - begin, 5))
+    one = np.uint64(1)
+    return (_find_colons(text, begin) & ((one << size) - one)) != 0
+
+
+@compile_loop
+def _read_group(text: Text, at: Any, size: Any) -> Any:
+    """One group of one to four hexadecimal digits, above 16 bits for anything else."""
+    bytes_used = np.uint64(size & 7)
+    shift = np.uint64(32) - (bytes_used << np.uint64(3))
+    used = (np.uint64(0x80808080) << (shift & np.uint64(63))) & np.uint64(0x80808080)
+    word = (_load_four(text, at) << (shift & np.uint64(63))) & np.uint64(0xFFFFFFFF)
+    # The upper bit of each byte tells whether its sign is at least 0 and below 10, or a and g.
+    letter = word | np.uint64(0x20202020)
+    plain = word & np.uint64(0x7F7F7F7F)
+    digit = (plain + np.uint64(0x50505050)) & ~(plain + np.uint64(0x46464646))
+    letter &= np.uint64(0x7F7F7F7F)
+    alpha = (letter + np.uint64(0x1F1F1F1F)) & ~(letter + np.uint64(0x19191919))
+    sound = (digit | alpha) & ~word & used
+    nibbles = (word & np.uint64(0x0F0F0F0F)) + np.uint64(9) * (
+        (word >> np.uint64(6)) & np.uint64(0x01010101)
+    )
+    value = ((nibbles & np.uint64(0xF)) << np.uint64(12)) | (nibbles & np.uint64(0xF00))
+    value |= ((nibbles >> np.uint64(12)) & np.uint64(0xF0)) | (nibbles >> np.uint64(24))
+    good = (sound == used) & (size >= 1) & (size <= 4)
+    return value if good else np.uint64(0x10000)
+
+
+@compile_loop
+def _read_groups(text: Text, begin: Any, at: Any, end: Any, colons: Any, is_last: Any) -> Any:
+    """Groups between two places, ``colons`` apart: (high, low, how many), 9 for what is none.
+    The last ones may end in a dotted quad."""
+    high, low, n_groups = np.uint64(0), np.uint64(0), 0
+    colons |= np.uint64(1) << np.uint64(end)
+    colons &= ~((np.uint64(1) << np.uint64(at)) - np.uint64(1))
+    while at < end or n_groups:
+        stop = np.int64(_count_zeros(colons))
+        colons &= colons - np.uint64(1)
+        group = _read_group(text, begin + at, stop - at)
+        n_groups += 1
+        if group > np.uint64(0xFFFF):
+            # What is no group may be the dotted quad at the end.
+            quad = read_ipv4(text, begin + at, begin + stop)
+            sound = is_last & (stop == end) & (quad >> np.uint64(32) == 0)
+            high = (high << np.uint64(32)) | (low >> np.uint64(32))
+            low = (low << np.uint64(32)) | (quad & np.uint64(0xFFFFFFFF))
+            return high, low, n_groups + 1 if sound else 9
+        high = (high << np.uint64(16)) | (low >> np.uint64(48))
+        low = (low << np.uint64(16)) | group
+        at = stop + 1
+        if stop == end:
+            break
+        if n_groups == 8:
+            return high, low, 9
+    return high, low, n_groups
+
+
+@compile_loop
+def read_ipv6(text: Text, begin: Any, end: Any) -> Any:
+    """(high, low, sound) of an IPv6 address; reads ``READ_BYTES`` from ``begin``."""
+    size = end - begin
+    if not 2 <= size <= LONGEST_TEXT:
+        return np.uint64(0), np.uint64(0), False
+    one = np.uint64(1)
+    colons = _find_colons(text, begin) | (_find_colons(text, begin + 16) << np.uint64(16))
+    colons |= _find_colons(text, begin + 32) << np.uint64(32)
+    colons &= (one << np.uint64(size)) - one
+    double = colons & (colons >> one)
+    if double == 0:
+        high, low, n_groups = _read_groups(text, begin, 0, size, colons, True)
+        return high, low, n_groups == 8
+    gap = np.int64(_count_zeros(double))
+    head = colons & ((one << np.uint64(gap)) - one)
+    high, low, n_head = _read_groups(text, begin, 0, gap, head, False)
+    tail_high, tail_low, n_tail = _read_groups(text, begin, gap + 2, size, colons, True)
+    for _ in range(8 - n_head):
         high = (high << np.uint64(16)) | (low >> np.uint64(48))
         low = low << np.uint64(16)
-    return high, low
-
-
-@compile_loop
-def _read_groups(text: Text, at: Any, end: Any) -> Any:
-    """Groups from ``at`` up to a double colon or the end: (high, low, how many, where, sound)."""
-    high, low, n_groups = np.uint64(0), np.uint64(0), 0
-    while at < end and n_groups < 8:
-        begin, value = at, 0
-        while at < end and at - begin < 5 and _hex_digit(np.int64(text[at])) >= 0:
-            value = value * 16 + _hex_digit(np.int64(text[at]))
-            at += 1
-        if at < end and text[at] == _DOT and end - begin <= 15:
-            quad = read_ipv4(text, begin, end)
-            high, low = _shift_groups(high, low, 2)
-            return high, low | (quad & np.uint64(0xFFFFFFFF)), n_groups + 2, end, quad >> 32 == 0
-        if not 0 < at - begin < 5:
-            return high, low, n_groups, at, False
-        high, low = _shift_groups(high, low, 1)
-        low |= np.uint64(value)
-        n_groups += 1
-        if at == end or text[at] != _COLON:
-            return high, low, n_groups, at, at == end
-        if at + 1 < end and text[at + 1] == _COLON:
-            return high, low, n_groups, at, True
-        at += 1
-        if at == end:
-            return high, low, n_groups, at, False
-    return high, low, n_groups, at, at == end
-
-
-@compile_loop
-def read_ipv6(text: Text, end: Any) -> Any:
-    """(high, low, sound) of the IPv6 address in the first bytes of ``text``, which are followed
-    by at least ``ROW_BYTES`` more."""
-    high, low, n_head, at, sound = np.uint64(0), np.uint64(0), 0, 0, True
-    if end < 2 or text[0] != _COLON:
-        high, low, n_head, at, sound = _read_groups(text, 0, end)
-    if not sound or (at == end and n_head == 8):
-        return high, low, sound and n_head == 8
-    if at + 1 >= end or text[at] != _COLON or text[at + 1] != _COLON:
-        return high, low, False
-    high, low = _shift_groups(high, low, 8 - n_head)
-    tail_high, tail_low, n_tail, at, sound = _read_groups(text, at + 2, end)
-    sound = sound and at == end and n_head + n_tail < 8
+    sound = (double & (double - one) == 0) & (n_head + n_tail < 8)
     return high | tail_high, low | tail_low, sound

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cartography import kernels
 from cartography.addresses import BITS, pack_address, write_address
 from cartography.matching import AddressMap
-from cartography.parsing import LONGEST_TEXT, ROW_BYTES, read_ipv4, read_ipv6
+from cartography.parsing import LONGEST_TEXT, READ_BYTES, read_ipv4, read_ipv6
 from cartography.prefixes import PrefixTable
 from tests.cartography.files import read_sample
 
@@ -43,10 +43,10 @@ def inet_pton(family, text):
 def read_both(text):
     """What the compiled readers make of a text that is followed by other bytes."""
     data = text.encode()
-    row = np.full(LONGEST_TEXT + 3 * ROW_BYTES, ord("7"), dtype=np.uint8)
+    row = np.full(READ_BYTES, ord("7"), dtype=np.uint8)
     row[: len(data)] = np.frombuffer(data, dtype=np.uint8)
     number = int(read_ipv4(row, 0, len(data)))
-    high, low, sound = read_ipv6(row, len(data))
+    high, low, sound = read_ipv6(row, 0, len(data))
     wide = int(high).to_bytes(8) + int(low).to_bytes(8)
     return None if number >> 32 else number.to_bytes(4), wide if sound else None
 

@@ -3,7 +3,7 @@ import ipaddress
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartography.addresses import BITS, pack_address, read_prefix, write_address, write_prefix
@@ -104,6 +104,7 @@ def test_ipv6_prefixes_around_64_bits():
     ]  # fmt: skip
 
 
+@settings(deadline=None)
 @given(st.sampled_from([4, 6]), st.data())
 def test_flattening_agrees_with_a_linear_search(family, data):
     rows = data.draw(prefixes(family))

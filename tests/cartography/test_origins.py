@@ -7,7 +7,7 @@ import random
 import pyarrow as pa
 import pytest
 import radix
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartography.origin_files import read_origins
@@ -100,6 +100,7 @@ def test_what_is_refused(data, message):
     assert message in str(caught.value)
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 255), st.integers(22, 32), st.integers(1, 4)),

@@ -3,7 +3,7 @@ from datetime import date
 from itertools import permutations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartography.prefixes import PrefixTable
@@ -217,6 +217,7 @@ def expected(entries, address):
     return best, {e.service for e in around}, region
 
 
+@settings(deadline=None)
 @given(st.data(), st.sampled_from(["198.51.100.0/24", "2001:db8::ff00/120"]))
 def test_nested_tables_agree_with_a_linear_search(data, corner):
     network = ipaddress.ip_network(corner)

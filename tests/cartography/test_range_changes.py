@@ -3,7 +3,7 @@
 from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartography.ranges import RangeEntry, RangeFile
@@ -47,6 +47,7 @@ def test_the_order_of_rows_is_no_change():
     assert compare(table(*rows), table(*rows[::-1])) == []
 
 
+@settings(deadline=None)
 @given(st.sets(st.integers(0, 40)), st.sets(st.integers(0, 40)))
 def test_changes_lead_from_one_version_to_the_other(before, after):
     rows = blocks(41)
