@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import Unavailable
-from lake.schemas import SCHEMAS
+from lake.schemas import BROUGHT, SCHEMAS
 
 
 def part_path(root: Path, campaign: str, table: str, shard: str) -> Path:
@@ -18,8 +18,8 @@ def part_path(root: Path, campaign: str, table: str, shard: str) -> Path:
     return root / campaign / table / f"{shard}.parquet"
 
 
-def write_part(path: Path, table: str, rows: Sequence[dict[str, Any]]) -> int:
-    """Write one part of ``table`` and return its row count.
+def write_part(path: Path, table: str, rows: Sequence[dict[str, Any]] | pa.Table) -> int:
+    """Write one part of ``table``, from rows or whole columns, and return its row count.
 
     A part that stands already is replaced as a whole, so a shard that runs twice leaves one
     result. Raises ``Unavailable`` when the disk refuses; then no part and no debris is left.
@@ -30,7 +30,11 @@ def write_part(path: Path, table: str, rows: Sequence[dict[str, Any]]) -> int:
         debris.unlink(missing_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        data = pa.Table.from_pylist(list(rows), schema=SCHEMAS[table])
+        data = (
+            rows
+            if isinstance(rows, pa.Table)
+            else pa.Table.from_pylist(list(rows), schema=SCHEMAS[table])
+        )
         pq.write_table(data, temporary, compression="zstd")
         with temporary.open("rb") as handle:
             os.fsync(handle.fileno())
@@ -41,9 +45,18 @@ def write_part(path: Path, table: str, rows: Sequence[dict[str, Any]]) -> int:
     return len(rows)
 
 
-def parts_of(root: Path, campaign: str, table: str) -> list[Path]:
-    """All finished parts of one table of one campaign, in a stable order."""
-    return sorted((root / campaign / table).glob("*.parquet"))
+def parts_of(
+    root: Path, campaign: str, table: str, shards: Iterable[str] | None = None
+) -> list[Path]:
+    """Finished parts of one table of one campaign, in a stable order.
+
+    ``shards`` limits them to the manifest's, but for tables that are brought from elsewhere.
+    """
+    found = sorted((root / campaign / table).glob("*.parquet"))
+    if shards is None or table in BROUGHT:
+        return found
+    wanted = set(shards)
+    return [path for path in found if path.name.removesuffix(".parquet") in wanted]
 
 
 def open_views(
@@ -58,11 +71,7 @@ def open_views(
     connection.execute(f"SET memory_limit = '{memory_mb}MB'")
     wanted = None if shards is None else set(shards)
     for table, schema in SCHEMAS.items():
-        paths = [
-            str(p)
-            for p in parts_of(root, campaign, table)
-            if wanted is None or p.name.removesuffix(".parquet") in wanted
-        ]
+        paths = [str(path) for path in parts_of(root, campaign, table, wanted)]
         if paths:
             connection.read_parquet(paths).create_view(table)
         else:

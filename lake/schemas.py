@@ -1,16 +1,13 @@
 """Schemas of the lake's tables, and the way from records to columns."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
 
 from core.records import DomainOutcome, Front, Lookup, NameServerPlace, Placement
+from lake import columns
 
-_RECORD = pa.struct(
-    [("name", pa.string()), ("type", pa.string()), ("ttl", pa.int64()), ("data", pa.string())]
-)
 _PLACEMENT = [
     ("address", pa.string()),
     ("provider", pa.string()),
@@ -32,13 +29,16 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("type", pa.string()),
             ("status", pa.string()),
             ("technique", pa.string()),
-            ("answers", pa.list_(_RECORD)),
-            ("authorities", pa.list_(_RECORD)),
+            ("answers", pa.list_(columns.RECORD)),
+            ("authorities", pa.list_(columns.RECORD)),
             ("resolver", pa.string()),
             ("protocol", pa.string()),
             ("attempts", pa.int32()),
             ("rtt_ms", pa.float64()),
             ("at", pa.timestamp("us", tz="UTC")),
+            ("name_id", pa.int64()),
+            ("ipv4", columns.IPV4),
+            ("ipv6", columns.IPV6),
         ]
     ),
     # One row per domain asked.
@@ -86,7 +86,7 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("name", pa.string()),
             ("type", pa.string()),
             ("status", pa.string()),
-            ("answers", pa.list_(_RECORD)),
+            ("answers", pa.list_(columns.RECORD)),
             ("resolver", pa.string()),
             ("protocol", pa.string()),
             ("attempts", pa.int32()),
@@ -94,21 +94,60 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("at", pa.timestamp("us", tz="UTC")),
         ]
     ),
+    # One row per address whose availability zone somebody looked for: brought, not crawled.
+    "zones": pa.schema(
+        [
+            ("address", pa.string()),
+            ("region", pa.string()),
+            ("zone", pa.string()),
+            ("method", pa.string()),
+            ("confidence", pa.float64()),
+            ("reason", pa.string()),
+        ]
+    ),
+    # One row per domain and country of its customers, with the country's weight: brought too.
+    "customers": pa.schema(
+        [("domain", pa.string()), ("country", pa.string()), ("weight", pa.float64())]
+    ),
 }
+# Tables that are attached to a survey from elsewhere; no shard of the manifest stands for them.
+BROUGHT = frozenset({"zones", "customers"})
 
 
-def rows_of_lookups(lookups: Iterable[Lookup]) -> list[dict[str, Any]]:
-    """Rows of ``lookups``, in the order given."""
-    return [
-        {
-            **lookup.answer.as_json(),
-            "at": datetime.fromtimestamp(lookup.answer.at, UTC),
-            "domain": lookup.domain,
-            "technique": str(lookup.technique),
-            "status": str(lookup.answer.status),
-        }
-        for lookup in lookups
+def table_of_lookups(lookups: Iterable[Lookup], first_id: int = 0) -> pa.Table:
+    """The part of ``lookups``, by name: each name gets a number, counted from ``first_id`` on."""
+    rows = sorted(lookups, key=_place)
+    if not rows:
+        return SCHEMAS["lookups"].empty_table()
+    answers = [lookup.answer for lookup in rows]
+    names, types, statuses, found, authorities, *rest = zip(*answers, strict=True)
+    resolvers, protocols, attempts, rtts_ms, times = rest
+    numbers: dict[str, int] = {}
+    ids = [numbers.setdefault(name, first_id + len(numbers)) for name in names]
+    text = (
+        [lookup.domain for lookup in rows],
+        names,
+        types,
+        statuses,
+        [str(lookup.technique) for lookup in rows],
+    )
+    arrays = [
+        *(pa.array(column, pa.string()) for column in text),
+        columns.sections_column(found),
+        columns.sections_column(authorities),
+        *(pa.array(column, pa.string()) for column in (resolvers, protocols)),
+        pa.array(attempts, pa.int32()),
+        pa.array(rtts_ms, pa.float64()),
+        columns.times_column(times),
+        pa.array(ids, pa.int64()),
+        columns.ipv4_column(found),
+        columns.ipv6_column(found),
     ]
+    return pa.Table.from_arrays(arrays, schema=SCHEMAS["lookups"])
+
+
+def _place(lookup: Lookup) -> tuple[str, str, str]:
+    return lookup.answer.name, lookup.domain, lookup.answer.type
 
 
 def rows_of_domains(outcomes: Iterable[DomainOutcome]) -> list[dict[str, Any]]:

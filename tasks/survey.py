@@ -27,6 +27,8 @@ from webapp.store.uploads import load_entries
 
 # Below this a part may end half-written, so a shard waits for room instead.
 MIN_FREE_BYTES = 64 * 1024 * 1024
+# Names that a shard may have, so that no two shards give one number away.
+_ID_BITS_PER_SHARD = 32
 
 
 def prepare(campaign: Campaign, pace: Pace | None = None) -> None:
@@ -95,7 +97,8 @@ def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int]
     placed = place_lookups(crawl.lookups, table)
     # One that stood still for longer than its lease must not write over its successor's parts.
     lease.confirm()
-    rows = store_parts(campaign.slug, shard.key, crawl, placed)
+    first_id = shard.first << _ID_BITS_PER_SHARD
+    rows = store_parts(campaign.slug, shard.key, crawl, placed, first_id)
     return rows, final_counters(crawl, placed, len(entries))
 
 
@@ -108,10 +111,12 @@ def _require_room() -> None:
         )
 
 
-def store_parts(slug: str, key: str, crawl: Crawl, placed: Placed) -> dict[str, int]:
-    """Write one part per lake table; returns rows per table."""
+def store_parts(
+    slug: str, key: str, crawl: Crawl, placed: Placed, first_id: int = 0
+) -> dict[str, int]:
+    """Write one part per lake table, names numbered from ``first_id``; returns rows per table."""
     rows = {
-        "lookups": schemas.rows_of_lookups(crawl.lookups),
+        "lookups": schemas.table_of_lookups(crawl.lookups, first_id),
         "domains": schemas.rows_of_domains(crawl.outcomes),
         "placements": schemas.rows_of_placements(placed.placements),
         "fronts": schemas.rows_of_fronts(placed.fronts),

@@ -224,7 +224,7 @@ def write_lake(root: Path, domains: Sequence[Domain], per_shard: int = 2) -> Pat
 
 def _rows(domains: Sequence[Domain]) -> dict[str, list[dict[str, Any]]]:
     return {
-        "lookups": schemas.rows_of_lookups(k for d in domains for k in lookups_of(d)),
+        "lookups": schemas.table_of_lookups(k for d in domains for k in lookups_of(d)),
         "domains": schemas.rows_of_domains(_outcome(d) for d in domains),
         "placements": schemas.rows_of_placements(
             (d.domain, n.host, p) for d in domains for n in d.names for p in n.places

@@ -3,7 +3,7 @@
 import socket
 
 from crawlers.channels import Peer, Sockets
-from crawlers.limits import RoundTrip, Room
+from crawlers.limits import Room, RoundTrip
 from crawlers.servers import Server
 
 

@@ -369,7 +369,7 @@ def _store(campaign: Campaign, domains: list[Domain]) -> None:
     ]
     fronts = [(d, front) for d, name, place in placed for front in _label(name, place)]
     rows = {
-        "lookups": schemas.rows_of_lookups(lookups),
+        "lookups": schemas.table_of_lookups(lookups),
         "domains": schemas.rows_of_domains([outcome for outcome, _, _ in domains]),
         "placements": schemas.rows_of_placements(placed),
         "fronts": schemas.rows_of_fronts(fronts),
