@@ -19,8 +19,8 @@ _LEAST_SPREAD = 0.03
 _FIRST_SPREAD = 0.16
 # A Student density of four degrees of freedom forgives a few far points.
 _STUDENT = 0.375
-# One round trip in twenty follows no calibration: a busy host, a path of its own.
-_STRAY = 0.05
+# One round trip in a hundred follows no calibration: a busy host, a path of its own.
+_STRAY = 0.01
 _SHORTEST_MS, _LONGEST_MS = 0.01, 1000.0
 # Pairs that nobody has measured, and zones without a probe, lie somewhere here.
 _INTER_MS = (0.1, 20.0)

@@ -2,12 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from cartography.zones.calibration import thresholds
 from cartography.zones.gathering import gather
-from cartography.zones.latency import calibrate, classify, is_calibrated
+from cartography.zones.latency import (
+    RoundTrips,
+    calibrate,
+    classify,
+    classify_by_threshold,
+    is_calibrated,
+)
 from cartography.zones.merging import Alignment, merge_labels
 from cartography.zones.observations import (
     Observations,
@@ -18,8 +24,10 @@ from cartography.zones.observations import (
     ZoneId,
 )
 from cartography.zones.proximity import AddressMap, Labels, locate, map_addresses
+from cartography.zones.signatures import guess_known
 from cartography.zones.verdicts import LatencyFinding, Method, ProximityFinding, Verdict
 
+Thresholds = Mapping[tuple[str, str], float]
 _Row = TypeVar("_Row", Sample, Target, RoundTrip, ZoneId)
 
 
@@ -35,7 +43,7 @@ class RegionResult:
     verdicts: tuple[Verdict, ...]
     alignments: tuple[Alignment, ...]
     addresses: AddressMap
-    thresholds_ms: Mapping[tuple[str, str], float]
+    thresholds_ms: Thresholds
     unmapped_round_trips: int
 
 
@@ -66,11 +74,24 @@ def _infer_region(given: Observations, region: str, rules: Rules) -> RegionResul
     known = map_addresses(given.samples, labels, rules)
     near = locate(given.targets, known, rules)
     trips, unmapped = gather(given, labels, near, known.zones)
-    far = classify(trips, rules)[: len(given.targets)]
-    verdicts = tuple(_combine(*both) for both in zip(given.targets, near, far, strict=True))
-    fitted = calibrate(trips, trips.known >= 0)
-    between = thresholds(fitted) if rules.calibrate and is_calibrated(fitted) else {}
+    far, between = _classify(trips, rules)
+    verdicts = tuple(
+        _combine(*both) for both in zip(given.targets, near, far[: len(near)], strict=True)
+    )
     return RegionResult(region, verdicts, alignments, known, between, unmapped)
+
+
+def _classify(trips: RoundTrips, rules: Rules) -> tuple[tuple[LatencyFinding, ...], Thresholds]:
+    """Findings by what calibrates the region: known targets, the targets themselves, nothing."""
+    if not rules.calibrate:
+        return classify_by_threshold(trips, rules), {}
+    rule = "calibrated"
+    if not is_calibrated(calibrate(trips, trips.known >= 0)):
+        trips, rule = replace(trips, known=guess_known(trips, rules)), "self-calibrated"
+    fitted = calibrate(trips, trips.known >= 0)
+    if not is_calibrated(fitted):
+        return classify_by_threshold(trips, rules), {}
+    return classify(trips, rules, rule), thresholds(fitted)
 
 
 def _labels_of(given: Observations, alignments: Sequence[Alignment]) -> Labels:

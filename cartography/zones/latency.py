@@ -5,7 +5,7 @@ known already; a finding per target comes out.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,25 +60,29 @@ def is_calibrated(calibration: Calibration) -> bool:
     return any(calibration.kernels[j, j].seen >= _LEAST_KNOWN for j in calibration.own)
 
 
-def classify(trips: RoundTrips, rules: Rules) -> tuple[LatencyFinding, ...]:
-    """A finding per target, in their order.
+def classify(
+    trips: RoundTrips, rules: Rules, rule: str = "calibrated"
+) -> tuple[LatencyFinding, ...]:
+    """A finding per target, in their order, by the zones that are known among them.
 
     A target that calibrates is judged by the other half of such targets, so that the agreement
     of both methods says something.
     """
     everyone = np.ones(len(trips.known), dtype=bool)
     whole = calibrate(trips, everyone)
-    if not rules.calibrate or not is_calibrated(whole):
-        return tuple(_by_threshold(trips, row, rules) for row in range(len(trips.known)))
     odds = _log_odds(trips, whole, trips.known < 0)
     near = _are_near(trips, whole)
     half = np.arange(len(trips.known)) % 2 == 0
     for part in (half, ~half):
         judged = part & (trips.known >= 0)
         odds[judged] = _log_odds(trips, calibrate(trips, ~part), judged)[judged]
-    return tuple(
-        _finding(trips, row, odds[row], near[row], rules) for row in range(len(trips.known))
-    )
+    found = (_finding(trips, row, odds[row], near[row], rules) for row in range(len(trips.known)))
+    return tuple(replace(finding, rule=rule) for finding in found)
+
+
+def classify_by_threshold(trips: RoundTrips, rules: Rules) -> tuple[LatencyFinding, ...]:
+    """A finding per target by IMC'13's rule, which knows no zone beforehand."""
+    return tuple(_by_threshold(trips, row, rules) for row in range(len(trips.known)))
 
 
 def _are_near(trips: RoundTrips, calibration: Calibration) -> NDArray[np.bool_]:

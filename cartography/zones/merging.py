@@ -20,8 +20,8 @@ Prefix = tuple[int, int, int]
 Votes = dict[str, Counter[Prefix]]
 # Each pass can only move what an earlier pass has moved; more than a few would be a circle.
 _PASSES = 5
-# A label is mapped when its zone is twenty times more probable than any other.
-_SURE = float(np.log(20.0))
+# A label is mapped when its zone is fifty times more probable than any other.
+_SURE = float(np.log(50.0))
 
 
 @dataclass(frozen=True, slots=True)

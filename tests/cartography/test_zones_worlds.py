@@ -1,5 +1,7 @@
 """Whole regions whose truth is known: what is asked of zone inference holds on many of them."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -103,3 +105,20 @@ def test_no_result_without_evidence():
     (result,) = infer_zones(observations)
     reasons = {v.reason for v in result.verdicts if v.proximity.zone is None}
     assert reasons == {"no_sample + unresponsive"}
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 2**31), zones=st.integers(3, 6))
+def test_targets_calibrate_themselves_where_nothing_else_does(seed, zones):
+    world = World(
+        targets=800, zones=zones, probed_zones=zones - 1, own_ms=(0.05, 0.25),
+        between_ms=(0.25, 3.4), unresponsive=0.0,
+    )  # fmt: skip
+    observations, truth = make(world, seed)
+
+    (result,) = infer_zones(replace(observations, samples=()))
+    said = {v.target: truth.labels["account-0", v.zone] for v in result.verdicts if v.zone}
+    wrong = sum(zone != truth.zones[target] for target, zone in said.items())
+    assert {v.latency.rule for v in result.verdicts} == {"self-calibrated"}
+    assert wrong <= 0.03 * len(result.verdicts)
+    assert len(said) >= 0.4 * len(result.verdicts)
