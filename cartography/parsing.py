@@ -23,6 +23,8 @@ LONGEST_TEXT = 45
 READ_BYTES = LONGEST_TEXT + ROW_BYTES
 _ROW = 16
 _DOT, _COLON = 46, 58
+# More groups than an address has.
+_NONE = 9
 # A numba intrinsic is called without its first parameter, which no type can say.
 intrinsic: Any = extending.intrinsic
 
@@ -136,56 +138,59 @@ def begins_as_ipv6(text: Text, begin: Any, end: Any) -> Any:
     return (_find_colons(text, begin) & ((one << size) - one)) != 0
 
 
+def _emit_hex(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """One bit for each of sixteen bytes: whether it is a hexadecimal digit."""
+    row = ir.VectorType(ir.IntType(8), _ROW)
+    place = _place(context, builder, signature, arguments, row)
+    signs = builder.load(place, align=1)
+    letters = builder.or_(signs, ir.Constant(row, [0x20] * _ROW))
+    plain = builder.sub(signs, ir.Constant(row, [ord("0")] * _ROW))
+    above = builder.sub(letters, ir.Constant(row, [ord("a")] * _ROW))
+    is_plain = builder.icmp_unsigned("<", plain, ir.Constant(row, [10] * _ROW))
+    is_letter = builder.icmp_unsigned("<", above, ir.Constant(row, [6] * _ROW))
+    found = builder.or_(is_plain, is_letter)
+    return builder.zext(builder.bitcast(found, ir.IntType(_ROW)), ir.IntType(64))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _find_hex(_context: Any, text: Any, _at: Any) -> Any:
+    return types.uint64(text, types.int64), _emit_hex
+
+
 @compile_loop
 def _read_group(text: Text, at: Any, size: Any) -> Any:
-    """One group of one to four hexadecimal digits, above 16 bits for anything else."""
-    bytes_used = np.uint64(size & 7)
-    shift = np.uint64(32) - (bytes_used << np.uint64(3))
-    used = (np.uint64(0x80808080) << (shift & np.uint64(63))) & np.uint64(0x80808080)
-    word = (_load_four(text, at) << (shift & np.uint64(63))) & np.uint64(0xFFFFFFFF)
-    # The upper bit of each byte tells whether its sign is at least 0 and below 10, or a and g.
-    letter = word | np.uint64(0x20202020)
-    plain = word & np.uint64(0x7F7F7F7F)
-    digit = (plain + np.uint64(0x50505050)) & ~(plain + np.uint64(0x46464646))
-    letter &= np.uint64(0x7F7F7F7F)
-    alpha = (letter + np.uint64(0x1F1F1F1F)) & ~(letter + np.uint64(0x19191919))
-    sound = (digit | alpha) & ~word & used
-    nibbles = (word & np.uint64(0x0F0F0F0F)) + np.uint64(9) * (
-        (word >> np.uint64(6)) & np.uint64(0x01010101)
-    )
+    """One group of one to four digits, which are hexadecimal."""
+    shift = (np.uint64(32) - (np.uint64(size) << np.uint64(3))) & np.uint64(0x1F)
+    word = (_load_four(text, at) << shift) & np.uint64(0xFFFFFFFF)
+    nibbles = word & np.uint64(0x0F0F0F0F)
+    nibbles += np.uint64(9) * ((word >> np.uint64(6)) & np.uint64(0x01010101))
     value = ((nibbles & np.uint64(0xF)) << np.uint64(12)) | (nibbles & np.uint64(0xF00))
-    value |= ((nibbles >> np.uint64(12)) & np.uint64(0xF0)) | (nibbles >> np.uint64(24))
-    good = (sound == used) & (size >= 1) & (size <= 4)
-    return value if good else np.uint64(0x10000)
+    return value | ((nibbles >> np.uint64(12)) & np.uint64(0xF0)) | (nibbles >> np.uint64(24))
 
 
 @compile_loop
-def _read_groups(text: Text, begin: Any, at: Any, end: Any, colons: Any, is_last: Any) -> Any:
-    """Groups between two places, ``colons`` apart: (high, low, how many), 9 for what is none.
-    The last ones may end in a dotted quad."""
+def _read_groups(text: Text, begin: Any, at: Any, end: Any, colons: Any) -> Any:
+    """Groups between two places, ``colons`` apart: (high, low, how many, whether they end in a
+    dotted quad); more than eight are none at all."""
     high, low, n_groups = np.uint64(0), np.uint64(0), 0
+    if at >= end:
+        return high, low, np.int64(0 if at == end else _NONE), False
     colons |= np.uint64(1) << np.uint64(end)
     colons &= ~((np.uint64(1) << np.uint64(at)) - np.uint64(1))
-    while at < end or n_groups:
+    while colons != 0 and n_groups < _NONE:
         stop = np.int64(_count_zeros(colons))
         colons &= colons - np.uint64(1)
-        group = _read_group(text, begin + at, stop - at)
-        n_groups += 1
-        if group > np.uint64(0xFFFF):
-            # What is no group may be the dotted quad at the end.
+        if stop - at > 4:
             quad = read_ipv4(text, begin + at, begin + stop)
-            sound = is_last & (stop == end) & (quad >> np.uint64(32) == 0)
+            sound = (stop == end) & (quad >> np.uint64(32) == 0)
             high = (high << np.uint64(32)) | (low >> np.uint64(32))
             low = (low << np.uint64(32)) | (quad & np.uint64(0xFFFFFFFF))
-            return high, low, n_groups + 1 if sound else 9
+            return high, low, n_groups + 2 if sound else _NONE, True
         high = (high << np.uint64(16)) | (low >> np.uint64(48))
-        low = (low << np.uint64(16)) | group
+        low = (low << np.uint64(16)) | _read_group(text, begin + at, stop - at)
+        n_groups = n_groups + 1 if stop > at else _NONE
         at = stop + 1
-        if stop == end:
-            break
-        if n_groups == 8:
-            return high, low, 9
-    return high, low, n_groups
+    return high, low, n_groups, False
 
 
 @compile_loop
@@ -195,19 +200,31 @@ def read_ipv6(text: Text, begin: Any, end: Any) -> Any:
     if not 2 <= size <= LONGEST_TEXT:
         return np.uint64(0), np.uint64(0), False
     one = np.uint64(1)
+    used = (one << np.uint64(size)) - one
     colons = _find_colons(text, begin) | (_find_colons(text, begin + 16) << np.uint64(16))
-    colons |= _find_colons(text, begin + 32) << np.uint64(32)
-    colons &= (one << np.uint64(size)) - one
+    colons = (colons | (_find_colons(text, begin + 32) << np.uint64(32))) & used
+    digits = _find_hex(text, begin) | (_find_hex(text, begin + 16) << np.uint64(16))
+    strange = used & ~(colons | digits | (_find_hex(text, begin + 32) << np.uint64(32)))
+    high, low, sound, has_quad = _read_halves(text, begin, size, colons)
+    # Other signs are the dots of a quad, behind the last colon.
+    last = (strange & (~strange + one)) > colons
+    return high, low, sound & ((strange == 0) | (has_quad & last))
+
+
+@compile_loop
+def _read_halves(text: Text, begin: Any, size: Any, colons: Any) -> Any:
+    """(high, low, sound, whether there is a quad) around a double colon, where there is one."""
+    one = np.uint64(1)
     double = colons & (colons >> one)
     if double == 0:
-        high, low, n_groups = _read_groups(text, begin, 0, size, colons, True)
-        return high, low, n_groups == 8
+        high, low, n_groups, has_quad = _read_groups(text, begin, 0, size, colons)
+        return high, low, n_groups == 8, has_quad
     gap = np.int64(_count_zeros(double))
     head = colons & ((one << np.uint64(gap)) - one)
-    high, low, n_head = _read_groups(text, begin, 0, gap, head, False)
-    tail_high, tail_low, n_tail = _read_groups(text, begin, gap + 2, size, colons, True)
+    high, low, n_head, breaks = _read_groups(text, begin, 0, gap, head)
+    tail_high, tail_low, n_tail, has_quad = _read_groups(text, begin, gap + 2, size, colons)
     for _ in range(8 - n_head):
         high = (high << np.uint64(16)) | (low >> np.uint64(48))
         low = low << np.uint64(16)
-    sound = (double & (double - one) == 0) & (n_head + n_tail < 8)
-    return high | tail_high, low | tail_low, sound
+    sound = (double & (double - one) == 0) & (n_head + n_tail < 8) & (not breaks)
+    return high | tail_high, low | tail_low, sound, has_quad
