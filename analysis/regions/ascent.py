@@ -24,6 +24,10 @@ SHRINK = 0.6
 LEAST_STEP = 0.01
 # Progress below this share of the bound counts as none.
 PROGRESS = 1e-5
+# Regions are excluded every so many steps; more seldom where copies of levels are large.
+PAUSE = 4
+LONG_PAUSE = 12
+MANY_POINTS = 100_000
 # Multipliers for prices and groups move by this share of a full step.
 SIDE_STEP = 0.3
 
@@ -69,6 +73,8 @@ class Ascent:
         self.often = np.zeros(field.values.shape[0]) if node.often is None else node.often.copy()
         self.best = self.levels.copy()
         self.length, self.stalled = effort.length, 0
+        # Each exclusion keeps a copy of the levels for the proof.
+        self.pause = LONG_PAUSE if problem.points >= MANY_POINTS else PAUSE
         node.bound = -(2**62)
 
     def run(self) -> None:
@@ -125,8 +131,7 @@ class Ascent:
 
     def _exclude(self, saved: Ints, top: Ints, bound: int, count: int) -> None:
         """Drop regions whose choice, at the expense of the worst chosen, costs too much."""
-        # Fixed as a leaf of the proof at once; seldom, because each keeps a copy of the levels.
-        if count % 4 or top.size < self.left:
+        if count % self.pause or top.size < self.left:
             return
         gone = bound + int(saved[top].min()) - saved > self.problem.worth
         gone[top] = False

@@ -38,6 +38,7 @@ class Costs:
     penalty: int | None
     rounding: float
     gaps: int
+    rounds: int = 1
 
     @property
     def total_weight(self) -> int:
@@ -69,7 +70,8 @@ def cost(samples: Samples, objective: Objective) -> Costs:
             np.copyto(matrix, penalty, where=matrix == NO_ANSWER)
     points = np.repeat(weights, len(samples.rounds))
     rounding = (0.0 if exact else 0.5 / scale) + weight_error * highest / scale
-    return Costs(matrix, points, scale, top, penalty, rounding, gaps)
+    rounds = len(samples.rounds)
+    return Costs(matrix, points, scale, top, penalty, rounding, gaps, rounds)
 
 
 def whole_weights(weights: NDArray[Any], rest: int) -> tuple[Ints, float]:

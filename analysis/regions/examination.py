@@ -190,7 +190,7 @@ class Examiner:
         self, base: frozenset[int], multipliers: Multipliers, lost: int | None
     ) -> tuple[int, Ints]:
         shift, weights = self.proof.shift, self.costs.weights
-        levels = multipliers.levels
+        levels: Ints = multipliers.levels.astype(np.int64)
         for j in base:
             levels = np.minimum(levels, self._row(j) << shift)
         start, offset = self._additions(multipliers.rates, lost)

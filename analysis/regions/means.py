@@ -12,12 +12,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from analysis.regions.ascent import Node
 from analysis.regions.constraints import Limits
 from analysis.regions.costs import NO_ANSWER, Costs
 from analysis.regions.cuts import Cuts
 from analysis.regions.interchange import neighbours, start
 from analysis.regions.problem import Problem, field_of
 from analysis.regions.proofs import Proof
+from analysis.regions.seeds import seed_by_clients
 from analysis.regions.tree import PLAIN_CELLS, Bounder, Outcome, Tree
 
 # From so many chosen regions on, and up to so many cells, the linear programme pays for itself.
@@ -26,6 +28,8 @@ CUTS_TO_CELLS = 4_000_000
 # Sets that a ratio's whole-number price cannot tell apart may crowd the list; these are spare.
 SPARE_PLACES = 16
 MOST_SPARE_PLACES = 4096
+# From so many client-rounds on, the problem of mean rounds is worth solving first.
+MANY_POINTS = 50_000
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,8 @@ def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
     if costs.gaps and costs.penalty is None:
         return _solve_ratio(costs, limits, size, aim)
     first = Problem(field_of(costs.matrix, costs.weights), limits, size, 1)
-    outcome, proof = search(first, aim.until, aim.plain_cells)
+    seed = seed_by_clients(costs, first) if first.points >= MANY_POINTS else None
+    tree, outcome, proof = search(first, aim.until, aim.plain_cells, seed)
     weight = Fraction(1, costs.total_weight)
     best = Solved(
         tuple((s, first.cost(s) * weight) for s in first.listed),
@@ -68,17 +73,19 @@ def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
     )
     if not first.found or not outcome.proven or (aim.places < 2 and not aim.within):
         return best
-    return _extend(first, best, aim, weight)
+    return _extend(first, best, aim, tree.root)
 
 
-def search(problem: Problem, until: float, plain_cells: int) -> tuple[Outcome, Proof]:
-    """Run the tree; give how it ended, and its proof."""
+def search(
+    problem: Problem, until: float, plain_cells: int, seed: Node | None = None
+) -> tuple[Tree, Outcome, Proof]:
+    """Run the tree; give it, how it ended, and its proof."""
     bounder: Bounder | None = None
     if problem.size >= CUTS_FROM_SIZE and problem.field.values.size <= CUTS_TO_CELLS:
         bounder = Cuts(problem)
-    tree = Tree(problem, until, bounder, plain_cells=plain_cells)
+    tree = Tree(problem, until, bounder, plain_cells=plain_cells, seed=seed)
     outcome = tree.run()
-    return outcome, proof_of(problem, tree, outcome)
+    return tree, outcome, proof_of(problem, tree, outcome)
 
 
 def proof_of(problem: Problem, tree: Tree, outcome: Outcome) -> Proof:
@@ -94,16 +101,16 @@ def proof_of(problem: Problem, tree: Tree, outcome: Outcome) -> Proof:
     )
 
 
-def _extend(first: Problem, best: Solved, aim: Aim, weight: Fraction) -> Solved:
+def _extend(first: Problem, best: Solved, aim: Aim, seed: Node | None) -> Solved:
     """Look for the sets that come next, and prove them if time allows."""
-    cost = first.cost(first.best)
+    cost, weight = first.cost(first.best), Fraction(1, int(first.field.weights.sum()))
     cutoff = cost + int(aim.within * cost) + 1 if aim.within else 0
     more = Problem(first.field, first.limits, first.size, aim.places, cutoff)
     more.offer(first.best)
     for other in neighbours(first, first.best, 2 * aim.places):
         more.offer(other)
     until = min(aim.until, time.monotonic() + aim.extra_s)
-    outcome, proof = search(more, until, aim.plain_cells)
+    _, outcome, proof = search(more, until, aim.plain_cells, seed)
     sets = tuple((s, more.cost(s) * weight) for s in more.listed)
     if not outcome.proven:
         return Solved(sets, best.bound, True, 1, best.nodes + outcome.nodes, best.proof)
@@ -119,7 +126,7 @@ def _solve_ratio(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
         problem = _priced(costs, limits, (size, aim.places + spare), ratio)
         for members in known:
             problem.offer(members)
-        outcome, proof = search(problem, aim.until, aim.plain_cells)
+        _, outcome, proof = search(problem, aim.until, aim.plain_cells)
         nodes += outcome.nodes
         fresh = _ratios(costs, (s for s in problem.listed if s not in known))
         known.update(fresh)

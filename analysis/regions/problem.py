@@ -22,6 +22,9 @@ from analysis.regions.search import (
 # Fine units to one unit of cost: ten bits lose less than a thousandth of a unit per point.
 MOST_SHIFT = 10
 SUM_BITS = 61
+# Levels that fit this many bits are kept in half the memory; it is worth up to six fine bits.
+LEVEL_BITS = 31
+LEAST_SHIFT = 4
 
 
 @dataclass(eq=False)
@@ -37,6 +40,7 @@ class Problem:
     rules: Rules = made(init=False)
     worst: int = made(init=False)
     guide: tuple[int, ...] = made(init=False)
+    tried: set[tuple[int, ...]] = made(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         self.worst = int(self.field.values.max())
@@ -96,7 +100,8 @@ class Problem:
     def offer(self, chosen: Any) -> None:
         """Record a set, if it keeps to the limits and is good enough."""
         members = tuple(sorted(int(j) for j in chosen))
-        if self.limits.allow(members):
+        if members not in self.tried and self.limits.allow(members):
+            self.tried.add(members)
             record(self.podium, np.int64(self.cost(members)), as_ints(members))
 
 
@@ -120,6 +125,8 @@ def field_of(matrix: Matrix, weights: Ints, lost: int | None = None) -> Field:
     values = matrix
     if lost is not None:
         values = np.where(matrix == NO_ANSWER, np.int32(lost), matrix)
-    most = max(int(values.max()), 1) * max(int(weights.sum()), 1)
-    shift = max(0, min(MOST_SHIFT, SUM_BITS - most.bit_length()))
+    worst = max(int(values.max()), 1)
+    most = worst * max(int(weights.sum()), 1)
+    room = max(LEVEL_BITS - worst.bit_length(), LEAST_SHIFT)
+    shift = max(0, min(MOST_SHIFT, room, SUM_BITS - most.bit_length()))
     return Field(values, weights, matrix, -1 if lost is None else lost, shift, -1)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+Ints = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,8 @@ class Ledger:
     def keep(self, levels: Any, rates: Any) -> int:
         """Copy multipliers; give their number."""
         whole = () if rates is None else tuple(int(rate) for rate in np.rint(rates))
-        self.multipliers.append(Multipliers(levels.copy(), whole))
+        small = np.int32 if levels.max(initial=0) < 2**31 else np.int64
+        self.multipliers.append(Multipliers(levels.astype(small), whole))
         return len(self.multipliers) - 1
 
     def close(

@@ -5,7 +5,7 @@ A box is closed by its bound or by search; otherwise one region divides it in tw
 
 import heapq
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -20,6 +20,8 @@ ROOT_STEPS = 600
 ROOT_LENGTH = 1.0
 # What one look at the first box may take.
 ROOT_SECONDS = 5.0
+SEEDED_STEPS = 120
+SEEDED_LENGTH = 0.5
 NODE_STEPS = 60
 NODE_LENGTH = 0.8
 # A search may read so many times the free regions before the box is divided instead.
@@ -57,9 +59,11 @@ class Tree:
         *,
         first: bool = False,
         plain_cells: int = PLAIN_CELLS,
+        seed: Node | None = None,
     ) -> None:
         self.problem, self.until, self.bounder = problem, until, bounder
-        self.plain_cells = plain_cells
+        self.plain_cells, self.seed = plain_cells, seed
+        self.root: Node | None = None
         # Stop at the first set that is good enough.
         self.first = first
         self.ledger = Ledger()
@@ -73,7 +77,7 @@ class Tree:
             return Outcome(int(problem.podium.costs[-1]), True, 0)
         if self._search_plainly():
             return Outcome(int(problem.podium.costs[-1]), True, 1)
-        self._push(Node(problem.limits.inside, problem.free, rough_dual(problem)))
+        self._push(self._first_node())
         while self.open and not self._is_over():
             bound, _, node = heapq.heappop(self.open)
             if bound > problem.worth:
@@ -90,6 +94,12 @@ class Tree:
                 Node(self.problem.limits.inside, self.problem.free, rough_dual(self.problem))
             )
 
+    def _first_node(self) -> Node:
+        problem, seed = self.problem, self.seed
+        if seed is None:
+            return Node(problem.limits.inside, problem.free, rough_dual(problem))
+        return Node(problem.limits.inside, problem.free, seed.dual, seed.side, 0, seed.often)
+
     def _is_over(self) -> bool:
         return time.monotonic() > self.until or (self.first and self.problem.found)
 
@@ -100,7 +110,7 @@ class Tree:
         sets = sets_of(problem.free.size, left)
         if sets * problem.points > self.plain_cells:
             return False
-        node = Node(problem.limits.inside, problem.free, rough_dual(problem))
+        node = self._first_node()
         self._search(node, 2**60)
         self._close(node)
         return True
@@ -108,10 +118,16 @@ class Tree:
     def _work(self, node: Node) -> None:
         self.nodes += 1
         root = self.nodes == 1
-        steps, length = (ROOT_STEPS, ROOT_LENGTH) if root else (NODE_STEPS, NODE_LENGTH)
+        steps, length = NODE_STEPS, NODE_LENGTH
+        if root:
+            steps, length = ROOT_STEPS, ROOT_LENGTH
+            if self.seed is not None:
+                steps, length = SEEDED_STEPS, SEEDED_LENGTH
         left = self.problem.size - len(node.inside)
         if left > 0 and node.rows.size >= left:
             self._climb(node, Effort(steps, length, self.until), root)
+        if root:
+            self.root = replace(node)
         if node.closed or self._search(node, SEARCH_FACTOR * max(node.rows.size, 20)):
             self._close(node)
         else:

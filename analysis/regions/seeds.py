@@ -1,0 +1,49 @@
+"""A problem of many rounds goes in; a good set and good multipliers come from its mean rounds."""
+
+import time
+
+import numpy as np
+
+from analysis.regions.ascent import Node
+from analysis.regions.costs import Costs, Ints
+from analysis.regions.interchange import exchange
+from analysis.regions.problem import Problem, field_of
+from analysis.regions.search import Dual
+from analysis.regions.tree import Tree
+
+# The mean rounds are solved for this long at most; they only guide.
+MOST_SECONDS = 10.0
+
+
+def seed_by_clients(costs: Costs, problem: Problem) -> Node | None:
+    """Offer the set that is best for mean rounds; give the first box, with levels to match."""
+    rounds = costs.rounds
+    if rounds < 2:
+        return None
+    shape = (costs.matrix.shape[0], -1, rounds)
+    means = np.stack([row.reshape(shape[1:]).mean(axis=1) for row in costs.matrix])
+    whole = np.rint(means).astype(np.int32)
+    weights = np.ascontiguousarray(costs.weights[::rounds])
+    small = Problem(field_of(whole, weights), problem.limits, problem.size, 1)
+    tree = Tree(small, time.monotonic() + MOST_SECONDS)
+    tree.run()
+    if not small.found:
+        return None
+    problem.offer(small.best)
+    exchange(problem, list(small.best))
+    if tree.root is None:
+        return None
+    levels = _spread(small, problem, tree.root.dual.levels, rounds)
+    offset = np.zeros(costs.matrix.shape[0], np.int64)
+    return Node((), problem.free, Dual(levels, 0, offset), None, 0, tree.root.often)
+
+
+def _spread(small: Problem, problem: Problem, levels: Ints, rounds: int) -> Ints:
+    """Put each round's level between its best and second best, as far as the mean's level lies."""
+    first, second, _ = small.nearest(small.best)
+    share = (levels / 2.0**small.field.shift - first) / np.maximum(second - first, 1)
+    near, far, _ = problem.nearest(problem.best)
+    spread = near + np.repeat(share, rounds) * (far - near)
+    fine = np.maximum(spread, 0) * 2.0**problem.field.shift
+    whole: Ints = np.rint(fine).astype(np.int64)
+    return whole
