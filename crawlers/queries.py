@@ -52,14 +52,14 @@ class Encoder:
     def encode_short(self, questions: Sequence[Question]) -> tuple[list[Question], list[bytes]]:
         """The questions that are as most are, with their question sections.
 
-        What has a server or subnet of its own, or a name that needs a closer look, is left out.
+        What has a subnet of its own, or a name that needs a closer look, is left out.
         """
         fit: list[Question] = []
         sections: list[bytes] = []
         keep, keep_section, lengths = fit.append, sections.append, _LENGTHS
         known, endings = "", {}
         for question in questions:
-            name, rrtype, _, server, subnet, _ = question
+            name, rrtype, _, _, subnet, _ = question
             if rrtype != known:
                 known, endings = rrtype, self._endings.setdefault(rrtype, {})
             label, _, rest = name.partition(".")
@@ -67,7 +67,7 @@ class Encoder:
             if ending is None:
                 ending = self._learn(endings, rest, rrtype)
             size = len(label)
-            if ending and 0 < size < 64 and server is None and not subnet and name.isascii():
+            if ending and 0 < size < 64 and not subnet and name.isascii():
                 keep(question)
                 keep_section(lengths[size] + label.encode() + ending)
         return fit, sections

@@ -129,11 +129,13 @@ class Receiver:
     ) -> tuple[tuple[Record, ...], Tail] | None:
         """The same for other records and for chains of aliases."""
         records, end = read_records(Names(packet), end, n_answers)
-        chain = chains.follow(question[0], question[1], records)
         tail = self.tails.get(packet, end)
-        if not (chain.complete and self.run.config.follow) or tail.rcode:
-            return None
-        return chain.records, tail
+        if self.run.config.follow:
+            chain = chains.follow(question[0], question[1], records)
+            if not chain.complete:
+                return None
+            records = chain.records
+        return None if tail.rcode else (records, tail)
 
     def _take_short(self, channel: Channel, short: list[Result]) -> None:
         """Bring counters, health and round-trip time up to date, once for a batch."""

@@ -70,15 +70,19 @@ class Sender:
     def _send_new(self, batch: list[Question]) -> None:
         """The short way of first tries: encoded, noted and sent together."""
         fit, sections = self._encoder.encode_short(batch)
-        channel = self._next_channel()
-        if channel is None:
-            self._start_all(batch)
-            return
         if len(fit) < len(batch):
             known = set(map(id, fit))
             self._start_all([question for question in batch if id(question) not in known])
-        if not fit:
-            return
+        if fit and fit[0][3] is None and all(question[3] is None for question in fit):
+            channel = self._next_channel()
+            if channel is None:
+                self._start_all(fit)
+            else:
+                self._send_together(channel, fit, sections)
+        else:
+            self._send_apart(fit, sections)
+
+    def _send_together(self, channel: Channel, fit: list[Question], sections: list[bytes]) -> None:
         pending, head = channel.pending, self._encoder.head
         idents = self.engine.take_ids(len(fit), pending)
         packets = [
@@ -93,6 +97,27 @@ class Sender:
         silence = (sent_at, idents[:n], channel)
         self.run.queue_of(channel.peer.rtt.timeout_s(0)).append(silence)
         self.engine.stats.queries += n
+
+    def _send_apart(self, fit: list[Question], sections: list[bytes]) -> None:
+        """The same for questions of which some name their server."""
+        engine, head, sent_at = self.engine, self._encoder.head, self.run.now()
+        for question, section in zip(fit, sections, strict=True):
+            server = question[3]
+            peer = engine.peer_of(server) if server else None
+            channel = peer.next_channel() if peer else self._next_channel()
+            if channel is None or not channel.peer.edns:
+                self.start(question)
+                continue
+            (ident,) = engine.take_ids(1, channel.pending)
+            try:
+                channel.send(ident + head + section + OPT_RECORD)
+            except OSError:
+                self.start(question)
+                continue
+            channel.pending[ident] = (section, sent_at, question)
+            wait_s = channel.peer.rtt.timeout_s(0)
+            self.run.queue_of(wait_s).append((sent_at, (ident,), channel))
+            engine.stats.queries += 1
 
     def _next_channel(self) -> Channel | None:
         """A socket of the next server in turn that takes what most servers take."""

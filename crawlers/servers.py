@@ -2,8 +2,8 @@
 
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from core.errors import BadInput, MissingData
 
@@ -11,8 +11,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 DNS_PORT = 53
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(NamedTuple):
     """One name server address and port."""
 
     address: str

@@ -22,6 +22,7 @@ _STATUS_BY_RCODE = {
     5: DnsStatus.REFUSED,
 }
 _FORMERR = 1
+_REFUSALS = frozenset({DnsStatus.REFUSED, DnsStatus.SERVFAIL, DnsStatus.NOTIMP, DnsStatus.OTHER})
 # From this try on a question is asked without EDNS where none was ever answered with it: some
 # firewalls drop what they do not know (RFC 6891 section 6.2.2).
 _PLAIN_FROM_TRY = 2
@@ -155,7 +156,9 @@ class Cases:
         """Try another server, or end with the most telling status that was seen."""
         if slot.status == DnsStatus.TIMEOUT or status != DnsStatus.TIMEOUT:
             slot.status = status
-        if status not in RETRY_ELSEWHERE or slot.tries >= self.config.retries:
+        # A server that was asked on purpose says no just as well a second time.
+        is_final = slot.question[3] is not None and status in _REFUSALS
+        if is_final or status not in RETRY_ELSEWHERE or slot.tries >= self.config.retries:
             self._finish(slot, slot.status, now, None)
             return
         slot.tries += 1

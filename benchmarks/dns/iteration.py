@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 from benchmarks.dns import peers
 from benchmarks.dns.accounting import Cost, Failed, family, measure
 from benchmarks.dns.answers import compare, read_answers
