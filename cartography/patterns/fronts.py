@@ -69,6 +69,16 @@ class Matcher:
                 found += (n,)
         return found
 
+    def is_listed(self, address: str) -> bool:
+        """Whether a rule publishes the address."""
+        networks = self.networks
+        return address in networks or address[: address.rfind(".") + 1] in networks
+
+    def match_address(self, address: str) -> list[int]:
+        """Rules that publish the address, or the IPv4 /24 around it."""
+        around = address[: address.rfind(".") + 1]
+        return [*self.networks.get(address, ()), *self.networks.get(around, ())]
+
 
 @lru_cache(maxsize=1)
 def own_matcher() -> Matcher:
@@ -78,28 +88,35 @@ def own_matcher() -> Matcher:
 
 def aliases_of(answers: Iterable[Answer]) -> list[Alias]:
     """Targets of all CNAMEs, each once, in order."""
-    found: dict[str, Alias] = {}
+    return _ends_of(answers)[0]
+
+
+def _ends_of(answers: Iterable[Answer]) -> tuple[list[Alias], list[str]]:
+    """Aliases and addresses, each once, in order."""
+    aliases: dict[str, Alias] = {}
+    addresses: dict[str, None] = {}
     for answer in answers:
         for n, record in enumerate(answer.answers, start=1):
-            if record.type == "CNAME":
+            kind = record.type
+            if kind == "CNAME":
                 target = record.data.lower().rstrip(".")
-                found.setdefault(target, Alias(target, n, answer.type))
-    return list(found.values())
+                if target not in aliases:
+                    aliases[target] = Alias(target, n, answer.type)
+            elif kind in ("A", "AAAA"):
+                addresses[record.data] = None
+    return list(aliases.values()), list(addresses)
 
 
 def label_fronts(
     answers: Sequence[Answer], placements: Mapping[str, Placement]
 ) -> tuple[Front, ...]:
     """Labels of one name from all its answers; one ``Front`` per label and instance."""
-    if not answers:
-        return ()
-    addresses = list(dict.fromkeys(a for answer in answers for a in answer.addresses))
-    places = [placements[a] for a in addresses if a in placements]
-    placed = [p for p in places if p.kind in _IN_CLOUD]
-    aliases = aliases_of(answers)
-    if not placed and not aliases and not addresses:
-        return ()
+    aliases, addresses = _ends_of(answers)
     matcher = own_matcher()
+    placed = [place for a in addresses if (place := placements.get(a)) and place.kind in _IN_CLOUD]
+    # Most names of the Internet lie outside the clouds, and end here.
+    if not placed and not aliases and not any(map(matcher.is_listed, addresses)):
+        return ()
     hits = find_hits(matcher, aliases, addresses, placed)
     fronts: list[Front] = []
     for n in sorted(hits):
@@ -120,8 +137,8 @@ def find_hits(
         for n in _by_place(matcher, place, not aliases):
             if _is_own(matcher.rules[n], place):
                 hits.setdefault(n, Hit()).placements.append(place)
-    for address in addresses:
-        for n in _by_network(matcher, address):
+    for address in filter(matcher.is_listed, addresses):
+        for n in matcher.match_address(address):
             hits.setdefault(n, Hit()).addresses.append(address)
     return hits
 
@@ -137,12 +154,6 @@ def _alias_hits(
     for n, hit in hits.items():
         hit.placements = [p for p in placed if _is_own(matcher.rules[n], p)]
     return {n: hit for n, hit in hits.items() if hit.placements or matcher.rules[n].by_name}
-
-
-def _by_network(matcher: Matcher, address: str) -> Iterator[int]:
-    yield from matcher.networks.get(address, ())
-    if "." in address:
-        yield from matcher.networks.get(address[: address.rfind(".") + 1], ())
 
 
 def _by_place(matcher: Matcher, place: Placement, direct: bool) -> Iterator[int]:
