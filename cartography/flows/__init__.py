@@ -1,0 +1,1 @@
+"""Traffic logs and captures: read, placed by the address tables, clients hidden."""

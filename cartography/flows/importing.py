@@ -1,0 +1,69 @@
+"""Logs in, flows in the lake out: each file read once, in blocks, and accounted for."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from cartography.flows.accounts import Account
+from cartography.flows.blocks import Source
+from cartography.flows.calendar import Calendar
+from cartography.flows.headers import Header, split_runs
+from cartography.flows.objects import ObjectReader
+from cartography.flows.pseudonyms import Pseudonyms
+from cartography.flows.rows import read_run
+from cartography.flows.typed import Reading, read_rows
+from lake.flows import FlowWriter
+
+# A log of tables as rows of text, by kind.
+Pieces = Iterator[tuple[str, pa.Table]]
+
+
+class FlowImport:
+    """One import: any number of files into one folder of the lake."""
+
+    def __init__(self, writer: FlowWriter, calendar: Calendar, pseudonyms: Pseudonyms) -> None:
+        self._writer, self._calendar, self._pseudonyms = writer, calendar, pseudonyms
+        self.accounts: list[Account] = []
+
+    def read(self, path: Path) -> Account:
+        """Read one log; raises ``BadInput`` when the file cannot be opened."""
+        source = Source(path)
+        pieces = _objects(source) if source.head().lstrip().startswith(b"{") else _lines(source)
+        account = self.take(str(path), source, pieces)
+        account.damage = source.damage
+        return account
+
+    def take(self, name: str, source: Source, pieces: Pieces) -> Account:
+        """Account for rows of text from anywhere."""
+        account = Account(name, source.tally)
+        self.accounts.append(account)
+        for kind, raw in pieces:
+            for (atlas, book), rows in self._calendar.split(raw):
+                log = len(self.accounts) - 1
+                reading = Reading(atlas, book, self._pseudonyms, log, source.tally)
+                typed = read_rows(kind, rows, reading)
+                account.add(kind, typed, self._calendar.providers)
+                if typed.lake.num_rows:
+                    self._writer.write(kind, typed.lake)
+        return account
+
+
+def _lines(source: Source) -> Pieces:
+    """Rows of Zeek's text form."""
+    header = Header()
+    for block in source.blocks():
+        for after, run in split_runs(block, header):
+            header = after
+            if run is not None:
+                is_last = bool(run.lines[-1] == block.lines[-1])
+                kind, table = read_run(run, source.tally, block.ends_open and is_last)
+                if table is not None and table.num_rows:
+                    yield kind, table
+
+
+def _objects(source: Source) -> Pieces:
+    """Rows of Zeek's JSON form."""
+    reader = ObjectReader()
+    for block in source.blocks():
+        yield from reader.read(block, source.tally)
