@@ -99,8 +99,8 @@ class Sieve:
 
     def doubt(self, found: Iterable[tuple[Key, list[str], bool]]) -> Iterator[Key]:
         """Levels whose names come and go, of (level, names that went, whether others of theirs
-        stayed): with a question left, one of the names is asked again."""
-        spare: dict[str, Key] = {}
+        stayed): with questions left, names that went are asked again."""
+        again: dict[str, Key] = {}
         for key, gone, is_mixed in found:
             level = self._levels.get(key)
             if level is None or level.is_fickle:
@@ -108,13 +108,18 @@ class Sieve:
             if is_mixed:
                 level.is_fickle = True
                 yield key
-            elif level.asked < PROBES:
-                level.asked += 1
-                spare[gone[0]] = key
-        for _, answer in self._ask((key[0], name, "A") for name, key in spare.items()):
-            if answer.status == DnsStatus.NXDOMAIN:
-                self._levels[spare[answer.name]].is_fickle = True
-                yield spare[answer.name]
+            else:
+                again |= dict.fromkeys(gone[: PROBES - level.asked], key)
+        yield from self._ask_again(again)
+
+    def _ask_again(self, names: dict[str, Key]) -> Iterator[Key]:
+        for _, answer in self._ask((key[0], name, "A") for name, key in names.items()):
+            key = names[answer.name]
+            level = self._levels[key]
+            level.asked += 1
+            if answer.status == DnsStatus.NXDOMAIN and not level.is_fickle:
+                level.is_fickle = True
+                yield key
 
     def levels(self) -> Iterator[tuple[int, Level]]:
         """All levels that were looked at, with the number of their zone."""

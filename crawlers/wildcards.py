@@ -30,6 +30,7 @@ PROBES = 3
 MOST_HELD = 20_000
 # A level that denies random names but answers so many of the others is looked at once more.
 _BUSY_SHARE = 0.05
+_THRIFTY_SHARE = 0.25
 _BUSY_NAMES = 3
 # No real zone holds a quarter of a long list of guesses with one and the same answer.
 _PACKED_SHARE = 0.25
@@ -82,6 +83,7 @@ class Level:
     is_deep: bool = False
     has_ipv6: bool = False
     is_fickle: bool = False
+    is_heard: bool = False
     # Keep a question for a name that is denied when it is asked for IPv6 (``Sieve.doubt``).
     is_thrifty: bool = False
     random: list[Evidence] = field(default_factory=list)
@@ -103,10 +105,6 @@ class Level:
         return bool(self.random) or self.has_ipv6 or self.is_fickle
 
     @property
-    def _is_settled(self) -> bool:
-        return bool(self.random) or self.is_denied or self.is_empty
-
-    @property
     def _can_test(self) -> bool:
         """Whether a denial below a name shows that it exists (RFC 4592 section 2.2.1).
 
@@ -115,12 +113,10 @@ class Level:
         return self.is_deep and not self.denials and not self.is_denied
 
     def open_probe(self) -> Probe | None:
-        """A random name: first two labels below the level, then one."""
+        """A random name two labels below the level; where nothing came back, one a label below."""
         if not self.asked:
             return Probe(f"{random_label()}.{random_label()}.{self.name}", is_deep=True)
-        if self.asked < PROBES and not self._is_settled:
-            return self._new_probe()
-        return None
+        return self._new_probe() if self.asked < PROBES and not self.is_heard else None
 
     def check_probe(self) -> Probe | None:
         """What is still worth asking once all candidates are known."""
@@ -130,8 +126,22 @@ class Level:
             return self._check_wildcard() if self.held else None
         if self.is_empty and not self.has_ipv6 and not self.is_denied:
             return Probe(f"{random_label()}.{self.name}", "AAAA")
-        busy = len(self.held) > max(_BUSY_NAMES, _BUSY_SHARE * self.offered)
-        return self._new_probe() if self.is_denied and busy and not self.is_thrifty else None
+        return self._new_probe() if self.held and self._is_doubtful else None
+
+    @property
+    def _is_doubtful(self) -> bool:
+        """Whether random names were denied too seldom for what is answered."""
+        if not self._is_denying:
+            return True
+        share = _THRIFTY_SHARE if self.is_thrifty else _BUSY_SHARE
+        spare = 1 if self.is_thrifty else 0
+        busy = len(self.held) > max(_BUSY_NAMES, share * self.offered)
+        return busy and self.asked < PROBES - spare
+
+    @property
+    def _is_denying(self) -> bool:
+        """Whether names one label below are denied; guesses that are count like random names."""
+        return self.is_denied or self.is_empty or self.denials >= PROBES
 
     def _new_probe(self) -> Probe:
         return Probe(f"{random_label()}.{self.name}")
@@ -174,6 +184,7 @@ class Level:
         self.asked += 1
         if probe.below:
             self.tested.add(probe.below)
+        self.is_heard |= bool(answers) or status in (DnsStatus.NXDOMAIN, DnsStatus.NODATA)
         if answers:
             self._learn_answer(probe, evidence_of(answers))
         elif status == DnsStatus.NXDOMAIN:
@@ -273,8 +284,7 @@ class Level:
 
     def _judge(self, candidate: Held, tally: Tally, packed: set[Evidence]) -> Verdict:
         if not self.random:
-            known = self.is_denied or self.is_empty or self.denials >= PROBES
-            sound = known and not self.is_fickle and candidate.evidence not in packed
+            sound = self._is_denying and not self.is_fickle and candidate.evidence not in packed
             return Verdict.GENUINE if sound else Verdict.SUSPECTED
         evidence = candidate.evidence
         explained = self._is_explained(evidence)
