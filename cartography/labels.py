@@ -7,6 +7,7 @@ See ``docs/methods/ranges.md``.
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date
+from typing import Any
 
 from cartography.ranges.form import RangeEntry
 from core.records import Placement
@@ -33,15 +34,15 @@ class Labeller:
         self._position: dict[Placement, int] = {}
         self._known: dict[tuple[tuple[int, ...], int], tuple[int, bool]] = {}
         self._statements: list[Statement] = []
-        self._number: dict[Statement, int] = {}
+        self._number: dict[tuple[tuple[Any, ...], date], int] = {}
 
     def number(self, entry: RangeEntry, as_of: date) -> int:
         """The number of what a row says, whichever prefix it says it of."""
-        statement = (entry._replace(prefix=""), as_of)
-        found = self._number.get(statement)
+        said = (entry[1:], as_of)  # all but the prefix
+        found = self._number.get(said)
         if found is None:
-            found = self._number[statement] = len(self._statements)
-            self._statements.append(statement)
+            found = self._number[said] = len(self._statements)
+            self._statements.append((entry, as_of))
         return found
 
     def label(self, rows: Iterable[int], around: int) -> tuple[int, bool]:
