@@ -17,6 +17,7 @@ from core.errors import Unavailable
 from lake.parts import parts_of
 from lake.schemas import SCHEMAS
 from webapp.store import selectors
+from webapp.store.stages import add_stages
 
 NAME_COLUMNS = ("name", "domain", "class", "providers", "patterns", "regions", "zones")
 
@@ -31,6 +32,7 @@ def survey_document(slug: str, out: str | None = None) -> dict[str, Any]:
         "state": row.state,
         "world": row.world,
         "names": {**names, **row.summary.get("names", {})},
+        "stages": add_stages([row.counters["stages"], row.summary.get("stages", {})]),
         "domains": {
             "asked": row.n_domains,
             "rejected": row.n_rejected,
@@ -109,11 +111,7 @@ def copy_observations(slug: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     wanted = set(selectors.finished_shards(slug))
     for table, schema in SCHEMAS.items():
-        paths = [
-            p
-            for p in parts_of(Path(settings.LAKE_DIR), slug, table)
-            if p.name.removesuffix(".parquet") in wanted
-        ]
+        paths = parts_of(Path(settings.LAKE_DIR), slug, table, wanted)
         temporary = folder / f".{table}.tmp"
         with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
             for path in paths:

@@ -23,6 +23,7 @@ from tasks.resolvers import Resolving, crawl_config, detect_world, open_engine
 from tasks.stopping import Stopped
 from webapp.store import ranges, selectors, services
 from webapp.store.models import Campaign, Shard
+from webapp.store.stages import Stages
 from webapp.store.uploads import load_entries
 
 # Below this a part may end half-written, so a shard waits for room instead.
@@ -90,16 +91,20 @@ def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int]
         if lease.wants_counters():
             lease.count(progress_counters(progress))
 
-    with open_engine(options, pace) as engine:
+    stages = Stages()
+    with stages.measure("crawl"), open_engine(options, pace) as engine:
         config = crawl_config(options, [entry.domain for entry in entries])
         crawl = crawl_domains(entries, engine, config, report)
-    table = ranges.prefix_table(list(campaign.range_tables.all()))
-    placed = place_lookups(crawl.lookups, table)
+    with stages.measure("place"):
+        table = ranges.prefix_table(list(campaign.range_tables.all()))
+        placed = place_lookups(crawl.lookups, table)
     # One that stood still for longer than its lease must not write over its successor's parts.
     lease.confirm()
     first_id = shard.first << _ID_BITS_PER_SHARD
-    rows = store_parts(campaign.slug, shard.key, crawl, placed, first_id)
-    return rows, final_counters(crawl, placed, len(entries))
+    with stages.measure("store"):
+        rows = store_parts(campaign.slug, shard.key, crawl, placed, first_id)
+    counters = final_counters(crawl, placed, len(entries))
+    return rows, {**counters, "stages": stages.taken}
 
 
 def _require_room() -> None:
@@ -151,11 +156,14 @@ def conclude(campaign: Campaign) -> None:
     """Compute every table from the manifest's parts, check them, store them, close the survey."""
     root, slug = Path(settings.LAKE_DIR), campaign.slug
     shards = selectors.finished_shards(slug)
-    tables = usage.compute_tables(root, slug, shards)
-    complaints = checks.check_tables(tables)
-    n = campaign.n_domains
-    headlines = {table_id: findings.headline(table_id, tables, n) for table_id in tables}
-    counts = summary.summarise(root, slug, shards)
+    stages = Stages()
+    with stages.measure("report"):
+        tables = usage.compute_tables(root, slug, shards)
+        complaints = checks.check_tables(tables)
+        n = campaign.n_domains
+        headlines = {table_id: findings.headline(table_id, tables, n) for table_id in tables}
+        counts = summary.summarise(root, slug, shards)
+    counts["stages"] = stages.taken
     if campaign.options.get("vantages"):
         counts["vantages"] = vantages.count_vantages(root, slug, shards)
     lost = list(campaign.shards.filter(state=Shard.State.FAILED).values_list("error", flat=True))

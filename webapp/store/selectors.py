@@ -16,6 +16,7 @@ from cartography.regions import region as region_of
 from core.statuses import FINAL_STATES, CampaignState
 from core.tables import SPEC_BY_ID, SPECS, Table
 from webapp.store.models import Campaign, RangeTable, Report, Shard
+from webapp.store.stages import Taken, add_stages
 
 
 @dataclass(frozen=True)
@@ -130,9 +131,11 @@ def counters(found: Campaign) -> dict[str, Any]:
     """Live counters: sums over the shards, with a rate and an estimate of the time left."""
     total: Counter[str] = Counter()
     failed: Counter[str] = Counter()
+    stages: list[Taken] = []
     for shard in Shard.objects.filter(campaign=found).values_list("counters", flat=True):
         total.update({k: shard.get(k, 0) for k in _SUMMED})
         failed.update(shard.get("failed", {}))
+        stages.append(shard.get("stages", {}))
     end = found.finished_at or timezone.now()
     elapsed_s = (end - found.started_at).total_seconds() if found.started_at else 0.0
     done = total["domains_done"]
@@ -141,6 +144,7 @@ def counters(found: Campaign) -> dict[str, Any]:
         **{key: total[key] for key in _SUMMED},
         "domains": found.n_domains,
         "failed": dict(sorted(failed.items())),
+        "stages": add_stages(stages),
         "estimated_queries": found.estimated_queries,
         "elapsed_s": round(elapsed_s, 1),
         "rate_qps": round(total["queries"] / elapsed_s) if elapsed_s > 0 else None,
