@@ -16,7 +16,7 @@ from cartography.snapshots import open_snapshot, write_snapshot
 from core.errors import BadInput
 
 # Raised whenever the arrays of a file, or the rule of labels, become others.
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,17 @@ def open_map(path: Path, kind: str) -> CompiledMap:
     found = open_snapshot(path)
     if found.kind != kind:
         raise BadInput(f"the compiled table {path.name} is one of {found.kind}, not of {kind}")
-    a = found.arrays
+    try:
+        addresses = _addresses(found.arrays)
+    except KeyError as error:
+        raise BadInput(f"the compiled table {path.name} lacks {error}; it is of old") from error
+    return CompiledMap(addresses, found.arrays, found.document, found.digest)
+
+
+def _addresses(a: Mapping[str, NDArray[Any]]) -> AddressMap:
     fine = Buckets4(a["words"], a["cells"], a["fine_words"], a["fine_cells"])
-    addresses = AddressMap(
+    return AddressMap(
         Intervals(Column(4, a["starts4"]), a["labels4"]),
         Intervals(Column(6, a["starts6_low"], a["starts6_high"]), a["labels6"]),
         (fine, Buckets6(a["tops"], a["ends"])),
     )
-    return CompiledMap(addresses, a, found.document, found.digest)

@@ -93,3 +93,10 @@ def test_a_table_of_another_kind(tmp_path):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError):
         PrefixTable.open(tmp_path / "none.map")
+
+
+def test_a_table_of_an_older_form(tmp_path):
+    write_snapshot(tmp_path / "a.map", "cloud", {"starts4": np.arange(3)}, {})
+
+    with pytest.raises(BadInput, match="lacks 'words'"):
+        PrefixTable.open(tmp_path / "a.map")
