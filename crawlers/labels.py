@@ -103,8 +103,9 @@ class Names:
         while pointer:
             hops += 1
             start = pointer - _POINTER
-            if start < 0 or hops > MAX_POINTERS:
-                raise ValueError("bad label type, or too many compression pointers in a row")
+            # No name stands in the header, and its first bytes are new in each reply.
+            if start < _QUESTION or hops > MAX_POINTERS:
+                raise ValueError("bad label type, or pointers into the header or too many in a row")
             # What a pointer leads to must end before the name begins that holds the pointer, so
             # no chain of pointers can loop or read one byte in two ways.
             after, pointer = self._walk_piece(start, min(limit, start + _MAX_PIECE), labels)

@@ -25,12 +25,15 @@ RARE_TYPES = {
     23: "NSAP-PTR", 24: "SIG", 25: "KEY", 26: "PX", 27: "GPOS", 29: "LOC", 35: "NAPTR", 36: "KX",
     37: "CERT", 42: "APL", 43: "DS", 44: "SSHFP", 45: "IPSECKEY", 46: "RRSIG", 48: "DNSKEY",
     49: "DHCID", 50: "NSEC3", 51: "NSEC3PARAM", 52: "TLSA", 53: "SMIMEA", 55: "HIP", 56: "NINFO",
-    59: "CDS", 60: "CDNSKEY", 61: "OPENPGPKEY", 62: "CSYNC", 63: "ZONEMD", 99: "SPF", 104: "NID",
+    59: "CDS", 60: "CDNSKEY", 61: "OPENPGPKEY", 62: "CSYNC", 63: "ZONEMD",
+    66: "DSYNC", 67: "HHIT", 68: "BRID", 99: "SPF", 104: "NID",
     105: "L32", 106: "L64", 107: "LP", 108: "EUI48", 109: "EUI64", 256: "URI", 258: "AVC",
-    260: "AMTRELAY", 32769: "DLV",
+    260: "AMTRELAY", 261: "RESINFO", 262: "WALLET", 32769: "DLV",
 }  # fmt: skip
 # Types that stand in a bit map of NSEC without having data of their own here.
 _OTHER_NAMES = {128: "NXNAME", 249: "TKEY", 250: "TSIG", 251: "IXFR", 255: "ANY"}
+# In place of a header, so that a name that leads there is none: the id is new in each reply.
+_NO_HEADER = b"\xff" * 12
 _FIVE_NUMBERS = struct.Struct("!IIIII")
 _THREE_NUMBERS = struct.Struct("!HHH")
 
@@ -169,8 +172,9 @@ def _rare_writer(code: int) -> Writer:
     def write(names: Names, offset: int, end: int) -> str:
         # Pointers are followed out of sight here, so the text may depend on the whole packet.
         names.low, names.high = 0, names.floor
+        packet = _NO_HEADER + names.packet[12:]
         try:
-            found = rdata.from_wire(1, code, names.packet, offset, end - offset)
+            found = rdata.from_wire(1, code, packet, offset, end - offset)
             return str(_lower_names(found).to_text(style=style))
         except refusals:
             return generic_text(names, offset, end)

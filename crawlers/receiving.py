@@ -135,7 +135,8 @@ class Receiver:
             if not chain.complete:
                 return None
             records = chain.records
-        return None if tail.rcode else (records, tail)
+        # Records of other classes are left out, and none may be left.
+        return None if tail.rcode or not records else (records, tail)
 
     def _take_short(self, channel: Channel, short: list[Result]) -> None:
         """Bring counters, health and round-trip time up to date, once for a batch."""
@@ -158,7 +159,8 @@ class Receiver:
         self, channel: Channel, packet: bytes, waiting: Waiting | None, now: float
     ) -> None:
         """A reply with other flags, counts or letters, or one that fits nothing."""
-        if waiting is None or len(packet) < 12 or not packet[2] & 0x80:
+        # A reply has the operation of its question (RFC 1035 section 4.1.1): QR set, opcode 0.
+        if waiting is None or len(packet) < 12 or packet[2] & 0xF8 != 0x80:
             self.engine.stats.stray += 1
             return
         asked = waiting[0]

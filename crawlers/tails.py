@@ -16,7 +16,8 @@ _CLIENT_SUBNET = 8
 _NS, _SOA = 2, 6
 # Types in the ends of replies, and how many names their data begins with.
 _NAMES_IN_DATA = {1: 0, _NS: 1, _SOA: 2, 28: 0, OPT: 0}
-_KEPT_TEMPLATES = 20_000
+# No pointer leads further than this.
+_FARTHEST = 0x3FFF
 # A named tuple made this way takes half the time.
 _make = tuple.__new__
 
@@ -34,13 +35,15 @@ class _Template(NamedTuple):
     """An end that may stand elsewhere: ``number`` is its bytes as one integer.
 
     ``mask`` has a one at the place of each pointer, so the same end moved on by ``shift`` bytes
-    is ``number + shift * mask``. ``low`` to ``high`` are the bytes before it that it leaned on.
+    is ``number + shift * mask``. ``low`` to ``high`` are the bytes before it that it leaned on,
+    and ``least`` is the lowest place that any of its pointers leads to, read or not.
     """
 
     start: int
     size: int
     number: int
     mask: int
+    least: int
     low: int
     high: int
     leaned_on: bytes
@@ -59,13 +62,15 @@ class TailCache:
     """
 
     # A typical tail is about as long as the least that an entry counts for, so there are at
-    # most 50,000 entries, and fewer when they are long.
+    # most 50,000 entries, and fewer when they are long; of templates at most 20,000.
     _BUDGET_OCTETS = 4_000_000
+    _TEMPLATE_OCTETS = 1_600_000
     _LEAST_OCTETS = 80
 
     def __init__(self, *, additionals: bool = False) -> None:
         self._additionals = additionals
         self._left_octets = self._BUDGET_OCTETS
+        self._left_template_octets = self._TEMPLATE_OCTETS
         # By raw bytes and by where they stood: which bytes before them they leaned on, and what
         # they meant for each value of those. Zones of one operator end alike byte for byte.
         self._entries: dict[bytes, dict[int, _Known]] = {}
@@ -94,7 +99,8 @@ class TailCache:
         shift = start - found.start
         leaned_on = slice(found.low + shift, found.high + shift)
         is_same = (
-            found.low + shift >= 12
+            found.least + shift >= 12
+            and len(packet) <= _FARTHEST
             and packet[leaned_on] == found.leaned_on
             and int.from_bytes(packet[start:], "big") == found.number + shift * found.mask
         )
@@ -121,7 +127,7 @@ class TailCache:
         return tail
 
     def _keep(self, key: bytes, packet: bytes, start: int, leaned_on: slice, tail: Tail) -> None:
-        self._left_octets -= max(len(key), self._LEAST_OCTETS)
+        self._left_octets -= max(len(key) + leaned_on.stop - leaned_on.start, self._LEAST_OCTETS)
         if self._left_octets < 0:
             self._entries.clear()
             self._left_octets = self._BUDGET_OCTETS
@@ -137,14 +143,18 @@ class TailCache:
             places = list(_find_pointers(packet, start))
         except FAULTS:
             return
-        if len(self._templates) >= _KEPT_TEMPLATES:
-            self._templates.clear()
         size = len(packet) - start
+        self._left_template_octets -= max(size, self._LEAST_OCTETS)
+        if self._left_template_octets < 0:
+            self._templates.clear()
+            self._left_template_octets = self._TEMPLATE_OCTETS
+        targets = [int.from_bytes(packet[p : p + 2], "big") & _FARTHEST for p in places]
         self._templates[_zone_of(packet), key[:4]] = _Template(
             start=start,
             size=size,
             number=int.from_bytes(packet[start:], "big"),
             mask=sum(1 << 8 * (size - 2 - place + start) for place in places),
+            least=min(leaned_on.start, *targets, start),
             low=leaned_on.start,
             high=leaned_on.stop,
             leaned_on=packet[leaned_on],
@@ -158,17 +168,20 @@ def _zone_of(packet: bytes) -> bytes:
 
 
 def _find_pointers(packet: bytes, offset: int) -> Iterator[int]:
-    """Where pointers stand in a whole end; raises one of ``FAULTS`` for types not known here."""
+    """Where pointers stand in a whole end; raises one of ``FAULTS`` where that is not certain."""
     while offset < len(packet):
-        after, pointer = _skip_name(packet, offset)
+        name, pointer = _skip_name(packet, offset)
         yield from pointer
-        code, _, _, length = FIXED.unpack_from(packet, after)
-        offset = after + 10 + length
-        name = after + 10
+        code, _, _, length = FIXED.unpack_from(packet, name)
+        name += 10
+        offset = name + length
         if code not in _NAMES_IN_DATA:
             raise ValueError("a type whose names stand elsewhere")
         for _ in range(_NAMES_IN_DATA[code]):
             name, pointer = _skip_name(packet, name)
+            # Data that nobody read may be of any form, and what looks like a pointer may be none.
+            if name > offset:
+                raise ValueError("name runs past its record")
             yield from pointer
 
 
@@ -176,7 +189,11 @@ def _skip_name(packet: bytes, offset: int) -> tuple[int, tuple[int, ...]]:
     """The offset behind a name, and where its pointer stands if it has one."""
     while 0 < (length := packet[offset]) < 64:
         offset += length + 1
-    return (offset + 2, (offset,)) if length else (offset + 1, ())
+    if not length:
+        return offset + 1, ()
+    if (length << 8 | packet[offset + 1]) >= 0xC000 + offset:
+        raise ValueError("compression pointer that does not lead backwards")
+    return offset + 2, (offset,)
 
 
 def read_tail(names: Names, offset: int, additionals: bool) -> Tail:
