@@ -47,7 +47,7 @@ def read_transport(raw: pa.Table) -> pa.Array | None:
     """TCP, UDP and the like; null for what is none of them; nothing for logs that tell none."""
     if "proto" not in raw.column_names:
         return None
-    name = pc.utf8_lower(raw["proto"].combine_chunks())
+    name = pc.fill_null(pc.utf8_lower(raw["proto"].combine_chunks()), "unknown_transport")
     known = pc.is_in(name, value_set=_TRANSPORTS)
     return pc.if_else(known, name, pa.scalar(None, pa.string()))
 

@@ -1,0 +1,1 @@
+"""Traffic of clients towards clouds: who, by which protocol, to which domain."""
