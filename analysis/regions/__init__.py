@@ -14,16 +14,29 @@ from analysis.regions.samples import Samples, samples_of
 if TYPE_CHECKING:
     from analysis.regions.checking import check
     from analysis.regions.recommendations import Effort, Study, recommend
+    from analysis.regions.resampling import Doubt, Draws, doubt
+    from analysis.regions.routing import Regret, Routing, margins, regret, route, static_study
 
 _LATER = {
     "check": "checking",
+    "Doubt": "resampling",
+    "Draws": "resampling",
+    "doubt": "resampling",
     "Effort": "recommendations",
     "Study": "recommendations",
     "recommend": "recommendations",
+    "Regret": "routing",
+    "Routing": "routing",
+    "margins": "routing",
+    "regret": "routing",
+    "route": "routing",
+    "static_study": "routing",
 }
 
 __all__ = [
     "Constraints",
+    "Doubt",
+    "Draws",
     "Effort",
     "Facts",
     "Measure",
@@ -31,12 +44,19 @@ __all__ = [
     "Objective",
     "Presence",
     "Recommendation",
+    "Regret",
+    "Routing",
     "Samples",
     "Set",
     "Study",
     "check",
+    "doubt",
+    "margins",
     "recommend",
+    "regret",
+    "route",
     "samples_of",
+    "static_study",
 ]
 
 

@@ -29,7 +29,7 @@ PAUSE = 4
 LONG_PAUSE = 12
 MANY_POINTS = 100_000
 # Multipliers for prices and groups move by this share of a full step.
-SIDE_STEP = 0.3
+SIDE_STEP = 0.1
 
 
 @dataclass(eq=False)

@@ -33,7 +33,7 @@ class Effort:
 
     time_limit_s: float = 60.0
     runners_up: int = 1
-    runners_up_s: float = 0.25
+    runners_up_s: float = 0.1
     within: float = 0.0
     plain_cells: int = PLAIN_CELLS
 

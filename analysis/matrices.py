@@ -1,0 +1,127 @@
+"""Published matrices and tables of values go in; samples for the choice of regions come out.
+
+PlanetLab-like square tables, WonderNetwork-like city pairs, and the plain CSV of every command.
+"""
+
+import csv
+import gzip
+import lzma
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
+
+from analysis.regions.samples import Row, Samples, client_weights, samples_of
+from core.errors import BadInput
+
+COLUMNS = ("round", "client", "region", "value")
+
+
+def read_samples(path: Path, weights: dict[str, float] | None = None) -> Samples:
+    """Read a CSV of round, client, region, value; raises BadInput naming the line or column."""
+    table = _read_table(path, {c: pa.string() for c in COLUMNS[:3]} | {"value": pa.float64()})
+    codes, names = [], []
+    for column in ("region", "client", "round"):
+        coded = pc.dictionary_encode(table[column]).combine_chunks()
+        codes.append(coded.indices.to_numpy(zero_copy_only=False))
+        names.append(tuple(coded.dictionary.to_pylist()))
+    shape = tuple(len(n) for n in names)
+    if 0 in shape:
+        raise BadInput(f"{path.name} holds no samples")
+    place = np.ravel_multi_index(tuple(codes), shape)
+    _refuse_twice(place, int(np.prod(shape)))
+    values = np.full(shape, np.nan)
+    values.ravel()[place] = table["value"].to_numpy(zero_copy_only=False)
+    return Samples(names[0], names[1], names[2], values, client_weights(names[1], weights))
+
+
+def read_weights(path: Path) -> dict[str, float]:
+    """Read a CSV of client, weight; raises BadInput naming the line or column."""
+    table = _read_table(path, {"client": pa.string(), "weight": pa.float64()})
+    names, weights = table["client"].to_pylist(), table["weight"].to_pylist()
+    if None in weights:
+        raise BadInput("a weight is missing", line=weights.index(None) + 2)
+    if len(set(names)) < len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise BadInput(f"{twice!r} has two weights", field="client")
+    return dict(zip(names, weights, strict=True))
+
+
+def read_square(path: Path, *, zero_is_missing: bool = True) -> Samples:
+    """Read a square table of numbers, every node both region and client; raises BadInput.
+
+    With ``zero_is_missing``, zeros off the diagonal are gaps, as in the published tables.
+    """
+    with open_text(path) as stream:
+        rows = [line.split() for line in stream if line.strip()]
+    lengths = {len(row) for row in rows}
+    if lengths != {len(rows)}:
+        raise BadInput(f"{len(rows)} rows need as many columns each")
+    try:
+        values = np.array(rows, dtype=np.float64)
+    except ValueError as error:
+        raise BadInput(f"not a table of numbers: {error}") from error
+    if zero_is_missing:
+        values[(values == 0) & ~np.eye(len(rows), dtype=bool)] = np.nan
+    names = tuple(str(j) for j in range(len(rows)))
+    return Samples(names, names, ("all",), values[:, :, None])
+
+
+def read_city_pairs(path: Path, regions: Iterable[str]) -> Samples:
+    """Read pings between cities, sources as clients, the given cities as regions; raises BadInput.
+
+    The client is the source of a ping, the region its destination; the value is the mean.
+    """
+    wanted = set(regions)
+    with open_text(path) as stream:
+        rows = list(_pairs(csv.DictReader(stream), wanted))
+    lacking = wanted - {region for _, _, region, _ in rows}
+    if lacking:
+        raise BadInput(f"no ping to {sorted(lacking)[0]!r}", field="destination")
+    return samples_of(rows)
+
+
+def open_text(path: Path) -> TextIO:
+    """Open a text file, packed by gzip or xz or plain."""
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8")
+    if path.suffix == ".xz":
+        return lzma.open(path, "rt", encoding="utf-8")
+    return path.open(encoding="utf-8")
+
+
+def _pairs(lines: Iterable[dict[str, str]], wanted: set[str]) -> Iterator[Row]:
+    for number, line in enumerate(lines, 2):
+        try:
+            source, destination, value = line["source"], line["destination"], line["rtt_avg_ms"]
+            if destination in wanted:
+                yield "all", source, destination, float(value) if value else None
+        except (KeyError, ValueError) as error:
+            raise BadInput("source, destination and rtt_avg_ms are needed", line=number) from error
+
+
+def _read_table(path: Path, types: dict[str, Any]) -> Any:
+    convert = arrow_csv.ConvertOptions(
+        column_types=types,
+        include_columns=list(types),
+        null_values=["", "NaN", "nan"],
+        strings_can_be_null=False,
+    )
+    try:
+        return arrow_csv.read_csv(path, convert_options=convert)
+    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+        columns = ", ".join(types)
+        raise BadInput(f"{path.name} needs the columns {columns}: {error}") from error
+
+
+def _refuse_twice(place: Any, size: int) -> None:
+    seen = np.zeros(size, bool)
+    seen[place] = True
+    if int(seen.sum()) < place.size:
+        _, first = np.unique(place, return_index=True)
+        line = int(np.setdiff1d(np.arange(place.size), first)[0]) + 2
+        raise BadInput("a second value for the same round, client and region", line=line)

@@ -1,0 +1,170 @@
+"""Recommendations and their samples go in; how far chance could have moved them comes out.
+
+Clients and rounds are drawn again with replacement, both at once; a client keeps its weight, and
+every draw weighs all sets alike, so that differences are paired.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.regions.answers import Recommendation
+from analysis.regions.constraints import Constraints, limit
+from analysis.regions.costs import NO_ANSWER
+from analysis.regions.objectives import Measure
+from analysis.regions.recommendations import Study
+from analysis.regions.tree import sets_of
+from core.errors import BadInput
+
+Floats = NDArray[np.float64]
+
+# Up to so many sets of a size, all of them are drawn; beyond, those that are known to be good.
+MOST_SETS = 300
+# The interval that is given: 95 of 100 draws lie within.
+INTERVAL = (2.5, 97.5)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How often to draw, and from which seed."""
+
+    count: int = 200
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Win:
+    """How often a set was the best of its size."""
+
+    regions: tuple[str, ...]
+    share: float
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """What the draws say of one size.
+
+    ``gain_low`` to ``gain_high`` is what the size brings over the one before, ``beyond_noise``
+    whether that is surely above zero. ``complete`` says that all sets took part.
+    """
+
+    k: int
+    low: float
+    high: float
+    wins: tuple[Win, ...]
+    complete: bool
+    gain_low: float | None = None
+    gain_high: float | None = None
+    beyond_noise: bool | None = None
+
+
+def doubt(
+    study: Study,
+    answers: Sequence[Recommendation],
+    constraints: Constraints | None = None,
+    draws: Draws | None = None,
+) -> list[Doubt]:
+    """Give the doubt of each recommendation, in their order; raises BadInput for lost regions."""
+    if constraints is not None and constraints.survive_loss:
+        raise BadInput("draws do not lose regions", field="survive_loss")
+    counts = _Counts(study, draws or Draws())
+    found: list[Doubt] = []
+    before: Floats | None = None
+    for answer in answers:
+        if not answer.regions:
+            before = None
+            continue
+        sets, complete = _candidates(study, answer, constraints or Constraints())
+        values = np.stack([counts.values(s) for s in sets])
+        found.append(_weigh(study, answer, (sets, complete, values), before))
+        before = values[0]
+    return found
+
+
+def interval(study: Study, regions: tuple[str, ...], draws: Draws | None = None) -> Floats:
+    """Give one set's values over the draws."""
+    return _Counts(study, draws or Draws()).values(_members(study, regions))
+
+
+class _Counts:
+    """How often each client and round is drawn."""
+
+    def __init__(self, study: Study, draws: Draws) -> None:
+        self.study = study
+        g = np.random.default_rng(draws.seed)
+        clients, rounds = len(study.samples.clients), len(study.samples.rounds)
+        even = np.full(clients, 1 / clients), np.full(rounds, 1 / rounds)
+        weight = study.costs.weights.reshape(clients, rounds)[:, 0]
+        self.clients = g.multinomial(clients, even[0], draws.count) * weight.astype(np.float64)
+        self.rounds = g.multinomial(rounds, even[1], draws.count).astype(np.float64)
+
+    def values(self, members: tuple[int, ...]) -> Floats:
+        """Give a set's value in every draw."""
+        costs, samples = self.study.costs, self.study.samples
+        least = costs.matrix[list(members)].min(axis=0)
+        heard = (least != NO_ANSWER).astype(np.float64)
+        shape = (len(samples.clients), len(samples.rounds))
+        percentile = self.study.objective.percentile
+        if percentile is not None:
+            found = self._percentiles(least, heard, percentile / 100)
+        else:
+            total = self._sum((least * heard).reshape(shape))
+            found = total / np.maximum(self._sum(heard.reshape(shape)), 1e-300)
+        return costs.top / costs.scale - found / costs.scale if costs.top else found / costs.scale
+
+    def _sum(self, cells: Floats) -> Floats:
+        found: Floats = ((self.clients @ cells) * self.rounds).sum(axis=1)
+        return found
+
+    def _percentiles(self, least: "NDArray[np.int32]", heard: Floats, share: float) -> Floats:
+        order = np.argsort(least, kind="stable")
+        client, period = np.divmod(order, self.rounds.shape[1])
+        found = np.empty(len(self.clients))
+        for draw, (clients, rounds) in enumerate(zip(self.clients, self.rounds, strict=True)):
+            reached = np.cumsum(clients[client] * rounds[period] * heard[order])
+            place = np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))
+            found[draw] = least[order[min(int(place), order.size - 1)]]
+        return found
+
+
+def _candidates(
+    study: Study, answer: Recommendation, constraints: Constraints
+) -> tuple[list[tuple[int, ...]], bool]:
+    """Give the recommended set first, then all others, or those that are known to be good."""
+    names = study.samples.regions
+    best = _members(study, answer.regions)
+    if sets_of(len(names), answer.k) > MOST_SETS:
+        return [best, *(_members(study, s.regions) for s in answer.runners_up)], False
+    limits = limit(names, constraints)
+    every = combinations(range(len(names)), answer.k)
+    return [best, *(s for s in every if s != best and limits.allow(s))], True
+
+
+def _members(study: Study, regions: Sequence[str]) -> tuple[int, ...]:
+    return tuple(sorted(study.samples.regions.index(name) for name in regions))
+
+
+def _weigh(
+    study: Study,
+    answer: Recommendation,
+    drawn: tuple[list[tuple[int, ...]], bool, Floats],
+    before: Floats | None,
+) -> Doubt:
+    sets, complete, values = drawn
+    names, faster = study.samples.regions, study.objective.measure is Measure.LATENCY
+    winners = (values.argmin if faster else values.argmax)(axis=0)
+    share = np.bincount(winners, minlength=len(sets)) / winners.size
+    wins = tuple(
+        Win(tuple(names[j] for j in sets[a]), float(share[a]))
+        for a in np.argsort(-share, kind="stable")
+        if share[a] > 0
+    )
+    low, high = (float(v) for v in np.percentile(values[0], INTERVAL))
+    if before is None:
+        return Doubt(answer.k, low, high, wins, complete)
+    gain = before - values[0] if faster else values[0] - before
+    ends = tuple(float(v) for v in np.percentile(gain, INTERVAL))
+    return Doubt(answer.k, low, high, wins, complete, ends[0], ends[1], ends[0] > 0)

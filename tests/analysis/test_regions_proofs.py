@@ -1,0 +1,130 @@
+"""A proof is believed only if it holds: wrong ones of every kind are found out."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.regions import (
+    Constraints,
+    Effort,
+    Facts,
+    Measure,
+    Missing,
+    Objective,
+    Samples,
+    Study,
+    check,
+)
+from analysis.regions.proofs import Multipliers
+
+CLIMB = Effort(plain_cells=0, runners_up=0)
+
+
+def instance(seed=5, regions=12, clients=40, gaps=0.0):
+    g = np.random.default_rng(seed)
+    values = g.integers(10, 200, (regions, clients, 1)).astype(float)
+    values[g.random(values.shape) < gaps] = np.nan
+    names = tuple(f"r{j}" for j in range(regions))
+    weights = g.integers(1, 20, clients).astype(float)
+    return Samples(names, tuple(map(str, range(clients))), ("1",), values, weights)
+
+
+QUESTIONS = [
+    (instance(), Objective(), Constraints(), Effort()),
+    (instance(), Objective(), Constraints(), CLIMB),
+    (instance(), Objective(Measure.THROUGHPUT), Constraints(), CLIMB),
+    (instance(gaps=0.2), Objective(missing=Missing.EXCLUDE), Constraints(), CLIMB),
+    (instance(), Objective(percentile=90), Constraints(), CLIMB),
+    (instance(regions=8), Objective(), Constraints(survive_loss=True), CLIMB),
+]
+
+
+@pytest.fixture(params=range(len(QUESTIONS)))
+def case(request):
+    samples, objective, constraints, effort = QUESTIONS[request.param]
+    answer = Study(samples, objective).recommend(3, constraints, effort)
+    assert answer.proven
+    return samples, answer, objective, constraints
+
+
+def complaint(case, **changes):
+    samples, answer, objective, constraints = case
+    return check(samples, replace(answer, **changes), objective, constraints)
+
+
+def with_proof(case, **changes):
+    return complaint(case, proof=replace(case[1].proof, **changes))
+
+
+def test_a_right_answer_holds(case):
+    assert complaint(case) == []
+
+
+def test_a_wrong_value_is_found_out(case):
+    assert "value" in complaint(case, value=case[1].value * 1.01)[0]
+
+
+def test_a_worse_set_is_not_the_best(case):
+    samples, answer, objective, constraints = case
+    study = Study(samples, objective)
+    others = [r for r in samples.regions if r not in answer.regions]
+    worst = (*answer.regions[:2], others[0])
+    value = study.value_of(worst, survive_loss=constraints.survive_loss)
+    if value == answer.value:
+        pytest.skip("a tie")
+    assert complaint(case, regions=worst, value=value) != []
+    assert complaint(case, regions=worst, value=value, bound=value) != []
+
+
+def test_a_bound_that_is_too_good_is_found_out(case):
+    faster = case[2].measure is Measure.LATENCY
+    assert complaint(case, bound=case[1].bound * (1.02 if faster else 0.98)) != []
+
+
+def test_a_missing_box_is_found_out(case):
+    assert with_proof(case, boxes=case[1].proof.boxes[1:]) == ["the boxes do not hold every set"]
+
+
+def test_a_box_twice_is_found_out(case):
+    boxes = case[1].proof.boxes
+    assert with_proof(case, boxes=(*boxes, boxes[0])) == ["two boxes hold the same set"]
+
+
+def test_a_raised_floor_is_found_out(case):
+    proof = case[1].proof
+    assert with_proof(case, floor=proof.floor + max(proof.floor // 5, 2), listed=()) != []
+
+
+def test_other_multipliers_never_make_a_wrong_answer_right(case):
+    samples, answer, objective, constraints = case
+    g = np.random.default_rng(1)
+    others = [r for r in samples.regions if r not in answer.regions]
+    worse = (*answer.regions[:2], others[1])
+    value = Study(samples, objective).value_of(worse, survive_loss=constraints.survive_loss)
+    if value == answer.value:
+        pytest.skip("a tie")
+    for _ in range(20):
+        odd = tuple(
+            Multipliers(m.levels * g.integers(0, 4) + g.integers(0, 1000), m.rates)
+            for m in answer.proof.multipliers
+        )
+        proof = replace(answer.proof, multipliers=odd)
+        assert complaint(case, regions=worse, value=value, bound=value, proof=proof) != []
+
+
+def test_a_set_against_the_constraints_is_found_out():
+    samples = instance()
+    facts = {name: Facts("aws" if a < 9 else "azure") for a, name in enumerate(samples.regions)}
+    free = Study(samples).recommend(3)
+    bound = Constraints(per_provider=1, facts=facts)
+    assert "a provider has too many" in check(samples, free, None, bound)
+    assert check(samples, free, None, Constraints(exclude=frozenset({free.regions[0]}))) != []
+    outside = next(r for r in samples.regions if r not in free.regions)
+    assert check(samples, free, None, Constraints(include=frozenset({outside}))) != []
+
+
+def test_an_answer_without_proof_is_not_believed():
+    samples = instance()
+    answer = Study(samples).recommend(2)
+    assert check(samples, replace(answer, proof=None)) == ["there is no proof to check"]
