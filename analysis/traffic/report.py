@@ -33,6 +33,7 @@ _QUALITIES = (
 # A log's rows that belong to a cloud but to no connection that a conn log tells of.
 _UNMATCHED = "SELECT count(DISTINCT key) FROM {kind} ANTI JOIN conn USING (key)"
 
+_TOTALS = "SELECT provider, sum(bytes)::BIGINT, count(*) FROM flows GROUP BY provider"
 _BY_LOG = """
 SELECT log, provider, count(DISTINCT key) FROM (
   SELECT log, provider, key FROM http UNION ALL SELECT log, provider, key FROM ssl
@@ -51,6 +52,8 @@ class TrafficReport:
     quality: dict[str, Any]
     # Connections by (number of the log, provider), of logs that list no connections themselves.
     log_flows: dict[tuple[int, str], int]
+    # Bytes and flows of each provider, whoever opened them.
+    totals: dict[str, tuple[int | None, int]]
 
 
 def compute_traffic(
@@ -70,11 +73,14 @@ def compute_traffic(
         ]
         quality = _read_quality(connection)
         log_flows = {(log, p): n for log, p, n in connection.execute(_BY_LOG).fetchall()}
+        totals = {p: (size, n) for p, size, n in connection.execute(_TOTALS).fetchall()}
     finally:
         connection.close()
     by_id = {table.id: table for table in made}
     tables = {spec.id: by_id[spec.id] for spec in TRAFFIC_SPECS}
-    return TrafficReport(tables, find_headlines(tables), check_traffic(tables), quality, log_flows)
+    return TrafficReport(
+        tables, find_headlines(tables), check_traffic(tables), quality, log_flows, totals
+    )
 
 
 def _read_quality(connection: Connection) -> dict[str, Any]:
