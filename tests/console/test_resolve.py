@@ -4,11 +4,18 @@ import json
 import signal
 import time
 
+import dns.edns
 import pyarrow.parquet as pq
 import pytest
 
+from core.records import Record
+from core.statuses import DnsStatus
+from crawlers.questions import Question, Result
+from testbed.hierarchy_plan import plan_hierarchy
+from testbed.hierarchy_server import serving
 from tests.console.test_survey import House
 from tests.crawlers.responder import Responder, good
+from tests.crawlers.test_iteration import differences_from_truth, free_port
 
 
 @pytest.fixture
@@ -121,6 +128,43 @@ def test_mistakes_are_named(house, server, more, text):
     code, _, err = house.run("resolve", "-", *options(server), *more, stdin="a.test\n")
     assert code == 2
     assert text in err
+
+
+def test_iterative_mode_finds_the_same_from_the_root_down(house, tmp_path):
+    network = f"127.{20 + time.time_ns() % 40}"
+    world = plan_hierarchy(40, 4, network=network)
+    names = sorted({name for name, rrtype, *_ in world.questions if rrtype == "A"})
+    port = free_port()
+    with serving(world, port) as servers:
+        roots = [x for root in servers.roots for x in ("--root-server", f"{root}:{port}")]
+        code, out, err = house.run(
+            *("resolve", "-", "--iterative", *roots, "--allow-network", "127.0.0.0/8"),
+            stdin="\n".join(names),
+        )
+    assert code == 0, err
+    found = {}
+    for line in out.splitlines():
+        row = json.loads(line)
+        answers = tuple(Record(**r) for r in row["answers"])
+        found[row["name"]] = Result(Question(row["name"]), DnsStatus(row["status"]), answers)
+    assert found.keys() == set(names)
+    assert differences_from_truth(world, found.values()) == []
+
+
+def test_a_client_subnet_reaches_the_server_and_its_scope_comes_back(house, tmp_path):
+    def reply(query, name, protocol, count):
+        message = good(query, (name, "A", "192.0.2.1"))
+        option = next(o for o in query.options if isinstance(o, dns.edns.ECSOption))
+        assert (option.address, option.srclen) == ("198.51.100.0", 24)
+        message.use_edns(options=[dns.edns.ECSOption("198.51.100.0", 24, 20)])
+        return [message]
+
+    with Responder(reply) as server:
+        code, out, err = house.run(
+            "resolve", "-", "--subnet", "198.51.100.0/24", *options(server), stdin="a.test\n"
+        )
+    assert code == 0, err
+    assert (json.loads(out)["subnet"], json.loads(out)["scope"]) == ("198.51.100.0/24", 20)
 
 
 def test_a_full_disk_is_one_clear_error(house, server, tmp_path):
