@@ -85,6 +85,9 @@ class ManyAtOnce:
         self._view = memoryview(self._incoming.data)
 
     def send(self, sock: socket.socket, packets: Sequence[bytes]) -> int:
+        packets = packets[:BATCH]
+        if not packets:
+            return 0
         batch, n = self._outgoing, len(packets)
         joined = b"".join(packets)
         lengths = array("Q", map(len, packets))
@@ -114,10 +117,9 @@ class OneByOne:
     """The same for systems without those calls."""
 
     def send(self, sock: socket.socket, packets: Sequence[bytes]) -> int:
+        packets = packets[:BATCH]
         for sent, packet in enumerate(packets):
-            try:
-                sock.send(packet)
-            except OSError:
+            if not _sends(sock, packet):
                 return sent
         return len(packets)
 
@@ -131,6 +133,16 @@ class OneByOne:
             except OSError:
                 continue
         return packets
+
+
+def _sends(sock: socket.socket, packet: bytes) -> bool:
+    for _ in range(_TRIES):
+        try:
+            return sock.send(packet) >= 0
+        except OSError as error:
+            if error.errno not in _PASSING:
+                break
+    return False
 
 
 def open_datagrams() -> Datagrams:

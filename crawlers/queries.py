@@ -67,7 +67,7 @@ class Encoder:
             if ending is None:
                 ending = self._learn(endings, rest, rrtype)
             size = len(label)
-            if ending and 0 < size < 64 and not subnet and name.isascii():
+            if ending and 0 < size < 64 and not subnet and name.isascii() and "\\" not in label:
                 keep(question)
                 keep_section(lengths[size] + label.encode() + ending)
         return fit, sections
@@ -90,7 +90,8 @@ class Encoder:
             return asked
         bits = secrets.randbits(len(asked))
         name = bytes(
-            b ^ 0x20 if bits >> i & 1 and chr(b).isalpha() else b for i, b in enumerate(asked[:-4])
+            b ^ 0x20 if bits >> i & 1 and 65 <= b & 0xDF <= 90 else b
+            for i, b in enumerate(asked[:-4])
         )
         return name + asked[-4:]
 

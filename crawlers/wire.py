@@ -1,5 +1,6 @@
 """Names and questions in wire form, the codes of types, and what a bad reply is."""
 
+import re
 import struct
 
 from core.errors import BadInput, NephoscopeError
@@ -31,6 +32,8 @@ TYPE_CODES = {
 }
 TYPE_NAMES = {code: name for name, code in TYPE_CODES.items()}
 EDNS_SIZE = 1232
+# RFC 1035 section 5.1: three digits are a byte, any other character stands for itself.
+_ESCAPE = re.compile(rb"\\(?:(\d\d\d)|(\D)|\d{0,2}$|)")
 
 
 class Malformed(NephoscopeError):
@@ -38,10 +41,12 @@ class Malformed(NephoscopeError):
 
 
 def encode_name(name: str) -> bytes:
-    """Wire form of a name; raises ``BadInput`` for one that DNS cannot carry."""
+    """Wire form of a name, odd bytes as ``\\DDD``; raises ``BadInput`` if DNS cannot carry it."""
     wire = b""
     try:
         for label in name.encode("ascii").split(b".") if name else ():
+            if b"\\" in label:
+                label = _ESCAPE.sub(_unescape, label)
             if not 0 < len(label) < 64:
                 raise BadInput(f"{name[:80]!r} has a label that is empty or over 63 bytes")
             wire += bytes((len(label),)) + label
@@ -50,6 +55,13 @@ def encode_name(name: str) -> bytes:
     if len(wire) > 254:
         raise BadInput(f"{name[:80]!r}… is longer than 253 characters")
     return wire + b"\0"
+
+
+def _unescape(found: re.Match[bytes]) -> bytes:
+    number, other = found.groups()
+    if other or (number and int(number) < 256):
+        return bytes((int(number),)) if number else bytes(other)
+    raise BadInput("a backslash in a name stands before a number up to 255, or before no digit")
 
 
 def encode_question(name: str, rrtype: str) -> bytes:
