@@ -8,10 +8,12 @@ import pyarrow as pa
 from cartography.flows.accounts import Account
 from cartography.flows.blocks import Source
 from cartography.flows.calendar import Calendar
+from cartography.flows.captures import is_capture
 from cartography.flows.headers import Header, split_runs
 from cartography.flows.objects import ObjectReader
 from cartography.flows.pseudonyms import Pseudonyms
 from cartography.flows.rows import read_run
+from cartography.flows.sessions import Sessions
 from cartography.flows.typed import Reading, read_rows
 from lake.flows import FlowWriter
 
@@ -27,9 +29,13 @@ class FlowImport:
         self.accounts: list[Account] = []
 
     def read(self, path: Path) -> Account:
-        """Read one log; raises ``BadInput`` when the file cannot be opened."""
+        """Read one log or capture; raises ``BadInput`` when the file cannot be opened."""
         source = Source(path)
-        pieces = _objects(source) if source.head().lstrip().startswith(b"{") else _lines(source)
+        head = source.head()
+        if is_capture(head):
+            pieces = Sessions().read(source)
+        else:
+            pieces = _objects(source) if head.lstrip().startswith(b"{") else _lines(source)
         account = self.take(str(path), source, pieces)
         account.damage = source.damage
         return account
@@ -39,6 +45,8 @@ class FlowImport:
         account = Account(name, source.tally)
         self.accounts.append(account)
         for kind, raw in pieces:
+            if not raw.num_rows:
+                continue
             for (atlas, book), rows in self._calendar.split(raw):
                 log = len(self.accounts) - 1
                 reading = Reading(atlas, book, self._pseudonyms, log, source.tally)
@@ -58,7 +66,7 @@ def _lines(source: Source) -> Pieces:
             if run is not None:
                 is_last = bool(run.lines[-1] == block.lines[-1])
                 kind, table = read_run(run, source.tally, block.ends_open and is_last)
-                if table is not None and table.num_rows:
+                if table is not None:
                     yield kind, table
 
 
