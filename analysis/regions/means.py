@@ -20,7 +20,7 @@ from analysis.regions.interchange import neighbours, start
 from analysis.regions.problem import Problem, field_of
 from analysis.regions.proofs import Proof
 from analysis.regions.seeds import seed_by_clients
-from analysis.regions.tree import PLAIN_CELLS, Bounder, Outcome, Tree
+from analysis.regions.tree import PLAIN_CELLS, Bounder, Outcome, Tree, sets_of
 
 # From so many chosen regions on, and up to so many cells, the linear programme pays for itself.
 CUTS_FROM_SIZE = 11
@@ -59,7 +59,11 @@ def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
     """Give the sets of least mean cost; no set at all where none keeps to the limits."""
     if costs.gaps and costs.penalty is None:
         return _solve_ratio(costs, limits, size, aim)
-    first = Problem(field_of(costs.matrix, costs.weights), limits, size, 1)
+    field = field_of(costs.matrix, costs.weights)
+    cells = sets_of(costs.matrix.shape[0], size) * costs.weights.size
+    if cells <= aim.plain_cells and not aim.within:
+        return _solve_plainly(costs, Problem(field, limits, size, aim.places), aim)
+    first = Problem(field, limits, size, 1)
     seed = seed_by_clients(costs, first) if first.points >= MANY_POINTS else None
     tree, outcome, proof = search(first, aim.until, aim.plain_cells, seed)
     weight = Fraction(1, costs.total_weight)
@@ -74,6 +78,15 @@ def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
     if not first.found or not outcome.proven or (aim.places < 2 and not aim.within):
         return best
     return _extend(first, best, aim, tree.root)
+
+
+def _solve_plainly(costs: Costs, problem: Problem, aim: Aim) -> Solved:
+    """Search all sets at once, the next best too."""
+    _, outcome, proof = search(problem, aim.until, aim.plain_cells)
+    weight = Fraction(1, costs.total_weight)
+    sets = tuple((s, problem.cost(s) * weight) for s in problem.listed)
+    bound = sets[0][1] if sets else Fraction(0)
+    return Solved(sets, bound, outcome.proven, len(sets), outcome.nodes, proof)
 
 
 def search(
