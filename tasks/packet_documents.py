@@ -15,12 +15,9 @@ def import_document(
     name: str, accounts: Sequence[Account], report: TrafficReport
 ) -> dict[str, Any]:
     """The ``--json`` shape of ``packets import``."""
-    for number, account in enumerate(accounts):
-        for provider, own in account.clouds.items():
-            own.flows += report.log_flows.get((number, provider), 0)
     return {
         "name": name,
-        "logs": [_log(account) for account in accounts],
+        "logs": [_log(account, number, report) for number, account in enumerate(accounts)],
         "clouds": _clouds(accounts, report),
         "opened": _opened(report),
         **report_document(report),
@@ -51,10 +48,14 @@ def spec_method(table_id: str) -> str:
     return f"docs/methods/traffic.md#{table_id}"
 
 
-def _log(account: Account) -> dict[str, Any]:
+def _log(account: Account, number: int, report: TrafficReport) -> dict[str, Any]:
+    clouds = account.clouds.total()
+    if not account.has_connections:
+        for provider, own in clouds.items():
+            own.flows = report.log_flows.get((number, provider), 0)
     return {
         "path": account.path,
-        "kind": "+".join(account.kinds) or None,
+        "kind": "capture" if account.is_capture else "+".join(account.kinds) or None,
         "rows": account.rows,
         "rejected": account.tally.total,
         "reasons": account.tally.as_json(),
@@ -62,9 +63,9 @@ def _log(account: Account) -> dict[str, Any]:
         "without_time": account.without_time,
         "first_hour": _hour(account.first_hour),
         "last_hour": _hour(account.last_hour),
-        "clouds": _sums(account.clouds),
-        "corporate": _sums(account.corporate),
-        "elsewhere": account.elsewhere.as_json(),
+        "clouds": _sums(clouds),
+        "corporate": _sums(account.corporate.total()),
+        "elsewhere": account.elsewhere.total().get("", Sum()).as_json(),
     }
 
 
@@ -74,9 +75,9 @@ def _sums(sums: dict[str, Sum]) -> dict[str, Any]:
 
 def _clouds(accounts: Sequence[Account], report: TrafficReport) -> dict[str, Any]:
     """Rows of all logs; bytes and flows of the connections that they tell of, each once."""
-    found = {}
+    found, totals = {}, [account.clouds.total() for account in accounts]
     for provider in PROVIDERS:
-        rows = sum(a.clouds[provider].rows for a in accounts if provider in a.clouds)
+        rows = sum(own[provider].rows for own in totals if provider in own)
         if rows:
             n_bytes, flows = report.totals.get(provider, (None, 0))
             found[provider] = {"rows": rows, "bytes": n_bytes, "flows": flows}

@@ -19,10 +19,13 @@ from django.utils.text import slugify
 from analysis.traffic.report import compute_traffic
 from analysis.traffic.tables import TOP_DOMAINS
 from cartography.flows.accounts import Account
+from cartography.flows.blocks import Source
 from cartography.flows.book import Inside
 from cartography.flows.calendar import Calendar
+from cartography.flows.captures import is_capture
 from cartography.flows.importing import FlowImport
 from cartography.flows.pseudonyms import Pseudonyms, make_key, read_key
+from cartography.flows.zeek import find_zeek, run_zeek
 from core.errors import BadInput, MissingData
 from core.tables import PROVIDERS
 from lake.flows import FlowWriter
@@ -41,6 +44,8 @@ class ImportOptions:
     networks: tuple[str, ...] = ()
     as_of: date | None = None
     top_domains: int = TOP_DOMAINS
+    # Who reads captures: ``zeek``, ``own``, or ``auto`` for Zeek where it is installed.
+    reader: str = "auto"
 
 
 def root() -> Path:
@@ -56,10 +61,12 @@ def import_logs(paths: Sequence[Path], options: ImportOptions) -> dict[str, Any]
     _check_paths(paths)
     name = slugify(options.name or _stem(paths[0]))[:80] or "capture"
     key = read_key(options.key_file, Path(settings.DATA_DIR)) if options.key_file else make_key()
+    zeek = _find_zeek(options.reader)
     inside, tables = Inside(options.networks), Tables(options.as_of)
     calendar = Calendar(tables.on, tables.changes, PROVIDERS, inside)
     with _folder(name) as folder:
-        accounts = _read_logs(paths, folder, calendar, Pseudonyms(key))
+        reading = FlowImport(FlowWriter(folder), calendar, Pseudonyms(key))
+        accounts = _read_files(paths, folder, reading, zeek)
         report = compute_traffic(folder, options.top_domains)
         document = import_document(name, accounts, report) | {
             "range_tables": tables.used(),
@@ -116,16 +123,37 @@ def _stem(path: Path) -> str:
     return path.name.removesuffix(".gz").removesuffix(".log").removesuffix(".json")
 
 
-def _read_logs(
-    paths: Sequence[Path], folder: Path, calendar: Calendar, pseudonyms: Pseudonyms
+def _find_zeek(reader: str) -> str | None:
+    program = None if reader == "own" else find_zeek()
+    if reader == "zeek" and program is None:
+        raise MissingData(
+            "zeek is not installed; without --reader zeek captures are read all the same"
+        )
+    return program
+
+
+def _read_files(
+    paths: Sequence[Path], folder: Path, reading: FlowImport, zeek: str | None
 ) -> list[Account]:
-    writer = FlowWriter(folder)
-    reader = FlowImport(writer, calendar, pseudonyms)
-    for path in paths:
-        reader.read(path)
-    writer.close()
-    _refuse_nothing(reader.accounts)
-    return reader.accounts
+    try:
+        for number, path in enumerate(paths):
+            if zeek and is_capture(Source(path).head()):
+                _read_by_zeek(zeek, path, folder / f".zeek-{number}", reading)
+            else:
+                reading.read(path)
+        reading.writer.close()
+    except BaseException:
+        reading.writer.discard()
+        raise
+    _refuse_nothing(reading.accounts)
+    return reading.accounts
+
+
+def _read_by_zeek(zeek: str, path: Path, folder: Path, reading: FlowImport) -> None:
+    for log in run_zeek(zeek, path, folder):
+        reading.read(log, f"{path}:{log.name}")
+    # Zeek's logs have the clients' addresses.
+    shutil.rmtree(folder)
 
 
 def _refuse_nothing(accounts: Sequence[Account]) -> None:

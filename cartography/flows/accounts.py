@@ -20,6 +20,7 @@ class Sum:
     bytes: int | None = None
 
     def add(self, rows: int, flows: int, n_bytes: int | None) -> None:
+        """Count some more."""
         self.rows += rows
         self.flows += flows
         if n_bytes is not None:
@@ -29,43 +30,73 @@ class Sum:
         return {"rows": self.rows, "bytes": self.bytes, "flows": self.flows}
 
 
+class Sums:
+    """Sums by provider, apart for the log of connections and for all others: a connection and its
+    requests tell of the same bytes."""
+
+    def __init__(self) -> None:
+        self._conn: dict[str, Sum] = {}
+        self._other: dict[str, Sum] = {}
+
+    def of(self, kind: str, provider: str) -> Sum:
+        """The sum to add to."""
+        own = self._conn if kind == "conn" else self._other
+        return own.setdefault(provider, Sum())
+
+    def total(self) -> dict[str, Sum]:
+        """Rows of all kinds; bytes and flows of connections, where there is a log of them."""
+        found = {}
+        for provider in {**self._conn, **self._other}:
+            other = self._other.get(provider, Sum())
+            best = self._conn.get(provider, Sum()) if self._conn else other
+            n_rows = other.rows + (best.rows if self._conn else 0)
+            found[provider] = Sum(n_rows, best.flows, best.bytes)
+        return found
+
+
 @dataclass
 class Account:
     """One file: rows by kind, sums by provider, and what was left out."""
 
     path: str
     tally: Tally
+    is_capture: bool = False
     damage: str = ""
     kinds: dict[str, int] = field(default_factory=dict)
-    clouds: dict[str, Sum] = field(default_factory=dict)
+    clouds: Sums = field(default_factory=Sums)
     # Providers' own services, which are no cloud: nobody rents them.
-    corporate: dict[str, Sum] = field(default_factory=dict)
-    elsewhere: Sum = field(default_factory=Sum)
+    corporate: Sums = field(default_factory=Sums)
+    elsewhere: Sums = field(default_factory=Sums)
     without_time: int = 0
     first_hour: int | None = None
     last_hour: int | None = None
 
     @property
     def rows(self) -> int:
-        return sum(self.kinds.values())
+        return self.kinds.get("conn", 0) if self.is_capture else sum(self.kinds.values())
+
+    @property
+    def has_connections(self) -> bool:
+        """Whether it lists connections, so that other rows tell of no further ones."""
+        return "conn" in self.kinds
 
     def add(self, kind: str, typed: Typed, providers: tuple[str, ...]) -> None:
         """Count accepted rows; flows of logs other than ``conn`` are counted by key, later."""
         self.kinds[kind] = self.kinds.get(kind, 0) + len(typed)
-        if kind == "x509":
+        # Rows that were made of a capture's connections are no rows of a log.
+        if kind == "x509" or (self.is_capture and kind != "conn"):
             return
         self._add_hours(typed)
         for number in np.unique(typed.provider).tolist():
             for is_cloud in (True, False):
                 own = (typed.provider == number) & (typed.is_cloud == is_cloud)
                 if own.any():
-                    self._add_rows(kind, typed, own, self._place(providers, number, is_cloud))
+                    self._add_rows(kind, typed, own, self._place(kind, providers, number, is_cloud))
 
-    def _place(self, providers: tuple[str, ...], number: int, is_cloud: bool) -> Sum:
+    def _place(self, kind: str, providers: tuple[str, ...], number: int, is_cloud: bool) -> Sum:
         if number < 0:
-            return self.elsewhere
-        own = self.clouds if is_cloud else self.corporate
-        return own.setdefault(providers[number], Sum())
+            return self.elsewhere.of(kind, "")
+        return (self.clouds if is_cloud else self.corporate).of(kind, providers[number])
 
     def _add_rows(self, kind: str, typed: Typed, own: Any, into: Sum) -> None:
         n_rows = int(own.sum())

@@ -25,24 +25,24 @@ class FlowImport:
     """One import: any number of files into one folder of the lake."""
 
     def __init__(self, writer: FlowWriter, calendar: Calendar, pseudonyms: Pseudonyms) -> None:
-        self._writer, self._calendar, self._pseudonyms = writer, calendar, pseudonyms
+        self.writer, self._calendar, self._pseudonyms = writer, calendar, pseudonyms
         self.accounts: list[Account] = []
 
-    def read(self, path: Path) -> Account:
+    def read(self, path: Path, name: str = "") -> Account:
         """Read one log or capture; raises ``BadInput`` when the file cannot be opened."""
         source = Source(path)
         head = source.head()
-        if is_capture(head):
-            pieces = Sessions().read(source)
+        is_packets = is_capture(head)
+        if is_packets:
+            pieces = Sessions(len(self.accounts)).read(source)
         else:
             pieces = _objects(source) if head.lstrip().startswith(b"{") else _lines(source)
-        account = self.take(str(path), source, pieces)
+        account = Account(name or str(path), source.tally, is_packets)
+        self._take(account, source, pieces)
         account.damage = source.damage
         return account
 
-    def take(self, name: str, source: Source, pieces: Pieces) -> Account:
-        """Account for rows of text from anywhere."""
-        account = Account(name, source.tally)
+    def _take(self, account: Account, source: Source, pieces: Pieces) -> None:
         self.accounts.append(account)
         for kind, raw in pieces:
             if not raw.num_rows:
@@ -53,8 +53,7 @@ class FlowImport:
                 typed = read_rows(kind, rows, reading)
                 account.add(kind, typed, self._calendar.providers)
                 if typed.lake.num_rows:
-                    self._writer.write(kind, typed.lake)
-        return account
+                    self.writer.write(kind, typed.lake)
 
 
 def _lines(source: Source) -> Pieces:

@@ -92,9 +92,10 @@ class Session:
 
 
 class Sessions:
-    """The connections of a capture."""
+    """The connections of a capture; ``number`` tells it from others of the same import."""
 
-    def __init__(self) -> None:
+    def __init__(self, number: int = 0) -> None:
+        self._number = number
         self._open: dict[tuple[int, Ends], Session] = {}
         self._ended: list[Session] = []
         self._count = 0
@@ -127,7 +128,7 @@ class Sessions:
         if session is None:
             self._count += 1
             ends = back if _is_answer(segment) else there
-            session = Session(f"P{self._count:x}", ends, segment.protocol, at_s, at_s)
+            session = Session(f"P{self._number}.{self._count}", ends, segment.protocol, at_s, at_s)
             self._open[key] = session
         session.add(at_s, segment)
 

@@ -25,6 +25,7 @@ class Command(Door):
         take.add_argument("--key-file", type=Path, metavar="F", help="hides clients' addresses")
         take.add_argument("--client-network", action="append", default=[], metavar="CIDR")
         take.add_argument("--as-of", type=_date, metavar="DATE", help="place by that day's tables")
+        take.add_argument("--reader", choices=("auto", "zeek", "own"), default="auto")
         show = actions.add_parser("report", help="the tables of an import")
         show.add_argument("name", nargs="?", default="", metavar="NAME", help="else the newest")
         names = actions.add_parser("list", help="imports, the newest first")
@@ -42,6 +43,7 @@ class Command(Door):
             key_file=options["key_file"],
             networks=tuple(options["client_network"]),
             as_of=options["as_of"],
+            reader=options["reader"],
             **({"top_domains": options["top"]} if options["top"] else {}),
         )
         found = packets.import_logs([Path(name) for name in options["files"]], chosen)
@@ -74,7 +76,7 @@ def _log_lines(found: Mapping[str, Any]) -> Iterator[str]:
     for log in found["logs"]:
         yield f"{log['path']}: {log['kind']}, {log['rows']:,} rows, {log['rejected']:,} rejected"
         for cloud, own in log["clouds"].items():
-            share = own["rows"] / log["rows"]
+            share = own["rows"] / log["rows"] if log["rows"] else 0.0
             n_bytes = "unknown" if own["bytes"] is None else f"{own['bytes']:,}"
             yield (
                 f"  {cloud:13}{own['rows']:>12,} rows {share:7.2%}{own['flows']:>12,} flows"
