@@ -13,7 +13,7 @@ from analysis.regions.samples import Samples, samples_of
 
 if TYPE_CHECKING:
     from analysis.regions.checking import check
-    from analysis.regions.recommendations import Effort, Study, recommend
+    from analysis.regions.recommendations import Effort, Study, recommend, warm_up
     from analysis.regions.resampling import Doubt, Draws, doubt
     from analysis.regions.routing import Regret, Routing, margins, regret, route, static_study
 
@@ -31,6 +31,7 @@ _LATER = {
     "regret": "routing",
     "route": "routing",
     "static_study": "routing",
+    "warm_up": "recommendations",
 }
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "route",
     "samples_of",
     "static_study",
+    "warm_up",
 ]
 
 

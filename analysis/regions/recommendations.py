@@ -134,6 +134,16 @@ def recommend(
     return Study(samples, objective or Objective()).recommend(k, constraints, effort)
 
 
+def warm_up() -> None:
+    """Compile every loop, or load it: the first time on a machine this takes some ten seconds."""
+    values = np.arange(1.0, 61.0).reshape(6, 10, 1) % 7 + 1
+    names = tuple(map(str, range(10)))
+    samples = Samples(names[:6], names, ("1",), values)
+    study = Study(samples)
+    study.recommend(2, None, Effort(plain_cells=0))
+    study.recommend(2, Constraints(survive_loss=True))
+
+
 def exact_value(
     costs: Costs, members: tuple[int, ...], share: Fraction | None, *, survive_loss: bool = False
 ) -> Fraction | None:

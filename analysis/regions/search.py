@@ -67,6 +67,8 @@ class Stack(NamedTuple):
     chosen: Ints
 
 
+Whole = int | np.int64
+
 # A cost that no point has: the region gave no answer there.
 MISSING = 2**31 - 1
 # The cost of a set that answers nothing, above all sums.
@@ -111,14 +113,36 @@ def loss_cost(field: Field, chosen: Ints) -> np.int64:
 
 
 @njit(cache=True, nogil=True)
+def ascending(chosen: Ints) -> Ints:
+    """Give a copy in ascending order."""
+    members = chosen.copy()
+    for a in range(1, members.size):
+        row, b = members[a], a
+        while b > 0 and members[b - 1] > row:
+            members[b] = members[b - 1]
+            b -= 1
+        members[b] = row
+    return members
+
+
+@njit(cache=True, nogil=True)
+def same(one: Ints, other: Ints) -> bool:
+    """Say whether two lists are equal."""
+    alike = True
+    for a in range(one.size):
+        alike = alike and one[a] == other[a]
+    return alike
+
+
+@njit(cache=True, nogil=True)
 def record(podium: Podium, cost: np.int64, chosen: Ints) -> None:
     """Put a set in its place, unless it stands there already."""
-    members = np.sort(chosen)
+    members = ascending(chosen)
     last = podium.costs.size - 1
     if cost >= podium.costs[last]:
         return
     for a in range(podium.costs.size):
-        if podium.costs[a] == cost and np.array_equal(podium.sets[a], members):
+        if podium.costs[a] == cost and same(podium.sets[a], members):
             return
     a = last
     while a > 0 and podium.costs[a - 1] > cost:
@@ -130,7 +154,7 @@ def record(podium: Podium, cost: np.int64, chosen: Ints) -> None:
 
 
 @njit(cache=True, nogil=True)
-def fits(rules: Rules, chosen: Ints, size: int, row: int) -> bool:
+def fits(rules: Rules, chosen: Ints, size: Whole, row: int) -> bool:
     """Say whether one more region breaks no ceiling."""
     alike = 0
     price = rules.price[row]
@@ -158,7 +182,9 @@ def judge(field: Field, rules: Rules, podium: Podium, chosen: Ints, cost: np.int
     if cost >= podium.costs[-1] or not meets(rules, chosen):
         return
     if field.also >= 0:
-        whole = np.append(chosen, field.also)
+        whole = np.empty(chosen.size + 1, np.int64)
+        whole[:-1] = chosen
+        whole[-1] = field.also
         record(podium, loss_cost(field, whole), whole)
     elif field.lost >= 0:
         record(podium, answered_cost(field, chosen), chosen)
@@ -167,7 +193,7 @@ def judge(field: Field, rules: Rules, podium: Podium, chosen: Ints, cost: np.int
 
 
 @njit(cache=True, nogil=True)
-def promising(stack: Stack, depth: int, left: int, place: int, worth: int) -> bool:
+def promising(stack: Stack, depth: Whole, left: Whole, place: int, worth: int) -> bool:
     """Say whether the best that may follow at this place could beat the cut-off."""
     if place + left > stack.width[depth]:
         return False
@@ -178,22 +204,35 @@ def promising(stack: Stack, depth: int, left: int, place: int, worth: int) -> bo
 
 
 @njit(cache=True, nogil=True)
-def fill(field: Field, dual: Dual, stack: Stack, depth: int, rows: Ints) -> None:
+def order_by_savings(rows: Ints, saved: Ints, count: int) -> None:
+    """Order regions by what they save, best first; Shell's sort, which compiles in no time."""
+    gap = count // 2
+    while gap > 0:
+        for a in range(gap, count):
+            row, value = rows[a], saved[a]
+            b = a
+            while b >= gap and saved[b - gap] < value:
+                rows[b], saved[b] = rows[b - gap], saved[b - gap]
+                b -= gap
+            rows[b], saved[b] = row, value
+        gap //= 2
+
+
+@njit(cache=True, nogil=True)
+def fill(field: Field, dual: Dual, stack: Stack, depth: Whole, rows: Ints) -> None:
     """Weigh the free regions of a depth anew, best first, now that more regions are chosen."""
     levels, least = stack.levels[depth], stack.least[depth]
     sure = capped(field.weights, dual.levels, least, field.shift, levels)
     stack.sure[depth] = sure + dual.start - stack.taken[depth]
     fresh = gains(field.values, field.weights, levels, rows, field.shift)
     for a in range(rows.size):
-        fresh[a] += dual.offset[rows[a]]
-    order = np.argsort(-fresh)
-    for a in range(rows.size):
-        stack.rows[depth, a] = rows[order[a]]
-        stack.saved[depth, a] = fresh[order[a]]
+        stack.rows[depth, a] = rows[a]
+        stack.saved[depth, a] = fresh[a] + dual.offset[rows[a]]
+    order_by_savings(stack.rows[depth], stack.saved[depth], rows.size)
 
 
 @njit(cache=True, nogil=True)
-def enter(field: Field, dual: Dual, stack: Stack, depth: int, left: int) -> int:
+def enter(field: Field, dual: Dual, stack: Stack, depth: Whole, left: Whole) -> int:
     """Fill the next depth with the regions after this place; give the rows that were read."""
     here, count = stack.place[depth] - 1, stack.width[depth]
     row, below = stack.rows[depth, here], depth + 1
@@ -230,13 +269,16 @@ def prepare(field: Field, dual: Dual, inside: Ints, rows: Ints, size: int) -> St
         stack.chosen[a] = inside[a]
         stack.taken[0] += dual.offset[inside[a]]
         lower(field.values, inside[a], stack.least[0], stack.least[0])
-    fill(field, dual, stack, 0, rows)
+    # As a plain 0 it would be compiled once more.
+    fill(field, dual, stack, np.int64(0), rows)
     stack.width[0] = rows.size
     return stack
 
 
 @njit(cache=True, nogil=True)
-def step(field: Field, rules: Rules, dual: Dual, stack: Stack, podium: Podium, depth: int) -> int:
+def step(
+    field: Field, rules: Rules, dual: Dual, stack: Stack, podium: Podium, depth: Whole
+) -> Whole:
     """Take the next region at a depth; give the depth to go on at."""
     size = stack.chosen.size
     inside = size - stack.width.size + 1
@@ -268,7 +310,8 @@ def explore(
     if inside.size == stack.chosen.size:
         judge(field, rules, podium, stack.chosen, weigh(field.weights, stack.least[0]))
         return True
-    depth, stop = 0, podium.spent[0] + budget
+    depth: Whole = np.int64(0)
+    stop = podium.spent[0] + budget
     while depth >= 0:
         depth = step(field, rules, dual, stack, podium, depth)
         if podium.spent[0] > stop:
