@@ -103,6 +103,7 @@ class Source:
             yield self._block(rest, line)
 
     def _block(self, data: bytes, first: int) -> Block:
+        data = data.replace(b"\r\n", b"\n") if b"\r\n" in data else data
         ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
         if not data.endswith(b"\n"):
             ends = np.append(ends, len(data))

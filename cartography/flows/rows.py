@@ -39,7 +39,8 @@ def read_run(run: Run, tally: Tally, is_cut: bool) -> tuple[str, pa.Table | None
         tally.add(CUT, lines[-1:].tolist())
         data, lines = data[: data.rfind(b"\n") + 1], lines[:-1]
     data, lines = drop_unreadable(data, lines, tally)
-    data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\\x0d") if b"\r" in data else data
+    # Arrow takes it for the end of a line.
+    data = data.replace(b"\r", b"\\x0d") if b"\r" in data else data
     table, lines = _split(kind, run.header, data, lines, tally)
     table = _with_commas(table, run.header.set_separator)
     return kind, table.append_column("line", pa.array(lines))
