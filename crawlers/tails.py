@@ -66,6 +66,7 @@ class TailCache:
     _BUDGET_OCTETS = 4_000_000
     _TEMPLATE_OCTETS = 1_600_000
     _LEAST_OCTETS = 80
+    _RECORD_OCTETS = 40
 
     def __init__(self, *, additionals: bool = False) -> None:
         self._additionals = additionals
@@ -127,7 +128,10 @@ class TailCache:
         return tail
 
     def _keep(self, key: bytes, packet: bytes, start: int, leaned_on: slice, tail: Tail) -> None:
-        self._left_octets -= max(len(key) + leaned_on.stop - leaned_on.start, self._LEAST_OCTETS)
+        octets = len(key) + leaned_on.stop - leaned_on.start
+        # Records take as much more room than their bytes as they are short.
+        records = len(tail[0]) + len(tail[1])
+        self._left_octets -= max(octets, records * self._RECORD_OCTETS, self._LEAST_OCTETS)
         if self._left_octets < 0:
             self._entries.clear()
             self._left_octets = self._BUDGET_OCTETS

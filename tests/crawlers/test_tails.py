@@ -2,6 +2,7 @@
 
 import random
 import struct
+import tracemalloc
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -207,12 +208,29 @@ def test_families_move_without_being_mistaken(seed):
         pair.check(packet.data, packet.question_end)
 
 
-def test_memory_is_bounded_by_octets_whatever_the_ends_look_like():
+def host(n):
+    """A name server whose name is one byte long."""
+    return row(ROOT, NS, b"\1" + bytes((97 + n % 26,)) + ROOT)
+
+
+def empty(_):
+    """The shortest record there is."""
+    return row(ROOT, 65280, b"")
+
+
+@pytest.mark.parametrize(("make", "count"), [(host, 250), (empty, 360)])
+def test_memory_is_bounded_whatever_the_ends_look_like(make, count):
     tails = TailCache(additionals=True)
-    for n in range(3_000):
+    tracemalloc.start()
+    try:
         # Long ends, each in a zone of its own.
-        host = [row(ROOT, NS, b"\1" + bytes((n % 251,)) + ROOT) for _ in range(250)]
-        packet, end = packet_of(f"a.{n}", authorities=host)
-        read_reply(packet, end, tails=tails, additionals=True)
-    assert len(tails) <= 4_000_000 // 3_000
-    assert len(tails._templates) <= 1_600_000 // 3_000
+        for n in range(1_500):
+            last = row(ROOT, 65280 if make is empty else AAAA, n.to_bytes(16, "big"))
+            authorities = [make(i) for i in range(count)] + [last]
+            packet, end = packet_of(f"a.{n}", authorities=authorities)
+            read_reply(packet, end, tails=tails, additionals=True)
+        assert tracemalloc.get_traced_memory()[0] < 45 * 2**20
+    finally:
+        tracemalloc.stop()
+    assert len(tails) <= 4_000_000 // (40 * count)
+    assert len(tails._templates) <= 1_600_000 // (15 * count)
