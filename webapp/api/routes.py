@@ -13,7 +13,7 @@ from tasks.submit import submit
 from webapp.api import problems
 from webapp.api.documents import etag_of, survey_json
 from webapp.api.events import stream
-from webapp.store import selectors, services
+from webapp.store import evidence, selectors, services
 from webapp.store.models import Campaign
 
 api = NinjaAPI(
@@ -226,14 +226,14 @@ class DomainQuery(Schema):
 def list_domains(request: HttpRequest, slug: str, query: Query[DomainQuery]) -> Any:
     """Domains of the survey in rank order."""
     _known(slug)
-    return selectors.domains(slug, query.q, min(max(query.page, 1), 100_000))
+    return evidence.domains(slug, query.q, min(max(query.page, 1), 100_000))
 
 
 @api.get("/surveys/{slug}/domains/{domain}", response={200: dict, **_ERRORS}, tags=["evidence"])
 def get_domain(request: HttpRequest, slug: str, domain: str) -> Any:
     """The passport of one domain."""
     _known(slug)
-    found = selectors.domain(slug, domain)
+    found = evidence.domain(slug, domain)
     if found is None:
         raise Http404(f"{domain!r} is not in this survey")
     return found
@@ -243,7 +243,7 @@ def get_domain(request: HttpRequest, slug: str, domain: str) -> Any:
 def get_name(request: HttpRequest, slug: str, name: str) -> Any:
     """Every answer, placement and label of one name."""
     _known(slug)
-    found = selectors.name(slug, name)
+    found = evidence.name(slug, name)
     if found is None:
         raise Http404(f"{name!r} was not found by this survey")
     return found

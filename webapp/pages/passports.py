@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from webapp.pages import diagrams, words
 from webapp.pages.families import FAMILIES
 from webapp.pages.reports import campaign_or_404
-from webapp.store import selectors
+from webapp.store import evidence, selectors
 
 MAX_PAGE = 100_000
 
@@ -29,8 +29,8 @@ def domains(request: HttpRequest, slug: str) -> HttpResponse:
         "campaign": campaign,
         "families": FAMILIES,
         "query": query,
-        "found": selectors.domains(slug, query, page_number(request)),
-        "names": selectors.search(slug, query, limit=12) if query else [],
+        "found": evidence.domains(slug, query, page_number(request)),
+        "names": evidence.search(slug, query, limit=12) if query else [],
     }
     return render(request, "domains/list.html", context)
 
@@ -53,7 +53,7 @@ def _query(text: str) -> str:
 def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
     """The passport of one domain."""
     campaign = campaign_or_404(slug)
-    found = selectors.domain(slug, domain, page_number(request))
+    found = evidence.domain(slug, domain, page_number(request))
     if found is None:
         raise Http404(f"no domain {domain}")
     providers = sorted({row["provider"] for row in found["labels"]})
@@ -103,7 +103,7 @@ def _servers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def name(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """Every answer, placement and label of one name."""
     campaign = campaign_or_404(slug)
-    found = selectors.name(slug, name)
+    found = evidence.name(slug, name)
     if found is None:
         raise Http404(f"no name {name}")
     context = {

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
 from django.utils import timezone
 
-from analysis import passports, published
+from analysis import published
 from analysis.findings import front_findings as find_front
 from analysis.notes import method_note
 from cartography.regions import region as region_of
@@ -216,28 +215,6 @@ def _map_row(cells: dict[str, Any]) -> dict[str, Any]:
         "latitude": place.latitude if place else None,
         "longitude": place.longitude if place else None,
     }
-
-
-def domains(slug: str, query: str = "", page: int = 1) -> dict[str, Any]:
-    """A page of the survey's domains."""
-    return passports.domain_list(settings.LAKE_DIR, slug, query, page, shards=finished_shards(slug))
-
-
-def domain(slug: str, name: str, page: int = 1) -> dict[str, Any] | None:
-    """The passport of one domain, or ``None`` where the survey did not ask it."""
-    return passports.domain_page(settings.LAKE_DIR, slug, name, page, shards=finished_shards(slug))
-
-
-def name(slug: str, host: str) -> dict[str, Any] | None:
-    """All evidence on one name."""
-    return passports.name_page(settings.LAKE_DIR, slug, host, shards=finished_shards(slug))
-
-
-def search(slug: str, text: str, limit: int = 20) -> list[dict[str, Any]]:
-    """Names and domains of a survey that hold ``text``."""
-    return passports.search_names(
-        settings.LAKE_DIR, slug, text, limit, shards=finished_shards(slug)
-    )
 
 
 def finished_shards(slug: str) -> list[str]:

@@ -1,0 +1,100 @@
+"""Files that are derived from finished surveys: where they stand, and how far their making is.
+
+They can be made again at any time, so they live beside the lake and know no row of the store; the
+folder is put in place by one rename when it is whole.
+"""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from webapp.store.models import Campaign
+
+# Makers say that they live at every step; one that is silent for this long is taken for dead.
+SILENT_S = 120.0
+# A making that failed is tried again when somebody asks for it after this long.
+FORGIVEN_S = 900.0
+READY, RUNNING, WAITING, FAILED, MISSING = "ready", "running", "waiting", "failed", "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """One folder of derived files."""
+
+    folder: Path
+
+    @property
+    def is_ready(self) -> bool:
+        return self.folder.is_dir()
+
+    @property
+    def _note(self) -> Path:
+        return self.folder.with_name(f"{self.folder.name}.json")
+
+    def state(self) -> dict[str, Any]:
+        """``{state, step, done, of, error}``; a maker that fell silent counts as missing."""
+        if self.is_ready:
+            return {"state": READY}
+        try:
+            note: dict[str, Any] = json.loads(self._note.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {"state": MISSING}
+        patience_s = FORGIVEN_S if note["state"] == FAILED else SILENT_S
+        if time.time() - note["at"] > patience_s:
+            return {"state": MISSING}
+        return note
+
+    def say(self, state: str, step: str = "", done: int = 0, of: int = 0, error: str = "") -> None:
+        """Leave word of how far the making is."""
+        note = {"state": state, "step": step, "done": done, "of": of, "error": error}
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = self._note.with_name(f".{self._note.name}.{os.getpid()}")
+        temporary.write_text(json.dumps({**note, "at": time.time()}), encoding="utf-8")
+        temporary.replace(self._note)
+
+    @contextmanager
+    def make(self) -> Iterator[Path]:
+        """A folder to fill; it is put in place when all went well, else the reason is kept."""
+        work = self.folder.with_name(f".{self.folder.name}.{os.getpid()}")
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+        try:
+            yield work
+            shutil.rmtree(self.folder, ignore_errors=True)
+            work.replace(self.folder)
+            self._note.unlink(missing_ok=True)
+        except Exception as error:
+            self.say(FAILED, error=str(error)[:500])
+            raise
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def root() -> Path:
+    """Where all derived files stand."""
+    return Path(settings.LAKE_DIR) / ".derived"
+
+
+def stamp_of(campaign: Campaign) -> str:
+    """What changes when a survey is closed anew, so that no old file is taken for its own."""
+    end = campaign.finished_at
+    return f"{int(end.timestamp() * 1e6):x}" if end else "open"
+
+
+def index_of(campaign: Campaign) -> Derived:
+    """The index of one survey."""
+    return Derived(root() / campaign.slug / f"index-{stamp_of(campaign)}")
+
+
+def comparison_of(before: Campaign, after: Campaign) -> Derived:
+    """The comparison of two surveys."""
+    name = f"{stamp_of(before)}-{stamp_of(after)}"
+    return Derived(root() / before.slug / "against" / after.slug / name)
