@@ -19,7 +19,7 @@ MISSING, ADDRESS, INVALID = "no name", "an address", "not a name"
 _ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})")
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 # Distinguished names escape commas by a backslash; older logs separate by slashes.
-_COMMON_NAME = re.compile(r"(?:^|[,/])\s*CN\s*=\s*((?:\\.|[^,\\/])*)", re.IGNORECASE)
+_COMMON_NAME = re.compile(r"(?:^|(?<!\\)[,/])\s*CN\s*=\s*((?:\\.|[^,\\/])*)", re.IGNORECASE)
 _PORT = re.compile(r":\d{0,5}$")
 
 

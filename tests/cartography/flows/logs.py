@@ -30,17 +30,54 @@ TABLE = PrefixTable.build(
         )
     ]
 )
-CONN = tuple(
-    ["ts", "uid", "id.orig_h", "id.orig_p", "id.resp_h", "id.resp_p", "proto", "service", "orig_bytes", "resp_bytes", "local_orig", "local_resp", "missed_bytes", "orig_pkts", "orig_ip_bytes", "resp_pkts", "resp_ip_bytes", "tunnel_parents"]
+CONN = (
+    "ts",
+    "uid",
+    "id.orig_h",
+    "id.orig_p",
+    "id.resp_h",
+    "id.resp_p",
+    "proto",
+    "service",
+    "orig_bytes",
+    "resp_bytes",
+    "local_orig",
+    "local_resp",
+    "missed_bytes",
+    "orig_pkts",
+    "orig_ip_bytes",
+    "resp_pkts",
+    "resp_ip_bytes",
+    "tunnel_parents",
 )
-HTTP = tuple(
-    ["ts", "uid", "id.orig_h", "id.orig_p", "id.resp_h", "id.resp_p", "trans_depth", "host", "uri", "request_body_len", "response_body_len"]
+HTTP = (
+    "ts",
+    "uid",
+    "id.orig_h",
+    "id.orig_p",
+    "id.resp_h",
+    "id.resp_p",
+    "trans_depth",
+    "host",
+    "uri",
+    "request_body_len",
+    "response_body_len",
 )
-SSL = tuple(
-    ["ts", "uid", "id.orig_h", "id.orig_p", "id.resp_h", "id.resp_p", "version", "server_name", "subject", "cert_chain_fuids", "established"]
+SSL = (
+    "ts",
+    "uid",
+    "id.orig_h",
+    "id.orig_p",
+    "id.resp_h",
+    "id.resp_p",
+    "version",
+    "server_name",
+    "subject",
+    "cert_chain_fuids",
+    "established",
 )
-X509 = tuple(["ts", "id", "certificate.version", "certificate.subject", "san.dns"])
-DNS = tuple(["ts", "uid", "id.orig_h", "id.orig_p", "id.resp_h", "id.resp_p", "proto", "query", "answers"])
+X509 = ("ts", "id", "certificate.version", "certificate.subject", "san.dns")
+DNS = ("ts", "uid", "id.orig_h", "id.orig_p", "id.resp_h", "id.resp_p", "proto", "query", "answers")
 FIELDS = {"conn": CONN, "http": HTTP, "ssl": SSL, "x509": X509, "dns": DNS}
 _USUAL = {
     "ts": "1719792000.500000",
