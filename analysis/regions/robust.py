@@ -20,6 +20,7 @@ from analysis.regions.means import Aim, Solved
 from analysis.regions.problem import Problem, field_of, rules_of
 from analysis.regions.proofs import Box, Ledger, Proof
 from analysis.regions.search import (
+    NOTHING_HEARD,
     as_ints,
     exchange_by_loss,
     explore,
@@ -45,7 +46,7 @@ class Whole(Problem):
 
     def cost(self, chosen: Any) -> int:
         """Weigh a set after its worst loss."""
-        return int(loss_cost(self.field, as_ints(chosen)))
+        return int(loss_cost(self.field, as_ints(chosen), NOTHING_HEARD))
 
 
 class Rest(Problem):

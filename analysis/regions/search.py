@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from analysis.regions.kernels import Ints, Matrix, capped, gains, joint_cost, lower, weigh
+from analysis.regions.kernels import BLOCK, Ints, Matrix, capped, gains, joint_cost, lower, weigh
 
 
 class Field(NamedTuple):
@@ -93,23 +93,34 @@ def answered_cost(field: Field, chosen: Ints) -> np.int64:
 
 
 @njit(cache=True, nogil=True)
-def loss_cost(field: Field, chosen: Ints) -> np.int64:
-    """Weigh a set after the loss of the one region that costs most."""
-    lost = np.zeros(chosen.size, np.int64)
-    kept = np.int64(0)
-    for i in range(field.weights.size):
-        first = second = np.int64(MISSING)
-        who = 0
+def rest_cost(field: Field, chosen: Ints, skipped: int) -> np.int64:
+    """Weigh a set without one of its places."""
+    total = np.int64(0)
+    least = np.empty(BLOCK, np.int32)
+    points = field.weights.size
+    for start in range(0, points, BLOCK):
+        size = min(BLOCK, points - start)
+        least[:size] = MISSING
         for a in range(chosen.size):
-            value = np.int64(field.values[chosen[a], i])
-            if value < first:
-                second, first, who = first, value, a
-            elif value < second:
-                second = value
-        kept += field.weights[i] * first
-        lost[who] += field.weights[i] * (second - first)
-    total: np.int64 = kept + lost.max()
+            if a != skipped:
+                row = field.values[chosen[a], start : start + size]
+                for i in range(size):
+                    least[i] = min(least[i], row[i])
+        weight = field.weights[start : start + size]
+        for i in range(size):
+            total += weight[i] * np.int64(least[i])
     return total
+
+
+@njit(cache=True, nogil=True)
+def loss_cost(field: Field, chosen: Ints, cutoff: int) -> np.int64:
+    """Weigh a set after the loss of the one region that costs most, or give up at the cut-off."""
+    worst = np.int64(0)
+    for a in range(chosen.size):
+        worst = max(worst, rest_cost(field, chosen, a))
+        if worst >= cutoff:
+            break
+    return worst
 
 
 @njit(cache=True, nogil=True)
@@ -185,7 +196,7 @@ def judge(field: Field, rules: Rules, podium: Podium, chosen: Ints, cost: np.int
         whole = np.empty(chosen.size + 1, np.int64)
         whole[:-1] = chosen
         whole[-1] = field.also
-        record(podium, loss_cost(field, whole), whole)
+        record(podium, loss_cost(field, whole, podium.costs[-1]), whole)
     elif field.lost >= 0:
         record(podium, answered_cost(field, chosen), chosen)
     else:
@@ -327,7 +338,7 @@ def exchange_by_loss(field: Field, chosen: Ints, rows: Ints) -> Ints:
         for place in range(chosen.size):
             tried = chosen.copy()
             tried[place] = rows[a]
-            table[a, place] = loss_cost(field, tried)
+            table[a, place] = loss_cost(field, tried, NOTHING_HEARD)
     return table
 
 
