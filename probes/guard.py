@@ -1,0 +1,159 @@
+"""The one gate before every probe: a name goes in, an address that may be probed comes out.
+
+The address that was checked is the address that is used, so a name that changes its answer in
+between gains nothing.
+"""
+
+import socket
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Any, TypeVar
+
+from probes.records import Outcome, ProbeStatus, Target
+
+Address = IPv4Address | IPv6Address
+Record = TypeVar("Record", bound=Outcome)
+# Addresses of instance metadata that lie in public space; all others are private or link-local.
+METADATA = ("168.63.129.16/32", "192.0.0.192/32", "100.100.100.200/32", "fd00:ec2::254/128")
+# Forms of IPv6 address that carry an IPv4 address which some gateway would use.
+_NAT64 = ip_network("64:ff9b::/96")
+_COMPATIBLE = ip_network("::/96")
+_FAMILIES = {0: socket.AF_UNSPEC, 4: socket.AF_INET, 6: socket.AF_INET6}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An address that passed the gate."""
+
+    family: int
+    address: str
+    port: int
+
+    @property
+    def domain(self) -> socket.AddressFamily:
+        return socket.AF_INET6 if self.family == 6 else socket.AF_INET
+
+    @property
+    def sockaddr(self) -> tuple[str, int]:
+        return self.address, self.port
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why there is no endpoint."""
+
+    status: ProbeStatus
+    reason: str
+    address: str = ""
+
+    def outcome(
+        self, kind: type[Record], probe: tuple[str, int], target: Target, at: float
+    ) -> Record:
+        """The record of a run that ended here."""
+        name, version = probe
+        return kind(
+            probe=name,
+            version=version,
+            target=target,
+            address=self.address,
+            at=at,
+            status=self.status,
+            reason=self.reason,
+        )
+
+
+def admit(
+    target: Target, allow: tuple[str, ...] = (), deny: tuple[str, ...] = (), timeout_s: float = 5.0
+) -> Endpoint | Refusal:
+    """Resolve a target and give its first address that may be probed.
+
+    ``allow`` and ``deny`` are prefixes: the first opens what is closed by nature, the second
+    closes what its owner does not want probed. Raises ``ValueError`` for text that is no prefix.
+    """
+    found = _resolve(target, timeout_s)
+    if isinstance(found, Refusal):
+        return found
+    refused = ""
+    for address in found:
+        refused = why_forbidden(address, allow, deny)
+        if not refused:
+            return Endpoint(address.version, str(address), target.port)
+    return Refusal(ProbeStatus.FORBIDDEN, refused, str(found[-1]))
+
+
+def why_forbidden(address: Address, allow: tuple[str, ...], deny: tuple[str, ...]) -> str:
+    """The reason not to probe an address; empty when it may be probed.
+
+    Raises ``ValueError`` for text that is no prefix.
+    """
+    if _within(address, deny):
+        return f"{address} is on the list of those who do not want to be probed"
+    if _within(address, allow):
+        return ""
+    if _within(address, METADATA):
+        return f"{address} serves instance metadata"
+    inner = _carried(address)
+    if inner is not None:
+        carried = why_forbidden(inner, allow, deny)
+        return f"{address} carries an address that may not be probed: {carried}" if carried else ""
+    if address.is_multicast or not address.is_global:
+        return f"{address} is not a public address"
+    return ""
+
+
+def _within(address: Address, prefixes: tuple[str, ...]) -> bool:
+    return any(address in _network(p) for p in prefixes)
+
+
+@lru_cache(maxsize=4096)
+def _network(prefix: str) -> Any:
+    return ip_network(prefix)
+
+
+def _carried(address: Address) -> IPv4Address | None:
+    if isinstance(address, IPv4Address):
+        return None
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    if address.sixtofour is not None:
+        return address.sixtofour
+    if address.teredo is not None:
+        return address.teredo[1]
+    if address in _NAT64 or (address in _COMPATIBLE and int(address) > 1):
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return None
+
+
+def _resolve(target: Target, timeout_s: float) -> list[Address] | Refusal:
+    try:
+        literal = ip_address(target.host.partition("%")[0])
+    except ValueError:
+        return _ask(target, timeout_s)
+    if target.family and literal.version != target.family:
+        return Refusal(ProbeStatus.NO_NAME, f"{literal} is not of family {target.family}")
+    return [literal]
+
+
+def _ask(target: Target, timeout_s: float) -> list[Address] | Refusal:
+    """The system's own resolver has no time limit, so it is asked from a thread."""
+    found: list[list[Address]] = []
+    worker = threading.Thread(target=_look_up, args=(target, found), daemon=True)
+    worker.start()
+    worker.join(timeout_s)
+    if worker.is_alive():
+        return Refusal(ProbeStatus.TIMEOUT, "the name was not resolved in time")
+    if not found or not found[0]:
+        return Refusal(ProbeStatus.NO_NAME, "the name has no such address")
+    return found[0]
+
+
+def _look_up(target: Target, found: list[list[Address]]) -> None:
+    try:
+        rows = socket.getaddrinfo(
+            target.host, target.port, _FAMILIES[target.family], socket.SOCK_STREAM
+        )
+    except (OSError, UnicodeError):
+        return
+    found.append([ip_address(str(row[4][0]).partition("%")[0]) for row in rows])

@@ -1,0 +1,63 @@
+"""All probes, in one tuple: a name goes in, the module that measures comes out."""
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, Protocol
+
+from probes import (
+    echo,
+    game_query,
+    http_split,
+    icmp_echo,
+    jitter,
+    resolver,
+    tcp_ping,
+    throughput,
+    traceroute,
+)
+from probes.records import Outcome
+
+
+class Probe(Protocol):
+    """The silhouette of every probe; ``UNIT`` is that of the values of its record."""
+
+    NAME: str
+    VERSION: int
+    UNIT: str
+
+    @property
+    def Config(self) -> Callable[..., Any]: ...  # noqa: N802
+
+    @property
+    def run(self) -> Callable[..., Outcome]: ...
+
+
+PROBES: tuple[Probe, ...] = (
+    tcp_ping,
+    icmp_echo,
+    http_split,
+    throughput,
+    traceroute,
+    resolver,
+    echo,
+    game_query,
+    jitter,
+)
+
+
+def find_probe(name: str) -> Probe:
+    """The probe of that name; raises ``ValueError`` naming all of them."""
+    for probe in PROBES:
+        if name == probe.NAME:
+            return probe
+    raise ValueError(f"{name!r} is no probe; there are {', '.join(p.NAME for p in PROBES)}")
+
+
+def configure(probe: Probe, options: dict[str, Any]) -> Any:
+    """A configuration from plain data; raises ``ValueError`` for an option that is not known."""
+    kind: Any = probe.Config
+    known = {f.name for f in fields(kind)}
+    strange = sorted(options.keys() - known)
+    if strange:
+        raise ValueError(f"{probe.NAME} has no option {strange[0]!r}; it has {sorted(known)}")
+    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in options.items()})
