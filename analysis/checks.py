@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from analysis.study_checks import STUDY_CHECKS
 from core.tables import SPECS, TOP_CLOUD_DOMAINS, TOP_EC2_DOMAINS, Table, share
 
 Row = dict[str, Any]
@@ -21,6 +22,8 @@ _DISTRIBUTIONS = {
     "domain-region-means": ("provider", "domains"),
     "instance-counts": ("feature", "subdomains"),
     "name-server-counts": ("", "subdomains"),
+    "zone-counts": ("provider", "subdomains"),
+    "domain-zone-means": ("provider", "domains"),
 }
 
 
@@ -218,4 +221,5 @@ _CHECKS: tuple[Callable[[Rows], Iterator[str]], ...] = (
     _check_servers,
     _check_top_domains,
     _check_top_rows,
+    *STUDY_CHECKS,
 )

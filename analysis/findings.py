@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.study_headlines import STUDY_HEADLINES
 from analysis.wording import Portion, number, provider_name
 from core.tables import Table
 
@@ -289,4 +290,5 @@ _HEADLINES: dict[str, Callable[[Tables], str]] = {
     "top-domains": _top_domains,
     "top-features": _top_features,
     "top-regions": _top_regions,
+    **STUDY_HEADLINES,
 }

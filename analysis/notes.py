@@ -3,11 +3,14 @@
 The long form of each note is a page in ``docs/methods``.
 """
 
+from analysis.study_notes import STUDY_NOTES
+
 _COMMON = (
     "A name counts when it answers with an address or an alias. Addresses are matched against the "
     "providers' published ranges by longest prefix; the whole CNAME chain is followed."
 )
 _NOTES = {
+    **STUDY_NOTES,
     "providers": (
         "A name is “only” in a cloud when all its addresses are; two clouds outrank “other”. "
         "For domains two readings stand side by side: over all names found in the domain (as "

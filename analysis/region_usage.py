@@ -1,6 +1,6 @@
 """IMC'13 Table 10 and Figure 12: which regions names use, and how many."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 from analysis.names import Connection, count, fetch, population
 from core.tables import MEAN_EDGES, PROVIDERS, SPEC_BY_ID, Cell, Table, cumulate, share
@@ -17,10 +17,14 @@ _COUNTS = """
 SELECT provider, n, count(*) FROM (
   SELECT provider, count(DISTINCT region) AS n FROM places GROUP BY provider, name) GROUP BY ALL
 """
-_MEANS = """
-SELECT provider, avg(n) FROM (
-  SELECT provider, domain, count(*) AS n FROM places GROUP BY provider, domain, name)
-GROUP BY provider, domain
+# The upper edge of a mean's class; one above the last edge takes a class of its own, rounded up.
+EDGE = f"coalesce(list_min(list_filter({list(MEAN_EDGES)}, lambda e: e >= mean)), ceil(mean))"
+_MEANS = f"""
+SELECT provider, CAST({EDGE} AS DOUBLE), count(*) FROM (
+  SELECT provider, avg(n) AS mean FROM (
+    SELECT provider, domain, count(*) AS n FROM places GROUP BY provider, domain, name)
+  GROUP BY provider, domain)
+GROUP BY ALL
 """
 
 
@@ -60,21 +64,16 @@ def region_counts(connection: Connection) -> Table:
 
 def region_means(connection: Connection) -> Table:
     """Unweighted mean of a domain's names, in classes with the upper edges ``MEAN_EDGES``."""
-    per: dict[str, Counter[float]] = defaultdict(Counter)
-    for provider, mean in fetch(connection, _MEANS):
-        per[provider][_edge(mean)] += 1
+    return mean_table(connection, "domain-region-means", _MEANS)
+
+
+def mean_table(connection: Connection, table_id: str, query: str) -> Table:
+    """Cumulative classes by provider of a query that gives (provider, edge, domains)."""
+    per: dict[str, dict[float, int]] = defaultdict(dict)
+    for provider, edge, domains in fetch(connection, query):
+        per[provider][edge] = domains
     rows: list[tuple[Cell, ...]] = []
     for provider in (p for p in PROVIDERS if p in per):
-        whole, running = sum(per[provider].values()), 0
-        for edge in sorted(per[provider]):
-            n = per[provider][edge]
-            running += n
-            rows.append((provider, edge, n, share(n, whole), share(running, whole)))
-    spec = SPEC_BY_ID["domain-region-means"]
+        rows += [(provider, *row) for row in cumulate(per[provider])]
     total = sum(sum(c.values()) for c in per.values())
-    return Table(spec.id, spec.columns, tuple(rows), total)
-
-
-def _edge(mean: float) -> float:
-    # A mean above the last edge takes a class of its own, rounded up.
-    return next((e for e in MEAN_EDGES if e >= mean), float(-(-mean // 1)))
+    return Table(table_id, SPEC_BY_ID[table_id].columns, tuple(rows), total)

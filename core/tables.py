@@ -4,10 +4,12 @@ One closed list, so that analysis, the testbed's truth, pages, API and docs spea
 columns. Shares are fractions of one, rounded to six decimals.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 Cell = str | int | float | None
+N = TypeVar("N", int, float)
 
 PROVIDERS = (
     "aws",
@@ -137,12 +139,147 @@ SPECS: tuple[TableSpec, ...] = (
         ("rank", "domain", "cloud_subdomains", "regions", "k1", "k2", "k3_or_more"),
         "IMC'13 Table 11",
     ),
+    TableSpec(
+        "zone-usage",
+        "Use of availability zones",
+        (
+            "provider",
+            "region",
+            "zone",
+            "domains",
+            "subdomains",
+            "subdomains_share",
+            "only_here",
+            "only_here_share",
+            "instances",
+        ),
+        "IMC'13 Table 12",
+    ),
+    TableSpec(
+        "zone-counts",
+        "Zones per subdomain",
+        ("provider", "zones", "subdomains", "share", "cumulative_share"),
+        "IMC'13 Figure 13a",
+    ),
+    TableSpec(
+        "domain-zone-means",
+        "Mean zones per subdomain, by domain",
+        ("provider", "mean_at_most", "domains", "share", "cumulative_share"),
+        "IMC'13 Figure 13b",
+    ),
+    TableSpec(
+        "top-zones",
+        "Zones of the best-ranked domains on EC2",
+        ("rank", "domain", "aws_subdomains", "zones", "z0", "z1", "z2", "z3_or_more"),
+        "IMC'13 Table 13",
+    ),
+    TableSpec(
+        "elb-sharing",
+        "Subdomains behind one load balancer's address",
+        ("names_at_most", "elb_ips", "share", "cumulative_share"),
+        "IMC'13 section 4.4.1",
+    ),
+    TableSpec(
+        "name-server-sharing",
+        "Domains that share a name server",
+        ("domains_at_most", "name_servers", "share", "cumulative_share"),
+        "IMC'13 section 4.4.1",
+    ),
+    TableSpec(
+        "name-server-operators",
+        "Who runs the name servers",
+        (
+            "operator",
+            "name_servers",
+            "domains",
+            "domains_share",
+            "subdomains",
+            "subdomains_share",
+            "only_here",
+            "only_here_share",
+        ),
+        "IMC'13 section 4.4.1",
+    ),
+    TableSpec(
+        "customers",
+        "Customers' countries and hosting countries",
+        (
+            "basis",
+            "reading",
+            "subdomains",
+            "known",
+            "known_share",
+            "other_country",
+            "other_country_share",
+            "other_continent",
+            "other_continent_share",
+        ),
+        "IMC'13 section 4.4.2",
+    ),
+    TableSpec(
+        "customer-countries",
+        "Where customers are, and whether hosting is there",
+        (
+            "country",
+            "continent",
+            "subdomains",
+            "other_country",
+            "other_country_share",
+            "other_continent",
+            "other_continent_share",
+        ),
+        "IMC'13 section 4.4.2",
+    ),
+    TableSpec(
+        "outages",
+        "Subdomains that an outage takes down",
+        (
+            "kind",
+            "provider",
+            "target",
+            "down",
+            "down_share",
+            "part",
+            "part_share",
+            "down_at_most",
+            "by_name_servers",
+        ),
+        "IMC'13 sections 4.4.2 and 4.4.3",
+    ),
+    TableSpec(
+        "outage-domains",
+        "Domains that an outage takes down",
+        (
+            "kind",
+            "provider",
+            "target",
+            "down",
+            "down_share",
+            "part",
+            "part_share",
+            "down_cloud_only",
+            "down_cloud_only_share",
+        ),
+        "IMC'13 sections 4.4.2 and 4.4.3",
+    ),
+    TableSpec(
+        "text-figures",
+        "Single figures of the text",
+        ("figure", "share", "part", "whole"),
+        "IMC'13 sections 4.3 and 4.4",
+    ),
 )
 SPEC_BY_ID = {spec.id: spec for spec in SPECS}
 # The published tables list ten EC2 domains (6 and 9) and fourteen cloud domains (11).
 TOP_EC2_DOMAINS = 10
 TOP_CLOUD_DOMAINS = 14
-# Upper edges of the classes in which a domain's mean number of regions is counted.
+# Upper edges of the classes in which sharers of one address or name server are counted; the last
+# class, without an edge, is written as the largest count found.
+SHARING_EDGES = (1, 2, 3, 4, 5, 9, 19, 49, 99, 999)
+# Rows of tables whose length no published table gives.
+TOP_OPERATORS = 25
+TOP_COUNTRIES = 40
+# Upper edges of the classes in which a domain's mean number of regions or zones is counted.
 MEAN_EDGES = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0)
 
 
@@ -151,7 +288,7 @@ def share(part: int, whole: int) -> float:
     return round(part / whole, 6) if whole else 0.0
 
 
-def cumulate(counts: dict[int, int]) -> list[tuple[int, int, float, float]]:
+def cumulate(counts: Mapping[N, int]) -> list[tuple[N, int, float, float]]:
     """Turn ``{value: count}`` into rows (value, count, share, cumulative share), by value."""
     whole = sum(counts.values())
     rows, running = [], 0

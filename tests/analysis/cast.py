@@ -213,8 +213,46 @@ DEAD = Domain("dead.example", 5, failed=(("SERVFAIL", 1), ("SKIPPED", 20)))
 CAST = (SHOP, NEWS, BLOG, QUIET, DEAD)
 
 
-def write_lake(root: Path, domains: Sequence[Domain], per_shard: int = 2) -> Path:
-    """Write the domains as shards of ``CAMPAIGN``; returns ``root``."""
+# What was brought to the cast: zones of some addresses, one of them told two ways, one for another
+# region; and where customers are.
+ZONES = (
+    ("23.20.0.1", "us-east-1", "a"),
+    ("23.20.0.2", "us-east-1", "a"),
+    ("23.20.0.3", "us-east-1", "a"),
+    ("23.20.0.4", "us-east-1", "b"),
+    ("23.20.0.5", "us-east-1", "a"),
+    ("23.20.0.5", "us-east-1", "b"),
+    ("46.51.0.1", "us-east-1", "a"),
+    ("46.51.0.5", "eu-west-1", "eu-west-1c"),
+    ("23.20.0.8", "us-east-1", ""),
+)
+CUSTOMERS = (
+    ("shop.example", "US", 0.3),
+    ("shop.example", "IE", 0.5),
+    ("blog.example", "de", 2.0),
+    ("blog.example", "FR", 1.0),
+    ("quiet.example", "US", 1.0),
+)
+
+
+def write_lake(
+    root: Path,
+    domains: Sequence[Domain],
+    per_shard: int = 2,
+    zones: Sequence[tuple[str, str, str]] = (),
+    customers: Sequence[tuple[str, str, float]] = (),
+) -> Path:
+    """Write the domains as shards of ``CAMPAIGN``, and what is brought; returns ``root``."""
+    brought = {
+        "zones": [
+            {"address": a, "region": r, "zone": z, "method": "", "confidence": 1.0, "reason": ""}
+            for a, r, z in zones
+        ],
+        "customers": [{"domain": d, "country": c, "weight": w} for d, c, w in customers],
+    }
+    for table, rows in brought.items():
+        if rows:
+            write_part(part_path(root, CAMPAIGN, table, "brought"), table, rows)
     for first in range(0, len(domains), per_shard):
         batch = domains[first : first + per_shard]
         for table, rows in _rows(batch).items():

@@ -6,13 +6,14 @@ import pytest
 
 from analysis.usage import compute_tables
 from core.tables import Table
-from tests.analysis.cast import CAMPAIGN, CAST, Domain, write_lake
+from tests.analysis.cast import CAMPAIGN, CAST, CUSTOMERS, ZONES, Domain, write_lake
 
 
 @pytest.fixture(scope="session")
 def cast_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake with the whole cast."""
-    return write_lake(tmp_path_factory.mktemp("lake"), CAST)
+    folder = tmp_path_factory.mktemp("lake")
+    return write_lake(folder, CAST, zones=ZONES, customers=CUSTOMERS)
 
 
 @pytest.fixture(scope="session")

@@ -57,6 +57,22 @@ EXPECTED = {
     "top-regions": (
         "2 of the 3 best-ranked cloud-using domains have a subdomain in more than one region"
     ),
+    "zone-usage": "3 of the 13 cloud-using subdomains use zone a of us-east-1; 1 has no other",
+    "zone-counts": "4 of the 5 subdomains with an identified zone use one zone only",
+    "domain-zone-means": (
+        "1 of the 2 domains with an identified zone keeps every subdomain in one zone"
+    ),
+    "top-zones": "Both best-ranked domains on Amazon have a subdomain in one zone only",
+    "elb-sharing": "1 of the 4 load balancers’ addresses serves several subdomains",
+    "name-server-sharing": "1 of the 5 name servers serves several cloud-using domains",
+    "name-server-operators": (
+        "10 of the 13 cloud-using subdomains have name servers of route.example"
+    ),
+    "customers": "8 of the 9 subdomains whose customers’ country is known are hosted outside it",
+    "customer-countries": "5 subdomains have most customers in DE; 5 of 5 hosted outside it",
+    "outages": "5 of the 13 cloud-using subdomains go down if us-east-1 fails",
+    "outage-domains": "2 of the 3 cloud-using domains lose at least a part if us-east-1 fails",
+    "text-figures": "1 of the 3 cloud-using domains stands in the list’s first quarter",
 }
 
 
@@ -100,6 +116,18 @@ def test_one_name_is_told_in_the_singular(tables_of):
         "there",
         "The only domain on Amazon uses virtual machines",
         "No cloud-using domain has a subdomain in more than one region",
+        "No address has an identified availability zone",
+        "No address has an identified availability zone",
+        "No address has an identified availability zone",
+        "No address has an identified availability zone",
+        "No load balancer was found",
+        "No name server of the cloud-using domains is known",
+        "No name server of the cloud-using domains is known",
+        "The country of the customers is not known for any subdomain",
+        "The country of the customers is not known for any subdomain",
+        "The only cloud-using subdomain goes down if us-east-1 fails",
+        "The only cloud-using domain loses at least a part if us-east-1 fails",
+        "No cloud-using domain stands in the list’s first quarter",
     ]
 
 

@@ -13,7 +13,9 @@ from core.tables import SPECS
 from tests.analysis.cast import (
     CAMPAIGN,
     CAST,
+    CUSTOMERS,
     SHOP,
+    ZONES,
     Domain,
     Name,
     ireland,
@@ -119,7 +121,7 @@ def test_only_the_shards_of_the_manifest_count(tmp_path):
 
 
 def test_shards_and_their_order_change_nothing(tmp_path, cast_tables):
-    root = write_lake(tmp_path, tuple(reversed(CAST)), per_shard=1)
+    root = write_lake(tmp_path, tuple(reversed(CAST)), 1, ZONES, CUSTOMERS)
     assert compute_tables(root, CAMPAIGN) == cast_tables
 
 
@@ -148,7 +150,7 @@ def test_hostile_names_are_only_text(tmp_path):
 
 
 def test_a_small_memory_is_enough_for_a_small_lake(tmp_path, cast_tables):
-    root = write_lake(tmp_path, CAST)
+    root = write_lake(tmp_path, CAST, 2, ZONES, CUSTOMERS)
     assert compute_tables(root, CAMPAIGN, memory_mb=64) == cast_tables
     assert SHOP.domain in {row[1] for row in names_rows(root, CAMPAIGN)}
 

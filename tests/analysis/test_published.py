@@ -14,7 +14,17 @@ def test_it_works():
     assert rows["azure only"]["domains_cloud_only"] is None
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.id)
+# Our own questions, of which the study publishes no figure.
+OWN = {
+    "name-server-sharing",
+    "name-server-operators",
+    "customer-countries",
+    "outages",
+    "outage-domains",
+}
+
+
+@pytest.mark.parametrize("spec", [s for s in SPECS if s.id not in OWN], ids=lambda spec: spec.id)
 def test_every_table_has_its_columns_and_source(spec):
     table = published(spec.id)
     assert table.id == spec.id
@@ -25,9 +35,39 @@ def test_every_table_has_its_columns_and_source(spec):
     assert published_source(spec.id).startswith("IMC'13, ")
 
 
-def test_an_unknown_table_has_nothing():
-    assert published("zones") is None
-    assert published_source("zones") == ""
+@pytest.mark.parametrize("table_id", sorted(OWN))
+def test_a_table_that_was_never_published_has_nothing(table_id):
+    assert published(table_id) is None
+    assert published_source(table_id) == ""
+
+
+def test_zones_sum_to_the_uses_of_the_curve():
+    uses = sum(n for (n,) in cells(published("zone-usage"), "subdomains"))
+    assert uses == 1_290_000
+    steps = [below for (below,) in cells(published("zone-counts"), "cumulative_share")]
+    mean = 1 + sum(1 - below for below in steps)
+    assert uses / mean == pytest.approx(published("zone-counts").n, rel=0.01)
+
+
+def test_the_skew_of_zones_is_that_of_the_text():
+    rows = {row[1:3]: row[4] for row in published("zone-usage").rows}
+    assert 1 - rows["us-east-1", "b"] / rows["us-east-1", "a"] == pytest.approx(0.63, abs=0.005)
+    assert 1 - rows["ap-northeast-1", "a"] / rows["ap-northeast-1", "c"] == pytest.approx(
+        0.71, abs=0.005
+    )
+
+
+def test_the_top_zones_add_up():
+    columns = ("domain", "aws_subdomains", "z1", "z2", "z3_or_more")
+    wrong = [d for d, n, a, b, c in cells(published("top-zones"), *columns) if n != a + b + c]
+    assert wrong == []
+
+
+def test_customers_in_another_country_are_shares_of_the_known():
+    row = by_key(published("customers"), "basis")["all"]
+    assert row["known"] / row["subdomains"] == pytest.approx(row["known_share"], abs=0.005)
+    assert row["other_country"] / row["known"] == pytest.approx(0.47, abs=0.005)
+    assert row["other_continent"] / row["known"] == pytest.approx(0.32, abs=0.005)
 
 
 def test_provider_classes_sum_to_the_totals():
@@ -80,7 +120,13 @@ def test_name_servers_sum_to_their_total():
 
 @pytest.mark.parametrize(
     ("table_id", "group"),
-    [("region-counts", "provider"), ("instance-counts", "feature"), ("name-server-counts", "")],
+    [
+        ("region-counts", "provider"),
+        ("instance-counts", "feature"),
+        ("name-server-counts", ""),
+        ("zone-counts", "provider"),
+        ("domain-zone-means", "provider"),
+    ],
 )
 def test_curves_never_fall(table_id, group):
     table = published(table_id)

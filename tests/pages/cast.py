@@ -71,6 +71,7 @@ def tables() -> dict[str, Table]:
     made["name-server-counts"] = Table("name-server-counts", columns, rows, 713_910)
     made["name-servers"] = _name_servers()
     made["top-regions"] = _with_zeros(made["top-regions"])
+    made |= _study(made)
     return {k: replace(v, n=v.n or len(v.rows)) for k, v in made.items() if v is not None}
 
 
@@ -123,10 +124,47 @@ def _name_servers() -> Table:
     return Table("name-servers", ("location", "name_servers", "share"), tuple(rows), whole)
 
 
-def _with_zeros(table: Table | None) -> Table:
+def _study(made: dict[str, Table | None]) -> dict[str, Table]:
+    """Zones, customers and outages: published cells with zeros between, and a few of our own."""
+    filled = (
+        "zone-usage", "zone-counts", "domain-zone-means", "top-zones", "elb-sharing", "customers",
+        "text-figures",
+    )  # fmt: skip
+    dark = ("aws", "us-east-1", "unknown", 9_834, 27_061, 0.038256, None, None, 1_813)
+    own = {
+        "name-server-sharing": [*cumulate({1: 9_000, 9: 14_000, 120: 111})],
+        "name-server-operators": [
+            ("Amazon Route 53", 2_062, 3_100, 0.0769, 58_000, 0.0812, 57_100, 0.9845),
+            ("dns-7.example", 4, 18, 0.0004, 682, 0.001, 54, 0.0792),
+        ],
+        "customer-countries": [("US", "north-america", 300_000, 1_000, 0.0033, 900, 0.003)],
+        "outages": [
+            ("provider", "aws", "aws", 690_400, 0.9671, 17_600, 0.0247, 690_400, 4_700),
+            ("region", "aws", "us-east-1", 484_700, 0.6789, 40_200, 0.0563, 484_700, 6_800),
+            ("zone", "aws", "us-east-1 a", 150_000, 0.2101, 269_000, 0.3768, 163_000, 0),
+            ("operator", None, "Amazon Route 53", 57_300, 0.0803, 0, 0.0, 57_300, 57_300),
+        ],
+        "outage-domains": [
+            ("provider", "aws", "aws", 3_270, 0.0811, 35_000, 0.8678, 37_000, 0.9174),
+            ("region", "aws", "us-east-1", 2_200, 0.0545, 23_500, 0.5826, 21_000, 0.5207),
+            ("zone", "aws", "us-east-1 a", 400, 0.0099, 15_700, 0.3893, 6_100, 0.1512),
+            ("operator", None, "Amazon Route 53", 3_100, 0.0769, 0, 0.0, 3_100, 0.0769),
+        ],
+    }
+    tables = {k: Table(k, _columns(k), tuple(rows), 713_910) for k, rows in own.items()}
+    tables |= {k: _with_zeros(made[k], n=1) for k in filled}
+    zones = tables["zone-usage"]
+    return tables | {"zone-usage": replace(zones, rows=(*zones.rows, dark))}
+
+
+def _columns(table_id: str) -> tuple[str, ...]:
+    return next(s for s in SPECS if s.id == table_id).columns
+
+
+def _with_zeros(table: Table | None, n: int = 14) -> Table:
     assert table is not None
     rows = tuple(tuple(0 if c is None else c for c in row) for row in table.rows)
-    return Table(table.id, table.columns, rows, 14)
+    return Table(table.id, table.columns, rows, n)
 
 
 def atlas(name: str = "Top domains of March 2013") -> Campaign:

@@ -4,6 +4,7 @@ import pytest
 
 from core.tables import SPECS
 from testbed.truth import table_rows, truth
+from testbed.truth_tables import TABLES
 from testbed.worlds import build_world, read_labels
 from tests.testbed.cast import hundredth, tiny
 
@@ -29,8 +30,8 @@ def test_it_works():
 @pytest.mark.parametrize("world", [tiny, hundredth])
 def test_every_table_has_its_columns_and_sums(world):
     found = truth(world(), LABELS)
-    assert set(found["tables"]) == {spec.id for spec in SPECS}
-    for spec in SPECS:
+    assert set(found["tables"]) == set(TABLES)
+    for spec in (s for s in SPECS if s.id in TABLES):
         table = found["tables"][spec.id]
         assert tuple(table["columns"]) == spec.columns
         assert all(len(row) == len(spec.columns) for row in table["rows"])

@@ -191,6 +191,12 @@ _CHARTS: dict[str, Callable[[ReportRow], Chart]] = {
     ),
     "instance-counts": _steps("feature", "instances", "instances, at most", "of subdomains"),
     "name-server-counts": _steps(None, "name_servers", "name servers, at most", "of subdomains"),
+    "zone-counts": _steps("provider", "zones", "zones used, at most", "of subdomains"),
+    "domain-zone-means": _steps(
+        "provider", "mean_at_most", "mean zones per subdomain, at most", "of domains"
+    ),
+    "elb-sharing": _steps(None, "names_at_most", "subdomains, at most", "of addresses"),
+    "name-server-sharing": _steps(None, "domains_at_most", "domains, at most", "of name servers"),
     "top-domains": _top_domains,
     "top-regions": _top_regions,
 }

@@ -19,7 +19,7 @@ FAMILIES: tuple[Family, ...] = (
         "patterns",
         "Patterns",
         "What answers at the front?",
-        ("patterns", "instance-counts", "top-features"),
+        ("patterns", "instance-counts", "elb-sharing", "top-features"),
     ),
     Family(
         "regions",
@@ -28,16 +28,40 @@ FAMILIES: tuple[Family, ...] = (
         ("regions", "region-counts", "domain-region-means", "top-regions"),
     ),
     Family(
+        "zones",
+        "Zones",
+        "In which availability zones, and in how many?",
+        ("zone-usage", "zone-counts", "domain-zone-means", "top-zones"),
+    ),
+    Family(
+        "customers",
+        "Customers",
+        "Does it stand where its customers are?",
+        ("customers", "customer-countries"),
+    ),
+    Family(
         "name-servers",
         "Name servers",
         "Who answers for the names?",
-        ("name-servers", "name-server-counts"),
+        ("name-servers", "name-server-counts", "name-server-operators", "name-server-sharing"),
+    ),
+    Family(
+        "outages",
+        "Outages",
+        "What fails, and who fails with it?",
+        ("outages", "outage-domains"),
     ),
     Family(
         "top-domains",
         "Top domains",
         "What do the best-known domains do?",
-        ("top-domains", "top-features", "top-regions"),
+        ("top-domains", "top-features", "top-regions", "top-zones"),
+    ),
+    Family(
+        "text-figures",
+        "Single figures",
+        "What else does the study say?",
+        ("text-figures",),
     ),
 )
 FAMILY_BY_SLUG = {family.slug: family for family in FAMILIES}

@@ -42,6 +42,37 @@ LABELS = {
     "k1": "In one region",
     "k2": "In two",
     "k3_or_more": "In three or more",
+    "zone": "Zone",
+    "zones": "Zones",
+    "z0": "Zone unknown",
+    "z1": "In one zone",
+    "z2": "In two",
+    "z3_or_more": "In three or more",
+    "names_at_most": "Subdomains, at most",
+    "domains_at_most": "Domains, at most",
+    "operator": "Operator",
+    "basis": "Country known from",
+    "reading": "Hosted",
+    "known": "Country known",
+    "known_share": "Share known",
+    "other_country": "In another country",
+    "other_country_share": "Share in another country",
+    "other_continent": "On another continent",
+    "other_continent_share": "Share on another continent",
+    "country": "Country",
+    "continent": "Continent",
+    "kind": "Failure of a",
+    "target": "Which",
+    "down": "Down",
+    "down_share": "Share down",
+    "part": "Partly",
+    "part_share": "Share partly",
+    "down_at_most": "Down, at most",
+    "by_name_servers": "By name servers alone",
+    "down_cloud_only": "Down, by cloud names",
+    "down_cloud_only_share": "Share, by cloud names",
+    "figure": "Figure",
+    "whole": "Of",
 }
 # The share that the published figures are set beside, by table.
 COMPARED = {
@@ -52,6 +83,10 @@ COMPARED = {
     "region-counts": "cumulative_share",
     "instance-counts": "cumulative_share",
     "name-server-counts": "cumulative_share",
+    "zone-usage": "subdomains_share",
+    "zone-counts": "cumulative_share",
+    "customers": "other_country_share",
+    "text-figures": "share",
 }
 # The columns that name a row, by table: what two versions of a table are joined on.
 KEYS = {
@@ -62,6 +97,10 @@ KEYS = {
     "instance-counts": ("feature", "instances"),
     "name-servers": ("location",),
     "name-server-counts": ("name_servers",),
+    "zone-usage": ("provider", "region", "zone"),
+    "zone-counts": ("provider", "zones"),
+    "customers": ("basis", "reading"),
+    "text-figures": ("figure",),
 }
 
 
@@ -159,7 +198,9 @@ class _Maker:
         self.published = published_by_key(report.table_id, report.published)
         self.compared = COMPARED.get(report.table_id, "")
         # The provider's letter stands in the cell of what it qualifies.
-        merged = {"feature", "region"} & set(report.columns) and "provider" in report.columns
+        merged = {"feature", "region", "target"} & set(
+            report.columns
+        ) and "provider" in report.columns
         self.keys = [c for c in report.columns if not (merged and c == "provider")]
         self.columns = tuple(self._columns())
 
@@ -185,7 +226,8 @@ class _Maker:
                 made.append(Cell(self._place(cells) or words.NONE, self._place(cells), "place"))
             if key == self.compared and self.published:
                 made.append(Cell(words.share(before), _sortable(before), kind="muted"))
-        anchor = f"{cells['provider']}.{cells['region']}" if "region" in cells else ""
+        named = [str(cells[k]) for k in ("provider", "region", "zone") if k in cells]
+        anchor = ".".join(named) if "region" in cells else ""
         return Row(tuple(made), anchor)
 
     def _place(self, cells: Cells) -> str:
@@ -231,12 +273,27 @@ def _domain_cell(value: Any, _cells: Cells, slug: str) -> Cell:
     return Cell(value, value, kind="mono", href=reverse("domain", args=[slug, value]))
 
 
+def _plain_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
+    return Cell(words.NONE if value is None else str(value), value or "")
+
+
+def _target_cell(value: Any, cells: Cells, _slug: str) -> Cell:
+    who = cells["provider"]
+    text = words.provider_name(value) if cells["kind"] == "provider" else value
+    return Cell(text, value, kind="code", tags=(who,) if who else ())
+
+
 _WORDED: dict[str, Callable[[Any, Cells, str], Cell]] = {
     "class": _class_cell,
     "provider": _provider_cell,
     "feature": _feature_cell,
     "location": _location_cell,
     "domain": _domain_cell,
+    "target": _target_cell,
+    **dict.fromkeys(
+        ("zone", "kind", "operator", "basis", "reading", "country", "continent", "figure"),
+        _plain_cell,
+    ),
 }
 
 

@@ -1,10 +1,10 @@
-"""``manage.py testbed``: the emulated Internet and its truth."""
+"""``manage.py testbed``: the emulated Internet, its truth, and what a crawl would see of it."""
 
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from tasks import worlds
+from tasks import export, observing, worlds
 from webapp.console.door import Door
 
 
@@ -20,7 +20,9 @@ class Command(Door):
         serve.add_argument("--port", type=int, default=5300)
         tell = actions.add_parser("truth", help="what is true of the names that a crawl can find")
         tell.add_argument("--no-axfr", action="store_true")
-        for sub in (serve, tell):
+        see = actions.add_parser("observe", help="a survey of the world without asking anything")
+        see.add_argument("--name", default="", help="of the survey; default the world's")
+        for sub in (serve, tell, see):
             sub.add_argument("world", metavar="WORLD")
             sub.add_argument("--scale", metavar="1/N", help="default 1/100")
             sub.add_argument("--seed", type=int, default=1)
@@ -43,6 +45,9 @@ class Command(Door):
         if options["action"] == "truth":
             self.put_json(worlds.world_truth(world, chosen, axfr=not options["no_axfr"]))
             return
+        if options["action"] == "observe":
+            self._observe(world, options)
+            return
         folder = worlds.publish(world, chosen)
         addresses = tuple(options["address"]) or ("127.0.0.1",)
         self.say(f"{world.id}: {len(world.zones):,} domains; files in {folder}")
@@ -54,3 +59,16 @@ class Command(Door):
             )
 
         worlds.serve_world(world, addresses, options["port"], ready)
+
+    def _observe(self, world: Any, options: dict[str, Any]) -> None:
+        chosen = worlds.options_from(options)
+        campaign = observing.observe_world(world, chosen, options["name"], self._show)
+        document = export.survey_document(campaign.slug)
+        if options["json"]:
+            self.put_json(document)
+            return
+        self.stdout.write(f"{campaign.slug}: {document['names']['cloud']:,} names in a cloud")
+
+    def _show(self, done: int, total: int) -> None:
+        if done % 20_000 == 0 or done == total:
+            self.say(f"{done:,} of {total:,} domains stored")
