@@ -22,23 +22,34 @@ class LineWriter:
     def write(self, results: Iterable[Result]) -> str:
         """One line each, with its end; ``at`` is ISO 8601 in UTC."""
         lines: list[str] = []
-        add, known, find_section = lines.append, None, self._sections.get
+        add, known_at, known_rtt_ms, find_section = lines.append, -1.0, None, self._sections.get
+        known_resolver, known_protocol, known_attempts, end = "", "", 0, ""
         for result in results:
-            question, status, answers, authorities = result[:4]
+            question, status, answers, authorities, resolver, protocol, attempts, rtt_ms, at = (
+                result[:9]
+            )
             name = quote(question[0])
             if len(answers) == 1 and answers[0][0] == question[0]:
                 _, rrtype, ttl, data = answers[0]
                 text = f'{{"name":{name},"type":"{rrtype}","ttl":{ttl},"data":{quote(data)}}}'
             else:
-                text = ",".join(map(_record_text, answers))
+                text = ",".join(map(_record_text, answers)) if answers else ""
             section = find_section(id(authorities)) or self._add_section(authorities)
-            if known != result[4:9]:
-                known = result[4:9]
-                end = _end_text(known)
+            # Replies that came together have all this in common.
+            if (
+                at is not known_at
+                or rtt_ms is not known_rtt_ms
+                or resolver is not known_resolver
+                or protocol is not known_protocol
+                or attempts != known_attempts
+            ):
+                known_at, known_rtt_ms, known_attempts = at, rtt_ms, attempts
+                known_resolver, known_protocol = resolver, protocol
+                end = _end_text(result)
             more = _subnet_text(result) if question[4] else ""
             add(
-                f'{{"name":{name},"type":"{question[1]}","status":"{status}","answers":[{text}],'
-                f'"authorities":{section[1]}{end}{more}}}\n'
+                f'{{"name":{name},"type":"{question[1]}","status":"{status._value_}",'
+                f'"answers":[{text}],"authorities":{section[1]}{end}{more}}}\n'
             )
         return "".join(lines)
 
@@ -50,9 +61,8 @@ class LineWriter:
         return made
 
 
-def _end_text(common: tuple[str, str, int, float | None, float]) -> str:
-    """What the replies that came together have in common."""
-    resolver, protocol, attempts, rtt_ms, at = common
+def _end_text(result: Result) -> str:
+    resolver, protocol, attempts, rtt_ms, at = result[4:9]
     rtt = "null" if rtt_ms is None else f"{rtt_ms:.3f}"
     return (
         f',"resolver":"{resolver}","protocol":"{protocol}","attempts":{attempts},'

@@ -21,7 +21,7 @@ from crawlers.questions import Question, Result
 from crawlers.replies import Reply, read_reply
 from crawlers.sections import FAULTS, read_records
 from crawlers.slots import Slot
-from crawlers.tails import Tail, TailCache
+from crawlers.tails import Entries, Tail, TailCache
 from crawlers.wire import Malformed
 
 if TYPE_CHECKING:
@@ -33,7 +33,11 @@ _A_AND_ITS_RECORD = b"\0\1\0\1\xc0\x0c\0\1\0\1"
 _FOUR_BYTES = b"\0\4"
 _MAKE = tuple.__new__
 _STATUS = itemgetter(1)
-_MOST_ANSWERS = 24
+_MOST_ANSWERS, _KEPT_KINDS = 24, 4_096
+
+
+# Number of answers, status, whether the server is the zone's own, and known ends of such replies.
+_Kind = tuple[int, DnsStatus, bool, Entries]
 
 
 def _make_kinds() -> dict[bytes, tuple[int, DnsStatus, bool]]:
@@ -59,6 +63,7 @@ class Receiver:
         self.run = run
         self.engine = run.engine
         self.tails = TailCache(additionals=run.config.additionals)
+        self._kinds: dict[bytes, _Kind] = {}
         self.over_tcp: dict[Slot, None] = {}
         self._tcp_done: queue.SimpleQueue[tuple[Slot, Reply | Exception]] = queue.SimpleQueue()
 
@@ -72,57 +77,77 @@ class Receiver:
         self._take_tcp()
         self._expire()
 
-    def _read(self, channel: Channel, packets: list[bytes]) -> None:
+    def _read(self, channel: Channel, packets: list[bytes]) -> None:  # noqa: C901, PLR0915
         """The short way of replies: no record, or one address right behind the question."""
+        # What most replies need stands here in one piece: a call costs as much as its work.
         pending, short, now = channel.pending, list[Result](), self.run.now()
-        find, find_kind, read_short = pending.get, _KINDS.get, self._read_short
-        label, keep, at = channel.peer.label, short.append, self.engine.epoch + now
+        find, find_kind, make, unpack = pending.get, self._kinds.get, _MAKE, _A_RECORD.unpack_from
+        label, at, last_sent_at, rtt_ms = channel.peer.label, self.engine.epoch + now, 0.0, 0.0
         for packet in packets:
-            waiting, kind = find(packet[:2]), find_kind(packet[2:8])
+            waiting, kind = find(packet[:2]), find_kind(packet[2:12]) or self._learn_kind(packet)
             if waiting is None or kind is None or not packet.startswith(waiting[0], 12):
                 self._read_odd(channel, packet, waiting, now)
                 continue
             del pending[packet[:2]]
             asked, sent_at, question = waiting
+            end = 12 + len(asked)
             if isinstance(question, Slot):
-                self.run.cases.accept(question, packet, 12 + len(asked), now)
+                self.run.cases.accept(question, packet, end, now)
                 continue
-            n_answers, status, authoritative = kind
-            found = read_short(packet, 12 + len(asked), question, n_answers)
-            if found is None:
-                self._accept(channel, waiting, packet, now)
-                continue
-            answers, tail = found
-            authorities, additionals, scope, _ = tail
-            rtt_ms = (now - sent_at) * 1000
+            n_answers, status, authoritative, entries = kind
+            answers: tuple[Record, ...] = ()
+            tail: Tail | None = None
+            try:
+                if n_answers == 1:
+                    head, ttl, size, address = unpack(packet, end - 4)
+                    if head == _A_AND_ITS_RECORD and size == _FOUR_BYTES and not ttl >> 31:
+                        leaned_on, meanings = entries[packet[end + 16 :]][end + 16]
+                        tail = meanings[packet[leaned_on]]
+                        answers = (make(Record, (question[0], "A", ttl, inet_ntoa(address))),)
+                elif not n_answers:
+                    leaned_on, meanings = entries[packet[end:]][end]
+                    tail = meanings[packet[leaned_on]]
+            except (KeyError, struct.error):
+                tail = None
+            if tail is None or tail[3]:
+                found = self._read_whole(packet, end, question, n_answers)
+                if found is None:
+                    self._accept(channel, waiting, packet, now)
+                    continue
+                answers, tail = found
+            if sent_at != last_sent_at:
+                last_sent_at, rtt_ms = sent_at, (now - sent_at) * 1000
             # fmt: off
             result = (
-                question, status, answers, authorities, label, "udp", 1, rtt_ms, at,
-                additionals, authoritative, scope,
+                question, status, answers, tail[0], label, "udp", 1, rtt_ms, at,
+                tail[1], authoritative, tail[2],
             )
             # fmt: on
-            keep(_MAKE(Result, result))
+            short.append(make(Result, result))
         if short:
             self._take_short(channel, short)
 
-    def _read_short(
+    def _learn_kind(self, packet: bytes) -> _Kind | None:
+        """What the short way makes of a reply's flags and counts, or nothing."""
+        found = _KINDS.get(packet[2:8])
+        if found is None or len(packet) < 12:
+            return None
+        kind = (*found, self.tails.entries_of(packet[8:12]))
+        if len(self._kinds) < _KEPT_KINDS:
+            self._kinds[packet[2:12]] = kind
+        return kind
+
+    def _read_whole(
         self, packet: bytes, end: int, question: Question, n_answers: int
     ) -> tuple[tuple[Record, ...], Tail] | None:
         """Answers and the rest of a reply that says all, or nothing for the long way."""
         try:
-            if not n_answers:
-                answers: tuple[Record, ...] = ()
-            else:
-                # A reply that is too short raises here.
-                head, ttl, size, address = _A_RECORD.unpack_from(packet, end - 4)
-                if n_answers > 1 or head != _A_AND_ITS_RECORD or size != _FOUR_BYTES or ttl >> 31:
-                    return self._read_chain(packet, end, question, n_answers)
-                answers = (_MAKE(Record, (question[0], "A", ttl, inet_ntoa(address))),)
-                end += 16
+            if n_answers:
+                return self._read_chain(packet, end, question, n_answers)
             tail = self.tails.get(packet, end)
         except (*FAULTS, Malformed):
             return None
-        return None if tail.rcode else (answers, tail)
+        return None if tail.rcode else ((), tail)
 
     def _read_chain(
         self, packet: bytes, end: int, question: Question, n_answers: int

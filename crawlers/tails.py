@@ -14,6 +14,7 @@ from crawlers.wire import Malformed
 
 _CLIENT_SUBNET = 8
 _NS, _SOA = 2, 6
+_KEPT_COUNTS = 4_096
 # Types in the ends of replies, and how many names their data begins with.
 _NAMES_IN_DATA = {1: 0, _NS: 1, _SOA: 2, 28: 0, OPT: 0}
 # No pointer leads further than this.
@@ -52,6 +53,8 @@ class _Template(NamedTuple):
 
 # The bytes that an end leaned on, and what it meant for each value of them.
 _Known = tuple[slice, dict[bytes, Tail]]
+# By raw bytes and by where they stood. Zones of one operator end alike byte for byte.
+Entries = dict[bytes, dict[int, _Known]]
 
 
 class TailCache:
@@ -72,29 +75,38 @@ class TailCache:
         self._additionals = additionals
         self._left_octets = self._BUDGET_OCTETS
         self._left_template_octets = self._TEMPLATE_OCTETS
-        # By raw bytes and by where they stood: which bytes before them they leaned on, and what
-        # they meant for each value of those. Zones of one operator end alike byte for byte.
-        self._entries: dict[bytes, dict[int, _Known]] = {}
+        # By the two counts that say which record is in which section.
+        self._entries: dict[bytes, Entries] = {}
         self._templates: dict[tuple[bytes, bytes], _Template] = {}
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return sum(map(len, self._entries.values()))
+
+    def entries_of(self, counts: bytes) -> Entries:
+        """What is known of replies with these counts of authorities and additionals."""
+        found = self._entries.get(counts)
+        if found is None:
+            found = {}
+            # Honest servers use few counts; others get entries that nobody finds again.
+            if len(self._entries) < _KEPT_COUNTS:
+                self._entries[counts] = found
+        return found
 
     def get(self, packet: bytes, start: int) -> Tail:
         """The sections from ``start``, where the authority begins; raises ``Malformed``."""
-        # The key holds the two counts as well: they say which record is in which section.
-        key = packet[8:12] + packet[start:]
-        entry = self._entries.get(key)
-        if entry is not None and (known := entry.get(start)) is not None:
-            leaned_on, meanings = known
-            tail = meanings.get(packet[leaned_on])
-            if tail is not None:
-                return tail
-        return self._relocate(key, packet, start) or self._read(key, packet, start)
+        try:
+            leaned_on, meanings = self._entries[packet[8:12]][packet[start:]][start]
+            return meanings[packet[leaned_on]]
+        except KeyError:
+            return self.read(packet, start)
 
-    def _relocate(self, key: bytes, packet: bytes, start: int) -> Tail | None:
+    def read(self, packet: bytes, start: int) -> Tail:
+        """The same for an end that is not known at its place; raises ``Malformed``."""
+        return self._relocate(packet, start) or self._read(packet, start)
+
+    def _relocate(self, packet: bytes, start: int) -> Tail | None:
         """The end of an earlier reply about the same zone, if it is the same but moved."""
-        found = self._templates.get((_zone_of(packet), key[:4]))
+        found = self._templates.get((_zone_of(packet), packet[8:12]))
         if found is None or len(packet) - start != found.size:
             return None
         shift = start - found.start
@@ -107,10 +119,10 @@ class TailCache:
         )
         if not is_same:
             return None
-        self._keep(key, packet, start, leaned_on, found.tail)
+        self._keep(packet, start, leaned_on, found.tail)
         return found.tail
 
-    def _read(self, key: bytes, packet: bytes, start: int) -> Tail:
+    def _read(self, packet: bytes, start: int) -> Tail:
         names = Names(packet, start)
         try:
             tail = read_tail(names, start, self._additionals)
@@ -121,27 +133,28 @@ class TailCache:
         if names.low >= 12 and start < len(packet):
             low, high = names.low, min(names.high, start)
             leaned_on = slice(low, high) if low < high else slice(start, start)
-            self._keep(key, packet, start, leaned_on, tail)
+            self._keep(packet, start, leaned_on, tail)
             # What leans on an answer belongs to the zone of an alias, not to the question's.
             if leaned_on.stop <= packet.find(b"\0", 12) + 1 or leaned_on.start == start:
-                self._learn(key, packet, start, leaned_on, tail)
+                self._learn(packet, start, leaned_on, tail)
         return tail
 
-    def _keep(self, key: bytes, packet: bytes, start: int, leaned_on: slice, tail: Tail) -> None:
-        octets = len(key) + leaned_on.stop - leaned_on.start
+    def _keep(self, packet: bytes, start: int, leaned_on: slice, tail: Tail) -> None:
+        octets = len(packet) - start + leaned_on.stop - leaned_on.start
         # Records take as much more room than their bytes as they are short.
         records = len(tail[0]) + len(tail[1])
         self._left_octets -= max(octets, records * self._RECORD_OCTETS, self._LEAST_OCTETS)
         if self._left_octets < 0:
-            self._entries.clear()
+            for entries in self._entries.values():
+                entries.clear()
             self._left_octets = self._BUDGET_OCTETS
-        entry = self._entries.setdefault(key, {})
+        entry = self.entries_of(packet[8:12]).setdefault(packet[start:], {})
         known = entry.get(start)
         if known is None or known[0] != leaned_on:
             known = entry[start] = leaned_on, {}
         known[1][packet[leaned_on]] = tail
 
-    def _learn(self, key: bytes, packet: bytes, start: int, leaned_on: slice, tail: Tail) -> None:
+    def _learn(self, packet: bytes, start: int, leaned_on: slice, tail: Tail) -> None:
         """Keep an end as a template, if all its pointers are known."""
         try:
             places = list(_find_pointers(packet, start))
@@ -153,7 +166,7 @@ class TailCache:
             self._templates.clear()
             self._left_template_octets = self._TEMPLATE_OCTETS
         targets = [int.from_bytes(packet[p : p + 2], "big") & _FARTHEST for p in places]
-        self._templates[_zone_of(packet), key[:4]] = _Template(
+        self._templates[_zone_of(packet), packet[8:12]] = _Template(
             start=start,
             size=size,
             number=int.from_bytes(packet[start:], "big"),
