@@ -51,7 +51,7 @@ def answer(reply, address="127.0.0.1", port=0):
         while True:
             try:
                 data, sender = sock.recvfrom(65_536)
-                for datagram in reply(data):
+                for datagram in reply(data) if data else ():
                     sock.sendto(datagram, sender)
             except OSError:
                 return

@@ -1,0 +1,148 @@
+import struct
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from probes import packets
+from probes.hops import Reply, routes_of
+from probes.mda import Search, flows_needed
+from probes.system_traceroute import read_output
+
+ENDS4 = (bytes([192, 0, 2, 1]), bytes([198, 51, 100, 7]))
+ENDS6 = (bytes(range(16)), bytes(range(16, 32)))
+PORTS = (40_000, 33_434)
+
+
+def summed(ends, protocol, packet):
+    return packets.checksum(packets.pseudo_header(*ends, protocol, len(packet)) + packet)
+
+
+@given(st.sampled_from([ENDS4, ENDS6]), st.integers(1, 0xFFFE), st.integers(1, 0xFFFF))
+def test_a_datagram_carries_its_tag_as_a_true_checksum(ends, tag, port):
+    packet = packets.udp_datagram(ends, (port, 33_434), tag)
+    assert struct.unpack("!HHHH", packet[:8]) == (port, 33_434, len(packet), tag)
+    assert summed(ends, packets.UDP, packet) in (0, 0xFFFF)
+
+
+@given(st.integers(0, 0xFFFF), st.integers(0, 0xFFFE), st.integers(0, 0xFFFF))
+def test_echo_requests_of_a_flow_share_their_checksum(identifier, flow, sequence):
+    def sum_of(number):
+        packet = packets.echo_request(4, identifier, number, packets.balanced_payload(number, flow))
+        assert packets.checksum(packet) in (0, 0xFFFF)
+        return packet[2:4]
+
+    # Zero has two spellings in one's complement.
+    same = {b"\0\0", b"\xff\xff"}
+    assert sum_of(sequence) == sum_of(1) or {sum_of(sequence), sum_of(1)} <= same
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_syn_is_read_back(sequence):
+    packet = packets.syn_segment(ENDS4, (40_000, 80), sequence)
+    assert summed(ENDS4, packets.TCP, packet) in (0, 0xFFFF)
+    found = packets.read_segment(packet)
+    assert (found.source_port, found.port, found.flags) == (40_000, 80, packets.SYN)
+
+
+@given(st.binary(max_size=100), st.sampled_from([4, 6]))
+def test_readers_survive_any_octets(data, family):
+    packets.strip_ipv4(data)
+    quote = packets.read_quote(family, data)
+    assert quote is None or len(quote.transport) >= 8
+    packets.read_echo(family, data)
+    packets.read_segment(data)
+    for kind in (packets.TIME_EXCEEDED[family], packets.UNREACHABLE[family]):
+        packets.read_quote(family, bytes([kind]) + data)
+
+
+def test_a_quote_tells_whose_packet_it_was():
+    inner = bytes([0x45, *[0] * 8, 17, 0, 0, *ENDS4[0], *ENDS4[1]])
+    datagram = packets.udp_datagram(ENDS4, PORTS, 77)
+    found = packets.read_quote(4, bytes([11, 0, *[0] * 6]) + inner + datagram[:8])
+    assert (found.protocol, found.destination) == (17, ENDS4[1])
+    assert found.transport[6:8] == (77).to_bytes(2, "big")
+
+
+def test_the_stopping_rule_is_the_published_one():
+    assert [flows_needed(n, 0.05) for n in range(6)] == [6, 6, 11, 16, 21, 27]
+
+
+class Network:
+    """A world of hops: the next routers of each router, chosen by a hash of the flow."""
+
+    def __init__(self, after, seed):
+        self.after, self.seed, self.sent = after, seed, 0
+
+    def send(self, places):
+        self.sent += len(places)
+        return [self.reply(ttl, flow) for ttl, flow in places]
+
+    def reply(self, ttl, flow):
+        at = "start"
+        for hop in range(ttl):
+            ways = self.after.get(at)
+            if ways is None:
+                break
+            at = ways[hash((self.seed, at, flow, hop)) % len(ways)]
+        if at.startswith("*"):
+            return Reply(ttl, flow)
+        return Reply(ttl, flow, at, 1.0, "target" if at == "end" else "hop")
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 4))
+def test_all_ways_of_a_balanced_network_are_found(seed, width, second):
+    after = {"start": ["a"], "a": [f"b{i}" for i in range(width)]}
+    for i in range(width):
+        after[f"b{i}"] = [f"c{i}{j}" for j in range(second)]
+        after |= {f"c{i}{j}": ["d"] for j in range(second)}
+    after["d"] = ["end"]
+    search = Search(Network(after, seed).send, "end", risk=1e-9)
+    search.explore(20, 3)
+    assert routes_of(tuple(sorted(search.links))) == width * second
+    assert {b for t, _, b in search.links if t == 2} == {
+        f"c{i}{j}" for i in range(width) for j in range(second)
+    }
+
+
+def test_a_silent_hop_does_not_end_the_search_and_endless_silence_does():
+    through = Network({"start": ["a"], "a": ["*"], "*": ["b", "c"], "b": ["end"], "c": ["end"]}, 1)
+    search = Search(through.send, "end", risk=1e-6)
+    search.explore(20, 3)
+    assert {b for t, _, b in search.links if t == 2} == {"b", "c"}
+    silent = Network({"start": ["a"], "a": ["*1"], "*1": ["*1"]}, 1)
+    search = Search(silent.send, "end")
+    search.explore(200, 3)
+    assert silent.sent < 100
+
+
+OUTPUT = """traceroute to 198.51.100.7 (198.51.100.7), 30 hops max, 60 byte packets
+ 1  192.0.2.1  0.461 ms  0.423 ms  0.398 ms
+ 2  * * *
+ 3  203.0.113.1  10.5 ms 203.0.113.2  11.5 ms  12.5 ms
+ 4  203.0.113.9  9.0 ms !X * *
+ 5  198.51.100.7  20.0 ms  21.0 ms  22.0 ms
+"""
+
+
+def test_the_systems_own_text_is_read():
+    found = read_output(OUTPUT, "198.51.100.7")
+    assert [(r.ttl, r.address, r.rtt_ms, r.kind) for r in found] == [
+        (1, "192.0.2.1", 0.461, "hop"),
+        (1, "192.0.2.1", 0.423, "hop"),
+        (1, "192.0.2.1", 0.398, "hop"),
+        *[(2, None, None, "silent")] * 3,
+        (3, "203.0.113.1", 10.5, "hop"),
+        (3, "203.0.113.2", 11.5, "hop"),
+        (3, "203.0.113.2", 12.5, "hop"),
+        (4, "203.0.113.9", 9.0, "prohibited"),
+        *[(4, None, None, "silent")] * 2,
+        (5, "198.51.100.7", 20.0, "target"),
+        (5, "198.51.100.7", 21.0, "target"),
+        (5, "198.51.100.7", 22.0, "target"),
+    ]
+
+
+@given(st.text(max_size=200))
+def test_text_of_any_kind_is_survived(text):
+    read_output(text, "198.51.100.7")
+    read_output(f" 1  {text}", "198.51.100.7")
