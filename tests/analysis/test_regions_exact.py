@@ -123,3 +123,31 @@ def test_plain_search_equals_weighing_every_set(part):
 def test_climbing_and_dividing_equals_weighing_every_set(part):
     solved = [verify(seed, CLIMB) for seed in range(2000 + part * 100, 2100 + part * 100)]
     assert sum(solved) > 25
+
+
+def test_cuts_equal_weighing_every_set():
+    from time import monotonic
+
+    from analysis.regions.constraints import limit
+    from analysis.regions.costs import cost
+    from analysis.regions.cuts import Cuts
+    from analysis.regions.problem import Problem, field_of
+    from analysis.regions.tree import Tree
+
+    solved = 0
+    for seed in range(5000, 5200):
+        samples, k, _, constraints = some_question(seed)
+        if constraints.survive_loss:
+            continue
+        every = ranking(samples, k, Objective(), constraints)
+        costs = cost(samples, Objective())
+        field = field_of(costs.matrix, costs.weights)
+        problem = Problem(field, limit(samples.regions, constraints), k, 1)
+        outcome = Tree(problem, monotonic() + 60, Cuts(problem), plain_cells=0).run()
+        assert outcome.proven
+        assert problem.found == bool(every)
+        if every:
+            value = costs.mean_of(problem.cost(problem.best), costs.total_weight)
+            assert near(value, every[0][0]), seed
+            solved += 1
+    assert solved > 80
