@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cartography.patterns import label_fronts
+from cartography.patterns import find_dangling, label_fronts
 from cartography.prefixes import PrefixTable
 from core.records import Answer, Front, Lookup, NameServerPlace, Placement
 from core.statuses import DnsStatus, Technique
@@ -27,7 +27,7 @@ def is_name(lookup: Lookup) -> bool:
 
 
 def place_lookups(lookups: Sequence[Lookup], table: PrefixTable) -> Placed:
-    """Place every address of ``lookups`` and label every name.
+    """Place every address of ``lookups``; label every name, and aliases that lead nowhere.
 
     A failed lookup has neither, but a name server that did not resolve has its row: with an
     empty address and the status of the question, ``SKIPPED`` when it was never asked.
@@ -39,14 +39,18 @@ def place_lookups(lookups: Sequence[Lookup], table: PrefixTable) -> Placed:
         own = dict.fromkeys(a for answer in answers for a in answer.addresses)
         placements += [(domain, name, places[a]) for a in own]
         fronts += [(domain, front) for front in label_fronts(answers, places)]
+    for (domain, _), answers in _group_names(lookups, DnsStatus.NXDOMAIN).items():
+        fronts += [(domain, front) for front in find_dangling(answers)]
     return Placed(placements, fronts, list(_place_servers(lookups, places)))
 
 
-def _group_names(lookups: Sequence[Lookup]) -> dict[tuple[str, str], list[Answer]]:
-    """Good answers by domain and name."""
+def _group_names(
+    lookups: Sequence[Lookup], status: DnsStatus = DnsStatus.NOERROR
+) -> dict[tuple[str, str], list[Answer]]:
+    """Answers of one status by domain and name."""
     names: dict[tuple[str, str], list[Answer]] = {}
     for lookup in lookups:
-        if is_name(lookup) and lookup.answer.status == DnsStatus.NOERROR:
+        if is_name(lookup) and lookup.answer.status == status:
             names.setdefault((lookup.domain, lookup.answer.name), []).append(lookup.answer)
     return names
 

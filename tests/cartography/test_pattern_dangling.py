@@ -3,8 +3,10 @@
 import pytest
 
 from cartography.patterns import find_dangling
-from core.records import Answer, Record
-from core.statuses import DnsStatus
+from cartography.placement import place_lookups
+from cartography.prefixes import PrefixTable
+from core.records import Answer, Lookup, Record
+from core.statuses import DnsStatus, Technique
 
 NAME = "old.example.com"
 
@@ -27,6 +29,14 @@ def test_it_works():
     assert front.evidence == (
         "CNAME shop.azurewebsites.net (record 1 of the A answer): NXDOMAIN from 192.0.2.53:53"
     )
+
+
+def test_a_crawl_reports_it_without_an_address():
+    lookup = Lookup("example.com", Technique.WORDLIST, answer("shop.azurewebsites.net"))
+    placed = place_lookups([lookup], PrefixTable.build([]))
+
+    assert [(d, f.label) for d, f in placed.fronts] == [("example.com", "dangling-claimable")]
+    assert placed.placements == []
 
 
 def test_names_that_nobody_can_have_are_dangling_all_the_same():

@@ -87,9 +87,7 @@ def test_clouds(report):
 
 
 def test_too_few_clients_have_no_interval(report):
-    assert set(rows_of(report, "traffic-clouds", "bytes_low", "flows_high")) == {
-        (None, None)
-    }
+    assert set(rows_of(report, "traffic-clouds", "bytes_low", "flows_high")) == {(None, None)}
 
 
 def test_protocols(report):
