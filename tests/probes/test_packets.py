@@ -1,4 +1,5 @@
 import struct
+from hashlib import blake2b
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,7 +84,8 @@ class Network:
             ways = self.after.get(at)
             if ways is None:
                 break
-            at = ways[hash((self.seed, at, flow, hop)) % len(ways)]
+            key = f"{self.seed} {at} {flow} {hop}".encode()
+            at = ways[int.from_bytes(blake2b(key, digest_size=8).digest()) % len(ways)]
         if at.startswith("*"):
             return Reply(ttl, flow)
         return Reply(ttl, flow, at, 1.0, "target" if at == "end" else "hop")
