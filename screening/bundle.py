@@ -1,0 +1,70 @@
+"""The parts in ``onboard`` in, one stand-alone file out: ``python -m screening.bundle``.
+
+A VM gets one file; people read modules. A test holds the two equal.
+"""
+
+import ast
+from pathlib import Path
+
+HERE = Path(__file__).parent
+AGENT = HERE / "agent.py"
+PARTS = (
+    "histograms", "kernel", "causes", "sampling", "native", "crew", "host", "judging", "network",
+    "disk", "battery", "delivery", "commands",
+)  # fmt: skip
+OWN = "screening.onboard"
+
+HEAD = '''#!/usr/bin/env python3
+"""Nephoscope's screening agent: is this virtual machine a good one?
+
+    curl -s SITE/agent | python3 - --pool TOKEN     measure 100 s and report to a pool
+    python3 agent.py --output result.json           measure offline; --upload sends it later
+    python3 agent.py --server                       answer network tests of other machines
+    python3 agent.py --client HOST:PORT             the network test
+    python3 agent.py --battery --rounds 12          CPU, disk and network jitter, every 5 minutes
+
+It needs Python 3.8 and nothing else, never root, and leaves no file and no process behind.
+This file is put together from screening/onboard; change it there.
+"""
+
+from __future__ import annotations
+
+'''
+
+
+def build() -> str:
+    """The text of the stand-alone agent."""
+    imports: dict[str, set[str]] = {}
+    bodies = []
+    for part in PARTS:
+        body = _split((HERE / "onboard" / f"{part}.py").read_text(), imports)
+        bodies.append(f"# --- {part} ---\n\n{body}")
+    plain = sorted(imports.pop("", set()))
+    lines = [f"import {name}" for name in plain]
+    lines += [f"from {name} import {', '.join(sorted(imports[name]))}" for name in sorted(imports)]
+    return HEAD + "\n".join(lines) + "\n\n" + "\n\n\n".join(bodies) + "\n"
+
+
+def serve_text(site: str) -> str:
+    """The agent as a site serves it: its own address filled in."""
+    return build().replace('SITE_URL = ""', f"SITE_URL = {site!r}", 1)
+
+
+def _split(text: str, imports: dict[str, set[str]]) -> str:
+    end = 0
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            end = node.end_lineno or end
+            module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
+            if module != "__future__" and not module.startswith(OWN):
+                imports.setdefault(module, set()).update(name.name for name in node.names)
+    return "\n".join(text.split("\n")[end:]).strip("\n")
+
+
+def main() -> None:
+    """Write the agent."""
+    AGENT.write_text(build())
+
+
+if __name__ == "__main__":
+    main()
