@@ -64,9 +64,9 @@ _NOTES = {
         "detected."
     ),
     "top-regions": (
-        "The fourteen best-ranked domains with a name in any cloud; k counts names by the number "
-        "of regions they use, over all providers. The published list skips conduit.com, which its "
-        "other tables rank 38th."
+        "The fifteen best-ranked domains with a name in any cloud; k counts names by the number "
+        "of regions they use, over all providers. The published fourteen leave out conduit.com, "
+        "which its other tables rank 38th: by the definition it belongs here."
     ),
 }
 

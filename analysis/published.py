@@ -31,6 +31,21 @@ def published_source(table_id: str) -> str:
     return f"IMC'13, {entry['source']}; {entry['reading']}" if entry else ""
 
 
+def printed_units(table_id: str) -> dict[tuple[str, str], float]:
+    """The last printed place of cells that were rounded for print, such as 0.001.
+
+    By (row in words, column); an empty row stands for all.
+    """
+    listed = _document().get(table_id, {}).get("rounded", [])
+    return {(entry.get("row", ""), entry["column"]): entry["unit"] for entry in listed}
+
+
+def contradictions(table_id: str) -> dict[tuple[str, str], str]:
+    """Why a cell cannot be met as printed, by (row in words, column); an empty row: all."""
+    listed = _document().get(table_id, {}).get("contradicted", [])
+    return {(entry.get("row", ""), entry["column"]): entry["why"] for entry in listed}
+
+
 def _row(columns: tuple[str, ...], given: list[str], cells: list[Cell]) -> tuple[Cell, ...]:
     # TOML has no null, so the file writes an unknown cell as an empty text.
     known = dict(zip(given, cells, strict=True))

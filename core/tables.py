@@ -270,9 +270,10 @@ SPECS: tuple[TableSpec, ...] = (
     ),
 )
 SPEC_BY_ID = {spec.id: spec for spec in SPECS}
-# The published tables list ten EC2 domains (6 and 9) and fourteen cloud domains (11).
+# The published tables list ten EC2 domains (6 and 9) and fourteen cloud domains (11); the latter
+# leave out conduit.com, which the former have on rank 38, so it takes fifteen to hold all.
 TOP_EC2_DOMAINS = 10
-TOP_CLOUD_DOMAINS = 14
+TOP_CLOUD_DOMAINS = 15
 # Upper edges of the classes in which sharers of one address or name server are counted; the last
 # class, without an edge, is written as the largest count found.
 SHARING_EDGES = (1, 2, 3, 4, 5, 9, 19, 49, 99, 999)

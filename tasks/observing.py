@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from analysis.countries import continents, region_countries
 from cartography.placement import place_lookups
 from cartography.prefixes import PrefixTable
 from core.records import DomainEntry
@@ -14,14 +15,16 @@ from crawlers.sources.wordlist import default_wordlist
 from lake.parts import part_path, write_part
 from tasks import survey, worlds
 from tasks.resolvers import Resolving, load_wordlist
+from tasks.studying import BROUGHT
+from testbed.customers import Atlas, customer_rows
 from testbed.model import World, Zone, scale_text
 from testbed.observations import Observer, zone_rows
+from testbed.worlds import load_world
 from webapp.store import observed, ranges
 from webapp.store.models import Campaign
 
 # A shard is what one Parquet part holds: large enough to compress, small enough to stay in memory.
 SHARD_DOMAINS = 2_000
-BROUGHT = "world"
 
 
 def observe_world(
@@ -45,7 +48,7 @@ def observe_world(
         _store(campaign, observer, table, batch, first)
         if on_shard:
             on_shard(first + len(batch), len(world.zones))
-    _bring(campaign, world)
+    _bring(campaign, world, options)
     survey.conclude(campaign)
     campaign.refresh_from_db()
     return campaign
@@ -70,6 +73,13 @@ def _store(
     observed.add_shard(campaign, key, (first, first + len(zones)), rows, counters)
 
 
-def _bring(campaign: Campaign, world: World) -> None:
+def _bring(campaign: Campaign, world: World, options: worlds.WorldOptions) -> None:
+    """What no crawl sees, from the world's truth: zones of addresses, countries of customers."""
     root = Path(settings.LAKE_DIR)
-    write_part(part_path(root, campaign.slug, "zones", BROUGHT), "zones", zone_rows(world))
+    brought = {"zones": zone_rows(world)}
+    shares = load_world(options.name).raw.get("customers")
+    if shares:
+        atlas = Atlas(region_countries(), continents())
+        brought["customers"] = customer_rows(world, shares, atlas)
+    for table, rows in brought.items():
+        write_part(part_path(root, campaign.slug, table, BROUGHT), table, rows)

@@ -6,6 +6,7 @@ a single lost packet would have recorded. Nothing is asked, so a world at full s
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from core.records import Answer, DomainOutcome, Lookup, Record
 from core.statuses import DnsStatus, Technique
@@ -108,7 +109,7 @@ def _technique(zone: Zone, name: Name) -> Technique:
     return Technique.AXFR if zone.transfer == ALLOW else Technique.WORDLIST
 
 
-def zone_rows(world: World) -> list[dict[str, object]]:
+def zone_rows(world: World) -> list[dict[str, Any]]:
     """Rows of the lake's ``zones``: the cloud addresses whose zone the world gives away."""
     return [
         {

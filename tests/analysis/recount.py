@@ -247,7 +247,7 @@ def top_tables(facts: Recount) -> dict[str, Rows]:
         ips = set().union(*(labelled[p]["elb"] for p in have["elb"]))
         counts = (len(have["vm"]), len(paas), len(have["elb"]), len(ips), len(have["cloudfront"]))
         features.append((facts.rank[d], d, len(own), *counts))
-    for d in ranked[:14]:
+    for d in ranked[:15]:
         spots = [facts.regions(p) for p in facts.uses if p[0] == d]
         k = Counter(min(len(s), 3) for s in spots)
         row = (len(spots), len(set().union(*spots)), k[1], k[2], k[3])

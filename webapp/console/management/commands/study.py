@@ -1,0 +1,91 @@
+"""``manage.py study``: zones and customers for a survey, its report anew, and 2013 beside it."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from tasks import studying
+from webapp.console.door import Door, read_input
+
+
+class Command(Door):
+    """What is brought to a survey from elsewhere, and how it compares."""
+
+    help = "zones, customers, report and comparison of a finished survey"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        actions = parser.add_subparsers(dest="action", required=True)
+        for action, words in (
+            ("zones", "attach availability zones of addresses"),
+            ("customers", "attach countries of customers"),
+        ):
+            sub = actions.add_parser(action, help=words)
+            sub.add_argument("survey", metavar="SURVEY")
+            sub.add_argument("file", metavar="FILE")
+        again = actions.add_parser("compute", help="compute the report anew")
+        again.add_argument("survey", metavar="SURVEY")
+        beside = actions.add_parser("compare", help="every published cell beside the survey's")
+        beside.add_argument("survey", metavar="SURVEY")
+        beside.add_argument("--scale", metavar="1/N", help="default that of the survey's world")
+        beside.add_argument("--table", action="append", default=[], metavar="ID")
+        beside.add_argument("--all", action="store_true", help="cells that agree, too")
+        for sub in actions.choices.values():
+            sub.add_argument("--json", action="store_true")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        getattr(self, f"_{options['action']}")(options)
+
+    def _zones(self, options: dict[str, Any]) -> None:
+        n = studying.bring_zones(options["survey"], read_input(options["file"]))
+        self._tell(options, {"addresses": n}, f"{n:,} addresses attached, report computed anew")
+
+    def _customers(self, options: dict[str, Any]) -> None:
+        n = studying.bring_customers(options["survey"], read_input(options["file"]))
+        self._tell(options, {"rows": n}, f"{n:,} rows attached, report computed anew")
+
+    def _compute(self, options: dict[str, Any]) -> None:
+        studying.recompute(studying.finished(options["survey"]))
+        self._tell(options, {"survey": options["survey"]}, "report computed anew")
+
+    def _tell(self, options: dict[str, Any], document: dict[str, Any], text: str) -> None:
+        self.put_json(document) if options["json"] else self.stdout.write(text)
+
+    def _compare(self, options: dict[str, Any]) -> None:
+        cells = studying.compare(options["survey"], options["scale"])
+        wanted = set(options["table"])
+        cells = [c for c in cells if not wanted or c.table_id in wanted]
+        if options["json"]:
+            self.put_json([asdict(cell) for cell in cells])
+            return
+        for cell in cells:
+            if options["all"] or cell.verdict != "agrees":
+                self.stdout.write("\t".join(_words(asdict(cell))))
+        for line in _sums((c.table_id, c.verdict) for c in cells):
+            self.say(line)
+
+
+def _words(cell: dict[str, Any]) -> list[str]:
+    gap = cell["difference"]
+    numbers = [_plain(cell["published"]), _plain(cell["ours"])]
+    gap_words = "" if gap is None else f"{gap:+.2%}"
+    return [
+        cell["table_id"], cell["row"], cell["column"], *numbers, gap_words, cell["verdict"],
+        cell["why"],
+    ]  # fmt: skip
+
+
+def _plain(value: float | None) -> str:
+    return "-" if value is None else f"{value:.10g}"
+
+
+def _sums(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    counts: dict[str, Counter[str]] = {}
+    for table_id, verdict in pairs:
+        counts.setdefault(table_id, Counter())[verdict] += 1
+    return [
+        f"{table_id}: " + ", ".join(f"{n} {verdict}" for verdict, n in sorted(found.items()))
+        for table_id, found in counts.items()
+    ]
