@@ -19,7 +19,6 @@ from lake.schemas import SCHEMAS
 DIMENSIONS = ("providers", "regions", "patterns", "zones")
 # What stands in place of a set where the other survey holds none for the name.
 OUTSIDE, ABSENT, FAILED, NONE = "outside", "absent", "failed", "none"
-COLUMNS = ("dimension", "before", "after", "rank", "domain", "name")
 
 # A name in two listed domains belongs to the closest; only what uses a cloud once is looked at.
 _SIDES = """
@@ -91,6 +90,29 @@ SELECT dimension, before, after, count(*) AS names, count(DISTINCT domain) AS do
 FROM compared WHERE before <> after GROUP BY dimension, before, after
 ORDER BY dimension, names DESC, before, after
 """
+
+
+def _told(kind: str) -> str:
+    """Names by one member of a set at a time: who had it, has it, lost it, won it."""
+    known = "true" if kind == "providers" else "cloud_a AND cloud_b"
+    if kind == "zones":
+        known += " AND len(a_zones) > 0 AND len(b_zones) > 0"
+    return f"""
+    SELECT '{kind}' AS dimension, one AS member, count(*) FILTER (was) AS before,
+      count(*) FILTER (now) AS after, count(*) FILTER (was AND NOT now) AS lost,
+      count(*) FILTER (now AND NOT was) AS won
+    FROM (
+      SELECT name, one, bool_or(side = 'a') AS was, bool_or(side = 'b') AS now FROM (
+        SELECT name, unnest(a_{kind}) AS one, 'a' AS side FROM pairs WHERE {known}
+        UNION ALL SELECT name, unnest(b_{kind}), 'b' FROM pairs WHERE {known})
+      GROUP BY name, one)
+    GROUP BY one"""
+
+
+_MEMBERS = (
+    "SELECT * FROM (" + " UNION ALL ".join(_told(kind) for kind in DIMENSIONS) + ") "
+    "ORDER BY dimension, greatest(before, after) DESC, member"
+)
 _POPULATION = """
 SELECT (SELECT count(*) FROM a_domains) AS domains_before,
   (SELECT count(*) FROM b_domains) AS domains_after,
@@ -113,10 +135,11 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """``moves``: a row per name and dimension, in the order of ``flows``, which sum them up."""
+    """``moves``: a row per name and dimension; ``flows`` and ``members`` sum them up."""
 
     moves: pa.Table
     flows: list[dict[str, Any]]
+    members: list[dict[str, Any]]
     sums: dict[str, dict[str, int]]
     population: dict[str, int]
 
@@ -135,7 +158,8 @@ def compare(root: Path, before: Side, after: Side, memory_mb: int = 1024) -> Cha
         moves = connection.sql(_MOVES).to_arrow_table()
         sums = {row.pop("dimension"): row for row in _rows(connection, _SUMS)}
         flows = _rows(connection, _FLOWS)
-        return Changes(moves, flows, sums, _rows(connection, _POPULATION)[0])
+        members = _rows(connection, _MEMBERS)
+        return Changes(moves, flows, members, sums, _rows(connection, _POPULATION)[0])
 
 
 def _open_side(connection: Connection, root: Path, name: str, side: Side) -> None:

@@ -1,6 +1,6 @@
 """One domain or name at a time: what is known of it, with the evidence."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,15 @@ WITH n AS (SELECT name, min(technique) AS technique FROM lookups
            WHERE domain = $domain AND {EXISTS} GROUP BY name),
 p AS (SELECT name, list_sort(list(DISTINCT provider) FILTER ({IN_CLOUD})) AS providers,
              list_sort(list(DISTINCT region) FILTER ({IN_REGION})) AS regions,
+             list_sort(list(DISTINCT provider || ' ' || region) FILTER ({IN_REGION})) AS places,
              count(*) AS addresses, count(*) FILTER (NOT {IN_CLOUD}) AS elsewhere
       FROM placements WHERE domain = $domain GROUP BY name),
-f AS (SELECT name, list_sort(list(DISTINCT label)) AS labels FROM fronts
+f AS (SELECT name, list_sort(list(DISTINCT label)) AS labels,
+             list_sort(list(DISTINCT provider || ' ' || label)) AS patterns FROM fronts
       WHERE domain = $domain GROUP BY name)
 SELECT n.name, technique, coalesce(providers, []) AS providers, coalesce(regions, []) AS regions,
-       coalesce(labels, []) AS labels, coalesce(addresses, 0) AS addresses,
+       coalesce(labels, []) AS labels, coalesce(places, []) AS places,
+       coalesce(patterns, []) AS patterns, coalesce(addresses, 0) AS addresses,
        coalesce(elsewhere, 0) AS elsewhere, count(*) OVER () AS total
 FROM n LEFT JOIN p USING (name) LEFT JOIN f USING (name)
 ORDER BY len(coalesce(providers, [])) = 0, name LIMIT $limit OFFSET $offset
@@ -92,6 +95,12 @@ def class_of(providers: Iterable[str], elsewhere: bool) -> str:
     return " + ".join(ordered)
 
 
+def keyed(sets: Mapping[str, Iterable[str]]) -> list[tuple[str, str, str]]:
+    """(kind, provider, value) of every label: what the evidence behind it is asked by."""
+    pairs = ((kind, key.partition(" ")) for kind, keys in sets.items() for key in keys)
+    return [(kind, provider, value) for kind, (provider, _, value) in pairs]
+
+
 def domain_list(
     root: Path, campaign: str, text: str = "", page: int = 1, shards: Shards = None
 ) -> dict[str, Any]:
@@ -131,6 +140,8 @@ def domain_page(
         names = _page(connection, _DOMAIN_NAMES, key, page, NAMES_PER_PAGE)
         for name in names["rows"]:
             name["class"] = class_of(name["providers"], name["elsewhere"] > 0)
+            sets = {"pattern": name.pop("patterns"), "region": name.pop("places")}
+            name["keys"] = keyed(sets)
         return {
             **found[0],
             "names": names,

@@ -31,7 +31,7 @@ app.conf.update(
     broker_url=_backend_url(broker_url()),
     result_backend=None,
     task_ignore_result=True,
-    include=["tasks.crawl", "tasks.ranges"]
+    include=["tasks.crawl", "tasks.ranges", "tasks.errands"]
     if os.environ.get("DJANGO_SETTINGS_MODULE")
     else ["tasks.vantage"],
     task_default_queue="crawl",

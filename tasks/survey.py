@@ -17,6 +17,7 @@ from crawlers.enumeration import Crawl, Progress, crawl_domains
 from crawlers.pace import Pace
 from lake import schemas
 from lake.parts import part_path, write_part
+from tasks import deriving
 from tasks.leases import Lease
 from tasks.pace import pace_for
 from tasks.resolvers import Resolving, crawl_config, detect_world, open_engine
@@ -170,6 +171,7 @@ def conclude(campaign: Campaign) -> None:
     with transaction.atomic():
         services.save_reports(campaign, tables, headlines, complaints)
         services.finish(campaign, counts, error="; ".join(sorted(set(lost)))[:2000])
+    deriving.index_quietly(campaign)
 
 
 def is_complete(campaign: Campaign) -> bool:

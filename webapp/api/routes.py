@@ -10,9 +10,10 @@ from tasks import export
 from tasks.options import resolving_from
 from tasks.resolvers import count_words
 from tasks.submit import submit
-from webapp.api import problems
+from webapp.api import comparisons, problems, studies
 from webapp.api.documents import etag_of, survey_json
 from webapp.api.events import stream
+from webapp.api.files import download, table_file
 from webapp.store import evidence, selectors, services
 from webapp.store.models import Campaign
 
@@ -24,6 +25,8 @@ api = NinjaAPI(
     urls_namespace="api-v1",
 )
 problems.register(api)
+api.add_router("/compare", comparisons.router)
+api.add_router("", studies.router)
 
 
 class Problem(Schema):
@@ -143,7 +146,7 @@ def get_report(request: HttpRequest, slug: str) -> Any:
 def get_names(request: HttpRequest, slug: str) -> Any:
     """One row per cloud-using subdomain."""
     _known(slug)
-    return _file(slug, "names.csv", "text/csv", "".join(export.names_csv(slug)))
+    return download(f"{slug}-names.csv", "text/csv", "".join(export.names_csv(slug)))
 
 
 @api.get("/surveys/{slug}/tables", response={200: dict, **_ERRORS}, tags=["reports"])
@@ -166,16 +169,8 @@ def get_table(request: HttpRequest, slug: str, table: str, format: str = "") -> 
     if row is None:
         raise Http404(f"survey {slug!r} has no table {table_id!r}")
     kind = ending or format or "json"
-    if kind == "csv":
-        return _file(slug, f"{table_id}.csv", "text/csv", export.table_csv(row.columns, row.rows))
-    if kind == "jsonl":
-        lines = export.table_lines(row.columns, row.rows)
-        return _file(slug, f"{table_id}.jsonl", "application/jsonl", lines)
-    if kind == "parquet":
-        data = export.table_parquet(row.columns, row.rows)
-        return _file(slug, f"{table_id}.parquet", "application/vnd.apache.parquet", data)
     if kind != "json":
-        raise Http404(f"{kind!r} is no format; use json, csv, jsonl or parquet")
+        return table_file(f"{slug}-{table_id}", kind, row.columns, row.rows)
     return {
         "id": table_id,
         "world": _known(slug).world,
@@ -188,12 +183,6 @@ def get_table(request: HttpRequest, slug: str, table: str, format: str = "") -> 
         "computed_at": row.computed_at,
         "checks": row.checks,
     }
-
-
-def _file(slug: str, name: str, kind: str, data: str | bytes) -> HttpResponse:
-    answer = HttpResponse(data, content_type=kind)
-    answer["Content-Disposition"] = f'attachment; filename="{slug}-{name}"'
-    return answer
 
 
 @api.get("/surveys/{slug}/regions.geojson", response={200: dict, **_ERRORS}, tags=["reports"])

@@ -297,6 +297,16 @@ _WORDED: dict[str, Callable[[Any, Cells, str], Cell]] = {
 }
 
 
+def key_cell(key: str, cells: Cells, slug: str) -> Cell:
+    """The cell of what names a row, its provider beside it."""
+    value = cells[key]
+    if key == "region":
+        return Cell(str(value), value, "code", tags=(cells["provider"],))
+    if key in _WORDED:
+        return _WORDED[key](value, cells, slug)
+    return Cell(words.count(value), _sortable(value), "count")
+
+
 def places_of(regions: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
     """Town names of the regions of a map."""
     return {(r["provider"], r["region"]): r["place"] for r in regions}

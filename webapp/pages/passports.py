@@ -66,6 +66,7 @@ def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
         "sentence": sentence(found, providers),
         "diagram": diagrams.draw(found),
         "servers": _servers(found["servers"]),
+        "zoned": any(row.get("zones") for row in found["names"]["rows"]),
         "failed": {row["status"]: row["count"] for row in found["failed"] or []},
     }
     return render(request, "domains/passport.html", context)

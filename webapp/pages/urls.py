@@ -2,7 +2,17 @@
 
 from django.urls import path
 
-from webapp.pages import atlas, guide, passports, reports, surveys
+from webapp.pages import (
+    atlas,
+    comparisons,
+    evidence,
+    guide,
+    histories,
+    outages,
+    passports,
+    reports,
+    surveys,
+)
 
 urlpatterns = [
     path("", atlas.atlas, name="atlas"),
@@ -15,9 +25,22 @@ urlpatterns = [
     path("s/<slug:slug>/progress/", surveys.progress, name="progress"),
     path("s/<slug:slug>/cancel/", surveys.cancel, name="cancel"),
     path("s/<slug:slug>/reports/<slug:page>/", reports.report, name="report"),
+    path("s/<slug:slug>/outages/", outages.outages, name="outages"),
     path("s/<slug:slug>/domains/", passports.domains, name="domains"),
     path("s/<slug:slug>/domains/<str:domain>/", passports.domain, name="domain"),
+    path("s/<slug:slug>/domains/<str:domain>/history/", histories.history, name="history"),
+    path("s/<slug:slug>/labels/", evidence.label, name="label"),
+    path("s/<slug:slug>/names/<str:name>/label/", evidence.proof, name="proof"),
     path("s/<slug:slug>/names/<str:name>/", passports.name, name="name"),
+    path("compare/", comparisons.choose, name="compare"),
+    path("compare/<slug:before>/<slug:after>/", comparisons.overview, name="comparison"),
+    path("compare/<slug:before>/<slug:after>/progress/", comparisons.progress, name="comparing"),
+    path("compare/<slug:before>/<slug:after>/moves/", comparisons.moves, name="moves"),
+    path(
+        "compare/<slug:before>/<slug:after>/tables/<slug:table>/",
+        comparisons.table,
+        name="compared-table",
+    ),
     path("about/", guide.about, name="about"),
     path("components/", guide.components, name="components"),
 ]

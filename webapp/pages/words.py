@@ -76,6 +76,15 @@ _TECHNIQUES = {
     "permutation": "altered names",
 }
 
+# What stands in place of a set of providers, regions, zones or patterns.
+_ELSEWHERE = {
+    "outside": "outside every known cloud",
+    "absent": "not found",
+    "failed": "no answer",
+    "none": "no {what}",
+}
+_ONE = {"providers": "cloud", "regions": "region", "zones": "zone", "patterns": "pattern"}
+
 
 def provider_name(provider: str | None) -> str:
     """The company as people say it."""
@@ -144,6 +153,34 @@ def share(value: Any) -> str:
         return f"<{THIN}0.01{THIN}%"
     digits = 2 if 0 < percent < 0.995 else 1
     return f"{percent:.{digits}f}{THIN}%" if percent else f"0{THIN}%"
+
+
+def change(value: Any, *, of_shares: bool = False) -> str:
+    """``+1,234``, ``−0.4 points`` of a difference; the sign is always said."""
+    if value is None or value == "":
+        return NONE
+    if not value:
+        return "0"
+    sign = "+" if value > 0 else "−"
+    if of_shares:
+        points = abs(float(value)) * 100
+        text = f"{points:.2f}" if points < 0.995 else f"{points:.1f}"
+        return f"{sign}{text}{THIN}points"
+    return f"{sign}{count(abs(value))}"
+
+
+def standing(dimension: str, text: str) -> list[tuple[str, str, bool]]:
+    """(provider, words, whether they are a code) of each member of a set that was compared."""
+    if text in _ELSEWHERE:
+        return [("", _ELSEWHERE[text].format(what=_ONE.get(dimension, "")), False)]
+    return [_member(dimension, part) for part in text.split(", ")]
+
+
+def _member(dimension: str, key: str) -> tuple[str, str, bool]:
+    provider, _, rest = key.partition(" ")
+    if dimension == "providers":
+        return provider, provider_name(provider), False
+    return provider, feature(rest) if dimension == "patterns" else rest, dimension != "patterns"
 
 
 def duration(seconds: Any) -> str:

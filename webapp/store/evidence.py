@@ -11,6 +11,7 @@ from webapp.store.selectors import finished_shards
 
 Row = dict[str, Any]
 _LISTED = ("rank", "domain", "found", "transfer", "wildcard", "providers", "cloud")
+_KEYED = {"pattern": "patterns", "region": "regions", "zone": "zones"}
 # What the index adds to the row of a domain in the lake, for itself.
 _OWN = ("shard", "part", "first", "total", "cloud", *indexes.SETS)
 
@@ -64,6 +65,7 @@ def _name(row: Row) -> Row:
         "labels": sorted({indexes.plain(key) for key in row["patterns"]}),
         "zones": sorted({indexes.plain(key) for key in row["zones"]}),
         "class": inside,
+        "keys": passports.keyed({kind: row[members] for kind, members in _KEYED.items()}),
     }
 
 

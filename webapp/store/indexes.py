@@ -24,6 +24,7 @@ from webapp.store import derived
 from webapp.store.models import Campaign
 
 Row = dict[str, Any]
+# The sets of providers and the like that domains and names carry.
 SETS = ("providers", "regions", "patterns", "zones")
 
 
@@ -96,6 +97,12 @@ class Index:
         hits = pc.match_substring(_domain_column(self.folder), text)
         return np.flatnonzero(hits.to_numpy(zero_copy_only=False))
 
+    def having(self, kind: str, key: str) -> np.ndarray[Any, Any]:
+        """Numbers of the rows whose set ``kind`` holds a key, by rank."""
+        sets = _set_column(self.folder, kind)
+        hits = pc.equal(pc.list_flatten(sets), key).to_numpy(zero_copy_only=False)
+        return np.unique(pc.list_parent_indices(sets).to_numpy()[hits])
+
     def targets(self) -> dict[str, list[int]]:
         """``kind/provider/target`` of every outage, with its first row and their number."""
         return _targets(self.folder)
@@ -143,6 +150,11 @@ def _rows_of(path: Path) -> RowFile:
 @lru_cache(maxsize=4)
 def _domain_column(folder: Path) -> pa.Array:
     return _rows_of(folder / "domains.parquet").column("domain").combine_chunks()
+
+
+@lru_cache(maxsize=16)
+def _set_column(folder: Path, kind: str) -> pa.Array:
+    return _rows_of(folder / "domains.parquet").column(kind).combine_chunks()
 
 
 @lru_cache(maxsize=32)

@@ -1,8 +1,10 @@
 """Filters and tags of the templates; all wording comes from ``webapp.pages.words``."""
 
 import re
+from collections.abc import Iterable
 from datetime import date, datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.urls import reverse
@@ -11,6 +13,8 @@ from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from webapp.pages import words
+from webapp.pages.grids import Row
+from webapp.pages.markup import percent, rows_html, tag_html
 from webapp.store import selectors
 
 register = template.Library()
@@ -30,7 +34,10 @@ for _name in (
     "unicode_name",
 ):
     register.filter(_name, getattr(words, _name))
+register.filter("percent", percent)
+register.simple_tag(tag_html, name="tag")
 register.filter("state_word", words.state)
+register.filter("change", words.change)
 
 
 _CODE = re.compile(r"\b[a-z]{2,3}(?:-[a-z]+)+-?\d\b")
@@ -61,23 +68,43 @@ def moment(value: datetime | None) -> str:
     return f"{value.day} {value:%b %Y, %H:%M} UTC" if value else words.NONE
 
 
-@register.filter
-def percent(value: float | None) -> str:
-    """A fraction as an SVG length."""
-    return f"{min(1.0, max(0.0, value or 0)) * 100:.3f}%"
+@register.simple_tag
+def proof_link(slug: str, name: str, kind: str, provider: str, value: str = "") -> SafeString:
+    """A label of a name that leads to its evidence."""
+    query = urlencode({"kind": kind, "provider": provider, "value": value})
+    href = f"{reverse('proof', args=[slug, name])}?{query}"
+    said = words.provider_name(provider) if kind == "provider" else value
+    text = words.feature(value) if kind == "pattern" else said
+    return format_html(
+        '<a class="label-link" href="{}" data-evidence>{}<span class="{}">{}</span>'
+        '<span class="visually-hidden">: evidence on {}</span></a>',
+        href,
+        tag_html(provider),
+        "mono" if kind in ("region", "zone") else "visually-hidden" if kind == "provider" else "",
+        text,
+        name,
+    )
 
 
 @register.simple_tag
-def tag(provider: str | None) -> SafeString:
-    """Provider by hue and letter; the name is read aloud."""
-    return format_html(
-        '<span class="tag tag--{}" title="{}"><span aria-hidden="true">{}</span>'
-        '<span class="visually-hidden">{} </span></span>',
-        provider or "none",
-        words.provider_name(provider),
-        words.provider_letter(provider),
-        words.provider_name(provider),
-    )
+def table_rows(rows: Iterable[Row]) -> SafeString:
+    """The rows of a table."""
+    return rows_html(rows)
+
+
+@register.simple_tag
+def standing(dimension: str, text: str) -> SafeString:
+    """The members of a compared set, each with its provider."""
+    parts = [
+        format_html(
+            '<span class="member">{}<span class="{}">{}</span></span>',
+            tag_html(provider) if provider else "",
+            "mono" if is_code else "note" if not provider else "",
+            said,
+        )
+        for provider, said, is_code in words.standing(dimension, text)
+    ]
+    return mark_safe("".join(parts))
 
 
 @register.simple_tag

@@ -30,6 +30,8 @@ const map = L.map(box, {
   minZoom: 0,
 });
 const svg = L.svg({ padding: 0.6 });
+// On some pages a region leads to a page of its own instead of opening the drawer.
+const leads = "navigate" in box.dataset;
 let selected = null;
 let opener = null;
 let userMoved = false;
@@ -116,7 +118,7 @@ function hover(spot) {
   card.replaceChildren(
     Object.assign(document.createElement("b"), { textContent: `${spot.name} ${spot.region}` }),
     document.createElement("br"),
-    `${spot.place} · ${count(spot.subdomains)} subdomains · ${share(spot.only_here_share)} only here`,
+    `${spot.place} · ${spot.note ?? `${count(spot.subdomains)} subdomains · ${share(spot.only_here_share)} only here`}`,
   );
   const at = map.latLngToContainerPoint(spot.pin.getLatLng());
   const left = Math.min(Math.max(6, at.x - card.offsetWidth / 2), box.clientWidth - card.offsetWidth - 6);
@@ -236,6 +238,7 @@ function mark(key) {
 function select(key, { focus = false, pan = true } = {}) {
   const spot = byKey.get(key);
   if (!spot) return;
+  if (leads) return location.assign(spot.href);
   selected = key;
   fill(spot);
   drawer.hidden = false;
@@ -263,8 +266,9 @@ function applyHash() {
   const [centre, zoom] = home();
   userMoved = at !== null;
   map.setView(at ? [at[0], at[1]] : centre, at ? at[2] : zoom, { animate: false });
-  if (region && byKey.has(region)) select(region);
+  if (region && byKey.has(region) && !leads) select(region);
   else arrange();
+  if (leads) mark(box.dataset.navigate);
 }
 
 /* Controls */

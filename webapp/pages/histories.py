@@ -1,0 +1,91 @@
+"""The history of a domain: every survey that saw it, and what changed from one to the next."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from tasks import errands
+from webapp.pages import words
+from webapp.pages.families import FAMILIES
+from webapp.pages.reports import campaign_or_404
+from webapp.store import evidence, histories
+from webapp.store.models import Campaign
+
+TITLES = {
+    "providers": "Providers",
+    "regions": "Regions",
+    "zones": "Zones",
+    "patterns": "Patterns",
+    "name_servers": "Name servers",
+}
+
+
+@require_GET
+def history(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
+    """All visits of one domain within the world of the survey, the newest first."""
+    campaign = campaign_or_404(slug)
+    errands.request_index(Campaign.objects.get(slug=slug))
+    # An emulated world and the real Internet are never one history.
+    visits = histories.history(domain.lower(), campaign.world)
+    if not visits and evidence.domain(slug, domain) is None:
+        raise Http404(f"no survey asked {domain}")
+    context = {
+        "section": "domains",
+        "campaign": campaign,
+        "families": FAMILIES,
+        "domain": domain.lower(),
+        "visits": [_shown(v) for v in visits],
+        "sentence": sentence(visits) if visits else "",
+    }
+    return render(request, "domains/history.html", context)
+
+
+def sentence(visits: list[histories.Visit]) -> str:
+    """How often it was seen, and how often it had moved."""
+    seen = (
+        f"seen by {words.count(len(visits))} surveys" if len(visits) > 1 else "seen by one survey"
+    )
+    moved = sum(bool(v.changes or v.moved or v.appeared or v.vanished) for v in visits)
+    if len(visits) == 1:
+        return f"was {seen} so far"
+    if not moved:
+        return f"was {seen}, unchanged"
+    return f"was {seen}; it had changed in {words.count(moved)} of them"
+
+
+def _shown(visit: histories.Visit) -> dict[str, Any]:
+    changes = [
+        {
+            "title": TITLES[c.dimension],
+            "won": [_said(c.dimension, key) for key in c.won],
+            "lost": [_said(c.dimension, key) for key in c.lost],
+        }
+        for c in visit.changes
+    ]
+    state = {
+        TITLES[kind]: [_said(kind, key) for key in members]
+        for kind, members in visit.sets.items()
+        if members
+    }
+    names = {
+        "came": visit.appeared,
+        "went": visit.vanished,
+        "moved": visit.moved,
+    }
+    return {
+        "visit": visit,
+        "changes": changes,
+        "state": state,
+        "names": {k: v for k, v in names.items() if v},
+        "is_changed": bool(changes or any(names.values())),
+    }
+
+
+def _said(kind: str, key: str) -> dict[str, Any]:
+    """A member of a set with its provider, in words."""
+    if kind == "name_servers":
+        return {"provider": "", "text": key, "is_code": True}
+    provider, text, is_code = words.standing(kind, key)[0]
+    return {"provider": provider, "text": text, "is_code": is_code}
