@@ -11,6 +11,7 @@ from core.tables import Cell
 from testbed.facts import Fact, facts_of
 from testbed.model import ALLOW, MISSING, SERVFAIL, SILENT, Name, World, Zone, scale_text
 from testbed.truth_tables import TABLES, Rows
+from testbed.truth_zones import SHARING_TABLES, ZONE_TABLES
 
 NOT_IN_WORDLIST = "not in the word list"
 LIKE_WILDCARD = "answers like the wildcard"
@@ -27,8 +28,9 @@ def truth(world: World, wordlist: Iterable[str], *, axfr: bool = True) -> dict[s
     """The truth about a world as a JSON document.
 
     ``names`` counts names that the technique can find, those of them in a cloud, and the cloud
-    names that it cannot find, by reason. ``tables`` holds every table of ``core.tables`` for
-    findable names, ``tables_all`` three of them for all names.
+    names that it cannot find, by reason. ``tables`` holds tables of ``core.tables`` for findable
+    names, ``tables_zoned`` those that need the zones of addresses, which no crawl sees, and
+    ``tables_all`` three of the first for all names.
     """
     words = frozenset(wordlist)
     facts = list(facts_of(world))
@@ -45,7 +47,8 @@ def truth(world: World, wordlist: Iterable[str], *, axfr: bool = True) -> dict[s
             "hidden": dict(sorted(missed.items())),
             "all_cloud": sum(1 for f in facts if f.providers),
         },
-        "tables": _tables(world, findable, tuple(TABLES)),
+        "tables": _tables(world, findable, (*TABLES, *SHARING_TABLES)),
+        "tables_zoned": _tables(world, findable, tuple(ZONE_TABLES)),
         "tables_all": _tables(world, facts, _ALSO_FOR_ALL),
         "notes": list(world.notes),
     }
@@ -79,7 +82,7 @@ def _tables(world: World, facts: Sequence[Fact], ids: Iterable[str]) -> dict[str
 
 
 def _filled(world: World, facts: Sequence[Fact], table: str) -> tuple[tuple[str, ...], Rows]:
-    spec, fill = TABLES[table]
+    spec, fill = (TABLES | SHARING_TABLES | ZONE_TABLES)[table]
     return spec.columns, fill(world, facts)
 
 

@@ -217,7 +217,9 @@ def fill_name_server_counts(world: World, facts: Sequence[Fact]) -> Rows:
     return [*cumulate(counts)]
 
 
-def _best(facts: Sequence[Fact], count: int, provider: str = "") -> list[tuple[Zone, list[Fact]]]:
+def best_domains(
+    facts: Sequence[Fact], count: int, provider: str = ""
+) -> list[tuple[Zone, list[Fact]]]:
     """The best-ranked cloud-using domains (of a provider), each with all its names."""
     own: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
@@ -235,14 +237,14 @@ def fill_top_domains(world: World, facts: Sequence[Fact]) -> Rows:
     """Table 6."""
     return [
         (zone.rank, zone.domain, len(own), sum(1 for f in own if "aws" in f.providers))
-        for zone, own in _best(facts, TOP_EC2_DOMAINS, "aws")
+        for zone, own in best_domains(facts, TOP_EC2_DOMAINS, "aws")
     ]
 
 
 def fill_top_features(world: World, facts: Sequence[Fact]) -> Rows:
     """Table 9."""
     rows: Rows = []
-    for zone, own in _best(facts, TOP_EC2_DOMAINS, "aws"):
+    for zone, own in best_domains(facts, TOP_EC2_DOMAINS, "aws"):
         aws: list[Mapping[str, tuple[str, ...]]] = [
             {label: i for (p, label), i in f.labels.items() if p == "aws"}
             for f in own
@@ -260,7 +262,7 @@ def fill_top_features(world: World, facts: Sequence[Fact]) -> Rows:
 def fill_top_regions(world: World, facts: Sequence[Fact]) -> Rows:
     """Table 11."""
     rows: Rows = []
-    for zone, own in _best(facts, TOP_CLOUD_DOMAINS):
+    for zone, own in best_domains(facts, TOP_CLOUD_DOMAINS):
         cloud = _in_cloud(own)
         regions = {key for f in cloud for key in f.regions}
         sizes = Counter(min(len(f.regions), 3) for f in cloud)
