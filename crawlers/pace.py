@@ -155,6 +155,18 @@ class Gate:
         self._next_at += self._interval_s
         return 0.0
 
+    def take_some(self, now: float, wanted: int) -> tuple[int, float]:
+        """At most so many permissions that may be used now, or none and the seconds to wait."""
+        wait_s = self.take(now)
+        if wait_s > 0:
+            return 0, wait_s
+        more = min(wanted - 1, self._left)
+        if more > 0 and self._interval_s:
+            more = min(more, max(0, math.floor((now - self._next_at) / self._interval_s) + 1))
+        self._left -= more
+        self._next_at += more * self._interval_s
+        return 1 + more, 0.0
+
     def _drop_lapsed(self, now: float) -> None:
         late_s = now - LATE_S - self._next_at
         if self._left and late_s > 0 and self._interval_s:

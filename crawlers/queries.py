@@ -19,6 +19,8 @@ _NO_OPTION = struct.pack("!HIH", wire.EDNS_SIZE, 0, 0)
 # Name OPT, class = payload size, no flags, no options (RFC 6891).
 OPT_RECORD = _OPT_TYPE + _NO_OPTION
 _CLIENT_SUBNET = 8
+# The bit that makes a letter small or capital, for bytes that are letters.
+_CASE_BITS = bytes(0x20 if 65 <= b & 0xDF <= 90 else 0 for b in range(256))
 _LENGTHS = [bytes((n,)) for n in range(64)]
 _KEPT_ENDINGS = 200_000
 _LONGEST_ENDING = 255 + 4 - 64
@@ -88,12 +90,11 @@ class Encoder:
         """The question with letters in random case, where that is wanted ("0x20")."""
         if not self._case_mixing:
             return asked
-        bits = secrets.randbits(len(asked))
-        name = bytes(
-            b ^ 0x20 if bits >> i & 1 and 65 <= b & 0xDF <= 90 else b
-            for i, b in enumerate(asked[:-4])
-        )
-        return name + asked[-4:]
+        size = len(asked) - 4
+        # Length bytes are below 64, so none is taken for a letter.
+        letters = int.from_bytes(asked[:size].translate(_CASE_BITS), "big")
+        mixed = int.from_bytes(asked[:size], "big") ^ (letters & secrets.randbits(8 * size))
+        return mixed.to_bytes(size, "big") + asked[size:]
 
     def encode_query(self, ident: bytes, asked: bytes, *, edns: bool, subnet: str = "") -> bytes:
         """A whole query; a client subnet travels in EDNS, so it goes with it."""

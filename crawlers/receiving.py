@@ -82,6 +82,7 @@ class Receiver:
         # What most replies need stands here in one piece: a call costs as much as its work.
         pending, short, now = channel.pending, list[Result](), self.run.now()
         find, find_kind, make, unpack = pending.get, self._kinds.get, _MAKE, _A_RECORD.unpack_from
+        has_mixed_cases = self.run.config.case_mixing
         label, at, last_sent_at, rtt_ms = channel.peer.label, self.engine.epoch + now, 0.0, 0.0
         for packet in packets:
             waiting, kind = find(packet[:2]), find_kind(packet[2:12]) or self._learn_kind(packet)
@@ -91,6 +92,9 @@ class Receiver:
             del pending[packet[:2]]
             asked, sent_at, question = waiting
             end = 12 + len(asked)
+            if has_mixed_cases:
+                # Everything behind leans on the question; what is known of it is in small letters.
+                packet = b"".join((packet[:12], asked.lower(), packet[end:]))
             if isinstance(question, Slot):
                 self.run.cases.accept(question, packet, end, now)
                 continue

@@ -35,55 +35,75 @@ class Sender:
         self._gated: set[Peer] = set()
         self._later: list[tuple[float, int, Slot]] = []
         self._order = count()
-        # Whether first tries can be sent together: no limit, no mixing of cases.
-        config = self.config
-        self._short_way = not (self.engine.pace or config.zone_rate or config.case_mixing)
+        # First tries that wait for a permission of the engine's own servers, at most one batch.
+        self._own: list[Question] = []
+        self._sections: list[bytes] = []
+        # Whether first tries can be sent together: no limit that differs among them.
+        self._short_way = not self.config.zone_rate
         self._zones = ZoneLimit(self.config.zone_rate) if self.config.zone_rate else None
 
     def fill(self) -> int:
         """Send second tries, then new questions while there is room; returns how many."""
         run = self.run
-        sent = self._send_again()
-        send = self._send_new if self._short_way else self._start_all
-        while run.sources and (room := min(run.room.size - run.in_flight, BATCH)) > 0:
+        sent = self._send_again() + self._send_own()
+        while run.sources and not self._own and sent < _BURST:
+            room = min(run.room.size - run.in_flight, BATCH)
+            if room <= 0:
+                break
             batch = list(islice(run.sources[0], room))
             if len(batch) < room:
                 run.sources.popleft()
             run.in_flight += len(batch)
-            send(batch)
-            sent += len(batch)
-            if sent >= _BURST:
-                break
+            sent += self._send_new(batch) if self._short_way else self._start_all(batch)
         return sent + self._send_again()
 
     def opens_at(self) -> float | None:
-        """When the next slot that waits for a permission may go; none waits: ``None``."""
+        """When the next question that waits for a permission may go; none waits: ``None``."""
         times = [self._later[0][0]] if self._later else []
         times += [peer.opens_at for peer in self._gated]
+        if self._own:
+            times += [peer.opens_at for peer in self.engine.awake_peers(self.run.now())]
         return min(times, default=None)
 
-    def waiting(self) -> list[Slot]:
-        """Slots that are on no socket."""
+    def waiting(self) -> list[Slot | Question]:
+        """What is on no socket."""
         held = [slot for peer in self._gated for slot in peer.held]
-        return [*self.again, *(slot for *_, slot in self._later), *held]
+        return [*self.again, *(slot for *_, slot in self._later), *held, *self._own]
 
-    def _send_new(self, batch: list[Question]) -> None:
+    def _send_new(self, batch: list[Question]) -> int:
         """The short way of first tries: encoded, noted and sent together."""
         fit, sections = self._encoder.encode_short(batch)
         if len(fit) < len(batch):
             known = set(map(id, fit))
             self._start_all([question for question in batch if id(question) not in known])
-        if fit and fit[0][3] is None and all(question[3] is None for question in fit):
-            channel = self._next_channel()
-            if channel is None:
-                self._start_all(fit)
-            else:
-                self._send_together(channel, fit, sections)
-        else:
+        if any(question[3] is not None for question in fit):
             self._send_apart(fit, sections)
+        else:
+            self._own, self._sections = fit, sections
+            self._send_own()
+        return len(batch)
+
+    def _send_own(self) -> int:
+        """Send questions to the engine's own servers, as far as these permit it."""
+        sent = 0
+        while self._own:
+            channel, n = self._next_channel(len(self._own))
+            if channel is None:
+                # No server takes what most servers take, or none permits it now.
+                if not any(peer.edns for peer in self.engine.awake_peers(self.run.now())):
+                    self._start_all(self._own)
+                    self._own = []
+                break
+            fit, sections = self._own[:n], self._sections[:n]
+            self._own, self._sections = self._own[n:], self._sections[n:]
+            self._send_together(channel, fit, sections)
+            sent += n
+        return sent
 
     def _send_together(self, channel: Channel, fit: list[Question], sections: list[bytes]) -> None:
         pending, head = channel.pending, self._encoder.head
+        if self.config.case_mixing:
+            sections = list(map(self._encoder.mix_cases, sections))
         idents = self.engine.take_ids(len(fit), pending)
         packets = [
             i + head + section + OPT_RECORD for i, section in zip(idents, sections, strict=True)
@@ -104,10 +124,11 @@ class Sender:
         for question, section in zip(fit, sections, strict=True):
             server = question[3]
             peer = engine.peer_of(server) if server else None
-            channel = peer.next_channel() if peer else self._next_channel()
-            if channel is None or not channel.peer.edns:
+            if peer is None or peer.gate or not peer.edns:
                 self.start(question)
                 continue
+            channel = peer.next_channel()
+            section = self._encoder.mix_cases(section)
             (ident,) = engine.take_ids(1, channel.pending)
             try:
                 channel.send(ident + head + section + OPT_RECORD)
@@ -119,19 +140,35 @@ class Sender:
             self.run.queue_of(wait_s).append((sent_at, (ident,), channel))
             engine.stats.queries += 1
 
-    def _next_channel(self) -> Channel | None:
-        """A socket of the next server in turn that takes what most servers take."""
+    def _next_channel(self, wanted: int) -> tuple[Channel | None, int]:
+        """A socket of the next server in turn that takes what most servers take.
+
+        Beside it stands how many of the ``wanted`` queries this server permits now.
+        """
         peers = self.engine.awake_peers(self.run.now())
         for _ in peers:
             self._turn += 1
             peer = peers[self._turn % len(peers)]
-            if peer.edns:
-                return peer.next_channel()
-        return None
+            permitted = self._permitted(peer, wanted) if peer.edns else 0
+            if permitted:
+                return peer.next_channel(), permitted
+        return None, 0
 
-    def _start_all(self, batch: Sequence[Question]) -> None:
+    def _permitted(self, peer: Peer, wanted: int) -> int:
+        if peer.gate is None:
+            return wanted
+        # A gate wants a fresh clock. Second tries that are held go first.
+        now = self.run.now()
+        if peer.held or now < peer.opens_at:
+            return 0
+        permitted, wait_s = peer.gate.take_some(now, wanted)
+        peer.opens_at = now + wait_s
+        return permitted
+
+    def _start_all(self, batch: Sequence[Question]) -> int:
         for question in batch:
             self.start(question)
+        return len(batch)
 
     def start(self, question: Question) -> None:
         """Begin a question that cannot take the short way."""

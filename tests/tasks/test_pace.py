@@ -297,3 +297,23 @@ def test_a_pace_is_chosen_by_options_and_place():
     assert isinstance(pace_for(limited, in_worker=False), LocalPace)
     assert isinstance(pace_for(limited, in_worker=True), SharedPace)
     assert isinstance(pace_for(Resolving(name_servers=("192.0.2.1",)), in_worker=False), LocalPace)
+
+
+@given(st.integers(1, 200), st.lists(st.tuples(st.floats(0, 0.3), st.integers(1, 64)), max_size=30))
+def test_permissions_taken_together_are_those_taken_one_by_one(rate, turns):
+    class Clock:
+        now = 1_000.0
+
+        def __call__(self):
+            return self.now
+
+    clocks = Clock(), Clock()
+    gates = [Gate(LocalPace(Rates(rate), clock), "a", clock) for clock in clocks]
+    for step_s, wanted in turns:
+        for clock in clocks:
+            clock.now += step_s
+        together, _ = gates[0].take_some(clocks[0].now, wanted)
+        single = 0
+        while single < together and gates[1].take(clocks[1].now) == 0:
+            single += 1
+        assert single == together
