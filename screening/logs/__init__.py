@@ -1,0 +1,47 @@
+"""Logs of other tools in, one :class:`Log` out: the kind is found by looking into the file."""
+
+import gzip
+import zlib
+from collections.abc import Callable
+
+from core.errors import BadInput
+from screening.logs import cyclictest, fio, hdr, noise, own
+from screening.logs.records import Log
+
+# The largest log that is read; a day of jHiccup has 15 MB.
+MOST_BYTES = 256_000_000
+
+READERS: tuple[tuple[Callable[[str], bool], Callable[[str], list[Log]]], ...] = (
+    (own.is_report, own.read_report),
+    (fio.is_fio, fio.read_fio),
+    (hdr.is_hdr, hdr.read_hdr),
+    (cyclictest.is_cyclictest, cyclictest.read_cyclictest),
+    (noise.is_noise, noise.read_noise),
+)
+
+
+def read_log(data: bytes) -> list[Log]:
+    """Series of a log, one per thread, job or machine; BadInput when no kind fits."""
+    text = _decode(data)
+    for is_kind, read in READERS:
+        if is_kind(text):
+            return read(text)
+    raise BadInput(
+        "unknown log: expected an agent's report, an HdrHistogram log (jHiccup), a histogram of "
+        "cyclictest, fio's JSON or a CSV with columns value, starttime and VM_id"
+    )
+
+
+def _decode(data: bytes) -> str:
+    if data[:2] == b"\x1f\x8b":
+        try:
+            unpacker = zlib.decompressobj(31)
+            data = unpacker.decompress(data, MOST_BYTES + 1)
+        except (zlib.error, gzip.BadGzipFile) as error:
+            raise BadInput(f"the file is damaged: {error}") from None
+    if len(data) > MOST_BYTES:
+        raise BadInput(f"a log has at most {MOST_BYTES:,} bytes")
+    return data.decode("utf-8-sig", "replace")
+
+
+__all__ = ["Log", "read_log"]
