@@ -31,7 +31,7 @@ PROCESSES = 2
 # Spoiled copies of each reply of a family, besides the reply itself.
 _FAMILY, _COPIES = 6, 5
 # No packet may take a hundredth of this; it is there to end a loop.
-_HANG_S = 20.0
+_HANG_S = 60.0
 # Kept of each kind of finding, to be looked at.
 _EXAMPLES = 3
 _PAGE_KIB = 4
@@ -44,6 +44,7 @@ class Tally:
 
     packets: int = 0
     engine: int = 0
+    late: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
@@ -71,6 +72,15 @@ class Fuzzer:
     def run(self, packets: int, share: float) -> Tally:
         """So many packets, and that share of them through the engine as well."""
         signal.signal(signal.SIGALRM, _hang)
+        try:
+            return self._run(packets, share)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            for loopback in self.loopbacks:
+                self.tally.late += loopback.late
+                loopback.close()
+
+    def _run(self, packets: int, share: float) -> Tally:
         tally, planner = self.tally, Planner(self.chance)
         looks = [packets * tenth // 10 for tenth in range(2, 11)]
         while tally.packets < packets:
@@ -83,9 +93,6 @@ class Fuzzer:
             if tally.packets >= looks[0]:
                 looks.pop(0)
                 tally.grown_kib.append(_resident_kib())
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for loopback in self.loopbacks:
-            loopback.close()
         return tally
 
     def read(self, data: bytes, end: int) -> None:
@@ -218,7 +225,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _print(tallies: Sequence[Tally]) -> None:
     packets = sum(t.packets for t in tallies)
-    print(f"packets read: {packets:,}; through the engine: {sum(t.engine for t in tallies):,}")
+    asked, late = sum(t.engine for t in tallies), sum(t.late for t in tallies)
+    print(f"packets read: {packets:,}; through the engine: {asked:,}, of which too late: {late:,}")
     for kind, count in sum((t.kinds for t in tallies), Counter()).most_common():
         print(f"{count:>10,}  {kind}")
     faults = sum((t.faults for t in tallies), Counter())
