@@ -13,9 +13,20 @@ WITH labels AS (SELECT name, string_agg(DISTINCT label, '|' ORDER BY label) AS p
 regions AS (SELECT name, string_agg(DISTINCT region, '|' ORDER BY region) AS regions
             FROM places GROUP BY name),
 clouds AS (SELECT name, string_agg(DISTINCT provider, '|' ORDER BY provider) AS providers
-           FROM uses GROUP BY name)
-SELECT name, domain, class, clouds.providers, coalesce(patterns, ''), coalesce(regions, ''), ''
+           FROM uses GROUP BY name),
+brought AS (SELECT address, any_value(region) AS region, min(zone) AS zone FROM zones
+            WHERE zone <> '' GROUP BY address HAVING count(DISTINCT (region, zone)) = 1),
+zoned AS (
+  SELECT name, string_agg(DISTINCT zone, '|' ORDER BY zone) AS zones FROM (
+    SELECT name, CASE WHEN starts_with(zone, p.region) THEN zone
+                      ELSE p.region || ' ' || zone END AS zone
+    FROM placed p JOIN brought b ON b.address = p.address AND b.region = p.region
+    WHERE kind = 'cloud')
+  GROUP BY name)
+SELECT name, domain, class, clouds.providers, coalesce(patterns, ''), coalesce(regions, ''),
+  coalesce(zones, '')
 FROM cloud JOIN clouds USING (name) LEFT JOIN labels USING (name) LEFT JOIN regions USING (name)
+LEFT JOIN zoned USING (name)
 ORDER BY domain, name
 """
 _COUNTERS = """

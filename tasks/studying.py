@@ -5,6 +5,7 @@ Files go in; lake tables and a report that is computed anew come out.
 
 import ipaddress
 import re
+import shutil
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from analysis import checks, comparison, findings, usage
 from cartography.zones.reading import Row, rows_of
 from core.errors import BadInput, MissingData
 from lake.parts import part_path, write_part
-from webapp.store import selectors, services
+from tasks import deriving
+from webapp.store import derived, selectors, services
 from webapp.store.models import Campaign
 
 # The one part of a table that is brought; a second import replaces it.
@@ -100,6 +102,14 @@ def recompute(campaign: Campaign) -> None:
     tables = usage.compute_tables(Path(settings.LAKE_DIR), campaign.slug, shards)
     headlines = {t: findings.headline(t, tables, campaign.n_domains) for t in tables}
     services.save_reports(campaign, tables, headlines, checks.check_tables(tables))
+    _forget_derived(campaign.slug)
+    deriving.index_quietly(campaign)
+
+
+def _forget_derived(slug: str) -> None:
+    """Drop what pages read at once; comparisons are made again when somebody asks for them."""
+    for folder in (derived.root() / slug, *derived.root().glob(f"*/against/{slug}")):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def compare(slug: str, scale: str | None = None) -> list[comparison.ComparedCell]:

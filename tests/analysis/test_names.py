@@ -164,3 +164,12 @@ def test_an_observation_elsewhere_makes_a_name_a_hybrid(tmp_path):
     )
     assert (rows["aws + other"]["subdomains"], rows["aws only"]["subdomains"]) == (1, 0)
     assert (rows["aws only"]["domains"], rows["total"]["domains"]) == (1, 1)
+
+
+def test_names_carry_the_zones_that_were_brought(cast_root):
+    zones = {row[0]: row[-1] for row in names_rows(cast_root, CAMPAIGN)}
+    assert zones["shop.example"] == "us-east-1 a"
+    assert zones["pay.shop.example"] == "us-east-1 a|us-east-1 b"
+    assert zones["e.blog.example"] == "eu-west-1c"
+    # One label for another region, one address told two ways, one told nothing.
+    assert zones["blog.example"] == zones["m.blog.example"] == ""
