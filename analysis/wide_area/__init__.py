@@ -1,0 +1,1 @@
+"""Latency, throughput and routes from many places to many regions."""

@@ -1,0 +1,156 @@
+"""Every address of a set of paths once: whose it is, by ranges, origin ASes and exchange prefixes.
+
+Look-ups are arguments, because the tables behind them belong to another stage.
+"""
+
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from analysis.wide_area.clouds import OWN_ASES
+
+# Origin ASes of each address, none where nobody announces it.
+FindOrigins = Callable[[Sequence[str]], Sequence[tuple[int, ...]]]
+# Provider and region of each address, empty texts where no range file holds it.
+FindClouds = Callable[[Sequence[str]], Sequence[tuple[str, str]]]
+
+
+class Kind(IntEnum):
+    """What an address is, before it is asked whose cloud a path belongs to."""
+
+    SILENT = 0  # nobody answered: number 0 of every book
+    PRIVATE = 1
+    EXCHANGE = 2
+    UNANNOUNCED = 3
+    AS = 4
+    SEVERAL = 5  # announced by several ASes
+
+
+class Book(NamedTuple):
+    """Columns by the number of an address; ``owners`` has one bit for each provider.
+
+    ``members`` from ``begins`` on are the origins, where there are several.
+    """
+
+    kinds: NDArray[np.uint8]
+    asns: NDArray[np.int64]
+    owners: NDArray[np.int64]
+    begins: NDArray[np.int64]
+    members: NDArray[np.int64]
+
+
+class Addresses:
+    """Numbers for texts of addresses, with what the look-ups say of each."""
+
+    def __init__(
+        self,
+        origins: FindOrigins,
+        clouds: FindClouds,
+        exchanges: Sequence[str] = (),
+        own_ases: dict[str, frozenset[int]] | None = None,
+    ) -> None:
+        self._origins, self._clouds = origins, clouds
+        self._exchanges = _by_length(exchanges)
+        own = OWN_ASES if own_ases is None else own_ases
+        self._owners_of = {
+            asn: sum(1 << self._provider(p) for p in own if asn in own[p])
+            for asn in {a for ases in own.values() for a in ases}
+        }
+        self._numbers: dict[str | None, int] = {None: 0, "": 0}
+        self._rows: list[tuple[Kind, int, int, tuple[int, ...]]] = [(Kind.SILENT, -1, 0, ())]
+        self._places: dict[str, tuple[str, str]] = {}
+
+    def number(self, column: pa.Array) -> NDArray[np.int32]:
+        """The numbers of a column of addresses."""
+        coded = column
+        if not isinstance(column, pa.DictionaryArray):
+            coded = pc.dictionary_encode(column)
+        texts = coded.dictionary.to_pylist()
+        self._learn([t for t in texts if t not in self._numbers])
+        known = np.array([*(self._numbers[t] for t in texts), 0], np.int32)
+        indices = pc.fill_null(coded.indices, len(texts)).to_numpy(zero_copy_only=False)
+        numbers: NDArray[np.int32] = known[indices]
+        return numbers
+
+    def place(self, address: str) -> tuple[str, str]:
+        """Provider and region of an address, by the ranges."""
+        if address not in self._places:
+            self._places[address] = self._clouds([address])[0]
+        return self._places[address]
+
+    def provider(self, name: str) -> int:
+        """The number of a provider's bit; -1 for the empty name."""
+        return self._provider(name) if name else -1
+
+    def book(self) -> Book:
+        """All that is known now."""
+        kinds, asns, owners, sets = zip(*self._rows, strict=True)
+        begins = np.cumsum([0, *map(len, sets)], dtype=np.int64)
+        return Book(
+            np.array(kinds, np.uint8),
+            np.array(asns, np.int64),
+            np.array(owners, np.int64),
+            begins,
+            np.array([asn for own in sets for asn in own], np.int64),
+        )
+
+    def _provider(self, name: str) -> int:
+        names: dict[str, int] = self.__dict__.setdefault("_names", {})
+        return names.setdefault(name, len(names))
+
+    def _learn(self, new: list[str]) -> None:
+        origins, clouds = self._origins(new), self._clouds(new)
+        for text, ases, place in zip(new, origins, clouds, strict=True):
+            self._places[text] = place
+            self._numbers[text] = len(self._rows)
+            self._rows.append(self._judge(text, tuple(ases), place[0]))
+
+    def _judge(
+        self, text: str, ases: tuple[int, ...], provider: str
+    ) -> tuple[Kind, int, int, tuple[int, ...]]:
+        owners = 1 << self._provider(provider) if provider else 0
+        for asn in ases:
+            owners |= self._owners_of.get(asn, 0)
+        kind = _kind(text, ases, self._exchanges)
+        return kind, ases[0] if kind is Kind.AS else -1, owners, ases
+
+
+def _kind(text: str, ases: tuple[int, ...], exchanges: dict[int, set[int]]) -> Kind:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        # Text that is no address says that somebody answered, and nothing about who.
+        return Kind.UNANNOUNCED
+    if not address.is_global or address.is_multicast:
+        return Kind.PRIVATE
+    if _within(address, exchanges):
+        return Kind.EXCHANGE
+    if not ases:
+        return Kind.UNANNOUNCED
+    return Kind.AS if len(ases) == 1 else Kind.SEVERAL
+
+
+def _by_length(prefixes: Sequence[str]) -> dict[int, set[int]]:
+    """Prefixes as numbers, by how many bits lie behind them; families are told apart by a bit."""
+    found: dict[int, set[int]] = {}
+    for text in prefixes:
+        network: Any = ip_network(text)
+        rest = network.max_prefixlen - network.prefixlen
+        key = _number(network.network_address) >> rest
+        found.setdefault(rest, set()).add(key)
+    return found
+
+
+def _within(address: IPv4Address | IPv6Address, exchanges: dict[int, set[int]]) -> bool:
+    number = _number(address)
+    return any(number >> rest in keys for rest, keys in exchanges.items())
+
+
+def _number(address: IPv4Address | IPv6Address) -> int:
+    return int(address) | (1 << 160 if address.version == 6 else 1 << 40)

@@ -1,0 +1,98 @@
+"""Columns of large result files, batch by batch: texts become numbers that hold for all files."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from core.errors import BadInput
+
+# Rows that are held at once; more are no faster.
+BATCH_ROWS = 1 << 19
+Codes = NDArray[np.int32]
+Equal = dict[str, str | int]
+
+
+class Vocabulary:
+    """Numbers of the values of one column, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        return tuple(self._numbers)
+
+    def encode(self, column: pa.Array) -> Codes:
+        """The numbers of a column's values; a missing value has one of its own."""
+        if not isinstance(column, pa.DictionaryArray):
+            column = pc.dictionary_encode(column, null_encoding="encode")
+        numbers = self._numbers
+        known = [numbers.setdefault(v, len(numbers)) for v in column.dictionary.to_pylist()]
+        indices = column.indices
+        if indices.null_count:
+            missing = numbers.setdefault(None, len(numbers))
+            indices = pc.fill_null(indices, len(known))
+            known.append(missing)
+        codes: Codes = np.array(known, dtype=np.int32)[indices.to_numpy(zero_copy_only=False)]
+        return codes
+
+
+Source: TypeAlias = Any  # An Arrow table, or a sequence of paths of Parquet files.
+
+
+def read_batches(
+    source: Source, columns: Sequence[str], equal: Equal | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Batches of some columns of a table or of Parquet files, of the rows where others are equal.
+
+    Raises ``BadInput`` naming a column that is not there.
+    """
+    wanted = list(dict.fromkeys([*columns, *(equal or {})]))
+    for batch in _batches(source, wanted):
+        kept = _where(batch, equal or {})
+        if kept.num_rows:
+            yield kept.select(list(columns))
+
+
+def column_names(source: Source) -> list[str]:
+    """Names of the columns; raises ``BadInput`` where there is no file."""
+    if isinstance(source, pa.Table):
+        return list(source.column_names)
+    if not source:
+        raise BadInput("there are no results")
+    return list(pq.read_schema(source[0]).names)
+
+
+def _batches(source: Source, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    lacking = [c for c in columns if c not in column_names(source)]
+    if lacking:
+        raise BadInput(f"the results have no column {lacking[0]!r}", field=lacking[0])
+    if isinstance(source, pa.Table):
+        yield from source.select(columns).to_batches(BATCH_ROWS)
+        return
+    for path in source:
+        with pq.ParquetFile(path, read_dictionary=_texts(path, columns)) as file:
+            yield from file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
+
+
+def _texts(path: Path, columns: Iterable[str]) -> list[str]:
+    """Columns of text, which stay as they stand in the file: numbers and a dictionary."""
+    wanted = set(columns)
+    schema = pq.read_schema(path)
+    plain = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
+    return [f.name for f in schema if f.name in wanted and any(is_a(f.type) for is_a in plain)]
+
+
+def _where(batch: pa.RecordBatch, equal: Equal) -> pa.RecordBatch:
+    for column, value in equal.items():
+        batch = batch.filter(pc.equal(batch.column(column), value))
+    return batch

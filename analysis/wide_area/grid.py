@@ -1,0 +1,196 @@
+"""Samples go in, hundreds of millions if need be; the figures of each cell come out.
+
+A cell is what the keys say: region and vantage for the grid, region and round for a course of
+time. All quantiles are exact.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from analysis.wide_area import kernels
+from analysis.wide_area.columns import Equal, Source, Vocabulary, column_names, read_batches
+from core.errors import BadInput
+
+GRID = ("region", "vantage")
+QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+# Beyond these many cells, the answer itself would be the problem.
+MAX_CELLS = 200_000_000
+Floats32 = NDArray[np.float32]
+
+
+class Rows(NamedTuple):
+    """Some rows of samples: their cells, and where their values end in one run of values."""
+
+    cells: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    values: Floats32
+    sent: NDArray[np.int64]
+
+
+@dataclass
+class Cells:
+    """Numbers for combinations of key values; they hold once all rows were seen."""
+
+    keys: tuple[str, ...]
+    words: tuple[Vocabulary, ...] = ()
+    shape: tuple[int, ...] = ()
+
+    def learn(self, source: Source, equal: Equal | None) -> int:
+        """See all values of the keys; returns the number of rows."""
+        self.words = tuple(Vocabulary() for _ in self.keys)
+        rows = 0
+        for batch in read_batches(source, self.keys, equal):
+            rows += batch.num_rows
+            for word, column in zip(self.words, batch.columns, strict=True):
+                word.encode(column)
+        self.shape = tuple(max(len(w), 1) for w in self.words)
+        if np.prod(self.shape, dtype=np.float64) > MAX_CELLS:
+            raise BadInput(f"{' x '.join(map(str, self.shape))} cells are too many; choose fewer")
+        return rows
+
+    @property
+    def count(self) -> int:
+        return int(np.prod(self.shape))
+
+    def number(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
+        """The cell of each row."""
+        found = np.zeros(batch.num_rows, np.int64)
+        for word, size, key in zip(self.words, self.shape, self.keys, strict=True):
+            found *= size
+            found += word.encode(batch.column(key))
+        return found
+
+    def order(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The places of some cells in the order of their keys, the first key first."""
+        codes = np.unravel_index(cells, self.shape)
+        ranks = [np.argsort(o)[c] for o, c in zip(self.orders, codes, strict=True)]
+        return np.lexsort(ranks[::-1])
+
+    @property
+    def orders(self) -> list[list[int]]:
+        """For each key, the numbers of its values in the order of the values."""
+        return [[i for i, _ in sorted(enumerate(w.values), key=_by_value)] for w in self.words]
+
+    def columns(self, cells: NDArray[np.int64]) -> dict[str, pa.Array]:
+        """What the keys of some cells are."""
+        codes = np.unravel_index(cells, self.shape)
+        return {
+            key: pa.array(word.values).take(pa.array(code))
+            for key, word, code in zip(self.keys, self.words, codes, strict=True)
+        }
+
+
+def summarise(
+    source: Source, keys: Sequence[str] = GRID, equal: Equal | None = None, memory_mb: int = 1024
+) -> pa.Table:
+    """One row per cell: sent, lost, loss, n and the figures of its values; raises ``BadInput``.
+
+    ``equal`` keeps the rows that have these values. Values are held in ``memory_mb`` at most: of
+    what is larger, the files are read several times.
+    """
+    cells = Cells(tuple(keys))
+    cells.learn(source, equal)
+    counts, sent = _count(source, cells, equal)
+    used = np.flatnonzero(sent + counts)
+    out = np.empty((len(used), kernels.FIXED_FIGURES + len(QUANTILES)))
+    for begin, end in _spans(counts, memory_mb * (1 << 20) // 4):
+        chosen = slice(*np.searchsorted(used, [begin, end]))
+        values, begins = _gather(source, cells, equal, counts, (begin, end))
+        out[chosen] = _figures(values, begins)[used[chosen] - begin]
+    return _table(cells, used, counts[used], sent[used], out)
+
+
+def rows_of(source: Source, cells: Cells, equal: Equal | None = None) -> Iterator[Rows]:
+    """Batches of samples: lists of values with what was sent, or one value or none a row."""
+    names = column_names(source)
+    extra = ["values", "sent"] if "values" in names else ["value"]
+    for batch in read_batches(source, [*cells.keys, *extra], equal):
+        number = cells.number(batch)
+        if "values" in names:
+            column = batch.column("values")
+            lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
+            values = _numbers(column.flatten())
+            sent = np.asarray(batch.column("sent").to_numpy(zero_copy_only=False), np.int64)
+            yield Rows(number, np.cumsum(lengths, dtype=np.int64), values, sent)
+        else:
+            ends = np.arange(1, batch.num_rows + 1)
+            one = np.ones(batch.num_rows, np.int64)
+            yield Rows(number, ends, _numbers(batch.column("value")), one)
+
+
+def _by_value(numbered: tuple[int, Any]) -> tuple[bool, Any]:
+    """Missing values come first."""
+    value = numbered[1]
+    return value is not None, "" if value is None else value
+
+
+def _numbers(column: pa.Array) -> Floats32:
+    return np.asarray(column.to_numpy(zero_copy_only=False), np.float32)
+
+
+def _count(
+    source: Source, cells: Cells, equal: Equal | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    counts = np.zeros(cells.count, np.int64)
+    sent = np.zeros(cells.count, np.int64)
+    for rows in rows_of(source, cells, equal):
+        kernels.count_values(rows.cells, rows.ends, rows.values, counts)
+        kernels.add_up(rows.cells, rows.sent, sent)
+    return counts, sent
+
+
+def _spans(counts: NDArray[np.int64], room: int) -> Iterator[tuple[int, int]]:
+    """Runs of cells whose values fit into the room; one cell at least."""
+    ends = np.cumsum(counts)
+    begin, before = 0, 0
+    while begin < len(counts):
+        end = int(np.searchsorted(ends, before + room, "right"))
+        end = max(end, begin + 1)
+        yield begin, end
+        begin, before = end, int(ends[end - 1])
+
+
+def _gather(
+    source: Source, cells: Cells, equal: Equal | None,
+    counts: NDArray[np.int64], span: tuple[int, int],
+) -> tuple[Floats32, NDArray[np.int64]]:  # fmt: skip
+    begins = np.zeros(span[1] - span[0] + 1, np.int64)
+    np.cumsum(counts[span[0] : span[1]], out=begins[1:])
+    values = np.empty(int(begins[-1]), np.float32)
+    nexts = begins[:-1].copy()
+    for rows in rows_of(source, cells, equal):
+        kernels.place_values(rows.cells, rows.ends, rows.values, span, nexts, values)
+    return values, begins
+
+
+def _figures(values: Floats32, begins: NDArray[np.int64]) -> NDArray[np.float64]:
+    out = np.empty((len(begins) - 1, kernels.FIXED_FIGURES + len(QUANTILES)))
+    kernels.figures(values, begins, np.array(list(QUANTILES.values())), out)
+    return out
+
+
+def _table(
+    cells: Cells, used: NDArray[np.int64], counts: NDArray[np.int64], sent: NDArray[np.int64],
+    out: NDArray[np.float64],
+) -> pa.Table:  # fmt: skip
+    names = ("mean", "sd", "min", *QUANTILES, "max")
+    lost = sent - counts
+    loss = np.divide(lost, sent, out=np.full(len(sent), np.nan), where=sent > 0)
+    figures = {n: pa.array(out[:, i], from_pandas=True) for i, n in enumerate(names)}
+    table = pa.table(
+        {
+            **cells.columns(used),
+            "sent": sent,
+            "lost": lost,
+            "loss": pa.array(loss, from_pandas=True),
+            "n": counts,
+            **figures,
+        }
+    )
+    return table.take(pa.array(cells.order(used)))

@@ -1,0 +1,86 @@
+"""Results of probes in the lake: schemas of samples and paths, and tables from plain rows.
+
+Imported measurements of others stand in the same columns as those of own vantage points.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+# Few different texts stand in these columns, millions of times.
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+HOP = pa.struct([("ttl", pa.uint8()), ("address", pa.string()), ("rtt_ms", pa.float32())])
+# Where a measurement belongs: one slot of one campaign, and the two ends.
+_PLACE: list[tuple[str, pa.DataType]] = [
+    ("round", pa.int32()),
+    ("vantage", _TEXT),
+    ("target", _TEXT),
+    # What stands at the cloud's end; empty where nobody said so.
+    ("provider", _TEXT),
+    ("region", _TEXT),
+    ("zone", _TEXT),
+    ("at", pa.timestamp("us", tz="UTC")),
+    ("probe", _TEXT),
+    ("status", _TEXT),
+]
+MEASUREMENT_SCHEMAS: dict[str, pa.Schema] = {
+    # One row per run of a probe that gives values: milliseconds or bytes per second, as the
+    # probe says. What was sent and gave no value is lost.
+    "samples": pa.schema(
+        [
+            *_PLACE,
+            ("sent", pa.int32()),
+            ("values", pa.list_(pa.float32())),
+            ("reason", pa.string()),
+            ("detail", pa.string()),
+        ]
+    ),
+    # One row per traceroute; one hop per packet, without an address where nobody answered.
+    "paths": pa.schema(
+        [
+            *_PLACE,
+            # Whether the cloud is where the path begins ("from") or where it leads ("to").
+            ("direction", _TEXT),
+            ("source", pa.string()),
+            ("destination", pa.string()),
+            ("flow", pa.int32()),
+            ("reached", pa.bool_()),
+            ("hops", pa.list_(HOP)),
+        ]
+    ),
+}
+_DEFAULTS: dict[str, Any] = {
+    "round": 0, "provider": "", "region": "", "zone": "", "status": "OK", "reason": "",
+    "detail": "", "direction": "", "source": "", "destination": "", "flow": 0,
+}  # fmt: skip
+
+
+def table_of(kind: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+    """A table of ``samples`` or ``paths``; what a row does not say is empty."""
+    schema = MEASUREMENT_SCHEMAS[kind]
+    kept = list(rows)
+    columns = [[r.get(n, _DEFAULTS.get(n)) for r in kept] for n in schema.names]
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def fill_table(kind: str, found: pa.Table, extra: Mapping[str, Any]) -> pa.Table:
+    """A table of ``samples`` or ``paths`` from columns that are there; the rest are empty."""
+    schema = MEASUREMENT_SCHEMAS[kind]
+    arrays = []
+    for field in schema:
+        column = extra.get(field.name)
+        if column is None and field.name in found.column_names:
+            column = found[field.name]
+        if column is None:
+            column = pa.repeat(pa.scalar(_DEFAULTS[field.name]), found.num_rows)
+        arrays.append(_cast(column, field.type))
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _cast(column: Any, kind: pa.DataType) -> Any:
+    if not pa.types.is_dictionary(kind):
+        return column.cast(kind)
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    return coded.cast(kind)
