@@ -25,6 +25,8 @@ _OTHER_IDLE_S = 60.0
 _BATCH = 20_000
 _SWEEP = 100_000
 _DNS = 53
+# More at once are a scan or a flood: then all are ended, and what goes on counts as another.
+_MOST_OPEN = 200_000
 
 Ends = tuple[bytes, int, bytes, int]
 
@@ -136,13 +138,21 @@ class Sessions:
         for key, session in list(self._open.items()):
             if now_s - session.last_s > _IDLE_S.get(session.protocol, _OTHER_IDLE_S):
                 self._ended.append(self._open.pop(key))
+        if len(self._open) > _MOST_OPEN:
+            self._ended += self._open.values()
+            self._open = {}
 
     def _drain(self) -> Iterator[tuple[str, pa.Table]]:
         ended, self._ended = self._ended, []
-        yield "conn", _table("conn", [_conn_row(s) for s in ended])
-        yield "http", _table("http", [{**_ends(s), "host": h} for s in ended for h in s.hosts])
-        hellos = [{**_ends(s), "server_name": s.server_name} for s in ended if s.has_hello]
-        yield "ssl", _table("ssl", hellos)
+        for first in range(0, len(ended), _BATCH):
+            yield from _tables(ended[first : first + _BATCH])
+
+
+def _tables(ended: list[Session]) -> Iterator[tuple[str, pa.Table]]:
+    yield "conn", _table("conn", [_conn_row(s) for s in ended])
+    yield "http", _table("http", [{**_ends(s), "host": h} for s in ended for h in s.hosts])
+    hellos = [{**_ends(s), "server_name": s.server_name} for s in ended if s.has_hello]
+    yield "ssl", _table("ssl", hellos)
 
 
 def _is_another(session: Session, at_s: float, segment: Segment) -> bool:
