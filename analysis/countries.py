@@ -41,6 +41,15 @@ def region_countries() -> dict[tuple[str, str], str]:
     }
 
 
+def region_places() -> dict[tuple[str, str], tuple[str, tuple[float, float] | None]]:
+    """Country, and latitude and longitude where they are listed, by (provider, region)."""
+    return {
+        (provider, code): (row["country"], tuple(row["at"]) if "at" in row else None)
+        for provider, rows in _document("regions.toml").items()
+        for code, row in rows.items()
+    }
+
+
 def name_countries(connection: Connection) -> None:
     """Add ``lands`` (provider, region, country), ``tlds`` (tld, country) and ``continents``."""
     lands = [(*key, country) for key, country in region_countries().items()]

@@ -6,6 +6,7 @@ PlanetLab-like square tables, WonderNetwork-like city pairs, and the plain CSV o
 import csv
 import gzip
 import lzma
+import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,9 +20,13 @@ from analysis.regions.samples import Row, Samples, client_weights, samples_of
 from core.errors import BadInput
 
 COLUMNS = ("round", "client", "region", "value")
+# Eight octets each: a file whose every line names a new client, region and round asks for more.
+MOST_CELLS = 1_000_000_000
 
 
-def read_samples(path: Path, weights: dict[str, float] | None = None) -> Samples:
+def read_samples(
+    path: Path, weights: dict[str, float] | None = None, most_cells: int = MOST_CELLS
+) -> Samples:
     """Read a CSV of round, client, region, value; raises BadInput naming the line or column."""
     table = _read_table(path, {c: pa.string() for c in COLUMNS[:3]} | {"value": pa.float64()})
     codes, names = [], []
@@ -32,8 +37,11 @@ def read_samples(path: Path, weights: dict[str, float] | None = None) -> Samples
     shape = tuple(len(n) for n in names)
     if 0 in shape:
         raise BadInput(f"{path.name} holds no samples")
+    if (cells := math.prod(shape)) > most_cells:
+        sizes = "{} regions, {} clients and {} rounds".format(*shape)
+        raise BadInput(f"{sizes} are {cells:,} cells; at most {most_cells:,} are taken")
     place = np.ravel_multi_index(tuple(codes), shape)
-    _refuse_twice(place, int(np.prod(shape)))
+    _refuse_twice(place, cells)
     values = np.full(shape, np.nan)
     values.ravel()[place] = table["value"].to_numpy(zero_copy_only=False)
     return Samples(names[0], names[1], names[2], values, client_weights(names[1], weights))

@@ -1,0 +1,92 @@
+"""Small CSV files that a person brings go in; checked rows with their line numbers come out."""
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from core.errors import BadInput
+
+# A cell longer than this is no name and no number.
+MOST_LETTERS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a brought table."""
+
+    table: str
+    line: int
+    cells: dict[str, str]
+
+    def text(self, column: str) -> str:
+        """Give a cell, empty where the table has none."""
+        return self.cells.get(column, "")
+
+    def need(self, column: str) -> str:
+        """Give a cell that must not be empty; raises BadInput."""
+        found = self.text(column)
+        if not found:
+            raise BadInput(f"{self.table}: {column} is empty", line=self.line)
+        return found
+
+    def number(
+        self, column: str, low: float = 0.0, high: float = math.inf, *, whole: bool = False
+    ) -> float | None:
+        """Give a finite number within bounds, None for an empty cell; raises BadInput."""
+        text = self.text(column)
+        if not text:
+            return None
+        try:
+            value = float(text)
+        except ValueError as error:
+            raise self._bad(column, f"{text!r} is no number") from error
+        if not math.isfinite(value) or not low <= value <= high:
+            edge = f"from {low:g} up" if math.isinf(high) else f"between {low:g} and {high:g}"
+            raise self._bad(column, f"{text!r} is not {edge}")
+        if whole and value != int(value):
+            raise self._bad(column, f"{text!r} is no whole number")
+        return value
+
+    def _bad(self, column: str, reason: str) -> BadInput:
+        return BadInput(f"{self.table}: {column} {reason}", line=self.line)
+
+
+def read_rows(data: bytes, table: str, needed: Sequence[str], allowed: Sequence[str]) -> list[Row]:
+    """Read a CSV with a header; raises BadInput naming the table, and the line or column."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{table}: the file is not UTF-8") from error
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        head = [cell.strip().lower() for cell in next(reader, [])]
+        _check_head(head, table, needed, allowed)
+        return list(_rows(reader, head, table))
+    except csv.Error as error:
+        raise BadInput(f"{table}: {error}", line=reader.line_num) from error
+
+
+def _check_head(head: list[str], table: str, needed: Sequence[str], allowed: Sequence[str]) -> None:
+    lacking = [name for name in needed if name not in head]
+    if lacking:
+        raise BadInput(f"{table}: the column {lacking[0]!r} is missing", line=1)
+    strange = [name for name in head if name not in (*needed, *allowed)]
+    if strange:
+        known = ", ".join((*needed, *allowed))
+        raise BadInput(f"{table}: unknown column {strange[0]!r}; known are {known}", line=1)
+    if len(set(head)) < len(head):
+        raise BadInput(f"{table}: a column stands twice", line=1)
+
+
+def _rows(reader: Iterator[list[str]], head: list[str], table: str) -> Iterator[Row]:
+    for cells in reader:
+        line = reader.line_num  # type: ignore[attr-defined]
+        if not any(cell.strip() for cell in cells):
+            continue
+        if len(cells) != len(head):
+            raise BadInput(f"{table}: {len(cells)} cells under {len(head)} columns", line=line)
+        if max(map(len, cells)) > MOST_LETTERS:
+            raise BadInput(f"{table}: a cell is over {MOST_LETTERS} letters long", line=line)
+        yield Row(table, line, dict(zip(head, (c.strip() for c in cells), strict=True)))

@@ -1,0 +1,230 @@
+"""A question goes in; the document of recommended sets comes out, each certificate checked first.
+
+Command, API and pages show this document; nothing else solves for them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from analysis.regions import (
+    Constraints,
+    Doubt,
+    Draws,
+    Effort,
+    Measure,
+    Recommendation,
+    Study,
+    check,
+    doubt,
+    regret,
+    route,
+)
+from analysis.regions.resampling import INTERVAL, interval
+from core.errors import NephoscopeError
+from tasks.outlooks import outlook
+from tasks.questions import Question
+
+# Told after each step: what is done, how many steps are done, how many there are.
+Progress = Callable[[str, int, int], None]
+# Neighbouring sets that one answer lists at most.
+MOST_NEIGHBOURS = 20
+
+
+class BrokenProof(NephoscopeError):
+    """A certificate that does not hold: the answer is not shown."""
+
+
+def recommend(
+    question: Question, on_step: Progress | None = None, study: Study | None = None
+) -> dict[str, Any]:
+    """Solve, check and tell; raises BadInput on what cannot be asked, and BrokenProof.
+
+    ``study`` spares making the samples ready again.
+    """
+    tell = on_step or _silent
+    study = study or Study(question.samples, question.objective)
+    sizes = sorted({*question.ks, *([len(question.current)] if question.current else [])})
+    answers: dict[int, Recommendation] = {}
+    for done, k in enumerate(sizes):
+        tell(f"k = {k}", done, len(sizes) + 1)
+        answers[k] = solve(study, question, k)
+    tell("doubt and consequences", len(sizes), len(sizes) + 1)
+    asked = [answers[k] for k in question.ks]
+    samples = question.samples
+    return {
+        "results": _results(study, question, asked),
+        "n_clients": len(samples.clients),
+        "n_rounds": len(samples.rounds),
+        "n_regions": len(samples.regions),
+        "missing": study.costs.gaps,
+        "objective": _objective(study),
+        "constraints": _asked(question.constraints),
+        "doubt": {"draws": question.draws, "seed": question.seed, "level": 0.95},
+        "current": _current(study, question, answers),
+        "consequences": outlook(study, question, asked),
+    }
+
+
+def solve(study: Study, question: Question, k: int) -> Recommendation:
+    """Give one recommendation whose certificate holds; raises BadInput and BrokenProof."""
+    effort = Effort(time_limit_s=question.time_limit_s, within=question.within)
+    answer = study.recommend(k, question.constraints, effort)
+    if answer.proof is not None and answer.value is not None:
+        faults = check(question.samples, answer, question.objective, question.constraints)
+        if faults:
+            raise BrokenProof(f"the certificate for k = {k} does not hold: {faults[0]}")
+    return answer
+
+
+def _silent(step: str, done: int, of: int) -> None:
+    """Tell nobody."""
+
+
+def _results(
+    study: Study, question: Question, answers: Sequence[Recommendation]
+) -> list[dict[str, Any]]:
+    doubts = _doubts(study, question, answers)
+    return [_result(study, question, answer, doubts.get(answer.k)) for answer in answers]
+
+
+def _doubts(
+    study: Study, question: Question, answers: Sequence[Recommendation]
+) -> dict[int, Doubt]:
+    # Draws that lose a region each time are not offered by the method: no interval is given.
+    if not question.draws or question.constraints.survive_loss:
+        return {}
+    draws = Draws(question.draws, question.seed)
+    return {d.k: d for d in doubt(study, answers, question.constraints, draws)}
+
+
+def _result(
+    study: Study, question: Question, answer: Recommendation, doubted: Doubt | None
+) -> dict[str, Any]:
+    neighbours = answer.runners_up[:MOST_NEIGHBOURS]
+    return {
+        "k": answer.k,
+        "regions": answer.regions,
+        "value": answer.value,
+        "bound": answer.bound,
+        "proven": answer.proven,
+        "gap": answer.gap,
+        "runner_up": asdict(answer.runner_up) if answer.runner_up else None,
+        "seconds": round(answer.seconds, 6),
+        "reason": answer.reason,
+        "certificate": _certificate(answer),
+        "runners_up": [asdict(other) for other in neighbours],
+        "runners_up_proven": min(answer.runners_up_proven, len(neighbours)),
+        "unanswered": answer.unanswered,
+        "unanswered_share": answer.unanswered_share,
+        "rounding": answer.rounding,
+        "members": _members(study, question, answer),
+        "static": _static(study, answer.regions),
+        **_doubt(doubted),
+    }
+
+
+def _certificate(answer: Recommendation) -> dict[str, Any] | None:
+    if answer.proof is None or answer.value is None:
+        return None
+    return {"checked": True, "nodes": answer.nodes}
+
+
+def _members(study: Study, question: Question, answer: Recommendation) -> list[dict[str, Any]]:
+    """What the value would be without each chosen region, by the plain mean or percentile."""
+    here, found = study.value_of(answer.regions) if answer.regions else None, []
+    sign = 1 if study.objective.measure is Measure.LATENCY else -1
+    for name in answer.regions:
+        rest = tuple(other for other in answer.regions if other != name)
+        value = study.value_of(rest) if rest else None
+        worth = None if value is None or here is None else sign * (value - here)
+        found.append({"region": name, "value_without": value, "worth": worth})
+    return found
+
+
+def _static(study: Study, regions: tuple[str, ...]) -> float | None:
+    """What the set gives if each client keeps one region; percentiles have no such figure."""
+    if not regions or study.objective.percentile is not None:
+        return None
+    found = route(study, regions).static
+    return found if np.isfinite(found) else None
+
+
+def _doubt(found: Doubt | None) -> dict[str, Any]:
+    if found is None:
+        return {"interval": None, "wins": [], "wins_complete": False, "gain": None}
+    gain = None
+    if found.gain_low is not None:
+        ends = [found.gain_low, found.gain_high]
+        gain = {"interval": ends, "beyond_noise": found.beyond_noise}
+    wins = [asdict(win) for win in found.wins[:MOST_NEIGHBOURS]]
+    return {
+        "interval": [found.low, found.high],
+        "wins": wins,
+        "wins_complete": found.complete,
+        "gain": gain,
+    }
+
+
+def _objective(study: Study) -> dict[str, Any]:
+    asked, costs = study.objective, study.costs
+    penalty = None if costs.penalty is None else costs.value_of(costs.penalty)
+    return {**asdict(asked), "penalty": penalty if costs.gaps else asked.penalty}
+
+
+def _asked(constraints: Constraints) -> dict[str, Any]:
+    """The constraints in words of JSON, without those that ask for nothing."""
+    found: dict[str, Any] = {}
+    for name, value in asdict(replace(constraints, facts={})).items():
+        if name == "presence":
+            value = [{**one, "within": sorted(one["within"])} for one in value]
+        if value not in (None, False, {}, [], frozenset()):
+            found[name] = sorted(value) if isinstance(value, frozenset) else value
+    return found
+
+
+def _current(
+    study: Study, question: Question, answers: Mapping[int, Recommendation]
+) -> dict[str, Any] | None:
+    """The deployment as it is, beside the best of its size and each recommended set."""
+    if not question.current:
+        return None
+    regions, best = question.current, answers[len(question.current)]
+    robust = question.constraints.survive_loss
+    value = study.value_of(regions, survive_loss=robust)
+    found: dict[str, Any] = {
+        "regions": regions,
+        "value": value,
+        "static": _static(study, regions),
+        "best": {"regions": best.regions, "value": best.value, "proven": best.proven},
+        "regret": None,
+        "regret_interval": None,
+        "saved": {k: _saved(study, value, answers[k].value) for k in question.ks},
+    }
+    if value is not None and best.value is not None:
+        found["regret"] = max(_saved(study, value, best.value) or 0.0, 0.0)
+        if not robust:
+            found["regret"] = regret(study, regions, best).lost
+            found["regret_interval"] = _saving_interval(study, question, best.regions)
+    return found
+
+
+def _saved(study: Study, value: float | None, other: float | None) -> float | None:
+    if value is None or other is None:
+        return None
+    return value - other if study.objective.measure is Measure.LATENCY else other - value
+
+
+def _saving_interval(
+    study: Study, question: Question, other: tuple[str, ...]
+) -> list[float] | None:
+    """What moving saves, in the same draws of clients and rounds for both."""
+    if not question.draws:
+        return None
+    draws = Draws(question.draws, question.seed)
+    saved = interval(study, question.current, draws) - interval(study, other, draws)
+    if study.objective.measure is Measure.THROUGHPUT:
+        saved = -saved
+    return [float(v) for v in np.percentile(saved, INTERVAL)]

@@ -1,0 +1,105 @@
+"""``manage.py regions``: the provably best k regions for given clients."""
+
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from core.errors import BadInput
+from webapp.console.door import Door
+
+_MANY = ("include", "exclude", "provider", "country", "continent", "presence", "current")
+_FILES = ("weights", "regions", "clients", "isps", "prices", "populations", "beside")
+_NUMBERS = {
+    "percentile": "P", "penalty": "V", "price-ceiling": "P", "within": "SHARE",
+    "traffic-gb": "N", "between-gb": "N", "region-availability": "A", "zone-availability": "A",
+    "provider-availability": "A",
+}  # fmt: skip
+
+
+class Command(Door):
+    """Where a deployment should be."""
+
+    help = "regions: recommend"
+    needs_store = False
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        actions = parser.add_subparsers(dest="action", required=True)
+        take = actions.add_parser("recommend", help="the best k regions, with proof")
+        take.add_argument("samples", metavar="SAMPLES", help="CSV of round,client,region,value")
+        take.add_argument("--k", metavar="N or A..B", help="sizes of sets; default 1..8")
+        take.add_argument("--objective", choices=("latency", "throughput"), default="latency")
+        take.add_argument("--missing", choices=("penalty", "exclude"), default="penalty")
+        for name in _MANY:
+            take.add_argument(f"--{name}", action="append", default=[], metavar=name.upper())
+        for name in _FILES:
+            take.add_argument(f"--{name}", metavar="F")
+        for name, unit in _NUMBERS.items():
+            take.add_argument(f"--{name}", type=float, metavar=unit)
+        take.add_argument("--per-provider", type=int, metavar="N", help="at most so many of each")
+        take.add_argument("--survive-loss", action="store_true", help="the worst case after one")
+        take.add_argument("--time-limit", type=float, dest="time_limit_s", metavar="S")
+        take.add_argument("--draws", type=int, metavar="N", help="0: no intervals; default 200")
+        take.add_argument("--seed", type=int, metavar="N")
+        take.add_argument("--json", action="store_true")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        # Loaded here, so that help and bad options are not kept waiting for the solver.
+        from tasks.questions import ask  # noqa: PLC0415
+        from tasks.recommending import recommend  # noqa: PLC0415
+
+        files = {name: _file(options[name]) for name in _FILES if options[name]}
+        with tempfile.TemporaryDirectory() as folder:
+            question = ask(_samples(options["samples"], Path(folder)), files, options)
+        document = recommend(question, self._progress if sys.stderr.isatty() else None)
+        if options["json"]:
+            self.put_json(document)
+            return
+        for line in _lines(document):
+            self.stdout.write(line)
+        for line in _remarks(document):
+            self.say(line)
+
+    def _progress(self, step: str, done: int, of: int) -> None:
+        self.say(f"{done} of {of} done, now {step}")
+
+
+def _file(path: str) -> Path:
+    found = Path(path)
+    if not found.is_file():
+        raise BadInput(f"cannot read {path}: there is no such file")
+    return found
+
+
+def _samples(path: str, folder: Path) -> Path:
+    if path != "-":
+        return _file(path)
+    kept = folder / "samples.csv"
+    kept.write_bytes(sys.stdin.buffer.read())
+    return kept
+
+
+def _lines(document: Mapping[str, Any]) -> Iterator[str]:
+    for row in document["results"]:
+        if not row["regions"]:
+            yield f"{row['k']}\tnone: {row['reason']}"
+            continue
+        proof = "proven" if row["proven"] else f"gap {row['gap']:.2%}"
+        ends = row["interval"]
+        between = f"{ends[0]:.3f} to {ends[1]:.3f}" if ends else "-"
+        yield f"{row['k']}\t{row['value']:.3f}\t{between}\t{proof}\t{', '.join(row['regions'])}"
+
+
+def _remarks(document: Mapping[str, Any]) -> Iterator[str]:
+    counts = "{n_clients:,} clients, {n_rounds:,} rounds, {n_regions:,} regions".format(**document)
+    yield f"{counts}, {document['missing']:,} missing values"
+    yield "columns: k, value, interval of 95 in 100 draws, proof, regions"
+    current = document["current"]
+    if current and current["regret"] is not None:
+        yield (
+            f"the current deployment gives {current['value']:.3f}, {current['regret']:.3f} worse "
+            f"than the best of its size"
+        )
