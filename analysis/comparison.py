@@ -39,6 +39,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 }
 # At other scales these stay as they are; all else but shares is a count of the list.
 _UNSCALED = ("rank", "regions", "zones")
+# What a plain ``share`` is a share of.
+_COUNTED = ("name_servers", "subdomains", "domains")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,17 @@ def _compare(table: Table, scale: Fraction) -> Iterator[ComparedCell]:
         for column, value in before.items():
             if column not in keys and value is not None and value != "":
                 found = ours.get(key, {}).get(column)
-                yield _cell(table.id, key, column, (float(value), found), scale)
+                one = _share_of_one(before, column, scale) if scale != 1 else 0.0
+                yield _cell(table.id, key, column, (float(value), found, one), scale)
+
+
+def _share_of_one(row: Mapping[str, Any], column: str, scale: Fraction) -> float:
+    """How much of a share one more of what it counts is, where counts are small and whole."""
+    beside = column.removesuffix("_share") if column.endswith("_share") else ""
+    counted = row.get(beside) or next((row[c] for c in _COUNTED if row.get(c)), 0)
+    if not column.endswith("share") or not counted or column == "cumulative_share":
+        return 0.0
+    return float(row[column]) / (float(counted) * float(scale))
 
 
 def _steps(table: Table, was: Table, keys: tuple[str, ...]) -> dict[Any, dict[str, Any]]:
@@ -108,10 +120,10 @@ def _cell(
     table_id: str,
     key: tuple[Any, ...],
     column: str,
-    values: tuple[float, Any],
+    values: tuple[float, Any, float],
     scale: Fraction,
 ) -> ComparedCell:
-    value, found = values
+    value, found, one = values
     counts = not column.endswith("share") and column not in _UNSCALED
     expected = value * float(scale) if counts else value
     ours = None if found is None else float(found)
@@ -122,8 +134,9 @@ def _cell(
     difference = _relative(ours - expected, expected)
     unit = _for_cell(printed_units(table_id), row, column, 0.0)
     # A count at another scale is whole, so it may be one off.
-    whole = 1.0 if counts and scale != 1 else 0.0
-    allowed = max(abs(expected) * TOLERANCE, unit / 2, whole)
+    whole = 1.0 if counts and scale != 1 else one
+    rounding = unit / 2 * (float(scale) if counts else 1)
+    allowed = max(abs(expected) * TOLERANCE, rounding, whole)
     fits = abs(ours - expected) <= allowed * (1 + 1e-9)
     verdict = CONTRADICTED if why else AGREES if fits else DIFFERS
     return ComparedCell(table_id, row, column, expected, ours, difference, verdict, why)
