@@ -46,16 +46,23 @@ def _is_changed(row: dict[str, Any], change: TableChange) -> bool:
 
 
 def _largest(row: dict[str, Any], measure: str, change: TableChange) -> dict[str, Any]:
-    cells = [key_cell(key, row, "") for key in change.keys if not _is_merged(key, change)]
+    keys = [key for key in change.keys if not _is_merged(key, change)]
+    cells = [key_cell(key, row, "") for key in keys]
+    named = [_named(key, cell) for key, cell in zip(keys, cells, strict=True)]
     is_share = measure.endswith("share")
     tags = next((c.tags for c in cells if c.tags), ())
     return {
-        "name": " ".join(c.text for c in cells),
+        "name": " ".join(named),
         "tags": tags,
         "before": _said(row[f"{measure}_before"], is_share),
         "after": _said(row[f"{measure}_after"], is_share),
         "change": words.change(row[f"{measure}_change"], of_shares=is_share),
     }
+
+
+def _named(key: str, cell: Cell) -> str:
+    """A number alone says nothing: ``Regions: 2``."""
+    return f"{LABELS.get(key, key)} {cell.text}" if cell.kind == "count" else cell.text
 
 
 def _is_merged(key: str, change: TableChange) -> bool:

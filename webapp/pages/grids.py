@@ -1,8 +1,9 @@
 """From a report's rows to a table on the page: labels, cells, links, bars and comparison marks."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlencode
 
 from django.urls import reverse
 
@@ -127,6 +128,8 @@ class Cell:
     bar: float | None = None
     mark: float | None = None
     key: str = ""
+    # Whether the link leads to evidence, which a script opens beside the page.
+    is_label: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +239,7 @@ class _Maker:
     def _cell(self, key: str, cells: Cells, before: Any) -> Cell:
         value = cells[key]
         if key == "region":
-            return Cell(value, value, "code", sub=self._place(cells), tags=(cells["provider"],))
+            return _region_cell(value, cells, self.slug, self._place(cells))
         if key in _WORDED:
             return _WORDED[key](value, cells, self.slug)
         if key.endswith("share"):
@@ -252,17 +255,42 @@ def _sortable(value: Any) -> Any:
     return -1 if value is None else value
 
 
+def _label_cell(kind: str, slug: str, provider: str, value: str, cell: Cell) -> Cell:
+    """A cell whose label leads to who has it; without a survey it is text."""
+    if not slug:
+        return cell
+    query = urlencode({"kind": kind, "provider": provider, "value": value})
+    return replace(cell, href=f"{reverse('label', args=[slug])}?{query}", is_label=True)
+
+
+def _region_cell(value: Any, cells: Cells, slug: str, place: str = "") -> Cell:
+    cell = Cell(str(value), value, "code", sub=place, tags=(cells["provider"],))
+    return _label_cell("region", slug, cells["provider"], str(value), cell)
+
+
+def _zone_cell(value: Any, cells: Cells, slug: str) -> Cell:
+    cell, region = _plain_cell(value, cells, slug), str(cells.get("region", ""))
+    if value in (None, "", "unknown") or "provider" not in cells:
+        return cell
+    zone = str(value) if str(value).startswith(region) else f"{region} {value}"
+    return _label_cell("zone", slug, cells["provider"], zone, cell)
+
+
 def _class_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
     return Cell(words.class_name(value), value, tags=tuple(words.providers_in(value)))
 
 
-def _provider_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
-    return Cell(words.provider_name(value), value, tags=(value,))
+def _provider_cell(value: Any, _cells: Cells, slug: str) -> Cell:
+    cell = Cell(words.provider_name(value), value, tags=(value,))
+    return _label_cell("provider", slug, value, "", cell)
 
 
-def _feature_cell(value: Any, cells: Cells, _slug: str) -> Cell:
-    tags = (cells["provider"],) if "provider" in cells else ()
-    return Cell(words.feature(value), value, tags=tags)
+def _feature_cell(value: Any, cells: Cells, slug: str) -> Cell:
+    if "provider" not in cells:
+        return Cell(words.feature(value), value)
+    cell = Cell(words.feature(value), value, tags=(cells["provider"],))
+    is_known = value != "unclassified"
+    return _label_cell("pattern", slug, cells["provider"], value, cell) if is_known else cell
 
 
 def _location_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
@@ -277,10 +305,20 @@ def _plain_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
     return Cell(words.NONE if value is None else str(value), value or "")
 
 
-def _target_cell(value: Any, cells: Cells, _slug: str) -> Cell:
-    who = cells["provider"]
-    text = words.provider_name(value) if cells["kind"] == "provider" else value
-    return Cell(text, value, kind="code", tags=(who,) if who else ())
+def _target_cell(value: Any, cells: Cells, slug: str) -> Cell:
+    who, kind = cells["provider"] or "", cells["kind"]
+    text = words.provider_name(value) if kind == "provider" else value
+    href = _outage_href(slug, kind, who, value) if slug else ""
+    return Cell(text, value, kind="code", href=href, tags=(who,) if who else ())
+
+
+def _operator_cell(value: Any, _cells: Cells, slug: str) -> Cell:
+    return Cell(str(value), value, href=_outage_href(slug, "operator", "", value) if slug else "")
+
+
+def _outage_href(slug: str, kind: str, provider: str, target: str) -> str:
+    query = {"kind": kind, "provider": provider, "target": target}
+    return f"{reverse('outages', args=[slug])}?{urlencode({k: v for k, v in query.items() if v})}"
 
 
 _WORDED: dict[str, Callable[[Any, Cells, str], Cell]] = {
@@ -290,8 +328,10 @@ _WORDED: dict[str, Callable[[Any, Cells, str], Cell]] = {
     "location": _location_cell,
     "domain": _domain_cell,
     "target": _target_cell,
+    "operator": _operator_cell,
+    "zone": _zone_cell,
     **dict.fromkeys(
-        ("zone", "kind", "operator", "basis", "reading", "country", "continent", "figure"),
+        ("kind", "basis", "reading", "country", "continent", "figure"),
         _plain_cell,
     ),
 }
@@ -301,7 +341,7 @@ def key_cell(key: str, cells: Cells, slug: str) -> Cell:
     """The cell of what names a row, its provider beside it."""
     value = cells[key]
     if key == "region":
-        return Cell(str(value), value, "code", tags=(cells["provider"],))
+        return _region_cell(value, cells, slug)
     if key in _WORDED:
         return _WORDED[key](value, cells, slug)
     return Cell(words.count(value), _sortable(value), "count")

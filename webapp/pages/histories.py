@@ -44,15 +44,16 @@ def history(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
 
 def sentence(visits: list[histories.Visit]) -> str:
     """How often it was seen, and how often it had moved."""
-    seen = (
-        f"seen by {words.count(len(visits))} surveys" if len(visits) > 1 else "seen by one survey"
-    )
-    moved = sum(bool(v.changes or v.moved or v.appeared or v.vanished) for v in visits)
-    if len(visits) == 1:
-        return f"was {seen} so far"
-    if not moved:
-        return f"was {seen}, unchanged"
-    return f"was {seen}; it had changed in {words.count(moved)} of them"
+    n, moved = len(visits), sum(_is_changed(v) for v in visits)
+    if n == 1:
+        return "was seen by one survey so far"
+    times = {0: "did not change", 1: "changed once", 2: "changed twice"}
+    said = times.get(moved, f"changed {words.count(moved)} times")
+    return f"{said} over {words.count(n)} surveys"
+
+
+def _is_changed(visit: histories.Visit) -> bool:
+    return bool(visit.changes or visit.moved or visit.appeared or visit.vanished)
 
 
 def _shown(visit: histories.Visit) -> dict[str, Any]:
@@ -79,7 +80,7 @@ def _shown(visit: histories.Visit) -> dict[str, Any]:
         "changes": changes,
         "state": state,
         "names": {k: v for k, v in names.items() if v},
-        "is_changed": bool(changes or any(names.values())),
+        "is_changed": _is_changed(visit),
     }
 
 

@@ -45,14 +45,22 @@ def _cell(cell: Cell, is_head: bool) -> str:
     kind = escape(cell.kind)
     number = "num " if not is_head and cell.kind.split(" ")[0] in _NUMERIC else ""
     start = f'<th scope="row" class="{kind}"' if is_head else f'<td class="{number}{kind}"'
-    tags = "".join(tag_html(provider) for provider in cell.tags)
+    tags = "" if cell.is_label else _tags(cell)
     sub = f'<small class="under">{escape(cell.sub)}</small>' if cell.sub else ""
     end = "th" if is_head else "td"
     return f'{start} data-value="{escape(cell.value)}">{tags}{_inner(cell)}{sub}</{end}>'
 
 
+def _tags(cell: Cell) -> str:
+    return "".join(tag_html(provider) for provider in cell.tags)
+
+
 def _inner(cell: Cell) -> str:
     text = escape(cell.text)
+    if cell.is_label:
+        link = f'<a class="label-link" href="{escape(cell.href)}" data-evidence>'
+        mono = ' class="mono"' if cell.kind == "code" else ""
+        return f"{link}{_tags(cell)}<span{mono}>{text}</span></a>"
     if cell.kind == "region":
         link, key = escape(cell.href), escape(cell.key)
         return f'<a class="mono" href="{link}" data-region="{key}">{text}</a>'

@@ -57,6 +57,8 @@ def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
     if found is None:
         raise Http404(f"no domain {domain}")
     providers = sorted({row["provider"] for row in found["labels"]})
+    for row in found["names"]["rows"]:
+        row["is_single"] = len(row["providers"]) < 2
     context = {
         "section": "domains",
         "campaign": campaign,

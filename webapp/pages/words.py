@@ -164,16 +164,27 @@ def change(value: Any, *, of_shares: bool = False) -> str:
     sign = "+" if value > 0 else "−"
     if of_shares:
         points = abs(float(value)) * 100
-        text = f"{points:.2f}" if points < 0.995 else f"{points:.1f}"
-        return f"{sign}{text}{THIN}points"
+        if points < 0.005:
+            return f"{sign}<{THIN}0.01{THIN}points"
+        return f"{sign}{points:.{2 if points < 0.995 else 1}f}{THIN}points"
     return f"{sign}{count(abs(value))}"
 
 
 def standing(dimension: str, text: str) -> list[tuple[str, str, bool]]:
     """(provider, words, whether they are a code) of each member of a set that was compared."""
+    if not text:
+        return []
     if text in _ELSEWHERE:
         return [("", _ELSEWHERE[text].format(what=_ONE.get(dimension, "")), False)]
     return [_member(dimension, part) for part in text.split(", ")]
+
+
+def turn(before: str, after: str) -> tuple[str, str, int]:
+    """What a set lost, what it won, and how many members it kept; whole sets where none is."""
+    was, now = before.split(", "), after.split(", ")
+    kept = [key for key in was if key in now]
+    lost, won = ([k for k in side if k not in kept] for side in (was, now))
+    return ", ".join(lost), ", ".join(won), len(kept)
 
 
 def _member(dimension: str, key: str) -> tuple[str, str, bool]:

@@ -69,8 +69,10 @@ def moment(value: datetime | None) -> str:
 
 
 @register.simple_tag
-def proof_link(slug: str, name: str, kind: str, provider: str, value: str = "") -> SafeString:
-    """A label of a name that leads to its evidence."""
+def proof_link(
+    slug: str, name: str, kind: str, provider: str, value: str = "", *, bare: bool = False
+) -> SafeString:
+    """A label of a name that leads to its evidence; ``bare`` where the provider stands beside."""
     query = urlencode({"kind": kind, "provider": provider, "value": value})
     href = f"{reverse('proof', args=[slug, name])}?{query}"
     said = words.provider_name(provider) if kind == "provider" else value
@@ -79,8 +81,8 @@ def proof_link(slug: str, name: str, kind: str, provider: str, value: str = "") 
         '<a class="label-link" href="{}" data-evidence>{}<span class="{}">{}</span>'
         '<span class="visually-hidden">: evidence on {}</span></a>',
         href,
-        tag_html(provider),
-        "mono" if kind in ("region", "zone") else "visually-hidden" if kind == "provider" else "",
+        "" if bare else tag_html(provider),
+        "mono" if kind in ("region", "zone") else "",
         text,
         name,
     )
@@ -92,9 +94,24 @@ def table_rows(rows: Iterable[Row]) -> SafeString:
     return rows_html(rows)
 
 
+MAX_MEMBERS = 6
+
+
+@register.simple_tag
+def turned(dimension: str, before: str, after: str, side: str) -> SafeString:
+    """One side of a move: what went or came, and how much stayed."""
+    lost, won, kept = words.turn(before, after)
+    shown = standing(dimension, won if side == "after" else lost)
+    if not kept:
+        return shown
+    note = f"{kept} more" if shown else f"the same {kept}"
+    return format_html('{}<span class="member"><span class="note">{}</span></span>', shown, note)
+
+
 @register.simple_tag
 def standing(dimension: str, text: str) -> SafeString:
     """The members of a compared set, each with its provider."""
+    found = words.standing(dimension, text)
     parts = [
         format_html(
             '<span class="member">{}<span class="{}">{}</span></span>',
@@ -102,8 +119,11 @@ def standing(dimension: str, text: str) -> SafeString:
             "mono" if is_code else "note" if not provider else "",
             said,
         )
-        for provider, said, is_code in words.standing(dimension, text)
+        for provider, said, is_code in found[:MAX_MEMBERS]
     ]
+    if len(found) > MAX_MEMBERS:
+        rest = f"and {len(found) - MAX_MEMBERS} more"
+        parts.append(format_html('<span class="member"><span class="note">{}</span></span>', rest))
     return mark_safe("".join(parts))
 
 
