@@ -15,6 +15,7 @@ from screening.onboard.judging import (
     LOW_PER_100S,
     NETWORK_TEST,
     UNKNOWN,
+    place,
 )
 from screening.rates import Rate, estimate_rate
 from screening.reports import CpuTiming, Report
@@ -30,11 +31,9 @@ class Marks:
     low: float = LOW_PER_100S
     high: float = HIGH_PER_100S
 
-    def place(self, per_100s: float) -> str:
-        """Algorithm 1."""
-        if per_100s <= self.low:
-            return GOOD
-        return NETWORK_TEST if per_100s <= self.high else BAD
+    def place(self, stalls: int, seconds: float) -> str:
+        """Algorithm 1, as the agent applies it."""
+        return place(stalls, seconds, self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +59,9 @@ def judge_report(report: Report, marks: Marks | None = None) -> Verdict:
     worst = max(report.cpus, key=lambda cpu: rates[cpu.cpu].per_100s)
     rate = rates[worst.cpu]
     chances = find_chances(rate, marks)
-    verdict = marks.place(rate.per_100s)
+    verdict = marks.place(rate.count, rate.seconds)
     cause = attribute(worst, report.host)
-    sure = chances[verdict] >= 1 - DOUBT and worst.seconds >= ENOUGH_S
+    sure = chances.get(verdict, 0.0) >= 1 - DOUBT and worst.seconds >= ENOUGH_S
     reasons = tuple(_explain(worst, rate, marks, chances)) + cause.sentences
     return Verdict(
         verdict, sure, worst.cpu, rate, find_percentile_ms(worst.histogram, 0.999), chances,

@@ -182,7 +182,8 @@ def _drive(peers: list[Peer], rate: int, seconds: float, chance: random.Random) 
     end_ns = start_ns + int(seconds * 1e9)
     due_ns = [start_ns + int(chance.expovariate(rate) * 1e9) for _ in peers]
     alive = set(range(len(peers)))
-    with selectors.DefaultSelector() as selector:
+    # Only select() waits for less than a millisecond.
+    with selectors.SelectSelector() as selector:
         for at, peer in enumerate(peers):
             selector.register(peer.socket, selectors.EVENT_READ, at)
         while alive:
