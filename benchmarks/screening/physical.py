@@ -33,6 +33,9 @@ def run_agent(cpu: int, seconds: float, *words: str, group: Path | None = None) 
     def join() -> None:
         if group:
             (group / "cgroup.procs").write_text(str(os.getpid()))
+        if "--client" in words:
+            # A client stays away from the CPU that is disturbed.
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
     command = [sys.executable, str(AGENT), "--seconds", str(seconds), "--cpu", str(cpu), "--json"]
     done = subprocess.run(

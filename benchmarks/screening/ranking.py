@@ -55,7 +55,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1)
     cpus = sorted(os.sched_getaffinity(0))
     options = parser.parse_args()
-    os.sched_setaffinity(0, {cpus[0]} if len(cpus) > 1 else set(cpus))
     kinds = [kind for kind in KINDS if not neighbours.find_missing(kind.split()[0])]
     totals = {kind: [0.0, 0.0] for kind in kinds}
     for _ in range(options.rounds):
