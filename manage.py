@@ -7,7 +7,7 @@ from importlib import import_module
 
 # Commands that use neither the store nor the site; loading both takes longer than to resolve
 # fifty thousand names.
-STANDALONE = ("resolve",)
+STANDALONE = ("resolve", "regions")
 
 
 def main() -> None:

@@ -19,8 +19,6 @@ from analysis.regions import Measure, Recommendation, Samples, Study
 from core.errors import BadInput, MissingData
 from tasks.questions import Question
 
-_NOT_KNOWN = ""
-
 
 def outlook(study: Study, question: Question, answers: Sequence[Recommendation]) -> dict[str, Any]:
     """Consequences of the current deployment and of each set; raises BadInput."""
@@ -50,16 +48,15 @@ class _View:
 
     def inputs(self) -> dict[str, Any]:
         """What the figures rest on."""
-        known, names = self.question.known, self.question.samples.clients
         placed = sum(client.at is not None for client in self.clients)
         return {
             "clients": {
-                "count": len(names),
+                "count": len(self.clients),
                 "with_country": sum(bool(client.country) for client in self.clients),
                 "with_place": placed,
             },
-            "availability": asdict(known.assumed),
-            "traffic": asdict(known.traffic),
+            "availability": asdict(self.question.assumed),
+            "traffic": asdict(self.question.traffic),
             "model": asdict(self.model) if self.model else None,
             "model_reason": self.model_reason,
         }
@@ -108,9 +105,6 @@ def _view(study: Study, question: Question) -> _View:
     known = question.known
     names = question.samples.clients
     clients = [known.clients.get(name, Client()) for name in names]
-    strange = sorted(set(known.clients) - set(names))
-    if strange and len(strange) == len(known.clients):
-        raise BadInput(f"none of them has samples, the first is {strange[0]!r}", field="clients")
     other = _aligned(question.samples, known.beside) if known.beside else None
     model, reason = _model(question, clients)
     return _View(study, question, clients, other, model, reason)
@@ -170,7 +164,7 @@ def _countries(serving: Serving, before: Serving | None, groups: list[str]) -> l
 
 def _availability(serving: Serving, question: Question) -> dict[str, Any]:
     known = question.known
-    found = availability.estimate(serving, known.regions, known.assumed)
+    found = availability.estimate(serving, known.regions, question.assumed)
     return {
         "served": found.served,
         "minutes_lost_per_month": found.minutes_lost_per_month,
@@ -186,5 +180,5 @@ def _cost(serving: Serving, question: Question) -> dict[str, Any] | None:
     known = question.known
     if known.prices is None:
         return None
-    found = prices.bill(known.prices, serving, known.traffic)
+    found = prices.bill(known.prices, serving, question.traffic)
     return {**asdict(found), "total": found.total}

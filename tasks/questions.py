@@ -47,61 +47,83 @@ _BOUNDS = {
 }
 
 
-@dataclass(frozen=True)
-class Known:
-    """What was brought besides samples; ``beside`` is the other measure in the same regions."""
+_WHOLE = ("draws", "seed", "per_provider")
 
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What the files say; ``beside`` is the other measure in the same regions."""
+
+    samples: Samples
     regions: Mapping[str, Region] = field(default_factory=dict)
     clients: Mapping[str, Client] = field(default_factory=dict)
     routes: Routes = field(default_factory=dict)
     prices: Prices | None = None
-    traffic: Traffic = field(default_factory=Traffic)
     populations: Mapping[str, Client] = field(default_factory=dict)
     beside: Samples | None = None
-    assumed: Assumed = field(default_factory=Assumed)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Question:
     """Which sets to find, and what to tell of them."""
 
-    samples: Samples
+    known: Known
     objective: Objective
     ks: tuple[int, ...]
     constraints: Constraints
-    known: Known
+    traffic: Traffic = field(default_factory=Traffic)
+    assumed: Assumed = field(default_factory=Assumed)
     current: tuple[str, ...] = ()
+    with_outlook: bool = True
     time_limit_s: float = 60.0
     within: float = 0.0
     draws: int = 200
     seed: int = 1
 
+    @property
+    def samples(self) -> Samples:
+        return self.known.samples
 
-def ask(
-    samples: Path,
-    files: Mapping[str, Path],
-    options: Mapping[str, Any],
-    most_cells: int = MOST_CELLS,
-) -> Question:
-    """Give the question that options and files ask; raises BadInput naming the line or field."""
+
+def read(samples: Path, files: Mapping[str, Path], most_cells: int = MOST_CELLS) -> Known:
+    """Read all files of a question; raises BadInput naming the file, and the line or column."""
     strange = sorted(set(files) - set(FILES))
     if strange:
         raise BadInput("no such file is taken", field=strange[0])
-    weights = _read(files, "weights", read_weights)
-    found = read_samples(samples, weights, most_cells)
-    known = _known(found, files, options, most_cells)
-    current = tuple(dict.fromkeys(options.get("current") or ()))
-    for name in current:
-        if name not in found.regions:
-            raise BadInput(f"no samples of the region {name!r}", field="current")
-    numbers = {name: _number(options, name) for name in ("time_limit_s", "within", "draws", "seed")}
-    given = {name: value for name, value in numbers.items() if value is not None}
-    for name in ("draws", "seed"):
-        if name in given:
-            given[name] = int(given[name])
-    ks = sizes(options.get("k"), len(found.regions))
-    rules = _constraints(found, known, options)
-    return Question(found, _objective(options), ks, rules, known, current, **given)
+    found = read_samples(samples, _read(files, "weights", read_weights), most_cells)
+    prices = _bytes(files, "prices", read_prices)
+    brought = _bytes(files, "regions", read_regions) or {}
+    regions = describe_regions(found.regions, brought)
+    for name, region in regions.items():
+        if prices and region.price is None:
+            regions[name] = replace(region, price=prices.running.get(name))
+    beside = _read(files, "beside", lambda path: read_samples(path, None, most_cells))
+    clients = _bytes(files, "clients", read_clients) or {}
+    if clients and not set(clients) & set(found.clients):
+        raise BadInput(f"none of them has samples, the first is {next(iter(clients))!r}",
+                       field="clients")  # fmt: skip
+    populations = _bytes(files, "populations", read_populations) or {}
+    routes = _bytes(files, "isps", read_routes) or {}
+    return Known(found, regions, clients, routes, prices, populations, beside)
+
+
+def ask(known: Known, options: Mapping[str, Any]) -> Question:
+    """Give the question that options ask of what is known; raises BadInput naming the field."""
+    numbers = {name: _number(options, name) for name in _BOUNDS}
+    usual = Assumed()
+    given = {part: numbers[f"{part}_availability"] for part in ("region", "zone", "provider")}
+    effort = {name: numbers[name] for name in ("time_limit_s", "within", "draws", "seed")}
+    return Question(
+        known,
+        _objective(options),
+        sizes(options.get("k"), len(known.samples.regions)),
+        _constraints(known, options),
+        Traffic(numbers["traffic_gb"] or 0.0, numbers["between_gb"] or 0.0),
+        replace(usual, **{part: v for part, v in given.items() if v is not None}),
+        _names(known, options, "current"),
+        options.get("outlook") is not False,
+        **{name: value for name, value in effort.items() if value is not None},
+    )
 
 
 def sizes(text: str | int | None, n_regions: int) -> tuple[int, ...]:
@@ -150,42 +172,49 @@ def _number(options: Mapping[str, Any], name: str) -> Any:
         return None
     low, high = _BOUNDS[name]
     if not isinstance(value, int | float) or not low <= value <= high:
-        raise BadInput(f"{value} is not between {low:g} and {high:g}", field=name.replace("_", "-"))
-    return value
+        raise BadInput(f"{value} is not between {low:g} and {high:g}", field=name)
+    if name in _WHOLE and value != int(value):
+        raise BadInput(f"{value} is no whole number", field=name)
+    return int(value) if name in _WHOLE else float(value)
 
 
-def _constraints(samples: Samples, known: Known, options: Mapping[str, Any]) -> Constraints:
-    def names(key: str) -> frozenset[str]:
-        return frozenset(options.get(key) or ())
-
-    for key in ("include", "exclude"):
-        for name in sorted(names(key) - set(samples.regions)):
+def _names(known: Known, options: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """Names of regions, each once; raises BadInput where one has no samples."""
+    found = tuple(dict.fromkeys(options.get(key) or ()))
+    for name in found:
+        if name not in known.regions:
             raise BadInput(f"no samples of the region {name!r}", field=key)
-    both = sorted(names("include") & names("exclude"))
-    if both:
+    return found
+
+
+def _constraints(known: Known, options: Mapping[str, Any]) -> Constraints:
+    def words(key: str) -> list[str]:
+        return list(options.get(key) or ())
+
+    include, exclude = (frozenset(_names(known, options, k)) for k in ("include", "exclude"))
+    if both := sorted(include & exclude):
         raise BadInput(f"{both[0]!r} is to be in and out at once", field="include")
-    providers = frozenset(name.lower() for name in names("provider"))
     return Constraints(
-        include=names("include"),
-        exclude=names("exclude"),
-        providers=_allowed(known, "provider", providers),
+        include=include,
+        exclude=exclude,
+        providers=_allowed(known, "provider", [n.lower() for n in words("provider")]),
         per_provider=_number(options, "per_provider"),
-        countries=_allowed(known, "country", frozenset(n.upper() for n in names("country"))),
-        continents=_allowed(known, "continent", frozenset(n.lower() for n in names("continent"))),
-        presence=tuple(_presence(text) for text in options.get("presence") or ()),
+        countries=_allowed(known, "country", [n.upper() for n in words("country")]),
+        continents=_allowed(known, "continent", [n.lower() for n in words("continent")]),
+        presence=tuple(_presence(text) for text in words("presence")),
         price_ceiling=_number(options, "price_ceiling"),
         survive_loss=bool(options.get("survive_loss")),
-        facts={name: known.regions[name].facts() for name in samples.regions},
+        facts={name: region.facts() for name, region in known.regions.items()},
     )
 
 
-def _allowed(known: Known, what: str, names: frozenset[str]) -> frozenset[str]:
+def _allowed(known: Known, what: str, names: list[str]) -> frozenset[str]:
     """Names of a fact that some region has; raises BadInput, since a slip would allow nothing."""
     there = {getattr(region, what) for region in known.regions.values()} - {""}
-    for name in sorted(names - there):
+    for name in sorted(set(names) - there):
         listed = ", ".join(sorted(there)) or "none is known; bring them with a table of regions"
         raise BadInput(f"no region has the {what} {name!r}: {listed}", field=what)
-    return names
+    return frozenset(names)
 
 
 def _presence(text: str) -> Presence:
@@ -194,40 +223,6 @@ def _presence(text: str) -> Presence:
     if not match or not within:
         raise BadInput(f"{text!r} is not a list of places such as DE,FR:2", field="presence")
     return Presence(within, int(match[2] or 1))
-
-
-def _known(
-    samples: Samples, files: Mapping[str, Path], options: Mapping[str, Any], most_cells: int
-) -> Known:
-    prices = _bytes(files, "prices", read_prices)
-    brought = _bytes(files, "regions", read_regions) or {}
-    regions = describe_regions(samples.regions, brought)
-    if prices:
-        regions = {
-            name: region if region.price is not None else _priced(region, prices, name)
-            for name, region in regions.items()
-        }
-    beside = files.get("beside")
-    usual = Assumed()
-    shares = {
-        part: _number(options, f"{part}_availability") for part in ("region", "zone", "provider")
-    }
-    return Known(
-        regions=regions,
-        clients=_bytes(files, "clients", read_clients) or {},
-        routes=_bytes(files, "isps", read_routes) or {},
-        prices=prices,
-        traffic=Traffic(
-            _number(options, "traffic_gb") or 0.0, _number(options, "between_gb") or 0.0
-        ),
-        populations=_bytes(files, "populations", read_populations) or {},
-        beside=read_samples(beside, None, most_cells) if beside else None,
-        assumed=replace(usual, **{part: v for part, v in shares.items() if v is not None}),
-    )
-
-
-def _priced(region: Region, prices: Prices, name: str) -> Region:
-    return replace(region, price=prices.running.get(name))
 
 
 def _read(files: Mapping[str, Path], name: str, reader: Any) -> Any:

@@ -5,6 +5,7 @@ Command, API and pages show this document; nothing else solves for them.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from analysis.regions import (
     doubt,
     regret,
     route,
+    warm_up,
 )
 from analysis.regions.resampling import INTERVAL, interval
 from core.errors import NephoscopeError
@@ -45,6 +47,7 @@ def recommend(
     ``study`` spares making the samples ready again.
     """
     tell = on_step or _silent
+    _load()
     study = study or Study(question.samples, question.objective)
     sizes = sorted({*question.ks, *([len(question.current)] if question.current else [])})
     answers: dict[int, Recommendation] = {}
@@ -64,7 +67,7 @@ def recommend(
         "constraints": _asked(question.constraints),
         "doubt": {"draws": question.draws, "seed": question.seed, "level": 0.95},
         "current": _current(study, question, answers),
-        "consequences": outlook(study, question, asked),
+        "consequences": outlook(study, question, asked) if question.with_outlook else None,
     }
 
 
@@ -77,6 +80,12 @@ def solve(study: Study, question: Question, k: int) -> Recommendation:
         if faults:
             raise BrokenProof(f"the certificate for k = {k} does not hold: {faults[0]}")
     return answer
+
+
+@lru_cache(maxsize=1)
+def _load() -> None:
+    """Load compiled loops once per process, so that ``seconds`` are those of the question."""
+    warm_up()
 
 
 def _silent(step: str, done: int, of: int) -> None:

@@ -1,5 +1,6 @@
 """``manage.py regions``: the provably best k regions for given clients."""
 
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -47,13 +48,16 @@ class Command(Door):
         take.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        # The products of this job are small: more threads only wait for each other, busily.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         # Loaded here, so that help and bad options are not kept waiting for the solver.
-        from tasks.questions import ask  # noqa: PLC0415
+        from tasks.questions import ask, read  # noqa: PLC0415
         from tasks.recommending import recommend  # noqa: PLC0415
 
         files = {name: _file(options[name]) for name in _FILES if options[name]}
         with tempfile.TemporaryDirectory() as folder:
-            question = ask(_samples(options["samples"], Path(folder)), files, options)
+            known = read(_samples(options["samples"], Path(folder)), files)
+        question = ask(known, options)
         document = recommend(question, self._progress if sys.stderr.isatty() else None)
         if options["json"]:
             self.put_json(document)
