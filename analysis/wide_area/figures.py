@@ -81,7 +81,9 @@ def _best(bars_of_all: Sequence[Row], higher_is_better: bool) -> dict[str, str]:
         before = found.get(bar["vantage"])
         if bar["mean"] is None:
             continue
-        if before is None or (bar["mean"] > before["mean"]) == higher_is_better:
+        better = bar["mean"] > (before or bar)["mean"]
+        worse = bar["mean"] < (before or bar)["mean"]
+        if before is None or (better if higher_is_better else worse):
             found[bar["vantage"]] = bar
     return {vantage: bar["region"] for vantage, bar in found.items()}
 

@@ -58,7 +58,7 @@ def _find(batch: pa.RecordBatch, addresses: Addresses) -> pa.Table:
     hops = batch.column("hops")
     lengths = pc.fill_null(pc.list_value_length(hops), 0).to_numpy(zero_copy_only=False)
     flat = hops.flatten()
-    codes = addresses.number(flat.field("address"))
+    codes = addresses.number(flat.field("address")).astype(np.int64)
     ttls = flat.field("ttl").to_numpy(zero_copy_only=False).astype(np.int64)
     ends = _place_ends(batch, addresses)
     out = np.empty((batch.num_rows, 3), np.int64)

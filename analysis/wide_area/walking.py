@@ -47,13 +47,13 @@ _BOTH = -2
 @compile_loop
 def agree(known: Any, new: Any) -> Any:
     """One of two values that are the same, or the mark of a contradiction."""
-    return new if known in (-1, new) else _BOTH
+    return new if known == -1 or known == new else _BOTH
 
 
 @compile_loop
 def settle(own: Any, asn: Any, several: Any, weak: Any) -> Any:
     """The kind of a hop from what its replies were, and its AS or address of several."""
-    if _BOTH in (asn, several) or own + (asn >= 0) + (several >= 0) > 1:
+    if asn == _BOTH or several == _BOTH or own + (asn >= 0) + (several >= 0) > 1:
         return _DISAGREE, -1
     if own:
         return _OWN, -1
@@ -73,7 +73,7 @@ def merge_replies(codes: Any, provider: Any, book: Any) -> Any:
         elif kind == _AS:
             asn = agree(asn, book.asns[code])
         elif kind == _SEVERAL:
-            several = agree(several, int(code))
+            several = agree(several, code)
         else:
             weak = max(weak, kind)
     return settle(own, asn, several, weak)

@@ -1,0 +1,289 @@
+import gzip
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.wide_area import published
+from analysis.wide_area.atlas import AtlasFiles
+from analysis.wide_area.globalping import convert, read_globalping
+from analysis.wide_area.grid import summarise
+from analysis.wide_area.scamper import read_scamper
+from core.errors import BadInput
+from tests.shared import shared_file
+
+TRACE = {
+    "type": "traceroute", "prb_id": 7, "timestamp": 1_675_968_283, "dst_name": "target.example",
+    "dst_addr": "52.0.0.1", "src_addr": "192.168.1.2", "from": "4.1.0.9", "proto": "ICMP",
+    "af": 4, "paris_id": 3,
+    "result": [
+        {"hop": 1, "result": [{"from": "192.168.1.1", "rtt": 1.5}, {"x": "*"}]},
+        {"hop": 2, "result": [{"late": 2, "from": "192.168.1.1"}, {"x": "*"}]},
+        {"hop": 3, "error": "sendto failed"},
+        {"hop": 4, "result": [{"from": "52.0.0.1", "rtt": 20.25, "err": "H"}]},
+    ],
+}  # fmt: skip
+PING = {
+    "type": "ping", "prb_id": 7, "timestamp": 1_675_968_283, "dst_addr": "52.0.0.1",
+    "proto": "ICMP", "sent": 4, "result": [{"rtt": 10.5}, {"x": "*"}, {"rtt": 12.5}],
+}  # fmt: skip
+
+
+def write(path, *results, lines=False):
+    text = "\n".join(map(json.dumps, results)) if lines else json.dumps(list(results), indent=1)
+    data = text.encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [("a.json", False), ("a.json", True), ("a.json.gz", False), ("a.jsonl.gz", True)],
+)
+def test_atlas_traceroutes_become_paths(tmp_path, name, lines):
+    files = AtlasFiles([write(tmp_path / name, TRACE, PING, lines=lines)])
+    (found,) = (row for table in files.traceroutes() for row in table.to_pylist())
+    assert (files.seen, files.read, files.malformed) == (2, 1, 1)
+    assert (found["vantage"], found["target"], found["flow"]) == ("atlas-7", "target.example", 3)
+    assert (found["source"], found["destination"]) == ("192.168.1.2", "52.0.0.1")
+    assert (found["round"], found["reached"], found["status"]) == (1_675_968_283 // 900, True, "OK")
+    assert [(h["ttl"], h["address"], h["rtt_ms"]) for h in found["hops"]] == [
+        (1, "192.168.1.1", 1.5), (1, None, None), (2, None, None), (2, None, None),
+        (4, "52.0.0.1", 20.25),
+    ]  # fmt: skip
+
+
+def test_atlas_pings_become_samples_and_lost_ones_are_counted(tmp_path):
+    dead = {**PING, "prb_id": 8, "sent": 3, "result": [{"x": "*"}] * 3}
+    error = {**PING, "prb_id": 9, "result": [{"error": "connect failed"}]}
+    files = AtlasFiles([write(tmp_path / "p.json", PING, TRACE, dead, error)])
+    found = [row for table in files.pings() for row in table.to_pylist()]
+    assert [(r["vantage"], r["sent"], r["values"], r["status"]) for r in found] == [
+        ("atlas-7", 4, [10.5, 12.5], "OK"),
+        ("atlas-8", 3, [], "TIMEOUT"),
+        ("atlas-9", 4, [], "TIMEOUT"),
+    ]
+    assert files.malformed == 1
+
+
+def test_results_with_wrong_types_lose_only_what_is_wrong(tmp_path):
+    odd = {**TRACE, "paris_id": "seven", "result": [
+        {"hop": 1, "result": [{"from": "4.1.0.1", "rtt": "fast"}]},
+        {"hop": "two", "result": "nothing"}, 5,
+    ]}  # fmt: skip
+    no_probe = {**TRACE, "prb_id": "who"}
+    dns = {"type": "dns", "prb_id": 1, "timestamp": 2, "result": {"abuf": "x"}}
+    files = AtlasFiles([write(tmp_path / "o.json", odd, no_probe, dns)])
+    (found,) = (row for table in files.traceroutes() for row in table.to_pylist())
+    assert (found["flow"], files.malformed) == (0, 2)
+    assert [(h["ttl"], h["address"], h["rtt_ms"]) for h in found["hops"]] == [(1, "4.1.0.1", None)]
+    broken = tmp_path / "broken.json"
+    broken.write_text('[{"type": "ping", ')
+    with pytest.raises(BadInput, match="cannot be read"):
+        list(AtlasFiles([broken]).pings())
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-300, 300) | st.floats(allow_nan=False) | st.text(),
+    lambda own: st.lists(own, max_size=3) | st.dictionaries(st.text(max_size=5), own, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {"type": st.just("traceroute"), "prb_id": st.integers(0, 9) | JSON,
+             "timestamp": st.integers(0, 2**31) | JSON, "result": JSON},
+            optional={"dst_addr": JSON, "paris_id": JSON, "proto": JSON},
+        ),
+        max_size=4,
+    )
+)  # fmt: skip
+def test_no_atlas_result_of_whatever_shape_breaks_the_others(tmp_path_factory, odd):
+    path = write(tmp_path_factory.mktemp("a") / "x.json", *odd, TRACE)
+    files = AtlasFiles([path])
+    found = [row for table in files.traceroutes() for row in table.to_pylist()]
+    assert found[-1]["vantage"] == "atlas-7"
+    assert files.seen == len(odd) + 1
+    assert files.read == len(found)
+
+
+def test_real_atlas_files_are_read_as_their_own_words_say():
+    for name, kind in (("trace_49857308", "trace"), ("ping-sample-2023", "ping")):
+        path = shared_file(f"traceroute/ripe-atlas-{name}.json.gz")
+        raw = json.loads(gzip.decompress(path.read_bytes()))
+        files = AtlasFiles([path])
+        if kind == "trace":
+            rows = [r for t in files.traceroutes() for r in t.to_pylist()]
+            own = [x for r in raw for h in r["result"] for x in h["result"]]
+            assert sum(len(r["hops"]) for r in rows) == len(own)
+            named = sum("from" in x and "late" not in x for x in own)
+            assert sum(h["address"] is not None for r in rows for h in r["hops"]) == named
+        else:
+            rows = [r for t in files.pings() for r in t.to_pylist()]
+            assert sum(r["sent"] for r in rows) == sum(r["sent"] for r in raw)
+            rtts = [x["rtt"] for r in raw for x in r["result"] if "rtt" in x]
+            assert sum(map(len, (r["values"] for r in rows))) == len(rtts)
+        assert (len(rows), files.malformed) == (len(raw), 0)
+
+
+SCAMPER = {
+    "type": "trace", "method": "udp-paris", "src": "52.0.0.9", "dst": "4.2.0.9", "firsthop": 1,
+    "hop_count": 4, "start": {"sec": 1800, "usec": 5},
+    "hops": [
+        {"addr": "10.0.0.1", "probe_ttl": 1, "rtt": 0.5},
+        {"addr": "10.0.0.1", "probe_ttl": 1, "rtt": 0.6},
+        {"addr": "4.1.0.1", "probe_ttl": 3, "rtt": 9.0},
+        {"addr": "4.2.0.9", "probe_ttl": 4, "rtt": 11.0},
+    ],
+}  # fmt: skip
+
+
+def test_scamper_traces_become_paths_with_their_silent_hops(tmp_path):
+    path = write(tmp_path / "s.jsonl", {"type": "cycle-start"}, SCAMPER, {"type": "trace"},
+                 lines=True)  # fmt: skip
+    table, malformed = read_scamper([path])
+    (found,) = table.to_pylist()
+    assert malformed == 1
+    assert (found["round"], found["reached"], found["destination"]) == (2, True, "4.2.0.9")
+    assert [(h["ttl"], h["address"]) for h in found["hops"]] == [
+        (1, "10.0.0.1"), (1, "10.0.0.1"), (2, None), (3, "4.1.0.1"), (4, "4.2.0.9"),
+    ]  # fmt: skip
+
+
+def link(address, ttl, flows):
+    replies = [{"rtt": 5.0}]
+    probes = [{"ttl": ttl, "flowid": f, "replies": replies if address else []} for f in flows]
+    return {"addr": address or "*", "probes": probes}
+
+
+def test_multipath_traces_become_one_path_per_flow(tmp_path):
+    trace = {
+        **{k: SCAMPER[k] for k in ("src", "dst", "start", "firsthop")},
+        "type": "tracelb", "method": "udp-sport",
+        "nodes": [
+            {"addr": "10.0.0.1", "links": [[link("4.1.0.1", 2, [1]), link("4.2.0.1", 2, [2, 3])]]},
+            {"addr": "4.1.0.1", "links": [[link("4.2.0.9", 3, [1])]]},
+            {"addr": "4.2.0.1", "links": [[link("4.2.0.9", 3, [2])]]},
+        ],
+    }  # fmt: skip
+    table, malformed = read_scamper([write(tmp_path / "m.jsonl", trace, lines=True)])
+    found = {r["flow"]: [h["address"] for h in r["hops"]] for r in table.to_pylist()}
+    assert malformed == 0
+    assert found == {
+        1: ["10.0.0.1", "4.1.0.1", "4.2.0.9"],
+        2: ["10.0.0.1", "4.2.0.1", "4.2.0.9"],
+        # Flow 3 was not sent to the last hop, where there is one router only.
+        3: ["10.0.0.1", "4.2.0.1", "4.2.0.9"],
+    }
+
+
+def test_real_multipath_traces_are_read():
+    for name, flows in (("complex", 6), ("star", 6)):
+        path = shared_file(f"traceroute/scamper-mda-valid-{name}.jsonl")
+        table, malformed = read_scamper([path])
+        assert (table.num_rows, malformed) == (flows, 0)
+    complex_one = read_scamper([shared_file("traceroute/scamper-mda-valid-complex.jsonl")])[0]
+    first = complex_one.to_pylist()[0]["hops"]
+    assert [h["address"] for h in first][:3] == [
+        "2001:550:1b01:1::1", "2001:550:3::1ca", "2600:803::79",
+    ]  # fmt: skip
+    with pytest.raises(BadInput, match="line 1"):
+        read_scamper([shared_file("traceroute/imc21-asn-paths-BH.csv.gz")])
+
+
+PROBE = {"country": "DE", "city": "Falkenstein", "asn": 24940}
+MEASUREMENT = {
+    "id": "x", "type": "ping", "status": "finished", "target": "t.example",
+    "createdAt": "2024-03-01T12:00:00.000Z",
+    "results": [
+        {"probe": PROBE, "result": {
+            "status": "finished", "resolvedAddress": "52.0.0.1",
+            "timings": [{"ttl": 50, "rtt": 10.0}, {"ttl": 50, "rtt": 11.0}],
+            "stats": {"total": 3, "rcv": 2, "drop": 1}}},
+        {"probe": PROBE, "result": {"status": "failed", "rawOutput": "ping: unknown host"}},
+        {"probe": PROBE, "result": {"status": "finished", "timings": [], "stats": {"total": 3}}},
+        {"probe": PROBE},
+    ],
+}  # fmt: skip
+
+
+def test_globalping_measurements_become_samples(tmp_path):
+    found = read_globalping([write(tmp_path / "g.json", MEASUREMENT)])
+    rows = found.samples.to_pylist()
+    assert [(r["status"], r["sent"], r["values"]) for r in rows] == [
+        ("OK", 3, [10.0, 11.0]), ("NETWORK", 0, []), ("TIMEOUT", 3, []),
+    ]  # fmt: skip
+    assert rows[0]["vantage"] == "globalping-DE/Falkenstein/24940/0"
+    assert len({r["vantage"] for r in rows}) == 3
+    assert "unknown host" in rows[1]["reason"]
+    assert (found.malformed, found.paths.num_rows) == (1, 0)
+
+
+def test_globalping_page_loads_and_traceroutes():
+    timings = {"total": 30, "dns": 5, "tcp": 6, "tls": 7, "firstByte": 8, "download": 4}
+    page = {**MEASUREMENT, "type": "http", "results": [
+        {"probe": PROBE, "result": {"status": "finished", "timings": timings}}]}  # fmt: skip
+    trace = {**MEASUREMENT, "type": "traceroute", "results": [
+        {"probe": PROBE, "result": {"status": "finished", "resolvedAddress": "52.0.0.1", "hops": [
+            {"resolvedAddress": "10.0.0.1", "timings": [{"rtt": 1.0}, {"rtt": 2.0}]},
+            {"resolvedAddress": None, "timings": []},
+            {"resolvedAddress": "52.0.0.1", "timings": [{"rtt": 9.0}]}]}}]}  # fmt: skip
+    found = convert([page, trace, {"type": "ping"}])
+    (sample,), (path,) = found.samples.to_pylist(), found.paths.to_pylist()
+    assert (sample["values"], json.loads(sample["detail"])) == ([30.0], timings)
+    assert [(h["ttl"], h["address"]) for h in path["hops"]] == [
+        (1, "10.0.0.1"), (1, "10.0.0.1"), (2, None), (3, "52.0.0.1"),
+    ]  # fmt: skip
+    assert (path["reached"], found.malformed) == (True, 1)
+
+
+def test_square_tables_leave_out_nodes_to_themselves(tmp_path):
+    for number in (1, 2):
+        (tmp_path / f"{number}.txt").write_text(f"0 {number}0\n{number}5 0\n")
+    table = published.read_planetlab([tmp_path / "1.txt", tmp_path / "2.txt"])
+    found = summarise(table).to_pylist()
+    assert [(r["region"], r["vantage"], r["n"], r["mean"]) for r in found] == [
+        ("0", "1", 2, 20.0), ("1", "0", 2, 15.0),
+    ]  # fmt: skip
+
+
+def test_seconds_become_milliseconds_and_gaps_are_lost(tmp_path):
+    (tmp_path / "s.txt").write_text("0 0.25\n0 0\n")
+    found = summarise(published.read_planetlab([tmp_path / "s.txt"], seconds=True)).to_pylist()
+    assert sorted((r["n"], r["sent"], r["mean"]) for r in found if r["n"]) == [(1, 1, 250.0)]
+    assert sum(r["lost"] for r in found) == 1
+
+
+def test_real_matrices_are_read():
+    ping = published.read_cloudping(
+        shared_file("latency/aws-interregion-cloudping-p50-1y-2022-04.json")
+    )
+    grid = {(r["vantage"], r["region"]): r["mean"] for r in summarise(ping).to_pylist()}
+    assert grid["aws/af-south-1", "us-east-1"] == pytest.approx(221.1, abs=1e-4)
+    cities = shared_file("latency/wondernetwork/pings-2018-11-sources-odd.csv.xz")
+    wonder = published.read_wondernetwork(cities, ["Albany", "Adelaide"])
+    means = {(r["vantage"], r["region"]): r["mean"] for r in summarise(wonder).to_pylist()}
+    assert means["Adelaide", "Albany"] == pytest.approx(266.75, abs=1e-4)
+
+
+def test_speed_tests_become_rates_and_round_trips(tmp_path):
+    path = tmp_path / "ndt.csv"
+    path.write_text(
+        "TestTime,ClientASN,Site,MeanThroughputMbps,MinRTT,LossRate\n"
+        "2024-01-01 00:15:00 UTC,64500,lga01,80.0,12.5,0.01\n"
+        "2024-01-01T00:16:00Z,64500,lga01,,,\n"
+    )
+    rates, rtts = published.read_mlab(path)
+    assert rates.column("values").to_pylist() == [[10_000_000.0], []]
+    assert rtts.column("values").to_pylist() == [[12.5], []]
+    assert rates.column("round").to_pylist() == [1_704_068_100 // 900] * 2
+    path.write_text("TestTime,ClientASN,Site,MeanThroughputMbps\n2024-01-01,1,x,fast\n")
+    with pytest.raises(BadInput, match="line 2"):
+        published.read_mlab(path)
+    path.write_text("TestTime,Site,MeanThroughputMbps\n")
+    with pytest.raises(BadInput, match="ClientASN"):
+        published.read_mlab(path)
