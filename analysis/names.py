@@ -43,15 +43,21 @@ CREATE TEMP TABLE labelled AS
   FROM fronts SEMI JOIN uses USING (domain, name, provider);
 CREATE TEMP TABLE cloud AS
   WITH who AS (
-    SELECT name, string_agg(provider, ' + ' ORDER BY position) AS providers, count(*) AS n
-    FROM (SELECT DISTINCT name, provider FROM uses) JOIN providers USING (provider)
-    GROUP BY name),
-  homes AS (SELECT name, arg_max(domain, length(domain)) AS domain FROM uses GROUP BY name)
+    SELECT name, arg_max(domain, length(domain)) AS domain, min(position) AS position,
+      min(position) < max(position) AS several
+    FROM uses JOIN providers USING (provider) GROUP BY name),
+  mixed AS (
+    SELECT name, string_agg(provider, ' + ' ORDER BY position) AS providers
+    FROM (SELECT DISTINCT name, provider FROM uses SEMI JOIN (FROM who WHERE several) USING (name))
+    JOIN providers USING (provider) GROUP BY name),
+  named AS (
+    SELECT w.domain, w.name, several, coalesce(m.providers, p.provider) AS providers
+    FROM who w JOIN providers p USING (position) LEFT JOIN mixed m USING (name))
   SELECT domain, name, providers,
-    CASE WHEN n > 1 THEN providers
+    CASE WHEN several THEN providers
          WHEN name IN (SELECT name FROM elsewhere) THEN providers || ' + other'
          ELSE providers || ' only' END AS class
-  FROM who JOIN homes USING (name);
+  FROM named;
 """
 
 

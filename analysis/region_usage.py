@@ -6,12 +6,17 @@ from analysis.names import Connection, count, fetch, population
 from core.tables import MEAN_EDGES, PROVIDERS, SPEC_BY_ID, Cell, Table, cumulate, share
 
 _REGIONS = """
-WITH alone AS (
-  SELECT name FROM places GROUP BY name HAVING count(DISTINCT (provider, region)) = 1)
-SELECT p.provider, region, count(DISTINCT domain), count(DISTINCT name) AS names,
-  count(DISTINCT name) FILTER (name IN (SELECT name FROM alone))
-FROM places p JOIN providers USING (provider)
-GROUP BY p.provider, region, position ORDER BY position, names DESC, region
+WITH lived AS (SELECT DISTINCT name, provider, region FROM places),
+counted AS (
+  SELECT provider, region, count(*) AS names, count(*) FILTER (alone) AS lone FROM (
+    SELECT provider, region, count(*) OVER (PARTITION BY name) = 1 AS alone FROM lived)
+  GROUP BY provider, region),
+reached AS (
+  SELECT provider, region, count(*) AS domains
+  FROM (SELECT DISTINCT domain, provider, region FROM places) GROUP BY provider, region)
+SELECT provider, region, domains, names, lone
+FROM counted JOIN reached USING (provider, region) JOIN providers USING (provider)
+ORDER BY position, names DESC, region
 """
 _COUNTS = """
 SELECT provider, n, count(*) FROM (

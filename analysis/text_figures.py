@@ -7,7 +7,7 @@ _VMS = """SELECT domain, count(DISTINCT instance) AS k FROM labelled
 WHERE provider = 'aws' AND label = 'vm' GROUP BY domain"""
 _SHARERS = """SELECT instance, count(DISTINCT name) AS k FROM labelled
 WHERE provider = 'aws' AND label = 'elb' GROUP BY instance"""
-_ZONED = """SELECT n, count(DISTINCT (region, zone)) AS k, count(DISTINCT region) AS regions
+_ZONED = """SELECT n, count(*) AS k, max(region) <> min(region) AS spread
 FROM stays WHERE provider = 'aws' AND zone IS NOT NULL GROUP BY n"""
 _RANKS = """SELECT rank, (SELECT max(rank) FROM domains) AS last
 FROM domains SEMI JOIN uses USING (domain)"""
@@ -51,7 +51,7 @@ FIGURES: dict[str, str] = {
         f"SELECT count(*) FILTER (k >= 10), count(*) FROM ({_SHARERS})"
     ),
     "EC2 subdomains in several zones, of these in several regions": (
-        f"SELECT count(*) FILTER (k > 1 AND regions > 1), count(*) FILTER (k > 1) FROM ({_ZONED})"
+        f"SELECT count(*) FILTER (k > 1 AND spread), count(*) FILTER (k > 1) FROM ({_ZONED})"
     ),
     "addresses in EC2 regions with an identified zone": (
         "SELECT count(zone), count(*) FROM spots "

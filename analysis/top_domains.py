@@ -35,9 +35,11 @@ WITH top AS (
   ORDER BY rank, domain LIMIT {TOP_CLOUD_DOMAINS}),
 per_name AS (
   SELECT domain, name, count(region) AS n
-  FROM (SELECT DISTINCT domain, name FROM uses) LEFT JOIN places USING (domain, name)
-  GROUP BY ALL),
-spread AS (SELECT domain, count(DISTINCT (provider, region)) AS n FROM places GROUP BY domain)
+  FROM (SELECT DISTINCT domain, name FROM uses SEMI JOIN top USING (domain))
+  LEFT JOIN places USING (domain, name) GROUP BY ALL),
+spread AS (
+  SELECT domain, count(DISTINCT (provider, region)) AS n FROM places SEMI JOIN top USING (domain)
+  GROUP BY domain)
 SELECT rank, domain, count(*), coalesce(any_value(spread.n), 0),
   count(*) FILTER (per_name.n = 1), count(*) FILTER (per_name.n = 2),
   count(*) FILTER (per_name.n >= 3)

@@ -18,19 +18,24 @@ from core.tables import (
 )
 
 UNKNOWN = "unknown"
+# Rows of ``stays`` are distinct, so those of a name count its zones.
 # Only Amazon's regions are known to be divided where nobody brought a zone.
 _ZONED = "(SELECT 'aws' AS provider UNION SELECT DISTINCT provider FROM stays WHERE zone <> '')"
 _ZONES = f"""
 WITH alone AS (
-  SELECT n FROM stays GROUP BY n
-  HAVING count(DISTINCT (provider, region)) = 1 AND count(*) = 1 AND count(zone) = 1),
+  SELECT n FROM stays GROUP BY n HAVING count(*) = 1 AND count(zone) = 1),
 instances AS (
   SELECT provider, region, zone, count(*) AS instances FROM spots
   WHERE spot IN (SELECT spot FROM ends) AND region IS NOT NULL GROUP BY ALL),
+reached AS (
+  SELECT provider, region, zone, count(*) AS domains
+  FROM (SELECT DISTINCT d, provider, region, zone FROM stays JOIN pairs USING (n)) GROUP BY ALL),
+lived AS (
+  SELECT provider, region, zone, count(*) AS names, count(a.n) AS lone
+  FROM stays s LEFT JOIN alone a USING (n) GROUP BY ALL),
 used AS (
-  SELECT s.provider, s.region, s.zone, count(DISTINCT p.d) AS domains,
-    count(DISTINCT s.n) AS names, count(DISTINCT a.n) AS lone
-  FROM stays s JOIN pairs p USING (n) LEFT JOIN alone a USING (n) GROUP BY ALL)
+  SELECT l.*, domains FROM lived l JOIN reached r USING (provider, region)
+  WHERE l.zone IS NOT DISTINCT FROM r.zone)
 SELECT provider, region, coalesce(u.zone, '{UNKNOWN}'), domains, names, lone, instances,
   u.zone IS NULL
 FROM used u JOIN providers USING (provider) SEMI JOIN {_ZONED} USING (provider)
@@ -41,13 +46,13 @@ ORDER BY position, sum(names) OVER (PARTITION BY provider, region) DESC, region,
 """
 _COUNTS = """
 SELECT provider, k, count(*) FROM (
-  SELECT provider, n, count(DISTINCT (region, zone)) AS k FROM stays
+  SELECT provider, n, count(*) AS k FROM stays
   WHERE zone IS NOT NULL GROUP BY provider, n) GROUP BY ALL
 """
 _MEANS = f"""
 SELECT provider, CAST({EDGE} AS DOUBLE), count(*) FROM (
   SELECT provider, avg(k) AS mean FROM (
-    SELECT provider, n, count(DISTINCT (region, zone)) AS k FROM stays
+    SELECT provider, n, count(*) AS k FROM stays
     WHERE zone IS NOT NULL GROUP BY provider, n) JOIN pairs USING (n)
   GROUP BY provider, d)
 GROUP BY ALL
