@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from analysis.names import EXISTS, IN_CLOUD, IN_DOMAIN, IN_REGION, Connection
 from analysis.passports import MAX_SERVER_ROWS
-from lake.parts import open_views, parts_of
+from lake.parts import open_views, parts_of, sql_list
 
 # The pattern and region of a row carry their provider, the zone its region: ``aws us-east-1``.
 _ZONE = "CASE WHEN starts_with(zone, home) THEN zone ELSE home || ' ' || zone END"
@@ -98,8 +98,8 @@ def index_shards(root: Path, campaign: str, shards: Sequence[str]) -> tuple[pa.T
     """(domains, names) of some shards; ``first`` and ``total`` of a domain point into the names."""
     with open_views(root, campaign, shards) as connection:
         connection.execute(_NAMES)
-        paths = [str(path) for path in parts_of(root, campaign, "domains", shards)]
-        connection.execute(_HOMES.format(paths=paths) if paths else _NO_HOMES)
+        paths = parts_of(root, campaign, "domains", shards)
+        connection.execute(_HOMES.format(paths=sql_list(paths)) if paths else _NO_HOMES)
         names = _table(connection, "SELECT * EXCLUDE (place) FROM listed ORDER BY place")
         return _table(connection, _DOMAINS), names
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.names import EXISTS, IN_CLOUD, IN_DOMAIN, IN_REGION, IS_NAME, Connection, Shards
 from core.tables import PROVIDERS
-from lake.parts import open_views
+from lake.parts import open_few, open_views
 
 NAMES_PER_PAGE = 100
 DOMAINS_PER_PAGE = 50
@@ -154,7 +154,7 @@ def domain_page(
 def name_page(root: Path, campaign: str, name: str, shards: Shards = None) -> dict[str, Any] | None:
     """Every answer, placement and label of one name, with rule, prefix, table, server and time."""
     key = {"name": name.strip().lower()}
-    with open_views(root, campaign, shards) as connection:
+    with open_few(root, campaign, ("lookups", "placements", "fronts"), shards) as connection:
         lookups = [_with_time(row) for row in _rows(connection, _LOOKUPS, key)]
         if not lookups:
             return None

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,33 @@ def parts_of(
         return found
     wanted = set(shards)
     return [path for path in found if path.name.removesuffix(".parquet") in wanted]
+
+
+def sql_list(paths: Iterable[Path]) -> str:
+    """Paths as a list of SQL texts."""
+    return "[" + ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths) + "]"
+
+
+@lru_cache(maxsize=1)
+def _shared() -> duckdb.DuckDBPyConnection:
+    # Opening a database takes longer than a small query; one thread, since a page has one core.
+    return duckdb.connect(":memory:", config={"threads": 1})
+
+
+def open_few(
+    root: Path, campaign: str, tables: Sequence[str], shards: Iterable[str] | None = None
+) -> duckdb.DuckDBPyConnection:
+    """As ``open_views``, for a quick look into some ``tables``: nothing may be created in it."""
+    cursor = _shared().cursor()
+    wanted = None if shards is None else set(shards)
+    for table in tables:
+        paths = parts_of(root, campaign, table, wanted)
+        if paths:
+            rows = f"SELECT * FROM read_parquet({sql_list(paths)})"
+            cursor.execute(f"CREATE TEMP VIEW {table} AS {rows}")
+        else:
+            cursor.register(table, SCHEMAS[table].empty_table())
+    return cursor
 
 
 def open_views(

@@ -8,6 +8,7 @@ from django.shortcuts import render
 from webapp.pages.charts import chart_of
 from webapp.pages.families import FAMILIES, FAMILY_BY_SLUG, neighbours
 from webapp.pages.grids import grid_of, places_of
+from webapp.pages.keeping import kept
 from webapp.store import selectors
 
 
@@ -19,6 +20,7 @@ def campaign_or_404(slug: str) -> selectors.CampaignRow:
     return campaign
 
 
+@kept
 def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
     """One family of tables; the first carries the headline."""
     campaign = campaign_or_404(slug)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from django.utils import timezone
@@ -128,13 +129,11 @@ _SUMMED = ("domains_done", "queries", "answered", "found", "resolved", "cloud")
 
 def counters(found: Campaign) -> dict[str, Any]:
     """Live counters: sums over the shards, with a rate and an estimate of the time left."""
-    total: Counter[str] = Counter()
-    failed: Counter[str] = Counter()
-    stages: list[Taken] = []
-    for shard in Shard.objects.filter(campaign=found).values_list("counters", flat=True):
-        total.update({k: shard.get(k, 0) for k in _SUMMED})
-        failed.update(shard.get("failed", {}))
-        stages.append(shard.get("stages", {}))
+    total, failed, stages = (
+        _sums(found.pk)
+        if not found.finished_at
+        else _final_sums(found.pk, found.slug, found.finished_at)
+    )
     end = found.finished_at or timezone.now()
     elapsed_s = (end - found.started_at).total_seconds() if found.started_at else 0.0
     done = total["domains_done"]
@@ -142,13 +141,33 @@ def counters(found: Campaign) -> dict[str, Any]:
     return {
         **{key: total[key] for key in _SUMMED},
         "domains": found.n_domains,
-        "failed": dict(sorted(failed.items())),
-        "stages": add_stages(stages),
+        "failed": dict(failed),
+        "stages": stages,
         "estimated_queries": found.estimated_queries,
         "elapsed_s": round(elapsed_s, 1),
         "rate_qps": round(total["queries"] / elapsed_s) if elapsed_s > 0 else None,
         "eta_s": round(elapsed_s / done * left) if done and not found.finished_at else None,
     }
+
+
+def _sums(campaign_id: int) -> tuple[Counter[str], dict[str, int], Taken]:
+    """Counters of all shards together; a survey of a million domains has thousands of them."""
+    total: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+    stages: list[Taken] = []
+    for shard in Shard.objects.filter(campaign=campaign_id).values_list("counters", flat=True):
+        total.update({k: shard.get(k, 0) for k in _SUMMED})
+        failed.update(shard.get("failed", {}))
+        stages.append(shard.get("stages", {}))
+    return total, dict(sorted(failed.items())), add_stages(stages)
+
+
+@lru_cache(maxsize=512)
+def _final_sums(
+    campaign_id: int, slug: str, finished_at: datetime
+) -> tuple[Counter[str], dict[str, int], Taken]:
+    """The same of a survey that has ended, whose shards change no more."""
+    return _sums(campaign_id)
 
 
 def report(slug: str, table_id: str) -> ReportRow | None:
