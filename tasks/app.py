@@ -31,7 +31,7 @@ app.conf.update(
     broker_url=_backend_url(broker_url()),
     result_backend=None,
     task_ignore_result=True,
-    include=["tasks.crawl", "tasks.ranges", "tasks.errands"]
+    include=["tasks.crawl", "tasks.ranges", "tasks.errands", "tasks.advising"]
     if os.environ.get("DJANGO_SETTINGS_MODULE")
     else ["tasks.vantage"],
     task_default_queue="crawl",
@@ -49,6 +49,10 @@ app.conf.update(
     timezone="UTC",
     beat_schedule={
         "take up shards of silent workers": {"task": "tasks.crawl.sweep", "schedule": 5.0},
+        "take up recommendations of silent workers": {
+            "task": "tasks.advising.sweep",
+            "schedule": 20.0,
+        },
         # Providers publish new ranges every few days; the odd hour spares their servers.
         "ask for newer range files": {
             "task": "tasks.ranges.fetch",

@@ -201,7 +201,7 @@ def _constraints(known: Known, options: Mapping[str, Any]) -> Constraints:
         per_provider=_number(options, "per_provider"),
         countries=_allowed(known, "country", [n.upper() for n in words("country")]),
         continents=_allowed(known, "continent", [n.lower() for n in words("continent")]),
-        presence=tuple(_presence(text) for text in words("presence")),
+        presence=tuple(_presence(known, text) for text in words("presence")),
         price_ceiling=_number(options, "price_ceiling"),
         survive_loss=bool(options.get("survive_loss")),
         facts={name: region.facts() for name, region in known.regions.items()},
@@ -217,11 +217,16 @@ def _allowed(known: Known, what: str, names: list[str]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _presence(text: str) -> Presence:
+def _presence(known: Known, text: str) -> Presence:
     match = _PRESENCE.fullmatch(text.strip())
     within = frozenset(name.strip() for name in match[1].split(",")) - {""} if match else None
     if not match or not within:
         raise BadInput(f"{text!r} is not a list of places such as DE,FR:2", field="presence")
+    places = {
+        place for r in known.regions.values() for place in (r.country, r.continent, r.provider)
+    }
+    for name in sorted(within - places - set(known.regions)):
+        raise BadInput(f"{name!r} is no known region, country or provider", field="presence")
     return Presence(within, int(match[2] or 1))
 
 

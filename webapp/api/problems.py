@@ -9,6 +9,7 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from core.errors import BadInput, MissingData, NephoscopeError
+from webapp.store.recommendations import TooManyQuestions
 from webapp.store.services import TooManySurveys
 
 _DOCS = "/api/v1/docs"
@@ -44,12 +45,20 @@ def _bad_input(request: HttpRequest, error: BadInput) -> HttpResponse:
 
 def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     first = error.errors[0] if error.errors else {}
-    where = ".".join(str(p) for p in first.get("loc", ())[1:])
+    place = first.get("loc", ())
+    # A body's fields stand beneath the name of the argument that takes it, which says nothing.
+    where = ".".join(str(p) for p in place[2 if place[:1] == ("body",) else 1 :])
     return problem(422, "invalid-field", str(first.get("msg", "")), field=where or None)
 
 
 def _limited(request: HttpRequest, error: TooManySurveys) -> HttpResponse:
     response = problem(429, "active-surveys", str(error), limit="active surveys", retry_after=30)
+    response["Retry-After"] = "30"
+    return response
+
+
+def _busy(request: HttpRequest, error: TooManyQuestions) -> HttpResponse:
+    response = problem(429, "open-recommendations", str(error), retry_after=30)
     response["Retry-After"] = "30"
     return response
 
@@ -60,6 +69,7 @@ def register(api: NinjaAPI) -> None:
         BadInput: _bad_input,
         ValidationError: _invalid,
         TooManySurveys: _limited,
+        TooManyQuestions: _busy,
         MissingData: lambda r, e: problem(422, "missing-data", str(e)),
         NephoscopeError: lambda r, e: problem(503, "unavailable", str(e)),
         RequestDataTooBig: lambda r, e: problem(413, "too-large", "the body is over 40 MiB"),

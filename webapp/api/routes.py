@@ -10,7 +10,7 @@ from tasks import export
 from tasks.options import resolving_from
 from tasks.resolvers import count_words
 from tasks.submit import submit
-from webapp.api import comparisons, problems, studies
+from webapp.api import comparisons, problems, recommendations, studies
 from webapp.api.documents import etag_of, survey_json
 from webapp.api.events import stream
 from webapp.api.files import download, table_file
@@ -27,6 +27,7 @@ api = NinjaAPI(
 problems.register(api)
 api.add_router("/compare", comparisons.router)
 api.add_router("", studies.router)
+api.add_router("", recommendations.router)
 
 
 class Problem(Schema):

@@ -1,0 +1,154 @@
+"""Stored questions for the best regions go to a worker, or are answered at once; Celery's door.
+
+Files are read once and kept for further questions about the same samples.
+"""
+
+import logging
+import math
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from django.db import transaction
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
+
+from analysis.regions import Objective, Study
+from core.errors import BadInput, NephoscopeError
+from tasks.app import app
+from tasks.questions import Known, Question, ask, read
+from tasks.recommending import recommend
+from webapp.store import recommendations
+from webapp.store.models import Recommendation
+
+log = logging.getLogger(__name__)
+# Regions times clients times rounds that a stored question may hold.
+MOST_CELLS = 50_000_000
+# Up to so many are answered while the caller waits; a size that is not proven after so long is
+# left to a worker.
+QUICK_CELLS = 1_000_000
+QUICK_SIZES = 10
+QUICK_S = 1.0
+# Answers that one process works on at once, and how long another question waits for its turn.
+_AT_ONCE = threading.BoundedSemaphore(2)
+QUICK_WAIT_S = 10.0
+
+
+def take(
+    files: Mapping[str, bytes], options: Mapping[str, Any], key: str | None, *, at_once: bool = True
+) -> Recommendation:
+    """Store a question and answer it if that is quick, else queue it; a known key gives its row.
+
+    Raises BadInput, and then nothing is stored, and TooManyQuestions.
+    """
+    row = recommendations.create(files, options, idempotency_key=key)
+    if row.result is not None or row.attempt:
+        return row
+    try:
+        question = read_question(row)
+        result = _quickly(question) if at_once else None
+    except NephoscopeError:
+        recommendations.delete(row)
+        raise
+    claimed = recommendations.claim(row.pk) if result else None
+    if claimed and result:
+        recommendations.finish(claimed, result)
+    else:
+        submit(row)
+    row.refresh_from_db()
+    return row
+
+
+def read_question(row: Recommendation) -> Question:
+    """The question of a row; raises BadInput naming the file, line or field."""
+    return ask(_read(row), row.options)
+
+
+def vary(row: Recommendation, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to other options for the same files, not stored; raises BadInput."""
+    if row.result is None:
+        raise BadInput("it is not answered yet")
+    sizes = (row.result[name] for name in ("n_regions", "n_clients", "n_rounds"))
+    if math.prod(sizes) > QUICK_CELLS:
+        raise BadInput("the samples are too many for this; send a recommendation of its own")
+    question = ask(_known(row.token), {**row.options, **options})
+    found = _quickly(question, _study(row.token, question.objective))
+    if found is None:
+        raise BadInput("this takes longer; send a recommendation of its own")
+    return found
+
+
+def _quickly(question: Question, study: Study | None = None) -> dict[str, Any] | None:
+    """The answer if it is soon proven, or if no more time was asked for."""
+    if question.samples.values.size > QUICK_CELLS or len(question.ks) > QUICK_SIZES:
+        return None
+    if not _AT_ONCE.acquire(blocking=study is not None, timeout=QUICK_WAIT_S if study else None):
+        return None
+    try:
+        quick = replace(question, time_limit_s=min(question.time_limit_s, QUICK_S))
+        result = recommend(quick, study=study)
+    finally:
+        _AT_ONCE.release()
+    is_whole = all(row["proven"] for row in result["results"])
+    return result if is_whole or question.time_limit_s <= QUICK_S else None
+
+
+def _read(row: Recommendation) -> Known:
+    files = recommendations.paths_of(row)
+    return read(files.pop(recommendations.SAMPLES), files, MOST_CELLS)
+
+
+@lru_cache(maxsize=4)
+def _known(token: str) -> Known:
+    return _read(Recommendation.objects.get(token=token))
+
+
+@lru_cache(maxsize=8)
+def _study(token: str, objective: Objective) -> Study:
+    return Study(_known(token).samples, objective)
+
+
+def submit(row: Recommendation) -> None:
+    """Queue a question once its row is committed; a broker that is away loses nothing."""
+    transaction.on_commit(lambda: _queue(row.pk))
+
+
+def _queue(pk: int) -> None:
+    try:
+        solve.apply_async(args=[pk], retry=False)
+    except (OperationalError, RedisError, OSError) as error:
+        log.warning("recommendation %s waits for the broker: %s", pk, error)
+
+
+@app.task(name="tasks.advising.solve")
+def solve(pk: int) -> None:
+    """Answer one question unless another worker has it."""
+    row = recommendations.claim(pk)
+    if row is None:
+        return
+    if row.attempt > recommendations.MAX_ATTEMPTS:
+        recommendations.fail(row, "its workers fell silent again and again")
+        return
+    answer(row)
+
+
+def answer(row: Recommendation) -> None:
+    """Answer a claimed question; what cannot be answered is stored with its reason."""
+    try:
+        question = read_question(row)
+
+        def tell(step: str, done: int, of: int) -> None:
+            recommendations.tell(row, step, done, of, 2 * question.time_limit_s)
+
+        recommendations.finish(row, recommend(question, tell))
+    except NephoscopeError as error:
+        recommendations.fail(row, str(error))
+
+
+@app.task(name="tasks.advising.sweep")
+def sweep() -> None:
+    """Take up questions that a broker or a worker lost."""
+    for pk in recommendations.waiting():
+        _queue(pk)

@@ -1,0 +1,180 @@
+"""The best regions over HTTP: answered at once or by a worker, varied, and refused with reasons."""
+
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+from django.test import Client
+
+from tasks import advising
+from webapp.store import recommendations
+from webapp.store.models import Recommendation
+
+pytestmark = pytest.mark.django_db
+REGIONS = ("us-east-1", "us-west-2", "eu-west-1", "ap-northeast-1")
+URL = "/api/v1/recommendations"
+
+
+@pytest.fixture
+def client(settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    return Client(raise_request_exception=False)
+
+
+@pytest.fixture(scope="module")
+def values():
+    return np.random.default_rng(4).integers(20, 200, (len(REGIONS), 12, 5))
+
+
+@pytest.fixture(scope="module")
+def samples(values):
+    rows = [
+        f"{t},c{i},{name},{values[j, i, t]}"
+        for j, name in enumerate(REGIONS)
+        for i in range(12)
+        for t in range(5)
+    ]
+    return "round,client,region,value\n" + "\n".join(rows) + "\n"
+
+
+def post(client, url=URL, headers=None, **body):
+    return client.post(url, json.dumps(body), content_type="application/json", headers=headers)
+
+
+def best(values, k, allowed=range(4)):
+    """The best mean by listing all sets."""
+    return min(values[list(s)].min(axis=0).mean() for s in combinations(allowed, k))
+
+
+def test_a_small_question_is_answered_at_once(client, samples, values):
+    reply = post(client, samples=samples, k="1..4", current=["us-east-1"])
+
+    assert reply.status_code == 201, reply.content
+    body = reply.json()
+    assert body["status"] == "finished"
+    assert "samples" not in body["options"]
+    for row in body["result"]["results"]:
+        assert row["value"] == pytest.approx(best(values, row["k"]))
+        assert row["proven"]
+        assert row["certificate"]["checked"]
+    again = client.get(reply["Location"])
+    assert again.json() == body
+    tag = {"If-None-Match": again["ETag"]}
+    assert client.get(reply["Location"], headers=tag).status_code == 304
+
+
+def test_weights_may_be_an_object(client, samples, values):
+    weights = {f"c{i}": i + 1.0 for i in range(12)}
+
+    row = post(client, samples=samples, k=1, weights=weights).json()["result"]["results"][0]
+    means = np.average(values.mean(axis=2), axis=1, weights=list(weights.values()))
+    assert row["value"] == pytest.approx(means.min())
+
+
+def test_constraints_are_solved_anew_for_the_same_samples(client, samples, values):
+    made = post(client, samples=samples, k=2).json()
+
+    reply = post(client, f"{made['links']['variants']}", exclude=["us-east-1"], draws=0)
+    assert reply.status_code == 200, reply.content
+    found = reply.json()["result"]["results"][0]
+    assert found["value"] == pytest.approx(best(values, 2, (1, 2, 3)))
+    assert found["interval"] is None
+    assert client.get(made["links"]["self"]).json() == made
+
+
+def test_a_worker_answers_what_is_not_to_wait_for(client, samples):
+    reply = post(client, samples=samples, k=2, headers={"Prefer": "respond-async"})
+    assert reply.status_code == 202
+    assert (reply.json()["status"], reply.json()["result"]) == ("queued", None)
+    assert client.get(f"{reply['Location']}/curve.csv").status_code == 404
+
+    for pk in recommendations.waiting():
+        advising.solve(pk)
+    done = client.get(reply["Location"]).json()
+    assert done["status"] == "finished"
+    assert done["result"]["results"][0]["proven"]
+    assert recommendations.waiting() == []
+    curve = client.get(f"{reply['Location']}/curve.csv").content.decode().splitlines()
+    assert curve[0].startswith("k,value,low,high,bound,proven")
+    assert len(curve) == 2
+
+
+def test_a_silent_workers_question_is_taken_up_and_given_up_in_the_end(client, samples, settings):
+    from django.utils import timezone
+
+    post(client, samples=samples, k=1, headers={"Prefer": "respond-async"})
+    for attempt in range(1, recommendations.MAX_ATTEMPTS + 2):
+        (pk,) = recommendations.waiting()
+        row = recommendations.claim(pk)
+        assert row.attempt == attempt
+        assert recommendations.claim(pk) is None
+        Recommendation.objects.update(leased_until=timezone.now())
+    first = Recommendation.objects.get()
+    first.attempt = 1
+    assert not recommendations.finish(first, {})
+    advising.solve(pk)
+    assert Recommendation.objects.get().state == "failed"
+
+
+def test_the_same_key_is_one_question(client, samples):
+    replies = [post(client, samples=samples, k=1, headers={"Idempotency-Key": "a"}) for _ in "12"]
+    assert len({reply["Location"] for reply in replies}) == 1
+    assert Recommendation.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"k": "0"}, "k"),
+        ({"k": 9}, "k"),
+        ({"k": "1..x"}, "k"),
+        ({"include": ["mars"]}, "include"),
+        ({"current": ["mars"]}, "current"),
+        ({"include": ["us-east-1"], "exclude": ["us-east-1"]}, "include"),
+        ({"country": ["XX"]}, "country"),
+        ({"presence": [":3"]}, "presence"),
+        ({"objective": "speed"}, "objective"),
+        ({"time_limit_s": 1e9}, "time_limit_s"),
+        ({"draws": -1}, "draws"),
+        ({"colour": "red"}, "colour"),
+        ({"clients": "client,country\nnobody,DE\n"}, "clients"),
+        ({"penalty": 5, "missing": "exclude"}, "penalty"),
+    ],
+)
+def test_errors_name_the_field_and_leave_nothing(client, samples, more, field):
+    reply = post(client, **{"samples": samples, **more})
+
+    assert reply.status_code == 422
+    assert reply["Content-Type"] == "application/problem+json"
+    assert reply.json()["field"] == field
+    assert Recommendation.objects.count() == 0
+    folder = recommendations.folder_of("x").parent
+    assert not folder.exists() or list(folder.iterdir()) == []
+
+
+def test_a_bad_line_is_named(client):
+    text = "round,client,region,value\n1,a,x,1\n1,a,x,2\n"
+    assert post(client, samples=text).json()["line"] == 3
+    prices = "region,to,price\nx,,1\nx,,2\n"
+    body = post(client, samples="round,client,region,value\n1,a,x,1\n", prices=prices).json()
+    assert (body["line"], "prices" in body["detail"]) == (3, True)
+
+
+def test_a_sparse_file_cannot_ask_for_all_memory(client):
+    rows = "".join(f"t{n},c{n},r{n},1\n" for n in range(1000))
+    reply = post(client, samples="round,client,region,value\n" + rows)
+    assert reply.status_code == 422
+    assert "1,000,000,000 cells" in reply.json()["detail"]
+
+
+def test_too_many_open_questions_are_refused(client, samples):
+    for _ in range(recommendations.MOST_OPEN):
+        assert post(client, samples=samples, headers={"Prefer": "respond-async"}).status_code == 202
+    reply = post(client, samples=samples)
+    assert (reply.status_code, reply["Retry-After"]) == (429, "30")
+
+
+def test_unknown_tokens_are_not_found(client):
+    assert client.get(f"{URL}/nothing").status_code == 404
+    assert post(client, f"{URL}/nothing/variants").status_code == 404
