@@ -30,7 +30,8 @@ class Shape(Protocol):
 
 def refuse(path: str, problem: str, value: Any = None) -> BadInput:
     """The error for one value, with a short piece of it that is safe to print."""
-    shown = "" if value is None else f", not {ascii(value)[:SHOWN]}"
+    plain = re.sub(r"[^\w .:+-]", "?", str(value)[:SHOWN], flags=re.ASCII)
+    shown = "" if value is None else f", not {plain}"
     return BadInput(problem + shown, field=path or "report")
 
 

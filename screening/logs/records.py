@@ -46,11 +46,16 @@ class Log:
         return float(self.values[at]) if at < len(self.values) else self.maximum
 
     def count_from(self, least_ns: int = STALL_NS) -> int | None:
-        """Samples of 10 ms or more; nothing for a unit that is no time."""
+        """Samples of 10 ms or more; nothing where the log cannot tell."""
         scale = NS_PER_UNIT.get(self.unit)
         if scale is None:
             return None
-        return int(self.counts[self.values * scale >= least_ns].sum()) + self.overflows
+        found = int(self.counts[self.values * scale >= least_ns].sum())
+        if not self.overflows or self.maximum * scale < least_ns:
+            return found
+        # What ran over is only known to be longer than the longest value that is kept apart.
+        keeps = len(self.values) and self.values[-1] * scale >= least_ns
+        return found + self.overflows if keeps else None
 
 
 def count_values(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -41,6 +41,8 @@ def summarise_report(report: Report, marks: Marks | None = None) -> dict[str, An
 
 
 def _judge(log: Log, stalls: int | None, marks: Marks) -> tuple[str, list[str]]:
+    if log.kind in WAKE_UPS and stalls is None:
+        return UNKNOWN, ["the histogram ends below 10 ms: let cyclictest keep more, as -h 20000"]
     if log.kind not in WAKE_UPS or stalls is None:
         return UNKNOWN, [f"{log.kind} does not measure wake-ups: only figures, no verdict"]
     if log.seconds:
