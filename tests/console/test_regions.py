@@ -1,0 +1,194 @@
+"""``regions recommend`` from files to figures, as a process of its own."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+REGIONS = ("us-east-1", "us-west-2", "eu-west-1", "westeurope", "ap-northeast-1")
+PLACES = ((39, -77), (46, -120), (53, -6), (52, 5), (35.7, 139.7))
+CLIENTS, ROUNDS = 30, 6
+
+
+def run(folder, *arguments, stdin=None):
+    env = {
+        k: v for k, v in os.environ.items() if not k.startswith(("NEPHOSCOPE", "DJANGO", "DATAB"))
+    }
+    command = [
+        sys.executable,
+        str(ROOT / "manage.py"),
+        "regions",
+        "recommend",
+        *map(str, arguments),
+    ]
+    env["NEPHOSCOPE_DATA"] = str(folder)
+    return subprocess.run(command, env=env, text=True, capture_output=True, input=stdin)
+
+
+def write(path, head, rows):
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([head, *rows])
+    return path
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Samples by distance, with noise and gaps, and all tables beside them."""
+    folder = tmp_path_factory.mktemp("regions")
+    g = np.random.default_rng(5)
+    at = np.column_stack([g.uniform(-40, 60, CLIENTS), g.uniform(-180, 180, CLIENTS)]).round(2)
+    a, b = np.radians(np.array(PLACES, float))[:, None], np.radians(at)[None]
+    half = np.sin((a - b)[..., 0] / 2) ** 2
+    half = half + np.cos(a[..., 0]) * np.cos(b[..., 0]) * np.sin((a - b)[..., 1] / 2) ** 2
+    base = 10 + 1.6 * 2 * 2 * 6371 * np.arcsin(np.sqrt(half)) / 204.2
+    values = np.round(base[:, :, None] * g.lognormal(0, 0.1, (len(REGIONS), CLIENTS, ROUNDS)), 2)
+    values[g.random(values.shape) < 0.02] = np.nan
+    cells = [
+        (t, f"c{i}", name, "" if np.isnan(values[j, i, t]) else values[j, i, t])
+        for t in range(ROUNDS)
+        for i in range(CLIENTS)
+        for j, name in enumerate(REGIONS)
+    ]
+    samples = write(folder / "samples.csv", ("round", "client", "region", "value"), cells)
+    weights = g.integers(1, 9, CLIENTS)
+    write(folder / "weights.csv", ("client", "weight"),
+          [(f"c{i}", w) for i, w in enumerate(weights)])  # fmt: skip
+    write(folder / "clients.csv", ("client", "country", "latitude", "longitude"),
+          [(f"c{i}", ("US", "DE", "")[i % 3], *at[i]) for i in range(CLIENTS)])  # fmt: skip
+    write(folder / "prices.csv", ("region", "to", "price"),
+          [(n, to, 10 if not to else 0.1) for n in REGIONS for to in ("", "internet")])  # fmt: skip
+    write(folder / "isps.csv", ("region", "isp", "share"),
+          [(n, "AS64500", 0.25) for n in REGIONS[:3]])  # fmt: skip
+    write(folder / "populations.csv", ("population", "latitude", "longitude", "weight"),
+          [("tokyo", 35.7, 139.7, 2), ("oslo", 59.9, 10.7, 1)])  # fmt: skip
+    write(folder / "speeds.csv", ("round", "client", "region", "value"),
+          [("x", f"c{i}", n, 5 + j) for i in range(20) for j, n in enumerate(REGIONS)])  # fmt: skip
+    return folder, samples, values, weights
+
+
+def brute(values, weights, k, allowed):
+    """The best mean by listing all sets; silence costs the worst value measured."""
+    filled = np.where(np.isnan(values), np.nanmax(values), values)
+    means = {
+        s: np.average(filled[list(s)].min(axis=0).mean(axis=1), weights=weights)
+        for s in combinations(allowed, k)
+    }
+    return min(means.items(), key=lambda item: item[1])
+
+
+def test_every_size_is_the_best_of_all_sets(world):
+    folder, samples, values, weights = world
+
+    done = run(folder, samples, "--k", "1..4", "--weights", folder / "weights.csv", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["n_clients"], found["n_rounds"]) == (CLIENTS, ROUNDS)
+    assert found["missing"] == np.isnan(values).sum()
+    for row in found["results"]:
+        members, value = brute(values, weights, row["k"], range(len(REGIONS)))
+        assert row["regions"] == [REGIONS[j] for j in members]
+        assert row["value"] == pytest.approx(value)
+        assert row["bound"] == pytest.approx(row["value"])
+        assert row["proven"]
+        assert row["gap"] == 0
+        assert row["runner_up"]["value"] >= row["value"]
+        low, high = row["interval"]
+        assert low < row["value"] < high
+        assert row["static"] >= row["value"] - 1e-9
+    assert [r["gain"] is None for r in found["results"]] == [True, False, False, False]
+
+
+def test_constraints_by_what_is_known_of_regions(world):
+    folder, samples, values, weights = world
+
+    done = run(folder, samples, "--k", 2, "--weights", folder / "weights.csv", "--exclude",
+               "us-west-2", "--per-provider", 1, "--json")  # fmt: skip
+    row = json.loads(done.stdout)["results"][0]
+    pairs = [(0, 3), (2, 3), (3, 4)]
+    best = min(brute(values, weights, 2, pair)[1] for pair in pairs)
+    assert row["value"] == pytest.approx(best)
+    assert "westeurope" in row["regions"]
+
+
+def test_what_no_set_can_keep_to_is_said(world):
+    folder, samples, *_ = world
+    done = run(folder, samples, "--k", "1..2", "--provider", "azure", "--json")
+    assert done.returncode == 0, done.stderr
+    first, second = json.loads(done.stdout)["results"]
+    assert first["regions"] == ["westeurope"]
+    assert (second["regions"], second["value"]) == ([], None)
+    assert "no set of this size" in second["reason"]
+
+
+def test_consequences_of_the_deployment_and_of_each_set(world):
+    folder, samples, *_ = world
+    files = ("clients", "prices", "isps", "populations")
+    given = [x for name in files for x in (f"--{name}", folder / f"{name}.csv")]
+
+    done = run(folder, samples, "--k", "2..3", "--current", "us-east-1", "--beside",
+               folder / "speeds.csv", "--traffic-gb", 100, *given, "--json")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    current, two, three = found["consequences"]["sets"]
+    assert [s["set"] for s in (current, two, three)] == ["current", 2, 3]
+    assert found["current"]["value"] - found["results"][0]["value"] == pytest.approx(
+        found["current"]["saved"]["2"]
+    )
+    low, high = found["current"]["regret_interval"]
+    assert low <= found["current"]["regret"] <= high
+    assert {row["country"] for row in two["countries"]} == {"US", "DE", None}
+    was = {row["country"]: row for row in current["countries"]}
+    for row in two["countries"]:
+        before = was[row["country"]]
+        assert row["before"] == {key: before[key] for key in ("mean", "p50", "p95", "p99")}
+    assert {loss["kind"] for loss in two["failures"]} >= {"region", "provider"}
+    assert two["cost"]["total"] == pytest.approx(2 * 10 + 100 * 0.1)
+    assert three["cost"]["total"] == pytest.approx(3 * 10 + 100 * 0.1)
+    assert two["availability"]["served"] > current["availability"]["served"]
+    assert two["distance"]["mean_km"] < current["distance"]["mean_km"]
+    assert two["beside"]["measure"] == "throughput"
+    assert two["beside"]["unanswered_share"] > 0
+    model = found["consequences"]["inputs"]["model"]
+    assert model["stretch"] == pytest.approx(1.6, rel=0.1)
+    assert two["modelled"]["basis"] == "modelled"
+    assert two["modelled"]["populations"] == 2
+    assert two["all"]["basis"] == "measured"
+    assert two["all"]["clients"] == CLIENTS
+
+
+def test_samples_come_by_a_pipe_and_people_get_lines(world):
+    folder, samples, *_ = world
+    done = run(folder, "-", "--k", 2, stdin=samples.read_text())
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stdout.splitlines()
+    assert line.startswith("2\t")
+    assert "proven" in line
+    assert "30 clients, 6 rounds, 5 regions" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--k", "6"), "k: 6 asks for"),
+        (("--k", "2..1"), "k: 2..1"),
+        (("--include", "mars"), "include: no samples of the region 'mars'"),
+        (("--percentile", "101"), "percentile: "),
+        (("--percentile", "95", "--survive-loss", "--k", "2"), "do not go together"),
+        (("--weights", "nowhere.csv"), "cannot read nowhere.csv"),
+        (("--price-ceiling", "5"), "price"),
+        (("--penalty", "1"), "penalty"),
+    ],
+)
+def test_bad_input_is_one_line(world, arguments, message):
+    folder, samples, *_ = world
+    done = run(folder, samples, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
