@@ -5,10 +5,11 @@ as a share of the good. With the network test, good ones between the marks are f
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from core.errors import BadInput
 
@@ -18,6 +19,8 @@ FOLDS, REPEATS = 5, 20
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+MARKS = np.arange(101.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +49,43 @@ class Calibration:
     mark_interval: tuple[float, float]
 
 
-def sweep(per_100s: Floats, good: Flags, marks: Floats | None = None) -> tuple[Point, ...]:
+class Errors(NamedTuple):
+    """Numbers at every mark: bad but called, good but not called, lost for good, called."""
+
+    wrong: Counts
+    missed: Counts
+    lost: Counts
+    called: Counts
+    good: int
+    bad: int
+
+
+def count_errors(per_100s: Floats, good: Flags, marks: Floats) -> Errors:
+    """Errors at every mark, all marks at once."""
+    fine, poor = np.sort(per_100s[good]), np.sort(per_100s[~good])
+    kept = np.searchsorted(fine, marks, side="right")
+    later = np.searchsorted(fine, HIGH_FACTOR * marks, side="right")
+    wrong = np.searchsorted(poor, marks, side="right")
+    return Errors(wrong, len(fine) - kept, len(fine) - later, kept + wrong, len(fine), len(poor))
+
+
+def sweep(per_100s: Floats, good: Flags, marks: Floats = MARKS) -> tuple[Point, ...]:
     """Errors at every mark, 0 to 100 per 100 s unless told otherwise."""
-    marks = np.arange(101.0) if marks is None else marks
-    return tuple(measure(per_100s, good, float(mark)) for mark in marks)
+    errors = count_errors(per_100s, good, marks)
+    return tuple(_make_point(float(mark), errors, at) for at, mark in enumerate(marks))
 
 
 def measure(per_100s: Floats, good: Flags, low: float) -> Point:
     """Errors at one mark."""
-    called = per_100s <= low
-    rescued = ~called & (per_100s <= HIGH_FACTOR * low)
-    counts = (int((called & ~good).sum()), int((~called & good).sum()),
-              int((~called & ~rescued & good).sum()))  # fmt: skip
-    return _make_point(low, counts, int(good.sum()), int((~good).sum()), int(called.sum()))
+    return sweep(per_100s, good, np.array([low]))[0]
 
 
-def _make_point(
-    low: float, counts: tuple[int, int, int], good: int, bad: int, called: int
-) -> Point:
-    wrong, missed, lost = counts
+def _make_point(low: float, errors: Errors, at: int) -> Point:
+    wrong, missed, lost, called = (int(column[at]) for column in errors[:4])
     return Point(
-        low, wrong / max(bad, 1), missed / max(good, 1), lost / max(good, 1), called,
-        wrong / max(called, 1), find_interval(wrong, bad), find_interval(missed, good),
+        low, wrong / max(errors.bad, 1), missed / max(errors.good, 1), lost / max(errors.good, 1),
+        called, wrong / max(called, 1), find_interval(wrong, errors.bad),
+        find_interval(missed, errors.good),
     )  # fmt: skip
 
 
@@ -76,36 +94,42 @@ def find_interval(part: int, whole: int, level: float = 0.9) -> tuple[float, flo
     if not whole:
         return 0.0, 1.0
     tail = (1 - level) / 2
-    low = float(stats.beta.ppf(tail, part, whole - part + 1)) if part else 0.0
-    high = float(stats.beta.ppf(1 - tail, part + 1, whole - part)) if part < whole else 1.0
+    low = float(special.betaincinv(part, whole - part + 1, tail)) if part else 0.0
+    high = float(special.betaincinv(part + 1, whole - part, 1 - tail)) if part < whole else 1.0
     return low, high
 
 
-def choose(points: tuple[Point, ...], most: float = MOST_FALSE_POSITIVE) -> Point:
-    """Fewest false negatives among marks whose false positives stay within ``most``.
+def choose(errors: Errors, most: float = MOST_FALSE_POSITIVE) -> int:
+    """Index of the mark with fewest false negatives among those with few false positives.
 
     Where several marks miss equally few, the lowest is taken: it errs on the safe side.
     """
-    fit = [point for point in points if point.false_positive <= most] or [points[0]]
-    return min(fit, key=lambda point: (point.false_negative, point.low))
+    fit = np.flatnonzero(errors.wrong <= most * errors.bad)
+    return int(fit[errors.missed[fit].argmin()]) if len(fit) else 0
 
 
 def calibrate(per_100s: Floats, good: Flags, seed: int = 0) -> Calibration:
     """Sweep, choose and cross-validate; BadInput without five of both kinds."""
     if min(good.sum(), (~good).sum()) < FOLDS:
         raise BadInput(f"calibration needs at least {FOLDS} good and {FOLDS} bad instances")
-    points = sweep(per_100s, good)
-    rng, marks, held = np.random.default_rng(seed), [], []
+    rng = np.random.default_rng(seed)
+    marks, held = [], np.zeros(4)
     for _ in range(REPEATS):
         folds = _deal(good, rng)
         for fold in range(FOLDS):
             train, test = folds != fold, folds == fold
-            point = choose(sweep(per_100s[train], good[train]))
-            marks.append(point.low)
-            held.append(measure(per_100s[test], good[test], point.low))
+            mark = MARKS[choose(count_errors(per_100s[train], good[train], MARKS))]
+            errors = count_errors(per_100s[test], good[test], np.array([mark]))
+            held += [column[0] for column in errors[:4]]
+            marks.append(float(mark))
+    points = sweep(per_100s, good)
+    chosen = points[choose(count_errors(per_100s, good, MARKS))]
     low, high = np.quantile(marks, [0.05, 0.95])
-    held_out = _average(held, float(np.median(marks)), int(good.sum()), int((~good).sum()))
-    return Calibration(points, choose(points), int(good.sum()), int((~good).sum()), held_out,
+    numbers = (held / REPEATS).round().astype(np.int64)[:, None]
+    wrong, missed, lost, called = numbers
+    errors = Errors(wrong, missed, lost, called, int(good.sum()), int((~good).sum()))
+    return Calibration(points, chosen, errors.good, errors.bad,
+                       _make_point(float(np.median(marks)), errors, 0),
                        (float(low), float(high)))  # fmt: skip
 
 
@@ -114,14 +138,3 @@ def _deal(good: Flags, rng: np.random.Generator) -> NDArray[np.int64]:
     for kind in (good, ~good):
         folds[kind] = rng.permutation(np.arange(kind.sum()) % FOLDS)
     return folds
-
-
-def _average(held: list[Point], low: float, good: int, bad: int) -> Point:
-    wrong = np.mean([point.false_positive for point in held])
-    missed = np.mean([point.false_negative for point in held])
-    lost = np.mean([point.effective_false_negative for point in held])
-    called = sum(point.called for point in held) // REPEATS
-    counts = (round(wrong * bad), round(missed * good), round(lost * good))
-    point = _make_point(low, counts, good, bad, called)
-    return Point(low, float(wrong), float(missed), float(lost), called, point.bad_among_called,
-                 point.false_positive_interval, point.false_negative_interval)  # fmt: skip

@@ -4,7 +4,7 @@ A network's delay is the same in both directions, so swapping the directions of 
 nothing; a bad node delays whoever calls it, so its column stands out and its row does not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,8 @@ from core.errors import BadInput
 
 LIMIT_MS = 10.0
 FEWEST_NODES = 4
+# Permutations at a time: 100 tables of 100 nodes have 8 MB.
+BATCH = 100
 Floats = NDArray[np.float64]
 
 
@@ -75,26 +77,39 @@ def _vary(logs: Floats, axis: int) -> float:
     return float(np.var(np.nanmean(logs, axis=axis)))
 
 
+def _vary_all(tables: Floats, axis: int) -> Floats:
+    return np.asarray(np.var(np.nanmean(tables, axis=axis), axis=-1))
+
+
+def _find_p(observed: float, drawn: Iterable[Floats]) -> float:
+    values = np.concatenate(list(drawn))
+    return (1 + int((values >= observed - 1e-12).sum())) / (len(values) + 1)
+
+
+def _split(permutations: int) -> list[int]:
+    return [min(BATCH, permutations - at) for at in range(0, permutations, BATCH)]
+
+
 def _test_columns(centred: Floats, permutations: int, rng: np.random.Generator) -> float:
     """Does it matter who answers?  Values are dealt anew within each row."""
-    known = ~np.isnan(centred)
-    observed = _vary(centred, 0)
-    dealt = centred.copy()
-    above = 0
-    for _ in range(permutations):
-        for row in range(len(centred)):
-            dealt[row, known[row]] = rng.permutation(centred[row, known[row]])
-        above += _vary(dealt, 0) >= observed - 1e-12
-    return (1 + above) / (permutations + 1)
+
+    def deal(size: int) -> Floats:
+        dealt = np.repeat(centred[None], size, axis=0)
+        for row, values in enumerate(centred):
+            known = np.flatnonzero(~np.isnan(values))
+            dealt[:, row, known] = rng.permuted(np.tile(values[known], (size, 1)), axis=1)
+        return _vary_all(dealt, 1)
+
+    return _find_p(_vary(centred, 0), map(deal, _split(permutations)))
 
 
 def _test_asymmetry(logs: Floats, permutations: int, rng: np.random.Generator) -> float:
     """Do columns differ more than rows?  Directions of pairs are swapped at random."""
     both = np.where(np.isnan(logs) | np.isnan(logs.T), np.nan, logs)
-    observed = _vary(both, 0) - _vary(both, 1)
-    above = 0
-    for _ in range(permutations):
-        upper = np.triu(rng.random(both.shape) < 0.5, 1)
-        swapped = np.where(upper | upper.T, both.T, both)
-        above += _vary(swapped, 0) - _vary(swapped, 1) >= observed - 1e-12
-    return (1 + above) / (permutations + 1)
+
+    def swap(size: int) -> Floats:
+        upper = np.triu(rng.random((size, *both.shape)) < 0.5, 1)
+        swapped = np.where(upper | upper.transpose(0, 2, 1), both.T, both)
+        return _vary_all(swapped, 1) - _vary_all(swapped, 2)
+
+    return _find_p(_vary(both, 0) - _vary(both, 1), map(swap, _split(permutations)))

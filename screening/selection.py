@@ -67,8 +67,8 @@ def choose_best(candidates: Sequence[Candidate], wanted: int) -> Choice:
 
 
 def _rank(candidate: Candidate) -> tuple[bool, int, float, float, str]:
-    place = 0 if candidate.confirmed else ORDER[candidate.verdict]
-    return (place > 0, place, candidate.high, candidate.p999_ms, candidate.name)
+    place = ORDER[candidate.verdict]
+    return (not candidate.confirmed, place, candidate.high, candidate.p999_ms, candidate.name)
 
 
 def estimate_factor(called: int, launched: int, wanted: int, price: float = 0.0) -> LaunchFactor:

@@ -123,6 +123,8 @@ def decode_histogram(payload: str) -> dict[int, int]:
             (length,) = struct.unpack_from(">i", data, 4)
             unpacker = zlib.decompressobj()
             data = unpacker.decompress(data[8 : 8 + length], MOST_BYTES)
+            if not unpacker.eof:
+                raise ValueError("cut short, or too large")
             (cookie,) = struct.unpack_from(">I", data)
         version = COOKIES[cookie & ~WORD]
         return _decode_counts(version, (cookie & WORD) >> 4, data)
@@ -142,6 +144,8 @@ def _decode_counts(version: int, width: int, data: bytes) -> dict[int, int]:
         raise ValueError("bounds that cannot be")
     geometry = Geometry(lowest, highest, digits)
     body = data[head.size : head.size + length]
+    if len(body) != length:
+        raise ValueError("cut short")
     pairs = _read_zigzag(body) if version == 2 else _read_fixed(body, width)
     return {geometry.find_lowest(index): count for index, count in pairs}
 

@@ -1,7 +1,7 @@
 """CSV of repeated benchmarks per machine in (value, starttime, VM_id), a log per machine out."""
 
 import csv
-import io
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import numpy as np
@@ -23,10 +23,10 @@ def read_noise(text: str, unit: str = "value") -> list[Log]:
     """One log per machine, values in time order in ``details``; BadInput when no row is good."""
     machines: dict[str, list[tuple[float, float]]] = {}
     rejected = []
-    for number, row in enumerate(csv.DictReader(io.StringIO(text)), 2):
+    for number, row in _read_rows(text):
         try:
-            at = read_time(row["starttime"])
-            value = float(row["value"])
+            at = read_time(row["starttime"] or "")
+            value = float(row["value"] or "")
             if not np.isfinite(value):
                 raise ValueError("no finite value")
             machines.setdefault(str(row["VM_id"]).strip()[:64], []).append((at, value))
@@ -39,6 +39,13 @@ def read_noise(text: str, unit: str = "value") -> list[Log]:
     return [
         _make_log(name, sorted(points), unit, tuple(rejected)) for name, points in machines.items()
     ]
+
+
+def _read_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
+    try:
+        yield from enumerate(csv.DictReader(text.splitlines()), 2)
+    except csv.Error as error:
+        raise BadInput(f"no CSV: {error}") from None
 
 
 def read_time(text: str) -> float:

@@ -1,0 +1,160 @@
+"""Algorithm 1, its doubt, its cause and the ground truth."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from screening.attribution import attribute
+from screening.onboard.causes import Stall, find_cause
+from screening.onboard.histograms import find_slot
+from screening.onboard.judging import judge, place
+from screening.rates import estimate_rate, find_interval
+from screening.reports import CallTiming, parse_report
+from screening.truth import judge_calls
+from screening.verdicts import Marks, judge_report
+
+NOW = 1_795_300_000.0
+
+
+@pytest.mark.parametrize(
+    ("stalls", "verdict"),
+    [(0, "good"), (13, "good"), (14, "network-test"), (65, "network-test"), (66, "bad")],
+)
+def test_in_a_hundred_seconds_the_marks_are_the_papers(stalls, verdict):
+    assert place(stalls, 100.0, 13, 65) == verdict
+
+
+def test_a_short_run_is_not_judged_before_it_can_be():
+    assert place(0, 1.0, 13, 65) == "not-enough"
+    assert place(0, 10.0, 13, 65) == "good"
+    assert place(1, 1.0, 13, 65) == "not-enough"
+    assert place(10, 1.0, 13, 65) == "bad"
+    assert place(3, 10.0, 13, 65) == "network-test"
+
+
+def test_intervals_are_garwoods():
+    assert find_interval(0, 0.95) == pytest.approx((0, 3.689), abs=0.001)
+    assert find_interval(10, 0.95) == pytest.approx((4.795, 18.39), abs=0.01)
+
+
+def draw_bursts(rng, seconds, per_100s, size):
+    starts = rng.uniform(0, seconds, rng.poisson(per_100s / 100 * seconds / size))
+    sizes = rng.geometric(1 / size, len(starts))
+    times = np.concatenate([[]] + [s + rng.uniform(0, 0.4, n) for s, n in zip(starts, sizes)])  # noqa: B905
+    return np.sort(times[times < seconds])
+
+
+def test_the_interval_covers_bursty_stalls():
+    rng = np.random.default_rng(5)
+    hits = plain = 0
+    for _ in range(400):
+        times = draw_bursts(rng, 100, 60, 4)
+        rate = estimate_rate(times, 100)
+        hits += rate.low <= 60 <= rate.high
+        low, high = find_interval(len(times), 0.9)
+        plain += low <= 60 <= high
+    # Poisson's interval covers far less than it says.
+    assert plain / 400 < 0.65
+    assert hits / 400 > 0.85
+
+
+def test_single_stalls_keep_poissons_interval():
+    rng = np.random.default_rng(6)
+    spread = [estimate_rate(np.sort(rng.uniform(0, 100, 40)), 100).dispersion for _ in range(100)]
+    assert np.median(spread) < 1.8
+
+
+def make_report(sample, stalls, seconds=100.0, **cpu):
+    document = json.loads(sample)
+    base = document["cpus"][0]
+    counts = {1000: 5}
+    for _, length_us, *_ in stalls:
+        slot = find_slot(length_us * 1000)
+        counts[slot] = counts.get(slot, 0) + 1
+    base |= {
+        "seconds": seconds, "stalls": stalls, "stalls_10ms": len(stalls),
+        "wakeups": len(stalls) + 5, "histogram": sorted(map(list, counts.items())),
+        "p50_us": 120, "p99_us": 200, "p999_us": 9000, "max_us": 40_000, **cpu,
+    }  # fmt: skip
+    document["cpus"] = [base]
+    document["seconds"] = seconds
+    return parse_report(json.dumps(document).encode(), NOW)
+
+
+def spread_stalls(count, *counters):
+    return [[1000 * (i + 1), 20_000, *counters] for i in range(count)]
+
+
+def test_a_verdict_names_its_cause_and_its_doubt(sample):
+    bad = judge_report(make_report(sample, spread_stalls(900, 100, 20_000, 0), steal_ms=18_000))
+    assert (bad.verdict, bad.sure, bad.attribution.cause) == ("bad", True, "steal")
+    assert any("18000 ms stolen" in reason for reason in bad.reasons)
+    good = judge_report(make_report(sample, []))
+    assert (good.verdict, good.sure) == ("good", True)
+    assert good.chances["good"] > 0.99
+    edge = judge_report(make_report(sample, [[10**6 * i, 11_000, 0, 0, 0] for i in range(1, 14)]))
+    assert edge.verdict == "good"
+    assert not edge.sure
+    assert Marks(5, 10).place(13, 100) == "bad"
+
+
+@pytest.mark.parametrize(
+    ("stall", "cause"),
+    [
+        (Stall(1, 30_000, 29_900, 0, 0), "run delay"),
+        (Stall(1, 30_000, 29_900, 0, 28_000), "quota"),
+        (Stall(1, 30_000, 10, 30_000, 0), "steal"),
+        # Ticks of 10 ms: one of them in 18 ms is all that can be seen.
+        (Stall(1, 18_000, 10, 10_000, 0), "steal"),
+        (Stall(1, 30_000, 10, 0, 0), "unexplained"),
+        (Stall(1, 30_000, 29_000, 10_000, 0), "run delay"),
+    ],
+)
+def test_the_cause_of_one_stall(stall, cause):
+    assert find_cause(stall) == cause
+
+
+def test_mixed_causes_are_told_apart(sample):
+    stalls = [[1000, 20_000, 20_000, 0, 0], [2000, 20_000, 0, 20_000, 0], [3000, 20_000, 0, 0, 0]]
+    report = make_report(sample, stalls)
+    found = attribute(report.cpus[0], report.host)
+    assert found.cause == "mixed"
+    assert found.stalls == {"quota": 0, "run delay": 1, "steal": 1, "unexplained": 1}
+    assert len(found.sentences) == 3
+
+
+def test_the_agent_says_the_same_as_the_site(sample):
+    report = make_report(sample, spread_stalls(40, 0, 0, 0))
+    cpu = dataclasses.asdict(report.cpus[0]) | {"causes": {"unexplained": {"stalls": 40}}}
+    assert judge([cpu])[0] == judge_report(report).verdict == "network-test"
+
+
+def make_calls(rate, calls, over, late_ms=20.0, lost=0):
+    answered = calls - lost
+    pairs = [(find_slot(600_000), answered - over)]
+    pairs += [(find_slot(int(late_ms * 1e6)), over)] if over else []
+    return CallTiming("s", rate, 100, calls, answered, lost, 0, over, 600, 700, 800, 900,
+                      tuple(pairs))  # fmt: skip
+
+
+def test_truth_needs_all_rates_and_enough_calls():
+    good = [make_calls(rate, 100_000, 5) for rate in (100, 200, 500)]
+    assert (judge_calls(good).status, judge_calls(good).sure) == ("good", True)
+    assert judge_calls(good[:2]).status == "not-enough"
+    assert judge_calls([make_calls(100, 1000, 0), *good[1:]]).status == "not-enough"
+    assert judge_calls([make_calls(100, 1000, 200), *good[1:]]).status == "bad"
+    assert judge_calls([*good[:2], make_calls(500, 100_000, 5000)]).status == "bad"
+    assert judge_calls([*good[:2], make_calls(500, 100_000, 0, lost=400)]).status == "bad"
+    near = [*good[:2], make_calls(500, 20_000, 19)]
+    assert (judge_calls(near).status, judge_calls(near).sure) == ("good", False)
+    assert "p99.9" in judge_calls(good).reasons[0]
+
+
+def test_calls_in_one_stall_are_one_event():
+    narrow = judge_calls([make_calls(500, 100_000, 60, 11.0)], [500]).rates[0]
+    wide = judge_calls([make_calls(500, 100_000, 60, 60.0)], [500]).rates[0]
+    assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
+    assert stats.beta.ppf(0.95, 61, 100_000 - 60) == pytest.approx(narrow.high, rel=0.1)
