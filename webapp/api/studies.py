@@ -5,6 +5,7 @@ from typing import Any
 from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema
 
+from tasks import packets
 from webapp.api.files import table_file
 from webapp.store import histories, indexes
 from webapp.store.models import Campaign
@@ -48,3 +49,32 @@ def get_outage(
     if kind_of_file != "json":
         return table_file(f"{slug}-{query.target}-outage", kind_of_file, CASUALTY_COLUMNS, cells)
     return {"total": found.total, "first": start, "columns": CASUALTY_COLUMNS, "rows": cells}
+
+
+@router.get("/captures", response={200: dict}, tags=["traffic"])
+def list_captures(request: HttpRequest) -> Any:
+    """Imported traffic captures, the newest first."""
+    return {"results": packets.list_imports()}
+
+
+@router.get("/captures/{name}", response={200: dict}, tags=["traffic"])
+def get_capture(request: HttpRequest, name: str) -> Any:
+    """The whole report of a capture, as ``manage.py packets report --json`` gives it."""
+    return _capture(name)
+
+
+@router.get("/captures/{name}/tables/{table}.{kind}", response={200: dict}, tags=["traffic"])
+def get_capture_table(request: HttpRequest, name: str, table: str, kind: str) -> Any:
+    """One table of a capture."""
+    found = _capture(name)["tables"].get(table)
+    if found is None:
+        raise Http404(f"capture {name!r} has no table {table!r}")
+    if kind == "json":
+        return {"id": table, **found}
+    return table_file(f"{name}-{table}", kind, found["columns"], found["rows"])
+
+
+def _capture(name: str) -> dict[str, Any]:
+    if name not in packets.list_imports():
+        raise Http404(f"there is no capture {name!r}")
+    return packets.read_report(name)

@@ -4,7 +4,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from webapp.pages import words
-from webapp.pages.grids import COMPARED, LABELS, Cell, Column, Grid, Row, key_cell
+from webapp.pages.grids import COMPARED, Cell, Column, Grid, Row, key_cell
+from webapp.pages.headings import LABELS
 from webapp.store.comparisons import TableChange
 
 

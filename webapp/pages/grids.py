@@ -9,72 +9,9 @@ from django.urls import reverse
 
 from core.tables import Table
 from webapp.pages import words
+from webapp.pages.headings import LABELS
 from webapp.store.selectors import ReportRow
 
-LABELS = {
-    "class": "Hosting",
-    "domains": "Domains",
-    "domains_share": "Share of domains",
-    "subdomains": "Subdomains",
-    "subdomains_share": "Share of subdomains",
-    "domains_cloud_only": "Domains, by cloud names",
-    "domains_cloud_only_share": "Share, by cloud names",
-    "provider": "Provider",
-    "feature": "Front end",
-    "instances": "Instances",
-    "region": "Region",
-    "only_here": "Only here",
-    "only_here_share": "Share only here",
-    "regions": "Regions",
-    "share": "Share",
-    "cumulative_share": "Up to here",
-    "mean_at_most": "Mean, at most",
-    "location": "Where they stand",
-    "name_servers": "Name servers",
-    "rank": "Rank",
-    "domain": "Domain",
-    "aws_subdomains": "On Amazon",
-    "vm": "VM",
-    "paas": "PaaS",
-    "elb": "ELB",
-    "elb_ips": "ELB addresses",
-    "cdn": "CDN",
-    "cloud_subdomains": "In a cloud",
-    "k1": "In one region",
-    "k2": "In two",
-    "k3_or_more": "In three or more",
-    "zone": "Zone",
-    "zones": "Zones",
-    "z0": "Zone unknown",
-    "z1": "In one zone",
-    "z2": "In two",
-    "z3_or_more": "In three or more",
-    "names_at_most": "Subdomains, at most",
-    "domains_at_most": "Domains, at most",
-    "operator": "Operator",
-    "basis": "Country known from",
-    "reading": "Hosted",
-    "known": "Country known",
-    "known_share": "Share known",
-    "other_country": "In another country",
-    "other_country_share": "Share in another country",
-    "other_continent": "On another continent",
-    "other_continent_share": "Share on another continent",
-    "country": "Country",
-    "continent": "Continent",
-    "kind": "Failure of a",
-    "target": "Which",
-    "down": "Down",
-    "down_share": "Share down",
-    "part": "Partly",
-    "part_share": "Share partly",
-    "down_at_most": "Down, at most",
-    "by_name_servers": "By name servers alone",
-    "down_cloud_only": "Down, by cloud names",
-    "down_cloud_only_share": "Share, by cloud names",
-    "figure": "Figure",
-    "whole": "Of",
-}
 # The share that the published figures are set beside, by table.
 COMPARED = {
     "providers": "subdomains_share",
@@ -176,7 +113,8 @@ def grid_of(report: ReportRow, slug: str, places: Places | None = None) -> Grid:
 
 
 def _is_sum(row: Cells) -> bool:
-    return "total" in str(row.get("class", row.get("location", ""))).split(" ")
+    named = row.get("class", row.get("location", row.get("provider", "")))
+    return "total" in str(named).split(" ")
 
 
 def published_by_key(table_id: str, table: Table | None) -> dict[tuple[Any, ...], Any]:
@@ -248,6 +186,10 @@ class _Maker:
             if key == "share" and "cumulative_share" in self.keys:
                 return Cell(words.share(value), _sortable(value), "count")
             return Cell(words.share(value), _sortable(value), "share", bar=value or 0, mark=mark)
+        if key.endswith(("_low", "_high")):
+            return Cell(words.share(value), _sortable(value), "muted")
+        if key == "bytes":
+            return Cell(words.size(value), _sortable(value), "count")
         return Cell(words.count(value), _sortable(value), "count")
 
 
@@ -298,7 +240,13 @@ def _location_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
 
 
 def _domain_cell(value: Any, _cells: Cells, slug: str) -> Cell:
+    if not slug:
+        return Cell(value, value, kind="mono")
     return Cell(value, value, kind="mono", href=reverse("domain", args=[slug, value]))
+
+
+def _yes_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
+    return Cell("yes" if value else "no", int(bool(value)))
 
 
 def _plain_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
@@ -329,9 +277,20 @@ _WORDED: dict[str, Callable[[Any, Cells, str], Cell]] = {
     "domain": _domain_cell,
     "target": _target_cell,
     "operator": _operator_cell,
+    "counted": _yes_cell,
     "zone": _zone_cell,
     **dict.fromkeys(
-        ("kind", "basis", "reading", "country", "continent", "figure"),
+        (
+            "protocol",
+            "direction",
+            "evidence",
+            "kind",
+            "basis",
+            "reading",
+            "country",
+            "continent",
+            "figure",
+        ),
         _plain_cell,
     ),
 }

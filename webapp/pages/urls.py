@@ -12,6 +12,7 @@ from webapp.pages import (
     passports,
     reports,
     surveys,
+    traffic,
 )
 
 urlpatterns = [
@@ -41,6 +42,8 @@ urlpatterns = [
         comparisons.table,
         name="compared-table",
     ),
+    path("traffic/", traffic.captures, name="captures"),
+    path("traffic/<slug:name>/", traffic.capture, name="capture"),
     path("about/", guide.about, name="about"),
     path("components/", guide.components, name="components"),
 ]

@@ -88,6 +88,8 @@ _ONE = {"providers": "cloud", "regions": "region", "zones": "zone", "patterns": 
 
 def provider_name(provider: str | None) -> str:
     """The company as people say it."""
+    if provider == "total":
+        return "All clouds"
     return _PROVIDERS.get(provider or "", ((provider or "elsewhere").capitalize(), "?"))[0]
 
 
@@ -153,6 +155,17 @@ def share(value: Any) -> str:
         return f"<{THIN}0.01{THIN}%"
     digits = 2 if 0 < percent < 0.995 else 1
     return f"{percent:.{digits}f}{THIN}%" if percent else f"0{THIN}%"
+
+
+def size(n_bytes: Any) -> str:
+    """``1.2 MB`` of bytes, by powers of ten; a missing figure is a dash."""
+    if n_bytes is None or n_bytes == "":
+        return NONE
+    value, units = float(n_bytes), ["B", "kB", "MB", "GB", "TB", "PB"]
+    while value >= 999.5 and len(units) > 1:
+        value, units = value / 1000, units[1:]
+    digits = 0 if units[0] == "B" or value >= 99.5 else 1
+    return f"{value:.{digits}f}{THIN}{units[0]}"
 
 
 def change(value: Any, *, of_shares: bool = False) -> str:

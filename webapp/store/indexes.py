@@ -97,6 +97,17 @@ class Index:
         hits = pc.match_substring(_domain_column(self.folder), text)
         return np.flatnonzero(hits.to_numpy(zero_copy_only=False))
 
+    def names_holding(self, text: str, limit: int) -> list[str]:
+        """Some names that hold the text, the closest first; reading stops when there are enough."""
+        found: set[str] = set()
+        for path in sorted(self.folder.glob("names-*.parquet")):
+            names = _rows_of(path).column("name").combine_chunks()
+            hits = names.filter(pc.match_substring(names, text))
+            found.update(hits.slice(0, limit * 4).to_pylist())
+            if len(found) >= limit:
+                break
+        return sorted(found, key=lambda name: (name != text, len(name), name))[:limit]
+
     def having(self, kind: str, key: str) -> np.ndarray[Any, Any]:
         """Numbers of the rows whose set ``kind`` holds a key, by rank."""
         sets = _set_column(self.folder, kind)
