@@ -10,7 +10,7 @@ import pyarrow as pa
 
 # Few different texts stand in these columns, millions of times.
 _TEXT = pa.dictionary(pa.int32(), pa.string())
-HOP = pa.struct([("ttl", pa.uint8()), ("address", pa.string()), ("rtt_ms", pa.float32())])
+HOP = pa.struct([("ttl", pa.uint8()), ("address", _TEXT), ("rtt_ms", pa.float32())])
 # Where a measurement belongs: one slot of one campaign, and the two ends.
 _PLACE: list[tuple[str, pa.DataType]] = [
     ("round", pa.int32()),

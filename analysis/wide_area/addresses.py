@@ -5,7 +5,8 @@ Look-ups are arguments, because the tables behind them belong to another stage.
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import ip_address, ip_network
+from socket import AF_INET, inet_pton
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,11 @@ from analysis.wide_area.clouds import OWN_ASES
 FindOrigins = Callable[[Sequence[str]], Sequence[tuple[int, ...]]]
 # Provider and region of each address, empty texts where no range file holds it.
 FindClouds = Callable[[Sequence[str]], Sequence[tuple[str, str]]]
+# Numbers of both families share one set of prefixes; a bit above all others tells them apart.
+_FAMILY_BITS = {4: 1 << 40, 6: 1 << 160}
+# First octets under which special addresses lie beside public ones, or alone.
+_MIXED_OCTETS = frozenset({0, 10, 100, 127, 169, 172, 192, 198, 203})
+_FIRST_MULTICAST = 224
 
 
 class Kind(IntEnum):
@@ -57,25 +63,32 @@ class Addresses:
     ) -> None:
         self._origins, self._clouds = origins, clouds
         self._exchanges = _by_length(exchanges)
+        self._names: dict[str, int] = {}
         own = OWN_ASES if own_ases is None else own_ases
         self._owners_of = {
             asn: sum(1 << self._provider(p) for p in own if asn in own[p])
             for asn in {a for ases in own.values() for a in ases}
         }
-        self._numbers: dict[str | None, int] = {None: 0, "": 0}
+        self._texts = pa.array([], pa.string())
+        self._book: Book | None = None
         self._rows: list[tuple[Kind, int, int, tuple[int, ...]]] = [(Kind.SILENT, -1, 0, ())]
         self._places: dict[str, tuple[str, str]] = {}
 
-    def number(self, column: pa.Array) -> NDArray[np.int32]:
+    def number(self, column: pa.Array) -> NDArray[np.int64]:
         """The numbers of a column of addresses."""
         coded = column
         if not isinstance(column, pa.DictionaryArray):
             coded = pc.dictionary_encode(column)
-        texts = coded.dictionary.to_pylist()
-        self._learn([t for t in texts if t not in self._numbers])
-        known = np.array([*(self._numbers[t] for t in texts), 0], np.int32)
-        indices = pc.fill_null(coded.indices, len(texts)).to_numpy(zero_copy_only=False)
-        numbers: NDArray[np.int32] = known[indices]
+        new = coded.dictionary.filter(pc.is_null(pc.index_in(coded.dictionary, self._texts)))
+        if len(new):
+            self._learn(new.to_pylist())
+            self._texts = pa.concat_arrays([self._texts, new.cast(pa.string())])
+            self._book = None
+        places = pc.index_in(coded.dictionary, self._texts).to_numpy()
+        # Number 0 is silence, which is no text of the book.
+        known = np.append(places.astype(np.int64) + 1, 0)
+        indices = pc.fill_null(coded.indices, len(known) - 1).to_numpy(zero_copy_only=False)
+        numbers: NDArray[np.int64] = known[indices]
         return numbers
 
     def place(self, address: str) -> tuple[str, str]:
@@ -90,6 +103,11 @@ class Addresses:
 
     def book(self) -> Book:
         """All that is known now."""
+        if self._book is None:
+            self._book = self._make_book()
+        return self._book
+
+    def _make_book(self) -> Book:
         kinds, asns, owners, sets = zip(*self._rows, strict=True)
         begins = np.cumsum([0, *map(len, sets)], dtype=np.int64)
         return Book(
@@ -101,14 +119,12 @@ class Addresses:
         )
 
     def _provider(self, name: str) -> int:
-        names: dict[str, int] = self.__dict__.setdefault("_names", {})
-        return names.setdefault(name, len(names))
+        return self._names.setdefault(name, len(self._names))
 
     def _learn(self, new: list[str]) -> None:
         origins, clouds = self._origins(new), self._clouds(new)
         for text, ases, place in zip(new, origins, clouds, strict=True):
             self._places[text] = place
-            self._numbers[text] = len(self._rows)
             self._rows.append(self._judge(text, tuple(ases), place[0]))
 
     def _judge(
@@ -123,17 +139,31 @@ class Addresses:
 
 def _kind(text: str, ases: tuple[int, ...], exchanges: dict[int, set[int]]) -> Kind:
     try:
-        address = ip_address(text)
+        number, public = _read(text)
     except ValueError:
         # Text that is no address says that somebody answered, and nothing about who.
         return Kind.UNANNOUNCED
-    if not address.is_global or address.is_multicast:
+    if not public:
         return Kind.PRIVATE
-    if _within(address, exchanges):
+    if any(number >> rest in keys for rest, keys in exchanges.items()):
         return Kind.EXCHANGE
     if not ases:
         return Kind.UNANNOUNCED
     return Kind.AS if len(ases) == 1 else Kind.SEVERAL
+
+
+def _read(text: str) -> tuple[int, bool]:
+    """The number of an address, and whether it is public; raises ``ValueError``."""
+    try:
+        packed = inet_pton(AF_INET, text)
+    except OSError:
+        packed = b""
+    # Most addresses begin with an octet under which all are public, and are done with here.
+    if packed and packed[0] < _FIRST_MULTICAST and packed[0] not in _MIXED_OCTETS:
+        return int.from_bytes(packed, "big") | _FAMILY_BITS[4], True
+    address = ip_address(text)
+    number = int(address) | _FAMILY_BITS[address.version]
+    return number, address.is_global and not address.is_multicast
 
 
 def _by_length(prefixes: Sequence[str]) -> dict[int, set[int]]:
@@ -141,16 +171,7 @@ def _by_length(prefixes: Sequence[str]) -> dict[int, set[int]]:
     found: dict[int, set[int]] = {}
     for text in prefixes:
         network: Any = ip_network(text)
+        number = int(network.network_address) | _FAMILY_BITS[network.version]
         rest = network.max_prefixlen - network.prefixlen
-        key = _number(network.network_address) >> rest
-        found.setdefault(rest, set()).add(key)
+        found.setdefault(rest, set()).add(number >> rest)
     return found
-
-
-def _within(address: IPv4Address | IPv6Address, exchanges: dict[int, set[int]]) -> bool:
-    number = _number(address)
-    return any(number >> rest in keys for rest, keys in exchanges.items())
-
-
-def _number(address: IPv4Address | IPv6Address) -> int:
-    return int(address) | (1 << 160 if address.version == 6 else 1 << 40)

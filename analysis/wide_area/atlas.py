@@ -12,6 +12,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from core.errors import BadInput
 from lake.measurements import HOP, fill_table
@@ -84,7 +85,7 @@ def _common(found: pa.Table, kind: str, round_s: int) -> pa.Table:
     whole = pc.fill_null(pc.equal(found["type"], kind), False)
     for name in ("prb_id", "timestamp", "result"):
         whole = pc.and_(whole, pc.is_valid(found[name]))
-    kept = found.filter(whole)
+    kept = found if pc.all(whole).as_py() else found.filter(whole)
     vantage = pc.binary_join_element_wise("atlas", kept["prb_id"].cast(pa.string()), "-")
     proto = pc.utf8_lower(pc.fill_null(kept["proto"], ""))
     columns = {
@@ -128,10 +129,7 @@ def _paths(batch: pa.Table) -> pa.Table:
     ends = np.concatenate([[0], np.cumsum(per_hop)])
     hops_of = pc.fill_null(pc.list_value_length(result), 0).to_numpy()
     offsets = ends[np.concatenate([[0], np.cumsum(hops_of)])]
-    # A late reply answers a packet to an earlier hop: here, nobody answered.
-    late = pc.is_valid(replies.field("late"))
-    address = pc.if_else(late, None, replies.field("from"))
-    rtt = pc.if_else(late, None, replies.field("rtt")).cast(pa.float32())
+    address, rtt = _answers(replies)
     ttl = np.repeat(pc.fill_null(hops.field("hop"), 0).to_numpy(), per_hop).astype(np.uint8)
     flat = pa.StructArray.from_arrays([pa.array(ttl), address, rtt], fields=list(HOP))
     listed = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat)
@@ -144,10 +142,24 @@ def _paths(batch: pa.Table) -> pa.Table:
     return fill_table("paths", batch, extra)
 
 
-def _reached(destination: pa.Array, address: pa.Array, offsets: pa.Array) -> pa.Array:
+def _answers(replies: pa.StructArray) -> tuple[pa.DictionaryArray, pa.Array]:
+    """Addresses and round trips; a late reply answers an earlier packet, so nobody answered."""
+    address = replies.field("from").dictionary_encode()
+    rtt = replies.field("rtt").cast(pa.float32())
+    late = replies.field("late")
+    if late.null_count < len(late):
+        there = pc.is_null(late)
+        indices = pc.if_else(there, address.indices, None)
+        address = pa.DictionaryArray.from_arrays(indices, address.dictionary)
+        rtt = pc.if_else(there, rtt, None)
+    return address, rtt
+
+
+def _reached(
+    destination: pa.Array, address: pa.DictionaryArray, offsets: NDArray[np.int64]
+) -> pa.Array:
     """Whether the destination itself is among the replies, by numbers instead of texts."""
-    coded = pc.dictionary_encode(address)
-    wanted = pc.fill_null(pc.index_in(destination, coded.dictionary), -1).to_numpy()
+    wanted = pc.fill_null(pc.index_in(destination, address.dictionary), -1).to_numpy()
     rows = np.repeat(np.arange(len(destination)), np.diff(offsets))
-    same = pc.fill_null(coded.indices, -2).to_numpy() == wanted[rows]
+    same = pc.fill_null(address.indices, -2).to_numpy() == wanted[rows]
     return pa.array(np.bincount(rows[same], minlength=len(destination)) > 0)

@@ -13,11 +13,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from analysis.wide_area.addresses import Addresses
-from analysis.wide_area.columns import Source, read_batches
+from analysis.wide_area.columns import Source, Vocabulary, read_batches
 from analysis.wide_area.walking import DOUBTFUL, Reason, walk_paths
 
 _COLUMNS = ("round", "vantage", "target", "provider", "region", "zone", "direction", "source",
             "destination", "hops")  # fmt: skip
+_ENDS = ("provider", "region", "direction", "source", "destination")
+_TOWARD = {"from": 0, "to": 1}
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 # One row per path: the cloud's end (region, zone), the other end, and what was found between.
 ROUTES = pa.schema(
@@ -43,9 +45,9 @@ class _Ends(NamedTuple):
     """Of each path: provider and direction (numbers), and the texts that say where it belongs."""
 
     ways: NDArray[np.int64]
-    providers: list[str]
-    regions: list[str]
-    directions: list[str]
+    providers: pa.Array
+    regions: pa.Array
+    directions: pa.Array
 
 
 def find_isps(source: Source, addresses: Addresses) -> pa.Table:
@@ -58,7 +60,7 @@ def _find(batch: pa.RecordBatch, addresses: Addresses) -> pa.Table:
     hops = batch.column("hops")
     lengths = pc.fill_null(pc.list_value_length(hops), 0).to_numpy(zero_copy_only=False)
     flat = hops.flatten()
-    codes = addresses.number(flat.field("address")).astype(np.int64)
+    codes = addresses.number(flat.field("address"))
     ttls = flat.field("ttl").to_numpy(zero_copy_only=False).astype(np.int64)
     ends = _place_ends(batch, addresses)
     out = np.empty((batch.num_rows, 3), np.int64)
@@ -67,44 +69,47 @@ def _find(batch: pa.RecordBatch, addresses: Addresses) -> pa.Table:
 
 
 def _routes(batch: pa.RecordBatch, ends: _Ends, out: NDArray[np.int64]) -> pa.Table:
-    away = pc.equal(pa.array(ends.directions), "from")
+    away = pc.equal(ends.directions, "from")
     vantage, target = (batch.column(n).cast(pa.string()) for n in ("vantage", "target"))
     found = out[:, 1] == Reason.FOUND
+    reasons = pa.DictionaryArray.from_arrays(pa.array(out[:, 1].astype(np.int32)), _REASONS)
     columns = [
         batch.column("round"),
-        pa.array(ends.providers),
-        pa.array(ends.regions),
-        batch.column("zone").cast(pa.string()),
-        pc.if_else(away, target, vantage),
-        pa.array(ends.directions),
+        ends.providers,
+        ends.regions,
+        _coded(batch.column("zone")),
+        _coded(pc.if_else(away, target, vantage)),
+        ends.directions,
         pa.array(out[:, 0], mask=~found),
-        _REASONS.take(pa.array(out[:, 1])),
+        reasons,
         pa.array(found & ((out[:, 2] & DOUBTFUL) > 0)),
         pa.array(out[:, 2].astype(np.uint8)),
         batch.column("reached"),
     ]
-    arrays = [
-        pc.dictionary_encode(pc.fill_null(c, "")) if f.type == _TEXT else c.cast(f.type)
-        for c, f in zip(columns, ROUTES, strict=True)
-    ]
+    arrays = [c.cast(f.type) for c, f in zip(columns, ROUTES, strict=True)]
     return pa.Table.from_arrays(arrays, schema=ROUTES)
+
+
+def _coded(column: pa.Array) -> pa.Array:
+    """A column as numbers of few texts; what is missing is the empty one."""
+    return column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()
 
 
 def _place_ends(batch: pa.RecordBatch, addresses: Addresses) -> _Ends:
     """Where rows say nothing, the range files say which end is the cloud's."""
-    names = ("provider", "region", "direction", "source", "destination")
-    columns = [pc.fill_null(batch.column(n).cast(pa.string()), "").to_pylist() for n in names]
-    known: dict[Sequence[str], tuple[str, str, str]] = {}
-    placed = []
-    for row in zip(*columns, strict=True):
-        if row not in known:
-            known[row] = _place(row, addresses)
-        placed.append(known[row])
-    providers, regions, directions = ([p[i] for p in placed] for i in range(3))
-    number = {p: addresses.provider(p) for p in set(providers)}
-    toward = {"from": 0, "to": 1}
-    ways = np.array([(number[p], toward.get(d, -1)) for p, _, d in placed], np.int64).reshape(-1, 2)
-    return _Ends(ways, providers, regions, directions)
+    words = [Vocabulary() for _ in _ENDS]
+    codes = [w.encode(batch.column(n)) for w, n in zip(words, _ENDS, strict=True)]
+    shape = [len(w) for w in words]
+    # Rows that say the same are placed once.
+    distinct, inverse = np.unique(np.ravel_multi_index(codes, shape), return_inverse=True)
+    placed = [
+        _place([w.values[i] or "" for w, i in zip(words, row, strict=True)], addresses)
+        for row in zip(*np.unravel_index(distinct, shape), strict=True)
+    ]
+    numbers = [(addresses.provider(p), _TOWARD.get(d, -1)) for p, _, d in placed]
+    texts = (pa.array([p[i] for p in placed], pa.string()) for i in range(3))
+    taken = (text.dictionary_encode().take(pa.array(inverse)) for text in texts)
+    return _Ends(np.array(numbers, np.int64)[inverse], *taken)
 
 
 def _place(row: Sequence[str], addresses: Addresses) -> tuple[str, str, str]:

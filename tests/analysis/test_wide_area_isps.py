@@ -3,9 +3,11 @@
 from ipaddress import ip_address, ip_network
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analysis.wide_area import diversity
-from analysis.wide_area.addresses import Addresses, Kind
+from analysis.wide_area.addresses import Addresses, Kind, _read
 from analysis.wide_area.isps import find_isps
 from lake.measurements import table_of
 
@@ -145,6 +147,13 @@ def test_kinds_of_addresses():
         "PRIVATE", "EXCHANGE", "UNANNOUNCED", "AS", "SEVERAL", "SILENT", "AS",
     ]  # fmt: skip
     assert codes[3] == codes[6]
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_public_is_what_the_registry_says(number):
+    address = ip_address(number)
+    public = address.is_global and not address.is_multicast
+    assert _read(str(address)) == (number | 1 << 40, public)
 
 
 VIA = {1: "4.1.0.1", 2: "4.2.0.1", 3: "4.3.0.1", 0: None}
