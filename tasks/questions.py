@@ -20,14 +20,23 @@ from analysis.consequences.places import (
 )
 from analysis.consequences.prices import Prices, Traffic, read_prices
 from analysis.consequences.routes import Routes, read_routes
-from analysis.matrices import MOST_CELLS, read_samples, read_weights
+from analysis.matrices import (
+    MOST_CELLS,
+    read_city_pairs,
+    read_samples,
+    read_square,
+    read_weights,
+)
 from analysis.regions import Constraints, Measure, Missing, Objective, Presence, Samples
+from analysis.regions.samples import client_weights
 from core.errors import BadInput
 
 # Sizes of sets in one question.
 MOST_SIZES = 32
 # Files besides the samples, by the name of their option.
 FILES = ("weights", "regions", "clients", "isps", "prices", "populations", "beside")
+# Forms of samples: the CSV of the command, a square table of numbers, pings between cities.
+FORMS = ("samples", "square", "city-pairs")
 _RANGE = re.compile(r"(\d{1,4})(?:\.\.(\d{1,4}))?")
 _PRESENCE = re.compile(r"(.+?)(?::(\d{1,3}))?")
 # Read as numbers: name, least and greatest value.
@@ -85,14 +94,18 @@ class Question:
         return self.known.samples
 
 
-def read(samples: Path, files: Mapping[str, Path], most_cells: int = MOST_CELLS) -> Known:
+def read(
+    samples: Path, files: Mapping[str, Path], most_cells: int = MOST_CELLS, form: str = ""
+) -> Known:
     """Read all files of a question; raises BadInput naming the file, and the line or column."""
     strange = sorted(set(files) - set(FILES))
     if strange:
         raise BadInput("no such file is taken", field=strange[0])
-    found = read_samples(samples, _read(files, "weights", read_weights), most_cells)
     prices = _bytes(files, "prices", read_prices)
     brought = _bytes(files, "regions", read_regions) or {}
+    weights = _read(files, "weights", read_weights)
+    found = _samples(samples, form or FORMS[0], brought, most_cells)
+    found = found.with_weights(client_weights(found.clients, weights))
     regions = describe_regions(found.regions, brought)
     for name, region in regions.items():
         if prices and region.price is None:
@@ -142,6 +155,19 @@ def sizes(text: str | int | None, n_regions: int) -> tuple[int, ...]:
     if len(found) > MOST_SIZES:
         raise BadInput(f"{len(found)} sizes at once are over {MOST_SIZES}", field="k")
     return tuple(sorted(found))
+
+
+def _samples(path: Path, form: str, brought: Mapping[str, Region], most_cells: int) -> Samples:
+    """Read samples of one form; raises BadInput."""
+    if form == "square":
+        return read_square(path)
+    if form == "city-pairs":
+        if not brought:
+            raise BadInput("name the destinations that are regions in a table", field="regions")
+        return read_city_pairs(path, brought)
+    if form != "samples":
+        raise BadInput(f"{form!r} is none of {', '.join(FORMS)}", field="format")
+    return read_samples(path, None, most_cells)
 
 
 def _objective(options: Mapping[str, Any]) -> Objective:

@@ -173,6 +173,23 @@ def test_samples_come_by_a_pipe_and_people_get_lines(world):
     assert "30 clients, 6 rounds, 5 regions" in done.stderr
 
 
+def test_other_forms_of_samples(tmp_path):
+    table = tmp_path / "table.txt"
+    table.write_text("0 5 9\n5 0 7\n0 7 0\n")
+    done = run(tmp_path, table, "--format", "square", "--k", 1, "--json")
+    found = json.loads(done.stdout)
+    # Node 1 is 5 and 7 from the others; node 2 never reached node 0, which costs the worst, 9.
+    assert (found["results"][0]["regions"], found["results"][0]["value"]) == (["1"], 4)
+    assert found["missing"] == 1
+
+    pings = write(tmp_path / "pings.csv", ("source", "destination", "rtt_avg_ms"),
+                  [("Oslo", "Dublin", 30), ("Oslo", "Tokyo", 250), ("Rome", "Dublin", 40)])  # fmt: skip
+    regions = write(tmp_path / "regions.csv", ("region", "country"), [("Dublin", "IE")])
+    done = run(tmp_path, pings, "--format", "city-pairs", "--regions", regions, "--json")
+    assert json.loads(done.stdout)["results"][0]["value"] == 35
+    assert run(tmp_path, pings, "--format", "city-pairs").returncode == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -34,6 +34,9 @@ class Command(Door):
         take.add_argument("--k", metavar="N or A..B", help="sizes of sets; default 1..8")
         take.add_argument("--objective", choices=("latency", "throughput"), default="latency")
         take.add_argument("--missing", choices=("penalty", "exclude"), default="penalty")
+        take.add_argument(
+            "--format", choices=("samples", "square", "city-pairs"), default="samples"
+        )
         for name in _MANY:
             take.add_argument(f"--{name}", action="append", default=[], metavar=name.upper())
         for name in _FILES:
@@ -56,7 +59,7 @@ class Command(Door):
 
         files = {name: _file(options[name]) for name in _FILES if options[name]}
         with tempfile.TemporaryDirectory() as folder:
-            known = read(_samples(options["samples"], Path(folder)), files)
+            known = read(_samples(options["samples"], Path(folder)), files, form=options["format"])
         question = ask(known, options)
         document = recommend(question, self._progress if sys.stderr.isatty() else None)
         if options["json"]:
