@@ -33,12 +33,12 @@ fallen AS (
 per AS (
   SELECT t, d, sum(down) AS down, sum(part) AS part, bool_or(silent) AS silent
   FROM fallen GROUP BY t, d)
-SELECT kind, provider, target, rank, domain,
+SELECT kind, provider, target, rank, text AS domain,
   CASE WHEN silent OR down = whole THEN 'down' ELSE 'part' END AS state,
   CAST(down AS BIGINT) AS down, CAST(part AS BIGINT) AS part, whole AS names, silent
 FROM per JOIN shown USING (t) JOIN hosts USING (d) JOIN every USING (d)
-JOIN (SELECT domain, min(rank) AS rank FROM domains GROUP BY domain) USING (domain)
-ORDER BY kind, provider, target, state, rank, domain
+JOIN (SELECT domain, min(rank) AS rank FROM ranked GROUP BY domain) USING (domain)
+ORDER BY kind, provider, target, state, rank, text
 """
 
 

@@ -18,8 +18,8 @@ WITH heaviest AS (
 told AS (
   SELECT h.d, coalesce(w.country, t.country) AS country,
     CASE WHEN w.country IS NULL THEN 'cctld' ELSE 'import' END AS basis
-  FROM hosts h LEFT JOIN heaviest w USING (domain)
-  LEFT JOIN tlds t ON t.tld = split_part(h.domain, '.', -1)
+  FROM hosts h LEFT JOIN heaviest w ON w.domain = h.text
+  LEFT JOIN tlds t ON t.tld = split_part(h.text, '.', -1)
   WHERE coalesce(w.country, t.country) IS NOT NULL)
 SELECT n, basis, country, continent FROM numbers JOIN hosts USING (domain) JOIN told USING (d)
 LEFT JOIN continents USING (country);

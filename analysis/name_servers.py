@@ -7,13 +7,13 @@ LOCATIONS = ("aws cloudfront", "aws route53", "aws", "azure", "google", "other",
 _PLACES = f"""
 WITH stands AS (
   SELECT server, address, service, CASE WHEN {IN_CLOUD} THEN provider END AS cloud
-  FROM servers SEMI JOIN uses USING (domain)),
+  FROM served SEMI JOIN uses USING (domain)),
 hosts AS (
   SELECT server,
     bool_or(cloud = 'aws' AND service = 'CLOUDFRONT') AS edge,
     bool_or(cloud = 'aws' AND starts_with(service, 'ROUTE53')) AS route53,
     bool_or(cloud = 'aws') AS aws, bool_or(cloud = 'azure') AS azure,
-    bool_or(cloud = 'google') AS google, bool_or(address <> '') AS resolved
+    bool_or(cloud = 'google') AS google, bool_or(address IS NOT NULL) AS resolved
   FROM stands GROUP BY server)
 SELECT CASE WHEN edge THEN 'aws cloudfront' WHEN route53 THEN 'aws route53' WHEN aws THEN 'aws'
             WHEN azure THEN 'azure' WHEN google THEN 'google' WHEN resolved THEN 'other'
@@ -21,9 +21,10 @@ SELECT CASE WHEN edge THEN 'aws cloudfront' WHEN route53 THEN 'aws route53' WHEN
 FROM hosts GROUP BY 1
 """
 _COUNTS = """
-WITH sizes AS (SELECT domain, count(DISTINCT server) AS n FROM servers GROUP BY domain),
+WITH sizes AS (SELECT domain, count(DISTINCT server) AS n FROM served GROUP BY domain),
 closest AS (
-  SELECT name, arg_max(n, length(domain)) AS n FROM uses JOIN sizes USING (domain) GROUP BY name)
+  SELECT name, arg_max(n, length(text)) AS n
+  FROM uses JOIN sizes USING (domain) JOIN domain_texts USING (domain) GROUP BY name)
 SELECT n, count(*) FROM closest GROUP BY n
 """
 

@@ -10,26 +10,23 @@ from typing import Any
 
 import duckdb
 
+from analysis.numbering import IN_CLOUD as IN_CLOUD
+from analysis.numbering import IN_DOMAIN as IN_DOMAIN
+from analysis.numbering import number_texts
 from core.tables import PROVIDERS
 from lake.parts import open_views
 
 Connection = duckdb.DuckDBPyConnection
 Shards = Iterable[str] | None
-# A server may answer with, or give away in a transfer, what does not lie in the domain.
-IN_DOMAIN = "(name = domain OR ends_with(name, '.' || domain))"
 # A lookup is about a name of the domain unless it asked for one of its name servers.
 IS_NAME = f"type IN ('A', 'AAAA') AND (technique <> 'listed' OR name = domain) AND {IN_DOMAIN}"
 # An alias that leads nowhere is a name too; a chain that broke off (SERVFAIL …) is a failure.
 EXISTS = f"{IS_NAME} AND status IN ('NOERROR', 'NODATA', 'NXDOMAIN') AND len(answers) > 0"
-IN_CLOUD = "kind IN ('cloud', 'cdn')"
 # A CDN address says nothing about the region of what stands behind it.
 IN_REGION = "kind = 'cloud' AND region IS NOT NULL"
 
-# ``names`` and ``placed`` stay views: at paper scale they hold 34 million names, of which the
-# tables below keep the cloud-using two in a hundred.
 _VIEWS = f"""
 CREATE TEMP VIEW names AS SELECT DISTINCT domain, name FROM lookups WHERE {EXISTS};
-CREATE TEMP VIEW placed AS SELECT * FROM placements WHERE {IN_DOMAIN};
 CREATE TEMP TABLE uses AS
   SELECT DISTINCT domain, name, provider FROM placed WHERE {IN_CLOUD};
 CREATE TEMP TABLE places AS
@@ -40,12 +37,12 @@ CREATE TEMP TABLE elsewhere AS
     AND (domain IN (SELECT domain FROM uses) OR name IN (SELECT name FROM uses));
 CREATE TEMP TABLE labelled AS
   SELECT DISTINCT domain, name, provider, label, instance
-  FROM fronts SEMI JOIN uses USING (domain, name, provider);
+  FROM fronted SEMI JOIN uses USING (domain, name, provider);
 CREATE TEMP TABLE cloud AS
   WITH who AS (
-    SELECT name, arg_max(domain, length(domain)) AS domain, min(position) AS position,
+    SELECT name, arg_max(domain, length(text)) AS domain, min(position) AS position,
       min(position) < max(position) AS several
-    FROM uses JOIN providers USING (provider) GROUP BY name),
+    FROM uses JOIN providers USING (provider) JOIN domain_texts USING (domain) GROUP BY name),
   mixed AS (
     SELECT name, string_agg(provider, ' + ' ORDER BY position) AS providers
     FROM (SELECT DISTINCT name, provider FROM uses SEMI JOIN (FROM who WHERE several) USING (name))
@@ -64,22 +61,31 @@ CREATE TEMP TABLE cloud AS
 def open_names(
     root: Path, campaign: str, shards: Shards = None, memory_mb: int = 1024
 ) -> Connection:
-    """A connection with the lake's views and these, every row distinct:
+    """A connection with the lake's views and the tables of ``number_texts`` and ``find_uses``.
 
-    ``names`` (domain, name) that exist; ``placed``, their placements; ``uses`` (domain, name,
-    provider); ``places`` (domain, name, provider, region) without CDN; ``elsewhere`` (domain,
-    name) with an address outside the clouds, of cloud-using names and domains; ``labelled``
-    (domain, name, provider, label, instance); ``cloud``: one row per cloud-using name with its
-    class and the closest listed domain. Spills to ``root/.spill`` beyond ``memory_mb``.
+    Spills to ``root/.spill`` beyond ``memory_mb``.
     """
     connection = open_views(root, campaign, shards, memory_mb)
     spill = str(root / ".spill").replace("'", "''")
     connection.execute(f"SET temp_directory = '{spill}'")
     connection.execute("SET preserve_insertion_order = false")
+    number_texts(connection)
+    find_uses(connection)
+    return connection
+
+
+def find_uses(connection: Connection) -> None:
+    """Add to the tables of ``number_texts``, names and domains as numbers, every row distinct:
+
+    ``uses`` (domain, name, provider); ``places`` (domain, name, provider, region) without CDN;
+    ``elsewhere`` (domain, name) with an address outside the clouds, of cloud-using names and
+    domains; ``labelled`` (domain, name, provider, label, instance); ``cloud``: one row per
+    cloud-using name with its class and the closest listed domain; and ``names`` (domain, name)
+    that exist, as texts.
+    """
     connection.execute("CREATE TEMP TABLE providers (position INTEGER, provider VARCHAR)")
     connection.executemany("INSERT INTO providers VALUES (?, ?)", list(enumerate(PROVIDERS)))
     connection.execute(_VIEWS)
-    return connection
 
 
 def fetch(connection: Connection, query: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -36,8 +36,8 @@ CREATE TEMP TABLE causes AS
 _SERVERS = """
 CREATE TEMP TABLE muted AS
 WITH posts AS (
-  SELECT DISTINCT server, address FROM servers SEMI JOIN hosts USING (domain)
-  WHERE address <> ''),
+  SELECT DISTINCT server, address FROM served SEMI JOIN hosts USING (domain)
+  WHERE address IS NOT NULL),
 sized AS (SELECT server, count(*) AS whole FROM posts GROUP BY server),
 gone AS (
   SELECT t, server FROM posts JOIN spots USING (address) JOIN causes USING (spot) JOIN sized

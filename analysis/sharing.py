@@ -22,7 +22,7 @@ WITH sharers AS (
 """
 _SERVERS = f"""
 WITH sharers AS (
-  SELECT count(DISTINCT domain) AS k FROM servers SEMI JOIN uses USING (domain) GROUP BY server)
+  SELECT count(DISTINCT domain) AS k FROM served SEMI JOIN uses USING (domain) GROUP BY server)
 {_CLASSES}
 """
 # Registries that sell names one level further down; what a rule of this size misses makes one
@@ -44,7 +44,7 @@ _OPERATED = f"""
 CREATE TEMP TABLE operated AS
 WITH named AS (
   SELECT DISTINCT d, server, string_split(server, '.') AS labels
-  FROM servers JOIN hosts USING (domain)),
+  FROM served JOIN hosts USING (domain)),
 registered AS (
   SELECT d, server, array_to_string(labels[CASE
     WHEN len(labels) > 2 AND length(labels[-1]) = 2 AND labels[-2] IN ({_SECOND_LEVEL})

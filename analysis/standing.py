@@ -10,35 +10,35 @@ from analysis.names import IN_CLOUD, IN_REGION, Connection
 _SPOTS = f"""
 CREATE TEMP TABLE spots AS
 WITH labels AS (
-  SELECT address, any_value(region) AS region, min(zone) AS zone FROM zones
-  WHERE zone <> '' GROUP BY address HAVING count(DISTINCT (region, zone)) = 1),
+  SELECT t.address, min(region) AS region, min(zone) AS zone
+  FROM zones z JOIN address_texts t ON t.text = z.address WHERE zone <> ''
+  GROUP BY t.address HAVING min(region) = max(region) AND min(zone) = max(zone)),
 stands AS (
   SELECT address, provider, region, kind FROM placed SEMI JOIN uses USING (name)
-  UNION ALL SELECT address, provider, region, kind FROM servers SEMI JOIN uses USING (domain)
-  WHERE address <> ''),
+  UNION ALL SELECT address, provider, region, kind FROM served WHERE address IS NOT NULL),
 known AS (
   SELECT address, any_value(CASE WHEN {IN_CLOUD} THEN provider END) AS provider,
     any_value(CASE WHEN {IN_REGION} THEN region END) AS region
   FROM stands GROUP BY address)
-SELECT row_number() OVER () AS spot, k.*, l.zone
+SELECT k.address AS spot, k.*, l.zone
 FROM known k LEFT JOIN labels l ON l.address = k.address AND l.region = k.region
 """
 _TABLES = """
-CREATE TEMP TABLE numbers AS SELECT row_number() OVER () AS n, name, domain, class FROM cloud;
-CREATE TEMP TABLE hosts AS
-  SELECT row_number() OVER () AS d, domain FROM (SELECT DISTINCT domain FROM uses);
+CREATE TEMP VIEW numbers AS SELECT name AS n, name, domain, class FROM cloud;
+CREATE TEMP VIEW hosts AS SELECT domain AS d, domain, text FROM domain_texts;
 CREATE TEMP TABLE pairs AS
-  SELECT DISTINCT d, n FROM uses JOIN hosts USING (domain) JOIN numbers USING (name);
+  SELECT DISTINCT domain AS d, name AS n FROM uses;
 CREATE TEMP TABLE ends AS
-  SELECT DISTINCT n, spot FROM placed JOIN numbers USING (name) JOIN spots USING (address);
+  SELECT DISTINCT name AS n, address AS spot FROM placed SEMI JOIN cloud USING (name);
 CREATE TEMP TABLE stays AS
   SELECT DISTINCT n, provider, region, zone FROM ends JOIN spots USING (spot)
   WHERE region IS NOT NULL;
 CREATE TEMP TABLE keepers AS
-  WITH kept AS (SELECT DISTINCT domain FROM servers),
-  closest AS (SELECT name, arg_max(domain, length(domain)) AS domain
-              FROM uses SEMI JOIN kept USING (domain) GROUP BY name)
-  SELECT n, d FROM closest c JOIN numbers USING (name) JOIN hosts h ON h.domain = c.domain;
+  WITH kept AS (SELECT DISTINCT domain FROM served),
+  closest AS (SELECT name, arg_max(domain, length(text)) AS domain
+              FROM uses SEMI JOIN kept USING (domain) JOIN domain_texts USING (domain)
+              GROUP BY name)
+  SELECT name AS n, domain AS d FROM closest;
 """
 
 

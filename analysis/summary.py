@@ -20,14 +20,16 @@ zoned AS (
   SELECT name, string_agg(DISTINCT zone, '|' ORDER BY zone) AS zones FROM (
     SELECT name, CASE WHEN starts_with(zone, p.region) THEN zone
                       ELSE p.region || ' ' || zone END AS zone
-    FROM placed p JOIN brought b ON b.address = p.address AND b.region = p.region
+    FROM placed p JOIN address_texts t USING (address)
+    JOIN brought b ON b.address = t.text AND b.region = p.region
     WHERE kind = 'cloud')
   GROUP BY name)
-SELECT name, domain, class, clouds.providers, coalesce(patterns, ''), coalesce(regions, ''),
+SELECT n.text, d.text, class, clouds.providers, coalesce(patterns, ''), coalesce(regions, ''),
   coalesce(zones, '')
-FROM cloud JOIN clouds USING (name) LEFT JOIN labels USING (name) LEFT JOIN regions USING (name)
+FROM cloud JOIN name_texts n USING (name) JOIN domain_texts d USING (domain)
+JOIN clouds USING (name) LEFT JOIN labels USING (name) LEFT JOIN regions USING (name)
 LEFT JOIN zoned USING (name)
-ORDER BY domain, name
+ORDER BY d.text, n.text
 """
 _COUNTERS = """
 SELECT count(*), sum(asked), sum(nxdomain), sum(nodata), sum(wildcard_filtered), sum(queries),

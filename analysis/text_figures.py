@@ -9,8 +9,8 @@ _SHARERS = """SELECT instance, count(DISTINCT name) AS k FROM labelled
 WHERE provider = 'aws' AND label = 'elb' GROUP BY instance"""
 _ZONED = """SELECT n, count(*) AS k, max(region) <> min(region) AS spread
 FROM stays WHERE provider = 'aws' AND zone IS NOT NULL GROUP BY n"""
-_RANKS = """SELECT rank, (SELECT max(rank) FROM domains) AS last
-FROM domains SEMI JOIN uses USING (domain)"""
+_RANKS = """SELECT rank, (SELECT max(rank) FROM ranked) AS last
+FROM ranked SEMI JOIN uses USING (domain)"""
 _FULLEST = """(SELECT region FROM places WHERE provider = 'aws' GROUP BY region
 ORDER BY count(DISTINCT name) DESC, region LIMIT 1)"""
 _EC2 = (
@@ -19,7 +19,7 @@ FROM places p, (SELECT """
     + _FULLEST
     + """ AS fullest) WHERE provider = 'aws' GROUP BY p.domain"""
 )
-_SERVED = """SELECT domain, count(DISTINCT server) AS k FROM servers GROUP BY domain"""
+_SERVED = """SELECT domain, count(DISTINCT server) AS k FROM served GROUP BY domain"""
 _RELYING = f"""SELECT k FROM keepers JOIN hosts USING (d) JOIN ({_SERVED}) USING (domain)"""
 _AWS_NAMES = "(SELECT count(DISTINCT name) FROM uses WHERE provider = 'aws')"
 _AWS_DOMAINS = "(SELECT count(DISTINCT domain) FROM uses WHERE provider = 'aws')"
@@ -32,7 +32,8 @@ FIGURES: dict[str, str] = {
         f"SELECT count(*) FILTER (4 * rank > 3 * last), count(*) FROM ({_RANKS})"
     ),
     "subdomains called www": (
-        "SELECT count(*) FILTER (starts_with(name, 'www.')), count(*) FROM cloud"
+        "SELECT count(*) FILTER (starts_with(text, 'www.')), count(*) "
+        "FROM cloud JOIN name_texts USING (name)"
     ),
     "subdomains in a cloud and elsewhere": (
         "SELECT count(*) FILTER (ends_with(class, '+ other')), count(*) FROM cloud"
@@ -64,7 +65,7 @@ FIGURES: dict[str, str] = {
         f"SELECT count(*) FILTER (wholly), {_AWS_DOMAINS} FROM ({_EC2})"
     ),
     "listed domains with names in that region only": (
-        f"SELECT count(*) FILTER (wholly), (SELECT count(*) FROM domains) FROM ({_EC2})"
+        f"SELECT count(*) FILTER (wholly), (SELECT count(*) FROM ranked) FROM ({_EC2})"
     ),
     "subdomains with three to ten name servers": (
         f"SELECT count(*) FILTER (k BETWEEN 3 AND 10), count(*) FROM ({_RELYING})"

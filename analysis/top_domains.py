@@ -5,33 +5,35 @@ from core.tables import SPEC_BY_ID, TOP_CLOUD_DOMAINS, TOP_EC2_DOMAINS, Table
 
 _BEST = f"""
 top AS (
-  SELECT rank, domain FROM domains SEMI JOIN (SELECT domain FROM uses WHERE provider = 'aws')
+  SELECT rank, domain FROM ranked SEMI JOIN (SELECT domain FROM uses WHERE provider = 'aws')
   USING (domain) ORDER BY rank, domain LIMIT {TOP_EC2_DOMAINS}),
 here AS (SELECT domain, count(*) AS n FROM uses WHERE provider = 'aws' GROUP BY domain)
 """
 _DOMAINS = f"""
 WITH {_BEST},
 every AS (
-  SELECT domain, count(DISTINCT name) AS n FROM lookups SEMI JOIN top USING (domain)
+  SELECT domain AS text, count(DISTINCT name) AS n FROM lookups
+  SEMI JOIN (SELECT text AS domain FROM top JOIN domain_texts USING (domain)) USING (domain)
   WHERE {EXISTS} GROUP BY domain)
-SELECT rank, domain, coalesce(every.n, 0), here.n
-FROM top JOIN here USING (domain) LEFT JOIN every USING (domain) ORDER BY rank, domain
+SELECT rank, text, coalesce(every.n, 0), here.n
+FROM top JOIN here USING (domain) JOIN domain_texts USING (domain) LEFT JOIN every USING (text)
+ORDER BY rank, text
 """
 _FEATURES = f"""
 WITH {_BEST}
-SELECT rank, domain, any_value(n),
+SELECT rank, text, any_value(n),
   count(DISTINCT name) FILTER (label = 'vm'),
   count(DISTINCT name) FILTER (label IN ('beanstalk', 'heroku-elb', 'heroku')),
   count(DISTINCT name) FILTER (label = 'elb'),
   count(DISTINCT instance) FILTER (label = 'elb'),
   count(DISTINCT name) FILTER (label = 'cloudfront')
-FROM top JOIN here USING (domain)
+FROM top JOIN here USING (domain) JOIN domain_texts USING (domain)
 LEFT JOIN (FROM labelled WHERE provider = 'aws') USING (domain)
-GROUP BY rank, domain ORDER BY rank, domain
+GROUP BY rank, text ORDER BY rank, text
 """
 _REGIONS = f"""
 WITH top AS (
-  SELECT rank, domain FROM domains SEMI JOIN uses USING (domain)
+  SELECT rank, domain FROM ranked SEMI JOIN uses USING (domain)
   ORDER BY rank, domain LIMIT {TOP_CLOUD_DOMAINS}),
 per_name AS (
   SELECT domain, name, count(region) AS n
@@ -40,11 +42,12 @@ per_name AS (
 spread AS (
   SELECT domain, count(DISTINCT (provider, region)) AS n FROM places SEMI JOIN top USING (domain)
   GROUP BY domain)
-SELECT rank, domain, count(*), coalesce(any_value(spread.n), 0),
+SELECT rank, text, count(*), coalesce(any_value(spread.n), 0),
   count(*) FILTER (per_name.n = 1), count(*) FILTER (per_name.n = 2),
   count(*) FILTER (per_name.n >= 3)
-FROM top JOIN per_name USING (domain) LEFT JOIN spread USING (domain)
-GROUP BY rank, domain ORDER BY rank, domain
+FROM top JOIN domain_texts USING (domain) JOIN per_name USING (domain)
+LEFT JOIN spread USING (domain)
+GROUP BY rank, text ORDER BY rank, text
 """
 
 

@@ -50,21 +50,28 @@ def compute_tables(
     root: Path, campaign: str, shards: Iterable[str] | None = None, memory_mb: int = 1024
 ) -> dict[str, Table]:
     """All tables by id, in the order of ``core.tables.SPECS``; an empty survey gives empty ones."""
-    connection = open_study(root, campaign, shards, memory_mb)
-    try:
-        made = {table.id: table for table in (make(connection) for make in _MAKERS)}
-    finally:
-        connection.close()
+    with open_study(root, campaign, shards, memory_mb) as connection:
+        return make_tables(connection)
+
+
+def make_tables(connection: Connection) -> dict[str, Table]:
+    """The same from a connection that ``prepare_study`` has made ready."""
+    made = {table.id: table for table in (make(connection) for make in _MAKERS)}
     return {spec.id: made[spec.id] for spec in SPECS}
 
 
 def open_study(
     root: Path, campaign: str, shards: Iterable[str] | None = None, memory_mb: int = 1024
 ) -> Connection:
-    """A connection with the views of ``analysis.names`` and the tables that the study adds."""
+    """A connection with the tables of ``analysis.names`` and those that the study adds."""
     connection = open_names(root, campaign, shards, memory_mb)
+    prepare_study(connection)
+    return connection
+
+
+def prepare_study(connection: Connection) -> None:
+    """Add what the study's tables need to the tables of ``analysis.names.find_uses``."""
     number_names(connection)
     sharing.name_operators(connection)
     customers.locate_customers(connection)
     outages.imagine_outages(connection)
-    return connection

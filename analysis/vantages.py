@@ -7,7 +7,10 @@ from typing import Any
 from analysis.names import Shards, fetch, open_names
 from lake.parts import open_views
 
-_CLOUD = "SELECT name, domain FROM cloud ORDER BY name"
+_CLOUD = """
+SELECT n.text, d.text FROM cloud JOIN name_texts n USING (name) JOIN domain_texts d USING (domain)
+ORDER BY n.text
+"""
 _COUNTS = """
 SELECT vantage, count(*), count(*) FILTER (len(answers) > 0) FROM vantage_lookups
 GROUP BY vantage ORDER BY vantage

@@ -59,7 +59,7 @@ GROUP BY ALL
 """
 _TOP = f"""
 WITH top AS (
-  SELECT rank, d, domain FROM domains JOIN hosts USING (domain)
+  SELECT rank, d, domain, text FROM ranked JOIN hosts USING (domain)
   SEMI JOIN (SELECT domain FROM uses WHERE provider = 'aws') USING (domain)
   ORDER BY rank, domain LIMIT {TOP_EC2_DOMAINS}),
 own AS (
@@ -68,10 +68,10 @@ own AS (
 here AS (SELECT n, region, zone FROM stays WHERE provider = 'aws' AND zone IS NOT NULL),
 per_name AS (SELECT d, n, count(zone) AS k FROM own LEFT JOIN here USING (n) GROUP BY ALL),
 spread AS (SELECT d, count(DISTINCT (region, zone)) AS k FROM own JOIN here USING (n) GROUP BY d)
-SELECT rank, domain, count(*), coalesce(any_value(s.k), 0), count(*) FILTER (p.k = 0),
+SELECT rank, text, count(*), coalesce(any_value(s.k), 0), count(*) FILTER (p.k = 0),
   count(*) FILTER (p.k = 1), count(*) FILTER (p.k = 2), count(*) FILTER (p.k >= 3)
 FROM top JOIN per_name p USING (d) LEFT JOIN spread s USING (d)
-GROUP BY rank, domain ORDER BY rank, domain
+GROUP BY rank, text ORDER BY rank, text
 """
 
 
