@@ -183,7 +183,8 @@ def test_other_forms_of_samples(tmp_path):
     assert found["missing"] == 1
 
     pings = write(tmp_path / "pings.csv", ("source", "destination", "rtt_avg_ms"),
-                  [("Oslo", "Dublin", 30), ("Oslo", "Tokyo", 250), ("Rome", "Dublin", 40)])  # fmt: skip
+                  [("Oslo", "Dublin", 30), ("Oslo", "Tokyo", 250), ("Rome", "Dublin", 40)]
+                  )  # fmt: skip
     regions = write(tmp_path / "regions.csv", ("region", "country"), [("Dublin", "IE")])
     done = run(tmp_path, pings, "--format", "city-pairs", "--regions", regions, "--json")
     assert json.loads(done.stdout)["results"][0]["value"] == 35
