@@ -132,7 +132,7 @@ def _remove(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def quota(cpu: int, cpus: float = 0.7) -> Iterator[Path]:
+def quota(cpu: int, cpus: float = 0.3) -> Iterator[Path]:
     """A hog in a group whose quota it exhausts; the measured process joins by the path given."""
     with make_group(cpus) as folder, run_python(HOG, cpu) as pid:
         (folder / "cgroup.procs").write_text(str(pid))

@@ -22,6 +22,8 @@ SMALL_BYTES = 1024
 SECTOR_BYTES = 4096
 SMALL_OPERATIONS = 40
 WHOLE_FILES = 3
+# macOS has no fdatasync.
+sync = getattr(os, "fdatasync", os.fsync)
 
 
 class Disk:
@@ -72,7 +74,7 @@ class Disk:
 
     def _drop(self, descriptor: int) -> None:
         if not self.direct and hasattr(os, "posix_fadvise"):
-            os.fdatasync(descriptor)
+            sync(descriptor)
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
     def _read_small(self, descriptor: int, at: int) -> None:
@@ -82,7 +84,7 @@ class Disk:
     def _write_small(self, descriptor: int, at: int) -> None:
         with memoryview(self.block) as view:
             os.pwritev(descriptor, [view[: self.small_bytes]], at)
-        os.fdatasync(descriptor)
+        sync(descriptor)
 
     def _read_whole(self, descriptor: int) -> None:
         for at in range(0, FILE_BYTES, BLOCK_BYTES):
@@ -91,7 +93,7 @@ class Disk:
     def _write_whole(self, descriptor: int) -> None:
         for at in range(0, FILE_BYTES, BLOCK_BYTES):
             os.pwritev(descriptor, [self.block], at)
-        os.fdatasync(descriptor)
+        sync(descriptor)
 
     def measure(self, chance: random.Random) -> dict[str, Any]:
         """Milliseconds per small operation, megabytes per second for whole files."""
