@@ -3,6 +3,7 @@
 Imported measurements of others stand in the same columns as those of own vantage points.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 # Few different texts stand in these columns, millions of times.
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 HOP = pa.struct([("ttl", pa.uint8()), ("address", _TEXT), ("rtt_ms", pa.float32())])
+_HOP = ("ttl", "address", "rtt_ms")
 # Where a measurement belongs: one slot of one campaign, and the two ends.
 _PLACE: list[tuple[str, pa.DataType]] = [
     ("round", pa.int32()),
@@ -84,3 +86,48 @@ def _cast(column: Any, kind: pa.DataType) -> Any:
         return column.cast(kind)
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     return coded.cast(kind)
+
+
+def rows_of_result(
+    result: Mapping[str, Any], place: Mapping[str, Any]
+) -> tuple[str, list[dict[str, Any]]]:
+    """The table and the rows of one probe's result in its JSON form.
+
+    ``place`` says where it belongs: round, vantage, target, provider, region, zone, direction.
+    A multipath traceroute has one row per flow.
+    """
+    head = {
+        **place,
+        "at": round(result["at"] * 1e6),
+        "probe": result["probe"],
+        "status": str(result["status"]),
+    }
+    if "replies" in result:
+        return "paths", [{**head, **own} for own in _flows_of(result)]
+    detail = {k: v for k, v in result.items() if k not in _TOLD and v not in (None, "", ())}
+    own = {name: result[name] for name in ("sent", "values", "reason")}
+    return "samples", [{**head, **own, "detail": json.dumps(detail, sort_keys=True)}]
+
+
+# What stands in columns of its own, or is the values once more.
+_TOLD = frozenset(
+    {"at", "probe", "status", "reason", "sent", "lost", "values", "target", "attempts",
+     "transits_ms"}
+)  # fmt: skip
+
+
+def _flows_of(result: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+    flows: dict[int, list[Mapping[str, Any]]] = {}
+    for reply in result["replies"]:
+        flows.setdefault(reply["flow"], []).append(reply)
+    for flow, replies in sorted(flows.items() or [(0, [])]):
+        replies.sort(key=lambda reply: reply["ttl"])
+        yield {
+            "source": result["source"],
+            "destination": result["address"],
+            "flow": flow,
+            "reached": any(reply["kind"] == "target" for reply in replies),
+            "hops": [
+                {name: reply[name] for name in ("ttl", "address", "rtt_ms")} for reply in replies
+            ],
+        }
