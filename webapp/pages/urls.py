@@ -10,6 +10,7 @@ from webapp.pages import (
     histories,
     outages,
     passports,
+    recommendations,
     reports,
     surveys,
     traffic,
@@ -44,6 +45,8 @@ urlpatterns = [
     ),
     path("traffic/", traffic.captures, name="captures"),
     path("traffic/<slug:name>/", traffic.capture, name="capture"),
+    path("recommendations/", recommendations.ask, name="recommend"),
+    path("recommendations/<str:token>/", recommendations.answer, name="recommendation"),
     path("about/", guide.about, name="about"),
     path("components/", guide.components, name="components"),
 ]

@@ -1,0 +1,53 @@
+"""Recommended sets go in; the geometry of the curve over their sizes comes out, for plain SVG."""
+
+from typing import Any
+
+WIDTH, HEIGHT = 640, 280
+LEFT, RIGHT, TOP, BOTTOM = 56, 16, 16, 36
+# Gridlines at most.
+MOST_LINES = 6
+
+
+def curve_of(results: list[dict[str, Any]], chosen: int) -> dict[str, Any] | None:
+    """Points with intervals, gridlines and ticks; None below two points."""
+    rows = [row for row in results if row["value"] is not None]
+    if len(rows) < 2:
+        return None
+    highest = max((row["interval"] or [0, row["value"]])[1] for row in rows)
+    step = _step(highest)
+    sizes = [row["k"] for row in rows]
+
+    def x(k: int) -> float:
+        part = (k - sizes[0]) / (sizes[-1] - sizes[0])
+        return round(LEFT + 16 + part * (WIDTH - LEFT - RIGHT - 32), 1)
+
+    def y(value: float) -> float:
+        return round(HEIGHT - BOTTOM - value / (highest or 1) * (HEIGHT - BOTTOM - TOP), 1)
+
+    points = [
+        {
+            "k": row["k"],
+            "x": x(row["k"]),
+            "y": y(row["value"]),
+            "low": y((row["interval"] or [row["value"]])[0]),
+            "high": y((row["interval"] or [row["value"]])[-1]),
+            "is_chosen": row["k"] == chosen,
+        }
+        for row in rows
+    ]
+    lines = [{"y": y(step * n), "value": step * n} for n in range(int(highest / step) + 1)]
+    path = " ".join(f"{p['x']},{p['y']}" for p in points)
+    return {
+        "width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT,
+        "base": HEIGHT - BOTTOM, "points": points, "lines": lines, "path": path,
+    }  # fmt: skip
+
+
+def _step(highest: float) -> float:
+    """A round distance of gridlines."""
+    step = 1e-6
+    while True:
+        for factor in (1, 2, 5):
+            if highest / (step * factor) <= MOST_LINES:
+                return step * factor
+        step *= 10
