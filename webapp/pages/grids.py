@@ -42,6 +42,10 @@ KEYS = {
 }
 
 
+# From so many columns on a table takes less room for each.
+WIDE_COLUMNS = 9
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column head; ``numeric`` ones are set to the right."""
@@ -86,6 +90,11 @@ class Grid:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     foot: tuple[Row, ...] = ()
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether its columns have to stand closer together."""
+        return len(self.columns) >= WIDE_COLUMNS
 
     @property
     def is_plain(self) -> bool:
@@ -206,6 +215,8 @@ def _label_cell(kind: str, slug: str, provider: str, value: str, cell: Cell) -> 
 
 
 def _region_cell(value: Any, cells: Cells, slug: str, place: str = "") -> Cell:
+    if value is None:
+        return Cell("no region", "", tags=(cells["provider"],))
     cell = Cell(str(value), value, "code", sub=place, tags=(cells["provider"],))
     return _label_cell("region", slug, cells["provider"], str(value), cell)
 
@@ -223,6 +234,8 @@ def _class_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
 
 
 def _provider_cell(value: Any, _cells: Cells, slug: str) -> Cell:
+    if value == "total":
+        return Cell(words.provider_name(value), value)
     cell = Cell(words.provider_name(value), value, tags=(value,))
     return _label_cell("provider", slug, value, "", cell)
 
@@ -243,6 +256,10 @@ def _domain_cell(value: Any, _cells: Cells, slug: str) -> Cell:
     if not slug:
         return Cell(value, value, kind="mono")
     return Cell(value, value, kind="mono", href=reverse("domain", args=[slug, value]))
+
+
+def _told_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
+    return Cell(words.term(str(value)), value)
 
 
 def _yes_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
@@ -278,14 +295,14 @@ _WORDED: dict[str, Callable[[Any, Cells, str], Cell]] = {
     "target": _target_cell,
     "operator": _operator_cell,
     "counted": _yes_cell,
+    "basis": _told_cell,
+    "kind": _told_cell,
     "zone": _zone_cell,
     **dict.fromkeys(
         (
             "protocol",
             "direction",
             "evidence",
-            "kind",
-            "basis",
             "reading",
             "country",
             "continent",

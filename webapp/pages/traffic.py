@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET
 from tasks import packets
 from webapp.pages import words
 from webapp.pages.grids import grid_of
+from webapp.store import selectors
 from webapp.store.selectors import ReportRow
 
 
@@ -38,34 +39,42 @@ def capture(request: HttpRequest, name: str) -> HttpResponse:
     if name not in packets.list_imports():
         raise Http404(f"no capture {name}")
     document = packets.read_report(name)
-    found = [_section(table_id, table) for table_id, table in document["tables"].items()]
+    quality = document["quality"]
+    # Where no log tells sizes, columns of zeros would be taken for a finding.
+    sized = quality["unsized"] < quality["flows"]
+    found = [_section(key, table, sized) for key, table in document["tables"].items()]
     context = {
         "section": "traffic",
         "name": name,
         "document": document,
         "sections": found,
         "lead": found[0] if found else None,
-        "first": _moment(document["quality"]["first_hour"]),
-        "last": _moment(document["quality"]["last_hour"]),
+        "first": _moment(quality["first_hour"]),
+        "last": _moment(quality["last_hour"]),
+        "sized": sized,
         "logs": [_log(log) for log in document["logs"]],
         "later": [t for t in document["range_tables"] if t["is_later"]],
     }
     return render(request, "traffic/capture.html", context)
 
 
-def _section(table_id: str, table: dict[str, Any]) -> dict[str, Any]:
+def _section(table_id: str, table: dict[str, Any], sized: bool) -> dict[str, Any]:
+    shown = [c for c in table["columns"] if sized or not c.startswith("bytes")]
+    rows = [dict(zip(table["columns"], cells, strict=True)) for cells in table["rows"]]
+    kept = [row for row in rows if row["flows"]]
     report = ReportRow(
         table_id=table_id,
         title=table["title"],
-        columns=table["columns"],
-        rows=table["rows"],
+        columns=shown,
+        rows=[[row[c] for c in shown] for row in kept],
         n=table["n"],
         headline=table["headline"],
         method=table["method"],
         source=table["source"],
         computed_at=datetime.fromtimestamp(0, UTC),
     )
-    return {"report": report, "grid": grid_of(report, "")}
+    places = selectors.places((r["provider"], r["region"]) for r in kept if r.get("region"))
+    return {"report": report, "grid": grid_of(report, "", places), "hidden": len(rows) - len(kept)}
 
 
 def _log(log: dict[str, Any]) -> dict[str, Any]:

@@ -76,6 +76,12 @@ _TECHNIQUES = {
     "permutation": "altered names",
 }
 
+_TERMS = {
+    "import": "Imported shares",
+    "cctld": "Country-code domain",
+    "all": "Either",
+    "operator": "name-server operator",
+}
 # What stands in place of a set of providers, regions, zones or patterns.
 _ELSEWHERE = {
     "outside": "outside every known cloud",
@@ -101,6 +107,11 @@ def provider_letter(provider: str | None) -> str:
 def feature(label: str) -> str:
     """A front-end label in words."""
     return _FEATURES.get(label, label)
+
+
+def term(value: str) -> str:
+    """A term of a table in words."""
+    return _TERMS.get(value, value)
 
 
 def location(place: str) -> str:

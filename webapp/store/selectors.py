@@ -236,6 +236,12 @@ def _map_row(cells: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def places(regions: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Town names of (provider, region), where they are known."""
+    found = {key: region_of(*key) for key in set(regions)}
+    return {key: region.place for key, region in found.items() if region}
+
+
 def finished_shards(slug: str) -> list[str]:
     """The manifest: shards whose parts count."""
     rows = Shard.objects.filter(campaign__slug=slug, state=Shard.State.DONE)
