@@ -1241,6 +1241,10 @@ def run_battery(plan: Plan, pause: Callable[[float], None] = time.sleep) -> list
                 row.update(disk.measure(chance))
             _add_network(row, plan)
             found.append(row)
+    except KeyboardInterrupt:
+        # What was measured in hours is kept.
+        if not found:
+            raise
     finally:
         if disk:
             disk.close()
@@ -1628,6 +1632,7 @@ def show(report: dict[str, Any]) -> None:
     lines += [f"  {text}" for text in report["reasons"] + report["notes"]]
     lines += map(_format_cpu, report["cpus"])
     lines += map(_format_calls, report.get("network", []))
+    lines += map(_format_round, report.get("battery", []))
     sys.stdout.write("\n".join(lines) + "\n")
 
 
@@ -1647,6 +1652,12 @@ def _format_calls(row: dict[str, Any]) -> str:
         f"p50 {row['p50_us']:.0f} us, p99.9 {row['p999_us']:.0f} us, "
         f"{row['over_10ms']} of 10 ms or more, {row['late']} sent late"
     )
+
+
+def _format_round(row: dict[str, Any]) -> str:
+    values = [f"{name} {value}" for name, value in row.items() if isinstance(value, float)]
+    missing = [f"no {name}: {reason}" for name, reason in row["missing"].items()]
+    return "  battery: " + ", ".join(values[1:] + missing)
 
 
 if __name__ == "__main__":

@@ -66,13 +66,17 @@ def show_tests() -> None:
         shares = {name: found.count(name) / 2 for name in ("node", "path", "nothing")}
         print(f"heat map with {kind} planted, per cent: {shares}")
     for keep in (0.0, 0.2, 0.5):
-        tests = [check_persistence(draw_statuses(rng, 20, 32, keep), 199) for _ in range(200)]
+        tests = [check_persistence(draw_statuses(rng, 20, 32, keep), 199, s) for s in range(400)]
         alarms = np.mean([test.p_value <= ALPHA for test in tests])
         print(f"persistence with {keep:g} kept from round to round: found in {100 * alarms:.1f} %")
     for night in (0, 10, 40):
-        tables = [bin_stalls(draw_days(rng, night=night), 0, 14) for _ in range(100)]
-        alarms = np.mean([detect_nightly(table, ALPHA, 199, 1).found for table in tables])
-        print(f"nightly with {night} stalls planted per night: found in {100 * alarms:.1f} %")
+        tables = [bin_stalls(draw_days(rng, night=night), 0, 14) for _ in range(200)]
+        alarms = np.mean(
+            [detect_nightly(table, ALPHA, 199, s).found for s, table in enumerate(tables)]
+        )
+        print(
+            f"nightly with {night} stalls planted per night: found in {100 * np.mean(found):.1f} %"
+        )
 
 
 def main() -> None:

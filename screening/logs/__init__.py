@@ -1,6 +1,5 @@
 """Logs of other tools in, one :class:`Log` out: the kind is found by looking into the file."""
 
-import gzip
 import zlib
 from collections.abc import Callable
 
@@ -22,7 +21,7 @@ READERS: tuple[tuple[Callable[[str], bool], Callable[[str], list[Log]]], ...] = 
 
 def read_log(data: bytes) -> list[Log]:
     """Series of a log, one per thread, job or machine; BadInput when no kind fits."""
-    text = _decode(data)
+    text = unpack(data).decode("utf-8-sig", "replace")
     for is_kind, read in READERS:
         if is_kind(text):
             return read(text)
@@ -32,16 +31,17 @@ def read_log(data: bytes) -> list[Log]:
     )
 
 
-def _decode(data: bytes) -> str:
+def unpack(data: bytes) -> bytes:
+    """The file without its gzip layer; BadInput when it is damaged or too large."""
     if data[:2] == b"\x1f\x8b":
         try:
             unpacker = zlib.decompressobj(31)
             data = unpacker.decompress(data, MOST_BYTES + 1)
-        except (zlib.error, gzip.BadGzipFile) as error:
+        except zlib.error as error:
             raise BadInput(f"the file is damaged: {error}") from None
     if len(data) > MOST_BYTES:
         raise BadInput(f"a log has at most {MOST_BYTES:,} bytes")
-    return data.decode("utf-8-sig", "replace")
+    return data
 
 
-__all__ = ["Log", "read_log"]
+__all__ = ["Log", "read_log", "unpack"]

@@ -3,14 +3,24 @@
 import math
 from typing import Any
 
+from screening.logs import read_log, unpack
+from screening.logs.own import ANY_TIME
 from screening.logs.records import Log
 from screening.onboard.judging import BAD, GOOD, UNKNOWN
 from screening.rates import WINDOW_S
-from screening.reports import Report
+from screening.reports import Report, parse_report
 from screening.verdicts import Marks, Verdict, judge_report
 
 # Kinds that measure wake-ups, so that Bobtail's marks mean something.
 WAKE_UPS = ("hdrhistogram", "cyclictest", "agent")
+
+
+def summarise_file(data: bytes, marks: Marks | None = None) -> list[dict[str, Any]]:
+    """Summaries of everything in a file; BadInput when it is no log of a known tool."""
+    logs = read_log(data)
+    if logs[0].kind == "agent":
+        return [summarise_report(parse_report(unpack(data), ANY_TIME), marks)]
+    return [summarise_log(log, marks) for log in logs]
 
 
 def summarise_log(log: Log, marks: Marks | None = None) -> dict[str, Any]:

@@ -46,6 +46,10 @@ def run_battery(plan: Plan, pause: Callable[[float], None] = time.sleep) -> list
                 row.update(disk.measure(chance))
             _add_network(row, plan)
             found.append(row)
+    except KeyboardInterrupt:
+        # What was measured in hours is kept.
+        if not found:
+            raise
     finally:
         if disk:
             disk.close()

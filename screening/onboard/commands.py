@@ -254,6 +254,7 @@ def show(report: dict[str, Any]) -> None:
     lines += [f"  {text}" for text in report["reasons"] + report["notes"]]
     lines += map(_format_cpu, report["cpus"])
     lines += map(_format_calls, report.get("network", []))
+    lines += map(_format_round, report.get("battery", []))
     sys.stdout.write("\n".join(lines) + "\n")
 
 
@@ -273,6 +274,12 @@ def _format_calls(row: dict[str, Any]) -> str:
         f"p50 {row['p50_us']:.0f} us, p99.9 {row['p999_us']:.0f} us, "
         f"{row['over_10ms']} of 10 ms or more, {row['late']} sent late"
     )
+
+
+def _format_round(row: dict[str, Any]) -> str:
+    values = [f"{name} {value}" for name, value in row.items() if isinstance(value, float)]
+    missing = [f"no {name}: {reason}" for name, reason in row["missing"].items()]
+    return "  battery: " + ", ".join(values[1:] + missing)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,28 @@ def test_it_is_python_3_8_and_imports_the_standard_library_alone():
     assert names <= sys.stdlib_module_names
 
 
+def find_python_3_8():
+    home = Path.home() / ".pyenv" / "versions"
+    found = next(map(str, home.glob("3.8*/bin/python")), None) or shutil.which("python3.8")
+    return found or pytest.skip("no Python 3.8 is installed")
+
+
+@linux
+def test_python_3_8_runs_all_of_it(tmp_path):
+    words = ("--seconds", "1", "--battery", "--files", "3", "--every", "1", "--json")
+    for more in ((), ("--python",)):
+        done = subprocess.run(
+            [find_python_3_8(), "-I", str(AGENT), *words, *more],
+            capture_output=True,
+            timeout=40,
+            cwd=tmp_path,
+            env={"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path)},
+        )
+        assert done.returncode == 0, done.stderr
+        assert parse_report(done.stdout, time.time()).host.python.startswith("3.8.")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_nothing_of_later_pythons_is_called():
     late = ("removeprefix", "removesuffix", "zip(strict", "strict=", "datetime.UTC", "math.lcm")
     text = AGENT.read_text()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.errors import BadInput
 from screening.logs import read_log
 from screening.logs.hdr import decode_histogram
-from screening.logs.summaries import summarise_log
+from screening.logs.summaries import summarise_file, summarise_log
 from tests.screening.conftest import ROOT
 
 SAMPLES = ROOT / "fixtures" / "screening"
@@ -161,6 +161,13 @@ def test_an_own_report_beside_the_others(sample):
     logs = read_log(sample)
     assert len(logs) == 2
     assert summarise_log(logs[0])["kind"] == "agent"
+    (summary,) = summarise_file(gzip.compress(sample))
+    needed = {"kind", "histograms", "samples", "p50", "p99", "p999", "max", "unit", "stalls_10ms",
+              "seconds", "verdict", "reasons"}  # fmt: skip
+    assert needed <= summary.keys()
+    for name in ("cyclictest.txt", "fio.json", "vm-noise.csv", "wakeups-v2.hlog"):
+        for each in summarise_file((SAMPLES / name).read_bytes()):
+            assert needed <= each.keys()
 
 
 def test_unknown_and_damaged_files_are_refused():

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from screening import pools
 from screening.attribution import attribute
 from screening.onboard.causes import Stall, find_cause
 from screening.onboard.histograms import find_slot
 from screening.onboard.judging import judge, place
 from screening.rates import estimate_rate, find_interval
 from screening.reports import CallTiming, parse_report
+from screening.selection import choose_best
 from screening.truth import judge_calls
 from screening.verdicts import Marks, judge_report
 
@@ -158,3 +160,28 @@ def test_calls_in_one_stall_are_one_event():
     wide = judge_calls([make_calls(500, 100_000, 60, 60.0)], [500]).rates[0]
     assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
     assert stats.beta.ppf(0.95, 61, 100_000 - 60) == pytest.approx(narrow.high, rel=0.1)
+
+
+def test_a_pool_puts_sleeps_and_calls_together(sample):
+    quiet = make_report(sample, [])
+    loud = dataclasses.replace(
+        make_report(sample, spread_stalls(900, 0, 0, 0)), started_at=2e9, host=quiet.host
+    )
+    calls = tuple(
+        dataclasses.replace(make_calls(rate, 100_000, over), server=f"{name}:7420")
+        for name, over in (("sample-1", 5), ("other", 5000))
+        for rate in (100, 200, 500)
+    )
+    client = dataclasses.replace(quiet, cpus=(), network=calls)
+    reports = [loud, quiet, client]
+    other, one = pools.collect_instances(reports)
+    assert (other.name, other.verdict, other.truth.status) == ("other", None, "bad")
+    assert (one.name, one.verdict.verdict, one.truth.status) == ("sample-1", "bad", "good")
+    candidates = pools.make_candidates([other, one])
+    assert [c.name for c in choose_best(candidates, 1).chosen] == ["sample-1"]
+    assert {(c, s) for c, s, _ in pools.collect_cells(reports)} == {
+        ("sample-1", "sample-1"), ("sample-1", "other"),
+    }  # fmt: skip
+    statuses = pools.collect_statuses(reports)["sample-1"]
+    assert sorted(statuses) == [(quiet.started_at, True), (2e9, False)]
+    assert len(pools.collect_stall_times(reports)) == 900
