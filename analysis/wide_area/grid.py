@@ -41,29 +41,44 @@ class Cells:
     words: tuple[Vocabulary, ...] = ()
     shape: tuple[int, ...] = ()
 
+    def __post_init__(self) -> None:
+        self.words = tuple(Vocabulary() for _ in self.keys)
+        self.shape = (1,) * len(self.keys)
+
     def learn(self, source: Source, equal: Equal | None) -> int:
         """See all values of the keys; returns the number of rows."""
-        self.words = tuple(Vocabulary() for _ in self.keys)
         rows = 0
         for batch in read_batches(source, self.keys, equal):
             rows += batch.num_rows
             for word, column in zip(self.words, batch.columns, strict=True):
                 word.encode(column)
+        self.fix()
+        return rows
+
+    def fix(self) -> None:
+        """All values were seen: the numbers are as many as the combinations."""
         self.shape = tuple(max(len(w), 1) for w in self.words)
+        self._check()
+
+    def _check(self) -> None:
         if np.prod(self.shape, dtype=np.float64) > MAX_CELLS:
             raise BadInput(f"{' x '.join(map(str, self.shape))} cells are too many; choose fewer")
-        return rows
 
     @property
     def count(self) -> int:
         return int(np.prod(self.shape))
 
     def number(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
-        """The cell of each row."""
+        """The cell of each row; where a new value needs it, the shape grows, with room to spare."""
+        codes = [w.encode(batch.column(k)) for w, k in zip(self.words, self.keys, strict=True)]
+        if any(len(w) > size for w, size in zip(self.words, self.shape, strict=True)):
+            pairs = zip(self.words, self.shape, strict=True)
+            self.shape = tuple(s if len(w) <= s else len(w) + len(w) // 8 for w, s in pairs)
+            self._check()
         found = np.zeros(batch.num_rows, np.int64)
-        for word, size, key in zip(self.words, self.shape, self.keys, strict=True):
+        for code, size in zip(codes, self.shape, strict=True):
             found *= size
-            found += word.encode(batch.column(key))
+            found += code
         return found
 
     def order(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -95,7 +110,6 @@ def summarise(
     what is larger, the files are read several times.
     """
     cells = Cells(tuple(keys))
-    cells.learn(source, equal)
     counts, sent = _count(source, cells, equal)
     used = np.flatnonzero(sent + counts)
     out = np.empty((len(used), kernels.FIXED_FIGURES + len(QUANTILES)))
@@ -137,12 +151,26 @@ def _numbers(column: pa.Array) -> Floats32:
 def _count(
     source: Source, cells: Cells, equal: Equal | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    counts = np.zeros(cells.count, np.int64)
-    sent = np.zeros(cells.count, np.int64)
+    counts, sent = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    before: tuple[int, ...] = (0,) * len(cells.keys)
     for rows in rows_of(source, cells, equal):
+        if cells.shape != before:
+            counts, sent = (_reshape(a, before, cells.shape) for a in (counts, sent))
+            before = cells.shape
         kernels.count_values(rows.cells, rows.ends, rows.values, counts)
         kernels.add_up(rows.cells, rows.sent, sent)
-    return counts, sent
+    cells.fix()
+    return _reshape(counts, before, cells.shape), _reshape(sent, before, cells.shape)
+
+
+def _reshape(
+    amounts: NDArray[np.int64], before: tuple[int, ...], after: tuple[int, ...]
+) -> NDArray[np.int64]:
+    """Amounts of cells under their numbers in another shape."""
+    found = np.zeros(after, np.int64)
+    common = tuple(slice(min(a, b)) for a, b in zip(before, after, strict=True))
+    found[common] = amounts.reshape(before)[common]
+    return found.ravel()
 
 
 def _spans(counts: NDArray[np.int64], room: int) -> Iterator[tuple[int, int]]:

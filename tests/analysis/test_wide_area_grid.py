@@ -81,6 +81,22 @@ def test_one_value_a_row_is_read_as_well():
     ]  # fmt: skip
 
 
+def test_nothing_has_no_cells():
+    assert summarise(table_of("samples", [])).num_rows == 0
+    with pytest.raises(BadInput, match="no such samples"):
+        means_by_round(table_of("samples", []))
+
+
+def test_keys_that_come_late_keep_the_cells_of_those_before(tmp_path):
+    """Each file brings regions and vantage points that were not seen before."""
+    for number in range(30):
+        rows = [row(f"r{i}", f"v{number - i}", [float(i)]) for i in range(number + 1)]
+        pq.write_table(table_of("samples", rows), tmp_path / f"{number:02}.parquet")
+    found = summarise(sorted(tmp_path.glob("*.parquet"))).to_pylist()
+    assert len(found) == 30 * 31 // 2
+    assert all((r["n"], r["mean"]) == (1, float(r["region"][1:])) for r in found)
+
+
 def test_what_is_not_there_is_named():
     with pytest.raises(BadInput, match="no column 'zone'"):
         summarise(pa.table({"region": ["a"], "vantage": ["b"], "value": [1.0]}), ("zone",))
