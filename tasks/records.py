@@ -1,0 +1,106 @@
+"""Records of any number of measuring points, as Parquet, become distinct facts in DuckDB.
+
+A name, a type and a value per row go in, as text or as numbers; out come ``seen_names`` (name_id,
+domain, name), ``seen`` (name_id, type, value) and ``seen_values`` (value, text), however often
+each fact was seen. Memory stays below the limit of the connection, which spills to disk.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core.errors import BadInput
+
+Connection = duckdb.DuckDBPyConnection
+TEXTS = pa.schema([(n, pa.string()) for n in ("domain", "name", "vantage", "type", "data")])
+# ``type`` is as in DNS messages; ``value`` is an IPv4 address, else the number of a text.
+NUMBERED = pa.schema(
+    [
+        ("name_id", pa.uint32()),
+        ("vantage", pa.uint16()),
+        ("type", pa.uint16()),
+        ("value", pa.uint32()),
+    ]
+)
+A, NS, CNAME, AAAA = 1, 2, 5, 28
+_KINDS = f"({A}, {NS}, {CNAME}, {AAAA})"
+_TYPE = f"CASE type WHEN 'A' THEN {A} WHEN 'NS' THEN {NS} WHEN 'CNAME' THEN {CNAME} ELSE {AAAA} END"
+_FROM_TEXTS = f"""
+CREATE TEMP TABLE told AS
+  SELECT DISTINCT domain, name, type, data FROM read_parquet($records)
+  WHERE type IN ('A', 'NS', 'CNAME', 'AAAA');
+CREATE TEMP TABLE seen_names AS
+  SELECT CAST(row_number() OVER () AS UINTEGER) AS name_id, domain, name
+  FROM (SELECT DISTINCT domain, name FROM told);
+CREATE TEMP TABLE seen_values AS
+  SELECT CAST(row_number() OVER () AS UINTEGER) AS value, text
+  FROM (SELECT DISTINCT data AS text FROM told);
+CREATE TEMP TABLE seen AS
+  SELECT name_id, CAST({_TYPE} AS UTINYINT) AS type, value
+  FROM told JOIN seen_names USING (domain, name) JOIN seen_values ON text = data;
+DROP TABLE told;
+CREATE TEMP TABLE addresses AS
+  SELECT type, value, text FROM (SELECT DISTINCT type, value FROM seen WHERE type IN ({A}, {AAAA}))
+  JOIN seen_values USING (value);
+"""
+_FROM_NUMBERS = f"""
+CREATE TEMP TABLE seen AS
+  SELECT DISTINCT name_id, CAST(type AS UTINYINT) AS type, value FROM read_parquet($records)
+  WHERE type IN {_KINDS};
+CREATE TEMP TABLE seen_names AS SELECT name_id, domain, name FROM read_parquet($names);
+CREATE TEMP TABLE seen_values AS
+  SELECT value_id AS value, value AS text FROM read_parquet($values);
+CREATE TEMP TABLE addresses AS
+  SELECT CAST({A} AS UTINYINT) AS type, value, concat_ws('.', value >> 24, value >> 16 & 255,
+    value >> 8 & 255, value & 255) AS text
+  FROM (SELECT DISTINCT value FROM seen WHERE type = {A})
+  UNION ALL SELECT CAST({AAAA} AS UTINYINT), value, text
+  FROM (SELECT DISTINCT value FROM seen WHERE type = {AAAA}) JOIN seen_values USING (value);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Files of one survey: records, in their numbered form with names and values beside them;
+    the list of domains with their ranks; zones and customers, where somebody brought them."""
+
+    records: Path
+    names: Path | None = None
+    values: Path | None = None
+    domains: Path | None = None
+    zones: Path | None = None
+    customers: Path | None = None
+
+
+def read_records(connection: Connection, sources: Sources) -> None:
+    """Add the tables of this module, and ``addresses`` (type, value, text), each distinct.
+
+    Raises ``BadInput`` for a file without the columns of ``TEXTS`` or ``NUMBERED``.
+    """
+    columns = set(_columns(sources.records)) - {"vantage"}
+    given = {"records": str(sources.records)}
+    if columns >= set(TEXTS.names) - {"vantage"}:
+        query = _FROM_TEXTS
+    elif columns >= set(NUMBERED.names) - {"vantage"} and sources.names and sources.values:
+        query = _FROM_NUMBERS
+        given |= {"names": str(sources.names), "values": str(sources.values)}
+    else:
+        raise BadInput(
+            f"{sources.records.name} needs the columns domain, name, type and data; or name_id, "
+            "type and value with files of names and values",
+            field="records",
+        )
+    for name, path in given.items():
+        connection.execute(f"SET VARIABLE {name} = ?", [path])
+        query = query.replace(f"${name}", f"getvariable('{name}')")
+    connection.execute(query)
+
+
+def _columns(path: Path) -> list[str]:
+    try:
+        return list(pq.read_schema(path).names)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise BadInput(f"{path.name} is no Parquet file: {error}", field="records") from error
