@@ -129,7 +129,9 @@ def ask(known: Known, options: Mapping[str, Any]) -> Question:
     return Question(
         known,
         _objective(options),
-        sizes(options.get("k"), len(known.samples.regions)),
+        sizes(
+            options.get("k"), len(known.samples.regions), 2 if options.get("survive_loss") else 1
+        ),
         _constraints(known, options),
         Traffic(numbers["traffic_gb"] or 0.0, numbers["between_gb"] or 0.0),
         replace(usual, **{part: v for part, v in given.items() if v is not None}),
@@ -139,10 +141,10 @@ def ask(known: Known, options: Mapping[str, Any]) -> Question:
     )
 
 
-def sizes(text: str | int | None, n_regions: int) -> tuple[int, ...]:
+def sizes(text: str | int | None, n_regions: int, least: int = 1) -> tuple[int, ...]:
     """Read sizes of sets such as 5, 1..8 or 1,3,5; raises BadInput."""
     if text is None or text == "":
-        return tuple(range(1, min(8, n_regions) + 1))
+        return tuple(range(least, max(min(8, n_regions), least) + 1))
     found: set[int] = set()
     for part in str(text).split(","):
         match = _RANGE.fullmatch(part.strip())

@@ -49,7 +49,7 @@ def recommend(
     tell = on_step or _silent
     _load()
     study = study or Study(question.samples, question.objective)
-    sizes = sorted({*question.ks, *([len(question.current)] if question.current else [])})
+    sizes = sorted({*question.ks, *_size_of_current(question)})
     answers: dict[int, Recommendation] = {}
     for done, k in enumerate(sizes):
         tell(f"k = {k}", done, len(sizes) + 1)
@@ -80,6 +80,12 @@ def solve(study: Study, question: Question, k: int) -> Recommendation:
         if faults:
             raise BrokenProof(f"the certificate for k = {k} does not hold: {faults[0]}")
     return answer
+
+
+def _size_of_current(question: Question) -> set[int]:
+    """The size of the deployment as it is, where there is a best of that size."""
+    least = 2 if question.constraints.survive_loss else 1
+    return {len(question.current)} if len(question.current) >= least else set()
 
 
 @lru_cache(maxsize=1)
@@ -155,10 +161,9 @@ def _members(study: Study, question: Question, answer: Recommendation) -> list[d
 
 def _static(study: Study, regions: tuple[str, ...]) -> float | None:
     """What the set gives if each client keeps one region; percentiles have no such figure."""
-    if not regions or study.objective.percentile is not None:
+    if not regions or study.objective.percentile is not None or study.value_of(regions) is None:
         return None
-    found = route(study, regions).static
-    return found if np.isfinite(found) else None
+    return route(study, regions).static
 
 
 def _doubt(found: Doubt | None) -> dict[str, Any]:
@@ -200,19 +205,19 @@ def _current(
     """The deployment as it is, beside the best of its size and each recommended set."""
     if not question.current:
         return None
-    regions, best = question.current, answers[len(question.current)]
+    regions, best = question.current, answers.get(len(question.current))
     robust = question.constraints.survive_loss
     value = study.value_of(regions, survive_loss=robust)
     found: dict[str, Any] = {
         "regions": regions,
         "value": value,
         "static": _static(study, regions),
-        "best": {"regions": best.regions, "value": best.value, "proven": best.proven},
+        "best": best and {"regions": best.regions, "value": best.value, "proven": best.proven},
         "regret": None,
         "regret_interval": None,
         "saved": {k: _saved(study, value, answers[k].value) for k in question.ks},
     }
-    if value is not None and best.value is not None:
+    if value is not None and best is not None and best.value is not None:
         found["regret"] = max(_saved(study, value, best.value) or 0.0, 0.0)
         if not robust:
             found["regret"] = regret(study, regions, best).lost
@@ -236,4 +241,5 @@ def _saving_interval(
     saved = interval(study, question.current, draws) - interval(study, other, draws)
     if study.objective.measure is Measure.THROUGHPUT:
         saved = -saved
-    return [float(v) for v in np.percentile(saved, INTERVAL)]
+    # Adding zero turns a negative zero into a plain one.
+    return [float(v) + 0.0 for v in np.percentile(saved, INTERVAL)]

@@ -173,6 +173,27 @@ def test_samples_come_by_a_pipe_and_people_get_lines(world):
     assert "30 clients, 6 rounds, 5 regions" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--missing", "exclude", "--current", "z"),
+        ("--objective", "throughput", "--current", "z"),
+        ("--percentile", 99, "--current", "z"),
+        ("--survive-loss", "--current", "z"),
+        ("--k", 1, "--include", "z", "--missing", "exclude"),
+    ],
+)
+def test_silent_regions_and_clients_are_no_trouble(tmp_path, arguments):
+    values = {("a", "x"): 10, ("b", "y"): 20}
+    cells = [(1, c, r, values.get((c, r), "")) for r in "xyz" for c in "abc"]
+    samples = write(tmp_path / "samples.csv", ("round", "client", "region", "value"), cells)
+    done = run(tmp_path, samples, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout, parse_constant=pytest.fail)
+    assert found["missing"] == 7
+    assert found["current"] is None or found["current"]["regions"] == ["z"]
+
+
 def test_other_forms_of_samples(tmp_path):
     table = tmp_path / "table.txt"
     table.write_text("0 5 9\n5 0 7\n0 7 0\n")
