@@ -22,28 +22,36 @@ class Vocabulary:
     """Numbers of the values of one column, in the order in which they came."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Any, int] = {}
+        self._known = pa.nulls(0)
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._known)
 
     @property
     def values(self) -> tuple[Any, ...]:
-        return tuple(self._numbers)
+        return tuple(self._known.to_pylist())
 
     def encode(self, column: pa.Array) -> Codes:
         """The numbers of a column's values; a missing value has one of its own."""
         if not isinstance(column, pa.DictionaryArray):
             column = pc.dictionary_encode(column, null_encoding="encode")
-        numbers = self._numbers
-        known = [numbers.setdefault(v, len(numbers)) for v in column.dictionary.to_pylist()]
-        indices = column.indices
+        words, indices = column.dictionary, column.indices
         if indices.null_count:
-            missing = numbers.setdefault(None, len(numbers))
-            indices = pc.fill_null(indices, len(known))
-            known.append(missing)
-        codes: Codes = np.array(known, dtype=np.int32)[indices.to_numpy(zero_copy_only=False)]
+            indices = pc.fill_null(indices, len(words))
+            words = pa.concat_arrays([words, pa.nulls(1, words.type)])
+        codes: Codes = self._number(words)[indices.to_numpy(zero_copy_only=False)]
         return codes
+
+    def _number(self, words: pa.Array) -> Codes:
+        if not len(self._known):
+            self._known = words.slice(0, 0)
+        found = pc.index_in(words, self._known)
+        if found.null_count:
+            new = words.filter(pc.is_null(found)).unique()
+            self._known = pa.concat_arrays([self._known, new.cast(self._known.type)])
+            found = pc.index_in(words, self._known)
+        numbers: Codes = found.to_numpy(zero_copy_only=False)
+        return numbers
 
 
 Source: TypeAlias = Any  # An Arrow table, or a sequence of paths of Parquet files.

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from analysis.wide_area import figures
 from analysis.wide_area.choices import choose, summary
+from analysis.wide_area.columns import Vocabulary
 from analysis.wide_area.grid import summarise
 from analysis.wide_area.rounds import course, means_by_round
 from analysis.wide_area.zones import compare_zones, spread_of_regions
@@ -79,6 +80,18 @@ def test_one_value_a_row_is_read_as_well():
     assert [(r["region"], r["n"], r["lost"], r["mean"]) for r in found] == [
         ("a", 1, 1, 1.0), ("b", 1, 0, 3.0),
     ]  # fmt: skip
+
+
+@given(st.lists(st.lists(st.none() | st.text(max_size=2), min_size=1), max_size=5), st.booleans())
+def test_numbers_of_words_hold_from_batch_to_batch(batches, coded):
+    words, expected = Vocabulary(), {}
+    for batch in batches:
+        column = pa.array(batch, pa.string())
+        found = words.encode(column.dictionary_encode() if coded else column).tolist()
+        again = dict(zip(batch, found, strict=True))
+        assert all(expected.setdefault(w, c) == c for w, c in again.items())
+        assert [words.values[c] for c in found] == batch
+    assert len(words) == len(set(expected.values())) == len(expected)
 
 
 def test_nothing_has_no_cells():
