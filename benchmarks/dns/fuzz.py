@@ -5,6 +5,7 @@ engine over loopback. Counts agreement, refusals by reason, time and memory.
 """
 
 import argparse
+import gc
 import json
 import multiprocessing
 import random
@@ -51,6 +52,7 @@ class Tally:
     longest_us: float = 0.0
     own_s: float = 0.0
     grown_kib: list[int] = field(default_factory=list)
+    blocks: list[int] = field(default_factory=list)
 
     def fault(self, kind: str, packet: bytes) -> None:
         """Note a disagreement."""
@@ -93,7 +95,18 @@ class Fuzzer:
             if tally.packets >= looks[0]:
                 looks.pop(0)
                 tally.grown_kib.append(_resident_kib())
+                if len(looks) in (0, 8):
+                    tally.blocks.append(self._blocks())
         return tally
+
+    def _blocks(self) -> int:
+        """Blocks of memory in use once all that readers remember on purpose is dropped."""
+        self.tails = {wanted: TailCache(additionals=wanted) for wanted in (False, True)}
+        for loopback in self.loopbacks:
+            loopback.forget()
+        oracle.forget()
+        gc.collect()
+        return sys.getallocatedblocks()
 
     def read(self, data: bytes, end: int) -> None:
         """One packet in every way, held against dnspython."""
@@ -238,6 +251,8 @@ def _print(tallies: Sequence[Tally]) -> None:
     for tally in tallies:
         steps = ", ".join(f"{kib / 1024:.0f}" for kib in tally.grown_kib)
         print(f"MiB resident, after each tenth from the second on: {steps}")
+        first, last = tally.blocks
+        print(f"blocks in use without what is remembered: {first:,} then, {last:,} at the end")
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -102,6 +102,10 @@ class Loopback:
                 pass
         self._collect(1, results)
 
+    def forget(self) -> None:
+        """Begin anew with nothing remembered."""
+        self._run = self._engine.open_run()
+
     def close(self) -> None:
         self._engine.close()
         self._socket.close()

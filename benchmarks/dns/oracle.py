@@ -64,6 +64,11 @@ def _label_text(label: bytes) -> str:
     return "".join(chr(b) if b in _PLAIN else f"\\{b:03d}" for b in label.lower())
 
 
+def forget() -> None:
+    """Drop what is kept between messages."""
+    _label_text.cache_clear()
+
+
 def name_text(name: Any) -> str:
     """A name as our records have it."""
     return ".".join(map(_label_text, name.labels[:-1]))
