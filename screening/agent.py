@@ -34,6 +34,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import urllib.error
 import urllib.request
 import uuid
@@ -448,14 +449,16 @@ def parse_tally(text: str, cpu: int, mode: str) -> Tally | None:
 
 def run_sampler(order: Order, pipe: int) -> None:
     """Body of a forked child: sample, write, end without the parent's clean-up."""
+    code = 1
     try:
         data = format_tally(sample(order)).encode()
         while data:
             data = data[os.write(pipe, data) :]
-        os._exit(0)
-    except BaseException as error:  # noqa: BLE001 - the child must end here whatever happens
-        sys.stderr.write(f"sampler: {error!r}\n")
-        os._exit(1)
+        code = 0
+    finally:
+        if code:
+            traceback.print_exc()
+        os._exit(code)
 
 
 # --- native ---
@@ -807,7 +810,8 @@ def describe_cpu(
 ) -> dict[str, Any]:
     """The report's entry of one virtual CPU."""
     zero = CpuTicks(0, 0)
-    busy, steal = (b - a for a, b in zip(before or zero, after or zero))  # noqa: B905 - Python 3.8
+    first, last = before or zero, after or zero
+    busy, steal = last.busy_ms - first.busy_ms, last.steal_ms - first.steal_ms
     elapsed_s = tally.elapsed_ns / 1e9
     return {
         "cpu": tally.cpu,

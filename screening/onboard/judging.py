@@ -27,7 +27,8 @@ def describe_cpu(
 ) -> dict[str, Any]:
     """The report's entry of one virtual CPU."""
     zero = CpuTicks(0, 0)
-    busy, steal = (b - a for a, b in zip(before or zero, after or zero))  # noqa: B905 - Python 3.8
+    first, last = before or zero, after or zero
+    busy, steal = last.busy_ms - first.busy_ms, last.steal_ms - first.steal_ms
     elapsed_s = tally.elapsed_ns / 1e9
     return {
         "cpu": tally.cpu,

@@ -12,8 +12,8 @@ import gc
 import os
 import resource
 import signal
-import sys
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -210,11 +210,13 @@ def parse_tally(text: str, cpu: int, mode: str) -> Tally | None:
 
 def run_sampler(order: Order, pipe: int) -> None:
     """Body of a forked child: sample, write, end without the parent's clean-up."""
+    code = 1
     try:
         data = format_tally(sample(order)).encode()
         while data:
             data = data[os.write(pipe, data) :]
-        os._exit(0)
-    except BaseException as error:  # noqa: BLE001 - the child must end here whatever happens
-        sys.stderr.write(f"sampler: {error!r}\n")
-        os._exit(1)
+        code = 0
+    finally:
+        if code:
+            traceback.print_exc()
+        os._exit(code)

@@ -154,3 +154,12 @@ def test_the_schema_is_printed_as_json_schema():
     schema = json.loads(print_schema())
     assert schema["additionalProperties"] is False
     assert schema["properties"]["cpus"]["items"]["properties"]["wakeups"]["minimum"] == 0
+
+
+def test_every_field_is_documented():
+    from screening.schema import CALLS, CPU, HOST, REPORT, ROUND, ROUND_ALWAYS
+    from tests.screening.conftest import ROOT
+
+    page = (ROOT / "docs" / "methods" / "screening-report.md").read_text()
+    fields = [*REPORT.required, *REPORT.optional, *HOST, *CPU, *CALLS, *ROUND, *ROUND_ALWAYS]
+    assert [name for name in fields if f"`{name}`" not in page] == []

@@ -45,7 +45,8 @@ def test_intervals_are_garwoods():
 def draw_bursts(rng, seconds, per_100s, size):
     starts = rng.uniform(0, seconds, rng.poisson(per_100s / 100 * seconds / size))
     sizes = rng.geometric(1 / size, len(starts))
-    times = np.concatenate([[]] + [s + rng.uniform(0, 0.4, n) for s, n in zip(starts, sizes)])  # noqa: B905
+    pairs = zip(starts, sizes, strict=True)
+    times = np.concatenate([[], *(start + rng.uniform(0, 0.4, n) for start, n in pairs)])
     return np.sort(times[times < seconds])
 
 
