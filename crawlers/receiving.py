@@ -107,7 +107,8 @@ class Receiver:
                     if head == _A_AND_ITS_RECORD and size == _FOUR_BYTES and not ttl >> 31:
                         leaned_on, meanings = entries[packet[end + 16 :]][end + 16]
                         tail = meanings[packet[leaned_on]]
-                        answers = (make(Record, (question[0], "A", ttl, inet_ntoa(address))),)
+                        record = (question[0].lower(), "A", ttl, inet_ntoa(address))
+                        answers = (make(Record, record),)
                 elif not n_answers:
                     leaned_on, meanings = entries[packet[end:]][end]
                     tail = meanings[packet[leaned_on]]
@@ -160,7 +161,7 @@ class Receiver:
         records, end = read_records(Names(packet), end, n_answers)
         tail = self.tails.get(packet, end)
         if self.run.config.follow:
-            chain = chains.follow(question[0], question[1], records)
+            chain = chains.follow(question[0].lower(), question[1], records)
             if not chain.complete:
                 return None
             records = chain.records

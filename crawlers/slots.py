@@ -48,7 +48,7 @@ class Slot:
 
     def __init__(self, question: Question, wire_question: bytes, peer: Peer) -> None:
         self.question = question
-        self.asked = question[0]
+        self.asked = question[0].lower()
         self.wire = wire_question
         self.peer = peer
         self.tries = 0

@@ -52,7 +52,7 @@ def matches(packet: bytes, query_id: int, question: bytes) -> bool:
         len(packet) >= end
         and packet[0] == query_id >> 8
         and packet[1] == query_id & 0xFF
-        and packet[2] & 0x80 != 0
+        and packet[2] & 0xF8 == 0x80  # a reply, to a plain question
         and packet[4:6] == b"\0\1"
         and (packet[12:end] == question or packet[12:end].lower() == question.lower())
     )

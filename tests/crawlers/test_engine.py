@@ -118,6 +118,17 @@ def test_chains_are_followed_to_the_end_and_loops_are_named():
     assert answers["l.example.com"].status == "CNAME_LOOP"
 
 
+def test_capital_letters_in_a_question_make_no_other_name():
+    def chain(query, name, protocol, count):
+        if name.lower() == "www.example.com":
+            return [good(query, (name, "CNAME", "host.example.com."))]
+        return [good(query, (name, "A", "192.0.2.7"))]
+
+    answers, _, _ = resolve(chain, Question("WWW.Example.com"), Question("Host.example.com"))
+    assert answers["WWW.Example.com"].addresses == ("192.0.2.7",)
+    assert answers["Host.example.com"].answers[0].name == "host.example.com"
+
+
 def test_a_server_without_edns_is_asked_plainly():
     def old(query, name, protocol, count):
         if query.edns >= 0:
