@@ -61,7 +61,7 @@ def judge_report(report: Report, marks: Marks | None = None) -> Verdict:
     chances = find_chances(rate, marks)
     verdict = marks.place(rate.count, rate.seconds)
     cause = attribute(worst, report.host)
-    sure = chances.get(verdict, 0.0) >= 1 - DOUBT and worst.seconds >= ENOUGH_S
+    sure = chances.get(verdict, 0.0) >= 1 - DOUBT
     reasons = tuple(_explain(worst, rate, marks, chances)) + cause.sentences
     return Verdict(
         verdict, sure, worst.cpu, rate, find_percentile_ms(worst.histogram, 0.999), chances,
@@ -93,10 +93,9 @@ def _explain(cpu: CpuTiming, rate: Rate, marks: Marks, chances: dict[str, float]
     if rate.dispersion > 1.5:
         sentences.append(f"stalls come in bursts: their counts vary {rate.dispersion:.1f} times "
                          "as much as by chance")  # fmt: skip
-    if cpu.seconds < ENOUGH_S:
-        sentences.append(f"{cpu.seconds:.0f} s are too short to be sure: measure 100 s")
-    elif max(chances.values()) < 1 - DOUBT:
-        sentences.append("the interval spans more than one verdict: measure again")
+    if max(chances.values()) < 1 - DOUBT:
+        more = "measure 100 s" if cpu.seconds < ENOUGH_S else "measure again"
+        sentences.append(f"the interval spans more than one verdict: {more}")
     if not cpu.pinned:
         sentences.append("the sampler could not be pinned, so that the CPU's number is a guess")
     return sentences
