@@ -60,13 +60,16 @@ CREATE TEMP TABLE fronted AS
   SELECT t.domain, t.name, provider, label, instance
   FROM labelled_ids l JOIN titled t ON t.name_id = l.name WHERE t.domain IS NOT NULL;
 CREATE TEMP TABLE served AS
-  WITH hosts AS (
-    SELECT DISTINCT name AS server, type, value FROM seen JOIN seen_names USING (name_id)
-    WHERE type IN ({A}, {AAAA})),
-  kept AS (
+  WITH kept AS (
     SELECT DISTINCT d.domain, lower(rtrim(v.text, '.')) AS server
     FROM seen JOIN seen_names n USING (name_id) JOIN domain_texts d ON d.text = n.domain
-    JOIN seen_values v USING (value) WHERE type = {NS} AND n.name = n.domain)
+    JOIN seen_values v USING (value) WHERE type = {NS} AND n.name = n.domain),
+  named AS (
+    SELECT name_id, name AS server FROM seen_names
+    SEMI JOIN (SELECT server AS name FROM kept) USING (name)),
+  hosts AS (
+    SELECT DISTINCT server, type, value FROM seen JOIN named USING (name_id)
+    WHERE type IN ({A}, {AAAA}))
   SELECT domain, server, address, provider, service, region, coalesce(kind, 'other') AS kind
   FROM kept LEFT JOIN (hosts JOIN addresses USING (type, value)) USING (server)
   LEFT JOIN labels USING (label);

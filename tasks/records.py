@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import BadInput
+from lake.distinct import Seen, distinct_rows
 
 Connection = duckdb.DuckDBPyConnection
 TEXTS = pa.schema([(n, pa.string()) for n in ("domain", "name", "vantage", "type", "data")])
@@ -28,10 +29,13 @@ NUMBERED = pa.schema(
 A, NS, CNAME, AAAA = 1, 2, 5, 28
 _KINDS = f"({A}, {NS}, {CNAME}, {AAAA})"
 _TYPE = f"CASE type WHEN 'A' THEN {A} WHEN 'NS' THEN {NS} WHEN 'CNAME' THEN {CNAME} ELSE {AAAA} END"
-_FROM_TEXTS = f"""
+_TOLD = """
 CREATE TEMP TABLE told AS
-  SELECT DISTINCT domain, name, type, data FROM read_parquet($records)
-  WHERE type IN ('A', 'NS', 'CNAME', 'AAAA');
+  SELECT domain, name, type, data FROM fresh WHERE type IN ('A', 'NS', 'CNAME', 'AAAA')
+"""
+# Only where there were more facts than the set of those seen holds.
+_ONCE = "CREATE OR REPLACE TEMP TABLE told AS SELECT DISTINCT * FROM told"
+_FROM_TEXTS = f"""
 CREATE TEMP TABLE seen_names AS
   SELECT CAST(row_number() OVER () AS UINTEGER) AS name_id, domain, name
   FROM (SELECT DISTINCT domain, name FROM told);
@@ -81,20 +85,32 @@ def read_records(connection: Connection, sources: Sources) -> None:
     Raises ``BadInput`` for a file without the columns of ``TEXTS`` or ``NUMBERED``.
     """
     columns = set(_columns(sources.records)) - {"vantage"}
-    given = {"records": str(sources.records)}
     if columns >= set(TEXTS.names) - {"vantage"}:
-        query = _FROM_TEXTS
+        _read_texts(connection, sources.records)
     elif columns >= set(NUMBERED.names) - {"vantage"} and sources.names and sources.values:
-        query = _FROM_NUMBERS
-        given |= {"names": str(sources.names), "values": str(sources.values)}
+        _read_numbers(connection, sources)
     else:
         raise BadInput(
             f"{sources.records.name} needs the columns domain, name, type and data; or name_id, "
             "type and value with files of names and values",
             field="records",
         )
-    for name, path in given.items():
-        connection.execute(f"SET VARIABLE {name} = ?", [path])
+
+
+def _read_texts(connection: Connection, records: Path) -> None:
+    seen = Seen()
+    connection.register("fresh", distinct_rows(records, ("domain", "name", "type", "data"), seen))
+    connection.execute(_TOLD)
+    connection.unregister("fresh")
+    if seen.is_full:
+        connection.execute(_ONCE)
+    connection.execute(_FROM_TEXTS)
+
+
+def _read_numbers(connection: Connection, sources: Sources) -> None:
+    query = _FROM_NUMBERS
+    for name in ("records", "names", "values"):
+        connection.execute(f"SET VARIABLE {name} = ?", [str(getattr(sources, name))])
         query = query.replace(f"${name}", f"getvariable('{name}')")
     connection.execute(query)
 

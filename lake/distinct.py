@@ -1,0 +1,100 @@
+"""Rows of a long Parquet file go in; those that were not seen before come out, batch by batch.
+
+A row is known by 128 bits with a key that each process draws for itself, so that two rows are taken
+for one with a chance below one in 10**20, and nobody can choose rows that are.
+"""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from lake.mixing import find_new, mix_numbers, mix_texts, move_keys
+
+# Rows at a time: their keys stay in the processor's cache.
+_BATCH_ROWS = 1 << 16
+_FIRST_SLOTS = 1 << 20
+# 512 MiB of keys; a file with more distinct rows than half of these is handed on as it is.
+MAX_SLOTS = 1 << 25
+# Follows the empty value that stands for a missing one; no text is that long.
+_MISSING = np.int64(-(1 << 62))
+Keys = NDArray[np.uint64]
+
+
+class Seen:
+    """A set of rows as keys of 128 bits."""
+
+    def __init__(self, max_slots: int = MAX_SLOTS) -> None:
+        self._seed = np.frombuffer(secrets.token_bytes(16), np.uint64)
+        self._slots = np.zeros((_FIRST_SLOTS, 2), np.uint64)
+        self._max_slots = max_slots
+        self.count = 0
+        self.is_full = False
+
+    def filter_new(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows of a batch that no batch had before; all of them once the set is full."""
+        if not self._has_room(len(batch)):
+            return batch
+        keys = np.empty((len(batch), 2), np.uint64)
+        keys[:] = self._seed
+        for column in batch.columns:
+            _mix(column, keys)
+        fresh = np.zeros(len(batch), np.bool_)
+        self.count += find_new(keys, self._slots, fresh)
+        return batch.filter(pa.array(fresh))
+
+    def _has_room(self, n_rows: int) -> bool:
+        while 2 * (self.count + n_rows) > len(self._slots) and not self.is_full:
+            if 2 * len(self._slots) > self._max_slots:
+                self.is_full = True
+                self._slots = np.zeros((0, 2), np.uint64)
+                break
+            larger = np.zeros((2 * len(self._slots), 2), np.uint64)
+            move_keys(self._slots, larger)
+            self._slots = larger
+        return not self.is_full
+
+
+def _mix(column: pa.Array, keys: Keys) -> None:
+    missing = column.is_null() if column.null_count else None
+    if pa.types.is_integer(column.type):
+        mix_numbers(column.cast(pa.int64()).fill_null(0).to_numpy(), keys)
+    else:
+        _mix_texts(column.cast(pa.string()).fill_null(""), keys)
+    if missing is not None:
+        rows = np.flatnonzero(missing.to_numpy(zero_copy_only=False))
+        own = keys[rows]
+        mix_numbers(np.full(len(rows), _MISSING), own)
+        keys[rows] = own
+
+
+def _mix_texts(column: pa.Array, keys: Keys) -> None:
+    _, offsets, text = column.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    mix_texts(bounds, _bytes(text), keys)
+
+
+def _bytes(text: Any) -> NDArray[np.uint8]:
+    return np.frombuffer(text, np.uint8) if text is not None else np.zeros(0, np.uint8)
+
+
+def distinct_rows(path: Path, columns: Sequence[str], seen: Seen) -> pa.RecordBatchReader:
+    """The rows of some columns that are new to ``seen``, as a stream."""
+    file = pq.ParquetFile(path)
+    schema = pa.schema([file.schema_arrow.field(name) for name in columns])
+    batches = file.iter_batches(_BATCH_ROWS, columns=list(columns))
+    return pa.RecordBatchReader.from_batches(schema, _fresh(batches, schema, seen))
+
+
+def _fresh(
+    batches: Iterator[pa.RecordBatch], schema: pa.Schema, seen: Seen
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        found = seen.filter_new(batch.select(schema.names))
+        if len(found):
+            yield found.cast(schema)

@@ -1,0 +1,141 @@
+"""Compiled loops behind ``lake.distinct``: columns are mixed into keys, and keys put into a set.
+
+Loaded by those who read long files only, since it takes half a second.
+"""
+
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numba
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.core import cgutils
+from numpy.typing import NDArray
+
+Keys = NDArray[np.uint64]
+# Odd numbers with bits set at random: the golden ratio's, and those of xxHash.
+_FIRST = np.uint64(0x9E3779B97F4A7C15)
+_SECOND = np.uint64(0xC2B2AE3D27D4EB4F)
+_HALF = np.uint64(32)
+_SHIFT = np.uint64(29)
+_WORD = 8
+# Rows whose slots are fetched together, each without waiting for the one before.
+_BLOCK = 1024
+P = ParamSpec("P")
+R = TypeVar("R")
+# A numba intrinsic is called without its first parameter, which no type can say.
+intrinsic: Any = numba.extending.intrinsic
+
+
+def compile_loop(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function at its first call; the result is cached on disk."""
+    compiler = numba.njit(cache=True, nogil=True, error_model="numpy")
+    return cast("Callable[P, R]", compiler(function))
+
+
+def _emit_load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    place = cgutils.pointer_add(builder, array.data, arguments[1])  # type: ignore[no-untyped-call]
+    word = ir.IntType(64)
+    return builder.load(builder.bitcast(place, word.as_pointer()), align=1)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _load(_context: Any, array: Any, at: Any) -> Any:
+    """Eight bytes from any place of an array, as one number."""
+    return types.uint64(array, types.int64), _emit_load
+
+
+@compile_loop
+def _mix(keys: Keys, row: int, word: Any) -> None:
+    first = (keys[row, 0] ^ word) * _FIRST
+    second = (keys[row, 1] + word) * _SECOND
+    keys[row, 0] = first ^ (first >> _HALF)
+    keys[row, 1] = second ^ (second >> _SHIFT)
+
+
+@compile_loop
+def _tail(text: NDArray[np.uint8], at: Any, end: Any) -> Any:
+    """What is left of a text, less than eight bytes."""
+    word = np.uint64(0)
+    for position in range(end - 1, at - 1, -1):
+        word = (word << np.uint64(8)) | np.uint64(text[position])
+    return word
+
+
+@compile_loop
+def mix_texts(bounds: NDArray[np.int32], text: NDArray[np.uint8], keys: Keys) -> None:
+    """Mix one text per row, and its length, into the keys."""
+    last = np.int64(len(text)) - _WORD
+    for row in range(len(keys)):
+        at, end = np.int64(bounds[row]), np.int64(bounds[row + 1])
+        _mix(keys, row, np.uint64(end - at))
+        while at + _WORD <= end:
+            _mix(keys, row, _load(text, at))
+            at += _WORD
+        if at < end:
+            if at <= last:
+                left = np.uint64(_WORD * (end - at))
+                _mix(keys, row, _load(text, at) & ((np.uint64(1) << left) - np.uint64(1)))
+            else:
+                _mix(keys, row, _tail(text, at, end))
+
+
+@compile_loop
+def mix_numbers(values: NDArray[np.int64], keys: Keys) -> None:
+    """Mix one number per row into the keys."""
+    for row in range(len(keys)):
+        _mix(keys, row, np.uint64(values[row]))
+
+
+@compile_loop
+def _slot(first: Any, second: Any, slots: Keys) -> Any:
+    """Where a key stands, or the free slot where it would."""
+    mask = np.uint64(len(slots) - 1)
+    at = (first ^ (second >> _HALF)) & mask
+    while True:
+        here, beside = slots[np.int64(at), 0], slots[np.int64(at), 1]
+        if (here == first and beside == second) or (here == 0 and beside == 0):
+            return np.int64(at)
+        at = (at + np.uint64(1)) & mask
+
+
+@compile_loop
+def _mark_known(keys: Keys, slots: Keys, known: NDArray[np.bool_], span: Any) -> None:
+    """Rows whose key stands in its first slot: most of them, where rows repeat."""
+    mask = np.uint64(len(slots) - 1)
+    for row in range(span[0], span[1]):
+        first, second = keys[row, 0] | np.uint64(1), keys[row, 1]
+        at = np.int64((first ^ (second >> _HALF)) & mask)
+        known[row - span[0]] = (slots[at, 0] == first) & (slots[at, 1] == second)
+
+
+@compile_loop
+def find_new(keys: Keys, slots: Keys, fresh: NDArray[np.bool_]) -> int:
+    """Put keys into the slots; marks and counts those that were not there."""
+    count = 0
+    known = np.zeros(_BLOCK, np.bool_)
+    for begin in range(0, len(keys), _BLOCK):
+        end = min(begin + _BLOCK, len(keys))
+        _mark_known(keys, slots, known, (begin, end))
+        for row in range(begin, end):
+            if known[row - begin]:
+                continue
+            # Two zeros mean a free slot.
+            first, second = keys[row, 0] | np.uint64(1), keys[row, 1]
+            at = _slot(first, second, slots)
+            if slots[at, 0] == 0:
+                slots[at, 0], slots[at, 1] = first, second
+                fresh[row] = True
+                count += 1
+    return count
+
+
+@compile_loop
+def move_keys(slots: Keys, larger: Keys) -> None:
+    """Put all keys of one set of slots into a larger one."""
+    for at in range(len(slots)):
+        if slots[at, 0] != 0:
+            place = _slot(slots[at, 0], slots[at, 1], larger)
+            larger[place, 0], larger[place, 1] = slots[at, 0], slots[at, 1]
