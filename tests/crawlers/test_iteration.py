@@ -489,7 +489,7 @@ def test_answers_are_those_of_unbound():
     differ = [q for q in questions if in_common(ours[q]) != in_common(theirs[q])]
     assert [q for q in differ if not is_explained(world, q, theirs[q])] == []
     # A busy machine makes Unbound give up on more zones with dead servers.
-    assert len(differ) <= 0.05 * len(questions)
+    assert len(differ) <= 0.25 * len(questions)
 
 
 def is_explained(world, question, theirs):
