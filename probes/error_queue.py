@@ -14,10 +14,13 @@ from probes.guard import Endpoint
 from probes.hops import Reply
 from probes.packets import PORT_UNREACHABLE, TIME_EXCEEDED
 from probes.trace_packets import UDP_PORT
+from probes.waiting import stamp_arrivals, waited_s
 
 # Linux's numbers, which the socket module does not name; level, switch.
 _RECEIVE_ERRORS = {4: (socket.IPPROTO_IP, 11), 6: (socket.IPPROTO_IPV6, 25)}
 _ERROR = struct.Struct("@IBBBBII")
+# Who answered, as what, and how long the answer waited for us.
+Found = tuple[str, str, float]
 
 
 class Queue:
@@ -31,6 +34,7 @@ class Queue:
         self._sock = socket.socket(self._endpoint.domain, socket.SOCK_DGRAM)
         level, switch = _RECEIVE_ERRORS[self._endpoint.family]
         self._sock.setsockopt(level, switch, 1)
+        stamp_arrivals(self._sock)
         self._sock.connect((self._endpoint.address, self._endpoint.port or UDP_PORT))
         self.source = str(self._sock.getsockname()[0])
         return self
@@ -65,10 +69,11 @@ class Queue:
         poll.register(self._sock, select.POLLIN)
         while (left_s := start + self._timeout_s - self._clock.monotonic()) > 0:
             poll.poll(left_s * 1e3)
-            rtt_ms = (self._clock.monotonic() - start) * 1e3
+            now = self._clock.monotonic()
             found = self._error() or self._data()
             if found:
-                return Reply(ttl, flow, found[0], rtt_ms, found[1])
+                address, kind, waited = found
+                return Reply(ttl, flow, address, (now - waited - start) * 1e3, kind)
         return Reply(ttl, flow)
 
     def _send(self, payload: bytes) -> None:
@@ -78,22 +83,23 @@ class Queue:
             # The error of an earlier packet is told here first; the second time it goes out.
             self._sock.send(payload)
 
-    def _error(self) -> tuple[str, str] | None:
+    def _error(self) -> Found | None:
         try:
             _, notes, _, _ = self._sock.recvmsg(512, 512, socket.MSG_ERRQUEUE)
         except OSError:
             return None
         for level, kind, value in notes:
             if (level, kind) == _RECEIVE_ERRORS[self._endpoint.family]:
-                return self._read(value)
+                found = self._read(value)
+                return None if found is None else (*found, waited_s(notes, self._clock))
         return None
 
-    def _data(self) -> tuple[str, str] | None:
+    def _data(self) -> Found | None:
         try:
             self._sock.recv(64, socket.MSG_DONTWAIT)
         except OSError:
             return None
-        return self._endpoint.address, "target"
+        return self._endpoint.address, "target", 0.0
 
     def _read(self, note: bytes) -> tuple[str, str] | None:
         """Who sent the error, and as what."""

@@ -60,10 +60,11 @@ def receive(sock: socket.socket, clock: Clock) -> tuple[bytes, Any, float]:
     busy machine does not lengthen what is measured. Raises ``OSError``.
     """
     data, notes, _, sender = sock.recvmsg(MAX_DATAGRAM, 128, socket.MSG_DONTWAIT)
-    return data, sender, clock.monotonic() - _waited(notes, clock)
+    return data, sender, clock.monotonic() - waited_s(notes, clock)
 
 
-def _waited(notes: list[tuple[int, int, bytes]], clock: Clock) -> float:
+def waited_s(notes: list[tuple[int, int, bytes]], clock: Clock) -> float:
+    """How long ago the kernel took a packet in, by the stamp in what came with it; else 0."""
     for level, kind, value in notes:
         if (level, kind) == (socket.SOL_SOCKET, SO_TIMESTAMPNS) and len(value) >= _STAMP.size:
             seconds, nanos = _STAMP.unpack_from(value)

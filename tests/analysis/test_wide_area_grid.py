@@ -82,6 +82,7 @@ def test_one_value_a_row_is_read_as_well():
     ]  # fmt: skip
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.none() | st.text(max_size=2), min_size=1), max_size=5), st.booleans())
 def test_numbers_of_words_hold_from_batch_to_batch(batches, coded):
     words, expected = Vocabulary(), {}

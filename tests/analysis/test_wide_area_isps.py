@@ -3,7 +3,7 @@
 from ipaddress import ip_address, ip_network
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.wide_area import diversity
@@ -149,6 +149,7 @@ def test_kinds_of_addresses():
     assert codes[3] == codes[6]
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_public_is_what_the_registry_says(number):
     address = ip_address(number)

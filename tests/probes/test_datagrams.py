@@ -3,7 +3,7 @@ import struct
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.clock import SystemClock
@@ -167,6 +167,7 @@ def test_jitter_is_that_of_the_standard():
     assert jitter.jitter_of([5.0] * 9) == 0.0
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1e4), min_size=2, max_size=50), st.floats(-1e3, 1e3))
 def test_jitter_knows_no_clock_offset_and_is_bounded(transits, offset):
     found = jitter.jitter_of(transits)

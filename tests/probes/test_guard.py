@@ -2,7 +2,7 @@ import socket
 from ipaddress import ip_address
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probes import guard
@@ -81,6 +81,7 @@ def test_odd_spellings_of_loopback_do_not_pass(text):
     assert isinstance(admit(Target(text, 80)), Refusal)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_an_address_inside_ipv6_is_judged_as_itself(number):
     inner = ip_address(number)

@@ -37,8 +37,9 @@ def test_the_steps_of_a_page_add_up():
     with running(listen(slow)) as (server,):
         found = get(server.port)
     assert (found.status, found.http_status, found.octets) == (ProbeStatus.OK, 200, 10)
-    assert 95 < found.wait_ms < 180
-    assert 95 < found.read_ms < 180
+    # A busy machine may see the first octet late, and then waits less for the last.
+    assert found.wait_ms > 95
+    assert 195 < found.wait_ms + found.read_ms < 400
     assert found.tls_ms is None
     steps = found.dns_ms + found.connect_ms + found.wait_ms + found.read_ms
     assert found.total_ms == pytest.approx(steps, abs=1.0)
@@ -201,14 +202,14 @@ def test_curl_sees_the_same_rate():
     with running(listen(paced)) as (server,):
         url = f"http://127.0.0.1:{server.port}/"
         rates = []
-        for _ in range(2):
+        for _ in range(4):
             done = subprocess.run(
                 ["curl", "-s", "-o", "/dev/null", "-w", "%{speed_download}", url],
                 capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"},
             )  # fmt: skip
             ours = fetch(server.port, octets=500_000).bytes_per_s
             rates.append((float(done.stdout), ours))
-    # The better of two tries each: other work on the machine only ever slows one down.
+    # The best of four tries each: other work on the machine only ever slows one down.
     curl, own = max(r[0] for r in rates), max(r[1] for r in rates)
     assert own == pytest.approx(curl, rel=0.05)
 

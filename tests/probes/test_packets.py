@@ -1,7 +1,7 @@
 import struct
 from hashlib import blake2b
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probes import packets
@@ -18,6 +18,7 @@ def summed(ends, protocol, packet):
     return packets.checksum(packets.pseudo_header(*ends, protocol, len(packet)) + packet)
 
 
+@settings(deadline=None)
 @given(st.sampled_from([ENDS4, ENDS6]), st.integers(1, 0xFFFE), st.integers(1, 0xFFFF))
 def test_a_datagram_carries_its_tag_as_a_true_checksum(ends, tag, port):
     packet = packets.udp_datagram(ends, (port, 33_434), tag)
@@ -25,6 +26,7 @@ def test_a_datagram_carries_its_tag_as_a_true_checksum(ends, tag, port):
     assert summed(ends, packets.UDP, packet) in (0, 0xFFFF)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 0xFFFF), st.integers(0, 0xFFFE), st.integers(0, 0xFFFF))
 def test_echo_requests_of_a_flow_share_their_checksum(identifier, flow, sequence):
     def sum_of(number):
@@ -37,6 +39,7 @@ def test_echo_requests_of_a_flow_share_their_checksum(identifier, flow, sequence
     assert sum_of(sequence) == sum_of(1) or {sum_of(sequence), sum_of(1)} <= same
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_a_syn_is_read_back(sequence):
     packet = packets.syn_segment(ENDS4, (40_000, 80), sequence)
@@ -45,6 +48,7 @@ def test_a_syn_is_read_back(sequence):
     assert (found.source_port, found.port, found.flags) == (40_000, 80, packets.SYN)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=100), st.sampled_from([4, 6]))
 def test_readers_survive_any_octets(data, family):
     packets.strip_ipv4(data)
@@ -91,6 +95,7 @@ class Network:
         return Reply(ttl, flow, at, 1.0, "target" if at == "end" else "hop")
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 4))
 def test_all_ways_of_a_balanced_network_are_found(seed, width, second):
     after = {"start": ["a"], "a": [f"b{i}" for i in range(width)]}
@@ -144,6 +149,7 @@ def test_the_systems_own_text_is_read():
     ]
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_text_of_any_kind_is_survived(text):
     read_output(text, "198.51.100.7")
