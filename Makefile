@@ -11,7 +11,8 @@ export WORLD SCALE PORT
 BENCHMARKS := dns.resolve dns.lossy dns.fuzz dns.transfers dns.iteration dns.wildcards dns.shared \
   zones.truth patterns.bulk regions.suite
 
-.PHONY: help setup setup-test run test check format unit browser bench docs locks clean
+.PHONY: help setup setup-test run test test-distributed check format unit browser bench docs \
+  locks clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,6 +28,15 @@ run: setup ## start everything on 127.0.0.1:$(PORT); WORLD=none talks to the rea
 
 test: setup-test check ## set up and run every check and test
 	@$(VENV)/python -m pytest
+
+# Spark lives in an environment of its own, since nothing else needs it; it wants Java 17.
+SPARK_VENV := .venv-spark
+test-distributed: setup-test ## portable SQL on Spark beside DuckDB, a million records (needs Java)
+	@command -v java > /dev/null || { echo "skipped: Java is not installed"; exit 0; }; \
+	test -x $(SPARK_VENV)/bin/python || $(PYTHON) -m venv $(SPARK_VENV); \
+	$(SPARK_VENV)/bin/pip install -q --require-hashes -r requirements/spark.txt && \
+	NEPHOSCOPE_PORTABLE_RECORDS=1000000 NEPHOSCOPE_SPARK_PYTHON=$(SPARK_VENV)/bin/python \
+	  $(VENV)/python -m pytest -rs tests/distributed
 
 check: setup-test ## format, lint, types, import contracts, migrations
 	@$(VENV)/ruff format --check .
