@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from lake.mixing import find_new, mix_numbers, mix_texts, move_keys
 
-# Rows at a time: their keys stay in the processor's cache.
-_BATCH_ROWS = 1 << 16
+# Rows at a time: more cost memory, fewer cost a tenth more time.
+_BATCH_ROWS = 1 << 18
 _FIRST_SLOTS = 1 << 20
 # 512 MiB of keys; a file with more distinct rows than half of these is handed on as it is.
 MAX_SLOTS = 1 << 25
