@@ -10,6 +10,9 @@ READS = {
     "/s/{atlas}/reports/regions/": ("73.8", "us-east-1", "521,681", "How we know"),
     "/s/{atlas}/domains/linkedin.com/": ("linkedin.com stands on", "Load balancer"),
     "/s/{atlas}/names/www.linkedin.com/": ("lb-7.us-east-1.elb.amazonaws.com", "aws-elb"),
+    "/compare/{atlas}/{later}/": ("us-west-1", "From where to where", "713,910"),
+    "/s/{atlas}/outages/": ("If us-east-1 fails", "What may fail", "Who fails with us-east-1"),
+    "/s/{atlas}/domains/linkedin.com/history/": ("changed once over 2 surveys", "us-west-1"),
     "/s/{running}/": ("Asking where 1,000 domains stand", "TIMEOUT"),
     "/surveys/new/": ("See the plan",),
 }

@@ -13,9 +13,16 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
     django.setup()
     call_command("migrate", verbosity=0)
-    from tests.pages import cast
+    from tasks import deriving
+    from tests.pages import cast, pairs
 
-    slugs = {name: campaign.slug for name, campaign in cast.everyone().items()}
+    everyone = cast.everyone()
+    everyone["later"] = pairs.after()
+    for campaign in everyone.values():
+        campaign.refresh_from_db()
+    deriving.compare_surveys(everyone["atlas"], everyone["later"])
+    deriving.index_survey(everyone["edges"])
+    slugs = {name: campaign.slug for name, campaign in everyone.items()}
     sys.stdout.write(json.dumps(slugs))
 
 

@@ -77,4 +77,7 @@ def get_capture_table(request: HttpRequest, name: str, table: str, kind: str) ->
 def _capture(name: str) -> dict[str, Any]:
     if name not in packets.list_imports():
         raise Http404(f"there is no capture {name!r}")
-    return packets.read_report(name)
+    document = packets.read_report(name)
+    # Where a file stood on the importer's machine is nobody's business.
+    logs = [{**log, "path": log["path"].rpartition("/")[2]} for log in document["logs"]]
+    return {**document, "logs": logs}

@@ -1,0 +1,70 @@
+"""The evidence panel: opened, read and left with the keyboard, and a plain link without script."""
+
+from typing import Any
+
+from tests.browser.conftest import AXE
+
+LABEL = "a[data-evidence][href*='kind=pattern'][href*='www.linkedin.com']"
+
+
+def open_panel(visit: Any, **how: Any) -> Any:
+    page = visit("/s/{atlas}/domains/linkedin.com/", **how)
+    page.focus(LABEL)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".panel .proof")
+    return page
+
+
+def test_it_works(visit: Any) -> None:
+    page = open_panel(visit)
+    assert page.evaluate("document.activeElement.id") == "panel-title"
+    text = page.inner_text(".panel")
+    assert "lb-7.us-east-1.elb.amazonaws.com" in text
+    assert "23.20.0.0/14" in text
+    page.keyboard.press("Escape")
+    assert page.locator(".panel[open]").count() == 0
+    assert page.evaluate(f"document.activeElement.matches({LABEL!r})")
+
+
+def test_the_focus_stays_inside_until_it_is_closed(visit: Any) -> None:
+    page = open_panel(visit)
+    for _ in range(6):
+        page.keyboard.press("Tab")
+        inside = (
+            "document.activeElement === document.body || !!document.activeElement.closest('.panel')"
+        )
+        assert page.evaluate(inside)
+    page.click(".panel__close")
+    assert page.locator(".panel[open]").count() == 0
+
+
+def test_it_is_clean_on_a_phone_by_night(visit: Any) -> None:
+    page = open_panel(visit, width=390, theme="dark")
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_without_script_the_label_is_a_link(visit: Any) -> None:
+    page = visit("/s/{atlas}/domains/linkedin.com/", script=False)
+    page.click(LABEL)
+    assert "/label/" in page.url
+    assert "lb-7.us-east-1.elb.amazonaws.com" in page.inner_text("main")
+
+
+def test_a_label_of_a_report_shows_who_has_it(visit: Any) -> None:
+    page = visit("/s/{atlas}/reports/regions/")
+    page.locator("#table-regions a[data-evidence]").first.click()
+    page.wait_for_selector(".panel table")
+    assert "linkedin.com" in page.inner_text(".panel")
+    page.click(".panel >> text=What fails with it")
+    page.wait_for_url("**/outages/**")
+
+
+def test_a_region_of_the_map_leads_to_its_outage(visit: Any) -> None:
+    page = visit("/s/{atlas}/outages/")
+    page.wait_for_selector(".pin.is-selected")
+    page.locator(".pin[aria-label*='us-east-1']").click()
+    page.wait_for_url("**target=us-east-1**")
+    assert "If us-east-1 fails" in page.inner_text("h1")
