@@ -1,6 +1,6 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lake.distinct import Seen, distinct_rows
@@ -20,6 +20,8 @@ def rows_of(batch):
     return list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 
+# The first call may compile.
+@settings(deadline=None)
 @given(ROWS, ROWS)
 def test_each_row_comes_out_once_and_in_order(first, second):
     seen = Seen()
