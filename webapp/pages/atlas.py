@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from webapp.pages import words
 from webapp.pages.families import FAMILIES, FAMILY_OF_TABLE
-from webapp.pages.grids import Cell, Column, Grid, Row
+from webapp.pages.grids import Cell, Column, Grid, Row, outage_href
 from webapp.pages.reports import campaign_or_404
 from webapp.store import selectors
 
@@ -70,6 +70,7 @@ def _spot(region: dict[str, Any], slug: str) -> dict[str, Any]:
         "name": words.provider_name(region["provider"]),
         "letter": words.provider_letter(region["provider"]),
         "href": f"{href}#{region['provider']}.{region['region']}",
+        "outage": outage_href(slug, "region", region["provider"], region["region"]),
     }
 
 

@@ -273,15 +273,16 @@ def _plain_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
 def _target_cell(value: Any, cells: Cells, slug: str) -> Cell:
     who, kind = cells["provider"] or "", cells["kind"]
     text = words.provider_name(value) if kind == "provider" else value
-    href = _outage_href(slug, kind, who, value) if slug else ""
+    href = outage_href(slug, kind, who, value) if slug else ""
     return Cell(text, value, kind="code", href=href, tags=(who,) if who else ())
 
 
 def _operator_cell(value: Any, _cells: Cells, slug: str) -> Cell:
-    return Cell(str(value), value, href=_outage_href(slug, "operator", "", value) if slug else "")
+    return Cell(str(value), value, href=outage_href(slug, "operator", "", value) if slug else "")
 
 
-def _outage_href(slug: str, kind: str, provider: str, target: str) -> str:
+def outage_href(slug: str, kind: str, provider: str, target: str) -> str:
+    """Where it is explored what fails with a target."""
     query = {"kind": kind, "provider": provider, "target": target}
     return f"{reverse('outages', args=[slug])}?{urlencode({k: v for k, v in query.items() if v})}"
 

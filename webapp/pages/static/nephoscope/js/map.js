@@ -220,7 +220,7 @@ function fill(spot) {
     place: spot.country ? `${spot.place}, ${spot.country}` : spot.place,
   };
   for (const field of drawer.querySelectorAll("[data-field]")) {
-    if (field.dataset.field === "href") field.href = spot.href;
+    if (["href", "outage"].includes(field.dataset.field)) field.href = spot[field.dataset.field];
     else field.textContent = texts[field.dataset.field];
   }
 }
