@@ -1,0 +1,9 @@
+"""The control plane: what was asked, how far it is, and the finished report rows.
+
+Observations are never rows here; a shard's manifest names its Parquet parts in the lake.
+"""
+
+from webapp.store.models.campaigns import Campaign, RangeTable, Report, Shard
+from webapp.store.models.recommendations import Recommendation
+
+__all__ = ["Campaign", "RangeTable", "Recommendation", "Report", "Shard"]

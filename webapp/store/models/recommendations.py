@@ -1,0 +1,43 @@
+"""What was asked for the best regions, and what was answered."""
+
+from django.conf import settings
+from django.db import models
+
+
+class Recommendation(models.Model):
+    """A question for the best regions and its answer; the files that it was asked by lie beside.
+
+    ``token`` is all that opens it: unguessable, so that its address can be shared.
+    """
+
+    class State(models.TextChoices):
+        """Life of a recommendation; a running one whose lease ran out is taken up again."""
+
+        QUEUED = "queued"
+        RUNNING = "running"
+        FINISHED = "finished"
+        FAILED = "failed"
+
+    token = models.CharField(max_length=40, unique=True)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True
+    )
+    state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
+    options = models.JSONField(default=dict)
+    # Names of the files that were given, by what they are.
+    files = models.JSONField(default=list)
+    progress = models.JSONField(default=dict)
+    result = models.JSONField(null=True, blank=True)
+    error = models.TextField(default="", blank=True)
+    idempotency_key = models.CharField(max_length=120, null=True, blank=True, unique=True)
+    attempt = models.PositiveIntegerField(default=0)
+    leased_until = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.token
