@@ -7,12 +7,14 @@ from django.db import models
 class Recommendation(models.Model):
     """A question for the best regions and its answer; the files that it was asked by lie beside.
 
-    ``token`` is all that opens it: unguessable, so that its address can be shared.
+    ``token`` is its address. That of nobody is opened by it; an owned one opens to its owner, and
+    to others by ``share_token`` only, which is made and taken back by the owner.
     """
 
     class State(models.TextChoices):
         """Life of a recommendation; a running one whose lease ran out is taken up again."""
 
+        AWAITING = "awaiting"  # the survey that tells the deployment as it is
         QUEUED = "queued"
         RUNNING = "running"
         FINISHED = "finished"
@@ -22,6 +24,19 @@ class Recommendation(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True
     )
+    share_token = models.CharField(max_length=40, null=True, blank=True, unique=True)
+    shared_at = models.DateTimeField(null=True, blank=True)
+    title = models.CharField(max_length=200, default="", blank=True)
+    # The survey whose regions are the deployment as it is.
+    campaign = models.ForeignKey(
+        "store.Campaign",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="recommendations",
+    )
+    # Where the samples come from, and which of them are modelled.
+    source = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
     options = models.JSONField(default=dict)
     # Names of the files that were given, by what they are.
