@@ -3,7 +3,21 @@
 Observations are never rows here; a shard's manifest names its Parquet parts in the lake.
 """
 
+from webapp.store.models.accounts import ApiToken, ShareLink, SignInFailure
 from webapp.store.models.campaigns import Campaign, RangeTable, Report, Shard
+from webapp.store.models.measurements import Measurement, MeasurementReport, MeasurementUnit
 from webapp.store.models.recommendations import Recommendation
 
-__all__ = ["Campaign", "RangeTable", "Recommendation", "Report", "Shard"]
+__all__ = [
+    "ApiToken",
+    "Campaign",
+    "Measurement",
+    "MeasurementReport",
+    "MeasurementUnit",
+    "RangeTable",
+    "Recommendation",
+    "Report",
+    "Shard",
+    "ShareLink",
+    "SignInFailure",
+]

@@ -1,0 +1,149 @@
+"""Measurement campaigns, their units of work and their finished tables; never a row per sample."""
+
+from django.conf import settings
+from django.db import models
+
+
+class Measurement(models.Model):
+    """Targets times vantage points times rounds, measured as a schedule says.
+
+    Times of units are seconds from ``started_at``; what was spent in pauses (``paused_s``) is
+    added, so that a pause moves what is left and loses nothing.
+    """
+
+    class State(models.TextChoices):
+        """Life of a campaign; the last four are final."""
+
+        WAITING = "waiting"  # for its starting time, or for the scheduler
+        RUNNING = "running"
+        PAUSED = "paused"
+        FINISHED = "finished"
+        PARTIAL = "partial"  # ended, but some slots were missed or failed to be made
+        STOPPED = "stopped"
+        FAILED = "failed"
+
+    slug = models.SlugField(max_length=120, unique=True)
+    name = models.CharField(max_length=200)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True
+    )
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    # The preset that the schedule came from; empty for one's own.
+    preset = models.CharField(max_length=40, default="", blank=True)
+    # Everything that shapes the measurement, so that a restart and a clone measure the same:
+    # rounds and activities; places to measure; names of vantage points; limits and networks.
+    schedule = models.JSONField(default=dict)
+    targets = models.JSONField(default=list)
+    vantages = models.JSONField(default=list)
+    limits = models.JSONField(default=dict)
+    seed = models.PositiveBigIntegerField(default=0)
+    # Values that a model made up are labelled wherever they are shown.
+    synthetic = models.BooleanField(default=False)
+    label = models.CharField(max_length=200, default="", blank=True)
+    # Measured by the command that started it, from its own machine; no worker takes part.
+    in_process = models.BooleanField(default=False)
+    predicted = models.JSONField(default=dict)
+    summary = models.JSONField(default=dict)
+    notes = models.JSONField(default=list)
+    error = models.TextField(default="", blank=True)
+    cloned_from = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="clones"
+    )
+    # Opens an owned campaign to others; made and taken back by the owner.
+    share_token = models.CharField(max_length=40, null=True, blank=True, unique=True)
+    idempotency_key = models.CharField(max_length=120, null=True, blank=True, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    starts_at = models.DateTimeField(null=True, blank=True)  # not before this moment
+    started_at = models.DateTimeField(null=True, blank=True)
+    paused_at = models.DateTimeField(null=True, blank=True)
+    paused_s = models.FloatField(default=0.0)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    reported_at = models.DateTimeField(null=True, blank=True)  # last interim or final report
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.slug
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in FINAL
+
+
+FINAL = frozenset(
+    {
+        Measurement.State.FINISHED,
+        Measurement.State.PARTIAL,
+        Measurement.State.STOPPED,
+        Measurement.State.FAILED,
+    }
+)
+
+
+class MeasurementUnit(models.Model):
+    """What one vantage point does in one window of one round: leased, sent, and done once."""
+
+    class State(models.TextChoices):
+        """Life of a unit; the last three are final."""
+
+        WAITING = "waiting"
+        SENT = "sent"
+        DONE = "done"
+        MISSED = "missed"  # nobody measured it in time; ``error`` says why
+        FAILED = "failed"  # a result came that could not be used
+
+    measurement = models.ForeignKey(Measurement, on_delete=models.CASCADE, related_name="units")
+    key = models.CharField(max_length=80)
+    activity = models.CharField(max_length=40)
+    vantage = models.CharField(max_length=63)
+    round = models.PositiveIntegerField()
+    starts_s = models.FloatField()
+    ends_s = models.FloatField()
+    slots = models.PositiveIntegerField()
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    attempt = models.PositiveIntegerField(default=0)
+    leased_until = models.DateTimeField(null=True, blank=True)
+    sent_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    # Slots by how they ended: {"ok": 3, "late": 1, "failed": {"TIMEOUT": 1}, "missed": {…: 1}}.
+    counters = models.JSONField(default=dict)
+    # Manifest: rows per lake table, and the name of the part that holds them.
+    rows = models.JSONField(default=dict)
+    part = models.CharField(max_length=80, default="", blank=True)
+    error = models.TextField(default="", blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["measurement", "key"], name="measurement_unit_once")
+        ]
+        indexes = [
+            models.Index(fields=["measurement", "state", "starts_s"], name="measurement_unit_due")
+        ]
+        ordering = ["measurement_id", "starts_s", "key"]
+
+    def __str__(self) -> str:
+        return f"{self.measurement_id}/{self.key}"
+
+
+class MeasurementReport(models.Model):
+    """One finished table of one campaign, as pages and API show it."""
+
+    measurement = models.ForeignKey(Measurement, on_delete=models.CASCADE, related_name="reports")
+    table_id = models.CharField(max_length=40)
+    columns = models.JSONField()
+    rows = models.JSONField()
+    n = models.PositiveBigIntegerField()
+    headline = models.TextField()
+    checks = models.JSONField(default=list)
+    computed_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["measurement", "table_id"], name="measurement_report_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.measurement_id}/{self.table_id}"
