@@ -44,7 +44,7 @@ def create(
     idempotency_key: str | None = None,
 ) -> Recommendation:
     """Store a question with its files; a known key gives that one; raises TooManyQuestions."""
-    if idempotency_key and (known := _by_key(idempotency_key)):
+    if idempotency_key and (known := _by_key(idempotency_key, owner)):
         return known
     if open_count() >= MOST_OPEN:
         raise TooManyQuestions(f"{MOST_OPEN} recommendations wait or run; try again later")
@@ -62,12 +62,12 @@ def create(
             row.save()
     except IntegrityError:
         shutil.rmtree(folder_of(row.token), ignore_errors=True)
-        return Recommendation.objects.get(idempotency_key=idempotency_key)
+        return Recommendation.objects.get(idempotency_key=idempotency_key, owner=owner)
     return row
 
 
-def _by_key(key: str) -> Recommendation | None:
-    return Recommendation.objects.filter(idempotency_key=key).first()
+def _by_key(key: str, owner: Any) -> Recommendation | None:
+    return Recommendation.objects.filter(idempotency_key=key, owner=owner).first()
 
 
 def find(token: str) -> Recommendation | None:

@@ -132,49 +132,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddField(
-            model_name="campaign",
-            name="maker",
-            field=models.ForeignKey(
-                blank=True,
-                null=True,
-                on_delete=django.db.models.deletion.SET_NULL,
-                related_name="+",
-                to=settings.AUTH_USER_MODEL,
-            ),
-        ),
-        migrations.AddField(
-            model_name="campaign",
-            name="owner",
-            field=models.ForeignKey(
-                blank=True,
-                null=True,
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="campaigns",
-                to=settings.AUTH_USER_MODEL,
-            ),
-        ),
-        migrations.AlterField(
-            model_name="campaign",
-            name="idempotency_key",
-            field=models.CharField(blank=True, max_length=120, null=True),
-        ),
-        migrations.AddConstraint(
-            model_name="campaign",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("maker__isnull", False)),
-                fields=("maker", "idempotency_key"),
-                name="campaign_key_of_maker",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="campaign",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("maker__isnull", True)),
-                fields=("idempotency_key",),
-                name="campaign_key_of_nobody",
-            ),
-        ),
-        migrations.AddField(
             model_name="measurement",
             name="cloned_from",
             field=models.ForeignKey(

@@ -1,5 +1,6 @@
 """Range tables, surveys with their shards, and the finished tables of a survey."""
 
+from django.conf import settings
 from django.db import models
 
 from core.statuses import FINAL_STATES, CampaignState
@@ -35,6 +36,22 @@ class RangeTable(models.Model):
 class Campaign(models.Model):
     """One survey of one domain list."""
 
+    # Whose it is; nobody's is public.
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="campaigns",
+    )
+    # Who made it, also after it was published: only they may stop it or take it back.
+    maker = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+    )
     slug = models.SlugField(max_length=120, unique=True)
     name = models.CharField(max_length=200)
     state = models.CharField(
@@ -56,13 +73,26 @@ class Campaign(models.Model):
     range_tables = models.ManyToManyField(RangeTable, related_name="campaigns", blank=True)
     summary = models.JSONField(default=dict)
     error = models.TextField(default="", blank=True)
-    idempotency_key = models.CharField(max_length=120, null=True, blank=True, unique=True)
+    idempotency_key = models.CharField(max_length=120, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["-created_at", "-id"]
+        constraints = [
+            # A key is its maker's own: nobody reaches another's survey by repeating it.
+            models.UniqueConstraint(
+                fields=["maker", "idempotency_key"],
+                condition=models.Q(maker__isnull=False),
+                name="campaign_key_of_maker",
+            ),
+            models.UniqueConstraint(
+                fields=["idempotency_key"],
+                condition=models.Q(maker__isnull=True),
+                name="campaign_key_of_nobody",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.slug

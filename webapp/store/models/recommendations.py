@@ -44,7 +44,7 @@ class Recommendation(models.Model):
     progress = models.JSONField(default=dict)
     result = models.JSONField(null=True, blank=True)
     error = models.TextField(default="", blank=True)
-    idempotency_key = models.CharField(max_length=120, null=True, blank=True, unique=True)
+    idempotency_key = models.CharField(max_length=120, null=True, blank=True)
     attempt = models.PositiveIntegerField(default=0)
     leased_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -53,6 +53,19 @@ class Recommendation(models.Model):
 
     class Meta:
         ordering = ["-created_at", "-id"]
+        constraints = [
+            # A key is its owner's own: nobody reaches another's answer by repeating it.
+            models.UniqueConstraint(
+                fields=["owner", "idempotency_key"],
+                condition=models.Q(owner__isnull=False),
+                name="recommendation_key_of_owner",
+            ),
+            models.UniqueConstraint(
+                fields=["idempotency_key"],
+                condition=models.Q(owner__isnull=True),
+                name="recommendation_key_of_nobody",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.token
