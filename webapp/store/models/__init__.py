@@ -7,10 +7,12 @@ from webapp.store.models.accounts import ApiToken, ShareLink, SignInFailure
 from webapp.store.models.campaigns import Campaign, RangeTable, Report, Shard
 from webapp.store.models.measurements import Measurement, MeasurementReport, MeasurementUnit
 from webapp.store.models.recommendations import Recommendation
+from webapp.store.models.vantages import JoinToken, VantagePoint
 
 __all__ = [
     "ApiToken",
     "Campaign",
+    "JoinToken",
     "Measurement",
     "MeasurementReport",
     "MeasurementUnit",
@@ -20,4 +22,5 @@ __all__ = [
     "Shard",
     "ShareLink",
     "SignInFailure",
+    "VantagePoint",
 ]
