@@ -15,7 +15,8 @@ from core.errors import BadInput
 # Rows that are held at once; more are no faster.
 BATCH_ROWS = 1 << 19
 Codes = NDArray[np.int32]
-Equal = dict[str, str | int]
+# What rows must have: one value of a column, or one of several.
+Equal = dict[str, str | int | tuple[str, ...]]
 
 
 class Vocabulary:
@@ -102,5 +103,9 @@ def _texts(path: Path, columns: Iterable[str]) -> list[str]:
 
 def _where(batch: pa.RecordBatch, equal: Equal) -> pa.RecordBatch:
     for column, value in equal.items():
-        batch = batch.filter(pc.equal(batch.column(column), value))
+        if isinstance(value, tuple):
+            kept = pc.is_in(batch.column(column), pa.array(value, pa.string()))
+        else:
+            kept = pc.equal(batch.column(column), value)
+        batch = batch.filter(kept)
     return batch

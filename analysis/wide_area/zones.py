@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.regions.samples import Samples
-from analysis.wide_area.columns import Source
+from analysis.wide_area.columns import Equal, Source
 from analysis.wide_area.grid import summarise
 
 Floats = NDArray[np.float64]
@@ -36,10 +36,10 @@ class Comparison:
     relative: float
 
 
-def compare_zones(source: Source) -> list[Comparison]:
+def compare_zones(source: Source, equal: Equal | None = None) -> list[Comparison]:
     """All pairs of zones of every region; raises ``BadInput``. Samples without a zone are left."""
     means: dict[str, dict[str, dict[str, float]]] = {}
-    for row in summarise(source, ("region", "zone", "vantage")).to_pylist():
+    for row in summarise(source, ("region", "zone", "vantage"), equal).to_pylist():
         if row["zone"] and row["mean"] is not None:
             zone = means.setdefault(row["region"], {}).setdefault(row["zone"], {})
             zone[row["vantage"]] = row["mean"]

@@ -1,0 +1,115 @@
+"""Rows of a wide-area table go in; the finding of it, in a sentence with its number, comes out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+
+
+def headline_of(table_id: str, rows: Rows) -> str:
+    """The sentence of a table; empty where a table has none, or nothing to say."""
+    maker = _HEADLINES.get(table_id)
+    return maker(rows) if maker and rows else ""
+
+
+def _value(value: float, unit: str) -> str:
+    if unit == "ms":
+        return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
+    return f"{value / 1000:,.0f} kB/s"
+
+
+def _regions(
+    unit: str, better: Callable[..., Any], worse: Callable[..., Any]
+) -> Callable[[Rows], str]:
+    word = "away" if unit == "ms" else "in the mean"
+
+    def tell(rows: Rows) -> str:
+        known = [r for r in rows if r["vantage_mean"] is not None]
+        if not known:
+            return f"None of {len(rows)} regions gave a value"
+        best = better(known, key=lambda r: r["vantage_mean"])
+        if len(known) == 1:
+            return f"{best['region']} is {_value(best['vantage_mean'], unit)} {word}"
+        worst = worse(known, key=lambda r: r["vantage_mean"])
+        return (
+            f"{best['region']} is the best single region: {_value(best['vantage_mean'], unit)} "
+            f"{word} over all vantage points, against {_value(worst['vantage_mean'], unit)} for "
+            f"{worst['region']}"
+        )
+
+    return tell
+
+
+def _choice(rows: Rows) -> str:
+    row = rows[0]
+    if row.get("differs_mean") is None:
+        return "No vantage point heard enough to choose a region"
+    always, known = row["never_differs"], row["vantages"] - row["without_choice"]
+    return (
+        f"In {row['differs_mean'] * 100:.1f} % of rounds another region than the usual one was "
+        f"the best; for {always} of {known} vantage points it never was"
+    )
+
+
+def _zones(rows: Rows) -> str:
+    clear = [r for r in rows if r["low"] is not None and (r["low"] > 0 or r["high"] < 0)]
+    middle = sorted(r["relative"] for r in rows)[len(rows) // 2]
+    return (
+        f"Zones of one region differ by {middle * 100:.1f} % in the median; "
+        f"{len(clear)} of {len(rows)} pairs differ by more than chance"
+    )
+
+
+def _failures(rows: Rows) -> str:
+    runs, failed = (sum(r[k] for r in rows) for k in ("runs", "failed"))
+    if not failed:
+        return f"None of {runs:,} runs failed"
+    return f"{failed / runs * 100:.1f} % of {runs:,} runs gave no value"
+
+
+def _isp_regions(rows: Rows) -> str:
+    known = [r for r in rows if r["isps"]]
+    if not known:
+        return "No route tells which ISP it took"
+    most, least = max(known, key=_isps), min(known, key=_isps)
+    if len(known) == 1:
+        return f"{most['region']} leaves over at least {most['isps']} ISPs"
+    return (
+        f"{most['region']} leaves over at least {most['isps']} ISPs, {least['region']} over "
+        f"{least['isps']}"
+    )
+
+
+def _isps(row: Row) -> int:
+    return int(row["isps"])
+
+
+def _isp_shares(rows: Rows) -> str:
+    top = max(rows, key=lambda r: r["share"])
+    who = top.get("name") or f"AS{top['isp']}"
+    return f"{top['share'] * 100:.0f} % of routes of {top['region']} use one ISP, {who}"
+
+
+def _isp_failures(rows: Rows) -> str:
+    worst = max(rows, key=lambda r: r["cut_off_share"])
+    if not worst["cut_off"]:
+        return "No single ISP cuts any end off from a region"
+    who = worst.get("name") or f"AS{worst['isp']}"
+    return (
+        f"If {who} fails, up to {worst['cut_off_share'] * 100:.0f} % of ends lose {worst['region']}"
+    )
+
+
+_HEADLINES: dict[str, Callable[[Rows], str]] = {
+    "latency-regions": _regions("ms", min, max),
+    "throughput-regions": _regions("B/s", max, min),
+    "latency-choice": _choice,
+    "throughput-choice": _choice,
+    "latency-zones": _zones,
+    "throughput-zones": _zones,
+    "failures": _failures,
+    "isp-regions": _isp_regions,
+    "isp-shares": _isp_shares,
+    "isp-failures": _isp_failures,
+}

@@ -1,0 +1,165 @@
+"""Samples and routes of one campaign go in; the tables that its pages show come out.
+
+Small tables are plain rows with a headline; those that grow with vantage points or rounds are
+Arrow tables, sorted by vantage point, of which a page reads a part.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.wide_area import choices, failures, figures, zones
+from analysis.wide_area.columns import Equal, Source, read_batches
+from analysis.wide_area.grid import summarise
+from analysis.wide_area.headlines import headline_of
+from analysis.wide_area.isp_tables import isp_tables
+from analysis.wide_area.rounds import means_by_round
+
+Row = dict[str, Any]
+THROUGHPUT_PROBES = ("throughput", "mlab-throughput")
+# Probes whose values are round trips in milliseconds; others have pages of their own.
+LATENCY_PROBES = (
+    "tcp-ping", "icmp-echo", "ping-icmp", "ping-tcp", "ping-udp", "ping-", "globalping-ping",
+    "matrix-rtt", "mlab-min-rtt",
+)  # fmt: skip
+
+
+class Metric(NamedTuple):
+    """One thing that is measured: its probes, its unit, and whether more of it is better."""
+
+    id: str
+    unit: str
+    probes: tuple[str, ...]
+    higher_is_better: bool
+
+
+METRICS = (
+    Metric("latency", "ms", LATENCY_PROBES, False),
+    Metric("throughput", "B/s", THROUGHPUT_PROBES, True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredTable:
+    """One small table of a campaign as it is stored."""
+
+    id: str
+    columns: tuple[str, ...]
+    rows: list[list[Any]]
+    n: int
+    headline: str
+    checks: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Built:
+    """All tables of a campaign: ``reports`` are small, ``files`` are not."""
+
+    reports: list[MeasuredTable] = field(default_factory=list)
+    files: dict[str, pa.Table] = field(default_factory=dict)
+
+
+def build(
+    samples: Source, routes: pa.Table | None = None, names: Mapping[int, str] | None = None
+) -> Built:
+    """Every table that the samples and routes give; raises ``BadInput`` for foreign files."""
+    built = Built()
+    seen = _probes(samples)
+    for metric in METRICS:
+        probes = tuple(p for p in metric.probes if p in seen)
+        if probes:
+            _add_metric(built, samples, metric, {"probe": probes})
+    if seen:
+        built.reports += [_told(i, rows) for i, rows in failures.tables(samples).items()]
+    if routes is not None and routes.num_rows:
+        for table_id, rows in isp_tables(routes, names or {}).items():
+            built.reports.append(_told(table_id, rows))
+    return built
+
+
+def _probes(samples: Source) -> set[str]:
+    if not isinstance(samples, pa.Table) and not samples:
+        return set()
+    found: set[str] = set()
+    for batch in read_batches(samples, ("probe",)):
+        found |= set(pc.unique(batch.column(0).cast(pa.string())).to_pylist())
+    return found
+
+
+def _add_metric(built: Built, samples: Source, metric: Metric, equal: Equal) -> None:
+    grid = summarise(samples, equal=equal)
+    built.files[f"{metric.id}-grid"] = _by_vantage(grid)
+    keys = ("vantage", "region", "round")
+    built.files[f"{metric.id}-rounds"] = _by_vantage(summarise(samples, keys, equal))
+    bars = figures.bars(grid)
+    means = means_by_round(samples, equal)
+    chosen = choices.choose(means, higher_is_better=metric.higher_is_better)
+    built.files[f"{metric.id}-vantages"] = _vantages(metric, samples, equal, bars, chosen)
+    regions = _regions(metric, samples, equal, bars)
+    compared = zones.compare_zones(samples, equal)
+    told: dict[str, Iterable[Row]] = {
+        "regions": regions,
+        "course": summarise(samples, ("region", "round"), equal).to_pylist(),
+        "choice": [choices.summary(chosen)],
+        "zones": [asdict(c) for c in compared],
+        "apart": [zones.spread_of_regions(means)],
+    }
+    built.reports += [_told(f"{metric.id}-{name}", rows) for name, rows in told.items()]
+
+
+def _told(table_id: str, rows: Iterable[Row]) -> MeasuredTable:
+    kept = list(rows)
+    columns = tuple(kept[0]) if kept else ()
+    cells = [[row[c] for c in columns] for row in kept]
+    counted = "routes" if "routes" in columns else "runs" if "runs" in columns else "n"
+    n = sum(row[counted] or 0 for row in kept) if counted in columns else len(kept)
+    return MeasuredTable(table_id, columns, cells, n, headline_of(table_id, kept))
+
+
+def _by_vantage(table: pa.Table) -> pa.Table:
+    """In the order in which pages read: the vantage point first."""
+    keys = [k for k in ("vantage", "region", "round") if k in table.column_names]
+    rest = [c for c in table.column_names if c not in keys]
+    return table.select([*keys, *rest]).sort_by([(k, "ascending") for k in keys])
+
+
+def _regions(metric: Metric, samples: Source, equal: Equal, bars: list[Row]) -> list[Row]:
+    averages = {
+        r["region"]: r for r in figures.averages(bars, higher_is_better=metric.higher_is_better)
+    }
+    rows = []
+    for row in summarise(samples, ("provider", "region"), equal).to_pylist():
+        own = averages[row["region"]]
+        told = {"vantage_mean": own["mean"], **{k: own[k] for k in _TOLD_OF_AVERAGES}}
+        rows.append({**row, **told})
+    return rows
+
+
+_TOLD_OF_AVERAGES = ("vantages", "without_value", "best_for")
+
+
+def _vantages(
+    metric: Metric, samples: Source, equal: Equal, bars: list[Row], chosen: list[choices.Choice]
+) -> pa.Table:
+    factors = {
+        r["vantage"]: r for r in figures.factors(bars, higher_is_better=metric.higher_is_better)
+    }
+    choice = {c.vantage: c for c in chosen}
+    rows = list(_vantage_rows(summarise(samples, ("vantage",), equal), factors, choice))
+    return pa.Table.from_pylist(rows)
+
+
+def _vantage_rows(
+    found: pa.Table, factors: Mapping[str, Row], choice: Mapping[str, choices.Choice]
+) -> Iterator[Row]:
+    for row in found.to_pylist():
+        name = row["vantage"]
+        factor = factors.get(name, {})
+        own = {k: factor.get(k) for k in ("best", "best_mean", "worst", "worst_mean", "factor")}
+        made = asdict(choice[name])
+        # The mean of the best region, and the mean of the best of each round, are two figures.
+        made["moving_mean"] = made.pop("best_mean")
+        yield {**row, **own, **made}
