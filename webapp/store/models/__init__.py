@@ -6,6 +6,7 @@ Observations are never rows here; a shard's manifest names its Parquet parts in 
 from webapp.store.models.accounts import ApiToken, ShareLink, SignInFailure
 from webapp.store.models.campaigns import Campaign, RangeTable, Report, Shard
 from webapp.store.models.measurements import Measurement, MeasurementReport, MeasurementUnit
+from webapp.store.models.pools import Pool, PoolInstance, PoolLog, PoolReport, PoolToken
 from webapp.store.models.recommendations import Recommendation
 from webapp.store.models.vantages import JoinToken, VantagePoint
 
@@ -16,6 +17,11 @@ __all__ = [
     "Measurement",
     "MeasurementReport",
     "MeasurementUnit",
+    "Pool",
+    "PoolInstance",
+    "PoolLog",
+    "PoolReport",
+    "PoolToken",
     "RangeTable",
     "Recommendation",
     "Report",
