@@ -104,9 +104,17 @@ class MeasurementUnit(models.Model):
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     attempt = models.PositiveIntegerField(default=0)
     leased_until = models.DateTimeField(null=True, blank=True)
+    # The moment at which its window begins, fixed when it is first sent, whatever pauses follow.
+    due_at = models.DateTimeField(null=True, blank=True)
     sent_at = models.DateTimeField(null=True, blank=True)
+    began_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
-    # Slots by how they ended: {"ok": 3, "late": 1, "failed": {"TIMEOUT": 1}, "missed": {…: 1}}.
+    # Slots by how they ended; of those with a value or a failure, ``late`` ones began late.
+    ok = models.PositiveIntegerField(default=0)
+    failed = models.PositiveIntegerField(default=0)
+    missed = models.PositiveIntegerField(default=0)
+    late = models.PositiveIntegerField(default=0)
+    # {"failed": {"TIMEOUT": 1}, "missed": {"the slot was over": 2}, "octets": 2000000}
     counters = models.JSONField(default=dict)
     # Manifest: rows per lake table, and the name of the part that holds them.
     rows = models.JSONField(default=dict)
