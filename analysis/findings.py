@@ -57,7 +57,8 @@ def headline(table_id: str, tables: Tables, n_domains: int | None = None) -> str
 
     ``n_domains`` is how many domains were asked, where that is known.
     """
-    if not _total(tables):
+    stands_alone = table_id.startswith("dangling") and tables[table_id].rows
+    if not _total(tables) and not stands_alone:
         return _nothing(n_domains)
     return _HEADLINES[table_id](tables)
 

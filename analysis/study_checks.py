@@ -140,6 +140,20 @@ def _check_outage_domains(rows: Rows) -> Iterator[str]:
             yield f"outage-domains: the domains that go down with {row['target']} do not add up"
 
 
+def _check_dangling(rows: Rows) -> Iterator[str]:
+    """The list holds no more names of a rule than are counted, and no count is empty."""
+    listed: dict[str, set[str]] = {}
+    for row in rows["dangling-names"]:
+        listed.setdefault(row["rule"], set()).add(row["name"])
+    counted = {row["rule"]: row["subdomains"] for row in rows["dangling"]}
+    for rule, names in listed.items():
+        if len(names) > counted.get(rule, 0):
+            yield f"dangling-names: more names with {rule} than are counted"
+    for row in rows["dangling"]:
+        if not 0 < row["subdomains_share"] <= 1 or not row["targets"] or not row["domains"]:
+            yield f"dangling: the figures of {row['rule']} do not add up"
+
+
 def _check_parts(rows: Rows) -> Iterator[str]:
     for table_id, (part, column, whole) in _SHARES.items():
         for row in rows[table_id]:
@@ -158,5 +172,6 @@ STUDY_CHECKS: tuple[Callable[[Rows], Iterator[str]], ...] = (
     _check_customers,
     _check_outages,
     _check_outage_domains,
+    _check_dangling,
     _check_parts,
 )

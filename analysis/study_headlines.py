@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from analysis.wording import Portion, number
-from core.tables import Table
+from core.tables import TOP_DANGLING, Table
 
 Tables = Mapping[str, Table]
 Row = dict[str, Any]
@@ -157,6 +157,27 @@ def _figures(tables: Tables) -> str:
     return portion.says("stands in the list’s first quarter", "stand in the list’s first quarter")
 
 
+def _dangling(tables: Tables) -> str:
+    rows = _rows(tables, "dangling")
+    if not rows:
+        return "No alias leads to a provider’s name that does not exist"
+    names, free = (
+        tables["dangling"].n,
+        sum(r["subdomains"] for r in rows if r["claimable"] == "yes"),
+    )
+    lead = "One name’s alias leads" if names == 1 else f"The aliases of {names:,} names lead"
+    return f"{lead} nowhere; anybody could have the target of {min(free, names):,}"
+
+
+def _dangling_names(tables: Tables) -> str:
+    domains = {r["domain"] for r in _rows(tables, "dangling-names")}
+    if not domains:
+        return "No domain has an alias that leads nowhere"
+    more = "at least " if tables["dangling-names"].n > TOP_DANGLING else ""
+    whose = "one domain" if len(domains) == 1 else f"{more}{len(domains):,} domains"
+    return f"Aliases that lead nowhere stand in {whose}"
+
+
 STUDY_HEADLINES: dict[str, Callable[[Tables], str]] = {
     "zone-usage": _zones,
     "zone-counts": _zone_counts,
@@ -169,5 +190,7 @@ STUDY_HEADLINES: dict[str, Callable[[Tables], str]] = {
     "customer-countries": _countries,
     "outages": _outages,
     "outage-domains": _outage_domains,
+    "dangling": _dangling,
+    "dangling-names": _dangling_names,
     "text-figures": _figures,
 }

@@ -62,6 +62,18 @@ STUDY_NOTES = {
         "domains have a name there. Dependencies between domains are not counted, so these are "
         "lower bounds."
     ),
+    "dangling": (
+        "A name whose alias leads to a provider's name that its own servers deny (NXDOMAIN); the "
+        "rule of the missing name says whose it was. “Can be had by anybody” is by the provider's "
+        "documented naming at the rule's date, not by a trial: nothing was registered. Providers "
+        "that answer for names which nobody has (GitHub Pages, S3) are not seen, so the counts are "
+        "lower bounds. Shares are of all dangling names; no published figure."
+    ),
+    "dangling-names": (
+        "The dangling names themselves, first those whose target anybody can have, then by the "
+        "rank of the domain; the first 200, all others stand in the lake's fronts. No published "
+        "figure."
+    ),
     "text-figures": (
         "Figures of the study's text, each as a part of a whole. “10 % of EC2 domains with a "
         "virtual machine have three or more” counts distinct machines over a domain. The text's "

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from analysis import (
     customers,
+    dangling,
     features,
     name_servers,
     outages,
@@ -42,6 +43,8 @@ _MAKERS = (
     customers.customer_countries,
     outages.outages,
     outages.outage_domains,
+    dangling.dangling,
+    dangling.dangling_names,
     text_figures.text_figures,
 )
 

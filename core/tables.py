@@ -263,6 +263,26 @@ SPECS: tuple[TableSpec, ...] = (
         "IMC'13 sections 4.4.2 and 4.4.3",
     ),
     TableSpec(
+        "dangling",
+        "Aliases whose target does not exist",
+        (
+            "provider",
+            "rule",
+            "claimable",
+            "subdomains",
+            "subdomains_share",
+            "domains",
+            "targets",
+        ),
+        "the providers' documentation; no published figure",
+    ),
+    TableSpec(
+        "dangling-names",
+        "Names whose alias leads nowhere",
+        ("rank", "domain", "name", "missing", "provider", "rule", "claimable"),
+        "the providers' documentation; no published figure",
+    ),
+    TableSpec(
         "text-figures",
         "Single figures of the text",
         ("figure", "share", "part", "whole"),
@@ -280,6 +300,7 @@ SHARING_EDGES = (1, 2, 3, 4, 5, 9, 19, 49, 99, 999)
 # Rows of tables whose length no published table gives.
 TOP_OPERATORS = 25
 TOP_COUNTRIES = 40
+TOP_DANGLING = 200
 # Upper edges of the classes in which a domain's mean number of regions or zones is counted.
 MEAN_EDGES = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0)
 

@@ -316,4 +316,13 @@ def recount_study(
         **sharing_tables(study),
         **customer_tables(study),
         **outage_tables(study),
+        **dangling_tables(facts),
     }
+
+
+def dangling_tables(facts: Recount) -> dict[str, Rows]:
+    """Counted anew from the labels; the casts have no dangling names unless a test adds them."""
+    lost = {(pair, at) for pair, found in facts.labels.items() for at in found
+            if at[1].startswith("dangling")}  # fmt: skip
+    assert not lost, "count them here before a cast has any"
+    return {"dangling": [], "dangling-names": []}

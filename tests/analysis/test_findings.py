@@ -72,6 +72,8 @@ EXPECTED = {
     "customer-countries": "5 subdomains have most customers in DE; 5 of 5 hosted outside it",
     "outages": "5 of the 13 cloud-using subdomains go down if us-east-1 fails",
     "outage-domains": "2 of the 3 cloud-using domains lose at least a part if us-east-1 fails",
+    "dangling": "No alias leads to a provider’s name that does not exist",
+    "dangling-names": "No domain has an alias that leads nowhere",
     "text-figures": "1 of the 3 cloud-using domains stands in the list’s first quarter",
 }
 
@@ -127,6 +129,8 @@ def test_one_name_is_told_in_the_singular(tables_of):
         "The country of the customers is not known for any subdomain",
         "The only cloud-using subdomain goes down if us-east-1 fails",
         "The only cloud-using domain loses at least a part if us-east-1 fails",
+        "No alias leads to a provider’s name that does not exist",
+        "No domain has an alias that leads nowhere",
         "No cloud-using domain stands in the list’s first quarter",
     ]
 

@@ -21,6 +21,8 @@ OWN = {
     "customer-countries",
     "outages",
     "outage-domains",
+    "dangling",
+    "dangling-names",
 }
 
 

@@ -128,3 +128,15 @@ def test_an_answer_without_proof_is_not_believed():
     samples = instance()
     answer = Study(samples).recommend(2)
     assert check(samples, replace(answer, proof=None)) == ["there is no proof to check"]
+
+
+def test_a_divided_box_never_holds_more_of_a_provider_than_allowed():
+    # Clients that no region suits: bounds are weak, so that boxes are divided again and again.
+    for seed in range(4):
+        samples = instance(seed, regions=26, clients=30)
+        facts = {name: Facts(f"p{a % 5}") for a, name in enumerate(samples.regions)}
+        limits = Constraints(per_provider=1, facts=facts)
+        answer = Study(samples).recommend(5, limits, CLIMB)
+        assert answer.nodes > 20
+        assert answer.proven
+        assert check(samples, answer, None, limits) == [], seed

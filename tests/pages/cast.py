@@ -150,6 +150,30 @@ def _study(made: dict[str, Table | None]) -> dict[str, Table]:
             ("zone", "aws", "us-east-1 a", 400, 0.0099, 15_700, 0.3893, 6_100, 0.1512),
             ("operator", None, "Amazon Route 53", 3_100, 0.0769, 0, 0.0, 3_100, 0.0769),
         ],
+        "dangling": [
+            ("azure", "azure-app-service", "yes", 41, 0.5775, 12, 40),
+            ("aws", "aws-elb", "no", 30, 0.4225, 9, 30),
+        ],
+        "dangling-names": [
+            (
+                51,
+                "hao123.com",
+                "old.hao123.com",
+                "shop-7.azurewebsites.net",
+                "azure",
+                "azure-app-service",
+                "yes",
+            ),
+            (
+                60,
+                "linkedin.com",
+                "lb.linkedin.com",
+                "lb-1.us-east-1.elb.amazonaws.com",
+                "aws",
+                "aws-elb",
+                "no",
+            ),
+        ],
     }
     tables = {k: Table(k, _columns(k), tuple(rows), 713_910) for k, rows in own.items()}
     tables |= {k: _with_zeros(made[k], n=1) for k in filled}

@@ -8,12 +8,10 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from core.tables import Table
 from webapp.pages import words
-from webapp.pages.grids import key_of, published_by_key
+from webapp.pages.bars import BARS, Chart, label, records
 from webapp.store.selectors import ReportRow
 
-Chart = dict[str, Any]
 # One bar with its label takes this much; the box is reserved before the library is there.
 BAR_PX, FRAME_PX, STEP_PX = 34, 76, 360
 
@@ -46,84 +44,12 @@ def _height(chart: Chart) -> int:
     return min(760, -(-wanted // 40) * 40)
 
 
-def _dicts(table: ReportRow | Table) -> list[dict[str, Any]]:
-    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-
-
-def _label(text: str, provider: str | None = None, unknown: bool = False) -> dict[str, Any]:
-    return {"text": text, "provider": provider, "unknown": unknown}
-
-
-def _panel(
-    title: str, rows: list[dict[str, Any]], column: str, before: list[Any]
-) -> dict[str, Any]:
-    counts = [r.get("subdomains", r.get("name_servers")) for r in rows]
-    values = [r[column] for r in rows]
-    return {"title": title, "values": values, "published": before, "counts": counts}
-
-
-def _providers(report: ReportRow) -> Chart:
-    rows = [r for r in _dicts(report) if "total" not in r["class"]]
-    was = _published_of(report, "domains_share")
-    labels = [_label(words.class_name(r["class"]), words.providers_in(r["class"])[0]) for r in rows]
-    return {
-        "kind": "bars",
-        "labels": labels,
-        "panels": [
-            _panel("of subdomains", rows, "subdomains_share", _before(report, rows)),
-            _panel("of domains", rows, "domains_share", [was.get(r["class"]) for r in rows]),
-        ],
-    }
-
-
-def _published_of(report: ReportRow, column: str) -> dict[Any, Any]:
-    if report.published is None:
-        return {}
-    return {next(iter(r.values())): r.get(column) for r in _dicts(report.published)}
-
-
-def _before(report: ReportRow, rows: list[dict[str, Any]]) -> list[Any]:
-    known = published_by_key(report.table_id, report.published)
-    return [known.get(key_of(report.table_id, r)) for r in rows]
-
-
-def _patterns(report: ReportRow) -> Chart:
-    rows = _dicts(report)
-    labels = [
-        _label(words.feature(r["feature"]), r["provider"], r["feature"] == "unclassified")
-        for r in rows
-    ]
-    panel = _panel("of the provider’s subdomains", rows, "subdomains_share", _before(report, rows))
-    return {"kind": "bars", "labels": labels, "panels": [panel]}
-
-
-def _regions(report: ReportRow) -> Chart:
-    rows = _dicts(report)[:20]
-    labels = [_label(r["region"], r["provider"]) for r in rows]
-    panel = _panel("of the provider’s subdomains", rows, "subdomains_share", _before(report, rows))
-    return {"kind": "bars", "labels": labels, "panels": [panel]}
-
-
-def _name_servers(report: ReportRow) -> Chart:
-    rows = [r for r in _dicts(report) if r["location"] != "total"]
-    labels = [
-        _label(
-            words.location(r["location"]),
-            next(iter(words.providers_in(r["location"])), None),
-            r["location"] == "unresolved",
-        )
-        for r in rows
-    ]
-    panel = _panel("of name servers", rows, "share", _before(report, rows))
-    return {"kind": "bars", "labels": labels, "panels": [panel]}
-
-
 def _steps(group: str | None, x: str, x_label: str, y_label: str) -> Callable[[ReportRow], Chart]:
     """A maker of cumulative curves, one per value of ``group``."""
 
     def make(report: ReportRow) -> Chart:
-        now = _curves(_dicts(report), group, x)
-        before = _curves(_dicts(report.published), group, x) if report.published else {}
+        now = _curves(records(report), group, x)
+        before = _curves(records(report.published), group, x) if report.published else {}
         series = [
             {**_series_name(key), "points": points, "published": before.get(key, [])}
             for key, points in now.items()
@@ -148,10 +74,10 @@ def _series_name(key: str) -> dict[str, Any]:
 
 
 def _top_domains(report: ReportRow) -> Chart:
-    rows = _dicts(report)
+    rows = records(report)
     return {
         "kind": "stack",
-        "labels": [_label(f"{r['domain']}") for r in rows],
+        "labels": [label(f"{r['domain']}") for r in rows],
         "series": [
             {"name": "on Amazon", "provider": "aws", "values": [r["aws_subdomains"] for r in rows]},
             {
@@ -164,27 +90,44 @@ def _top_domains(report: ReportRow) -> Chart:
 
 
 def _top_regions(report: ReportRow) -> Chart:
-    rows = _dicts(report)
+    rows = records(report)
     names: Mapping[str, str] = {
         "k1": "one region",
         "k2": "two regions",
         "k3_or_more": "three or more",
     }
+    return _levels([r["domain"] for r in rows], rows, names)
+
+
+def _top_zones(report: ReportRow) -> Chart:
+    rows = records(report)
+    names: Mapping[str, str] = {
+        "z1": "one zone",
+        "z2": "two zones",
+        "z3_or_more": "three or more",
+        "z0": "zone unknown",
+    }
+    return _levels([r["domain"] for r in rows], rows, names)
+
+
+def _levels(domains: list[str], rows: list[dict[str, Any]], names: Mapping[str, str]) -> Chart:
+    """Counts of each domain, one shade per column of ``names``."""
     return {
         "kind": "stack",
-        "labels": [_label(r["domain"]) for r in rows],
+        "labels": [label(domain) for domain in domains],
         "series": [
-            {"name": name, "level": at, "values": [r[key] for r in rows]}
+            {**_shade(name, at), "values": [r[key] for r in rows]}
             for at, (key, name) in enumerate(names.items())
         ],
     }
 
 
+def _shade(name: str, at: int) -> dict[str, Any]:
+    return {"name": name, "unknown": True} if "unknown" in name else {"name": name, "level": at}
+
+
 _CHARTS: dict[str, Callable[[ReportRow], Chart]] = {
-    "providers": _providers,
-    "patterns": _patterns,
-    "regions": _regions,
-    "name-servers": _name_servers,
+    **BARS,
     "region-counts": _steps("provider", "regions", "regions used, at most", "of subdomains"),
     "domain-region-means": _steps(
         "provider", "mean_at_most", "mean regions per subdomain, at most", "of domains"
@@ -199,4 +142,5 @@ _CHARTS: dict[str, Callable[[ReportRow], Chart]] = {
     "name-server-sharing": _steps(None, "domains_at_most", "domains, at most", "of name servers"),
     "top-domains": _top_domains,
     "top-regions": _top_regions,
+    "top-zones": _top_zones,
 }

@@ -52,6 +52,12 @@ FAMILIES: tuple[Family, ...] = (
         ("outages", "outage-domains"),
     ),
     Family(
+        "dangling",
+        "Dangling aliases",
+        "Which names lead nowhere, and could be taken over?",
+        ("dangling", "dangling-names"),
+    ),
+    Family(
         "top-domains",
         "Top domains",
         "What do the best-known domains do?",

@@ -258,6 +258,15 @@ def _domain_cell(value: Any, _cells: Cells, slug: str) -> Cell:
     return Cell(value, value, kind="mono", href=reverse("domain", args=[slug, value]))
 
 
+def _name_cell(value: Any, _cells: Cells, slug: str) -> Cell:
+    href = reverse("name", args=[slug, value]) if slug else ""
+    return Cell(value, value, kind="mono", href=href)
+
+
+def _code_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
+    return Cell(str(value), value, kind="mono")
+
+
 def _told_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
     return Cell(words.term(str(value)), value)
 
@@ -299,6 +308,9 @@ _WORDED: dict[str, Callable[[Any, Cells, str], Cell]] = {
     "basis": _told_cell,
     "kind": _told_cell,
     "zone": _zone_cell,
+    "name": _name_cell,
+    "rule": _code_cell,
+    "missing": _code_cell,
     **dict.fromkeys(
         (
             "protocol",
@@ -308,6 +320,7 @@ _WORDED: dict[str, Callable[[Any, Cells, str], Cell]] = {
             "country",
             "continent",
             "figure",
+            "claimable",
         ),
         _plain_cell,
     ),

@@ -34,6 +34,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "customers": ("basis", "reading"),
     "outages": _TARGET,
     "outage-domains": _TARGET,
+    "dangling": ("provider", "rule"),
+    "dangling-names": ("name", "missing"),
     **dict.fromkeys(("top-domains", "top-features", "top-regions", "top-zones"), ("domain",)),
 }
 

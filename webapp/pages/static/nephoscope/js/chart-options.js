@@ -201,7 +201,7 @@ export function stackOption(spec, tones, width, write) {
     xAxis: scale(tones, { minInterval: 1, splitNumber: 5, axisLabel: { color: tones["ink-3"], fontSize: 12, formatter: (v) => write.count(v) } }),
     yAxis: names(spec.labels, tones, room, 0),
     series: spec.series.map((one, index) => ({
-      type: "bar", stack: "all", name: one.name, data: one.values, barWidth: "58%", itemStyle: { color: tone(one) }, emphasis: { disabled: true }, cursor: "default",
+      type: "bar", stack: "all", name: one.name, data: one.values, barWidth: "58%", itemStyle: one.unknown ? { color: tones.unknown, decal: hatch(tones) } : { color: tone(one) }, emphasis: { disabled: true }, cursor: "default",
       label: index < spec.series.length - 1 ? { show: false } : {
         show: true, position: "right", color: tones.ink, fontSize: 12.5, fontWeight: 500, formatter: ({ dataIndex: at }) => write.count(sums[at]),
       },
