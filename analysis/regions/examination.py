@@ -9,6 +9,7 @@ import numpy as np
 from analysis.regions.constraints import Limits
 from analysis.regions.costs import NO_ANSWER, Costs, Ints
 from analysis.regions.proofs import Box, Multipliers, Proof
+from analysis.regions.weighing import savings
 from core.errors import BadInput
 
 # Bounds of the last boxes that are kept, because neighbours share them.
@@ -22,6 +23,7 @@ class Examiner:
         self.costs, self.limits, self.proof, self.share = costs, limits, proof, share
         self.regions = costs.matrix.shape[0]
         self.matrix = self._prices()
+        self.priced = self._prices_of_gaps()
         self.known: dict[tuple[frozenset[int], int, int | None], tuple[int, Ints]] = {}
         # In fine units: above this, a box holds no set below the floor.
         self.cut = (proof.floor - 1) << proof.shift
@@ -78,6 +80,13 @@ class Examiner:
             prices = np.where(matrix > level, beyond, 0)
             return np.where(matrix == NO_ANSWER, NO_ANSWER, prices)
         return matrix
+
+    def _prices_of_gaps(self) -> Ints:
+        """Give the same with a price for points without an answer, where they have one."""
+        lost = self.proof.lost
+        return (
+            self.matrix if lost is None else np.where(self.matrix == NO_ANSWER, lost, self.matrix)
+        )
 
     def _least(self, members: tuple[int, ...]) -> Ints:
         least: Ints = self.costs.matrix[list(members)].min(axis=0).astype(np.int64)
@@ -192,20 +201,11 @@ class Examiner:
         shift, weights = self.proof.shift, self.costs.weights
         levels: Ints = multipliers.levels.astype(np.int64)
         for j in base:
-            levels = np.minimum(levels, self._row(j) << shift)
+            levels = np.minimum(levels, self.priced[j] << shift)
         start, offset = self._additions(multipliers.rates, lost)
-        saved = np.array(
-            [
-                int((np.maximum(levels - (self._row(j) << shift), 0) * weights).sum())
-                for j in range(self.regions)
-            ]
-        )
+        saved = savings(self.priced, weights, levels, shift)
         sure = int((levels * weights).sum()) + start - sum(int(offset[j]) for j in base)
         return sure, saved + offset
-
-    def _row(self, j: int) -> Ints:
-        row: Ints = self.matrix[j]
-        return row if self.proof.lost is None else np.where(row == NO_ANSWER, self.proof.lost, row)
 
     def _additions(self, rates: tuple[int, ...], lost: int | None) -> tuple[int, Ints]:
         """Give what rates on price and groups add, for sets without the lost region."""

@@ -312,11 +312,22 @@ def step(
 
 
 @njit(cache=True, nogil=True)
+def agree(rules: Rules, inside: Ints) -> bool:
+    """Say whether the regions inside a box break no ceiling by themselves."""
+    fine = True
+    for a in range(inside.size):
+        fine = fine and fits(rules, inside, a, inside[a])
+    return fine
+
+
+@njit(cache=True, nogil=True)
 def explore(
     field: Field, rules: Rules, dual: Dual, box: tuple[Ints, Ints], podium: Podium, budget: int
 ) -> bool:
     """Search a box to its end, or until more rows than the budget were read."""
     inside, rows = box
+    if not agree(rules, inside):
+        return True
     stack = prepare(field, dual, inside, rows, podium.sets.shape[1] - (field.also >= 0))
     if inside.size == stack.chosen.size:
         judge(field, rules, podium, stack.chosen, weigh(field.weights, stack.least[0]))

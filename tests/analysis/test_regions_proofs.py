@@ -16,7 +16,12 @@ from analysis.regions import (
     Study,
     check,
 )
+from analysis.regions.constraints import limit
+from analysis.regions.costs import cost
+from analysis.regions.problem import Problem, field_of
 from analysis.regions.proofs import Multipliers
+from analysis.regions.search import as_ints, explore
+from analysis.regions.tree import rough_dual
 
 CLIMB = Effort(plain_cells=0, runners_up=0)
 
@@ -130,13 +135,15 @@ def test_an_answer_without_proof_is_not_believed():
     assert check(samples, replace(answer, proof=None)) == ["there is no proof to check"]
 
 
-def test_a_divided_box_never_holds_more_of_a_provider_than_allowed():
-    # Clients that no region suits: bounds are weak, so that boxes are divided again and again.
-    for seed in range(4):
-        samples = instance(seed, regions=26, clients=30)
-        facts = {name: Facts(f"p{a % 5}") for a, name in enumerate(samples.regions)}
-        limits = Constraints(per_provider=1, facts=facts)
-        answer = Study(samples).recommend(5, limits, CLIMB)
-        assert answer.nodes > 20
-        assert answer.proven
-        assert check(samples, answer, None, limits) == [], seed
+def test_a_box_whose_own_regions_break_a_limit_gives_no_set():
+    # Dividing a box may put two regions of one provider into it; what is left fits, they do not.
+    samples = instance()
+    costs = cost(samples, Objective())
+    facts = {name: Facts("aws" if a < 2 else f"p{a}") for a, name in enumerate(samples.regions)}
+    limits = limit(samples.regions, Constraints(per_provider=1, facts=facts))
+    for inside, free in (((0, 1), range(2, 12)), ((0, 1, 2), ())):
+        problem = Problem(field_of(costs.matrix, costs.weights), limits, 3, 1)
+        box = as_ints(inside), as_ints(list(free))
+        dual = rough_dual(problem)
+        assert explore(problem.field, problem.rules, dual, box, problem.podium, 2**60)
+        assert problem.listed == []
