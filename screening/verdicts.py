@@ -3,6 +3,7 @@
 The worst virtual CPU decides: a server's tail is made there.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from screening.attribution import Attribution, attribute
@@ -61,8 +62,8 @@ def judge_report(report: Report, marks: Marks | None = None) -> Verdict:
     chances = find_chances(rate, marks)
     verdict = marks.place(rate.count, rate.seconds)
     cause = attribute(worst, report.host)
-    sure = chances.get(verdict, 0.0) >= 1 - DOUBT
-    reasons = tuple(_explain(worst, rate, marks, chances)) + cause.sentences
+    sure = is_sure(verdict, chances)
+    reasons = explain(worst.cpu, rate, marks, pinned=worst.pinned) + cause.sentences
     return Verdict(
         verdict, sure, worst.cpu, rate, find_percentile_ms(worst.histogram, 0.999), chances,
         cause, reasons,
@@ -84,18 +85,24 @@ def find_chances(rate: Rate, marks: Marks) -> dict[str, float]:
     return {GOOD: good, NETWORK_TEST: below - good, BAD: 1 - below}
 
 
-def _explain(cpu: CpuTiming, rate: Rate, marks: Marks, chances: dict[str, float]) -> list[str]:
+def is_sure(verdict: str, chances: Mapping[str, float]) -> bool:
+    """Whether the other verdicts together are improbable."""
+    return chances.get(verdict, 0.0) >= 1 - DOUBT
+
+
+def explain(cpu: int, rate: Rate, marks: Marks, *, pinned: bool = True) -> tuple[str, ...]:
+    """Sentences that give the rate of the worst CPU beside the marks, with its doubt."""
     sentences = [
-        f"CPU {cpu.cpu}: {rate.count} sleeps of 10 ms or more in {rate.seconds:.0f} s, "
+        f"CPU {cpu}: {rate.count} sleeps of 10 ms or more in {rate.seconds:.0f} s, "
         f"{rate.per_100s:.1f} per 100 s ({rate.low:.1f} to {rate.high:.1f} with "
         f"{100 * rate.level:.0f} % confidence); good up to {marks.low:g}, bad over {marks.high:g}"
     ]
     if rate.dispersion > 1.5:
         sentences.append(f"stalls come in bursts: their counts vary {rate.dispersion:.1f} times "
                          "as much as by chance")  # fmt: skip
-    if max(chances.values()) < 1 - DOUBT:
-        more = "measure 100 s" if cpu.seconds < ENOUGH_S else "measure again"
+    if max(find_chances(rate, marks).values()) < 1 - DOUBT:
+        more = "measure 100 s" if rate.seconds < ENOUGH_S else "measure again"
         sentences.append(f"the interval spans more than one verdict: {more}")
-    if not cpu.pinned:
+    if not pinned:
         sentences.append("the sampler could not be pinned, so that the CPU's number is a guess")
-    return sentences
+    return tuple(sentences)

@@ -1,0 +1,97 @@
+"""Bodies of reports on disk: compressed, appended to pack files, found by file, offset and length.
+
+Every process appends to files of its own, so that nobody waits; what a killed process left half
+written is beyond every offset that the store knows.
+"""
+
+import json
+import os
+import uuid
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+LEVEL = 1
+# A pack is closed at this size, so that a copy or a backup never meets one huge file.
+MOST_BYTES = 256_000_000
+# Bodies are bounded when they arrive; a pack that was altered may not ask for more memory.
+LONGEST_BODY = 16_000_000
+OURS = uuid.uuid4().hex[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a body lies."""
+
+    pack: str
+    offset: int
+    length: int
+
+
+def folder_of(pool: int) -> Path:
+    """Where the bodies of one pool lie."""
+    return Path(settings.DATA_DIR) / "screening" / str(pool)
+
+
+def append(pool: int, bodies: Iterable[bytes]) -> list[Place]:
+    """Write compressed bodies and force them onto the disk before saying where they are."""
+    folder = folder_of(pool)
+    folder.mkdir(parents=True, exist_ok=True)
+    name = _choose(folder)
+    is_new = not (folder / name).exists()
+    places = []
+    with (folder / name).open("ab") as file:
+        offset = file.seek(0, os.SEEK_END)
+        for body in bodies:
+            file.write(body)
+            places.append(Place(name, offset, len(body)))
+            offset += len(body)
+        file.flush()
+        os.fdatasync(file.fileno())
+    if is_new:
+        _sync_folder(folder)
+    return places
+
+
+def _choose(folder: Path) -> str:
+    number = 0
+    # A forked server process has the same OURS but another pid.
+    while (path := folder / f"{OURS}-{os.getpid()}-{number:04d}.pack").exists():
+        if path.stat().st_size < MOST_BYTES:
+            break
+        number += 1
+    return path.name
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def compress(body: bytes) -> bytes:
+    """What :func:`append` takes."""
+    return zlib.compress(body, LEVEL)
+
+
+def read(pool: int, place: Place) -> bytes:
+    """The body that lies there; OSError or ValueError when the file was lost or altered."""
+    with (folder_of(pool) / Path(place.pack).name).open("rb") as file:
+        file.seek(place.offset)
+        data = file.read(place.length)
+    try:
+        return zlib.decompressobj().decompress(data, LONGEST_BODY)
+    except zlib.error as error:
+        raise ValueError(f"the pack is damaged: {error}") from None
+
+
+def read_document(pool: int, place: Place) -> dict[str, Any]:
+    """The report that lies there."""
+    document: dict[str, Any] = json.loads(read(pool, place))
+    return document
