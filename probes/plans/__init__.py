@@ -1,0 +1,1 @@
+"""Schedules of measurement campaigns: who measures what when, and at what cost."""

@@ -1,0 +1,123 @@
+"""A schedule laid out for vantage points and targets by a seed: its windows and their slots.
+
+All of it follows from its fields, so that nothing but a window's result needs to be stored.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from probes.plans.layout import lay_out
+from probes.plans.rotation import Rotation
+from probes.plans.schedules import Activity, Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What one vantage point does in one round of one activity; seconds from the first round."""
+
+    key: str
+    activity: str
+    vantage: str
+    round: int
+    starts_s: float
+    ends_s: float
+    slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One run of a probe: its target, and when it begins, at the latest, within the window."""
+
+    number: int
+    target: int
+    offset_s: float
+    latest_s: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All windows and slots of a campaign."""
+
+    schedule: Schedule
+    vantages: tuple[str, ...]
+    targets: int
+    seed: int = 0
+
+    @classmethod
+    def of(cls, schedule: Schedule, vantages: Sequence[str], targets: int, seed: int = 0) -> "Plan":
+        """Lay a schedule out for them; raises ``BadInput`` when a round has no room."""
+        laid_out = lay_out(schedule, len(vantages), targets)
+        return cls(laid_out, tuple(vantages), targets, seed)
+
+    @cached_property
+    def seats(self) -> dict[str, tuple[int, int]]:
+        """(group, rank in it) of each vantage point."""
+        order = list(self.vantages)
+        random.Random(f"{self.seed}/seats").shuffle(order)
+        groups = self.schedule.groups
+        return {name: (i % groups, i // groups) for i, name in enumerate(order)}
+
+    @property
+    def slot_count(self) -> int:
+        """All slots of all rounds."""
+        rounds = sum(len(a.rounds(self.schedule.rounds)) for a in self.schedule.activities)
+        return rounds * len(self.vantages) * self.targets
+
+    @property
+    def window_count(self) -> int:
+        """All windows of all rounds."""
+        return self.slot_count // self.targets
+
+    def windows(self) -> Iterator[Window]:
+        """All windows, round by round."""
+        taken = {a.name: set(a.rounds(self.schedule.rounds)) for a in self.schedule.activities}
+        for number in range(self.schedule.rounds):
+            for activity in self.schedule.activities:
+                if number in taken[activity.name]:
+                    yield from self._windows(activity, number)
+
+    def slots(self, activity: str, number: int, vantage: str) -> tuple[Slot, ...]:
+        """The slots of a window, in the order of time."""
+        own = self.schedule.activity(activity)
+        rank = self.seats[vantage][1]
+        rotation = self.rotation(own, number)
+        width_s = own.window_s / rotation.slots
+        visits = rotation.visits(rank)
+        late = self._delays(own, number, vantage, len(visits))
+        return tuple(
+            Slot(
+                slot,
+                target,
+                (slot + delay) * width_s,
+                (slot + 1) * width_s - own.limit_s if own.strict else own.window_s,
+            )
+            for (slot, target), delay in zip(visits, late, strict=True)
+        )
+
+    def rotation(self, activity: Activity, number: int) -> Rotation:
+        """The circle of an activity in a round: the same for all groups, which take turns."""
+        size = -(-len(self.vantages) // self.schedule.groups)
+        seed = f"{self.seed}/{activity.name}/{number}"
+        return Rotation(size, self.targets, activity.clients, seed)
+
+    def _windows(self, activity: Activity, number: int) -> Iterator[Window]:
+        for index, vantage in enumerate(self.vantages):
+            begin = number * self.schedule.round_s + activity.offsets_s[self.seats[vantage][0]]
+            yield Window(
+                f"r{number:06d}.{activity.name}.{index:05d}",
+                activity.name,
+                vantage,
+                number,
+                begin,
+                begin + activity.window_s,
+                self.targets,
+            )
+
+    def _delays(self, activity: Activity, number: int, vantage: str, count: int) -> list[float]:
+        """Parts of a slot by which runs are put off, so that they do not come in step."""
+        if not activity.jitter:
+            return [0.0] * count
+        chance = random.Random(f"{self.seed}/{activity.name}/{number}/{vantage}")
+        return [chance.random() * activity.jitter for _ in range(count)]
