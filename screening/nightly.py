@@ -4,7 +4,7 @@ Each day is turned by a random amount to see what chance would give, so that bur
 stay as they are and only their return at the same time counts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,10 @@ from core.errors import BadInput
 
 DAY_S = 86_400
 FEWEST_DAYS = 3
+# Length of a bin of the day, seconds.
+BIN_S = 600
+# A day tells of its nights when at least this share of it was measured.
+FEWEST_MEASURED = 0.25
 Floats = NDArray[np.float64]
 
 
@@ -30,12 +34,32 @@ class Nightly:
     p_value: float
 
 
-def bin_stalls(times: Sequence[float], start: float, days: int, minutes: int = 10) -> Floats:
+def bin_stalls(
+    times: Sequence[float], start: float, days: int, minutes: int = BIN_S // 60
+) -> Floats:
     """Stalls per day and bin of the day; ``start`` is a midnight (UTC), seconds since the epoch."""
     bins = DAY_S // (60 * minutes)
     edges = start + np.arange(days * bins + 1) * 60 * minutes
     counts, _ = np.histogram(np.asarray(times, dtype=float), bins=edges)
     return counts.reshape(days, bins).astype(float)
+
+
+def rate_stalls(stalls: Mapping[int, int], measured_s: Mapping[int, float]) -> Floats:
+    """Stalls per bin and day as if every bin had been measured for all of its time.
+
+    Keys count bins of ``BIN_S`` since the epoch. A bin that was not measured takes its day's mean;
+    days of which little was measured are left out.
+    """
+    per_day = DAY_S // BIN_S
+    days: dict[int, Floats] = {}
+    for at, seconds in measured_s.items():
+        day = days.setdefault(at // per_day, np.full(per_day, np.nan))
+        day[at % per_day] = stalls.get(at, 0) * BIN_S / max(seconds, 1.0)
+    kept = [days[at] for at in sorted(days)
+            if (~np.isnan(days[at])).mean() >= FEWEST_MEASURED]  # fmt: skip
+    return np.array([np.where(np.isnan(day), np.nanmean(day), day) for day in kept]).reshape(
+        len(kept), per_day
+    )
 
 
 def detect_nightly(

@@ -53,7 +53,7 @@ def create_pool(user: Any, chosen: PoolSettings) -> PoolRow:
 
 
 def change_pool(row: PoolRow, user: Any, chosen: PoolSettings) -> PoolRow:
-    """Change settings; new marks ask for ``pool_verdicts.judge_again``. BadInput as for a new one."""
+    """Change settings; new marks ask for ``judge_again``. BadInput as for a new pool."""
     with transaction.atomic():
         pool = Pool.objects.select_for_update().get(pk=row.id)
         _apply(pool, chosen)
