@@ -1,0 +1,17 @@
+"""``manage.py demo_measurement``: the wide-area measurement of a new installation, synthetic."""
+
+from typing import Any
+
+from tasks.demo_measurement import build_demo
+from webapp.console.door import Door
+
+
+class Command(Door):
+    """Store the labelled synthetic measurement when the store holds none yet."""
+
+    help = "the first wide-area measurement of a new installation, labelled synthetic"
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        made = build_demo()
+        if made:
+            self.say(f"· {made.name}: a synthetic measurement, at /wide-area/{made.slug}/")

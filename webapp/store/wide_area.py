@@ -1,0 +1,204 @@
+"""Finished tables of measurement campaigns: kept once they are built, read by pages and API.
+
+Small tables are rows of the store. Tables by vantage point or round stand in Parquet files beside
+the lake, sorted by vantage point, so that a page reads the few rows that it shows.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from cartography.regions import region as region_of
+from lake.parts import part_path
+from webapp.store.accounts import visible
+from webapp.store.models import Measurement, MeasurementReport, VantagePoint
+
+Row = dict[str, Any]
+# A page reads one group of rows or two: larger ones take longer, smaller ones compress badly.
+GROUP_ROWS = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """One small table with what must stand beside it."""
+
+    table_id: str
+    columns: list[str]
+    rows: list[list[Any]]
+    n: int
+    headline: str
+    computed_at: datetime
+    checks: list[str] = field(default_factory=list)
+
+    def dicts(self) -> list[Row]:
+        """The rows under the names of their columns."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+def campaigns(user: Any, limit: int = 200) -> list[Measurement]:
+    """Campaigns that a user may see, newest first."""
+    return list(visible(Measurement.objects.all(), user)[:limit])
+
+
+def campaign(slug: str, user: Any) -> Measurement | None:
+    """One campaign, if the user may see it."""
+    return visible(Measurement.objects.filter(slug=slug), user).first()
+
+
+def headlines(found: Iterable[Measurement]) -> dict[int, str]:
+    """The finding of each campaign that has one, by its key."""
+    rows = MeasurementReport.objects.filter(
+        measurement__in=list(found), table_id__in=("latency-regions", "throughput-regions")
+    ).order_by("-table_id")
+    # Latency comes last, so that it is the one that stays.
+    return dict(rows.values_list("measurement_id", "headline"))
+
+
+def tables(found: Measurement) -> dict[str, StoredTable]:
+    """All small tables of a campaign."""
+    return {r.table_id: _stored(r) for r in found.reports.all()}
+
+
+def some_tables(found: Measurement, *wanted: str) -> dict[str, StoredTable]:
+    """The small tables that a page shows."""
+    return {r.table_id: _stored(r) for r in found.reports.filter(table_id__in=wanted)}
+
+
+def _stored(report: MeasurementReport) -> StoredTable:
+    return StoredTable(
+        report.table_id, report.columns, report.rows, report.n, report.headline,
+        report.computed_at, report.checks,
+    )  # fmt: skip
+
+
+def lake_root() -> Path:
+    """Where parts of measurements stand, apart from those of surveys."""
+    return Path(settings.LAKE_DIR) / "measurements"
+
+
+def parts(found: Measurement, table: str) -> list[Path]:
+    """Parts of ``samples`` or ``paths`` that units in the manifest own, in a stable order."""
+    done = found.units.exclude(part="").order_by("key").values_list("part", "rows")
+    root = lake_root()
+    return [part_path(root, found.slug, table, part) for part, rows in done if rows.get(table)]
+
+
+def folder_of(found: Measurement) -> Path:
+    """Where the large tables of a campaign stand."""
+    return Path(settings.LAKE_DIR) / ".derived" / "measurements" / found.slug
+
+
+def save_tables(found: Measurement, reports: Iterable[Any], files: Mapping[str, pa.Table]) -> None:
+    """Replace all tables of a campaign; readers see the old ones until the new ones are whole."""
+    folder = folder_of(found)
+    work = folder.with_name(f".{folder.name}.{os.getpid()}")
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    for name, table in files.items():
+        path = work / f"{name}.parquet"
+        pq.write_table(table, path, compression="zstd", row_group_size=GROUP_ROWS)
+    rows = [
+        MeasurementReport(
+            measurement=found, table_id=r.id, columns=list(r.columns), rows=r.rows, n=r.n,
+            headline=r.headline, checks=r.checks,
+        )
+        for r in reports
+    ]  # fmt: skip
+    with transaction.atomic():
+        found.reports.all().delete()
+        MeasurementReport.objects.bulk_create(rows)
+        Measurement.objects.filter(pk=found.pk).update(reported_at=timezone.now())
+    old = folder.with_name(f".{folder.name}.old.{os.getpid()}")
+    if folder.exists():
+        folder.replace(old)
+    work.replace(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def has_table(found: Measurement, name: str) -> bool:
+    """Whether a large table was built."""
+    return (folder_of(found) / f"{name}.parquet").is_file()
+
+
+def read_table(
+    found: Measurement,
+    name: str,
+    columns: Sequence[str] | None = None,
+    equal: Mapping[str, Any] | None = None,
+) -> pa.Table:
+    """A large table, or the rows of it that have these values (one, or any of a list).
+
+    Empty where it was not built.
+    """
+    path = folder_of(found) / f"{name}.parquet"
+    if not path.is_file():
+        return pa.table({c: pa.nulls(0) for c in columns or ()})
+    filters = [
+        (k, "in", list(v)) if isinstance(v, list | tuple) else (k, "=", v)
+        for k, v in (equal or {}).items()
+    ]
+    return pq.read_table(path, columns=columns, filters=filters or None, use_threads=False)
+
+
+def vantage_points(names: Iterable[str]) -> dict[str, VantagePoint]:
+    """Vantage points by name, as far as the store knows them."""
+    wanted = list(names)
+    return {v.name: v for v in VantagePoint.objects.filter(name__in=wanted)}
+
+
+def places(regions: Iterable[tuple[str, str]]) -> dict[str, Row]:
+    """Where regions stand, by the name of the region; the unknown are left out."""
+    told = {}
+    for provider, name in regions:
+        known = region_of(provider, name)
+        if known:
+            told[name] = {
+                "provider": provider, "place": known.place, "country": known.country,
+                "latitude": known.latitude, "longitude": known.longitude,
+            }  # fmt: skip
+    return told
+
+
+def grid_vantages(
+    found: Measurement, metric: str, *, region: str = "", figure: str = "", descending: bool = False
+) -> list[str]:
+    """Names of all vantage points: by name, or by a figure of one region or over all of them.
+
+    Those without a value come last.
+    """
+    if region:
+        table = read_table(found, f"{metric}-grid", ["vantage", figure], {"region": region})
+        heard = set(table["vantage"].to_pylist()) if table.num_rows else set()
+        rest = [v for v in _names(found, metric) if v not in heard]
+    else:
+        columns = ["vantage", figure] if figure else ["vantage"]
+        table, rest = read_table(found, f"{metric}-vantages", columns), []
+    if figure and table.num_rows:
+        order = "descending" if descending else "ascending"
+        keys = [(figure, order), ("vantage", "ascending")]
+        table = table.take(pc.sort_indices(table, sort_keys=keys, null_placement="at_end"))
+    return [*table["vantage"].to_pylist(), *rest]
+
+
+def _names(found: Measurement, metric: str) -> list[str]:
+    names: list[str] = read_table(found, f"{metric}-vantages", ["vantage"])["vantage"].to_pylist()
+    return names
+
+
+def neighbours(names: Sequence[str], name: str) -> tuple[str, str]:
+    """Who stands before and after a name in a list."""
+    at = names.index(name) if name in names else -1
+    if at < 0:
+        return "", ""
+    return names[at - 1] if at else "", names[at + 1] if at + 1 < len(names) else ""
