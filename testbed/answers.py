@@ -100,7 +100,8 @@ class Authority:
             return Reply(NOERROR, (soa_of(name),))
         held = self._names.get(name)
         if held is not None:
-            return _reply_of(zone.domain, name, held.cnames, _typed(held, rtype), rtype)
+            reply = _reply_of(zone.domain, name, held.cnames, _typed(held, rtype), rtype)
+            return _denied(reply) if held.is_dangling and rtype != "CNAME" else reply
         if name in self._targets and not name.startswith("*."):
             return self._of_target(name, rtype)  # a hosting company that is itself on the list
         if name in self._empty or name == zone.domain:
@@ -158,7 +159,14 @@ class Authority:
             cnames, v4, v6 = held.cnames, held.addresses, held.addresses6
         rest = cnames[cnames.index(name) + 1 :]
         addresses = v4 if rtype == "A" else v6 if rtype == "AAAA" else ()
-        return _reply_of("", name, rest, addresses, rtype)
+        reply = _reply_of("", name, rest, addresses, rtype)
+        is_gone = not v4 and not v6 and (not rest or rtype != "CNAME")
+        return _denied(reply) if is_gone else reply
+
+
+def _denied(reply: Reply) -> Reply:
+    """The same chain, its last target denied."""
+    return Reply(NXDOMAIN, reply.answers, reply.authorities)
 
 
 def _typed(name: Name, rtype: str) -> tuple[str, ...]:

@@ -247,4 +247,6 @@ def _make_hard(
     hardship.add_wildcards(sound, raw, shop.book, rng)
     hardship.cut_transfers(sound, raw["cut_transfers"], rng)
     hardship.hide_names(cloud, round(published * raw["hidden"]), vm, labeller, rng)
-    return hardship.upset_names(sound, raw, rng)
+    upsets = hardship.upset_names(sound, raw, rng)
+    hardship.leave_aliases(sound, raw["dangling"], shop.rng("dangling"))
+    return upsets

@@ -22,6 +22,14 @@ from testbed.supply import AddressBook
 _KINDS = ("static", "rotating", "cname", "second")
 _POOL, _SHOWN = 4, 2
 _SECOND_LEVELS = ("dev", "staging", "demo", "users", "sites", "preview")
+# Words that any list of subdomains holds, and forms of names that providers gave out.
+_ABANDONED = ("old", "beta", "promo", "staging", "shop2")
+_GIVEN_BACK = (
+    "left-{}.azurewebsites.net",
+    "left-{}.us-east-1.elb.amazonaws.com",
+    "left-{}.herokuapp.com",
+    "left-{}.cloudapp.net",
+)
 UNGUESSABLE = "label cannot be guessed"
 IN_FAILING_ZONE = "every question to the zone fails"
 
@@ -68,6 +76,17 @@ def hide_names(
         zone = rng.choice(able)
         fqdn = f"{labeller.unguessable()}.{zone.domain}"
         zone.names.append(Name(fqdn, (), (rng.choice(addresses),), (), UNGUESSABLE))
+
+
+def leave_aliases(zones: Sequence[Zone], share: float, rng: random.Random) -> None:
+    """Let some zones keep aliases to machines and platforms that were given back."""
+    able = [zone for zone in zones if zone.names]
+    for number, zone in enumerate(rng.sample(able, round(len(able) * share))):
+        held = {name.fqdn for name in zone.names}
+        fqdn = f"{rng.choice(_ABANDONED)}.{zone.domain}"
+        if fqdn not in held:
+            target = _GIVEN_BACK[number % len(_GIVEN_BACK)].format(number + 1)
+            zone.names.append(Name(fqdn, (target,)))
 
 
 def break_zones(

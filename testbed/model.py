@@ -45,6 +45,11 @@ class Name:
     addresses6: tuple[str, ...] = ()
     hidden: str = ""
 
+    @property
+    def is_dangling(self) -> bool:
+        """Whether it is an alias whose last target nobody has any more."""
+        return bool(self.cnames) and not self.addresses and not self.addresses6
+
 
 @dataclass(frozen=True, slots=True)
 class Wildcard:

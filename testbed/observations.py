@@ -51,7 +51,8 @@ class Observer:
         for kind, addresses in (("A", name.addresses), ("AAAA", name.addresses6)):
             records = tuple(chain + [Record(hops[-1], kind, TTL_S, a) for a in addresses])
             if addresses or (chain and kind == "A"):
-                status = DnsStatus.NOERROR if addresses else DnsStatus.NODATA
+                status = DnsStatus.NXDOMAIN if name.is_dangling else DnsStatus.NODATA
+                status = DnsStatus.NOERROR if addresses else status
                 yield Lookup(zone.domain, technique, self._answer(name.fqdn, kind, status, records))
 
     def _of_servers(self, zone: Zone) -> Iterator[Lookup]:

@@ -28,7 +28,8 @@ def truth(world: World, wordlist: Iterable[str], *, axfr: bool = True) -> dict[s
     """The truth about a world as a JSON document.
 
     ``names`` counts names that the technique can find, those of them in a cloud, and the cloud
-    names that it cannot find, by reason. ``tables`` holds tables of ``core.tables`` for findable
+    names that it cannot find, by reason. ``dangling`` holds (domain, name, missing target) of
+    findable aliases that lead nowhere. ``tables`` holds tables of ``core.tables`` for findable
     names, ``tables_zoned`` those that need the zones of addresses, which no crawl sees, and
     ``tables_all`` three of the first for all names.
     """
@@ -47,6 +48,9 @@ def truth(world: World, wordlist: Iterable[str], *, axfr: bool = True) -> dict[s
             "hidden": dict(sorted(missed.items())),
             "all_cloud": sum(1 for f in facts if f.providers),
         },
+        "dangling": sorted(
+            [f.zone.domain, f.name.fqdn, f.name.cnames[-1]] for f in findable if f.name.is_dangling
+        ),
         "tables": _tables(world, findable, (*TABLES, *SHARING_TABLES)),
         "tables_zoned": _tables(world, findable, tuple(ZONE_TABLES)),
         "tables_all": _tables(world, facts, _ALSO_FOR_ALL),

@@ -90,6 +90,16 @@ def test_every_table_equals_the_truth(survey, truth):
     assert document["names"]["cloud"] == truth["names"]["cloud"]
 
 
+def test_aliases_that_lead_nowhere_are_those_of_the_world(survey, truth):
+    table = survey[0]["tables"]["dangling-names"]
+    columns = [table["columns"].index(c) for c in ("domain", "name", "missing")]
+    assert sorted([row[c] for c in columns] for row in table["rows"]) == truth["dangling"]
+    assert truth["dangling"]
+    free = {row[3].split(".", 1)[1]: row[-1] for row in table["rows"]}
+    assert free.get("azurewebsites.net", "yes") == free.get("cloudapp.net", "yes") == "yes"
+    assert free.get("us-east-1.elb.amazonaws.com", "no") == "no"
+
+
 def test_the_world_is_labelled(survey):
     assert survey[0]["world"] == "imc2013 testbed, scale 1/1000"
 
