@@ -12,6 +12,8 @@ from webapp.pages import (
     passports,
     recommendations,
     reports,
+    screening,
+    screening_payoff,
     surveys,
     traffic,
 )
@@ -47,6 +49,9 @@ urlpatterns = [
     path("traffic/<slug:name>/", traffic.capture, name="capture"),
     path("recommendations/", recommendations.ask, name="recommend"),
     path("recommendations/<str:token>/", recommendations.answer, name="recommendation"),
+    path("screening/", screening.landing, name="screening"),
+    path("screening/pay-off/", screening_payoff.page, name="payoff"),
+    path("screening/pay-off.<str:kind>", screening_payoff.file, name="payoff-file"),
     path("about/", guide.about, name="about"),
     path("components/", guide.components, name="components"),
 ]

@@ -1,0 +1,105 @@
+"""How screening is worded: verdicts, causes, times and rates."""
+
+import math
+from typing import Any
+
+from webapp.pages.words import NONE, THIN
+
+# Word, and the sign that stands beside it: colour is never the only signal.
+VERDICTS = {
+    "good": ("good", "✓"),
+    "network-test": ("needs a network test", "?"),
+    "bad": ("bad", "✕"),
+    "not-enough": ("not enough data", "…"),
+}
+CAUSES = {
+    "steal": "a neighbour (steal)",
+    "run delay": "own load (run delay)",
+    "quota": "own quota",
+    "mixed": "several causes",
+    "unexplained": "unexplained",
+    "": "no stall",
+}
+CAUSE_SENTENCES = {
+    "steal": "The hypervisor gave the CPU to a neighbour while this machine had work to do.",
+    "run delay": "Other work inside this machine had the CPU; no neighbour is to blame.",
+    "quota": "The CPU quota of the own control group was used up; no neighbour is to blame.",
+    "mixed": "No single cause covers half of the stalls.",
+    "unexplained": "No counter of this kernel covers the stalls; on a virtual machine that is "
+    "mostly a hypervisor that does not report steal.",
+    "": "No sleep took 10 ms or longer.",
+}
+
+
+def ms(value: Any) -> str:
+    """``8.4 ms`` of milliseconds, three digits that count; a missing figure is a dash."""
+    if value is None or value == "" or not math.isfinite(float(value)):
+        return NONE
+    number = float(value)
+    if 0 < number < 0.1:
+        return f"{number * 1000:.0f}{THIN}µs"
+    if number >= 9_999.5:
+        return f"{number / 1000:.1f}{THIN}s"
+    digits = 0 if number >= 99.95 else 1 if number >= 9.995 else 2
+    return f"{number:,.{digits}f}{THIN}ms"
+
+
+def rate(value: Any) -> str:
+    """``12.3`` stalls per 100 s; a missing or endless figure is a dash."""
+    if value is None or value == "" or not math.isfinite(float(value)):
+        return NONE
+    number = float(value)
+    return f"{number:,.0f}" if number >= 99.95 or number == int(number) else f"{number:.1f}"
+
+
+def points(value: Any) -> str:
+    """``87.8 %`` of a share that may be negative."""
+    if value is None or value == "" or not math.isfinite(float(value)):
+        return NONE
+    percent = 100 * float(value)
+    sign = "−" if percent <= -0.05 else ""
+    return f"{sign}{abs(percent):.{1 if abs(percent) >= 0.05 else 0}f}{THIN}%"
+
+
+def money(value: Any) -> str:
+    """``7.60`` of a price."""
+    return NONE if value is None or value == "" else f"{float(value):,.2f}"
+
+
+def p_value(value: Any) -> str:
+    """``p = 0.004``; very small ones are said to be below."""
+    if value is None or value == "":
+        return NONE
+    return f"p{THIN}<{THIN}0.001" if float(value) < 0.001 else f"p{THIN}={THIN}{float(value):.3f}"
+
+
+def verdict_word(value: str) -> str:
+    """A verdict in words."""
+    return VERDICTS.get(value, (value, ""))[0]
+
+
+def verdict_sign(value: str) -> str:
+    """The sign beside the word."""
+    return VERDICTS.get(value, ("", "·"))[1]
+
+
+def cause_word(value: str | None) -> str:
+    """A cause in words."""
+    return CAUSES.get(value or "", value or "")
+
+
+def cause_sentence(value: str | None) -> str:
+    """What a cause means."""
+    return CAUSE_SENTENCES.get(value or "", "")
+
+
+def shape_word(fan_out: int, calls: int) -> str:
+    """A model in words: ``10 calls in turn``, ``slowest of 20``."""
+    if fan_out > 1:
+        return f"slowest of {fan_out}"
+    return "one call" if calls == 1 else f"{calls} calls in turn"
+
+
+def p_word(percentile: float) -> str:
+    """``p99.9`` of 0.999."""
+    return f"p{100 * percentile:g}"
