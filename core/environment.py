@@ -1,7 +1,7 @@
 """Typed readers of environment variables that fail loudly and name the variable."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from core.errors import BadInput
 
@@ -33,6 +33,16 @@ def read_int(name: str, default: int, env: Mapping[str, str] = os.environ) -> in
         return int(raw)
     except ValueError as error:
         raise BadInput(f"{raw!r} is not a whole number", field=name) from error
+
+
+def read_choice(
+    name: str, choices: Sequence[str], default: int = 0, env: Mapping[str, str] = os.environ
+) -> str:
+    """One of a few words, by default the one at ``default``; others raise ``BadInput``."""
+    value = (env.get(name) or choices[default]).strip().lower()
+    if value not in choices:
+        raise BadInput(f"{value!r} is none of {', '.join(choices)}", field=name)
+    return value
 
 
 def read_list(name: str, env: Mapping[str, str] = os.environ) -> list[str]:

@@ -17,6 +17,7 @@ from core.errors import Unavailable
 from lake.parts import parts_of
 from lake.schemas import SCHEMAS
 from webapp.store import selectors
+from webapp.store.accounts import OPERATOR
 from webapp.store.stages import add_stages
 
 NAME_COLUMNS = ("name", "domain", "class", "providers", "patterns", "regions", "zones")
@@ -24,7 +25,7 @@ NAME_COLUMNS = ("name", "domain", "class", "providers", "patterns", "regions", "
 
 def survey_document(slug: str, out: str | None = None) -> dict[str, Any]:
     """The ``--json`` shape of a survey: campaign, names, tables."""
-    row = selectors.campaign(slug)
+    row = selectors.campaign(slug, OPERATOR)
     assert row is not None
     names = {"asked": 0, "resolved": 0, "cloud": 0, "failed": {}}
     return {

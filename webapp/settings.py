@@ -5,7 +5,7 @@ from pathlib import Path
 
 import dj_database_url
 
-from core.environment import read_flag, read_int, read_list, read_text
+from core.environment import read_choice, read_flag, read_int, read_list, read_text
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(read_text("NEPHOSCOPE_DATA", str(BASE_DIR / "var"))).resolve()
@@ -22,7 +22,12 @@ FETCH_RANGES = read_flag("NEPHOSCOPE_FETCH_RANGES", True)
 MAP_TILES_URL = read_text("NEPHOSCOPE_MAP_TILES_URL", "")
 # Surveys that run or wait at once; one more is refused, so that a page cannot flood resolvers.
 MAX_ACTIVE_SURVEYS = read_int("NEPHOSCOPE_MAX_ACTIVE_SURVEYS", 4)
+MAX_ACTIVE_SURVEYS_PER_USER = read_int("NEPHOSCOPE_MAX_ACTIVE_SURVEYS_PER_USER", 2)
 MAX_SURVEY_DOMAINS = read_int("NEPHOSCOPE_MAX_SURVEY_DOMAINS", 100_000)
+# Compressed reports of one pool of screened machines.
+MAX_POOL_BYTES = read_int("NEPHOSCOPE_MAX_POOL_MB", 4_000) * 1_000_000
+# Whether who is not signed in may start surveys, which everybody then sees.
+ANONYMOUS_SURVEYS = read_flag("NEPHOSCOPE_ANONYMOUS_SURVEYS", True)
 
 
 def _secret_key() -> str:
@@ -41,6 +46,10 @@ SECRET_KEY = _secret_key()
 DEBUG = read_flag("NEPHOSCOPE_DEBUG", False)
 ALLOWED_HOSTS = read_list("NEPHOSCOPE_HOSTS") or ["127.0.0.1", "localhost", "[::1]"]
 CSRF_TRUSTED_ORIGINS = read_list("NEPHOSCOPE_TRUSTED_ORIGINS")
+# Whoever reaches a site that answers to this machine's own names alone may well open an account;
+# a site with a name of its own is opened to strangers by its operator only.
+_IS_LOCAL = set(ALLOWED_HOSTS) <= {"127.0.0.1", "localhost", "[::1]"}
+SIGN_UP_OPEN = read_choice("NEPHOSCOPE_SIGN_UP", ("open", "closed"), int(not _IS_LOCAL)) == "open"
 
 INSTALLED_APPS = [
     "django.contrib.contenttypes",
@@ -58,11 +67,15 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "webapp.pages.security.ContentSecurityPolicy",
+    "webapp.pages.access.SecureCookies",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.gzip.GZipMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "webapp.pages.shared.SharedView",
+    "webapp.pages.access.Gate",
+    "webapp.api.access.Gate",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -118,6 +131,21 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+# Memory-hard, and of the standard library; sums made by Django's usual hasher stay good.
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.ScryptPasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 10},
+    },
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "sign-in"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"

@@ -8,6 +8,7 @@ from ninja import Query, Router, Schema, Status
 from tasks import errands
 from webapp.api.files import table_file
 from webapp.store import comparisons, derived
+from webapp.store.accounts import visible
 from webapp.store.models import Campaign
 
 router = Router(tags=["comparisons"])
@@ -26,15 +27,16 @@ class MovesQuery(Schema):
     limit: int = MAX_MOVES
 
 
-def _pair(before: str, after: str) -> tuple[Campaign, Campaign]:
-    found = {c.slug: c for c in Campaign.objects.filter(slug__in=(before, after))}
+def _pair(request: HttpRequest, before: str, after: str) -> tuple[Campaign, Campaign]:
+    rows = visible(Campaign.objects.filter(slug__in=(before, after)), request.user)
+    found = {c.slug: c for c in rows}
     if before == after or len(found) < 2 or not all(c.is_final for c in found.values()):
         raise Http404("only two surveys that have ended can be compared")
     return found[before], found[after]
 
 
-def _compared(before: str, after: str) -> comparisons.Comparison:
-    found = comparisons.comparison(*_pair(before, after))
+def _compared(request: HttpRequest, before: str, after: str) -> comparisons.Comparison:
+    found = comparisons.comparison(*_pair(request, before, after))
     if found is None:
         raise Http404(f"not compared yet: ask for /api/v1/compare/{before}/{after} first")
     return found
@@ -43,7 +45,7 @@ def _compared(before: str, after: str) -> comparisons.Comparison:
 @router.get("/{before}/{after}", response={200: dict, 202: dict})
 def get_comparison(request: HttpRequest, before: str, after: str) -> Any:
     """What moved; 202 with how far it is while the names are compared for the first time."""
-    pair = _pair(before, after)
+    pair = _pair(request, before, after)
     found = comparisons.comparison(*pair)
     if found is None:
         errands.request_comparison(*pair)
@@ -69,7 +71,7 @@ def get_moves(
     request: HttpRequest, before: str, after: str, kind: str, query: Query[MovesQuery]
 ) -> Any:
     """Names that moved: all, of a ``dimension``, or of one move (``before``, ``after``)."""
-    found = _compared(before, after)
+    found = _compared(request, before, after)
     first, total = _span(found, query)
     start, limit = max(0, query.first), min(max(1, query.limit), MAX_MOVES)
     rows = found.moves.rows(first + start, max(0, min(limit, total - start)))
@@ -95,7 +97,7 @@ def _span(found: comparisons.Comparison, query: MovesQuery) -> tuple[int, int]:
 @router.get("/{before}/{after}/tables/{table}.{kind}", response={200: dict})
 def get_table_change(request: HttpRequest, before: str, after: str, table: str, kind: str) -> Any:
     """One table of both surveys: keys, then before, after and change of every column."""
-    _pair(before, after)
+    _pair(request, before, after)
     change = comparisons.table_changes(before, after).get(table)
     if change is None:
         raise Http404(f"the two surveys have no table {table!r} in common")

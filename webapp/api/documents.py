@@ -4,17 +4,21 @@ import hashlib
 import json
 from typing import Any
 
+from django.urls import get_script_prefix
+
 from webapp.store.selectors import CampaignRow
 
 
 def survey_json(row: CampaignRow) -> dict[str, Any]:
     """A survey as the API shows it."""
-    base = f"/api/v1/surveys/{row.slug}"
+    root = get_script_prefix()
+    base = f"{root}api/v1/surveys/{row.slug}"
     return {
         "id": row.slug,
         "name": row.name,
         "status": row.state,
         "world": row.world,
+        "is_public": not row.is_private,
         "created_at": row.created_at.isoformat(),
         "started_at": row.started_at.isoformat() if row.started_at else None,
         "finished_at": row.finished_at.isoformat() if row.finished_at else None,
@@ -30,7 +34,7 @@ def survey_json(row: CampaignRow) -> dict[str, Any]:
             "events": f"{base}/events",
             "report": f"{base}/report.json",
             "tables": f"{base}/tables",
-            "page": f"/s/{row.slug}/",
+            "page": f"{root}s/{row.slug}/",
         },
     }
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 from asgiref.sync import sync_to_async
 
@@ -13,11 +14,11 @@ POLL_S = 0.7
 HEARTBEAT_S = 15.0
 
 
-async def stream(slug: str) -> AsyncIterator[str]:
+async def stream(slug: str, reader: Any = None) -> AsyncIterator[str]:
     """The survey document whenever it changes, a comment when it does not, ``end`` at the end."""
     last, silent_s = "", 0.0
     while True:
-        row = await sync_to_async(selectors.campaign)(slug)
+        row = await sync_to_async(selectors.campaign)(slug, reader)
         if row is None:
             return
         document = survey_json(row)

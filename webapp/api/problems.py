@@ -15,6 +15,8 @@ from webapp.store.services import TooManySurveys
 _DOCS = "/api/v1/docs"
 _TITLES = {
     400: "The request cannot be read",
+    401: "This key opens nothing",
+    403: "This is not yours to change",
     404: "There is no such thing here",
     405: "This address does not take that method",
     413: "The upload is too large",

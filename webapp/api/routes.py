@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import NinjaAPI, Query, Schema, Status
+from ninja.errors import HttpError
 
 from tasks import export
 from tasks.options import resolving_from
@@ -14,7 +15,8 @@ from webapp.api import comparisons, problems, recommendations, studies
 from webapp.api.documents import etag_of, survey_json
 from webapp.api.events import stream
 from webapp.api.files import download, table_file
-from webapp.store import evidence, selectors, services
+from webapp.store import evidence, selectors, services, sharing
+from webapp.store.accounts import owner_of
 from webapp.store.models import Campaign
 
 api = NinjaAPI(
@@ -40,12 +42,16 @@ class Problem(Schema):
 
 
 class SurveyIn(Schema):
-    """A survey to run: domain names, or the text of a list in any form that a page takes."""
+    """A survey to run: domain names, or the text of a list in any form that a page takes.
+
+    With an account it is private unless ``public``; without one it always is public.
+    """
 
     domains: list[str] | str
     name: str = ""
     axfr: bool = True
     aaaa: bool = True
+    public: bool = False
 
 
 class PlanOut(Schema):
@@ -61,7 +67,15 @@ class PlanOut(Schema):
     estimated_s: float
 
 
-_ERRORS = {404: Problem, 413: Problem, 422: Problem, 429: Problem, 503: Problem}
+_ERRORS = {
+    401: Problem,
+    403: Problem,
+    404: Problem,
+    413: Problem,
+    422: Problem,
+    429: Problem,
+    503: Problem,
+}
 
 
 def _list_bytes(domains: list[str] | str) -> bytes:
@@ -69,8 +83,8 @@ def _list_bytes(domains: list[str] | str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _known(slug: str) -> selectors.CampaignRow:
-    row = selectors.campaign(slug)
+def _known(request: HttpRequest, slug: str) -> selectors.CampaignRow:
+    row = selectors.campaign(slug, request.user)
     if row is None:
         raise Http404(f"there is no survey {slug!r}")
     return row
@@ -79,6 +93,9 @@ def _known(slug: str) -> selectors.CampaignRow:
 @api.post("/surveys", response={202: dict, **_ERRORS}, tags=["surveys"])
 def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse) -> Any:
     """Start a survey; poll or stream ``Location``. ``Idempotency-Key`` makes a retry safe."""
+    user = owner_of(request.user)
+    if user is None and not settings.ANONYMOUS_SURVEYS:
+        raise HttpError(401, "send a token: here only people with an account start surveys")
     options = resolving_from({"no_axfr": not survey.axfr, "no_aaaa": not survey.aaaa})
     campaign = services.create_survey(
         _list_bytes(survey.domains),
@@ -86,6 +103,7 @@ def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse
         options=options.as_json(),
         n_words=count_words(options),
         idempotency_key=request.headers.get("Idempotency-Key"),
+        maker=services.Maker(user=user, is_public=survey.public),
     )
     submit(campaign)
     response["Location"] = f"/api/v1/surveys/{campaign.slug}"
@@ -102,14 +120,14 @@ def plan(request: HttpRequest, survey: SurveyIn) -> Any:
 @api.get("/surveys", response={200: dict}, tags=["surveys"])
 def list_surveys(request: HttpRequest) -> Any:
     """Surveys, newest first."""
-    rows = [survey_json(row) for row in selectors.campaigns()]
+    rows = [survey_json(row) for row in selectors.campaigns(reader=request.user)]
     return {"count": len(rows), "results": rows}
 
 
 @api.get("/surveys/{slug}", response={200: dict, **_ERRORS}, tags=["surveys"])
 def get_survey(request: HttpRequest, slug: str) -> Any:
     """State and counters; ``ETag`` changes when they do."""
-    document = survey_json(_known(slug))
+    document = survey_json(_known(request, slug))
     tag = etag_of(document)
     if request.headers.get("If-None-Match") == tag:
         return HttpResponse(status=304, headers={"ETag": tag})
@@ -121,16 +139,18 @@ def get_survey(request: HttpRequest, slug: str) -> Any:
 @api.post("/surveys/{slug}/cancel", response={200: dict, **_ERRORS}, tags=["surveys"])
 def cancel_survey(request: HttpRequest, slug: str) -> Any:
     """Stop a survey; what was stored stays."""
-    _known(slug)
-    services.cancel(Campaign.objects.get(slug=slug))
-    return survey_json(_known(slug))
+    campaign = Campaign.objects.get(pk=_known(request, slug).id)
+    if not sharing.may_change(request.user, campaign):
+        raise HttpError(403, "only who made this survey may stop it")
+    services.cancel(campaign)
+    return survey_json(_known(request, slug))
 
 
 @api.get("/surveys/{slug}/events", tags=["surveys"], include_in_schema=False)
 def survey_events(request: HttpRequest, slug: str) -> Any:
     """Server-sent events: the survey document about once a second until it has ended."""
-    _known(slug)
-    answer = StreamingHttpResponse(stream(slug), content_type="text/event-stream")
+    _known(request, slug)
+    answer = StreamingHttpResponse(stream(slug, request.user), content_type="text/event-stream")
     answer["Cache-Control"] = "no-store"
     answer["X-Accel-Buffering"] = "no"
     return answer
@@ -139,21 +159,21 @@ def survey_events(request: HttpRequest, slug: str) -> Any:
 @api.get("/surveys/{slug}/report.json", response={200: dict, **_ERRORS}, tags=["reports"])
 def get_report(request: HttpRequest, slug: str) -> Any:
     """The whole report, as ``manage.py survey --json`` gives it."""
-    _known(slug)
+    _known(request, slug)
     return export.survey_document(slug)
 
 
 @api.get("/surveys/{slug}/names.csv", tags=["reports"], include_in_schema=False)
 def get_names(request: HttpRequest, slug: str) -> Any:
     """One row per cloud-using subdomain."""
-    _known(slug)
+    _known(request, slug)
     return download(f"{slug}-names.csv", "text/csv", "".join(export.names_csv(slug)))
 
 
 @api.get("/surveys/{slug}/tables", response={200: dict, **_ERRORS}, tags=["reports"])
 def list_tables(request: HttpRequest, slug: str) -> Any:
     """The survey's tables with their headlines."""
-    _known(slug)
+    _known(request, slug)
     found = selectors.reports(slug).values()
     return {
         "results": [
@@ -166,6 +186,7 @@ def list_tables(request: HttpRequest, slug: str) -> Any:
 def get_table(request: HttpRequest, slug: str, table: str, format: str = "") -> Any:
     """One table as ``ID.json``, ``ID.csv``, ``ID.jsonl`` or ``ID.parquet`` (or ``?format=``)."""
     table_id, _, ending = table.partition(".")
+    survey = _known(request, slug)
     row = selectors.report(slug, table_id)
     if row is None:
         raise Http404(f"survey {slug!r} has no table {table_id!r}")
@@ -174,7 +195,7 @@ def get_table(request: HttpRequest, slug: str, table: str, format: str = "") -> 
         return table_file(f"{slug}-{table_id}", kind, row.columns, row.rows)
     return {
         "id": table_id,
-        "world": _known(slug).world,
+        "world": survey.world,
         "columns": row.columns,
         "rows": row.rows,
         "n": row.n,
@@ -189,7 +210,7 @@ def get_table(request: HttpRequest, slug: str, table: str, format: str = "") -> 
 @api.get("/surveys/{slug}/regions.geojson", response={200: dict, **_ERRORS}, tags=["reports"])
 def get_regions(request: HttpRequest, slug: str) -> Any:
     """Regions as GeoJSON points; regions without a known place have no geometry."""
-    _known(slug)
+    _known(request, slug)
     return {
         "type": "FeatureCollection",
         "features": [
@@ -215,14 +236,14 @@ class DomainQuery(Schema):
 @api.get("/surveys/{slug}/domains", response={200: dict, **_ERRORS}, tags=["evidence"])
 def list_domains(request: HttpRequest, slug: str, query: Query[DomainQuery]) -> Any:
     """Domains of the survey in rank order."""
-    _known(slug)
+    _known(request, slug)
     return evidence.domains(slug, query.q, min(max(query.page, 1), 100_000))
 
 
 @api.get("/surveys/{slug}/domains/{domain}", response={200: dict, **_ERRORS}, tags=["evidence"])
 def get_domain(request: HttpRequest, slug: str, domain: str) -> Any:
     """The passport of one domain."""
-    _known(slug)
+    _known(request, slug)
     found = evidence.domain(slug, domain)
     if found is None:
         raise Http404(f"{domain!r} is not in this survey")
@@ -232,7 +253,7 @@ def get_domain(request: HttpRequest, slug: str, domain: str) -> Any:
 @api.get("/surveys/{slug}/names/{name}", response={200: dict, **_ERRORS}, tags=["evidence"])
 def get_name(request: HttpRequest, slug: str, name: str) -> Any:
     """Every answer, placement and label of one name."""
-    _known(slug)
+    _known(request, slug)
     found = evidence.name(slug, name)
     if found is None:
         raise Http404(f"{name!r} was not found by this survey")
@@ -248,10 +269,15 @@ def list_range_tables(request: HttpRequest) -> Any:
 @api.get("/limits", response={200: dict}, tags=["service"])
 def get_limits(request: HttpRequest) -> Any:
     """What this installation takes at most."""
+    user = owner_of(request.user)
     return {
         "active_surveys": {
             "limit": settings.MAX_ACTIVE_SURVEYS,
             "used": services.active_surveys(),
+        },
+        "active_surveys_of_yours": {
+            "limit": settings.MAX_ACTIVE_SURVEYS_PER_USER,
+            "used": services.active_surveys(user) if user else 0,
         },
         "domains_per_survey": settings.MAX_SURVEY_DOMAINS,
     }

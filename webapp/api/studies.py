@@ -8,6 +8,7 @@ from ninja import Query, Router, Schema
 from tasks import packets
 from webapp.api.files import table_file
 from webapp.store import histories, indexes
+from webapp.store.accounts import visible
 from webapp.store.models import Campaign
 
 router = Router(tags=["evidence"])
@@ -28,7 +29,7 @@ class OutageQuery(Schema):
 @router.get("/domains/{domain}/history", response={200: dict})
 def get_history(request: HttpRequest, domain: str) -> Any:
     """Every survey that asked a domain, the newest first, and what changed from one to the next."""
-    found = histories.history(domain)
+    found = histories.history(domain, reader=request.user)
     if not found:
         raise Http404(f"no survey asked {domain!r}")
     return {"domain": domain, "results": [visit.as_json() for visit in found]}
@@ -39,7 +40,7 @@ def get_outage(
     request: HttpRequest, slug: str, kind_of_file: str, query: Query[OutageQuery]
 ) -> Any:
     """The domains that an outage takes down, fully first, each by rank."""
-    campaign = Campaign.objects.filter(slug=slug).first()
+    campaign = visible(Campaign.objects.filter(slug=slug), request.user).first()
     index = indexes.index_of(campaign) if campaign else None
     if index is None:
         raise Http404(f"there is no survey {slug!r}, or its index is not made yet")

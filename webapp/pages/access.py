@@ -1,14 +1,29 @@
-"""Pages that need an account send others to sign in, and bring them back."""
+"""Who may open a page: those with an account where one is needed, and only surveys of theirs.
 
+The gate looks at the address before any view runs, so that a page of a survey cannot forget to.
+"""
+
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.cache import patch_vary_headers
+from django.utils.deprecation import MiddlewareMixin
+
+from webapp.store.accounts import may_see
 
 View = Callable[..., HttpResponse]
+# Routes whose address names surveys, of pages and of the API.
+ROUTES_OF_A_SURVEY = re.compile(
+    r"(?:api/v1/surveys/<(?:\w+:)?slug>|s/<slug:slug>/"
+    r"|(?:api/v1/)?compare/<(?:slug:)?before>/<(?:slug:)?after>)"
+)
+_NAMES_A_SURVEY = ("slug", "before", "after")
 
 
 def signed_in(view: View) -> View:
@@ -24,3 +39,48 @@ def signed_in(view: View) -> View:
         return HttpResponseRedirect(reverse("sign-in") + query)
 
     return ask
+
+
+def signed_in_unless_open(view: View) -> View:
+    """The same, unless this installation lets everybody start surveys."""
+    guarded = signed_in(view)
+
+    @wraps(view)
+    def ask(request: HttpRequest, *args: Any, **more: Any) -> HttpResponse:
+        chosen = view if settings.ANONYMOUS_SURVEYS else guarded
+        return chosen(request, *args, **more)
+
+    return ask
+
+
+class Gate(MiddlewareMixin):
+    """Middleware: a survey that is not for this reader is not there, like one that never was."""
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> None:
+        """Look for the surveys that the address names; raises ``Http404``."""
+        match = request.resolver_match
+        if match is None or match.route.startswith("api/"):
+            return
+        if ROUTES_OF_A_SURVEY.match(match.route):
+            slugs = [kwargs[key] for key in _NAMES_A_SURVEY if key in kwargs]
+            if not may_see(slugs, request.user):
+                raise Http404("no such survey")
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """What an account sees is kept by its own browser alone, and asked for anew."""
+        user = getattr(request, "user", None)
+        if user is not None and user.is_authenticated:
+            response.headers.setdefault("Cache-Control", "private, no-cache")
+            patch_vary_headers(response, ["Cookie"])
+        return response
+
+
+class SecureCookies(MiddlewareMixin):
+    """Middleware: cookies that were given over HTTPS never travel without it."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """Mark them."""
+        if request.is_secure():
+            for cookie in response.cookies.values():
+                cookie["secure"] = True
+        return response

@@ -16,16 +16,16 @@ from webapp.store import selectors
 
 def atlas(request: HttpRequest) -> HttpResponse:
     """The newest finished survey on the map, or what to do when there is none."""
-    campaign = selectors.front_campaign()
+    campaign = selectors.front_campaign(request.user)
     if campaign is None:
-        running = [c for c in selectors.campaigns(limit=20) if not c.is_final]
+        running = [c for c in selectors.campaigns(limit=20, reader=request.user) if not c.is_final]
         return render(request, "atlas/empty.html", {"running": running[:1], "section": "atlas"})
     return show_atlas(request, campaign)
 
 
 def survey_map(request: HttpRequest, slug: str) -> HttpResponse:
     """The map of a survey that is not the newest."""
-    return show_atlas(request, campaign_or_404(slug))
+    return show_atlas(request, campaign_or_404(request, slug))
 
 
 def show_atlas(request: HttpRequest, campaign: selectors.CampaignRow) -> HttpResponse:

@@ -13,6 +13,7 @@ from tasks import errands
 from webapp.pages import differences, words
 from webapp.pages.passports import page_number
 from webapp.store import comparisons, derived, selectors
+from webapp.store.accounts import visible
 from webapp.store.models import Campaign
 
 NAMES_PER_PAGE = 100
@@ -42,9 +43,10 @@ class Pair:
         }
 
 
-def pair_or_404(before: str, after: str) -> Pair:
+def pair_or_404(request: HttpRequest, before: str, after: str) -> Pair:
     """Two different surveys that have ended with a report."""
-    found = {c.slug: c for c in Campaign.objects.filter(slug__in=(before, after))}
+    rows = visible(Campaign.objects.filter(slug__in=(before, after)), request.user)
+    found = {c.slug: c for c in rows}
     if before == after or not all(c.is_final for c in found.values()) or len(found) < 2:
         raise Http404("only two surveys that have ended can be compared")
     return Pair(found[before], found[after])
@@ -54,7 +56,9 @@ def pair_or_404(before: str, after: str) -> Pair:
 def choose(request: HttpRequest) -> HttpResponse:
     """Which two; with both given, straight to their comparison."""
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
-    rows = [c for c in selectors.campaigns() if c.state in ("finished", "partial")]
+    rows = [
+        c for c in selectors.campaigns(reader=request.user) if c.state in ("finished", "partial")
+    ]
     known = {c.slug for c in rows}
     is_pair = before in known and after in known and before != after
     if is_pair and "again" not in request.GET:
@@ -75,7 +79,7 @@ def choose(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def overview(request: HttpRequest, before: str, after: str) -> HttpResponse:
     """What moved between two surveys; their tables at once, their names when they are compared."""
-    pair = pair_or_404(before, after)
+    pair = pair_or_404(request, before, after)
     found = comparisons.comparison(pair.before, pair.after)
     if found is None:
         errands.request_comparison(pair.before, pair.after, again=request.method == "POST")
@@ -100,7 +104,7 @@ def overview(request: HttpRequest, before: str, after: str) -> HttpResponse:
 @require_GET
 def progress(request: HttpRequest, before: str, after: str) -> HttpResponse:
     """How far the comparison of the names is; a page that shows it then loads itself anew."""
-    pair = pair_or_404(before, after)
+    pair = pair_or_404(request, before, after)
     making = derived.comparison_of(pair.before, pair.after).state()
     response = render(request, "parts/making.html", {**pair.context, "making": making})
     if making["state"] in (derived.READY, derived.FAILED):
@@ -155,7 +159,7 @@ def _flow(flow: dict[str, Any], pair: Pair) -> dict[str, Any]:
 @require_GET
 def moves(request: HttpRequest, before: str, after: str) -> HttpResponse:
     """The names that moved in one way, or all that moved in a dimension."""
-    pair = pair_or_404(before, after)
+    pair = pair_or_404(request, before, after)
     found = comparisons.comparison(pair.before, pair.after)
     if found is None:
         return redirect("comparison", before=before, after=after)
@@ -187,7 +191,7 @@ def moves(request: HttpRequest, before: str, after: str) -> HttpResponse:
 @require_GET
 def table(request: HttpRequest, before: str, after: str, table: str) -> HttpResponse:
     """One table of both surveys, row by row."""
-    pair = pair_or_404(before, after)
+    pair = pair_or_404(request, before, after)
     change = comparisons.table_changes(before, after).get(table)
     if change is None:
         raise Http404(f"no table {table}")

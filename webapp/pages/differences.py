@@ -3,6 +3,8 @@
 from typing import Any
 from urllib.parse import urlencode
 
+from django.urls import get_script_prefix
+
 from webapp.pages import words
 from webapp.pages.grids import COMPARED, Cell, Column, Grid, Row, key_cell
 from webapp.pages.headings import LABELS
@@ -37,7 +39,7 @@ def summary(change: TableChange, before: str, after: str) -> dict[str, Any]:
         "rows": len(change.rows),
         "largest": _largest(largest, measure, change) if largest else None,
         "measure": LABELS.get(measure, measure),
-        "data": f"/api/v1/compare/{before}/{after}/tables/{change.table_id}",
+        "data": f"{get_script_prefix()}api/v1/compare/{before}/{after}/tables/{change.table_id}",
     }
 
 

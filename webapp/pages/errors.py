@@ -42,6 +42,18 @@ def forbidden(request: HttpRequest, exception: Any = None, reason: str = "") -> 
     )
 
 
+def read_only(request: HttpRequest) -> HttpResponse:
+    """A change that was asked for below a share link."""
+    answer = _page(
+        request,
+        405,
+        "A shared survey is to be read",
+        "Nothing was changed. Whoever shared it can change it, signed in to their own account.",
+    )
+    answer["Allow"] = "GET, HEAD"
+    return answer
+
+
 def server_error(request: HttpRequest) -> HttpResponse:
     """A fault of this site."""
     return _page(

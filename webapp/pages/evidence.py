@@ -21,7 +21,7 @@ PART = "X-Part"
 @require_GET
 def proof(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """Why a name has a label: the answer, the prefix or alias, the rule."""
-    campaign = campaign_or_404(slug)
+    campaign = campaign_or_404(request, slug)
     kind, provider, value = _asked(request)
     found = labels.proof(slug, name, kind, provider, value)
     if found is None:
@@ -48,7 +48,7 @@ def _shown(lookup: dict[str, Any], wanted: set[str]) -> dict[str, Any]:
 @require_GET
 def label(request: HttpRequest, slug: str) -> HttpResponse:
     """Who has a label: the best-ranked domains, each with its evidence."""
-    campaign = campaign_or_404(slug)
+    campaign = campaign_or_404(request, slug)
     kind, provider, value = _asked(request)
     context = {
         "section": "domains",

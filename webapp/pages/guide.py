@@ -63,7 +63,7 @@ _SAMPLE_GRID = Grid(
 
 def about(request: HttpRequest) -> HttpResponse:
     """What is measured, and how each table is made."""
-    campaign = selectors.front_campaign()
+    campaign = selectors.front_campaign(request.user)
     reports = selectors.reports(campaign.slug) if campaign else {}
     context = {
         "section": "about",

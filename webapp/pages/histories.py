@@ -25,10 +25,10 @@ TITLES = {
 @require_GET
 def history(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
     """All visits of one domain within the world of the survey, the newest first."""
-    campaign = campaign_or_404(slug)
+    campaign = campaign_or_404(request, slug)
     errands.request_index(Campaign.objects.get(slug=slug))
     # An emulated world and the real Internet are never one history.
-    visits = histories.history(domain.lower(), campaign.world)
+    visits = histories.history(domain.lower(), campaign.world, request.user)
     if not visits and evidence.domain(slug, domain) is None:
         raise Http404(f"no survey asked {domain}")
     context = {

@@ -1,7 +1,8 @@
 """Pages of ended surveys, kept in memory as they were sent: their figures never change again.
 
-A kept page is used for a minute, so that "two hours ago" stays true, and never after the survey was
-closed anew or its tables were computed again.
+A kept page is used for a minute, so that "two hours ago" stays true, never after the survey was
+closed anew, its tables were computed again or it changed hands, and for one reader alone: whoever
+may see everything that everybody may is one reader, each account and each share link another.
 """
 
 import gzip
@@ -16,10 +17,12 @@ from typing import Any
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 
+from webapp.store.accounts import reader_key, visible
 from webapp.store.models import Campaign
 
 KEPT_S = 60.0
 MAX_BYTES = 64 * 1024 * 1024
+VARY = "Accept-Encoding, Cookie"
 View = Callable[..., HttpResponse]
 
 
@@ -62,14 +65,17 @@ def kept(view: View) -> View:
 
     @wraps(view)
     def keep(request: HttpRequest, slug: str, *args: Any, **more: Any) -> HttpResponse:
-        version = _version(slug) if request.method == "GET" else None
+        version = _version(slug, request.user) if request.method == "GET" else None
         if version is None:
             return view(request, slug, *args, **more)
-        key, now_s = (request.get_full_path(), *version), time.monotonic()
+        reader = reader_key(request.user)
+        key, now_s = (reader, request.get_full_path(), *version), time.monotonic()
         found = _shelf.get(key, now_s)
         if found is None:
             answer = view(request, slug, *args, **more)
-            if answer.status_code != 200:
+            # A form's token belongs to one browser, and so does what is said to it but once.
+            is_personal = request.META.get("CSRF_COOKIE_NEEDS_UPDATE") or answer.cookies
+            if answer.status_code != 200 or is_personal:
                 return answer
             found = _shelf.put(key, now_s, answer.content)
         return _answer(request, *found)
@@ -77,13 +83,14 @@ def kept(view: View) -> View:
     return keep
 
 
-def _version(slug: str) -> tuple[Any, ...] | None:
-    """What a kept page depends on; ``None`` while the survey goes on."""
+def _version(slug: str, reader: Any) -> tuple[Any, ...] | None:
+    """What a kept page depends on; ``None`` while the survey goes on, or for whom it is not."""
+    rows = Campaign.objects.filter(slug=slug, finished_at__isnull=False)
     row = (
-        Campaign.objects.filter(slug=slug, finished_at__isnull=False)
+        visible(rows, reader)
         .order_by()
         .annotate(computed_at=Max("reports__computed_at"))
-        .values_list("pk", "finished_at", "computed_at", "name")
+        .values_list("pk", "finished_at", "computed_at", "name", "owner_id")
         .first()
     )
     return row if row and row[2] else None
@@ -91,12 +98,12 @@ def _version(slug: str) -> tuple[Any, ...] | None:
 
 def _answer(request: HttpRequest, body: bytes, packed: bytes, tag: str) -> HttpResponse:
     if request.headers.get("If-None-Match", "").removeprefix("W/") == tag:
-        return HttpResponse(status=304, headers={"ETag": tag, "Vary": "Accept-Encoding"})
+        return HttpResponse(status=304, headers={"ETag": tag, "Vary": VARY})
     is_packed = "gzip" in request.headers.get("Accept-Encoding", "")
     answer = HttpResponse(packed if is_packed else body)
     if is_packed:
         answer["Content-Encoding"] = "gzip"
     answer["ETag"] = tag
-    answer["Vary"] = "Accept-Encoding"
+    answer["Vary"] = VARY
     answer["Cache-Control"] = "private, no-cache"
     return answer

@@ -30,7 +30,7 @@ Target = dict[str, Any]
 
 def outages(request: HttpRequest, slug: str) -> HttpResponse:
     """What fails and who fails with one target, and every target to choose from."""
-    campaign = campaign_or_404(slug)
+    campaign = campaign_or_404(request, slug)
     targets = _targets(slug)
     chosen = _chosen(request, targets)
     context: dict[str, Any] = {

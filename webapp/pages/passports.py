@@ -22,7 +22,7 @@ def page_number(request: HttpRequest) -> int:
 
 def domains(request: HttpRequest, slug: str) -> HttpResponse:
     """Domains of a survey in rank order, or those that hold the search's text."""
-    campaign = campaign_or_404(slug)
+    campaign = campaign_or_404(request, slug)
     query = request.GET.get("q", "").strip()[:255]
     context = {
         "section": "domains",
@@ -38,7 +38,8 @@ def domains(request: HttpRequest, slug: str) -> HttpResponse:
 def search(request: HttpRequest) -> HttpResponse:
     """The header's search: the front survey's domains that hold the text."""
     slug = request.GET.get("survey", "")
-    campaign = selectors.campaign(slug) if slug else selectors.front_campaign()
+    reader = request.user
+    campaign = selectors.campaign(slug, reader) if slug else selectors.front_campaign(reader)
     if campaign is None:
         return redirect("surveys")
     answer = redirect("domains", slug=campaign.slug)
@@ -52,7 +53,7 @@ def _query(text: str) -> str:
 
 def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
     """The passport of one domain."""
-    campaign = campaign_or_404(slug)
+    campaign = campaign_or_404(request, slug)
     found = evidence.domain(slug, domain, page_number(request))
     if found is None:
         raise Http404(f"no domain {domain}")
@@ -105,7 +106,7 @@ def _servers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def name(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """Every answer, placement and label of one name."""
-    campaign = campaign_or_404(slug)
+    campaign = campaign_or_404(request, slug)
     found = evidence.name(slug, name)
     if found is None:
         raise Http404(f"no name {name}")

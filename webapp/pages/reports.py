@@ -12,9 +12,9 @@ from webapp.pages.keeping import kept
 from webapp.store import selectors
 
 
-def campaign_or_404(slug: str) -> selectors.CampaignRow:
-    """The survey of an address."""
-    campaign = selectors.campaign(slug)
+def campaign_or_404(request: HttpRequest, slug: str) -> selectors.CampaignRow:
+    """The survey of an address, where its reader may see it."""
+    campaign = selectors.campaign(slug, request.user)
     if campaign is None:
         raise Http404(f"no survey {slug}")
     return campaign
@@ -23,7 +23,7 @@ def campaign_or_404(slug: str) -> selectors.CampaignRow:
 @kept
 def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
     """One family of tables; the first carries the headline."""
-    campaign = campaign_or_404(slug)
+    campaign = campaign_or_404(request, slug)
     family = FAMILY_BY_SLUG.get(page)
     if family is None:
         raise Http404(f"no report {page}")

@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import uuid4
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,10 +14,12 @@ from core.errors import BadInput, NephoscopeError
 from tasks.options import resolving_from
 from tasks.resolvers import Resolving, count_words
 from tasks.submit import submit
+from webapp.pages.access import signed_in_unless_open
 from webapp.pages.families import FAMILIES
 from webapp.pages.forms import SurveyForm
 from webapp.pages.reports import campaign_or_404
-from webapp.store import drafts, selectors, services
+from webapp.store import drafts, selectors, services, sharing
+from webapp.store.accounts import owner_of
 from webapp.store.models import Campaign
 
 SHOWN_REJECTIONS = 50
@@ -25,7 +28,7 @@ SHOWN_REJECTIONS = 50
 @require_GET
 def surveys(request: HttpRequest) -> HttpResponse:
     """Every survey, newest first."""
-    rows = selectors.campaigns()
+    rows = selectors.campaigns(reader=request.user)
     return render(request, "surveys/list.html", {"section": "surveys", "rows": rows})
 
 
@@ -33,7 +36,7 @@ def surveys(request: HttpRequest) -> HttpResponse:
 @require_GET
 def survey(request: HttpRequest, slug: str) -> HttpResponse:
     """The survey's overview; live counters while it waits or runs."""
-    campaign = campaign_or_404(slug)
+    campaign = campaign_or_404(request, slug)
     stored = selectors.reports(slug)
     context: dict[str, Any] = {"section": "reports", "campaign": campaign, "families": FAMILIES}
     if not campaign.is_final:
@@ -55,7 +58,7 @@ def survey(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 def progress(request: HttpRequest, slug: str) -> HttpResponse:
     """The live counters alone, for pages whose event stream is cut off."""
-    campaign = campaign_or_404(slug)
+    campaign = campaign_or_404(request, slug)
     context = {"campaign": campaign, **progress_of(campaign)}
     response = render(request, "parts/progress.html", context)
     response["X-Survey-State"] = campaign.state
@@ -80,6 +83,7 @@ def failures(campaign: selectors.CampaignRow) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
+@signed_in_unless_open
 @require_http_methods(["GET", "POST"])
 def new_survey(request: HttpRequest) -> HttpResponse:
     """The form; sent, it shows the plan before anything is asked."""
@@ -115,6 +119,7 @@ def _resolving() -> Resolving:
     return resolving_from({})
 
 
+@signed_in_unless_open
 @require_POST
 def run_survey(request: HttpRequest) -> HttpResponse:
     """Start the survey of a plan that was shown."""
@@ -138,12 +143,17 @@ def _create(request: HttpRequest) -> Campaign:
         options=options.as_json(),
         n_words=count_words(options),
         idempotency_key=request.POST.get("once") or None,
+        maker=services.Maker(
+            user=owner_of(request.user), is_public=request.POST.get("publish") == "on"
+        ),
     )
 
 
 @require_POST
 def cancel(request: HttpRequest, slug: str) -> HttpResponse:
     """Stop a survey; what was stored stays."""
-    campaign = Campaign.objects.filter(slug=campaign_or_404(slug).slug).get()
+    campaign = Campaign.objects.get(pk=campaign_or_404(request, slug).id)
+    if not sharing.may_change(request.user, campaign):
+        raise PermissionDenied
     services.cancel(campaign)
     return redirect("survey", slug=slug)

@@ -3,11 +3,13 @@
 A share link's visitor sees the one survey that it opens; commands of the operator see all.
 """
 
+from collections.abc import Collection
 from typing import Any, TypeVar
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Model, Q, QuerySet
 
+from webapp.store import sharing
 from webapp.store.models import Campaign, ShareLink
 
 Row = TypeVar("Row", bound=Model)
@@ -33,11 +35,26 @@ def visible(queryset: QuerySet[Row], user: Any = None) -> QuerySet[Row]:
     if isinstance(user, Operator):
         return queryset
     if isinstance(user, SharedReader):
+        # The link is looked at anew, so that it stops showing as soon as it is taken back.
+        links = ShareLink.objects.filter(sharing.is_live(), pk=user.link.pk)
         is_survey = issubclass(queryset.model, Campaign)
-        return queryset.filter(pk=user.link.survey_id) if is_survey else queryset.none()
+        return queryset.filter(share_links__in=links) if is_survey else queryset.none()
     if user is None or not user.is_authenticated:
         return queryset.filter(owner__isnull=True)
     return queryset.filter(Q(owner__isnull=True) | Q(owner=user.pk))
+
+
+def may_see(slugs: Collection[str], user: Any = None) -> bool:
+    """Whether all of these surveys are there for ``user``; one that is not there is not."""
+    wanted = set(slugs)
+    return visible(Campaign.objects.filter(slug__in=wanted), user).count() == len(wanted)
+
+
+def reader_key(user: Any) -> tuple[str, Any]:
+    """What tells readers apart who may be shown different pages."""
+    if isinstance(user, SharedReader):
+        return "link", user.link.pk
+    return "user", user.pk if user is not None and user.is_authenticated else None
 
 
 def owner_of(user: Any) -> Any:

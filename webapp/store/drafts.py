@@ -1,7 +1,7 @@
-"""Domain lists between the plan and the run: kept by their digest for a day."""
+"""Domain lists between the plan and the run: kept for a day, by a key of their sender."""
 
-import hashlib
 import re
+import secrets
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,8 +14,8 @@ KEPT = timedelta(days=1)
 
 
 def save_draft(data: bytes) -> str:
-    """Keep ``data`` and return its key; the same list is kept once."""
-    key = hashlib.sha256(data).hexdigest()
+    """Keep ``data`` and return its key, which nobody else can guess, not even from the list."""
+    key = secrets.token_hex(32)
     folder = _folder()
     folder.mkdir(parents=True, exist_ok=True)
     _drop_old(folder)

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from webapp.store import indexes
+from webapp.store.accounts import visible
 from webapp.store.models import Campaign
 
 Row = dict[str, Any]
@@ -56,9 +57,12 @@ class Visit:
         }
 
 
-def history(domain: str, world: str | None = None) -> list[Visit]:
-    """Visits of a domain, the newest first; ``world`` limits them to one world, or to none ("")."""
-    surveys = Campaign.objects.filter(finished_at__isnull=False)
+def history(domain: str, world: str | None = None, reader: Any = None) -> list[Visit]:
+    """Visits of a domain by surveys that the reader may see, the newest first.
+
+    ``world`` limits them to one world, or to none ("").
+    """
+    surveys = visible(Campaign.objects.filter(finished_at__isnull=False), reader)
     if world is not None:
         surveys = surveys.filter(world=world)
     found: list[Visit] = []

@@ -15,6 +15,7 @@ from analysis.notes import method_note
 from cartography.regions import region as region_of
 from core.statuses import FINAL_STATES, CampaignState
 from core.tables import SPEC_BY_ID, SPECS, Table
+from webapp.store.accounts import visible
 from webapp.store.models import Campaign, RangeTable, Report, Shard
 from webapp.store.stages import Taken, add_stages
 
@@ -43,6 +44,13 @@ class CampaignRow:
     summary: dict[str, Any]
     error: str
     is_final: bool
+    owner_id: int | None = None
+    maker_id: int | None = None
+
+    @property
+    def is_private(self) -> bool:
+        """Whether its owner alone sees it."""
+        return self.owner_id is not None
 
 
 @dataclass(frozen=True)
@@ -62,22 +70,24 @@ class ReportRow:
     published: Table | None = None
 
 
-def campaigns(limit: int = 200) -> list[CampaignRow]:
-    """Surveys, newest first."""
-    rows = Campaign.objects.prefetch_related("range_tables")[:limit]
+def campaigns(limit: int = 200, reader: Any = None) -> list[CampaignRow]:
+    """Surveys that a reader may see, newest first; without a reader, the public ones."""
+    rows = visible(Campaign.objects.prefetch_related("range_tables"), reader)[:limit]
     return [row_of(c) for c in rows]
 
 
-def campaign(slug: str) -> CampaignRow | None:
-    """One survey by its slug."""
-    found = Campaign.objects.filter(slug=slug).prefetch_related("range_tables").first()
+def campaign(slug: str, reader: Any = None) -> CampaignRow | None:
+    """One survey by its slug, where the reader may see it."""
+    rows = Campaign.objects.filter(slug=slug).prefetch_related("range_tables")
+    found = visible(rows, reader).first()
     return row_of(found) if found else None
 
 
-def front_campaign() -> CampaignRow | None:
-    """The survey that the front door shows: the newest that has a report."""
+def front_campaign(reader: Any = None) -> CampaignRow | None:
+    """The survey that the front door shows: the newest with a report that the reader may see."""
     done = [str(CampaignState.FINISHED), str(CampaignState.PARTIAL)]
-    found = Campaign.objects.filter(state__in=done).prefetch_related("range_tables").first()
+    rows = Campaign.objects.filter(state__in=done).prefetch_related("range_tables")
+    found = visible(rows, reader).first()
     return row_of(found) if found else None
 
 
@@ -104,6 +114,8 @@ def row_of(found: Campaign) -> CampaignRow:
         summary=found.summary,
         error=found.error,
         is_final=found.state in FINAL_STATES,
+        owner_id=found.owner_id,
+        maker_id=found.maker_id,
     )
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import random
+import secrets
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -28,6 +29,7 @@ from webapp.store.uploads import save_entries
 LEASE = timedelta(seconds=10)
 MAX_ATTEMPTS = 5
 KEPT_REJECTIONS = 1_000
+MAX_KEY_CHARACTERS = 120
 # A cautious rate for the estimate: public resolvers are asked far slower than a testbed.
 ESTIMATE_QPS = 4_000
 
@@ -36,6 +38,24 @@ class TooManySurveys(NephoscopeError):
     """The limit on surveys that run at once is reached; try again when one has ended."""
 
     permanent = False
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Who asks for a survey: their surveys are private unless they say otherwise."""
+
+    user: Any = None
+    is_public: bool = False
+    # Commands of the operator are not held to the limit on surveys that run at once.
+    is_limited: bool = True
+
+    @property
+    def owner(self) -> Any:
+        """Who alone may see it; nobody signed in makes what everybody sees."""
+        return None if self.is_public else self.user
+
+
+ANYBODY, OPERATING = Maker(), Maker(is_limited=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +95,11 @@ def plan_survey(data: bytes, n_words: int) -> tuple[Plan, DomainList]:
     return plan, found
 
 
-def free_slug(name: str) -> str:
-    """A slug from ``name`` that no campaign has yet."""
+def free_slug(name: str, is_private: bool = False) -> str:
+    """A slug from ``name`` that no campaign has yet; a private one tells nothing to who guesses."""
     stem = slugify(name)[:80] or "survey"
+    if is_private:
+        return f"{stem}-{secrets.token_hex(5)}"
     slug, number = stem, 1
     while Campaign.objects.filter(slug=slug).exists():
         number += 1
@@ -86,9 +108,9 @@ def free_slug(name: str) -> str:
 
 
 def unfinished_twin(name: str, data: bytes) -> Campaign | None:
-    """The newest survey of the same name and list that has not ended, to be resumed."""
+    """The operator's newest survey of this name and list that has not ended, to be resumed."""
     digest = hashlib.sha256(data).hexdigest()
-    same = Campaign.objects.filter(name=name, list_sha256=digest)
+    same = Campaign.objects.filter(name=name, list_sha256=digest, maker=None, owner=None)
     return same.exclude(state__in=FINAL_STATES).first()
 
 
@@ -99,27 +121,26 @@ def create_survey(
     options: Mapping[str, Any] | None = None,
     n_words: int,
     idempotency_key: str | None = None,
-    limit_active: bool = True,
+    maker: Maker = ANYBODY,
 ) -> Campaign:
     """Store a new survey with its shards; the door that called queues the work.
 
-    Raises ``BadInput`` for an unusable list and ``TooManySurveys`` when ``limit_active`` and
-    the limit is reached. The same ``idempotency_key`` gives the campaign made before.
+    Raises ``BadInput`` for an unusable list and ``TooManySurveys`` when the maker's limit, or that
+    of all, is reached. The same ``idempotency_key`` of a maker gives the campaign made before.
     """
-    if idempotency_key:
-        before = Campaign.objects.filter(idempotency_key=idempotency_key).first()
-        if before:
-            return before
+    before = _by_key(idempotency_key, maker)
+    if before:
+        return before
     plan, found = plan_survey(data, n_words)
-    if limit_active and active_surveys() >= settings.MAX_ACTIVE_SURVEYS:
-        raise TooManySurveys(
-            f"{settings.MAX_ACTIVE_SURVEYS} surveys are waiting or running; try again when one ends"
-        )
+    if maker.is_limited:
+        _refuse_more(maker)
     title = (name or f"Survey of {plan.accepted:,} domains").strip()[:200]
     with transaction.atomic():
         campaign = Campaign.objects.create(
-            slug=free_slug(title),
+            slug=free_slug(title, is_private=maker.owner is not None),
             name=title,
+            owner=maker.owner,
+            maker=maker.user,
             options={**(options or {})},
             list_sha256=hashlib.sha256(data).hexdigest(),
             n_domains=plan.accepted,
@@ -128,11 +149,31 @@ def create_survey(
             rejected=plan.rejected,
             notes=plan.notes,
             estimated_queries=plan.estimated_queries,
-            idempotency_key=idempotency_key,
+            idempotency_key=idempotency_key or None,
         )
         save_entries(campaign.slug, _shuffle(found.entries, campaign.list_sha256))
         Shard.objects.bulk_create(_slice(campaign, plan.accepted))
     return campaign
+
+
+def _by_key(key: str | None, maker: Maker) -> Campaign | None:
+    if not key:
+        return None
+    if len(key) > MAX_KEY_CHARACTERS:
+        raise BadInput(f"an idempotency key has at most {MAX_KEY_CHARACTERS} characters")
+    return Campaign.objects.filter(idempotency_key=key, maker=maker.user).first()
+
+
+def _refuse_more(maker: Maker) -> None:
+    if maker.user and active_surveys(maker.user) >= settings.MAX_ACTIVE_SURVEYS_PER_USER:
+        raise TooManySurveys(
+            f"{settings.MAX_ACTIVE_SURVEYS_PER_USER} surveys of yours are waiting or running; try "
+            "again when one ends"
+        )
+    if active_surveys() >= settings.MAX_ACTIVE_SURVEYS:
+        raise TooManySurveys(
+            f"{settings.MAX_ACTIVE_SURVEYS} surveys are waiting or running; try again when one ends"
+        )
 
 
 def _shuffle(entries: Sequence[DomainEntry], seed: str) -> list[DomainEntry]:
@@ -149,9 +190,10 @@ def _slice(campaign: Campaign, n_domains: int) -> list[Shard]:
     ]
 
 
-def active_surveys() -> int:
-    """Surveys that wait or run."""
-    return Campaign.objects.exclude(state__in=FINAL_STATES).count()
+def active_surveys(maker: Any = None) -> int:
+    """Surveys that wait or run, of everybody or of one maker."""
+    rows = Campaign.objects.exclude(state__in=FINAL_STATES)
+    return rows.filter(maker=maker).count() if maker else rows.count()
 
 
 def begin(campaign: Campaign, tables: Sequence[RangeTable], world: str) -> None:

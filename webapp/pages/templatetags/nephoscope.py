@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable
 from datetime import date, datetime
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from django import template
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from django.utils import timezone
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -130,13 +130,22 @@ def standing(dimension: str, text: str) -> SafeString:
 @register.simple_tag
 def export_url(slug: str, table_id: str, kind: str) -> str:
     """Where the API gives exactly this table."""
-    return f"/api/v1/surveys/{slug}/tables/{table_id}.{kind}"
+    return api_url(f"surveys/{slug}/tables/{table_id}.{kind}")
 
 
 @register.simple_tag
-def front_campaign() -> selectors.CampaignRow | None:
+def api_url(path: str, *parts: Any) -> str:
+    """An address of the API, below the share link where a page is read through one.
+
+    Each ``{}`` of the path is one of the parts.
+    """
+    return f"{get_script_prefix()}api/v1/{path.format(*(quote(str(p)) for p in parts))}"
+
+
+@register.simple_tag(takes_context=True)
+def front_campaign(context: template.Context) -> selectors.CampaignRow | None:
     """The survey that the header's links lead to when a page has none of its own."""
-    return selectors.front_campaign()
+    return selectors.front_campaign(getattr(context.get("request"), "user", None))
 
 
 @register.simple_tag

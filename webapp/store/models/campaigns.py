@@ -73,7 +73,7 @@ class Campaign(models.Model):
     range_tables = models.ManyToManyField(RangeTable, related_name="campaigns", blank=True)
     summary = models.JSONField(default=dict)
     error = models.TextField(default="", blank=True)
-    idempotency_key = models.CharField(max_length=120, null=True, blank=True)
+    idempotency_key = models.CharField(max_length=120, null=True, blank=True)  # noqa: DJ001
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)

@@ -44,7 +44,7 @@ class Recommendation(models.Model):
     progress = models.JSONField(default=dict)
     result = models.JSONField(null=True, blank=True)
     error = models.TextField(default="", blank=True)
-    idempotency_key = models.CharField(max_length=120, null=True, blank=True)
+    idempotency_key = models.CharField(max_length=120, null=True, blank=True)  # noqa: DJ001
     attempt = models.PositiveIntegerField(default=0)
     leased_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -63,7 +63,7 @@ class Command(Door):
             name=name,
             options={**resolving.as_json(), "vantages": check_vantages(options["vantage"])},
             n_words=count_words(resolving),
-            limit_active=False,
+            maker=services.OPERATING,
         )
         for item in campaign.rejected[:20]:
             self.say(f"line {item['line']}: {item['text']!r} left out: {item['reason']}")

@@ -1,0 +1,78 @@
+"""Attempts to sign in or up are counted, so that guessing is slow and nobody is locked out.
+
+Names and addresses are kept as keyed hashes, for as long as they count.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from core.errors import NephoscopeError
+from webapp.store.models import SignInFailure
+
+WINDOW = timedelta(minutes=15)
+# Failures in the window: of one person's name from one address; of an address; of a name.
+# The last is wide, so that a stranger who knows a name cannot keep its owner out for nothing.
+PAIR_LIMIT, ADDRESS_LIMIT, NAME_LIMIT = 5, 30, 100
+SIGN_UP_LIMIT = 10
+Limits = tuple[tuple[str, int], ...]
+
+
+class TooManyAttempts(NephoscopeError):
+    """Too much was tried in a short time; ``retry_after_s`` says when to try again."""
+
+    permanent = False
+
+    def __init__(self, retry_after_s: int) -> None:
+        self.retry_after_s = retry_after_s
+        minutes = max(1, -(-retry_after_s // 60))
+        plural = "" if minutes == 1 else "s"
+        super().__init__(f"too many attempts; try again in {minutes} minute{plural}")
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt, counted as failed until ``forgive`` says that it was not."""
+
+    ids: tuple[int, ...]
+
+    def forgive(self) -> None:
+        """It went well."""
+        SignInFailure.objects.filter(pk__in=self.ids).delete()
+
+
+def sign_in(name: str, address: str) -> Attempt:
+    """Count an attempt before the password is looked at; raises ``TooManyAttempts``."""
+    person = name.strip().lower()
+    return _count(
+        (
+            (f"pair {person} {address}", PAIR_LIMIT),
+            (f"address {address}", ADDRESS_LIMIT),
+            (f"name {person}", NAME_LIMIT),
+        )
+    )
+
+
+def sign_up(address: str) -> Attempt:
+    """Count an account that is asked for; raises ``TooManyAttempts``."""
+    return _count(((f"sign-up {address}", SIGN_UP_LIMIT),))
+
+
+@transaction.atomic
+def _count(limits: Limits) -> Attempt:
+    now = timezone.now()
+    SignInFailure.objects.filter(at__lt=now - WINDOW).delete()
+    keyed = [(_key(what), most) for what, most in limits]
+    for key, most in keyed:
+        known = SignInFailure.objects.filter(key=key).order_by("at").values_list("at", flat=True)
+        if len(known) >= most:
+            raise TooManyAttempts(int((known[len(known) - most] + WINDOW - now).total_seconds()))
+    rows = [SignInFailure.objects.create(key=key, at=now) for key, _ in keyed]
+    return Attempt(tuple(row.pk for row in rows))
+
+
+def _key(what: str) -> str:
+    return salted_hmac("nephoscope.attempts", what, algorithm="sha256").hexdigest()

@@ -1,0 +1,70 @@
+"""Tokens of programs: made once, shown once, kept as a hash, and taken back at any time."""
+
+import hashlib
+import secrets
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from core.errors import BadInput
+from webapp.store.models import ApiToken
+
+# By this a token is known as one of ours, also to programs that search for leaked ones.
+MARK = "neph_"
+SHOWN_CHARACTERS = len(MARK) + 4
+MAX_PER_USER = 50
+LIVES_DAYS = (30, 90, 365, 0)
+# Using a token does not write to the store more often than this.
+TOUCHED_EVERY = timedelta(minutes=1)
+
+
+def issue(owner: Any, name: str, scope: str, days: int = 0) -> tuple[ApiToken, str]:
+    """A new token and its secret, which nothing can show again; raises ``BadInput``."""
+    title = name.strip()[:80]
+    if not title:
+        raise BadInput("give it a name, such as the program that will use it", field="name")
+    if scope not in ApiToken.Scope.values:
+        raise BadInput("choose what it may do", field="scope")
+    if live(owner).count() >= MAX_PER_USER:
+        raise BadInput(f"there are {MAX_PER_USER} tokens already; revoke one that is not used")
+    secret = MARK + secrets.token_urlsafe(32)
+    row = ApiToken.objects.create(
+        owner=owner,
+        name=title,
+        prefix=secret[:SHOWN_CHARACTERS],
+        sha256=digest(secret),
+        scope=scope,
+        expires_at=timezone.now() + timedelta(days=days) if days else None,
+    )
+    return row, secret
+
+
+def digest(secret: str) -> str:
+    """What is stored of a secret; it is random throughout, so that no slow hash is needed."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def live(owner: Any) -> QuerySet[ApiToken]:
+    """Tokens of a person that open something."""
+    return ApiToken.objects.filter(_is_live(), owner=owner)
+
+
+def _is_live() -> Q:
+    ends = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
+    return ends & Q(revoked_at__isnull=True, owner__is_active=True)
+
+
+def find(secret: str) -> ApiToken | None:
+    """The live token of a secret, marked as used."""
+    row = ApiToken.objects.filter(_is_live(), sha256=digest(secret)).select_related("owner").first()
+    now = timezone.now()
+    if row and (row.last_used_at is None or now - row.last_used_at > TOUCHED_EVERY):
+        ApiToken.objects.filter(pk=row.pk).update(last_used_at=now)
+    return row
+
+
+def revoke(owner: Any, pk: int) -> bool:
+    """Take a token back for good; false when it is not theirs, or was taken back."""
+    return bool(live(owner).filter(pk=pk).update(revoked_at=timezone.now()))
