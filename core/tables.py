@@ -27,7 +27,7 @@ PROVIDERS = (
 
 @dataclass(frozen=True, slots=True)
 class TableSpec:
-    """One table: id, title, columns in order, and the published table that it restates."""
+    """One table: id, title, columns in order, and the published table that it restates, if any."""
 
     id: str
     title: str
@@ -274,13 +274,13 @@ SPECS: tuple[TableSpec, ...] = (
             "domains",
             "targets",
         ),
-        "the providers' documentation; no published figure",
+        "",
     ),
     TableSpec(
         "dangling-names",
         "Names whose alias leads nowhere",
         ("rank", "domain", "name", "missing", "provider", "rule", "claimable"),
-        "the providers' documentation; no published figure",
+        "",
     ),
     TableSpec(
         "text-figures",

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from cartography.patterns.fronts import Alias, aliases_of, own_matcher
+from cartography.patterns.rules import Rule
 from core.records import Answer, Front
 from core.statuses import DnsStatus
 
@@ -23,13 +24,18 @@ def find_dangling(answers: Sequence[Answer]) -> tuple[Front, ...]:
     fronts: dict[tuple[str, str], Front] = {}
     for answer in gone:
         last = _chain(answer)[-1]
-        for n in matcher.match_name(last.target):
-            rule = matcher.rules[n]
+        for rule in _standing([matcher.rules[n] for n in matcher.match_name(last.target)]):
             label = CLAIMABLE if rule.claimable else DANGLING
             said = f"{last}: {answer.status} from {answer.resolver or 'the resolver'}"
             front = Front(answer.name, rule.provider, label, rule.id, said, last.target)
             fronts.setdefault((rule.provider, last.target), front)
     return tuple(fronts.values())
+
+
+def _standing(rules: Sequence[Rule]) -> list[Rule]:
+    """The rules whose conditions the missing name meets by itself."""
+    ids = {rule.id for rule in rules}
+    return [r for r in rules if ids.issuperset(r.needs) and ids.isdisjoint(r.unless)]
 
 
 def _chain(answer: Answer) -> Sequence[Alias]:

@@ -65,11 +65,17 @@ FROM hits h JOIN pattern_rules r USING (rule) ANTI JOIN barred b USING (name, ru
 """
 # A name whose chain ends at a target that does not exist: ``ends`` holds (name, cname, status).
 DANGLING_SQL = """
+WITH ended AS (
+  SELECT e.name, e.cname, m.rule FROM ends e JOIN pattern_matches m USING (cname)
+  WHERE e.status = 'NXDOMAIN'),
+barred AS (
+  SELECT e.cname, e.rule FROM ended e JOIN pattern_conditions c USING (rule)
+    LEFT JOIN ended o ON o.cname = e.cname AND o.rule = c.other
+  WHERE (o.rule IS NULL) = c.needed)
 SELECT DISTINCT e.name, r.provider,
   CASE WHEN r.claimable THEN 'dangling-claimable' ELSE 'dangling' END AS label, r.id AS rule,
   e.cname AS instance
-FROM ends e JOIN pattern_matches m USING (cname) JOIN pattern_rules r USING (rule)
-WHERE e.status = 'NXDOMAIN'
+FROM ended e JOIN pattern_rules r USING (rule) ANTI JOIN barred b USING (cname, rule)
 """
 
 

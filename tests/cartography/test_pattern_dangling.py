@@ -45,6 +45,12 @@ def test_names_that_nobody_can_have_are_dangling_all_the_same():
     ]
 
 
+def test_a_rule_that_needs_another_does_not_speak_for_the_missing_name_alone():
+    assert found(answer("shop.herokuapp.com")) == [
+        ("dangling-claimable", "aws-heroku", "shop.herokuapp.com")
+    ]
+
+
 def test_the_end_of_the_chain_is_what_is_missing():
     chain = answer("shop.trafficmanager.net", "shop.westeurope.cloudapp.azure.com")
 

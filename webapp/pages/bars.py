@@ -151,10 +151,8 @@ def _outages(of_what: str) -> Callable[[ReportRow], Chart]:
 
 
 def _target(row: dict[str, Any]) -> str:
-    name = words.provider_name(row["target"]) if row["kind"] == "provider" else row["target"]
-    return (
-        f"{name}, all of it" if row["kind"] == "provider" else f"{words.term(row['kind'])} {name}"
-    )
+    is_provider = row["kind"] == "provider"
+    return f"{words.provider_name(row['target'])}, all of it" if is_provider else row["target"]
 
 
 def _single_figures(report: ReportRow) -> Chart:
