@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from core.errors import BadInput
 from screening.onboard.causes import STALL_US, Stall
 from screening.onboard.histograms import SLOTS, find_bounds_ns
-from screening.schema import CPU, HOST, MOST_BYTES, REPORT
+from screening.schema import CPU, MOST_BYTES, REPORT
 from screening.shapes import refuse
 
 # A clock may be wrong by a day before a report from the future is refused.
@@ -34,6 +34,8 @@ class Host:
     cgroup: int
     quota_cpus: float
     python: str
+    machine_id: str = ""
+    addresses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def parse_report(data: bytes, now: float) -> Report:
         started_at=float(document["started_at"]),
         sleep_us=document["sleep_us"],
         seconds=float(document["seconds"]),
-        host=Host(**{name: document["host"][name] for name in HOST}),
+        host=_read_host(document["host"]),
         cpus=cpus,
         network=tuple(_read_calls(entry, f"network[{at}]") for at, entry in enumerate(calls)),
         battery=tuple(document.get("battery", [])),
@@ -149,6 +151,10 @@ def _refuse_constant(word: str) -> NoReturn:
 
 def _write_canonical(document: Any) -> bytes:
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _read_host(entry: dict[str, Any]) -> Host:
+    return Host(**{**entry, "addresses": tuple(entry.get("addresses", ()))})
 
 
 def _read_cpu(entry: dict[str, Any], path: str) -> CpuTiming:

@@ -29,6 +29,9 @@ HOST: dict[str, Shape] = {
     "kernel": Text(200), "machine": Text(64), "hypervisor": Text(200), "clock_source": Text(64),
     "cgroup": Number(0, 2, whole=True), "quota_cpus": Number(0, 65_536), "python": Text(64),
 }  # fmt: skip
+HOST_LATER: dict[str, Shape] = {
+    "machine_id": Text(32, "^[0-9a-f]*$"), "addresses": Rows(Text(45, "^[0-9a-fA-F:.]+$"), 16),
+}  # fmt: skip
 CPU: dict[str, Shape] = {
     "cpu": Number(0, 65_535, whole=True), "mode": Text(6, "^(native|python)$"),
     "seconds": Number(0.1, LONGEST_S), "wakeups": _whole, "stalls_10ms": _whole,
@@ -62,7 +65,7 @@ REPORT = Entries(
         "schema": Text(40, f"^{SCHEMA}$"), "report_id": Text(32, "^[0-9a-f]{32}$"),
         "agent_version": Text(20, r"^[0-9.]+$"), "started_at": _at,
         "sleep_us": Number(10, 10_000, whole=True), "seconds": Number(1, LONGEST_S),
-        "host": Entries(HOST), "cpus": Rows(Entries(CPU), MOST_CPUS),
+        "host": Entries(HOST, HOST_LATER), "cpus": Rows(Entries(CPU), MOST_CPUS),
     },
     {
         "notes": Rows(Text(500), 100), "reasons": Rows(Text(500), 100),

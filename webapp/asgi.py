@@ -1,8 +1,11 @@
-"""The ASGI application that uvicorn serves."""
+"""The ASGI application that uvicorn serves: the door for agents' reports, and the site behind it."""
 
 import os
 
 from django.core.asgi import get_asgi_application
+from django.utils.module_loading import import_string
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
-application = get_asgi_application()
+_site = get_asgi_application()
+# The door reads models, which are there once Django is set up.
+application = import_string("webapp.api.ingest.front")(_site)

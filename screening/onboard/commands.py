@@ -28,7 +28,7 @@ from screening.onboard.kernel import (
 from screening.onboard.network import PORT, RATES, call_servers, serve
 from screening.onboard.sampling import Order, Tally
 
-AGENT_VERSION = "1.0"
+AGENT_VERSION = "1.1"
 SCHEMA = "nephoscope.screening/1"
 # The site writes its own address here when it serves this file.
 SITE_URL = ""

@@ -1,0 +1,261 @@
+"""The door for agents' reports, in front of Django: bytes of strangers in, receipts out.
+
+Nothing is read of a body before its token is known, no more than a report may have, and not for
+longer than an honest agent needs. Everything else goes on to the site.
+"""
+
+import asyncio
+import contextlib
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from django.db import close_old_connections
+from django.http import HttpResponse
+
+from core.errors import BadInput, NephoscopeError
+from webapp.api.batching import Told, Writer
+from webapp.api.problems import problem
+from webapp.store.pool_reports import (
+    MOST_BYTES,
+    Clash,
+    Grant,
+    NoGrant,
+    PoolFull,
+    Receipt,
+    find_grant,
+    read_arrival,
+)
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Site = Callable[[Any, Receive, Send], Awaitable[None]]
+
+ADDRESS = re.compile(r"/api/v1/screening/(?:pools/(?P<key>[0-9a-f]{1,24})/)?reports/?")
+BEARER = re.compile(r"Bearer +([\x21-\x7e]{1,200})", re.IGNORECASE)
+# An honest agent's report of 20 KB takes a second on the slowest line; the largest has 8 MB.
+BODY_S = 30.0
+# Bodies of all agents together that are in memory at once.
+MOST_HELD = 128_000_000
+# After a refusal the rest of a body is read for a moment, so that the answer is not lost in the
+# reset of the connection.
+DRAIN_S, MOST_DRAINED = 2.0, 32_000_000
+# A token that was good a moment ago is not looked up again; the batch looks anyway.
+TRUSTED_S = 2.0
+MOST_TRUSTED = 10_000
+
+
+class Refusal(Exception):
+    """An answer that ends the request."""
+
+    def __init__(self, status: int, kind: str, detail: str, **more: Any) -> None:
+        super().__init__(detail)
+        self.answer = problem(status, kind, detail, **more)
+
+
+class Body:
+    """The body of one request, as far as it has come."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._parts: list[bytes] = []
+        self.size = 0
+        self.is_whole = False
+
+    async def read(self) -> int:
+        """Bytes of the next piece; ConnectionError when the sender went away."""
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionError
+        piece = message.get("body", b"")
+        self.is_whole = not message.get("more_body", False)
+        self._parts.append(piece)
+        self.size += len(piece)
+        return len(piece)
+
+    def join(self) -> bytes:
+        """All of it."""
+        return b"".join(self._parts)
+
+    async def drain(self) -> None:
+        """Read on and forget, for a moment."""
+        left = MOST_DRAINED
+        self._parts.clear()
+        with contextlib.suppress(TimeoutError, ConnectionError):
+            async with asyncio.timeout(DRAIN_S):
+                while not self.is_whole and left > 0:
+                    left -= await self.read()
+                    self._parts.clear()
+
+
+def front(site: Site) -> Site:
+    """The site with the door for reports in front of it."""
+    doors: dict[asyncio.AbstractEventLoop, Door] = {}
+
+    async def application(scope: Any, receive: Receive, send: Send) -> None:
+        found = ADDRESS.fullmatch(scope["path"]) if scope["type"] == "http" else None
+        if found is None or scope["method"] != "POST":
+            await site(scope, receive, send)
+            return
+        loop = asyncio.get_running_loop()
+        if loop not in doors:
+            doors[loop] = Door()
+        await doors[loop].take(scope, Body(receive), send, found["key"] or "")
+
+    return application
+
+
+class Door:
+    """Takes reports for one event loop."""
+
+    def __init__(self) -> None:
+        self._writer = Writer()
+        self._lookers = ThreadPoolExecutor(2, "pool-tokens")
+        # Reading is work for the processor; a second thread lets small reports pass a large one.
+        self._readers = ThreadPoolExecutor(2, "pool-readers")
+        self._held = 0
+        self._trusted: dict[str, tuple[float, Grant]] = {}
+
+    async def take(self, scope: Any, body: Body, send: Send, key: str) -> None:
+        """Answer one request."""
+        headers = {name.decode("latin-1"): value.decode("latin-1")
+                   for name, value in scope["headers"]}  # fmt: skip
+        try:
+            grant = await self._find_grant(headers, key)
+            _check_headers(headers)
+            receipt = await self._take_body(grant, headers, body)
+        except Refusal as refusal:
+            await _refuse(refusal.answer, body, send)
+        except ConnectionError:
+            return
+        else:
+            await _confirm(receipt, send)
+
+    async def _find_grant(self, headers: dict[str, str], key: str) -> Grant:
+        found = BEARER.fullmatch(headers.get("authorization", "").strip())
+        if found is None:
+            raise Refusal(401, "no-token", "send the pool's token: Authorization: Bearer TOKEN")
+        grant = await self._look_up(found[1])
+        if key and grant.key != key:
+            raise Refusal(403, "foreign-pool", "this token is not one of this pool")
+        return grant
+
+    async def _look_up(self, secret: str) -> Grant:
+        now = time.monotonic()
+        until, grant = self._trusted.get(secret, (0.0, None))
+        if grant is not None and now < until:
+            return grant
+        loop = asyncio.get_running_loop()
+        try:
+            grant = await loop.run_in_executor(self._lookers, _find_grant, secret)
+        except NoGrant as error:
+            self._trusted.pop(secret, None)
+            raise Refusal(401, "unknown-token", str(error)) from None
+        if len(self._trusted) >= MOST_TRUSTED:
+            self._trusted.clear()
+        self._trusted[secret] = (now + TRUSTED_S, grant)
+        return grant
+
+    async def _take_body(self, grant: Grant, headers: dict[str, str], body: Body) -> Receipt:
+        told: Told
+        try:
+            await self._read(body)
+            loop = asyncio.get_running_loop()
+            given = headers.get("idempotency-key", "")
+            arrival = await loop.run_in_executor(
+                self._readers, read_arrival, grant, body.join(), given
+            )
+            told = await self._writer.store(arrival)
+        except BadInput as error:
+            told = error
+        finally:
+            self._held -= body.size
+        if isinstance(told, NephoscopeError):
+            raise _refusal(told)
+        return told
+
+    async def _read(self, body: Body) -> None:
+        try:
+            async with asyncio.timeout(BODY_S):
+                while not body.is_whole:
+                    self._held += await body.read()
+                    if body.size > MOST_BYTES:
+                        raise _too_large()
+                    if self._held > MOST_HELD:
+                        raise Refusal(503, "busy", "too many reports at once: send it again",
+                                      retry_after=2)  # fmt: skip
+        except TimeoutError:
+            raise Refusal(408, "too-slow", f"the body took over {BODY_S:.0f} s") from None
+
+
+def _find_grant(secret: str) -> Grant:
+    close_old_connections()
+    return find_grant(secret)
+
+
+def _check_headers(headers: dict[str, str]) -> None:
+    length = headers.get("content-length", "0")
+    if not length.isdigit() or int(length) > MOST_BYTES:
+        raise _too_large()
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise Refusal(415, "encoding", "send the report as it is, without Content-Encoding")
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refusal(415, "content-type", "a report is sent as application/json")
+
+
+def _too_large() -> Refusal:
+    return Refusal(413, "too-large", f"a report has at most {MOST_BYTES:,} bytes")
+
+
+def _refusal(error: NephoscopeError) -> Refusal:
+    if isinstance(error, NoGrant):
+        return Refusal(401, "unknown-token", str(error))
+    if isinstance(error, Clash):
+        return Refusal(409, "report-id-reused", str(error), field=error.field)
+    if isinstance(error, BadInput):
+        return Refusal(422, "bad-report", str(error), field=error.field)
+    if isinstance(error, PoolFull):
+        return Refusal(403, "pool-full", str(error))
+    return Refusal(503, "unavailable", str(error), retry_after=5)
+
+
+async def _refuse(answer: HttpResponse, body: Body, send: Send) -> None:
+    """Send the whole answer, then let the sender finish for a moment before closing."""
+    more = []
+    if not body.is_whole:
+        more.append((b"connection", b"close"))
+    if answer.status_code == 401:
+        more.append((b"www-authenticate", b'Bearer realm="Nephoscope pool"'))
+    content = answer.content
+    wait = json.loads(content).get("retry_after")
+    if wait is not None:
+        more.append((b"retry-after", str(wait).encode()))
+    await _begin(answer.status_code, content, str(answer["Content-Type"]), send, more)
+    await send({"type": "http.response.body", "body": content, "more_body": True})
+    await body.drain()
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _confirm(receipt: Receipt, send: Send) -> None:
+    document = {name: getattr(receipt, name) for name in receipt.__slots__}
+    content = json.dumps(document).encode()
+    await _begin(200 if receipt.repeated else 201, content, "application/json", send, [])
+    await send({"type": "http.response.body", "body": content, "more_body": False})
+
+
+async def _begin(
+    status: int, content: bytes, kind: str, send: Send, more: list[tuple[bytes, bytes]]
+) -> None:
+    headers = [
+        (b"content-type", kind.encode()),
+        (b"content-length", str(len(content)).encode()),
+        (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
+        *more,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
