@@ -44,6 +44,8 @@ def environment(data: Path, world: str) -> dict[str, str]:
     env["DJANGO_SETTINGS_MODULE"] = "webapp.settings"
     env["PYTHONPATH"] = str(ROOT)
     env.setdefault("REDIS_URL", f"redis+socket://{broker.socket_path(data)}")
+    # Processes share the cores: threads of linear algebra in each would only stand in line.
+    env.setdefault("OPENBLAS_NUM_THREADS", "1")
     if world != "none":
         env["NEPHOSCOPE_NAME_SERVERS"] = f"127.0.0.1:{TESTBED_PORT}"
     return env

@@ -3,25 +3,30 @@
 Files are read once and kept for further questions about the same samples.
 """
 
+import json
 import logging
 import math
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
+from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
+from celery.signals import worker_process_init
 from django.db import transaction
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from analysis.regions import Objective, Study
 from core.errors import BadInput, NephoscopeError
+from tasks import journeys
 from tasks.app import app
 from tasks.questions import Known, Question, ask, read
-from tasks.recommending import recommend
+from tasks.recommending import load_loops, recommend
 from webapp.store import recommendations
-from webapp.store.models import Recommendation
+from webapp.store.models import Campaign, Recommendation
+from webapp.store.recommendations import TooManyQuestions
 
 log = logging.getLogger(__name__)
 # Regions times clients times rounds that a stored question may hold.
@@ -31,19 +36,41 @@ MOST_CELLS = 50_000_000
 QUICK_CELLS = 1_000_000
 QUICK_SIZES = 10
 QUICK_S = 1.0
+
+
+class Parts(StrEnum):
+    """What of an answer is wanted: the whole, one size soon, or the curve beside it."""
+
+    ALL = "all"
+    SET = "set"
+    CURVE = "curve"
+
+
+# A page that changes under somebody's hands shows the set first; runners-up and intervals of all
+# sizes follow by a request of their own.
+_EFFORTS: dict[Parts, dict[str, Any]] = {
+    Parts.ALL: {},
+    Parts.SET: {"runners_up": 0, "with_peer": False},
+    Parts.CURVE: {"with_outlook": False, "with_peer": False},
+}
 # Answers that one process works on at once, and how long another question waits for its turn.
 _AT_ONCE = threading.BoundedSemaphore(2)
 QUICK_WAIT_S = 10.0
 
 
 def take(
-    files: Mapping[str, bytes], options: Mapping[str, Any], key: str | None, *, at_once: bool = True
+    files: Mapping[str, bytes],
+    options: Mapping[str, Any],
+    key: str | None,
+    *,
+    at_once: bool = True,
+    origin: recommendations.Origin = recommendations.NOBODY,
 ) -> Recommendation:
     """Store a question and answer it if that is quick, else queue it; a known key gives its row.
 
     Raises BadInput, and then nothing is stored, and TooManyQuestions.
     """
-    row = recommendations.create(files, options, idempotency_key=key)
+    row = recommendations.create(files, options, origin, idempotency_key=key)
     if row.result is not None or row.attempt:
         return row
     try:
@@ -61,38 +88,65 @@ def take(
     return row
 
 
+def keep(row: Recommendation, options: Mapping[str, Any], title: str = "") -> Recommendation:
+    """Store changed options for the same files as a recommendation of its own; raises as take."""
+    files = {n: path.read_bytes() for n, path in recommendations.paths_of(row).items()}
+    origin = recommendations.Origin(row.owner, title or row.title, row.campaign, row.source)
+    return take(files, {**row.options, **options}, None, origin=origin)
+
+
 def read_question(row: Recommendation) -> Question:
     """The question of a row; raises BadInput naming the file, line or field."""
     return ask(_read(row), row.options)
 
 
-def vary(row: Recommendation, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to other options for the same files, not stored; raises BadInput."""
+def vary(
+    row: Recommendation, options: Mapping[str, Any], *, parts: Parts = Parts.ALL
+) -> dict[str, Any]:
+    """The answer to other options for the same files, not stored; raises BadInput.
+
+    What is not proven in a second is given with its gap.
+    """
     if row.result is None:
         raise BadInput("it is not answered yet")
     sizes = (row.result[name] for name in ("n_regions", "n_clients", "n_rounds"))
     if math.prod(sizes) > QUICK_CELLS:
         raise BadInput("the samples are too many for this; send a recommendation of its own")
-    question = ask(_known(row.token), {**row.options, **options})
-    found = _quickly(question, _study(row.token, question.objective))
-    if found is None:
-        raise BadInput("this takes longer; send a recommendation of its own")
+    asked = json.dumps({**row.options, **options}, sort_keys=True, default=str)
+    found: dict[str, Any] = _varied(row.token, asked, parts)
     return found
 
 
-def _quickly(question: Question, study: Study | None = None) -> dict[str, Any] | None:
+@lru_cache(maxsize=64)
+def _varied(token: str, asked: str, parts: Parts) -> dict[str, Any]:
+    """One varied answer; who goes back and forth between constraints waits once."""
+    question = replace(ask(_known(token), json.loads(asked)), **_EFFORTS[parts])
+    if len(question.ks) > QUICK_SIZES:
+        raise BadInput(f"at most {QUICK_SIZES} sizes at once", field="k")
+    found = _within(question, _study(token, question.objective), QUICK_WAIT_S)
+    if found is None:
+        raise TooManyQuestions("too many are solving right now; try again in a moment")
+    return found
+
+
+def _quickly(question: Question) -> dict[str, Any] | None:
     """The answer if it is soon proven, or if no more time was asked for."""
     if question.samples.values.size > QUICK_CELLS or len(question.ks) > QUICK_SIZES:
         return None
-    if not _AT_ONCE.acquire(blocking=study is not None, timeout=QUICK_WAIT_S if study else None):
+    result = _within(question, None, 0.0)
+    is_whole = result is not None and all(row["proven"] for row in result["results"])
+    return result if is_whole or question.time_limit_s <= QUICK_S else None
+
+
+def _within(question: Question, study: Study | None, wait_s: float) -> dict[str, Any] | None:
+    """Answer with a second for each size, when it is this question's turn in time."""
+    if not _AT_ONCE.acquire(blocking=wait_s > 0, timeout=wait_s or None):
         return None
     try:
         quick = replace(question, time_limit_s=min(question.time_limit_s, QUICK_S))
-        result = recommend(quick, study=study)
+        return recommend(quick, study=study)
     finally:
         _AT_ONCE.release()
-    is_whole = all(row["proven"] for row in result["results"])
-    return result if is_whole or question.time_limit_s <= QUICK_S else None
 
 
 def _read(row: Recommendation) -> Known:
@@ -147,8 +201,37 @@ def answer(row: Recommendation) -> None:
         recommendations.fail(row, str(error))
 
 
+@app.task(name="tasks.advising.arrive")
+def arrive(campaign_id: int) -> None:
+    """A survey has ended: ask what waited for it."""
+    campaign = Campaign.objects.filter(pk=campaign_id).first()
+    for row in recommendations.awaiting(campaign) if campaign else ():
+        take_up(row)
+
+
+def take_up(row: Recommendation) -> None:
+    """Ask what waited for its survey, which has ended."""
+    if journeys.prepare(row):
+        submit(row)
+
+
 @app.task(name="tasks.advising.sweep")
 def sweep() -> None:
-    """Take up questions that a broker or a worker lost."""
+    """Take up questions that a broker or a worker lost, and those whose survey has ended."""
+    for row in recommendations.arrived():
+        take_up(row)
     for pk in recommendations.waiting():
         _queue(pk)
+    recommendations.drop_orphans()
+
+
+@worker_process_init.connect
+def _warm(**_: Any) -> None:
+    """A worker's first question does not wait for loops to be loaded."""
+    warm_soon()
+
+
+@lru_cache(maxsize=1)
+def warm_soon() -> None:
+    """Load compiled loops beside the work of this process, once, before somebody waits for them."""
+    threading.Thread(target=load_loops, name="load loops", daemon=True).start()

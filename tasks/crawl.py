@@ -63,6 +63,8 @@ def conclude(campaign_id: int) -> None:
     # The batches of a second pass are shards too: the last of them ends here once more.
     if not second_pass.begin(campaign):
         survey.conclude(campaign)
+        # Whatever recommendation waited for its regions.
+        app.send_task("tasks.advising.arrive", args=[campaign.pk])
 
 
 @app.task(name="tasks.crawl.sweep")

@@ -88,6 +88,9 @@ class Question:
     within: float = 0.0
     draws: int = 200
     seed: int = 1
+    runners_up: int = 1
+    # Whether the best set of the size of the current deployment is solved for as well.
+    with_peer: bool = True
 
     @property
     def samples(self) -> Samples:

@@ -47,7 +47,7 @@ def recommend(
     ``study`` spares making the samples ready again.
     """
     tell = on_step or _silent
-    _load()
+    load_loops()
     study = study or Study(question.samples, question.objective)
     sizes = sorted({*question.ks, *_size_of_current(question)})
     answers: dict[int, Recommendation] = {}
@@ -73,7 +73,9 @@ def recommend(
 
 def solve(study: Study, question: Question, k: int) -> Recommendation:
     """Give one recommendation whose certificate holds; raises BadInput and BrokenProof."""
-    effort = Effort(time_limit_s=question.time_limit_s, within=question.within)
+    effort = Effort(
+        time_limit_s=question.time_limit_s, runners_up=question.runners_up, within=question.within
+    )
     answer = study.recommend(k, question.constraints, effort)
     if answer.proof is not None and answer.value is not None:
         faults = check(question.samples, answer, question.objective, question.constraints)
@@ -84,12 +86,14 @@ def solve(study: Study, question: Question, k: int) -> Recommendation:
 
 def _size_of_current(question: Question) -> set[int]:
     """The size of the deployment as it is, where there is a best of that size."""
+    if not question.with_peer:
+        return set()
     least = 2 if question.constraints.survive_loss else 1
     return {len(question.current)} if len(question.current) >= least else set()
 
 
 @lru_cache(maxsize=1)
-def _load() -> None:
+def load_loops() -> None:
     """Load compiled loops once per process, so that ``seconds`` are those of the question."""
     warm_up()
 
@@ -108,8 +112,7 @@ def _results(
 def _doubts(
     study: Study, question: Question, answers: Sequence[Recommendation]
 ) -> dict[int, Doubt]:
-    # Draws that lose a region each time are not offered by the method: no interval is given.
-    if not question.draws or question.constraints.survive_loss:
+    if not question.draws:
         return {}
     draws = Draws(question.draws, question.seed)
     return {d.k: d for d in doubt(study, answers, question.constraints, draws)}
@@ -221,7 +224,7 @@ def _current(
         found["regret"] = max(_saved(study, value, best.value) or 0.0, 0.0)
         if not robust:
             found["regret"] = regret(study, regions, best).lost
-            found["regret_interval"] = _saving_interval(study, question, best.regions)
+        found["regret_interval"] = _saving_interval(study, question, best.regions)
     return found
 
 
@@ -238,7 +241,11 @@ def _saving_interval(
     if not question.draws:
         return None
     draws = Draws(question.draws, question.seed)
-    saved = interval(study, question.current, draws) - interval(study, other, draws)
+    robust = question.constraints.survive_loss
+    here, there = (
+        interval(study, s, draws, survive_loss=robust) for s in (question.current, other)
+    )
+    saved = here - there
     if study.objective.measure is Measure.THROUGHPUT:
         saved = -saved
     # Adding zero turns a negative zero into a plain one.

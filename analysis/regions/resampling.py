@@ -17,7 +17,6 @@ from analysis.regions.costs import NO_ANSWER
 from analysis.regions.objectives import Measure
 from analysis.regions.recommendations import Study
 from analysis.regions.tree import sets_of
-from core.errors import BadInput
 
 Floats = NDArray[np.float64]
 
@@ -67,10 +66,12 @@ def doubt(
     constraints: Constraints | None = None,
     draws: Draws | None = None,
 ) -> list[Doubt]:
-    """Give the doubt of each recommendation, in their order; raises BadInput for lost regions."""
-    if constraints is not None and constraints.survive_loss:
-        raise BadInput("draws do not lose regions", field="survive_loss")
-    counts = _Counts(study, draws or Draws())
+    """Give the doubt of each recommendation, in their order.
+
+    Where sets survive a loss, every draw loses the region whose loss costs most in that draw.
+    """
+    robust = constraints is not None and constraints.survive_loss
+    counts = _Counts(study, draws or Draws(), robust)
     found: list[Doubt] = []
     before: Floats | None = None
     for answer in answers:
@@ -84,16 +85,22 @@ def doubt(
     return found
 
 
-def interval(study: Study, regions: tuple[str, ...], draws: Draws | None = None) -> Floats:
+def interval(
+    study: Study,
+    regions: tuple[str, ...],
+    draws: Draws | None = None,
+    *,
+    survive_loss: bool = False,
+) -> Floats:
     """Give one set's values over the draws."""
-    return _Counts(study, draws or Draws()).values(_members(study, regions))
+    return _Counts(study, draws or Draws(), survive_loss).values(_members(study, regions))
 
 
 class _Counts:
     """How often each client and round is drawn."""
 
-    def __init__(self, study: Study, draws: Draws) -> None:
-        self.study = study
+    def __init__(self, study: Study, draws: Draws, robust: bool = False) -> None:
+        self.study, self.robust = study, robust
         g = np.random.default_rng(draws.seed)
         clients, rounds = len(study.samples.clients), len(study.samples.rounds)
         even = np.full(clients, 1 / clients), np.full(rounds, 1 / rounds)
@@ -103,17 +110,25 @@ class _Counts:
 
     def values(self, members: tuple[int, ...]) -> Floats:
         """Give a set's value in every draw."""
+        costs = self.study.costs
+        sets = list(combinations(members, len(members) - 1)) if self.robust else [members]
+        # What no loss leaves anything of has no value worth comparing: the whole set stands in.
+        found: Floats = np.max([self._costs(s or members) for s in sets], axis=0)
+        values: Floats = found / costs.scale
+        return costs.top / costs.scale - values if costs.top else values
+
+    def _costs(self, members: tuple[int, ...]) -> Floats:
+        """Give a set's mean or percentile of costs in every draw."""
         costs, samples = self.study.costs, self.study.samples
         least = costs.matrix[list(members)].min(axis=0)
         heard = (least != NO_ANSWER).astype(np.float64)
         shape = (len(samples.clients), len(samples.rounds))
         percentile = self.study.objective.percentile
         if percentile is not None:
-            found = self._percentiles(least, heard, percentile / 100)
-        else:
-            total = self._sum((least * heard).reshape(shape))
-            found = total / np.maximum(self._sum(heard.reshape(shape)), 1e-300)
-        return costs.top / costs.scale - found / costs.scale if costs.top else found / costs.scale
+            return self._percentiles(least, heard, percentile / 100)
+        total = self._sum((least * heard).reshape(shape))
+        mean: Floats = total / np.maximum(self._sum(heard.reshape(shape)), 1e-300)
+        return mean
 
     def _sum(self, cells: Floats) -> Floats:
         found: Floats = ((self.clients @ cells) * self.rounds).sum(axis=1)

@@ -18,7 +18,7 @@ from analysis.regions import (
     route,
     static_study,
 )
-from core.errors import BadInput
+from analysis.regions.resampling import interval
 
 
 def samples_of_noise(noise, clients=60, rounds=12, seed=2):
@@ -81,8 +81,19 @@ def test_percentiles_and_throughput_have_doubt_too():
         answer = study.recommend(2)
         d = doubt(study, [answer])[0]
         assert d.low <= answer.value <= d.high
-    with pytest.raises(BadInput):
-        doubt(study, [answer], Constraints(survive_loss=True))
+
+
+def test_what_survives_a_loss_has_an_interval_of_its_own():
+    study, limits = Study(samples_of_noise(0.2)), Constraints(survive_loss=True)
+    answer = study.recommend(2, limits)
+    robust = doubt(study, [answer], limits)[0]
+    assert robust.low < answer.value < robust.high
+    # Without a loss the same set is better, in each draw.
+    plain = interval(study, answer.regions)
+    after = interval(study, answer.regions, survive_loss=True)
+    assert (plain <= after).all()
+    alone = np.maximum(*(interval(study, (name,)) for name in answer.regions))
+    assert after == pytest.approx(alone)
 
 
 def test_the_same_seed_gives_the_same_draws():

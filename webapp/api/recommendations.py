@@ -12,6 +12,7 @@ from core.errors import BadInput
 from tasks import advising
 from webapp.api.files import table_file
 from webapp.store import recommendations
+from webapp.store.accounts import owner_of
 from webapp.store.models import Recommendation
 
 router = Router(tags=["recommendations"])
@@ -84,7 +85,8 @@ def create_recommendation(
     options = {name: value for name, value in given.items() if name not in _FILES}
     key = request.headers.get("Idempotency-Key")
     at_once = "respond-async" not in request.headers.get("Prefer", "")
-    row = advising.take(files, options, key, at_once=at_once)
+    origin = recommendations.Origin(owner_of(request.user))
+    row = advising.take(files, options, key, at_once=at_once, origin=origin)
     response["Location"] = f"/api/v1/recommendations/{row.token}"
     return Status(201 if row.finished_at else 202, _document(row))
 
@@ -98,10 +100,17 @@ def _bytes(name: str, given: str | dict[str, float]) -> bytes:
     return f"client,weight\n{rows}".encode()
 
 
+@router.get("/recommendations", response={200: dict})
+def list_recommendations(request: HttpRequest) -> Any:
+    """What belongs to the asker, the newest first; nothing for whoever is nobody."""
+    rows = recommendations.owned_by(request.user)
+    return {"results": [{k: v for k, v in _document(r).items() if k != "result"} for r in rows]}
+
+
 @router.get("/recommendations/{token}", response={200: dict, 304: None})
 def get_recommendation(request: HttpRequest, token: str) -> Any:
     """State and answer; ``ETag`` changes when they do."""
-    document = _document(_known(token))
+    document = _document(_known(request, token))
     text = json.dumps(document, sort_keys=True).encode()
     tag = f'"{hashlib.sha256(text).hexdigest()[:24]}"'
     if request.headers.get("If-None-Match") == tag:
@@ -112,15 +121,37 @@ def get_recommendation(request: HttpRequest, token: str) -> Any:
 @router.post("/recommendations/{token}/variants", response={200: dict})
 def vary_recommendation(request: HttpRequest, token: str, asked: OptionsIn) -> Any:
     """The answer to changed options for the same samples; nothing is stored."""
-    row = _known(token)
+    row = _known(request, token)
     found = advising.vary(row, asked.model_dump(exclude_unset=True))
     return {"options": {**row.options, **asked.model_dump(exclude_unset=True)}, "result": found}
+
+
+@router.delete("/recommendations/{token}", response={204: None})
+def delete_recommendation(request: HttpRequest, token: str) -> Any:
+    """Forget a recommendation of one's own, with its files and its link."""
+    row = _own(request, token)
+    recommendations.delete(row)
+    return Status(204, None)
+
+
+@router.post("/recommendations/{token}/share", response={200: dict})
+def share_recommendation(request: HttpRequest, token: str) -> Any:
+    """Make the link that lets others read it; the one that there is stays."""
+    share_token = recommendations.share(_own(request, token))
+    return {"link": request.build_absolute_uri(f"/shared/recommendations/{share_token}/")}
+
+
+@router.delete("/recommendations/{token}/share", response={204: None})
+def take_back_recommendation(request: HttpRequest, token: str) -> Any:
+    """End the link for good."""
+    recommendations.take_back(_own(request, token))
+    return Status(204, None)
 
 
 @router.get("/recommendations/{token}/curve.{kind}", response={200: dict})
 def get_curve(request: HttpRequest, token: str, kind: str) -> Any:
     """A row per size of set, as ``csv``, ``jsonl`` or ``parquet``."""
-    row = _known(token)
+    row = _known(request, token)
     if row.result is None:
         raise Http404("it is not answered yet")
     cells = [_curve_row(one) for one in row.result["results"]]
@@ -134,8 +165,16 @@ def _curve_row(one: dict[str, Any]) -> list[Any]:
     return [one["k"], one["value"], low, high, one["bound"], one["proven"], one["static"], *sets]
 
 
-def _known(token: str) -> Recommendation:
-    row = recommendations.find(token)
+def _own(request: HttpRequest, token: str) -> Recommendation:
+    """One of the asker's own: what is nobody's can be changed by nobody."""
+    row = _known(request, token)
+    if row.owner_id is None or row.owner_id != request.user.pk:
+        raise Http404("there is no such recommendation")
+    return row
+
+
+def _known(request: HttpRequest, token: str) -> Recommendation:
+    row = recommendations.find(token, request.user)
     if row is None:
         raise Http404("there is no such recommendation")
     return row
@@ -145,6 +184,10 @@ def _document(row: Recommendation) -> dict[str, Any]:
     base = f"/api/v1/recommendations/{row.token}"
     return {
         "id": row.token,
+        "title": row.title,
+        "survey": row.campaign.slug if row.campaign else None,
+        "source": row.source,
+        "shared": row.share_token is not None,
         "status": row.state,
         "created_at": row.created_at.isoformat(),
         "started_at": row.started_at.isoformat() if row.started_at else None,

@@ -1,11 +1,13 @@
 """Questions for the best regions are stored with their files, leased to a worker, and ended.
 
-Whoever holds the token may read one; those of nobody are kept for a while only.
+One of nobody is opened by its token, and kept for a while only. One of somebody is theirs alone,
+until they share it: then another token opens it, to be read and no more, until they take it back.
 """
 
 import secrets
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,14 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from core.errors import NephoscopeError
-from webapp.store.models import Recommendation
+from core.statuses import FINAL_STATES
+from webapp.store.accounts import visible
+from webapp.store.models import Campaign, Recommendation
 
 State = Recommendation.State
 # Questions that wait or run at once; one more is refused.
 MOST_OPEN = 8
+MOST_OPEN_OF_ALL = 32
 # Those of nobody go after so long, or when there are more of them.
 KEPT_DAYS = 30
 MOST_OF_NOBODY = 500
@@ -28,6 +33,7 @@ MOST_OF_NOBODY = 500
 LEASE_S = 180.0
 MAX_ATTEMPTS = 3
 SAMPLES = "samples"
+EVERYBODY = object()
 
 
 class TooManyQuestions(NephoscopeError):
@@ -36,24 +42,42 @@ class TooManyQuestions(NephoscopeError):
     permanent = False
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Whose a question is and where it came from: a survey, and the source of its samples."""
+
+    owner: Any = None
+    title: str = ""
+    campaign: Campaign | None = None
+    source: Mapping[str, Any] = field(default_factory=dict)
+
+
+NOBODY = Origin()
+
+
 def create(
     files: Mapping[str, bytes],
     options: Mapping[str, Any],
+    origin: Origin = NOBODY,
     *,
-    owner: Any = None,
     idempotency_key: str | None = None,
+    state: str = State.QUEUED,
 ) -> Recommendation:
     """Store a question with its files; a known key gives that one; raises TooManyQuestions."""
+    owner = origin.owner
     if idempotency_key and (known := _by_key(idempotency_key, owner)):
         return known
-    if open_count() >= MOST_OPEN:
-        raise TooManyQuestions(f"{MOST_OPEN} recommendations wait or run; try again later")
+    _refuse_more(owner)
     _forget()
     row = Recommendation(
         token=secrets.token_urlsafe(18),
         owner=owner,
+        title=origin.title[:200],
+        campaign=origin.campaign,
+        source=dict(origin.source),
         options=dict(options),
         files=sorted(files),
+        state=state,
         idempotency_key=idempotency_key or None,
     )
     save_files(row, files)
@@ -66,18 +90,98 @@ def create(
     return row
 
 
+def _refuse_more(owner: Any) -> None:
+    """Hold each person, and all who are nobody together, to a few at once."""
+    if open_count(owner) >= MOST_OPEN or open_count() >= MOST_OPEN_OF_ALL:
+        raise TooManyQuestions(f"{MOST_OPEN} recommendations wait or run; try again later")
+
+
 def _by_key(key: str, owner: Any) -> Recommendation | None:
     return Recommendation.objects.filter(idempotency_key=key, owner=owner).first()
 
 
-def find(token: str) -> Recommendation | None:
-    """The recommendation of a token."""
-    return Recommendation.objects.filter(token=token).first()
+def find(token: str, user: Any = None) -> Recommendation | None:
+    """The recommendation of a token, if the user may open it: nobody's, or their own."""
+    return visible(Recommendation.objects.filter(token=token), user).first()
 
 
-def open_count() -> int:
-    """How many wait or run."""
-    return Recommendation.objects.filter(state__in=(State.QUEUED, State.RUNNING)).count()
+def find_shared(share_token: str) -> Recommendation | None:
+    """The recommendation that a share link opens, unless it was taken back."""
+    rows = Recommendation.objects.filter(share_token=share_token, owner__is_active=True)
+    return rows.first() if share_token else None
+
+
+def share(row: Recommendation) -> str:
+    """Let whoever has the link read it; a link that there is already stays."""
+    fresh = secrets.token_urlsafe(24)
+    Recommendation.objects.filter(pk=row.pk, share_token=None).update(
+        share_token=fresh, shared_at=timezone.now()
+    )
+    row.refresh_from_db()
+    return row.share_token or ""
+
+
+def take_back(row: Recommendation) -> None:
+    """End the link for good: another one is made another time."""
+    Recommendation.objects.filter(pk=row.pk).update(share_token=None, shared_at=None)
+
+
+def owned_by(user: Any, limit: int = 200) -> list[Recommendation]:
+    """What belongs to a person, the newest first."""
+    if user is None or not user.is_authenticated:
+        return []
+    rows = Recommendation.objects.filter(owner=user.pk).select_related("campaign")
+    return list(rows[:limit])
+
+
+def before(row: Recommendation) -> list[Recommendation]:
+    """What the same person had answered earlier: of the same survey's name first."""
+    if row.owner_id is None:
+        return []
+    rows = Recommendation.objects.filter(
+        owner=row.owner_id, state=State.FINISHED, pk__lt=row.pk
+    ).order_by("-pk")[:20]
+    return sorted(rows, key=lambda other: other.title != row.title)
+
+
+def open_count(owner: Any = EVERYBODY) -> int:
+    """How many wait or run: of one person, of nobody, or of all."""
+    rows = Recommendation.objects.filter(state__in=(State.QUEUED, State.RUNNING))
+    return (rows if owner is EVERYBODY else rows.filter(owner=owner)).count()
+
+
+def awaiting(campaign: Campaign) -> list[Recommendation]:
+    """What waits for a survey to end."""
+    return list(Recommendation.objects.filter(state=State.AWAITING, campaign=campaign))
+
+
+def arrived() -> list[Recommendation]:
+    """What waits for a survey that has ended, or is gone."""
+    rows = Recommendation.objects.filter(state=State.AWAITING).select_related("campaign")
+    return list(rows.filter(Q(campaign__state__in=FINAL_STATES) | Q(campaign=None)))
+
+
+def ready(
+    row: Recommendation,
+    files: Mapping[str, bytes],
+    options: Mapping[str, Any],
+    source: Mapping[str, Any],
+) -> bool:
+    """Queue what waited for its survey, now with samples; false where another was faster."""
+    save_files(row, files)
+    return bool(
+        Recommendation.objects.filter(pk=row.pk, state=State.AWAITING).update(
+            state=State.QUEUED, files=sorted({*row.files, *files}), options=dict(options),
+            source=dict(source),
+        )
+    )  # fmt: skip
+
+
+def give_up(row: Recommendation, error: str) -> None:
+    """End what waited for its survey without an answer."""
+    Recommendation.objects.filter(pk=row.pk, state=State.AWAITING).update(
+        state=State.FAILED, error=error[:2000], finished_at=timezone.now()
+    )
 
 
 def folder_of(token: str) -> Path:
@@ -161,3 +265,14 @@ def _forget() -> None:
         created_at__lt=oldest
     ):
         delete(row)
+
+
+def drop_orphans() -> None:
+    """Remove folders without a row: those of accounts that were deleted."""
+    root = Path(settings.DATA_DIR) / "recommendations"
+    oldest = (timezone.now() - timedelta(hours=1)).timestamp()
+    old = [f for f in root.iterdir() if f.stat().st_mtime < oldest] if root.is_dir() else []
+    known = set(Recommendation.objects.values_list("token", flat=True)) if old else set()
+    for folder in old:
+        if folder.name not in known:
+            shutil.rmtree(folder, ignore_errors=True)
