@@ -35,6 +35,11 @@ def ends_of(endpoint: Endpoint, source: str) -> tuple[bytes, bytes]:
     )
 
 
+# When a kernel repeats a SYN/ACK that nobody acknowledged (RFC 6298): what comes as late may be
+# the repeat of a lost answer, whose round trip is not that of our SYN.
+REPEATED_AFTER_S = 1.0
+
+
 def ping(
     endpoint: Endpoint, count: int, timeout_s: float, interval_s: float, clock: Clock
 ) -> tuple[Attempt, ...]:
@@ -68,6 +73,8 @@ def _ping_once(ways: _Ways, timeout_s: float, clock: Clock) -> Attempt:
         while wait_readable([ways.raw], start + timeout_s, clock):
             data, _, at = receive(ways.raw, clock)
             found = _judge(ways, data, sequence)
+            if found is ProbeStatus.OK and at - start >= REPEATED_AFTER_S:
+                return Attempt(ProbeStatus.TIMEOUT)
             if found is not None:
                 rtt_ms = (at - start) * 1e3 if found is ProbeStatus.OK else None
                 return Attempt(found, rtt_ms)

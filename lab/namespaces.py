@@ -1,0 +1,145 @@
+"""Network namespaces by name: made, entered, removed; those of dead laboratories are swept.
+
+Names carry the number of the process that made them, and a lock that its death gives up.
+"""
+
+import ctypes
+import fcntl
+import itertools
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeVar
+
+RUN = Path("/run/netns")
+LOCKS = Path("/run/nephoscope-lab")
+_NAME = re.compile(r"^neph(\d+)\.\d+-")
+_NEWNET = 0x40000000
+_BIND, _DETACH = 0x1000, 0x2
+_libc = ctypes.CDLL(None, use_errno=True)
+_held: list[int] = []
+_numbers = itertools.count(1)
+T = TypeVar("T")
+
+
+def own_prefix() -> str:
+    """The beginning of the names of a new laboratory of this process; raises ``OSError``."""
+    if not _held:
+        LOCKS.mkdir(parents=True, exist_ok=True)
+        number = os.open(LOCKS / str(os.getpid()), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Until this process ends: whoever looks sees by the lock that it lives.
+        _held.append(number)
+    return f"neph{os.getpid()}.{next(_numbers)}-"
+
+
+def add(name: str) -> None:
+    """Make a namespace that stays until it is removed; raises ``OSError``."""
+    RUN.mkdir(parents=True, exist_ok=True)
+    place = RUN / name
+    place.touch(mode=0o444, exist_ok=False)
+
+    def make() -> None:
+        _call(_libc.unshare, _NEWNET)
+        own = f"/proc/self/task/{threading.get_native_id()}/ns/net"
+        _call(_libc.mount, own.encode(), str(place).encode(), b"none", _BIND, None)
+
+    in_thread(make)
+
+
+def inside(name: str, work: Callable[[], T]) -> T:
+    """Do something in a namespace, in a thread that ends with it; its error is raised here."""
+
+    def enter() -> T:
+        with (RUN / name).open() as handle:
+            _call(_libc.setns, handle.fileno(), _NEWNET)
+        return work()
+
+    return in_thread(enter)
+
+
+def remove(names: Iterable[str]) -> None:
+    """Remove namespaces; what lives in them goes with them."""
+    for name in names:
+        _libc.umount2(str(RUN / name).encode(), _DETACH)
+        (RUN / name).unlink(missing_ok=True)
+
+
+def names_of(pid: int) -> list[str]:
+    """The namespaces that a process made."""
+    return [name for owner, name in _all() if owner == pid]
+
+
+def sweep() -> list[str]:
+    """Remove the namespaces of laboratories whose process is no more; gives their names."""
+    dead = [name for owner, name in _all() if not alive(owner)]
+    remove(dead)
+    for lock in LOCKS.glob("*") if LOCKS.is_dir() else ():
+        if not alive(int(lock.name)):
+            lock.unlink(missing_ok=True)
+    return dead
+
+
+def alive(pid: int) -> bool:
+    """Whether the process of a laboratory still holds its lock."""
+    try:
+        with (LOCKS / str(pid)).open("r+") as handle:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def laboratories() -> dict[int, int]:
+    """Living laboratories: the process, and how many namespaces it has."""
+    owners = [owner for owner, _ in _all()]
+    return {owner: owners.count(owner) for owner in sorted(set(owners)) if alive(owner)}
+
+
+def batch(
+    name: str, lines: Iterable[str], *, tool: tuple[str, ...] = ("ip",), force: bool = False
+) -> None:
+    """Commands of ``ip`` or ``tc`` in a namespace, in one go; raises ``OSError`` with what it said.
+
+    With ``force`` a command that fails does not keep the others back.
+    """
+    text = "\n".join(lines)
+    command = [*tool, "-n", name, *(["-force"] if force else []), "-batch", "-"]
+    done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+    if done.returncode and not force:
+        raise OSError(f"ip in {name}: {done.stderr.strip()[:400]}")
+
+
+def in_thread(work: Callable[[], T]) -> T:
+    """Do something in a thread of its own; its error is raised here."""
+    found: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised again by who waits.
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return found[0]
+
+
+def _all() -> list[tuple[int, str]]:
+    names = sorted(p.name for p in RUN.iterdir()) if RUN.is_dir() else []
+    return [(int(m[1]), name) for name in names if (m := _NAME.match(name))]
+
+
+def _call(function: Callable[..., int], *given: object) -> None:
+    if function(*given):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))

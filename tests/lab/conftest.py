@@ -1,0 +1,29 @@
+"""One laboratory for all tests of what probes see in it."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from lab.ability import find_ability
+from lab.laboratory import Laboratory
+from lab.sixbyfour import six_by_four
+
+
+def need_laboratory():
+    if reason := find_ability().reason:
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="package")
+def lab():
+    need_laboratory()
+    with Laboratory(six_by_four(), seed=4) as standing:
+        yield standing
+
+
+def everywhere(lab, work, starts=None):
+    """What ``work(start)`` gives at each start, all at once."""
+    starts = starts or [v.name for v in lab.plan.of_kind("vantage")]
+    with ThreadPoolExecutor(len(starts)) as pool:
+        found = [pool.submit(lab.inside, s, lambda s=s: work(s)) for s in starts]
+        return {s: f.result() for s, f in zip(starts, found, strict=True)}

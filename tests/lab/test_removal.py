@@ -1,0 +1,86 @@
+"""Nothing of a laboratory stays: not after an error, and not after its process was killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lab import namespaces
+from lab.laboratory import Laboratory
+from lab.plan import Line, Link, Node, Plan
+from tests.lab.conftest import need_laboratory
+
+PROJECT = Path(__file__).parents[2]
+
+
+def small():
+    """A vantage point, a router and an instance."""
+    nodes = (Node("here", "vantage", 1), Node("gate", "router", 2), Node("there", "instance", 3))
+    links = (Link("gate", "here", 1), Link("gate", "there", 3, Line(2.0)))
+    return Plan("small", "lab", 3, nodes, links, {1: 1, 3: 3})
+
+
+def test_a_laboratory_ends_with_its_context():
+    need_laboratory()
+    with Laboratory(small()) as lab:
+        names = lab.names
+        assert set(names) <= {p.name for p in namespaces.RUN.iterdir()}
+        assert all(str(os.getpid()) in name for name in names)
+        assert namespaces.laboratories()[os.getpid()] >= 3
+    assert not set(names) & {p.name for p in namespaces.RUN.iterdir()}
+
+
+def test_an_error_inside_or_while_building_leaves_nothing():
+    need_laboratory()
+    before = set(namespaces.names_of(os.getpid()))
+    with pytest.raises(ZeroDivisionError), Laboratory(small()) as lab:
+        lab.inside("here", lambda: 1 // 0)
+    plan = small()
+    nodes = (*plan.nodes, Node("x" * 300, "router", 2))
+    broken = Plan(plan.name, plan.provider, 3, nodes, plan.links, plan.blocks)
+    with pytest.raises(OSError, match="too long"), Laboratory(broken):
+        pass
+    assert set(namespaces.names_of(os.getpid())) == before
+
+
+KILLED = """
+import sys, time
+from lab.laboratory import Laboratory
+from tests.lab.test_removal import small
+with Laboratory(small()) as lab:
+    print(" ".join(lab.names), flush=True)
+    time.sleep(60)
+"""
+
+
+def test_killing_the_process_removes_its_laboratory():
+    need_laboratory()
+    process = subprocess.Popen([sys.executable, "-c", KILLED], cwd=PROJECT, text=True,
+                               stdout=subprocess.PIPE)  # fmt: skip
+    names = process.stdout.readline().split()
+    assert len(names) == 3
+    assert namespaces.alive(process.pid)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not namespaces.alive(process.pid)
+    until = time.monotonic() + 10
+    while any((namespaces.RUN / n).exists() for n in names) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any((namespaces.RUN / n).exists() for n in names)
+    process.stdout.close()
+
+
+def test_what_a_dead_process_left_is_swept_and_what_lives_is_not():
+    need_laboratory()
+    dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], check=True,
+                          capture_output=True, text=True).stdout.strip()  # fmt: skip
+    left = f"neph{dead}.1-here"
+    namespaces.add(left)
+    with Laboratory(small()) as lab:
+        assert left not in {p.name for p in namespaces.RUN.iterdir()}
+        assert namespaces.sweep() == []
+        assert set(lab.names) <= {p.name for p in namespaces.RUN.iterdir()}
