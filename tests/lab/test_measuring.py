@@ -71,7 +71,7 @@ def test_what_may_be_the_repeat_of_a_lost_answer_is_no_round_trip(lab):
     """After a second, servers answer a SYN again: as late, both methods count it as lost."""
     link = next(n for n in lab.plan.around["berlin-gw"] if not lab.plan.links[n].line.plain)
     line = lab.plan.links[link].line
-    lab.shape(link, replace(line, delay_ms=510.0))
+    lab.shape(link, replace(line, delay_ms=600.0))
     target = Target(lab.plan.home("eu-a"), 80)
     configs = [tcp_ping.Config(count=1, method=m) for m in ("syn", "connect")]
     found = [lab.inside("berlin", lambda c=c: tcp_ping.run(target, c, CLOCK)) for c in configs]
