@@ -175,7 +175,10 @@ def _study(made: dict[str, Table | None]) -> dict[str, Table]:
             ),
         ],
     }
-    tables = {k: Table(k, _columns(k), tuple(rows), 713_910) for k, rows in own.items()}
+    lost = {"dangling": 71, "dangling-names": 71}
+    tables = {
+        k: Table(k, _columns(k), tuple(rows), lost.get(k, 713_910)) for k, rows in own.items()
+    }
     tables |= {k: _with_zeros(made[k], n=1) for k in filled}
     zones = tables["zone-usage"]
     return tables | {"zone-usage": replace(zones, rows=(*zones.rows, dark))}

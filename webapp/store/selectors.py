@@ -68,6 +68,8 @@ class ReportRow:
     computed_at: datetime
     checks: list[str] = field(default_factory=list)
     published: Table | None = None
+    # (row, column, why) of published cells that their own source contradicts.
+    contradicted: list[tuple[str, str, str]] = field(default_factory=list)
 
 
 def campaigns(limit: int = 200, reader: Any = None) -> list[CampaignRow]:
@@ -208,6 +210,7 @@ def _report_row(found: Report) -> ReportRow:
         computed_at=found.computed_at,
         checks=found.checks,
         published=published.published(found.table_id),
+        contradicted=[(*at, why) for at, why in published.contradictions(found.table_id).items()],
     )
 
 

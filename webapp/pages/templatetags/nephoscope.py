@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from webapp.pages import words
 from webapp.pages.grids import Row
+from webapp.pages.headings import LABELS
 from webapp.pages.markup import percent, rows_html, tag_html
 from webapp.store import selectors
 
@@ -152,3 +153,9 @@ def front_campaign(context: template.Context) -> selectors.CampaignRow | None:
 def page_url(name: str, **values: Any) -> str:
     """The address of a page."""
     return reverse(name, kwargs=values)
+
+
+@register.filter
+def heading(column: str) -> str:
+    """The head of a table's column."""
+    return LABELS.get(column, column)
