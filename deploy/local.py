@@ -1,8 +1,8 @@
 """``make run``: everything on one machine, from an empty folder to a served, filled site.
 
-Starts Valkey (unless REDIS_URL is set), Celery worker and beat, the testbed Internet (unless
-WORLD=none) and the web server; runs the demo survey when the store is empty; ends all of them on
-Ctrl-C.
+Starts Valkey (unless REDIS_URL is set), the vantage points' broker, Celery worker and beat, the
+testbed Internet (unless WORLD=none) and the web server; runs the demo survey when the store is empty;
+ends all of them on Ctrl-C.
 """
 
 import os
@@ -20,11 +20,13 @@ from types import FrameType
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from deploy import broker  # noqa: E402
+from deploy import broker, links  # noqa: E402
+from deploy.certificates import NoCertificate  # noqa: E402
 from deploy.processes import Child, Family  # noqa: E402
 
 PYTHON = sys.executable
 READY_S = 60.0
+LINKS_ADDRESS = "127.0.0.1:6390"
 TESTBED_PORT = int(os.environ.get("TESTBED_PORT") or 5300)
 
 
@@ -90,6 +92,29 @@ def start_broker(family: Family, data: Path) -> None:
     wait_for("Valkey", lambda: broker.answers(data), family, child)
 
 
+def start_links(family: Family, data: Path) -> None:
+    """Start what vantage points reach: their broker, its door over TLS, and the collector."""
+    if "NEPHOSCOPE_LINKS_URL" not in os.environ:
+        broker.reap(data, links.NAME)
+        child = family.start(Child("links", links.command(data)))
+        wait_for("the links' broker", lambda: broker.answers(data, links.NAME), family, child)
+        _open_gate(family, data)
+    family.start(Child("collector", [PYTHON, str(ROOT / "manage.py"), "vantage", "collect"]))
+
+
+def _open_gate(family: Family, data: Path) -> None:
+    """Without a free port, or openssl, nobody can join; everything else runs, and it is said."""
+    address = os.environ.get("NEPHOSCOPE_LINKS_ADDRESS") or LINKS_ADDRESS
+    host, _, port = address.rpartition(":")
+    if not port_is_free(int(port)):
+        say(f"no vantage point can join: port {port} is in use; set NEPHOSCOPE_LINKS_ADDRESS")
+        return
+    try:
+        family.start(Child("gate", links.gate_command(data, host, int(port))))
+    except NoCertificate as error:
+        say(f"no vantage point can join: {error}")
+
+
 def start_testbed(family: Family, world: str) -> Child:
     """Start the emulated Internet; it is ready when its port is taken."""
     scale = os.environ.get("SCALE") or "1/200"
@@ -120,6 +145,7 @@ def run(family: Family, data: Path, world: str, port: int) -> None:
     manage = [PYTHON, str(ROOT / "manage.py")]
     subprocess.run([*manage, "migrate", "--verbosity", "0"], env=dict(family.env), check=True)
     start_broker(family, data)
+    start_links(family, data)
     testbed = start_testbed(family, world) if world != "none" else None
     web = start_web(family, port)
     start_workers(family, data)

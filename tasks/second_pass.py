@@ -5,25 +5,29 @@ batch. A vantage that stays silent leaves rows that say so.
 """
 
 import logging
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from django.conf import settings
 
 from analysis import vantages
 from core.clock import SystemClock
-from core.errors import BadInput, NephoscopeError
+from core.errors import BadInput, NephoscopeError, Unavailable
 from core.statuses import DnsStatus
 from lake.parts import part_path, write_part
+from tasks import links
 from tasks.app import app
-from tasks.vantage import ANSWERS, QUESTIONS, pack, resolve_batch, unpack
+from tasks.parcels import Parcel
+from tasks.vantage import ANSWER_COLUMNS
 from webapp.store import batches, selectors, services
+from webapp.store import vantages as points
 from webapp.store.models import Campaign, Shard
 
 log = logging.getLogger(__name__)
 TABLE = "vantage_lookups"
+ASK = "tasks.vantage.resolve_batch"
 TYPE = "A"
 # One that is asked and one that waits, so that a vantage never idles and a lease stays short.
 _AHEAD = 2
@@ -35,12 +39,13 @@ _SENT_OPTIONS = ("rate", "window", "retries", "timeout_s")
 
 
 def check_vantages(names: list[str]) -> list[str]:
-    """Vantage names of a command, once each; raises ``BadInput`` for one that cannot be."""
+    """Vantage names of a command, once each; raises ``BadInput`` for one that is not there."""
     for name in names:
         if not batches.is_vantage(name):
             raise BadInput(
                 f"{name!r} is no name of a vantage; use up to 24 of a-z, 0-9 and -", field="vantage"
             )
+        points.check_usable(name)
     return list(dict.fromkeys(names))
 
 
@@ -89,31 +94,58 @@ def _lease(campaign: Campaign) -> timedelta:
 
 
 def _send(shard: Shard, vantage: str, lease: timedelta) -> None:
-    names = list(batches.load_names(shard))
-    parcel = pack(pa.table({"name": names, "type": [TYPE] * len(names)}, schema=QUESTIONS))
+    """Queue a batch; a broker that is away is asked again when the lease is over."""
     options = {key: shard.campaign.options.get(key) for key in _SENT_OPTIONS}
-    resolve_batch.apply_async(
-        args=[shard.pk, parcel, options, vantage],
-        queue=f"vantage.{vantage}",
+    args = [shard.pk, shard.attempt, list(batches.load_names(shard)), options]
+    try:
         # What lay longer than its lease is sent anew, so the old message would be asked twice.
-        expires=lease.total_seconds(),
-    )
+        links.send(vantage, ASK, args, expires_s=lease.total_seconds())
+    except Unavailable as error:
+        log.warning("survey %s batch %s: %s", shard.campaign.slug, shard.key, error)
 
 
-@app.task(name="tasks.second_pass.store_batch")
-def store_batch(batch: int, parcel: str) -> None:
+def store_parcel(vantage: str, parcel: Parcel) -> None:
     """Store the answers of a batch as its one part; a batch that has one is left as it is."""
+    batch = parcel.head.get("batch")
+    if not isinstance(batch, int) or batches.whose(batch) != vantage:
+        raise BadInput(f"{vantage} answers a batch that is not its own", field="batch")
     shard = batches.take_over(batch)
     if shard is None:
         return
-    campaign, vantage = shard.campaign, batches.vantage_of(shard)
+    campaign = shard.campaign
     try:
-        _store(shard, unpack(parcel, ANSWERS).to_pylist())
+        _store(shard, _answers_of(parcel))
     except NephoscopeError as error:
         services.release(shard, str(error), permanent=error.permanent)
         log.warning("survey %s batch %s: %s", campaign.slug, shard.key, error)
     if not send_batches(campaign, vantage):
         app.send_task("tasks.crawl.conclude", args=[campaign.pk])
+
+
+def _answers_of(parcel: Parcel) -> list[dict[str, Any]]:
+    """Rows of the lake from a parcel; raises ``BadInput`` for anything that is none."""
+    if set(parcel.columns) != set(ANSWER_COLUMNS):
+        raise BadInput("answers have other columns; do all run one version?", field="batch")
+    return [_answer(row) for row in parcel.rows()]
+
+
+def _answer(row: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return {
+            **row,
+            "name": str(row["name"]),
+            "status": str(DnsStatus(row["status"])),
+            "answers": [
+                {"name": str(r["name"]), "type": str(r["type"]), "ttl": int(r["ttl"]),
+                 "data": str(r["data"])}
+                for r in row["answers"]
+            ],
+            "attempts": int(row["attempts"]),
+            "rtt_ms": None if row["rtt_ms"] is None else float(row["rtt_ms"]),
+            "at": datetime.fromtimestamp(row["at"], UTC),
+        }  # fmt: skip
+    except (TypeError, ValueError, KeyError, OverflowError, OSError) as error:
+        raise BadInput(f"an answer is damaged: {error}", field="batch") from error
 
 
 def _store(shard: Shard, answers: list[dict[str, Any]]) -> None:

@@ -1,77 +1,62 @@
-"""What a vantage worker runs: parcels of questions in, of answers out; no Django.
+"""What a vantage worker runs: questions or probes in, parcels of results home; no Django.
 
-A vantage point is a Celery worker that consumes the queue ``vantage.NAME``. It asks its own name
-servers, so that the answers are those of its place.
+A vantage point is a Celery worker that consumes its own queue (``tasks.joining`` starts it). It
+asks its own name servers, so that the answers are those of its place.
 """
 
-import base64
-import binascii
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
-import pyarrow as pa
+from celery import Task
+from celery.exceptions import Ignore
 
 from core.environment import read_list
-from core.errors import BadInput
 from core.records import Answer
 from crawlers.engine import Question
 from crawlers.pace import Pace
-from lake.schemas import SCHEMAS
+from tasks import station
 from tasks.app import app
 from tasks.pace import pace_for
+from tasks.parcels import columns_of
 from tasks.resolvers import Resolving, open_engine
 
-STORE_TASK = "tasks.second_pass.store_batch"
-QUESTIONS = pa.schema([("name", pa.string()), ("type", pa.string())])
+LOOKUPS = "lookups"
 # The store knows by itself whose domain a name is, and whom it asked.
-ANSWERS = pa.schema(
-    [field for field in SCHEMAS["vantage_lookups"] if field.name not in ("domain", "vantage")]
-)
-# A thousand answers are some tens of kilobytes; more than this is no parcel of ours.
-_LARGEST_PARCEL = 64 * 1024 * 1024
+ANSWER_COLUMNS = (
+    "name", "type", "status", "answers", "resolver", "protocol", "attempts", "rtt_ms", "at",
+)  # fmt: skip
 
 
-def pack(table: pa.Table) -> str:
-    """Columns as text for a message: an Arrow stream, compressed."""
-    sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
-        writer.write_table(table)
-    return base64.b85encode(sink.getvalue().to_pybytes()).decode("ascii")
+class Dated(Task):
+    """A task that is left alone when it lay too long, by the site's clock."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        not_after = getattr(self.request, "not_after", None)
+        if not_after is not None and station.here().now() > not_after:
+            raise Ignore
+        return self.run(*args, **kwargs)
 
 
-def unpack(parcel: str, schema: pa.Schema) -> pa.Table:
-    """The columns of a parcel; raises ``BadInput`` for anything but a table of ``schema``."""
-    if len(parcel) > _LARGEST_PARCEL:
-        raise BadInput("a parcel is too large", field="batch")
-    try:
-        with pa.ipc.open_stream(base64.b85decode(parcel)) as reader:
-            table = reader.read_all()
-        table.validate(full=True)
-    except (ValueError, binascii.Error, pa.ArrowException, OSError) as error:
-        raise BadInput(f"a parcel is damaged: {error}", field="batch") from error
-    if table.schema != schema:
-        raise BadInput("a parcel has other columns; do all workers run one version?", field="batch")
-    return table
+@app.task(name="tasks.vantage.resolve_batch", base=Dated)
+def resolve_batch(batch: int, attempt: int, names: list[str], options: dict[str, Any]) -> None:
+    """Ask a batch's names for their addresses from here and send the answers home."""
+    place = station.here()
+    here = within_limits(Resolving.from_json(options), place.limits.probes_per_s)
+    answers = ask_all(names, here, pace_for(here, in_worker=False))
+    columns = columns_of([_row(answer) for answer in answers], ANSWER_COLUMNS)
+    place.report(LOOKUPS, {"batch": batch, "attempt": attempt}, columns)
 
 
-@app.task(name="tasks.vantage.resolve_batch")
-def resolve_batch(batch: int, parcel: str, options: dict[str, Any], vantage: str = "") -> None:
-    """Ask a batch's questions from here and send the answers home."""
-    here = replace(Resolving.from_json(options), name_servers=own_name_servers())
-    pace = pace_for(here, in_worker=True, place=vantage)
-    answers = ask_all(unpack(parcel, QUESTIONS), here, pace)
-    app.send_task(STORE_TASK, args=[batch, pack(answers)], queue="crawl")
+def within_limits(options: Resolving, probes_per_s: float) -> Resolving:
+    """Options with this place's name servers, and no faster than this place may be."""
+    rate = min(options.rate or probes_per_s, probes_per_s)
+    return replace(options, name_servers=own_name_servers(), rate=rate)
 
 
-def ask_all(questions: pa.Table, options: Resolving, pace: Pace | None = None) -> pa.Table:
-    """One answer per question, failures included."""
-    columns = (questions["name"].to_pylist(), questions["type"].to_pylist())
-    asked = [Question(name, rrtype) for name, rrtype in zip(*columns, strict=True)]
+def ask_all(names: list[str], options: Resolving, pace: Pace | None = None) -> list[Answer]:
+    """One answer per name, failures included."""
     with open_engine(options, pace) as engine:
-        rows = [_row(answer) for _, answer in engine.resolve(asked)]
-    return pa.Table.from_pylist(rows, schema=ANSWERS)
+        return [answer for _, answer in engine.resolve([Question(name, "A") for name in names])]
 
 
 def own_name_servers() -> tuple[str, ...]:
@@ -80,5 +65,4 @@ def own_name_servers() -> tuple[str, ...]:
 
 
 def _row(answer: Answer) -> dict[str, Any]:
-    row = answer.as_json()
-    return {**row, "status": str(answer.status), "at": datetime.fromtimestamp(answer.at, UTC)}
+    return {**answer.as_json(), "status": str(answer.status)}

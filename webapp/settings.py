@@ -20,6 +20,9 @@ ALLOWED_NETWORKS = read_list("NEPHOSCOPE_ALLOWED_NETWORKS")
 # Whether the scheduler asks the providers for newer range files, once a day.
 FETCH_RANGES = read_flag("NEPHOSCOPE_FETCH_RANGES", True)
 MAP_TILES_URL = read_text("NEPHOSCOPE_MAP_TILES_URL", "")
+# Where people and vantage points reach this site, and where vantage points reach the links' broker.
+SITE_URL = read_text("NEPHOSCOPE_SITE_URL", "http://127.0.0.1:8000").rstrip("/")
+LINKS_ADDRESS = read_text("NEPHOSCOPE_LINKS_ADDRESS", "127.0.0.1:6390")
 # Surveys that run or wait at once; one more is refused, so that a page cannot flood resolvers.
 MAX_ACTIVE_SURVEYS = read_int("NEPHOSCOPE_MAX_ACTIVE_SURVEYS", 4)
 MAX_ACTIVE_SURVEYS_PER_USER = read_int("NEPHOSCOPE_MAX_ACTIVE_SURVEYS_PER_USER", 2)

@@ -1,5 +1,6 @@
 """A data folder with its own broker, testbed and workers, each a process that can be killed."""
 
+import json
 import os
 import signal
 import sqlite3
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from celery import Celery
 
-from deploy import broker
+from deploy import broker, links
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,12 +50,40 @@ class Site:
         options = ("--concurrency", str(concurrency), "--queues", "crawl", "--without-gossip")
         return self.celery("worker", *options, "--without-mingle", "--hostname", f"{name}@%h")
 
-    def vantage(self, name, *servers):
-        """A worker of a measuring point: the broker's address and nothing of Django."""
-        env = {k: v for k, v in self.env.items() if not k.startswith(("NEPHOSCOPE", "DJANGO"))}
+    def open_links(self, collect=True):
+        """The broker that vantage points reach, its door over TLS, and the collector."""
+        self.start_links()
+        port_file = self.folder / "gate.port"
+        self.gate = self.start(
+            *links.gate_command(self.folder, "127.0.0.1", 0), "--port-file", str(port_file)
+        )
+        wait(lambda: port_file.exists() and port_file.read_text(), 20)
+        self.gate_port = int(port_file.read_text())
+        return self.collector() if collect else None
+
+    def start_links(self):
+        """Start the vantage points' broker, also after it was ended."""
+        self.links = self.start(*links.command(self.folder))
+        wait(lambda: broker.answers(self.folder, links.NAME), 20)
+
+    def collector(self):
+        return self.manage("vantage", "collect")
+
+    def join(self, *names, **limits):
+        """Identities of vantage points, as if their machines had used their tokens."""
+        maker = [sys.executable, "tests/tasks/joined.py", str(self.folder / "points")]
+        env = self.env | {"LIMITS": json.dumps({"probes_per_s": 10_000} | limits)}
+        address = f"127.0.0.1:{self.gate_port}"
+        subprocess.run([*maker, address, *names], cwd=ROOT, env=env, check=True)
+
+    def vantage(self, name, *servers, **more):
+        """A worker of a measuring point that has joined, with nothing of Django."""
+        hidden = ("NEPHOSCOPE", "DJANGO", "REDIS")
+        env = {k: v for k, v in self.env.items() if not k.startswith(hidden)}
         env["NEPHOSCOPE_NAME_SERVERS"] = ",".join(servers)
-        options = ("--concurrency", "1", "--queues", f"vantage.{name}", "--without-gossip")
-        return self.celery("worker", *options, "--without-mingle", env=env)
+        folder = str(self.folder / "points" / name)
+        command = [sys.executable, "-m", "tasks.joining", "--folder", folder]
+        return self.start(*command, env=env, **more)
 
     def beat(self):
         return self.celery("beat", "--schedule", str(self.folder / "beat"), "--pidfile", "")

@@ -11,7 +11,7 @@ from tasks import export
 from tasks.options import resolving_from
 from tasks.resolvers import count_words
 from tasks.submit import submit
-from webapp.api import comparisons, problems, recommendations, studies
+from webapp.api import accounts, comparisons, problems, recommendations, studies, vantages
 from webapp.api.documents import etag_of, survey_json
 from webapp.api.events import stream
 from webapp.api.files import download, table_file
@@ -29,7 +29,9 @@ api = NinjaAPI(
 problems.register(api)
 api.add_router("/compare", comparisons.router)
 api.add_router("", studies.router)
+api.add_router("", accounts.router)
 api.add_router("", recommendations.router)
+api.add_router("", vantages.router)
 
 
 class Problem(Schema):

@@ -124,3 +124,10 @@ def take_over(batch: int) -> Shard | None:
         )
     )
     return Shard.objects.select_related("campaign").get(pk=batch) if taken else None
+
+
+def whose(batch: int) -> str:
+    """The measuring point of a batch; empty where there is no such batch."""
+    key = Shard.objects.filter(pk=batch).values_list("key", flat=True).first()
+    found = _KEY.fullmatch(key or "")
+    return found["vantage"] if found else ""

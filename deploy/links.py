@@ -1,0 +1,65 @@
+"""The Valkey that vantage points reach: apart from the centre's own, closed to everybody unnamed.
+
+It listens on a socket only; ``deploy.gate`` lets vantage points in over TLS.
+"""
+
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from deploy import broker, certificates
+
+NAME = "links"
+USER = "centre"
+# A parcel has at most 4 MB; nobody can store a larger text, nor fill the machine's memory.
+_LARGEST_TEXT = "8mb"
+_MEMORY = "512mb"
+
+
+def secret_of(data: Path) -> str:
+    """The centre's password, made once and readable for the owner only."""
+    path = data / NAME / "secret"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w") as file:
+            file.write(secrets.token_urlsafe(32))
+    return path.read_text().strip()
+
+
+def command(data: Path) -> list[str]:
+    """The server's command line; nobody but the centre may do anything until the centre says so."""
+    plain = broker.command(data, NAME)
+    users = data / NAME / "users.acl"
+    if not users.exists():
+        users.touch(mode=0o600)
+        lines = ["user default off nopass -@all", f"user {USER} on >{secret_of(data)} ~* &* +@all"]
+        users.write_text("\n".join(lines) + "\n")
+    (data / NAME / "socket-path").write_text(str(broker.socket_path(data, NAME)))
+    return [
+        *plain,
+        *("--aclfile", str(users)),
+        *("--proto-max-bulk-len", _LARGEST_TEXT),
+        *("--client-query-buffer-limit", "16mb"),
+        *("--maxmemory", _MEMORY),
+        *("--maxmemory-policy", "noeviction"),
+        *("--maxclients", "4000"),
+    ]
+
+
+def gate_command(data: Path, host: str, port: int) -> list[str]:
+    """The command line of the door over TLS; raises ``NoCertificate``.
+
+    ``host`` is how vantage points call it. Under a name of this machine's own it is open to this
+    machine alone, under any other to all.
+    """
+    found = certificates.ensure(data / NAME, [host.strip("[]")])
+    listen = "127.0.0.1" if host in ("localhost", "127.0.0.1") else ""
+    return [
+        *(sys.executable, "-m", "deploy.gate"),
+        *("--listen", f"{listen}:{port}"),
+        *("--to", str(broker.socket_path(data, NAME))),
+        *("--certificate", str(found.certificate)),
+        *("--key", str(found.key)),
+    ]

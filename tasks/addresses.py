@@ -1,0 +1,36 @@
+"""Where the two Valkeys are: the centre's own, and the one that vantage points reach."""
+
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+_PROJECT = Path(__file__).resolve().parent.parent
+CENTRE_USER = "centre"
+
+
+def data_folder() -> Path:
+    """The data folder of the environment."""
+    return Path(os.environ.get("NEPHOSCOPE_DATA") or _PROJECT / "var").resolve()
+
+
+def links_folder() -> Path:
+    """Where secret, certificates and memory of the embedded links' broker lie."""
+    return data_folder() / "links"
+
+
+def links_url() -> str:
+    """``NEPHOSCOPE_LINKS_URL``, or the embedded server's socket with its password."""
+    given = os.environ.get("NEPHOSCOPE_LINKS_URL")
+    if given:
+        return given
+    secret, place = (_read(links_folder() / name) for name in ("secret", "socket-path"))
+    return f"unix://{CENTRE_USER}:{quote(secret, safe='')}@{place}"
+
+
+def authority() -> str:
+    """The certificate that vantage points trust at the broker; empty for public authorities."""
+    return (links_folder() / "ca.pem").read_text() if (links_folder() / "ca.pem").is_file() else ""
+
+
+def _read(path: Path) -> str:
+    return path.read_text().strip() if path.is_file() else ""

@@ -1,0 +1,146 @@
+"""The centre's side of the links to vantage points: tasks out, parcels of results in.
+
+Every vantage point has keys of its own in a Valkey that is not the centre's own broker; who sent
+a parcel is told by the key in which it lies, never by what it says.
+"""
+
+import base64
+import functools
+import json
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import redis
+from redis.exceptions import RedisError
+
+from core.errors import Unavailable
+from tasks.addresses import links_url
+from tasks.app import app
+
+# Celery's own header would be read by the clock of the vantage point.
+NOT_AFTER = "not_after"
+# What one vantage point may have lying here; more is a fault of it, and the newest is dropped.
+MOST_WAITING = 2_000
+_ANSWER_WITHIN_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A parcel that was taken in, and has to be acknowledged when it is stored."""
+
+    vantage: str
+    data: bytes
+
+
+@functools.lru_cache(maxsize=4)
+def client(url: str = "") -> redis.Redis:
+    """The centre's connections to the links' Valkey."""
+    return redis.Redis.from_url(
+        url or links_url(),
+        socket_timeout=_ANSWER_WITHIN_S,
+        socket_connect_timeout=_ANSWER_WITHIN_S,
+    )
+
+
+def key(vantage: str, part: str) -> str:
+    """A key of a vantage point: tasks, results, storing, pulse, orders, holder."""
+    return f"v:{vantage}:{part}"
+
+
+def send(
+    vantage: str, task: str, args: Sequence[Any] = (), *, expires_s: float | None = None
+) -> str:
+    """Queue a task at a vantage point; its id; raises ``Unavailable``.
+
+    A message that lies longer than ``expires_s`` is dropped there unread, by this clock and not
+    by that of the vantage point. Whether it takes work at all is told by
+    ``webapp.store.vantages.takes_work``.
+    """
+    task_id = str(uuid.uuid4())
+    message = app.amqp.as_task_v2(task_id, task, args=list(args))
+    if expires_s is not None:
+        message.headers[NOT_AFTER] = time.time() + expires_s
+    asked(client().lpush, key(vantage, "tasks"), _envelope(vantage, message))
+    return task_id
+
+
+def _envelope(vantage: str, message: Any) -> str:
+    """A task as kombu's transport for Redis writes it."""
+    body = json.dumps(message.body).encode()
+    properties = {
+        **message.properties,
+        "delivery_mode": 2,
+        "delivery_info": {"exchange": "", "routing_key": key(vantage, "tasks")},
+        "priority": 0,
+        "body_encoding": "base64",
+        "delivery_tag": str(uuid.uuid4()),
+    }
+    return json.dumps(
+        {
+            "body": base64.b64encode(body).decode("ascii"),
+            "content-encoding": "utf-8",
+            "content-type": "application/json",
+            "headers": message.headers,
+            "properties": properties,
+        }
+    )
+
+
+def queued(vantage: str) -> int:
+    """How many tasks wait for a vantage point; raises ``Unavailable``."""
+    return int(asked(client().llen, key(vantage, "tasks")))
+
+
+def forget_tasks(vantage: str) -> None:
+    """Take back what waits for a vantage point; raises ``Unavailable``."""
+    asked(client().delete, key(vantage, "tasks"))
+
+
+def take_in(vantages: Sequence[str]) -> Iterator[Received]:
+    """What vantage points sent, each parcel until it is acknowledged; raises ``Unavailable``.
+
+    A parcel is moved to a list that no vantage point can touch, so that a collector that dies
+    finds it there when it starts again. What was left there comes first.
+    """
+    waiting = _lengths(vantages)
+    for vantage, (left, sent) in waiting.items():
+        if sent > MOST_WAITING:
+            asked(client().ltrim, key(vantage, "results"), 0, MOST_WAITING - 1)
+        for data in asked(client().lrange, key(vantage, "storing"), 0, -1) if left else ():
+            yield Received(vantage, data)
+        for _ in range(min(sent, MOST_WAITING)):
+            data = _move(vantage)
+            if data is not None:
+                yield Received(vantage, data)
+
+
+def _lengths(vantages: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Parcels that are being stored, and that wait, of those that have any."""
+    pipe = client().pipeline(transaction=False)
+    for vantage in vantages:
+        pipe.llen(key(vantage, "storing"))
+        pipe.llen(key(vantage, "results"))
+    found = iter(asked(pipe.execute))
+    pairs = dict(zip(vantages, zip(found, found, strict=True), strict=True))
+    return {vantage: pair for vantage, pair in pairs.items() if any(pair)}
+
+
+def _move(vantage: str) -> bytes | None:
+    results, storing = key(vantage, "results"), key(vantage, "storing")
+    return asked(client().lmove, results, storing, "LEFT", "RIGHT")
+
+
+def acknowledge(received: Received) -> None:
+    """Forget a parcel that is stored, or that never will be; raises ``Unavailable``."""
+    asked(client().lrem, key(received.vantage, "storing"), 1, received.data)
+
+
+def asked(command: Any, *arguments: Any, **more: Any) -> Any:
+    """What a command of the client gives; raises ``Unavailable``."""
+    try:
+        return command(*arguments, **more)
+    except (RedisError, OSError) as error:
+        raise Unavailable(f"the links' broker does not answer: {error}") from error

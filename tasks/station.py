@@ -1,0 +1,133 @@
+"""A vantage point's own side of its link: results home, pulses, orders and limits; no Django."""
+
+import logging
+import os
+import resource
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import redis
+from redis.exceptions import AuthenticationError, NoPermissionError, RedisError
+
+from core.errors import MissingData, NephoscopeError, Unavailable
+from tasks.identity import VERSION, Identity, instance_of, tls_options
+from tasks.limits import Budget, Limits, limits_of
+from tasks.parcels import Parcel, pack
+
+log = logging.getLogger(__name__)
+# A broker that restarts is back within seconds; after this the work's lease is over anyway.
+PATIENCE_S = 900.0
+_ANSWER_WITHIN_S = 15.0
+_LONGEST_PAUSE_S = 10.0
+
+
+class Station:
+    """One identity's connection and limits; safe to share between threads."""
+
+    def __init__(self, identity: Identity, folder: Path) -> None:
+        self.identity = identity
+        self.instance = instance_of(folder)
+        self.budget = Budget(limits_of(identity.limits), folder / "spent.json")
+        self.tasks_done = 0
+        # Set when nothing can be sent any more, so that nobody waits for the broker.
+        self.ended = threading.Event()
+        self._started = time.monotonic()
+        # (doubt, offset) in seconds: the answer with the least doubt is believed.
+        self._offsets: deque[tuple[float, float]] = deque(maxlen=8)
+        self.client = redis.Redis.from_url(
+            identity.url,
+            socket_timeout=_ANSWER_WITHIN_S,
+            socket_connect_timeout=_ANSWER_WITHIN_S,
+            socket_keepalive=True,
+            **tls_options(identity, folder),
+        )
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of now."""
+        return self.budget.limits
+
+    def now(self) -> float:
+        """Seconds since the epoch by the site's clock, however wrong this machine's is."""
+        return time.time() - self.clock[1]
+
+    @property
+    def clock(self) -> tuple[float, float]:
+        """How wrong the offset may be, and the offset of this machine's clock, in seconds."""
+        return min(self._offsets, default=(0.0, 0.0))
+
+    def measure_clock(self) -> None:
+        """Compare this machine's clock with the broker's; raises what the client raises."""
+        for _ in range(1 if self._offsets else 5):
+            began = time.time()
+            seconds, microseconds = self.client.time()
+            ended = time.time()
+            offset_s = (began + ended) / 2 - seconds - microseconds / 1e6
+            self._offsets.append((abs(ended - began) / 2, offset_s))
+
+    def report(
+        self, kind: str, head: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]
+    ) -> None:
+        """Send a parcel home, however long the broker is away; raises ``Unavailable``."""
+        data = pack(Parcel(kind, head, columns))
+        give_up_at = time.monotonic() + PATIENCE_S
+        pause_s = 0.2
+        while not self._push(data):
+            if self.ended.wait(pause_s) or time.monotonic() > give_up_at:
+                raise Unavailable("the broker stays away; these results are lost")
+            pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+        self.tasks_done += 1
+
+    def _push(self, data: bytes) -> bool:
+        try:
+            self.client.rpush(self.identity.key("results"), data)
+        except (RedisError, OSError) as error:
+            log.warning("results wait: %s", error)
+            return False
+        return True
+
+    def load(self) -> dict[str, Any]:
+        """Memory, processor time and how long this process has run."""
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        pages = int(Path("/proc/self/statm").read_text().split()[1]) if _HAS_PROC else 0
+        return {
+            "rss_mb": round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1),
+            "cpu_s": round(used.ru_utime + used.ru_stime, 2),
+            "up_s": round(time.monotonic() - self._started, 1),
+            "parcels": self.tasks_done,
+            "spent_bytes": self.budget.spent_bytes,
+        }
+
+    def obey(self, orders: Mapping[str, Any]) -> None:
+        """Take over limits that the site has changed; those that cannot be are left."""
+        try:
+            self.budget.limits = limits_of(orders.get("limits", {}))
+        except NephoscopeError as error:
+            log.warning("limits of the site are not taken over: %s", error)
+
+
+_HAS_PROC = Path("/proc/self/statm").exists()
+_lock = threading.Lock()
+_current: list[Station] = []
+
+
+def begin(identity: Identity, folder: Path) -> Station:
+    """Make the station of this process."""
+    with _lock:
+        _current[:] = [Station(identity, folder)]
+        return _current[0]
+
+
+def here() -> Station:
+    """The station of this process; raises ``MissingData`` where this is no vantage point."""
+    if not _current:
+        raise MissingData("this process is no vantage point; start one with tasks.joining")
+    return _current[0]
+
+
+REFUSALS = (AuthenticationError, NoPermissionError)
+__all__ = ["REFUSALS", "VERSION", "Station", "begin", "here"]

@@ -1,0 +1,52 @@
+"""Kombu's transport for Redis, cut down to what a vantage point's few permissions allow.
+
+Plain queues only: no bindings, no scripts, no messages to all. What a killed process had begun is
+sent anew by the centre, so nothing has to be restored here.
+"""
+
+from typing import Any
+
+from kombu.transport import redis
+
+# A queue has one key, not one for each of ten priorities.
+OPTIONS = {
+    "priority_steps": [0],
+    "visibility_timeout": 86_400,
+    "socket_keepalive": True,
+    "socket_connect_timeout": 10.0,
+    "retry_on_timeout": True,
+    "max_retries": 3,
+}
+
+
+class OwnQoS(redis.QoS):
+    """Acknowledgements without the search for lost messages, which takes scripts and locks."""
+
+    def restore_visible(self, start: int = 0, num: int = 10, interval: int = 10) -> None:
+        """Nothing: the centre's leases do this."""
+
+    def restore_by_tag(self, tag: str, client: Any = None, leftmost: bool = False) -> None:
+        """Forget a message that was not finished: the centre will send it anew."""
+        self._remove_from_indices(tag).execute()
+
+
+class OwnChannel(redis.Channel):
+    """A channel that consumes one named queue; queues are bound to nothing."""
+
+    QoS = OwnQoS
+
+    def _queue_bind(self, exchange: str, routing_key: str, pattern: str, queue: str) -> None:
+        """Nothing is stored: the queue is addressed by its name."""
+
+    def get_table(self, exchange: str) -> list[Any]:
+        """No bindings."""
+        return []
+
+    def maybe_refresh_binding_expiry(self) -> None:
+        """No bindings, so none expire."""
+
+
+class Transport(redis.Transport):
+    """The transport of vantage points."""
+
+    Channel = OwnChannel
