@@ -1,8 +1,8 @@
 """``make run``: everything on one machine, from an empty folder to a served, filled site.
 
 Starts Valkey (unless REDIS_URL is set), the vantage points' broker, Celery worker and beat, the
-testbed Internet (unless WORLD=none) and the web server; runs the demo survey when the store is empty;
-ends all of them on Ctrl-C.
+testbed Internet (unless WORLD=none) and the web server; runs the demo survey when the store is
+empty; ends all of them on Ctrl-C.
 """
 
 import os
