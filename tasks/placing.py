@@ -118,6 +118,9 @@ def place_records(connection: Connection, sources: Sources, table: PrefixTable) 
         "CREATE TEMP TABLE ranked AS SELECT rank, d.domain FROM listed_domains g "
         "LEFT JOIN domain_texts d ON d.text = g.domain"
     )
+    # Records say what there is, never that a target is denied: no alias is dangling here.
+    for name in ("fronts", "domains"):
+        connection.register(name, SCHEMAS[name].empty_table())
     for name, path in (("zones", sources.zones), ("customers", sources.customers)):
         connection.register(f"no_{name}", SCHEMAS[name].empty_table())
         _bring(connection, name, path, f"FROM no_{name}")
