@@ -40,6 +40,8 @@ def survey(request: HttpRequest, slug: str) -> HttpResponse:
     stored = selectors.reports(slug)
     context: dict[str, Any] = {"section": "reports", "campaign": campaign, "families": FAMILIES}
     if not campaign.is_final:
+        # A share link is of a survey that somebody made, so its visitor never may.
+        context["may_change"] = campaign.maker_id in (None, request.user.pk)
         return render(request, "surveys/progress.html", context | progress_of(campaign))
     leads = [(f, stored[f.tables[0]]) for f in FAMILIES if f.tables[0] in stored]
     context |= {

@@ -1,6 +1,6 @@
 """Addresses of the pages."""
 
-from django.urls import path
+from django.urls import include, path
 
 from webapp.pages import (
     atlas,
@@ -49,9 +49,8 @@ urlpatterns = [
     path("traffic/<slug:name>/", traffic.capture, name="capture"),
     path("recommendations/", recommendations.ask, name="recommend"),
     path("recommendations/<str:token>/", recommendations.answer, name="recommendation"),
-    path("screening/", screening.landing, name="screening"),
-    path("screening/pay-off/", screening_payoff.page, name="payoff"),
-    path("screening/pay-off.<str:kind>", screening_payoff.file, name="payoff-file"),
+    *screening_urls.urlpatterns,
+    path("", include("webapp.pages.account_urls")),
     path("about/", guide.about, name="about"),
     path("components/", guide.components, name="components"),
 ]

@@ -1,0 +1,22 @@
+"""Addresses of accounts, and of who may see a survey."""
+
+from django.urls import path
+
+from webapp.pages import accounts, keys, sharing
+
+urlpatterns = [
+    path("sign-in/", accounts.sign_in, name="sign-in"),
+    path("sign-out/", accounts.sign_out, name="sign-out"),
+    path("sign-up/", accounts.sign_up, name="sign-up"),
+    path("welcome/<str:who>/<str:key>/", accounts.welcome, name="welcome"),
+    path("account/", keys.account, name="account"),
+    path("account/password/", accounts.password, name="password"),
+    path("account/tokens/", keys.new_token, name="new-token"),
+    path("account/tokens/<int:pk>/revoke/", keys.revoke_token, name="revoke-token"),
+    path("account/links/<int:pk>/revoke/", keys.revoke_link, name="revoke-link"),
+    path("account/close/", keys.close_account, name="close-account"),
+    path("s/<slug:slug>/sharing/", sharing.overview, name="sharing"),
+    path("s/<slug:slug>/sharing/links/", sharing.new_link, name="new-share-link"),
+    path("s/<slug:slug>/sharing/visibility/", sharing.visibility, name="visibility"),
+    path("s/<slug:slug>/delete/", sharing.delete, name="delete-survey"),
+]

@@ -1,0 +1,139 @@
+"""The account page: surveys, tokens of programs, links that share; and what changes them."""
+
+from typing import Any
+
+from django.contrib import auth
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from core.errors import BadInput
+from webapp.pages.access import signed_in
+from webapp.store import attempts, people, selectors, sharing, tokens
+from webapp.store.models import ApiToken, Campaign
+
+SHOWN_SURVEYS = 200
+
+
+def lives(days: tuple[int, ...]) -> list[tuple[int, str]]:
+    """Choices of how long something lives."""
+    return [(n, f"{n} days" if n else "until it is taken back") for n in days]
+
+
+def read_days(request: HttpRequest, allowed: tuple[int, ...]) -> int:
+    """How many days were chosen; raises ``BadInput`` for what was not offered."""
+    text = request.POST.get("days", "")
+    if not text.isdecimal() or len(text) > 4 or int(text) not in allowed:
+        raise BadInput("choose how long it lives", field="days")
+    return int(text)
+
+
+@never_cache
+@signed_in
+@require_GET
+def account(request: HttpRequest) -> HttpResponse:
+    """All that is this person's."""
+    return show_account(request)
+
+
+def show_account(
+    request: HttpRequest, status: int = 200, secret: str = "", error: str = ""
+) -> HttpResponse:
+    """The account page, with a new token's secret or what was wrong with the form."""
+    mine = Campaign.objects.filter(maker=request.user.pk).prefetch_related("range_tables")
+    context = {
+        "section": "account",
+        "surveys": [selectors.row_of(c) for c in mine[:SHOWN_SURVEYS]],
+        "tokens": tokens.live(request.user),
+        "links": [_link(request, link) for link in sharing.links_by(request.user)],
+        "lives": lives(tokens.LIVES_DAYS),
+        "scopes": ApiToken.Scope.choices,
+        "secret": secret,
+        "error": error,
+        "typed": request.POST.get("name", "") if error else "",
+        "changed": request.GET.get("changed", ""),
+    }
+    answer = render(request, "accounts/account.html", context, status=status)
+    if secret:
+        answer["Cache-Control"] = "no-store"
+    return answer
+
+
+def _link(request: HttpRequest, link: Any) -> dict[str, Any]:
+    return {"row": link, "survey": link.survey, "address": address_of(request, link)}
+
+
+def address_of(request: HttpRequest, link: Any) -> str:
+    """What a link's owner sends around; empty where it cannot be told any more."""
+    token = sharing.token_of(link)
+    return request.build_absolute_uri(f"/shared/{token}/") if token else ""
+
+
+@never_cache
+@signed_in
+@require_POST
+def new_token(request: HttpRequest) -> HttpResponse:
+    """A new token; this one answer shows its secret."""
+    try:
+        days = read_days(request, tokens.LIVES_DAYS)
+        given = (request.POST.get("name", ""), request.POST.get("scope", ""))
+        _, secret = tokens.issue(request.user, *given, days=days)
+    except BadInput as error:
+        return show_account(request, 422, error=str(error).partition(": ")[2] or str(error))
+    return show_account(request, 201, secret=secret)
+
+
+@signed_in
+@require_POST
+def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take a token back."""
+    if not tokens.revoke(request.user, pk):
+        raise Http404("no such token")
+    return HttpResponseRedirect(reverse("account") + "?changed=token#tokens")
+
+
+@signed_in
+@require_POST
+def revoke_link(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take a share link back."""
+    link = sharing.links_by(request.user).filter(pk=pk).first()
+    if link is None or not sharing.revoke(request.user, pk):
+        raise Http404("no such link")
+    if request.POST.get("back") == "survey":
+        return redirect("sharing", slug=link.survey.slug)
+    return HttpResponseRedirect(reverse("account") + "?changed=link#links")
+
+
+@never_cache
+@signed_in
+@require_http_methods(["GET", "POST"])
+def close_account(request: HttpRequest) -> HttpResponse:
+    """Delete the account with all that is private; the password is asked for once more."""
+    error = ""
+    if request.method == "POST":
+        error = _check_password(request)
+        if not error:
+            user = request.user
+            auth.logout(request)
+            people.remove(user)
+            answer = redirect("atlas")
+            answer["Clear-Site-Data"] = '"cache"'
+            return answer
+    n_private = Campaign.objects.filter(owner=request.user.pk).count()
+    context = {"section": "account", "n_private": n_private, "error": error}
+    return render(request, "accounts/close.html", context, status=422 if error else 200)
+
+
+def _check_password(request: HttpRequest) -> str:
+    """What is wrong with the password that was sent, if anything."""
+    name = request.user.get_username()
+    try:
+        attempt = attempts.sign_in(name, str(request.META.get("REMOTE_ADDR", "")))
+    except attempts.TooManyAttempts as error:
+        return str(error)
+    if not request.user.check_password(request.POST.get("password", "")):
+        return "this is not the password of the account"
+    attempt.forgive()
+    return ""
