@@ -1,11 +1,55 @@
-"""The front page of screening: what it answers, shown on a simulated fleet that says it is one."""
+"""The front page of screening on a fleet that is simulated and says so, and a reader of logs."""
+
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_http_methods
+
+from core.errors import BadInput
+from tasks import fleets, strange_logs
+from webapp.pages.screening_plots import draw_curves, draw_sweep
+from webapp.store import pools
+
+MOST_CURVES = 8
 
 
 @require_GET
 def landing(request: HttpRequest) -> HttpResponse:
     """What screening answers, and the ways in."""
-    return render(request, "screening/landing.html", {"section": "screening", "tab": "landing"})
+    found = fleets.simulate()
+    calibration = found["calibration"]
+    context = {
+        "section": "screening",
+        "tab": "landing",
+        "fleet": found,
+        "plot": draw_sweep(calibration["points"][:61], found["low"]),
+        "mine": pools.list_pools(request.user)[:5] if request.user.is_authenticated else [],
+    }
+    return render(request, "screening/landing.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+def read_log(request: HttpRequest) -> HttpResponse:
+    """A log of another tool, read once and not kept."""
+    context: dict[str, Any] = {"section": "screening", "tab": "logs"}
+    context["most_mb"] = strange_logs.MOST_BYTES // 1_000_000
+    if request.method == "GET":
+        return render(request, "screening/log.html", context)
+    sent = request.FILES.get("log")
+    try:
+        if sent is None or sent.size is None:
+            raise BadInput("choose a file")
+        if sent.size > strange_logs.MOST_BYTES:
+            raise BadInput(f"a log has at most {context['most_mb']} MB here")
+        rows = strange_logs.summarise(bytes(sent.read()))
+    except BadInput as error:
+        return render(request, "screening/log.html", context | {"errors": [str(error)]}, status=422)
+    context |= {"name": str(sent.name)[:120], "rows": rows, "plot": _draw(rows)}
+    return render(request, "screening/log.html", context)
+
+
+def _draw(rows: list[dict[str, Any]]) -> Any:
+    drawn = [(row["name"] or row["kind"], row["curve"]) for row in rows if row["curve"]]
+    unit = "ms" if rows[0].get("in_ms") else rows[0]["unit"]
+    return draw_curves(drawn[:MOST_CURVES], unit) if drawn else None

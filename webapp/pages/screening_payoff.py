@@ -3,8 +3,6 @@
 The address is the state, so that sliders, the form without script, links and files ask the same.
 """
 
-import csv
-import io
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,6 +12,7 @@ from django.views.decorators.http import require_GET
 
 from core.errors import BadInput
 from tasks import payoff
+from tasks.export import table_csv
 from webapp.pages import screening_payoff_plots as plots
 from webapp.pages import screening_words as words
 
@@ -76,11 +75,8 @@ def file(request: HttpRequest, kind: str) -> HttpResponse:
         return JsonResponse(found, json_dumps_params={"indent": 1})
     if kind != "csv":
         raise Http404("the pay-off is given as csv or json")
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS)
-    writer.writeheader()
-    writer.writerows(found["gains"])
-    answer = HttpResponse(text.getvalue(), content_type="text/csv")
+    rows = [[gain[name] for name in COLUMNS] for gain in found["gains"]]
+    answer = HttpResponse(table_csv(COLUMNS, rows), content_type="text/csv")
     answer["Content-Disposition"] = 'attachment; filename="screening-payoff.csv"'
     return answer
 

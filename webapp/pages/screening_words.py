@@ -20,6 +20,16 @@ CAUSES = {
     "unexplained": "unexplained",
     "": "no stall",
 }
+BATTERY = {
+    "cpu_ms": "Fixed piece of computing, ms",
+    "disk_read_mb_s": "Reading whole files, MB/s",
+    "disk_write_mb_s": "Writing whole files, MB/s",
+    "disk_small_read_ms": "Small reads, ms",
+    "disk_small_write_ms": "Small synchronous writes, ms",
+    "first_hop_ms": "Round trip to the first router, ms",
+    "three_hops_ms": "Round trips to three routers, ms",
+    "echo_32kb_ms": "32 KB to a peer and back, ms",
+}
 CAUSE_SENTENCES = {
     "steal": "The hypervisor gave the CPU to a neighbour while this machine had work to do.",
     "run delay": "Other work inside this machine had the CPU; no neighbour is to blame.",
@@ -36,6 +46,8 @@ def ms(value: Any) -> str:
     if value is None or value == "" or not math.isfinite(float(value)):
         return NONE
     number = float(value)
+    if number == 0:
+        return f"0{THIN}ms"
     if 0 < number < 0.1:
         return f"{number * 1000:.0f}{THIN}µs"
     if number >= 9_999.5:

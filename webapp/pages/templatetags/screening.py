@@ -1,10 +1,14 @@
 """Filters of the screening pages; all wording comes from ``webapp.pages.screening_words``."""
 
+import math
+
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from webapp.pages import screening_words as words
+from webapp.pages.screening_doors import Door
+from webapp.pages.words import NONE
 
 register = template.Library()
 
@@ -30,3 +34,69 @@ def verdict(value: str, sure: bool = True) -> SafeString:
 def shape(fan_out: int, calls: int) -> str:
     """A model in words."""
     return words.shape_word(fan_out, calls)
+
+
+_COMMANDS = {
+    "": "curl -s {site}/agent | python3 - --pool {token}",
+    "upload": "python3 agent.py --server {site} --pool {token} --upload result.json",
+    "server": "curl -s {site}/agent | python3 - --server",
+    "client": "curl -s {site}/agent | python3 - --pool {token} --client HOST1 HOST2",
+    "battery": "curl -s {site}/agent | python3 - --pool {token} --battery --rounds 12",
+    "gentle": "curl -s {site}/agent | python3 - --pool {token} --sleep-us 1000",
+    "cron": "0 * * * * curl -s {site}/agent | python3 - --pool {token} --json > /dev/null",
+}
+
+
+@register.simple_tag
+def agent_command(site: str, token: str, kind: str) -> str:
+    """A command line for a machine."""
+    return _COMMANDS[kind].format(site=site, token=token)
+
+
+@register.filter
+def doubtful(verdicts: dict[str, int]) -> int:
+    """How many are neither called good nor bad."""
+    return verdicts.get("network-test", 0) + verdicts.get("not-enough", 0)
+
+
+@register.filter
+def pick(rows: dict[object, object], key: object) -> object:
+    """An entry of a mapping, or nothing."""
+    return rows.get(key)
+
+
+@register.filter
+def plain(value: object) -> str:
+    """A figure in a tool's own unit; whole ones without a point."""
+    if value is None or value == "":
+        return NONE
+    number = float(str(value))
+    if not math.isfinite(number):
+        return NONE
+    return f"{number:,.0f}" if number.is_integer() or abs(number) >= 1000 else f"{number:,.4g}"
+
+
+@register.filter
+def us(value: object) -> str:
+    """Microseconds as milliseconds."""
+    return NONE if value is None or value == "" else words.ms(float(str(value)) / 1000)
+
+
+@register.filter
+def stolen(cpu: dict[str, float] | None) -> str:
+    """Share of a run's time that the hypervisor took."""
+    if not cpu or not cpu.get("seconds"):
+        return NONE
+    return words.points(cpu.get("steal_ms", 0.0) / 1000 / cpu["seconds"])
+
+
+@register.simple_tag
+def door_url(door: Door, name: str, **more: object) -> str:
+    """The address of a pool's page, by key or by share link."""
+    return door.href(name, **more)
+
+
+@register.filter
+def battery_word(name: str) -> str:
+    """A test of the battery in words, with its unit."""
+    return words.BATTERY.get(name, name.replace("_", " "))

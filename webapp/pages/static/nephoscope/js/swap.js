@@ -1,5 +1,6 @@
 // Parts of a page that follow its address: fetched as the whole page, put in place by name.
 let pending = null;
+const shown = new WeakMap();
 
 export async function fetchParts(url, tag = null) {
   pending?.abort();
@@ -16,8 +17,8 @@ function swap(fresh) {
   let changed = false;
   for (const part of document.querySelectorAll("[data-part]")) {
     const other = fresh.querySelector(`[data-part="${part.dataset.part}"]`);
-    if (!other || other.innerHTML === part.dataset.was) continue;
-    part.dataset.was = other.innerHTML;
+    if (!other || other.innerHTML === shown.get(part)) continue;
+    shown.set(part, other.innerHTML);
     const open = [...part.querySelectorAll("details")].map((d) => d.open);
     part.replaceChildren(...other.childNodes);
     [...part.querySelectorAll("details")].forEach((d, at) => (d.open = open[at] ?? d.open));

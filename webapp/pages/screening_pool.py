@@ -1,0 +1,173 @@
+"""A pool as it stands: live verdicts, one instance in detail, and the best to keep."""
+
+import re
+import shlex
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from core.errors import BadInput
+from tasks.export import table_csv
+from webapp.pages import screening_findings as findings
+from webapp.pages.screening_doors import Door, pool_page
+from webapp.pages.screening_instance import describe_instance
+from webapp.pages.screening_pools import take_token
+from webapp.store import pool_details, pool_views, pools
+from webapp.store.pools import InstanceRow
+
+PAGE_ROWS = 500
+# What a provider's name of a machine may hold without quoting or reading as an option.
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+EXPORTED = (
+    "name", "machine", "verdict", "sure", "stalls", "seconds", "per_100s", "rate_low", "rate_high",
+    "p999_ms", "cause", "truth", "truth_sure", "truth_p999_ms", "label", "n_reports",
+    "first_seen_at", "last_seen_at",
+)  # fmt: skip
+
+
+@pool_page
+@require_GET
+def overview(request: HttpRequest, door: Door) -> HttpResponse:
+    """Verdicts as agents report; a page that has not changed is not sent again."""
+    token = take_token(request, door.pool) if door.is_mine else ""
+    tag = f'"{pools.find_last_change(door.pool)}-{_number(request, "page", 1)}"'
+    if not token and request.headers.get("If-None-Match", "").removeprefix("W/") == tag:
+        return HttpResponse(status=304, headers={"ETag": tag})
+    rows = sorted(pools.list_instances(door.pool), key=_rank)
+    context = door.context("verdicts") | {
+        "headline": findings.say(rows),
+        "tally": _count(rows),
+        "n": len(rows),
+        "sent": sum(row.n_reports for row in rows),
+        "token": token,
+        "tag": tag,
+        "site": request.build_absolute_uri("/").rstrip("/"),
+        **_cut(request, rows),
+    }
+    context["worst"] = pool_details.find_worst_cpus(door.pool, [r.id for r in context["rows"]])
+    response = render(request, "screening/pool.html", context)
+    if not token:
+        response["ETag"] = tag
+    return response
+
+
+def _rank(row: InstanceRow) -> tuple[bool, float, str]:
+    return not findings.is_bad(row), -(row.per_100s or 0.0), row.name
+
+
+def _count(rows: list[InstanceRow]) -> list[tuple[str, int, str, str]]:
+    """(verdict, how many, start and width in percent) for the bar over the table."""
+    found, at = [], 0.0
+    judged = [row for row in rows if row.verdict]
+    for verdict in pools.VERDICTS:
+        number = sum(row.verdict == verdict for row in judged)
+        width = 100 * number / len(judged) if judged else 0.0
+        found.append((verdict, number, f"{at:.3f}%", f"{width:.3f}%"))
+        at += width
+    return found
+
+
+def _number(request: HttpRequest, name: str, usual: int) -> int:
+    text = request.GET.get(name, "")
+    return int(text) if text.isdecimal() and len(text) < 9 else usual
+
+
+def _cut(request: HttpRequest, rows: list[InstanceRow]) -> dict[str, Any]:
+    pages = max(1, -(-len(rows) // PAGE_ROWS))
+    page = min(max(1, _number(request, "page", 1)), pages)
+    names = [row.name for row in rows]
+    return {
+        "rows": rows[(page - 1) * PAGE_ROWS : page * PAGE_ROWS],
+        "page": {"page": page, "pages": pages},
+        "twins": {name for name in names if names.count(name) > 1} if len(rows) < 2000 else set(),
+    }
+
+
+@pool_page
+@require_GET
+def instance(request: HttpRequest, door: Door, pk: int) -> HttpResponse:
+    """One machine: its distribution, its stalls and who is to blame for them."""
+    row = pools.find_instance(door.pool, pk)
+    if row is None:
+        raise Http404("there is no such instance")
+    try:
+        view = pool_views.instance_view(door.pool, row, request.GET.get("report", "")[:32])
+    except (OSError, ValueError, BadInput):
+        view = None
+    if view is None:
+        raise Http404("there is no such report")
+    context = door.context("verdicts") | describe_instance(view, _number(request, "cpu", -1))
+    context["headline"] = findings.say([row])
+    return render(request, "screening/instance.html", context)
+
+
+@pool_page
+@require_GET
+def report_file(request: HttpRequest, door: Door, report_id: str) -> HttpResponse:
+    """A report as its agent sent it."""
+    body = pool_details.read_body(door.pool, report_id)
+    if body is None:
+        raise Http404("there is no such report")
+    answer = HttpResponse(body, content_type="application/json")
+    answer["Content-Disposition"] = f'attachment; filename="report-{report_id}.json"'
+    return answer
+
+
+@pool_page
+@require_GET
+def choose(request: HttpRequest, door: Door) -> HttpResponse:
+    """The best N, how to end the rest, and what the next pool takes."""
+    wanted, error = _number(request, "n", door.pool.wanted), ""
+    try:
+        view = pool_views.choose(door.pool, wanted)
+    except BadInput as refused:
+        error, wanted = str(refused), door.pool.wanted
+        view = pool_views.choose(door.pool, wanted)
+    kept = {one.instance.id for one in view.chosen}
+    rest = [row for row in pools.list_instances(door.pool) if row.id not in kept]
+    context = door.context("choose") | {
+        "view": view,
+        "wanted": wanted,
+        "error": error,
+        "rest": rest,
+        "commands": _list_commands([row.name for row in rest]),
+        "by_hand": [row.name for row in rest if not _PLAIN_NAME.fullmatch(row.name)],
+    }
+    return render(request, "screening/choose.html", context, status=422 if error else 200)
+
+
+def _list_commands(names: list[str]) -> list[tuple[str, str]]:
+    fit = sorted({name for name in names if _PLAIN_NAME.fullmatch(name)})
+    if not fit:
+        return []
+    words, listed = " ".join(map(shlex.quote, fit)), ",".join(fit)
+    amazon = (
+        "aws ec2 terminate-instances --instance-ids $(aws ec2 describe-instances "
+        f"--filters Name=private-dns-name,Values={listed} "
+        "--query 'Reservations[].Instances[].InstanceId' --output text)"
+    )
+    microsoft = f"for vm in {words}; do az vm delete --yes --resource-group GROUP --name $vm; done"
+    return [
+        ("Amazon, by private DNS name", amazon),
+        ("Google", f"gcloud compute instances delete --zone ZONE {words}"),
+        ("Microsoft", microsoft),
+        ("Anywhere, by SSH", f"for vm in {words}; do ssh $vm sudo shutdown -h now; done"),
+    ]
+
+
+@pool_page
+@require_GET
+def pool_file(request: HttpRequest, door: Door, kind: str) -> HttpResponse:
+    """All verdicts of the pool as CSV or JSON."""
+    rows = pools.list_instances(door.pool)
+    plain = [{name: getattr(row, name) for name in EXPORTED} for row in rows]
+    if kind == "json":
+        return JsonResponse({"pool": door.pool.name, "instances": plain})
+    if kind != "csv":
+        raise Http404("verdicts are given as csv or json")
+    text = table_csv(EXPORTED, [list(row.values()) for row in plain])
+    answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="pool-{door.pool.key}.csv"'
+    return answer

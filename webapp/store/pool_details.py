@@ -1,0 +1,43 @@
+"""Figures of machines that their rows do not hold, and reports as they were sent."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import OuterRef, Subquery
+
+from webapp.store import packs
+from webapp.store.models import PoolInstance, PoolReport
+from webapp.store.pools import PoolRow
+
+AT_ONCE = 400
+
+
+def find_worst_cpus(pool: PoolRow, instances: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """Figures of the CPU that decided each machine's verdict: longest sleep, steal and the like."""
+    newest = PoolReport.objects.filter(instance=OuterRef("pk"), has_sleeps=True)
+    summary = newest.order_by("-started_at", "-id").values("summary")[:1]
+    found: dict[int, dict[str, Any]] = {}
+    for at in range(0, len(instances), AT_ONCE):
+        rows = PoolInstance.objects.filter(pool=pool.id, pk__in=instances[at : at + AT_ONCE])
+        for pk, kept in rows.annotate(kept=Subquery(summary)).values_list("pk", "kept").order_by():
+            found[pk] = _pick(kept)
+    return found
+
+
+def _pick(summary: Any) -> dict[str, Any]:
+    if not isinstance(summary, dict) or not summary.get("cpus"):
+        return {}
+    cpus = summary["cpus"]
+    worst: dict[str, Any] = next((c for c in cpus if c["cpu"] == summary.get("cpu")), cpus[0])
+    return worst
+
+
+def read_body(pool: PoolRow, report_id: str) -> bytes | None:
+    """A report as its agent sent it; ``None`` when it is not there or its file was lost."""
+    row = PoolReport.objects.filter(pool=pool.id, report_id=report_id).first()
+    if row is None:
+        return None
+    try:
+        return packs.read(pool.id, packs.Place(row.pack, row.offset, row.length))
+    except (OSError, ValueError):
+        return None
