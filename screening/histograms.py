@@ -5,14 +5,15 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from screening.onboard.histograms import find_bounds_ns
+from screening.onboard.histograms import SLOTS, find_bounds_ns
 
 Pairs = Sequence[tuple[int, int]]
+MIDDLES_MS = np.array([sum(find_bounds_ns(slot)) / 2e6 for slot in range(SLOTS)])
 
 
 def find_middles_ms(pairs: Pairs) -> NDArray[np.float64]:
     """Middle of every slot."""
-    return np.array([sum(find_bounds_ns(slot)) / 2e6 for slot, _ in pairs])
+    return np.asarray(MIDDLES_MS[[slot for slot, _ in pairs]])
 
 
 def find_percentile_ms(pairs: Pairs, share: float) -> float:

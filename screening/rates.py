@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 WINDOW_S = 100.0
 BLOCKS_S = (0.5, 1.0, 2.0, 5.0, 10.0)
@@ -32,7 +32,7 @@ class Rate:
         """How probable it is that the true rate is at most ``mark`` (Jeffreys' prior)."""
         shape = self.count / self.dispersion + 0.5
         scale = self.dispersion * WINDOW_S / self.seconds
-        return float(stats.gamma.cdf(mark, shape, scale=scale))
+        return float(special.gammainc(shape, mark / scale))
 
 
 def estimate_rate(times_s: Sequence[float], seconds: float, level: float = 0.9) -> Rate:
@@ -49,8 +49,8 @@ def estimate_rate(times_s: Sequence[float], seconds: float, level: float = 0.9) 
 def find_interval(count: float, level: float) -> tuple[float, float]:
     """Garwood's interval of a Poisson mean, also for a count that is no whole number."""
     tail = (1 - level) / 2
-    low = float(stats.chi2.ppf(tail, 2 * count)) / 2 if count > 0 else 0.0
-    return low, float(stats.chi2.ppf(1 - tail, 2 * count + 2)) / 2
+    low = float(special.gammaincinv(count, tail)) if count > 0 else 0.0
+    return low, float(special.gammaincinv(count + 1, 1 - tail))
 
 
 def find_dispersion(times_s: Sequence[float], seconds: float) -> float:
@@ -60,7 +60,8 @@ def find_dispersion(times_s: Sequence[float], seconds: float) -> float:
         blocks = int(seconds // block_s)
         if blocks < FEWEST_BLOCKS or not len(times):
             continue
-        counts, _ = np.histogram(times, bins=blocks, range=(0, blocks * block_s))
+        at = (times / block_s).astype(np.int64)
+        counts = np.bincount(at[at < blocks], minlength=blocks)
         if counts.any():
             found.append(float(counts.var(ddof=1) / counts.mean()))
     return max(found)

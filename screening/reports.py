@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from core.errors import BadInput
 from screening.onboard.causes import STALL_US, Stall
-from screening.onboard.histograms import SLOTS, find_bounds_ns
+from screening.onboard.histograms import SLOTS, find_slot
 from screening.schema import CPU, MOST_BYTES, REPORT
 from screening.shapes import refuse
 
@@ -18,6 +18,9 @@ from screening.shapes import refuse
 FUTURE_S = 86_400.0
 # A sleep never ends early, but clocks and slots round.
 TOLERANCE = 1.05
+# The first slot that may count a stall, and the first that counts nothing else.
+STALL_SLOT = find_slot(STALL_US * 1000)
+SURE_SLOT = find_slot(STALL_US * 1000 - 1) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +183,8 @@ def _check_stalls(
     histogram: tuple[tuple[int, int], ...],
     path: str,
 ) -> None:
-    bounds = [(find_bounds_ns(slot), count) for slot, count in histogram]
-    surely = sum(count for (low, _), count in bounds if low >= STALL_US * 1000)
-    perhaps = sum(count for (_, high), count in bounds if high >= STALL_US * 1000)
+    surely = sum(count for slot, count in histogram if slot >= SURE_SLOT)
+    perhaps = sum(count for slot, count in histogram if slot >= STALL_SLOT)
     if not surely <= entry["stalls_10ms"] <= perhaps:
         raise refuse(f"{path}.stalls_10ms", "disagrees with the histogram")
     if len(stalls) > entry["stalls_10ms"]:

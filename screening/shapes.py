@@ -6,6 +6,7 @@ Every shape has bounds; :meth:`check` raises BadInput with the path of the first
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Protocol
 
 from core.errors import BadInput
@@ -106,6 +107,8 @@ class Rows:
             raise refuse(path, "a list", value)
         if not self.least <= len(value) <= self.most:
             raise refuse(path, f"a list of {self.least} to {self.most} entries, not {len(value)}")
+        if isinstance(self.of, Numbers) and self.of.fits_all(value):
+            return
         for at, entry in enumerate(value):
             self.of.check(entry, f"{path}[{at}]")
 
@@ -121,6 +124,15 @@ class Numbers:
 
     length: int
     high: int
+
+    def fits_all(self, rows: list[Any]) -> bool:
+        """Whether all rows fit, at once: a report has thousands; :meth:`check` finds the wrong."""
+        if not (set(map(type, rows)) <= {list} and set(map(len, rows)) <= {self.length}):
+            return False
+        flat = list(chain.from_iterable(rows))
+        return set(map(type, flat)) <= {int} and (
+            not flat or (min(flat) >= 0 and max(flat) <= self.high)
+        )
 
     def check(self, value: Any, path: str) -> None:
         """Raise BadInput for anything else."""

@@ -33,6 +33,11 @@ class Writer:
         self._thread = ThreadPoolExecutor(1, "pool-writer")
         self._task = asyncio.get_running_loop().create_task(self._write_forever())
 
+    @property
+    def waiting(self) -> int:
+        """Arrivals that no batch has taken yet."""
+        return self._queue.qsize()
+
     async def store(self, arrival: Arrival) -> Told:
         """What became of an arrival, once it is durable."""
         future: asyncio.Future[Told] = asyncio.get_running_loop().create_future()

@@ -7,6 +7,7 @@ longer than an honest agent needs. Everything else goes on to the site.
 import asyncio
 import contextlib
 import json
+import random
 import re
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -21,6 +22,7 @@ from webapp.api.batching import Told, Writer
 from webapp.api.problems import problem
 from webapp.store.pool_reports import (
     MOST_BYTES,
+    Arrival,
     Clash,
     Grant,
     NoGrant,
@@ -41,6 +43,10 @@ BEARER = re.compile(r"Bearer +([\x21-\x7e]{1,200})", re.IGNORECASE)
 BODY_S = 30.0
 # Bodies of all agents together that are in memory at once.
 MOST_HELD = 128_000_000
+SMALL_BYTES = 200_000
+# With more than so much undone, senders are told to come back, which costs little: a rush after an
+# outage must not end with everybody waiting in vain.
+MOST_LAG_S, MOST_WAITING = 1.0, 1000
 # After a refusal the rest of a body is read for a moment, so that the answer is not lost in the
 # reset of the connection.
 DRAIN_S, MOST_DRAINED = 2.0, 32_000_000
@@ -55,6 +61,25 @@ class Refusal(Exception):
     def __init__(self, status: int, kind: str, detail: str, **more: Any) -> None:
         super().__init__(detail)
         self.answer = problem(status, kind, detail, **more)
+
+
+class Pulse:
+    """How far the event loop is behind its work."""
+
+    EVERY_S = 0.1
+
+    def __init__(self) -> None:
+        self.lag_s = 0.0
+        self._loop = asyncio.get_running_loop()
+        self._expect()
+
+    def _expect(self) -> None:
+        self._due = self._loop.time() + self.EVERY_S
+        self._loop.call_at(self._due, self._beat)
+
+    def _beat(self) -> None:
+        self.lag_s = self._loop.time() - self._due
+        self._expect()
 
 
 class Body:
@@ -115,8 +140,8 @@ class Door:
     def __init__(self) -> None:
         self._writer = Writer()
         self._lookers = ThreadPoolExecutor(2, "pool-tokens")
-        # Reading is work for the processor; a second thread lets small reports pass a large one.
-        self._readers = ThreadPoolExecutor(2, "pool-readers")
+        self._reader = ThreadPoolExecutor(1, "pool-reader")
+        self._pulse = Pulse()
         self._held = 0
         self._trusted: dict[str, tuple[float, Grant]] = {}
 
@@ -125,6 +150,8 @@ class Door:
         headers = {name.decode("latin-1"): value.decode("latin-1")
                    for name, value in scope["headers"]}  # fmt: skip
         try:
+            if self._pulse.lag_s > MOST_LAG_S or self._writer.waiting > MOST_WAITING:
+                raise _busy(random.randint(2, 8))
             grant = await self._find_grant(headers, key)
             _check_headers(headers)
             receipt = await self._take_body(grant, headers, body)
@@ -164,11 +191,7 @@ class Door:
         told: Told
         try:
             await self._read(body)
-            loop = asyncio.get_running_loop()
-            given = headers.get("idempotency-key", "")
-            arrival = await loop.run_in_executor(
-                self._readers, read_arrival, grant, body.join(), given
-            )
+            arrival = await self._check(grant, headers.get("idempotency-key", ""), body)
             told = await self._writer.store(arrival)
         except BadInput as error:
             told = error
@@ -178,6 +201,13 @@ class Door:
             raise _refusal(told)
         return told
 
+    async def _check(self, grant: Grant, given: str, body: Body) -> Arrival:
+        if body.size <= SMALL_BYTES:
+            # A millisecond of work costs less here than its way to another thread and back.
+            return read_arrival(grant, body.join(), given)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._reader, read_arrival, grant, body.join(), given)
+
     async def _read(self, body: Body) -> None:
         try:
             async with asyncio.timeout(BODY_S):
@@ -186,8 +216,7 @@ class Door:
                     if body.size > MOST_BYTES:
                         raise _too_large()
                     if self._held > MOST_HELD:
-                        raise Refusal(503, "busy", "too many reports at once: send it again",
-                                      retry_after=2)  # fmt: skip
+                        raise _busy(2)
         except TimeoutError:
             raise Refusal(408, "too-slow", f"the body took over {BODY_S:.0f} s") from None
 
@@ -206,6 +235,10 @@ def _check_headers(headers: dict[str, str]) -> None:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Refusal(415, "content-type", "a report is sent as application/json")
+
+
+def _busy(retry_after: int) -> Refusal:
+    return Refusal(503, "busy", "too many reports at once: send it again", retry_after=retry_after)
 
 
 def _too_large() -> Refusal:
