@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from urllib.parse import quote
 
+from core.errors import Unavailable
+
 _PROJECT = Path(__file__).resolve().parent.parent
 CENTRE_USER = "centre"
 
@@ -19,11 +21,13 @@ def links_folder() -> Path:
 
 
 def links_url() -> str:
-    """``NEPHOSCOPE_LINKS_URL``, or the embedded server's socket with its password."""
+    """``NEPHOSCOPE_LINKS_URL``, or the embedded server's socket; raises ``Unavailable``."""
     given = os.environ.get("NEPHOSCOPE_LINKS_URL")
     if given:
         return given
     secret, place = (_read(links_folder() / name) for name in ("secret", "socket-path"))
+    if not place:
+        raise Unavailable("there is no links' broker; make run starts one, or set its URL")
     return f"unix://{CENTRE_USER}:{quote(secret, safe='')}@{place}"
 
 

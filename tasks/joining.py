@@ -7,8 +7,10 @@ import argparse
 import logging
 import os
 import sys
+import warnings
 from pathlib import Path
 
+from celery.platforms import SecurityWarning
 from celery.signals import worker_ready, worker_shutting_down
 from kombu.entity import Exchange, Queue
 
@@ -78,6 +80,8 @@ def _identity(options: argparse.Namespace, folder: Path) -> Identity:
 
 def work(who: Identity, folder: Path) -> int:
     """Consume the own queue until stopped; the exit code."""
+    # Celery fears pickled messages where root runs it; none are accepted here.
+    warnings.filterwarnings("ignore", category=SecurityWarning)
     place = station.begin(who, folder)
     configure(who, folder)
     pulse = Pulse(place)
@@ -91,6 +95,7 @@ def work(who: Identity, folder: Path) -> int:
         without_gossip=True,
         without_mingle=True,
         without_heartbeat=True,
+        quiet=True,
         loglevel=logging.getLevelName(log.getEffectiveLevel()),
     )
     worker.start()

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import redis
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
 from core.errors import Unavailable
 from tasks.addresses import links_url
@@ -35,13 +37,19 @@ class Received:
     data: bytes
 
 
+def client() -> redis.Redis:
+    """The centre's connections to the links' Valkey; raises ``Unavailable`` where there is none."""
+    return _client(links_url())
+
+
 @functools.lru_cache(maxsize=4)
-def client(url: str = "") -> redis.Redis:
-    """The centre's connections to the links' Valkey."""
+def _client(url: str) -> redis.Redis:
     return redis.Redis.from_url(
-        url or links_url(),
+        url,
         socket_timeout=_ANSWER_WITHIN_S,
         socket_connect_timeout=_ANSWER_WITHIN_S,
+        # A connection that a restarted broker forgot is opened anew, once; callers do the waiting.
+        retry=Retry(NoBackoff(), 1),
     )
 
 

@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import redis
+from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, NoPermissionError, RedisError
+from redis.retry import Retry
 
 from core.errors import MissingData, NephoscopeError, Unavailable
 from tasks.identity import VERSION, Identity, instance_of, tls_options
 from tasks.limits import Budget, Limits, limits_of
 from tasks.parcels import Parcel, pack
+from tasks.tls import PinnedConnection
 
 log = logging.getLogger(__name__)
 # A broker that restarts is back within seconds; after this the work's lease is over anyway.
@@ -38,13 +41,17 @@ class Station:
         self._started = time.monotonic()
         # (doubt, offset) in seconds: the answer with the least doubt is believed.
         self._offsets: deque[tuple[float, float]] = deque(maxlen=8)
-        self.client = redis.Redis.from_url(
+        pool = redis.ConnectionPool.from_url(
             identity.url,
+            connection_class=PinnedConnection,
             socket_timeout=_ANSWER_WITHIN_S,
             socket_connect_timeout=_ANSWER_WITHIN_S,
             socket_keepalive=True,
+            # Once anew for a connection that a restarted broker forgot; the waiting is done here.
+            retry=Retry(NoBackoff(), 1),
             **tls_options(identity, folder),
         )
+        self.client = redis.Redis(connection_pool=pool)
 
     @property
     def limits(self) -> Limits:

