@@ -1,50 +1,58 @@
-"""Samples go in; how many runs of which probe failed, where and why, comes out."""
+"""Samples go in; how many runs of which probe ended how, by pair and by place, comes out."""
 
-from collections import Counter
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from analysis.wide_area.columns import Source, read_batches
 
 Row = dict[str, Any]
 OK = "OK"
-_COLUMNS = ("region", "vantage", "probe", "status")
+_KEYS = ["vantage", "region", "probe", "status"]
 
 
-def tables(source: Source) -> dict[str, list[Row]]:
-    """Failures by region and reason, and by vantage point and reason; raises ``BadInput``.
-
-    A row without a failure stands where all runs went well, so that nobody is left out.
-    """
-    counts: Counter[tuple[str, ...]] = Counter()
-    for batch in read_batches(source, _COLUMNS):
-        grouped = (
-            pa.Table.from_batches([batch]).group_by(list(_COLUMNS)).aggregate([([], "count_all")])
+def count_runs(source: Source) -> pa.Table:
+    """One row per pair, probe and status, sorted by vantage point; raises ``BadInput``."""
+    found = [
+        pa.Table.from_batches([_plain(batch)]).group_by(_KEYS).aggregate([([], "count_all")])
+        for batch in read_batches(source, _KEYS)
+    ]
+    if not found:
+        return pa.table(
+            {**{k: pa.array([], pa.string()) for k in _KEYS}, "runs": pa.array([], "int64")}
         )
-        for row in grouped.to_pylist():
-            counts[tuple(row[c] or "" for c in _COLUMNS)] += row["count_all"]
-    return {
-        "failures": _by(counts, 0, "region"),
-        "failing-vantages": [r for r in _by(counts, 1, "vantage") if r["failed"]],
-    }
+    whole = pa.concat_tables(found).group_by(_KEYS).aggregate([("count_all", "sum")])
+    told = whole.rename_columns([*_KEYS, "runs"])
+    return told.sort_by([(k, "ascending") for k in _KEYS])
 
 
-def _by(counts: Counter[tuple[str, ...]], place: int, name: str) -> list[Row]:
-    """One row per place, probe and reason; ``runs`` stands once per place and probe."""
-    runs: Counter[tuple[str, str]] = Counter()
-    failed: Counter[tuple[str, str, str]] = Counter()
-    for key, n in counts.items():
-        where, probe, status = key[place], key[2], key[3]
-        runs[where, probe] += n
-        if status != OK:
-            failed[where, probe, status] += n
+def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    columns = [batch.column(k).cast(pa.string()) for k in _KEYS]
+    return pa.RecordBatch.from_arrays(columns, names=_KEYS)
+
+
+def by_place(counts: pa.Table, place: str) -> list[Row]:
+    """Failures by place, probe and reason; ``runs`` stands in the first row of place and probe.
+
+    Where all runs went well there is a row without a reason, so that nobody is left out.
+    """
+    told = counts.group_by([place, "probe", "status"]).aggregate([("runs", "sum")]).to_pylist()
+    groups: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    for row in told:
+        groups.setdefault((row[place], row["probe"]), []).append((row["status"], row["runs_sum"]))
     rows = []
-    for (where, probe), n in sorted(runs.items()):
-        own = [(s, c) for (w, p, s), c in failed.items() if (w, p) == (where, probe)]
-        for at, (status, count) in enumerate(sorted(own, key=lambda o: -o[1]) or [("", 0)]):
+    for (where, probe), own in sorted(groups.items()):
+        runs = sum(n for _, n in own)
+        bad = sorted(((s, n) for s, n in own if s != OK), key=lambda o: (-o[1], o[0]))
+        for at, (status, failed) in enumerate(bad or [("", 0)]):
             rows.append(
-                {name: where, "probe": probe, "reason": status, "failed": count,
-                 "share": count / n, "runs": 0 if at else n}
+                {place: where, "probe": probe, "reason": status, "failed": failed,
+                 "share": failed / runs, "runs": 0 if at else runs}
             )  # fmt: skip
     return rows
+
+
+def failed_only(counts: pa.Table) -> pa.Table:
+    """The rows of runs that gave no value."""
+    return counts.filter(pc.not_equal(counts["status"], OK))

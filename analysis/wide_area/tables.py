@@ -27,6 +27,10 @@ LATENCY_PROBES = (
 )  # fmt: skip
 
 
+# Vantage points that are told to fail, the worst first; the file of failed runs holds all.
+MOST_FAILING = 300
+
+
 class Metric(NamedTuple):
     """One thing that is measured: its probes, its unit, and whether more of it is better."""
 
@@ -73,11 +77,19 @@ def build(
         if probes:
             _add_metric(built, samples, metric, {"probe": probes})
     if seen:
-        built.reports += [_told(i, rows) for i, rows in failures.tables(samples).items()]
+        counts = failures.count_runs(samples)
+        built.files["failed-runs"] = failures.failed_only(counts)
+        built.reports.append(_told("failures", failures.by_place(counts, "region")))
+        worst = sorted(failures.by_place(counts, "vantage"), key=_by_failures)[:MOST_FAILING]
+        built.reports.append(_told("failing-vantages", [r for r in worst if r["failed"]]))
     if routes is not None and routes.num_rows:
         for table_id, rows in isp_tables(routes, names or {}).items():
             built.reports.append(_told(table_id, rows))
     return built
+
+
+def _by_failures(row: Row) -> tuple[float, str, str]:
+    return -row["share"], row["vantage"], row["probe"]
 
 
 def _probes(samples: Source) -> set[str]:

@@ -11,7 +11,15 @@ from tasks import export
 from tasks.options import resolving_from
 from tasks.resolvers import count_words
 from tasks.submit import submit
-from webapp.api import accounts, comparisons, problems, recommendations, studies, vantages
+from webapp.api import (
+    accounts,
+    comparisons,
+    problems,
+    recommendations,
+    studies,
+    vantages,
+    wide_area,
+)
 from webapp.api.documents import etag_of, survey_json
 from webapp.api.events import stream
 from webapp.api.files import download, table_file
@@ -32,6 +40,7 @@ api.add_router("", studies.router)
 api.add_router("", accounts.router)
 api.add_router("", recommendations.router)
 api.add_router("", vantages.router)
+api.add_router("", wide_area.router)
 
 
 class Problem(Schema):

@@ -8,11 +8,14 @@ from webapp.pages import (
     evidence,
     guide,
     histories,
+    journeys,
     outages,
     passports,
     recommendations,
     reports,
+    runs,
     screening_urls,
+    shared_recommendations,
     surveys,
     traffic,
 )
@@ -46,10 +49,36 @@ urlpatterns = [
     ),
     path("traffic/", traffic.captures, name="captures"),
     path("traffic/<slug:name>/", traffic.capture, name="capture"),
-    path("recommendations/", recommendations.ask, name="recommend"),
+    path("recommendations/", recommendations.hub, name="recommend"),
+    path("recommendations/samples/", recommendations.ask, name="recommend-samples"),
+    path("recommendations/domains/", journeys.domains, name="recommend-domains"),
+    path("recommendations/domains/start/", journeys.start, name="start-journey"),
+    path("recommendations/clients/", journeys.clients, name="recommend-clients"),
     path("recommendations/<str:token>/", recommendations.answer, name="recommendation"),
+    path("recommendations/<str:token>/share/", recommendations.share, name="share-recommendation"),
+    path("recommendations/<str:token>/keep/", recommendations.keep, name="keep-recommendation"),
+    path(
+        "recommendations/<str:token>/forget/", recommendations.forget, name="forget-recommendation"
+    ),
+    path(
+        "recommendations/<str:token>/against/<str:other>/", runs.compare,
+        name="compare-recommendations",
+    ),
+    path(
+        "shared/recommendations/<str:share_token>/", shared_recommendations.answer,
+        name="shared-recommendation",
+    ),
+    path(
+        "shared/recommendations/<str:share_token>/sets.csv", shared_recommendations.sets_csv,
+        name="shared-sets",
+    ),
+    path(
+        "shared/recommendations/<str:share_token>/answer.json", shared_recommendations.answer_json,
+        name="shared-answer",
+    ),
     *screening_urls.urlpatterns,
     path("", include("webapp.pages.account_urls")),
+    path("wide-area/", include("webapp.pages.wide_area_urls")),
     path("about/", guide.about, name="about"),
     path("components/", guide.components, name="components"),
 ]

@@ -27,6 +27,8 @@ from webapp.store.models import Measurement, MeasurementReport, VantagePoint
 Row = dict[str, Any]
 # A page reads one group of rows or two: larger ones take longer, smaller ones compress badly.
 GROUP_ROWS = 4_096
+# Pairs of two campaigns that are held against each other, the most changed first.
+MAX_CHANGES = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,7 @@ def grid_vantages(
     if figure and table.num_rows:
         order = "descending" if descending else "ascending"
         keys = [(figure, order), ("vantage", "ascending")]
-        table = table.take(pc.sort_indices(table, sort_keys=keys, null_placement="at_end"))
+        table = table.take(pc.sort_indices(table, sort_keys=keys))
     return [*table["vantage"].to_pylist(), *rest]
 
 
@@ -202,3 +204,26 @@ def neighbours(names: Sequence[str], name: str) -> tuple[str, str]:
     if at < 0:
         return "", ""
     return names[at - 1] if at else "", names[at + 1] if at + 1 < len(names) else ""
+
+
+def changed_pairs(before: Measurement, after: Measurement, metric: str) -> list[Row]:
+    """Pairs with a median in both campaigns, the largest relative change first."""
+    columns = ["vantage", "region", "p50", "n"]
+    keys = columns[:2]
+    was, now = (read_table(m, f"{metric}-grid", columns) for m in (before, after))
+    if not was.num_rows or not now.num_rows:
+        return []
+    both = was.join(now, keys, join_type="inner", right_suffix="_now", use_threads=False)
+    both = both.filter(pc.and_(pc.is_valid(both["p50"]), pc.is_valid(both["p50_now"])))
+    change = pc.subtract(both["p50_now"], both["p50"])
+    share = pc.divide(change, both["p50"])
+    told = both.append_column("change", change).append_column("share", share)
+    told = told.append_column("size", pc.abs(share))
+    order = [("size", "descending"), ("vantage", "ascending"), ("region", "ascending")]
+    rows: list[Row] = told.sort_by(order).slice(0, MAX_CHANGES).to_pylist()
+    return rows
+
+
+def file_names(found: Measurement) -> list[str]:
+    """Names of the large tables that were built."""
+    return sorted(path.stem for path in folder_of(found).glob("*.parquet"))

@@ -1,0 +1,155 @@
+"""REST API v1: measurement campaigns, their tables and raw samples, as the pages show them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+from django.http import Http404, HttpRequest
+from ninja import Query, Router, Schema
+
+from webapp.api.files import table_file
+from webapp.store import wide_area, wide_area_samples
+from webapp.store.models import Measurement
+
+router = Router(tags=["wide area"])
+# A CSV or JSON answer holds at most so many rows; Parquet holds all.
+MAX_ROWS = 200_000
+
+
+class Cells(Schema):
+    """Which rows of a table: those of a vantage point, a region, or both."""
+
+    vantage: list[str] = []
+    region: list[str] = []
+
+
+class Pair(Schema):
+    """One pair of a vantage point and a region, and one round of it or all."""
+
+    vantage: str
+    region: str
+    round: int | None = None
+
+
+def _known(request: HttpRequest, slug: str) -> Measurement:
+    found = wide_area.campaign(slug, request.user)
+    if found is None:
+        raise Http404(f"there is no measurement {slug!r}")
+    return found
+
+
+def _document(row: Measurement) -> dict[str, Any]:
+    return {
+        "id": row.slug,
+        "name": row.name,
+        "status": row.state,
+        "synthetic": row.synthetic,
+        "label": row.label,
+        "vantages": len(row.vantages),
+        "targets": row.targets,
+        "schedule": row.schedule,
+        "started_at": row.started_at,
+        "finished_at": row.finished_at,
+        "summary": row.summary,
+        "page": f"/wide-area/{row.slug}/",
+    }
+
+
+@router.get("/wide-area", response={200: dict})
+def list_campaigns(request: HttpRequest) -> Any:
+    """Measurement campaigns, newest first."""
+    return {"results": [_document(m) for m in wide_area.campaigns(request.user)]}
+
+
+@router.get("/wide-area/{slug}", response={200: dict})
+def get_campaign(request: HttpRequest, slug: str) -> Any:
+    """One campaign with the findings of its tables."""
+    row = _known(request, slug)
+    told = [
+        {"id": t.table_id, "headline": t.headline, "n": t.n} for t in wide_area.tables(row).values()
+    ]
+    return {**_document(row), "tables": told, "files": wide_area.file_names(row)}
+
+
+@router.get("/wide-area/{slug}/tables/{table}", response={200: dict})
+def get_table(request: HttpRequest, slug: str, table: str, cells: Query[Cells]) -> Any:
+    """One table as ``ID.json``, ``ID.csv``, ``ID.jsonl`` or ``ID.parquet``, or some rows of it."""
+    row = _known(request, slug)
+    table_id, _, kind = table.partition(".")
+    wanted = {k: v for k, v in (("vantage", cells.vantage), ("region", cells.region)) if v}
+    stored = wide_area.some_tables(row, table_id).get(table_id)
+    if stored:
+        rows = [r for r in stored.rows if _is_wanted(stored.columns, r, wanted)]
+        facts = {"n": stored.n, "headline": stored.headline, "computed_at": stored.computed_at}
+        return _answer(row, table_id, kind or "json", stored.columns, rows, facts)
+    if not wide_area.has_table(row, table_id):
+        raise Http404(f"measurement {slug!r} has no table {table_id!r}")
+    found = wide_area.read_table(row, table_id, None, wanted)
+    return _answer(row, table_id, kind or "json", found.column_names, _rows(found, kind), {})
+
+
+def _is_wanted(columns: Sequence[str], row: Sequence[Any], wanted: dict[str, list[str]]) -> bool:
+    told = dict(zip(columns, row, strict=True))
+    return all(key not in told or told[key] in values for key, values in wanted.items())
+
+
+def _rows(found: pa.Table, kind: str) -> list[list[Any]]:
+    kept = found if kind == "parquet" else found.slice(0, MAX_ROWS)
+    return [list(r) for r in zip(*(c.to_pylist() for c in kept.columns), strict=True)]
+
+
+def _answer(
+    row: Measurement, name: str, kind: str, columns: Sequence[str], rows: list[list[Any]],
+    facts: dict[str, Any],
+) -> Any:  # fmt: skip
+    """Rows in a format; those of a synthetic campaign say so in every row and in the name."""
+    if kind == "json":
+        about = {"measurement": row.slug, "synthetic": row.synthetic, "label": row.label}
+        return {"id": name, **about, **facts, "columns": columns, "rows": rows}
+    if row.synthetic:
+        columns, rows = [*columns, "origin"], [[*r, "synthetic"] for r in rows]
+    label = "synthetic-" if row.synthetic else ""
+    return table_file(f"{label}{row.slug}-{name}", kind, columns, rows)
+
+
+@router.get("/wide-area/{slug}/samples.{kind}", response={200: dict})
+def get_samples(request: HttpRequest, slug: str, kind: str, pair: Query[Pair]) -> Any:
+    """Every raw sample of a pair, as it was stored."""
+    row = _known(request, slug)
+    found = wide_area_samples.read_samples(row, pair.vantage, pair.region, pair.round)
+    return _answer(row, "samples", kind, *_cells(found), {})
+
+
+@router.get("/wide-area/{slug}/paths.{kind}", response={200: dict})
+def get_paths(request: HttpRequest, slug: str, kind: str, pair: Query[Pair]) -> Any:
+    """Every traceroute of a pair, hop by hop."""
+    row = _known(request, slug)
+    found = wide_area_samples.read_paths(row, pair.vantage, pair.region)
+    return _answer(row, "paths", kind, *_cells(found), {})
+
+
+def _cells(found: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]]]:
+    columns = list(found[0]) if found else []
+    return columns, [list(r.values()) for r in found]
+
+
+class Compared(Schema):
+    """Which metric two campaigns are compared by."""
+
+    metric: str = "latency"
+
+
+@router.get("/wide-area-comparison/{before}/{after}.{kind}", response={200: dict})
+def get_comparison(
+    request: HttpRequest, before: str, after: str, kind: str, query: Query[Compared]
+) -> Any:
+    """Medians of the pairs that both campaigns measured, the most changed first."""
+    first, second = (_known(request, slug) for slug in (before, after))
+    columns, rows = _cells(wide_area.changed_pairs(first, second, query.metric))
+    if kind == "json":
+        label = first.synthetic or second.synthetic
+        return {"before": before, "after": after, "synthetic": label, "columns": columns,
+                "rows": rows}  # fmt: skip
+    return _answer(
+        first if first.synthetic else second, f"{before}-{after}", kind, columns, rows, {}
+    )

@@ -1,0 +1,40 @@
+"""Filters of the wide-area templates; all wording comes from ``webapp.pages.wide_area_words``."""
+
+from typing import Any
+
+from django import template
+
+from webapp.pages import wide_area_words as said
+
+register = template.Library()
+register.filter("why", said.reason)
+
+
+@register.filter
+def amount(value: Any, metric: Any) -> str:
+    """A value with the unit of its metric."""
+    return said.amount(metric.id, value)
+
+
+@register.filter
+def bare(value: Any, metric: Any) -> str:
+    """A value without its unit."""
+    return said.bare(metric.id, value)
+
+
+@register.filter
+def changed(value: Any, metric: Any) -> str:
+    """A difference with its sign and unit."""
+    return said.amount(metric.id, value, signed=True)
+
+
+@register.filter
+def shade(value: Any, metric: Any) -> int:
+    """Which of six shades a value has."""
+    return said.shade(metric.id, value)
+
+
+@register.filter
+def rough(value: Any) -> str:
+    """``4.5`` of a number that is no count."""
+    return "–" if value is None else f"{float(value):.1f}"

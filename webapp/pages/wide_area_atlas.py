@@ -1,0 +1,175 @@
+"""The map of one campaign: regions, vantage points, and the arcs of whichever is chosen."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from webapp.pages import wide_area_map as drawing
+from webapp.pages import wide_area_words as said
+from webapp.pages import words
+from webapp.pages.wide_area_frame import Frame, with_query
+from webapp.store import wide_area
+from webapp.store.models import VantagePoint
+
+Row = dict[str, Any]
+_FIGURES = ["n", "mean", "p50", "p95", "loss"]
+# Rows under the map; all of them stand on the page of every pair.
+SHOWN_ROWS = 100
+# Radii of a vantage point's mark, and of the room around it that can be pressed.
+_SIZES = {"dot": 4.2, "room": 9.0}
+
+
+def draw_map(
+    request: HttpRequest, frame: Frame, stored: dict[str, wide_area.StoredTable]
+) -> Row | None:
+    """Everything that the map shows, and the rows of the table that says the same."""
+    table = stored.get(f"{frame.metric.id}-regions")
+    if table is None:
+        return None
+    atlas = _atlas(request, frame, table.dicts())
+    asked = request.GET.get("view", "world")
+    view = asked if asked in drawing.VIEWS else "world"
+    views = [
+        (title, with_query(request, view="" if key == "world" else key) + "#map", key == view)
+        for key, (title, *_) in drawing.VIEWS.items()
+    ]
+    return {
+        "land": drawing.land(),
+        "graticule": drawing.graticule(),
+        "box": drawing.view_box(view),
+        "unit": drawing.scale_of(view),
+        "sizes": {k: round(v * drawing.scale_of(view), 2) for k, v in _SIZES.items()},
+        "views": views,
+        "regions": [atlas.spot(r) for r in atlas.regions if r["region"] in atlas.places],
+        "dots": [atlas.dot(p) for p in atlas.points],
+        "arcs": atlas.arcs(),
+        "chosen": atlas.chosen,
+        "clear": with_query(request, region="", vantage="") + "#map",
+        "legend": said.legend(frame.metric.id),
+        "rows": atlas.rows()[:SHOWN_ROWS],
+        "n_rows": len(atlas.cells if atlas.chosen else atlas.regions),
+        "unplaced": len(atlas.cells) - len(atlas.points) if not atlas.chosen else 0,
+        "is_crowded": len(atlas.points) > drawing.MAX_LINKS,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Atlas:
+    """What is drawn: everything that spots, dots, arcs and rows need to know."""
+
+    request: HttpRequest
+    frame: Frame
+    regions: list[Row]
+    places: dict[str, Row]
+    points: list[VantagePoint]
+    chosen: Row
+    cells: dict[str, Row]
+
+    @property
+    def metric(self) -> str:
+        return self.frame.metric.id
+
+    def spot(self, row: Row) -> Row:
+        """A region's mark; choosing it again takes the choice back."""
+        name, place = row["region"], self.places[row["region"]]
+        x, y = drawing.project(place["latitude"], place["longitude"])
+        is_chosen = self.chosen.get("name") == name
+        mean = said.amount(self.metric, row["vantage_mean"])
+        return {
+            "x": x, "y": y, "name": name, "provider": place["provider"],
+            "letter": words.provider_letter(place["provider"]), "is_chosen": is_chosen,
+            "place": place["place"], "is_left": x > 860,
+            "title": f"{name}, {place['place']}: {mean} in the mean",
+            "href": self._choose("region", "" if is_chosen else name),
+        }  # fmt: skip
+
+    def dot(self, point: VantagePoint) -> Row:
+        """A vantage point's mark, shaded by what is chosen or by its own best region."""
+        cell = self.cells.get(point.name) if self.chosen.get("kind") != "vantage" else None
+        value = None if not cell else cell["p50"] if self.chosen else cell["best_mean"]
+        x, y = drawing.project(point.lat or 0.0, point.lon or 0.0)
+        is_chosen = self.chosen.get("name") == point.name
+        return {
+            "x": x, "y": y, "shade": said.shade(self.metric, value), "is_chosen": is_chosen,
+            "title": f"{point.city or point.name}: {said.amount(self.metric, value)}",
+            "href": self._choose("vantage", "" if is_chosen else point.name),
+        }  # fmt: skip
+
+    def _choose(self, kind: str, name: str) -> str:
+        chosen = {"region": "", "vantage": "", kind: name}
+        return with_query(self.request, **chosen) + "#map"
+
+    def arcs(self) -> list[Row]:
+        """Arcs of the selection, the longest first, so that short ones are not covered."""
+        spots = {p.name: (p.lat or 0.0, p.lon or 0.0) for p in self.points}
+        spots |= {r: (p["latitude"], p["longitude"]) for r, p in self.places.items()}
+        home = spots.get(self.chosen.get("name", ""))
+        if home is None:
+            return []
+        known = [
+            (c["p50"], n) for n, c in self.cells.items() if n in spots and c["p50"] is not None
+        ]
+        return [
+            {"path": drawing.arc(home, spots[name]), "shade": said.shade(self.metric, value)}
+            for value, name in sorted(known[: drawing.MAX_LINKS], reverse=True)
+        ]
+
+    def rows(self) -> list[Row]:
+        """What the map shows, as rows: regions, or the far ends of what is chosen."""
+        if not self.chosen:
+            return [
+                {**r, **self._place(r["region"]), "name": r["region"],
+                 "href": self._choose("region", r["region"])}
+                for r in self.regions
+            ]  # fmt: skip
+        made = [
+            {**c, **self._place(n), "name": n, "href": self._pair(n)} for n, c in self.cells.items()
+        ]
+        known = [r for r in made if r["p50"] is not None]
+        known.sort(key=lambda r: r["p50"], reverse=self.frame.metric.higher_is_better)
+        return [*known, *(r for r in made if r["p50"] is None)]
+
+    def _place(self, name: str) -> Row:
+        if name in self.places:
+            return {"city": self.places[name]["place"], "country": self.places[name]["country"]}
+        point = next((p for p in self.points if p.name == name), None)
+        return {"city": point.city if point else "", "country": point.country if point else ""}
+
+    def _pair(self, name: str) -> str:
+        ends = [name, self.chosen["name"]]
+        vantage, region = ends if self.chosen["kind"] == "region" else ends[::-1]
+        href = reverse("wide-area-pair", args=[self.frame.row.slug, vantage, region])
+        return f"{href}?metric={self.metric}"
+
+
+def _atlas(request: HttpRequest, frame: Frame, regions: list[Row]) -> _Atlas:
+    names = wide_area.grid_vantages(frame.row, frame.metric.id)
+    known = wide_area.vantage_points(names).values()
+    points = [p for p in known if p.lat is not None and p.lon is not None]
+    chosen = _chosen(request, regions, points)
+    places = wide_area.places((r["provider"], r["region"]) for r in regions)
+    return _Atlas(request, frame, regions, places, points, chosen, _cells(frame, chosen))
+
+
+def _chosen(request: HttpRequest, regions: list[Row], points: list[VantagePoint]) -> Row:
+    """Which region or vantage point the address names; nothing is chosen by itself."""
+    region, vantage = request.GET.get("region", ""), request.GET.get("vantage", "")
+    if any(r["region"] == region for r in regions):
+        return {"kind": "region", "name": region, "title": region}
+    point = next((p for p in points if p.name == vantage), None)
+    return {"kind": "vantage", "name": vantage, "title": point.city or vantage} if point else {}
+
+
+def _cells(frame: Frame, chosen: Row) -> dict[str, Row]:
+    """The grid's cells of what is chosen, by the other end; by vantage point without a choice."""
+    metric = frame.metric.id
+    if not chosen:
+        columns = ["vantage", *_FIGURES, "best", "best_mean"]
+        table = wide_area.read_table(frame.row, f"{metric}-vantages", columns)
+        return {r["vantage"]: r for r in table.to_pylist()}
+    other = "vantage" if chosen["kind"] == "region" else "region"
+    equal = {chosen["kind"]: chosen["name"]}
+    table = wide_area.read_table(frame.row, f"{metric}-grid", [other, *_FIGURES], equal)
+    return {r[other]: r for r in table.to_pylist()}

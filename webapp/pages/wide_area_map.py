@@ -1,0 +1,139 @@
+"""Places and values go in; a world map comes out as plain SVG that reads without a script.
+
+Equal Earth (Šavrič, Patterson and Jenny, 2018): areas are true. Measured paths are arcs of great
+circles, drawn for the selection only.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+WIDTH = 1000.0
+WORLD = Path(__file__).parent / "static" / "vendor" / "world" / "world-110m.json"
+Point = tuple[float, float]
+_A = (1.340264, -0.081106, 0.000893, 0.003796)
+_M = math.sqrt(3) / 2
+_HALF_WIDTH, _TOP_LAT, _BOTTOM_LAT = 2.7066299836960748, 80.0, -57.0
+# Points of the coast nearer than this are one.
+_LEAST_STEP = 0.8
+# Beyond so many vantage points each is a dot and no link, and arcs are drawn for these many.
+MAX_LINKS = 300
+# (name, x, y, width, height) of parts of the map that can be looked at.
+VIEWS = {
+    "world": ("The world", 60.0, 0.0, 920.0, 405.0),
+    "america": ("The Americas", 120.0, 20.0, 300.0, 340.0),
+    "europe": ("Europe", 440.0, 8.0, 200.0, 110.0),
+    "asia": ("Asia and Pacific", 610.0, 60.0, 360.0, 330.0),
+}
+
+
+def _height(angle: float) -> float:
+    square = angle * angle
+    sixth = square**3
+    return angle * (_A[0] + _A[1] * square + sixth * (_A[2] + _A[3] * square))
+
+
+def _raw(lat: float, lon: float) -> Point:
+    angle = math.asin(_M * math.sin(math.radians(lat)))
+    square = angle * angle
+    slope = _A[0] + 3 * _A[1] * square + square**3 * (7 * _A[2] + 9 * _A[3] * square)
+    return math.radians(lon) * math.cos(angle) / (_M * slope), _height(angle)
+
+
+_TOP, _BOTTOM = _raw(_TOP_LAT, 0)[1], _raw(_BOTTOM_LAT, 0)[1]
+
+
+def project(lat: float, lon: float) -> Point:
+    """Where a place lies on the map."""
+    x, y = _raw(lat, lon)
+    across = (x / _HALF_WIDTH + 1) / 2 * WIDTH
+    return round(across, 1), round((_TOP - y) * WIDTH / (2 * _HALF_WIDTH), 1)
+
+
+@lru_cache(maxsize=1)
+def land() -> str:
+    """The path of all land; empty where the map's file was not installed."""
+    try:
+        world = json.loads(WORLD.read_text(encoding="utf-8"))
+    except OSError:
+        return ""
+    kept = [f for f in world["features"] if (f["properties"] or {}).get("name") != "Antarctica"]
+    return "".join(_ring(ring) for f in kept for ring in _rings(f["geometry"]))
+
+
+def _rings(geometry: dict[str, Any]) -> Iterable[Sequence[Sequence[float]]]:
+    shapes = geometry["coordinates"]
+    for shape in shapes if geometry["type"] == "MultiPolygon" else [shapes]:
+        yield from shape
+
+
+def _ring(ring: Sequence[Sequence[float]]) -> str:
+    points: list[Point] = []
+    for lon, lat in ring:
+        point = project(lat, lon)
+        if not points or math.dist(point, points[-1]) >= _LEAST_STEP:
+            points.append(point)
+    if len(points) < 3:
+        return ""
+    x, y = points[0]
+    steps = [f"M{x:g} {y:g}l"]
+    for nx, ny in points[1:]:
+        dx, dy = round(nx - x, 1), round(ny - y, 1)
+        steps.append(f"{dx:g} {dy:g} ")
+        # Rounded steps must not add up.
+        x, y = round(x + dx, 1), round(y + dy, 1)
+    return "".join(steps).rstrip() + "z"
+
+
+@lru_cache(maxsize=1)
+def graticule() -> str:
+    """Meridians and parallels, thirty degrees apart."""
+    lines = [[project(lat, lon) for lat in range(-57, 81, 4)] for lon in range(-180, 181, 30)]
+    lines += [[project(lat, -180), project(lat, 180)] for lat in (-30, 0, 30, 60)]
+    return "".join("M" + "L".join(f"{x:g} {y:g}" for x, y in line) for line in lines)
+
+
+def arc(start: Point, end: Point) -> str:
+    """The great circle between two places (latitude, longitude), parted at the map's edge."""
+    a, b = _vector(start), _vector(end)
+    angle = math.acos(max(-1.0, min(1.0, sum(p * q for p, q in zip(a, b, strict=True)))))
+    if angle < 1e-6:
+        return ""
+    steps = max(2, int(angle * 14))
+    path, before = "", 0.0
+    for step in range(steps + 1):
+        lat, lon = _between(a, b, angle, step / steps)
+        jump = step == 0 or abs(lon - before) > 180
+        x, y = project(lat, lon)
+        path += f"{'M' if jump else 'L'}{x:g} {y:g}"
+        before = lon
+    return path
+
+
+def _vector(place: Point) -> tuple[float, float, float]:
+    lat, lon = math.radians(place[0]), math.radians(place[1])
+    return math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat)
+
+
+def _between(
+    a: tuple[float, float, float], b: tuple[float, float, float], angle: float, part: float
+) -> Point:
+    if math.pi - angle < 1e-6:
+        a = (a[0] + 1e-4, a[1] - 1e-4, a[2])
+    one, two = math.sin((1 - part) * angle), math.sin(part * angle)
+    x, y, z = (one * p + two * q for p, q in zip(a, b, strict=True))
+    return math.degrees(math.atan2(z, math.hypot(x, y))), math.degrees(math.atan2(y, x))
+
+
+def view_box(view: str) -> str:
+    """The part of the map that is looked at."""
+    _, x, y, width, height = VIEWS.get(view, VIEWS["world"])
+    return f"{x:g} {y:g} {width:g} {height:g}"
+
+
+def scale_of(view: str) -> float:
+    """How large marks have to be drawn, so that they keep their size when the map is nearer."""
+    return round(VIEWS.get(view, VIEWS["world"])[3] / WIDTH, 3)

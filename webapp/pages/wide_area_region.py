@@ -1,0 +1,121 @@
+"""One region as clients see it: latency by country, its ISPs and zones; and routes hop by hop."""
+
+from statistics import fmean
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from webapp.pages import wide_area_words as said
+from webapp.pages.wide_area_frame import Frame, frame_or_404
+from webapp.pages.wide_area_pair import ends_of
+from webapp.store import wide_area, wide_area_samples
+
+Row = dict[str, Any]
+SHOWN_WAYS, SHOWN_SHARES = 12, 40
+
+
+@require_GET
+def region(request: HttpRequest, slug: str, region: str) -> HttpResponse:
+    """What is known of one region."""
+    frame = frame_or_404(request, slug)
+    metric = frame.metric.id
+    names = (f"{metric}-regions", f"{metric}-zones", "isp-regions", "isp-shares", "isp-zones")
+    stored = wide_area.some_tables(frame.row, *names)
+    told = {
+        name: [r for r in table.dicts() if r["region"] == region] for name, table in stored.items()
+    }
+    own = told.get(names[0])
+    if not own:
+        raise Http404(f"no region {region}")
+    countries, silent = _countries(frame, region)
+    more = {
+        **{"region": region, "own": own[0], "lead": stored[names[0]]},
+        "place": wide_area.places([(own[0]["provider"], region)]).get(region, {}),
+        "isp": next(iter(told.get("isp-regions", [])), None),
+        "isp_shares": told.get("isp-shares", [])[:SHOWN_SHARES],
+        "zones": told.get(f"{metric}-zones", []),
+        "n_zones": len(told.get("isp-zones", [])) or len(_zone_names(told, metric)),
+        "countries": countries,
+        "silent": silent,
+    }
+    return render(request, "wide_area/region.html", frame.context(request, **more))
+
+
+def _zone_names(told: dict[str, list[Row]], metric: str) -> set[str]:
+    return {r[k] for r in told.get(f"{metric}-zones", []) for k in ("first", "second")}
+
+
+def _countries(frame: Frame, region: str) -> tuple[list[Row], int]:
+    """Medians of vantage points by country, and how many vantage points heard nothing."""
+    columns = ["vantage", "sent", "lost", "n", "p50"]
+    cells = wide_area.read_table(
+        frame.row, f"{frame.metric.id}-grid", columns, {"region": region}
+    ).to_pylist()
+    points = wide_area.vantage_points(c["vantage"] for c in cells)
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for cell in cells:
+        point = points.get(cell["vantage"])
+        key = (point.country or "–", point.continent) if point else ("–", "")
+        groups.setdefault(key, []).append(cell)
+    rows = [r for key, own in groups.items() if (r := _country(frame, key, own))]
+    better = frame.metric.higher_is_better
+    rows.sort(key=lambda r: r["mean"], reverse=better)
+    return rows, sum(c["n"] == 0 for c in cells)
+
+
+def _country(frame: Frame, key: tuple[str, str], own: list[Row]) -> Row | None:
+    values = [c["p50"] for c in own if c["p50"] is not None]
+    if not values:
+        return None
+    low, high = min(values), max(values)
+    ends = (high, low) if frame.metric.higher_is_better else (low, high)
+    sent, lost = (sum(c[k] for c in own) for k in ("sent", "lost"))
+    return {
+        "country": key[0], "continent": key[1], "vantages": len(own), "mean": fmean(values),
+        "best": ends[0], "worst": ends[1], "loss": lost / sent if sent else 0.0,
+    }  # fmt: skip
+
+
+@require_GET
+def routes(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResponse:
+    """Traceroutes between the two: every way that was seen, and where it differs."""
+    frame = frame_or_404(request, slug)
+    found = wide_area_samples.read_paths(frame.row, vantage, region)
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for path in found:
+        groups.setdefault(_way_of(path), []).append(path)
+    ways = sorted(groups.values(), key=lambda g: -len(g))
+    usual = {h["address"] for h in ways[0][0]["hops"]} if ways else set()
+    more = {
+        **ends_of(frame, vantage, region),
+        "traces": len(found),
+        "ways": [_way(g, usual if at else None) for at, g in enumerate(ways[:SHOWN_WAYS])],
+        "more": max(0, len(ways) - SHOWN_WAYS),
+    }
+    return render(request, "wide_area/routes.html", frame.context(request, **more))
+
+
+def _way_of(path: Row) -> tuple[str, ...]:
+    return (path["zone"] or "", *(h["address"] or "" for h in path["hops"]))
+
+
+def _way(group: list[Row], usual: set[Any] | None) -> Row:
+    """One way: the mean time of each hop over all its traceroutes."""
+    hops = []
+    for at, hop in enumerate(group[0]["hops"]):
+        times = [p["hops"][at]["rtt_ms"] for p in group if p["hops"][at]["rtt_ms"] is not None]
+        mean = fmean(times) if times else None
+        is_new = usual is not None and hop["address"] is not None and hop["address"] not in usual
+        hops.append({**hop, "rtt_ms": mean, "rtt": said.milliseconds(mean), "is_new": is_new})
+    most = max((h["rtt_ms"] or 0.0 for h in hops), default=0.0) or 1.0
+    for hop in hops:
+        hop["part"] = (hop["rtt_ms"] or 0.0) / most
+    numbers = sorted({p["round"] for p in group})
+    shown = ", ".join(map(str, numbers[:12])) + (" …" if len(numbers) > 12 else "")
+    return {
+        "count": len(group), "reached": group[0]["reached"], "rounds": shown, "hops": hops,
+        "zones": ", ".join(sorted({p["zone"] for p in group if p["zone"]})),
+        "changed": usual is not None,
+    }  # fmt: skip

@@ -1,0 +1,110 @@
+"""How figures of wide-area measurements are written, and which shade a value has."""
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Any
+
+from webapp.pages.words import NONE, THIN
+
+# Upper ends of the shades, from pale to dark; the last one has no end.
+SHADES = {
+    "latency": (25.0, 50.0, 100.0, 150.0, 250.0),
+    "throughput": (250e3, 500e3, 1e6, 2e6, 4e6),
+}
+_REASONS = {
+    "TIMEOUT": "no answer in time",
+    "REFUSED": "nobody listens there",
+    "UNREACHABLE": "no way there",
+    "RESET": "the connection broke off",
+    "NO_NAME": "the name has no address",
+    "FORBIDDEN": "an address that must not be probed",
+    "NOT_PERMITTED": "the vantage point may not",
+    "MALFORMED": "an unreadable answer",
+    "TOO_LARGE": "more than the limit",
+    "TLS": "no trusted connection",
+    "HTTP": "another status than 200",
+    "BUSY": "another transfer was under way",
+    "NETWORK": "the vantage point had no network",
+    "OFFLINE": "the vantage point was offline",
+    "no_cloud_end": "neither end is a known cloud’s",
+    "cloud_not_reached": "the cloud was not reached",
+    "never_left": "the path ends within the cloud",
+    "silent": "nobody answered beyond the cloud",
+    "private": "only private addresses beyond the cloud",
+    "unannounced": "only addresses that nobody announces",
+    "exchange": "an exchange, and no network behind it",
+    "several_origins": "several networks announce the address",
+    "disagreeing": "replies of one hop disagree",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One thing that is measured, as pages speak of it."""
+
+    id: str
+    name: str
+    unit: str
+    best: str
+    figure: str
+    higher_is_better: bool
+
+
+METRICS = {
+    "latency": Metric("latency", "Latency", "ms", "nearest", "Figure 15", False),
+    "throughput": Metric("throughput", "Throughput", "kB/s", "fastest", "Figure 14", True),
+}
+
+
+def reason(status: str) -> str:
+    """Why a run has no value, or a route no ISP, in words."""
+    return _REASONS.get(status, status.lower().replace("_", " ") or "no reason was given")
+
+
+def milliseconds(value: Any, *, signed: bool = False) -> str:
+    """``184 ms``, ``9.6 ms``, ``0.42 ms``; a missing figure is a dash."""
+    if value is None or value != value:
+        return NONE
+    size = abs(value)
+    digits = 0 if size >= 99.95 else 1 if size >= 0.995 else 2
+    sign = ("+" if value > 0 else "−" if value < 0 else "") if signed else ""
+    return f"{sign}{size if signed else value:,.{digits}f}{THIN}ms"
+
+
+def rate(value: Any, *, signed: bool = False) -> str:
+    """``1,143 kB/s`` or ``12.4 MB/s`` of bytes per second; a missing figure is a dash."""
+    if value is None or value != value:
+        return NONE
+    size = abs(value)
+    sign = ("+" if value > 0 else "−") if signed and value else ""
+    text = f"{size / 1e6:.1f}{THIN}MB/s" if size >= 9.95e6 else f"{size / 1e3:,.0f}{THIN}kB/s"
+    return sign + text
+
+
+def amount(metric: str, value: Any, *, signed: bool = False) -> str:
+    """A value of a metric with its unit."""
+    write = rate if metric == "throughput" else milliseconds
+    return write(value, signed=signed)
+
+
+def bare(metric: str, value: Any) -> str:
+    """The same without the unit, for cells under a head that has it."""
+    return amount(metric, value).partition(THIN)[0]
+
+
+def shade(metric: str, value: Any) -> int:
+    """Which of six shades a value has, 0 without a value."""
+    if value is None or value != value:
+        return 0
+    return bisect_left(SHADES[metric], value) + 1
+
+
+def legend(metric: str) -> list[tuple[int, str]]:
+    """(shade, what it means) of all six shades."""
+    ends = SHADES[metric]
+    texts = [f"to {bare(metric, ends[0])}"]
+    pairs = zip(ends, ends[1:], strict=False)
+    texts += [f"{bare(metric, low)}–{bare(metric, high)}" for low, high in pairs]
+    unit = METRICS[metric].unit
+    texts.append(f"over {bare(metric, ends[-1])}{THIN}{unit}")
+    return list(enumerate(texts, 1))
