@@ -144,6 +144,14 @@ def _origins(number: int, text: bytes) -> Origins:
     return tuple(sorted({int(part) for part in parts}))
 
 
+def rows_of(file: OriginFile) -> list[PrefixRow]:
+    """All prefixes of a file as rows, those of its columns first."""
+    plain = file.regular
+    columns = (plain.firsts.tolist(), plain.lengths.tolist(), plain.origins.tolist())
+    rows: list[PrefixRow] = [(4, a, b, (asn,)) for a, b, asn in zip(*columns, strict=True)]
+    return [*rows, *file.prefixes]
+
+
 def join_origins(rows: Iterable[PrefixRow]) -> list[PrefixRow]:
     """Rows with each prefix once, and all origins that are given for it."""
     joined: dict[tuple[int, int, int], Origins] = {}

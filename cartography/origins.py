@@ -17,10 +17,10 @@ from cartography.matching import AddressMap
 from cartography.origin_files import (
     OriginFile,
     Origins,
-    PrefixRow,
     RangeRow,
     join_origins,
     repeated,
+    rows_of,
 )
 from core.errors import BadInput
 
@@ -98,10 +98,8 @@ def _from_prefixes(file: OriginFile) -> tuple[AddressMap, list[Origins]]:
 
 def _by_rows(file: OriginFile) -> OriginFile:
     plain = file.regular
-    columns = (plain.firsts.tolist(), plain.lengths.tolist(), plain.origins.tolist())
-    rows: list[PrefixRow] = [(4, a, b, (asn,)) for a, b, asn in zip(*columns, strict=True)]
     nothing = type(plain)(plain.firsts[:0], plain.lengths[:0], plain.origins[:0])
-    return OriginFile(nothing, prefixes=(*rows, *file.prefixes))
+    return OriginFile(nothing, prefixes=tuple(rows_of(file)))
 
 
 def _number_sets(asns: NDArray[np.int64]) -> tuple[list[Origins], Labels]:

@@ -87,7 +87,7 @@ def import_ranges(
     digest = hashlib.sha256(data).hexdigest()
     if not (force or origin):
         _refuse_doubtful(parsed, digest)
-    row = _keep(parsed.provider, data, parsed.as_of, origin, parsed.counts, parsed.variant)
+    row = keep_file(parsed.provider, data, parsed.as_of, origin, parsed.counts, parsed.variant)
     return row, parsed
 
 
@@ -106,7 +106,7 @@ def import_origins(
         "ipv6": n_ipv6,
         "origins": len(asns),
     }
-    return _keep(ORIGINS, data, when, "", counts, ""), file
+    return keep_file(ORIGINS, data, when, "", counts, ""), file
 
 
 def _date_in_head(data: bytes) -> date | None:
@@ -115,9 +115,10 @@ def _date_in_head(data: bytes) -> date | None:
     return date_in_name(found[1]) if found else None
 
 
-def _keep(
+def keep_file(
     provider: str, data: bytes, as_of: date, origin: str, counts: dict[str, int], variant: str
 ) -> RangeTable:
+    """Keep a checked file and its row; the same file of the same day twice is one row."""
     digest = hashlib.sha256(data).hexdigest()
     path = raw_path(provider, digest)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -181,16 +182,17 @@ def compare_versions(
     Raises ``MissingData`` when there are not two.
     """
     rows = versions(provider, variant)
-    after = _in_force_on(rows, new)
+    after = in_force_on(rows, new)
     earlier = [row for row in rows if after and row.as_of < after.as_of]
-    before = _in_force_on(rows if old else earlier, old)
+    before = in_force_on(rows if old else earlier, old)
     if before is None or after is None:
         named = f"{provider} {variant}".strip()
         raise MissingData(f"there are not two versions of {named} to compare; {IMPORT_HINT}")
     return before, after, compare(read_table(before), read_table(after))
 
 
-def _in_force_on(rows: Sequence[RangeTable], day: date | None) -> RangeTable | None:
+def in_force_on(rows: Sequence[RangeTable], day: date | None) -> RangeTable | None:
+    """The newest of these, oldest first, that is not newer than a day."""
     return next((row for row in reversed(rows) if day is None or row.as_of <= day), None)
 
 
@@ -235,7 +237,7 @@ def place_by_date(
 
 def origins_of(addresses: Sequence[str], as_of: date | None = None) -> list[tuple[int, ...]] | None:
     """Origin ASes of each address by the route table in force, ``None`` when there is no table."""
-    row = _in_force_on(versions(ORIGINS), as_of)
+    row = in_force_on(versions(ORIGINS), as_of)
     if row is None:
         return None
     return origin_table_of(row).find_many(addresses)

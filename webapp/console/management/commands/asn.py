@@ -1,0 +1,74 @@
+"""``manage.py asn``: tables of origin ASes, and the names of ASes."""
+
+import sys
+from collections.abc import Iterable
+from datetime import date
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from core.errors import BadInput
+from webapp.console.door import Door, read_input
+from webapp.store import origins, range_rows
+
+# Addresses that are looked up together.
+_BATCH = 100_000
+
+
+class Command(Door):
+    """Import route tables and lists of AS names, and look addresses up in them."""
+
+    help = "origin ASes of addresses: import, lookup, list"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        actions = parser.add_subparsers(dest="action", required=True)
+        take = actions.add_parser("import", help="a route table, or a list of AS names")
+        take.add_argument("file", metavar="FILE")
+        look = actions.add_parser("lookup", help="origin AS, prefix and name of addresses")
+        look.add_argument("address", nargs="+", metavar="ADDRESS", help="or - for standard input")
+        for sub in (take, look):
+            sub.add_argument("--as-of", type=_date, metavar="DATE")
+        show = actions.add_parser("list", help="imported tables and lists of names")
+        for sub in (take, look, show):
+            sub.add_argument("--json", action="store_true")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        getattr(self, f"_{options['action']}")(options)
+
+    def _import(self, options: dict[str, Any]) -> None:
+        data, name = read_input(options["file"]), Path(options["file"]).name
+        row = origins.import_file(data, as_of=options["as_of"], file_name=name)
+        if options["json"]:
+            kind = row.variant or "origins"
+            said = {"provider": row.provider, "kind": kind, "as_of": str(row.as_of)}
+            self.put_json({**said, **row.counts})
+        else:
+            counts = ", ".join(f"{v:,} {k}" for k, v in row.counts.items())
+            self.stdout.write(f"asn as of {row.as_of}: {counts}")
+
+    def _lookup(self, options: dict[str, Any]) -> None:
+        given: Iterable[str] = options["address"]
+        if given == ["-"]:
+            given = (line.strip() for line in sys.stdin if line.strip())
+        addresses = iter(given)
+        origins.route_table(options["as_of"])
+        while batch := list(islice(addresses, _BATCH)):
+            self.put_lines(origins.lookup(batch, options["as_of"]))
+
+    def _list(self, options: dict[str, Any]) -> None:
+        rows = [*origins.tables(), *origins.tables(origins.NAMES)]
+        if options["json"]:
+            self.put_json([range_rows.table_row(row) for row in rows])
+            return
+        for row in rows:
+            counts = ", ".join(f"{v:,} {k}" for k, v in row.counts.items())
+            self.stdout.write(f"{row.variant or 'origins':8} {row.as_of} {counts}")
+
+
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise BadInput(f"{text!r} is not a date like 2024-06-29", field="as-of") from error
