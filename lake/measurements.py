@@ -25,6 +25,11 @@ _PLACE: list[tuple[str, pa.DataType]] = [
     ("at", pa.timestamp("us", tz="UTC")),
     ("probe", _TEXT),
     ("status", _TEXT),
+    # Which of a campaign's activities it was, in which slot of its window, and how many seconds
+    # after the moment that was planned; empty for measurements of others.
+    ("activity", _TEXT),
+    ("slot", pa.int32()),
+    ("late_s", pa.float32()),
 ]
 MEASUREMENT_SCHEMAS: dict[str, pa.Schema] = {
     # One row per run of a probe that gives values: milliseconds or bytes per second, as the
@@ -54,7 +59,7 @@ MEASUREMENT_SCHEMAS: dict[str, pa.Schema] = {
 }
 _DEFAULTS: dict[str, Any] = {
     "round": 0, "provider": "", "region": "", "zone": "", "status": "OK", "reason": "",
-    "detail": "", "direction": "", "source": "", "destination": "", "flow": 0,
+    "detail": "", "direction": "", "source": "", "destination": "", "flow": 0, "activity": "",
 }  # fmt: skip
 
 
@@ -76,7 +81,7 @@ def fill_table(kind: str, found: pa.Table, extra: Mapping[str, Any]) -> pa.Table
         if column is None and field.name in found.column_names:
             column = found[field.name]
         if column is None:
-            column = pa.repeat(pa.scalar(_DEFAULTS[field.name]), found.num_rows)
+            column = pa.repeat(pa.scalar(_DEFAULTS.get(field.name)), found.num_rows)
         arrays.append(_cast(column, field.type))
     return pa.Table.from_arrays(arrays, schema=schema)
 

@@ -31,7 +31,14 @@ app.conf.update(
     broker_url=_backend_url(broker_url()),
     result_backend=None,
     task_ignore_result=True,
-    include=["tasks.crawl", "tasks.ranges", "tasks.errands", "tasks.advising"]
+    include=[
+        "tasks.crawl",
+        "tasks.ranges",
+        "tasks.errands",
+        "tasks.advising",
+        "tasks.screening",
+        "tasks.campaigns",
+    ]
     if os.environ.get("DJANGO_SETTINGS_MODULE")
     else ["tasks.vantage"],
     task_default_queue="crawl",
@@ -49,9 +56,20 @@ app.conf.update(
     timezone="UTC",
     beat_schedule={
         "take up shards of silent workers": {"task": "tasks.crawl.sweep", "schedule": 5.0},
+        # Units are sent twenty seconds before they begin, so a late step makes nothing late.
+        "take measurement campaigns a step further": {
+            "task": "tasks.campaigns.sweep",
+            "schedule": 3.0,
+        },
         "take up recommendations of silent workers": {
             "task": "tasks.advising.sweep",
             "schedule": 20.0,
+        },
+        "analyse pools that have new reports": {
+            "task": "tasks.screening.sweep",
+            "schedule": 5.0,
+            # A worker that is behind need not do this once for every time it was due.
+            "options": {"expires": 5.0},
         },
         # Providers publish new ranges every few days; the odd hour spares their servers.
         "ask for newer range files": {

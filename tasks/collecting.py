@@ -14,7 +14,7 @@ from django.db import OperationalError, close_old_connections
 
 from core.clock import Clock, SystemClock
 from core.errors import NephoscopeError, Unavailable
-from tasks import admission, links, pulses, second_pass
+from tasks import admission, arrivals, links, pulses, second_pass
 from tasks.links import Received
 from tasks.parcels import Parcel, unpack
 from tasks.vantage import LOOKUPS
@@ -25,7 +25,7 @@ Handler = Callable[[str, Parcel], None]
 # What becomes of a parcel, by its kind. A handler is told who sent it, as the key says; it
 # stores everything at once or nothing, and the same parcel twice once. ``NephoscopeError`` that
 # is permanent means: never to be stored; anything else is tried again.
-HANDLERS: Mapping[str, Handler] = {LOOKUPS: second_pass.store_parcel}
+HANDLERS: Mapping[str, Handler] = {LOOKUPS: second_pass.store_parcel, **arrivals.HANDLERS}
 _PAUSE_S = 0.2
 _TEND_EVERY_S = 5.0
 _HOLD_MS = 10_000

@@ -10,12 +10,15 @@ from typing import Any
 from celery import Task
 from celery.exceptions import Ignore
 
+from core.clock import SystemClock
 from core.environment import read_list
 from core.records import Answer
 from crawlers.engine import Question
 from crawlers.pace import Pace
 from tasks import station
 from tasks.app import app
+from tasks.journals import Journal
+from tasks.measuring import Bench, Order, fulfil
 from tasks.pace import pace_for
 from tasks.parcels import columns_of
 from tasks.resolvers import Resolving, open_engine
@@ -45,6 +48,17 @@ def resolve_batch(batch: int, attempt: int, names: list[str], options: dict[str,
     answers = ask_all(names, here, pace_for(here, in_worker=False))
     columns = columns_of([_row(answer) for answer in answers], ANSWER_COLUMNS)
     place.report(LOOKUPS, {"batch": batch, "attempt": attempt}, columns)
+
+
+@app.task(name="tasks.vantage.measure", base=Dated)
+def measure(order: dict[str, Any]) -> None:
+    """Run a unit of a measurement campaign from here, slot by slot, and send its results home."""
+    place = station.here()
+    # The order's moments are the site's; the station's clock tells how far ours is ahead.
+    told = {**order, "offset_s": place.clock[1]}
+    journal = Journal(place.folder / "units")
+    bench = Bench(SystemClock(), journal, place.budget.spend, place.ended.is_set)
+    fulfil(Order.from_json(told), bench, place.report)
 
 
 def within_limits(options: Resolving, probes_per_s: float) -> Resolving:

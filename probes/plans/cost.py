@@ -5,7 +5,7 @@ bound where the other side may stop early.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 from probes.plans.plan import Plan
@@ -22,26 +22,27 @@ _USUAL_HOPS = 15
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one run of a probe, or many, take."""
+    """What one run of a probe, or many, take; ``requests`` are what vantage points limit."""
 
     probes: int = 0
+    requests: int = 0
     packets: int = 0
     octets: int = 0
 
     def times(self, count: int) -> "Cost":
-        return Cost(self.probes * count, self.packets * count, self.octets * count)
+        """So many runs."""
+        return Cost(*(value * count for value in astuple(self)))
 
     def plus(self, other: "Cost") -> "Cost":
-        return Cost(
-            self.probes + other.probes, self.packets + other.packets, self.octets + other.octets
-        )
+        """Both."""
+        return Cost(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 def cost_of(activity: Activity) -> Cost:
     """One run of an activity's probe."""
     config = configure(find_probe(activity.probe), dict(activity.options))
     packets, octets = _PROBES[activity.probe](config)
-    return Cost(1, packets, octets)
+    return Cost(1, _requests(config), packets, octets)
 
 
 def predict(plan: Plan, sources: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -112,6 +113,13 @@ def _atlas(activity: Activity) -> int:
 
 def _globalping(_: Activity) -> int:
     return 1
+
+
+def _requests(config: Any) -> int:
+    """Pings, questions, transfers, or packets of a traceroute."""
+    if hasattr(config, "max_ttl"):
+        return _traceroute(config)[0] // 2
+    return int(getattr(config, "count", 1))
 
 
 def _pings(head: int, each_way: int = 0) -> Callable[[Any], tuple[int, int]]:

@@ -1,0 +1,166 @@
+"""What people and programs ask of campaigns, the same from page, API and command line.
+
+Each call checks who asks; what may not be seen is not there.
+"""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from core.clock import SystemClock
+from core.errors import BadInput
+from tasks import concluding
+from webapp.store import measurements, units, vantages, wide_area
+from webapp.store.accounts import OPERATOR, Operator, owner_of
+from webapp.store.measurement_plans import Definition, Ends, define, target_rows
+from webapp.store.measurements import Circumstances
+from webapp.store.models import Measurement
+
+# Campaigns of one account that wait or run at once.
+MOST_OPEN = 5
+
+
+def read_file(data: bytes, name: str = "") -> dict[str, Any]:
+    """A schedule, or a whole definition, as TOML or JSON; raises ``BadInput``."""
+    try:
+        text = data.decode("utf-8-sig")
+        # JSON's documents are told by their brace: TOML has none at its beginning.
+        found = _from_json(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadInput(f"{name or 'the file'} cannot be read: {error}", field="schedule") from error
+    return found
+
+
+def _from_json(text: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(text))
+    except ValueError as error:
+        raise BadInput(f"the file cannot be read: {error}", field="schedule") from error
+
+
+def read_target_file(data: bytes) -> list[Any]:
+    """Targets as JSON (a list) or CSV; raises ``BadInput``."""
+    try:
+        text = data.decode("utf-8-sig")
+        return list(json.loads(text)) if text.lstrip().startswith("[") else target_rows(text)
+    except ValueError as error:
+        raise BadInput(f"the targets cannot be read: {error}", field="targets") from error
+
+
+def unfinished_here(name: str) -> Measurement | None:
+    """The campaign of this name that a process began to measure by itself, and did not finish."""
+    return measurements.unfinished_here(name) if name else None
+
+
+def working_vantages(user: Any = OPERATOR) -> list[str]:
+    """Names of all vantage points that take work."""
+    rows = vantages.points(user).filter(state=vantages.State.JOINED)
+    return list(rows.exclude(source=vantages.Source.SYNTHETIC).values_list("name", flat=True))
+
+
+def plan(asked: Mapping[str, Any], user: Any = OPERATOR, *, here: bool = False) -> Definition:
+    """What a campaign would do and cost; nothing is stored. Raises ``BadInput``.
+
+    With ``here`` its vantage points are only names.
+    """
+    names = [str(v) for v in asked.get("vantages") or ()]
+    ends = Ends() if here else measurements.ends_of(names, user)
+    return define(asked, ends, operator=isinstance(user, Operator) or is_staff(user))
+
+
+def is_staff(user: Any) -> bool:
+    """Whether somebody runs this installation."""
+    return bool(getattr(user, "is_staff", False))
+
+
+def start(
+    asked: Mapping[str, Any],
+    user: Any = OPERATOR,
+    *,
+    here: bool = False,
+    cloned_from: Measurement | None = None,
+) -> Measurement:
+    """Store a campaign, to be begun by the scheduler; raises ``BadInput``."""
+    owner = owner_of(user)
+    if owner is not None and not is_staff(user):
+        _refuse_too_many(owner)
+    given = Circumstances(
+        owner=owner,
+        starts_at=_moment(asked.get("starts_at")),
+        in_process=here,
+        label=str(asked.get("label") or ""),
+        idempotency_key=str(asked.get("idempotency_key") or ""),
+        cloned_from=cloned_from,
+    )
+    return measurements.create(plan(asked, user, here=here), given)
+
+
+def _refuse_too_many(owner: Any) -> None:
+    if measurements.open_of(owner) >= MOST_OPEN:
+        raise BadInput(f"{MOST_OPEN} of your campaigns wait or run; stop one, or wait for its end")
+
+
+def _moment(given: Any) -> datetime | None:
+    if not given:
+        return None
+    try:
+        found = given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
+    except ValueError as error:
+        raise BadInput(
+            f"{given!r} is no moment such as 2026-05-01T06:00Z", field="starts_at"
+        ) from (error)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def clone(
+    measurement: Measurement, changed: Mapping[str, Any], user: Any = OPERATOR
+) -> Measurement:
+    """Start the same once more, some fields otherwise; raises ``BadInput``."""
+    asked = measurements.variant_of(measurement, changed)
+    if not (isinstance(user, Operator) or is_staff(user)):
+        asked.pop("allow", None)
+    here = measurement.in_process and isinstance(user, Operator)
+    return start(asked, user, here=here, cloned_from=measurement)
+
+
+def find(slug: str, user: Any = OPERATOR) -> Measurement:
+    """A campaign that the user may see; raises ``BadInput`` where there is none."""
+    found = wide_area.campaign(slug, user)
+    if found is None:
+        raise BadInput(f"there is no campaign {slug!r}")
+    return found
+
+
+def may_change(measurement: Measurement, user: Any) -> bool:
+    """Whether a user may pause or stop a campaign: the operator, or its owner."""
+    if isinstance(user, Operator) or is_staff(user):
+        return True
+    owner = owner_of(user)
+    return owner is not None and measurement.owner_id == owner.pk
+
+
+def pause(measurement: Measurement) -> bool:
+    """Send nothing more for now; false when it was not running."""
+    return measurements.pause(measurement, SystemClock().now())
+
+
+def resume(measurement: Measurement) -> bool:
+    """Go on; false when it was not paused."""
+    return measurements.resume(measurement, SystemClock().now())
+
+
+def stop(measurement: Measurement) -> bool:
+    """End a campaign and report what was measured; false when it had ended."""
+    now = SystemClock().now()
+    begun = measurement.started_at is not None
+    if not measurements.stop(measurement, now):
+        return False
+    units.miss_rest(measurement, "the campaign was stopped", now)
+    if begun:
+        concluding.report(measurement)
+    return True
+
+
+ACTIONS = {"pause": pause, "resume": resume, "stop": stop}

@@ -1,0 +1,156 @@
+"""The scheduler of measurement campaigns: begins, sends, gives up and concludes, step by step.
+
+All that it knows stands in the store, so that it may end and start again at any moment; each
+step changes a row only as long as it is as it was seen.
+"""
+
+import logging
+import threading
+from collections.abc import Iterable
+from datetime import datetime
+
+from celery import Task
+from django.core.cache import cache
+from django.db import DatabaseError, close_old_connections
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
+
+from core.clock import Clock, SystemClock
+from core.errors import NephoscopeError, Unavailable
+from tasks import concluding, orders
+from tasks.app import app
+from webapp.store import measurements, units
+from webapp.store.models import Measurement, MeasurementUnit, VantagePoint
+
+log = logging.getLogger(__name__)
+TICK_S = 1.0
+# A report of a large campaign takes its time; after this it is taken for lost.
+_QUEUED_S = 60
+
+
+def run(stop: threading.Event, clock: Clock | None = None) -> None:
+    """Tick until told to stop."""
+    while not stop.is_set():
+        close_old_connections()
+        try:
+            tick(clock)
+        except DatabaseError as error:
+            log.warning("the scheduler waits for the store: %s", error)
+        stop.wait(TICK_S)
+
+
+@app.task(name="tasks.campaigns.sweep")
+def sweep() -> None:
+    """One step of the scheduler, asked for every few seconds."""
+    tick()
+
+
+def tick(clock: Clock | None = None) -> None:
+    """Take every open campaign one step further; one that cannot go on stops no other."""
+    now = (clock or SystemClock()).now()
+    for measurement in measurements.open_campaigns():
+        try:
+            advance(measurement, now)
+            measurements.note_error(measurement, "")
+        except Unavailable as error:
+            measurements.note_error(measurement, str(error))
+            log.warning("%s waits: %s", measurement.slug, error)
+        except NephoscopeError as error:
+            measurements.fail(measurement, str(error), now)
+            log.warning("%s failed: %s", measurement.slug, error)
+
+
+def advance(measurement: Measurement, now: datetime) -> None:
+    """One step of one campaign; raises ``Unavailable``."""
+    if measurement.state == Measurement.State.WAITING:
+        measurements.begin(measurement, now)
+    if measurement.state == Measurement.State.RUNNING:
+        _send_all(measurement, now)
+    units.miss_past(measurement, now)
+    if measurement.state == Measurement.State.RUNNING and units.is_complete(measurement):
+        _queue(conclude, measurement)
+    elif concluding.wants_report(measurement, now):
+        _queue(report, measurement)
+
+
+def _queue(task: Task, measurement: Measurement) -> None:
+    """Leave a task to a worker; one that lies in the queue already is not queued again."""
+    marker = f"campaign-{task.name}-{measurement.pk}"
+    if not cache.add(marker, True, timeout=_QUEUED_S):
+        return
+    try:
+        task.apply_async(args=[measurement.pk], retry=False)
+    except (OperationalError, RedisError, OSError) as error:
+        cache.delete(marker)
+        log.warning("%s waits for the broker: %s", measurement.slug, error)
+
+
+def _send_all(measurement: Measurement, now: datetime) -> None:
+    due = units.due_units(measurement, now)
+    again = [*units.silent_units(measurement, now), *units.overdue_units(measurement, now)]
+    points = _points(u.vantage for u in (*due, *again))
+    for vantage, waiting in _by_vantage(due).items():
+        reason = _refusal(vantage, points.get(vantage))
+        if reason:
+            units.miss_all(waiting, reason, now)
+            points.pop(vantage, None)
+    for unit in (*due, *again):
+        point = points.get(unit.vantage)
+        if point is not None:
+            send(unit, point, now)
+
+
+def send(unit: MeasurementUnit, point: VantagePoint, now: datetime) -> bool:
+    """Send one unit unless another scheduler did; raises ``Unavailable``."""
+    if not units.mark_sent(unit, now):
+        return False
+    try:
+        orders.send(unit, point, now)
+    except Unavailable:
+        if unit.attempt == 1:
+            units.put_back(unit)
+        raise
+    return True
+
+
+def _points(names: Iterable[str]) -> dict[str, VantagePoint]:
+    wanted = sorted(set(names))
+    found: dict[str, VantagePoint] = {}
+    for begin in range(0, len(wanted), 500):
+        rows = VantagePoint.objects.filter(name__in=wanted[begin : begin + 500])
+        found |= {p.name: p for p in rows}
+    return found
+
+
+def _by_vantage(found: Iterable[MeasurementUnit]) -> dict[str, list[MeasurementUnit]]:
+    rows: dict[str, list[MeasurementUnit]] = {}
+    for unit in found:
+        rows.setdefault(unit.vantage, []).append(unit)
+    return rows
+
+
+def _refusal(name: str, point: VantagePoint | None) -> str:
+    """Why a vantage point gets no work; empty when it does."""
+    if point is None:
+        return f"there is no vantage point {name} any more"
+    if point.source not in orders.WAYS:
+        return f"nothing can be sent to a vantage point of {point.source}"
+    if point.state != VantagePoint.State.JOINED:
+        return f"the vantage point is {point.state}"
+    return ""
+
+
+@app.task(name="tasks.campaigns.report")
+def report(measurement_id: int) -> None:
+    """The tables of a campaign so far."""
+    measurement = Measurement.objects.get(pk=measurement_id)
+    if concluding.take_report(measurement, SystemClock().now()):
+        concluding.report(measurement)
+
+
+@app.task(name="tasks.campaigns.conclude")
+def conclude(measurement_id: int) -> None:
+    """The tables of a campaign whose units have all ended, and its end."""
+    measurement = Measurement.objects.get(pk=measurement_id)
+    if measurement.state == Measurement.State.RUNNING and units.is_complete(measurement):
+        concluding.conclude(measurement, SystemClock().now())

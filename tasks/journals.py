@@ -1,0 +1,129 @@
+"""What a unit has measured so far, line by line in a file, so that a killed process loses nothing.
+
+One file per unit; a line that was cut off by the end of the process is no line.
+"""
+
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+# Results lie here until long after the centre has them, for an order that comes once more.
+_KEPT_S = 86_400.0
+_MOST_FILES = 2_000
+_SAFE = re.compile(r"[a-z0-9][a-z0-9._-]{0,250}", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What a journal holds of a unit."""
+
+    results: dict[int, dict[str, Any]] = field(default_factory=dict)
+    missed: dict[int, str] = field(default_factory=dict)
+    is_done: bool = False
+
+    @property
+    def seen(self) -> frozenset[int]:
+        """Slots that were run or missed."""
+        return frozenset(self.results) | frozenset(self.missed)
+
+    def columns(self, names: Sequence[str]) -> dict[str, list[Any]]:
+        """The results as columns, the slot first."""
+        rows = [{"slot": slot, **entry} for slot, entry in self.results.items()]
+        return {name: [row[name] for row in rows] for name in names}
+
+
+class Journal:
+    """Journals of one place; one is open at a time. Without a folder nothing is kept."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._entries = Entries()
+        self._file: TextIOWrapper | None = None
+        self._key = ""
+
+    def open(self, measurement: str, unit: str) -> Entries:
+        """What is known of a unit, whose further entries follow; raises ``ValueError``."""
+        key = f"{measurement}.{unit}"
+        if not _SAFE.fullmatch(key):
+            raise ValueError(f"{key!r} is no name of a unit")
+        if key == self._key and (self._folder is None or self._file):
+            return self._entries
+        self._leave()
+        self._key = key
+        self._entries = Entries()
+        if self._folder is not None:
+            self._begin(self._folder, key)
+        return self._entries
+
+    def add(self, slot: int, entry: Mapping[str, Any]) -> None:
+        """Keep the result of a slot."""
+        self._entries.results[slot] = dict(entry)
+        self._write([slot, dict(entry)])
+
+    def miss(self, slot: int, reason: str) -> None:
+        """Keep why a slot was not run."""
+        self._entries.missed[slot] = reason
+        self._write([slot, reason])
+
+    def close(self) -> None:
+        """All slots of the unit are there."""
+        found = self._entries
+        self._entries = Entries(found.results, found.missed, is_done=True)
+        self._write(["done"])
+
+    def _begin(self, folder: Path, key: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{key}.jsonl"
+        if path.exists():
+            self._entries = _read(path)
+        else:
+            _forget_old(folder)
+        self._file = path.open("a", encoding="utf-8")
+        # What a killed process left without an end is ended here.
+        self._file.write("\n")
+
+    def _write(self, entry: list[Any]) -> None:
+        if self._file:
+            self._file.write(json.dumps(entry, separators=(",", ":")) + "\n")
+            self._file.flush()
+
+    def _leave(self) -> None:
+        if self._file:
+            self._file.close()
+        self._file = None
+
+
+def _read(path: Path) -> Entries:
+    results: dict[int, dict[str, Any]] = {}
+    missed: dict[int, str] = {}
+    done = False
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        entry = _entry(line)
+        if entry == ["done"]:
+            done = True
+        elif len(entry) == 2 and isinstance(entry[1], dict):
+            results[int(entry[0])] = entry[1]
+        elif len(entry) == 2:
+            missed[int(entry[0])] = str(entry[1])
+    return Entries(results, missed, done)
+
+
+def _entry(line: str) -> list[Any]:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return []
+    return found if isinstance(found, list) else []
+
+
+def _forget_old(folder: Path) -> None:
+    """Journals that nobody will ask for any more."""
+    files = sorted(folder.glob("*.jsonl"), key=lambda p: p.stat().st_mtime)
+    old = [p for p in files if p.stat().st_mtime < time.time() - _KEPT_S]
+    for path in {*old, *files[: max(0, len(files) - _MOST_FILES)]}:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,162 @@
+"""A unit of a measurement campaign: an order comes in, probes run slot by slot, a parcel goes home.
+
+It knows neither Django nor Arrow, and keeps a journal: a process that is killed and started
+again goes on with the slots that are left, and an order that comes twice is done once.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from core.clock import Clock
+from core.errors import BadInput, NephoscopeError
+from probes.plans.cost import Cost, cost_of
+from probes.plans.schedules import Activity
+from probes.records import Target
+from probes.registry import Probe, configure, find_probe
+from tasks.journals import Journal
+
+log = logging.getLogger(__name__)
+BEGAN, RESULT = "unit-began", "unit-result"
+COLUMNS = ("slot", "late_s", "result")
+# Sleep no longer than this, so that the end of the process is noticed.
+_NAP_S = 0.5
+# What the centre knows by itself is not sent home.
+_KNOWN = frozenset({"target", "lost", "attempts", "transits_ms"})
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a vantage point is told to do; ``due`` and ``ends`` are seconds since the epoch.
+
+    ``slots`` have number, place in ``targets``, and when they begin, normally and at the latest,
+    in seconds from ``due``; ``offset_s`` is how far the clock there goes ahead of the centre's.
+    """
+
+    measurement: str
+    unit: str
+    attempt: int
+    due: float
+    ends: float
+    probe: str
+    targets: Sequence[Mapping[str, Any]]
+    slots: Sequence[Sequence[float]]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    allow: Sequence[str] = ()
+    deny: Sequence[str] = ()
+    offset_s: float = 0.0
+    strict: bool = False
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Order":
+        """An order from its message; raises ``BadInput``."""
+        try:
+            return cls(**data)
+        except TypeError as error:
+            raise BadInput(f"this is no order: {error}") from error
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable JSON form."""
+        return asdict(self)
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """What tells the unit and the attempt apart."""
+        return {"measurement": self.measurement, "unit": self.unit, "attempt": self.attempt}
+
+
+Report = Callable[[str, Mapping[str, Any], Mapping[str, Sequence[Any]]], None]
+# Waits until so many packets and octets may be sent; raises an error where they may not.
+Spend = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a place gives to a measurement: a clock, a journal, limits, and whether to go on."""
+
+    clock: Clock
+    journal: Journal
+    spend: Spend | None = None
+    ended: Callable[[], bool] = bool
+
+
+def fulfil(order: Order, bench: Bench, report: Report) -> None:
+    """Measure an order, or what is left of it, and report; raises ``Unavailable``.
+
+    Where the process is told to end, nothing is reported: what the journal holds is reported
+    when the order comes again.
+    """
+    before = bench.journal.open(order.measurement, order.unit)
+    if not before.is_done:
+        report(BEGAN, order.head, {})
+        if not _run(order, before.seen, bench):
+            return
+        bench.journal.close()
+        before = bench.journal.open(order.measurement, order.unit)
+    report(RESULT, {**order.head, "missed": before.missed}, before.columns(COLUMNS))
+
+
+def _run(order: Order, seen: frozenset[int], bench: Bench) -> bool:
+    """Run the slots that the journal does not hold; false when the process ends before."""
+    probe = find_probe(order.probe)
+    config = _config(order, probe)
+    cost = cost_of(Activity(probe.NAME, probe.NAME, dict(order.options), 1.0))
+    clock = bench.clock
+    begin = clock.monotonic() + order.due + order.offset_s - clock.now().timestamp()
+    for number, place, offset_s, latest_s in order.slots:
+        if number in seen:
+            continue
+        if not _wait(begin + offset_s, bench):
+            return False
+        late_s = clock.monotonic() - begin - offset_s
+        if clock.monotonic() > begin + latest_s:
+            bench.journal.miss(int(number), "its time was over")
+            continue
+        target = _target(order.targets[int(place)])
+        refused = _refusal(cost, bench)
+        if refused:
+            bench.journal.miss(int(number), refused)
+            continue
+        result = probe.run(target, config, clock).as_json()
+        kept = {k: v for k, v in result.items() if k not in _KNOWN}
+        kept["at"] -= order.offset_s
+        bench.journal.add(int(number), {"late_s": round(max(0.0, late_s), 3), "result": kept})
+    return True
+
+
+def _config(order: Order, probe: Probe) -> Any:
+    """The probe's configuration; raises ``BadInput`` where this place does not know the probe."""
+    try:
+        config = configure(probe, dict(order.options))
+    except ValueError as error:
+        raise BadInput(str(error)) from error
+    return replace(config, allow=tuple(order.allow), deny=tuple(order.deny))
+
+
+def _wait(moment: float, bench: Bench) -> bool:
+    """Sleep until a moment; false when the process has to end before."""
+    while not bench.ended():
+        left = moment - bench.clock.monotonic()
+        if left <= 0:
+            return True
+        bench.clock.sleep(min(left, _NAP_S))
+    return False
+
+
+def _refusal(cost: Cost, bench: Bench) -> str:
+    """Why the place's own limits do not let a probe run now; empty when they do."""
+    if bench.spend is None:
+        return ""
+    try:
+        bench.spend(cost.requests, cost.octets)
+    except NephoscopeError as error:
+        return f"limit: {error}"[:200]
+    return ""
+
+
+def _target(data: Mapping[str, Any]) -> Target:
+    return Target(
+        str(data["host"]), int(data.get("port", 0)), int(data.get("family", 0)),
+        str(data.get("path") or "/"),
+    )  # fmt: skip

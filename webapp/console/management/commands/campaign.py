@@ -1,0 +1,230 @@
+"""``manage.py campaign``: plan, start, watch and end measurement campaigns."""
+
+import signal
+import sys
+import threading
+import time
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from core.errors import BadInput, NephoscopeError
+from tasks import campaign_calls, campaigns, concluding, measuring_here
+from webapp.console.door import Door, read_input
+from webapp.store import measurement_progress, wide_area
+from webapp.store.accounts import OPERATOR
+from webapp.store.measurement_plans import presets
+from webapp.store.models import Measurement
+
+_WATCH_S = 1.0
+_FIELDS = ("name", "preset", "rounds", "round_s", "seed", "starts_at", "label")
+
+
+class Command(Door):
+    """Measurement campaigns: targets times vantage points times rounds."""
+
+    help = "measurement campaigns: plan, start, status, list, pause, resume, stop, clone"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        actions = parser.add_subparsers(dest="action", required=True)
+        for name, text in (("plan", "what it would do and cost"), ("start", "start a campaign")):
+            sub = actions.add_parser(name, help=text)
+            _add_definition(sub)
+            sub.add_argument("--here", action="store_true", help="measure from this machine")
+        clone = actions.add_parser("clone", help="the same once more, some things otherwise")
+        clone.add_argument("campaign", metavar="CAMPAIGN")
+        _add_definition(clone)
+        for sub in (actions.choices["start"], clone):
+            sub.add_argument("--wait", action="store_true", help="until it has ended")
+        for name in ("status", *campaign_calls.ACTIONS):
+            sub = actions.add_parser(name, help=f"{name} of a campaign")
+            sub.add_argument("campaign", metavar="CAMPAIGN")
+        actions.choices["status"].add_argument(
+            "--tables", action="store_true", help="with all its tables"
+        )
+        actions.add_parser("list", help="all campaigns")
+        actions.add_parser("presets", help="schedules that come with the product")
+        actions.add_parser("schedule", help="run the scheduler until stopped")
+        for sub in actions.choices.values():
+            sub.add_argument("--json", action="store_true")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        getattr(self, f"_{options['action']}", self._change)(options)
+
+    def _plan(self, options: dict[str, Any]) -> None:
+        found = campaign_calls.plan(_asked(options), here=options["here"])
+        document = {
+            "name": found.name,
+            "schedule": found.schedule.as_json(),
+            "predicted": found.predicted,
+            "refusals": found.refusals,
+        }
+        if options["json"]:
+            self.put_json(document)
+            return
+        self.stdout.write(_cost_line(found.predicted))
+        for refusal in found.refusals:
+            self.stdout.write(f"  not possible: {refusal}")
+
+    def _start(self, options: dict[str, Any]) -> None:
+        asked = _asked(options)
+        before = _unfinished(asked) if options["here"] else None
+        if before:
+            self.say(f"resuming {before.slug}")
+        found = before or campaign_calls.start(asked, here=options["here"])
+        self.say(f"{found.slug}: {_cost_line(found.predicted)}")
+        self._go(found, options)
+
+    def _clone(self, options: dict[str, Any]) -> None:
+        changed = {k: v for k, v in _asked(options).items() if v}
+        found = campaign_calls.clone(campaign_calls.find(options["campaign"]), changed)
+        self.say(f"{found.slug}: {_cost_line(found.predicted)}")
+        self._go(found, options)
+
+    def _go(self, found: Measurement, options: dict[str, Any]) -> None:
+        if found.in_process:
+            show = self._show if sys.stderr.isatty() else None
+            found = measuring_here.run_here(found, show=show)
+        elif options["wait"]:
+            self._watch(found)
+        self._tell(found, options)
+
+    def _watch(self, found: Measurement) -> None:
+        while not found.is_final:
+            time.sleep(_WATCH_S)
+            found.refresh_from_db()
+            if sys.stderr.isatty():
+                self._show(found)
+
+    def _show(self, found: Measurement) -> None:
+        p = measurement_progress.progress(found)
+        sys.stderr.write(
+            f"\rround {p['round'] or 0} of {p['rounds']} · {p['ok']:,} of {p['planned']:,} slots "
+            f"measured, {p['failed']:,} failed, {p['missed']:,} missed   "
+        )
+
+    def _status(self, options: dict[str, Any]) -> None:
+        self._tell(campaign_calls.find(options["campaign"]), options)
+
+    def _change(self, options: dict[str, Any]) -> None:
+        found = campaign_calls.find(options["campaign"])
+        if not campaign_calls.ACTIONS[options["action"]](found):
+            raise NephoscopeError(f"{found.slug} is {found.state}; nothing was changed")
+        self._tell(found, options)
+
+    def _tell(self, found: Measurement, options: dict[str, Any]) -> None:
+        found.refresh_from_db()
+        whole = found.is_final or options.get("tables")
+        if options["json"]:
+            self.put_json(
+                concluding.document(found) if whole else measurement_progress.as_json(found)
+            )
+        else:
+            self._tell_plain(found, whole=bool(whole))
+        if found.state == Measurement.State.FAILED:
+            raise NephoscopeError(f"{found.slug} failed: {found.error}")
+
+    def _tell_plain(self, found: Measurement, *, whole: bool) -> None:
+        p = measurement_progress.progress(found)
+        self.stdout.write(
+            f"{found.slug}: {found.state}; {p['ok']:,} of {p['planned']:,} slots measured, "
+            f"{p['late']:,} of them late, {p['failed']:,} failed, {p['missed']:,} missed"
+        )
+        for kind, counts in measurement_progress.reasons(found).items():
+            for reason, n in counts.items():
+                self.stdout.write(f"  {kind}: {reason or 'without a reason'}: {n:,}")
+        if whole:
+            for table in wide_area.tables(found).values():
+                if table.headline:
+                    self.stdout.write(f"  {table.headline}")
+
+    def _list(self, options: dict[str, Any]) -> None:
+        rows = [measurement_progress.as_json(m) for m in wide_area.campaigns(OPERATOR)]
+        if options["json"]:
+            self.put_json({"results": rows})
+            return
+        for row in rows:
+            p = row["progress"]
+            self.stdout.write(
+                f"{row['campaign']}: {row['state']}, {row['vantages']} vantage points, "
+                f"{row['targets']} targets, {p['ok']:,} of {p['planned']:,} slots"
+            )
+
+    def _presets(self, options: dict[str, Any]) -> None:
+        if options["json"]:
+            self.put_json({"results": [{"name": n, **d} for n, d in presets().items()]})
+            return
+        for name, data in presets().items():
+            self.stdout.write(f"{name}: {data['title']}")
+
+    def _schedule(self, options: dict[str, Any]) -> None:
+        stop = threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: stop.set())
+        self.say("scheduling; Ctrl-C ends it")
+        campaigns.run(stop)
+
+
+def _add_definition(parser: CommandParser) -> None:
+    parser.add_argument("--name")
+    parser.add_argument("--preset", help="see campaign presets; default latency")
+    parser.add_argument("--schedule", metavar="F", help="a schedule as TOML or JSON")
+    parser.add_argument("--rounds", type=int, metavar="N")
+    parser.add_argument("--round-s", type=float, metavar="S", help="seconds of a round")
+    parser.add_argument("--activity", action="append", default=[], metavar="NAME", help="only this")
+    parser.add_argument("--target", action="append", default=[], metavar="HOST[:PORT]")
+    parser.add_argument("--targets", metavar="F", help="CSV with a column host, or JSON")
+    parser.add_argument("--vantage", action="append", default=[], metavar="NAME")
+    parser.add_argument("--all-vantages", action="store_true", help="all that take work")
+    parser.add_argument("--limit", action="append", default=[], metavar="NAME=N")
+    parser.add_argument("--allow-network", action="append", default=[], metavar="CIDR")
+    parser.add_argument("--deny-network", action="append", default=[], metavar="CIDR")
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--starts-at", metavar="TIME", help="not before, such as 2026-05-01T06:00Z")
+    parser.add_argument("--label", help="shown beside every figure")
+
+
+def _asked(options: dict[str, Any]) -> dict[str, Any]:
+    asked = {k: options[k] for k in _FIELDS if options.get(k) is not None}
+    if options["schedule"]:
+        asked["schedule"] = campaign_calls.read_file(
+            read_input(options["schedule"]), options["schedule"]
+        )
+    asked["activities"] = options["activity"]
+    asked["targets"] = [*options["target"], *_targets_in(options["targets"])]
+    asked["vantages"] = _vantages(options)
+    asked["limits"] = dict(_limit(text) for text in options["limit"])
+    asked["allow"], asked["deny"] = options["allow_network"], options["deny_network"]
+    return asked
+
+
+def _targets_in(path: str | None) -> list[Any]:
+    return campaign_calls.read_target_file(read_input(path)) if path else []
+
+
+def _vantages(options: dict[str, Any]) -> list[str]:
+    if options.get("all_vantages"):
+        return list(campaign_calls.working_vantages())
+    return options["vantage"] or ([measuring_here.HERE] if options.get("here") else [])
+
+
+def _limit(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise BadInput(f"{text!r} is no limit such as NAME=N", field="--limit") from None
+
+
+def _unfinished(asked: dict[str, Any]) -> Measurement | None:
+    """The campaign of this name that an earlier start of this command did not finish."""
+    return campaign_calls.unfinished_here(asked.get("name") or "")
+
+
+def _cost_line(predicted: dict[str, Any]) -> str:
+    hours, rest = divmod(round(predicted["duration_s"]), 3600)
+    credits_told = "".join(f", {n:,} credits of {k}" for k, n in predicted["credits"].items())
+    return (
+        f"{predicted['vantages']} vantage points, {predicted['targets']} targets, "
+        f"{predicted['rounds']} rounds: {predicted['probes']:,} probes, "
+        f"{predicted['octets'] / 1e6:,.1f} MB, {hours} h {rest // 60} min{credits_told}"
+    )

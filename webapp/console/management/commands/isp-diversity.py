@@ -1,0 +1,76 @@
+# ruff: noqa: N999 (a command is called as its file is named)
+"""``manage.py isp-diversity``: traceroutes in, the downstream ISPs of regions and zones out."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from core.errors import BadInput
+from tasks import isp_documents, routing
+from webapp.console.door import Door
+
+
+class Command(Door):
+    """Tell over which ISPs traffic of each region and zone went."""
+
+    help = "traceroutes (RIPE Atlas, scamper, Globalping, own) to downstream ISPs per region"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("traces", nargs="+", metavar="TRACES", help="files")
+        parser.add_argument("--asn-as-of", type=_date, metavar="DATE", help="origins of that day")
+        parser.add_argument("--asn", metavar="F", help="a file of prefixes and their origin ASes")
+        parser.add_argument("--ranges-as-of", type=_date, metavar="DATE")
+        parser.add_argument(
+            "--ranges", action="append", default=[], metavar="PROVIDER=F", help="a range file"
+        )
+        parser.add_argument("--exchanges", metavar="F", help="prefixes of exchanges, one a line")
+        parser.add_argument("--names", metavar="F", help="names of ASes, as JSON or lines")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        names = isp_documents.read_names(Path(options["names"])) if options["names"] else {}
+        found = isp_documents.read_traces(
+            [Path(p) for p in options["traces"]], routing.addresses_by(**_tables(options))
+        )
+        document = isp_documents.isp_document(found, names)
+        self.put_json(document) if options["json"] else self._tell(document)
+
+    def _tell(self, document: dict[str, Any]) -> None:
+        traces = document["traces"]
+        self.stdout.write(
+            f"{traces['results']:,} traceroutes of {traces['probes']:,} probes, "
+            f"{traces['reached']:,} reached their target, {traces['malformed']:,} unreadable"
+        )
+        for row in document["regions"]:
+            place = " ".join(row[k] for k in ("provider", "region", "zone") if row[k])
+            effective = f", as spread as {row['effective']:.1f}" if row["effective"] else ""
+            self.stdout.write(
+                f"{place or 'no cloud'}: at least {row['distinct']} ISPs{effective}; "
+                f"{row['certain']:,} of {row['traces']:,} routes certain, {row['doubtful']:,} "
+                f"doubtful, {sum(row['unknown'].values()):,} unknown"
+            )
+            for isp in row["isps"][:5]:
+                self.stdout.write(f"  AS{isp['asn']} {isp['name']}: {isp['share'] * 100:.1f} %")
+
+
+def _tables(options: dict[str, Any]) -> dict[str, Any]:
+    given = [text.partition("=") for text in options["ranges"]]
+    for provider, equals, path in given:
+        if not (provider and equals and path):
+            raise BadInput("give PROVIDER=F, such as aws=ip-ranges.json", field="--ranges")
+    exchanges = options["exchanges"]
+    return {
+        "origins": routing.Origins(
+            options["asn_as_of"], Path(options["asn"]) if options["asn"] else None
+        ),
+        "ranges": routing.Ranges(options["ranges_as_of"], tuple((p, Path(f)) for p, _, f in given)),
+        "exchanges": isp_documents.read_prefixes(Path(exchanges)) if exchanges else (),
+    }
+
+
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise BadInput(f"{text!r} is no date such as 2014-05-13") from error
