@@ -155,6 +155,15 @@ def _target(row: dict[str, Any]) -> str:
     return f"{words.provider_name(row['target'])}, all of it" if is_provider else row["target"]
 
 
+def _dangling(report: ReportRow) -> Chart:
+    rows = records(report)[:MOST_BARS]
+    free = {"yes": "free for anybody", "no": "not free"}
+    return _bars(
+        [label(f"{r['rule']}, {free[r['claimable']]}", r["provider"]) for r in rows],
+        _panel("of dangling names", rows, "subdomains_share", _nothing_before(rows)),
+    )
+
+
 def _single_figures(report: ReportRow) -> Chart:
     rows = [r for r in records(report) if r["share"] is not None]
     labels = [label(r["figure"]) for r in rows]
@@ -172,5 +181,6 @@ BARS: dict[str, Callable[[ReportRow], Chart]] = {
     "customer-countries": _customer_countries,
     "outages": _outages("subdomains"),
     "outage-domains": _outages("domains"),
+    "dangling": _dangling,
     "text-figures": _single_figures,
 }

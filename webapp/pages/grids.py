@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from core.tables import Table
 from webapp.pages import words
-from webapp.pages.headings import LABELS
+from webapp.pages.headings import head_of
 from webapp.store.selectors import ReportRow
 
 # The share that the published figures are set beside, by table.
@@ -160,7 +160,7 @@ class _Maker:
             numeric = (
                 key != "region" and key not in _WORDED and bool(made)
             )  # what names the row stays left
-            made.append(Column(key, LABELS.get(key, key), numeric))
+            made.append(Column(key, head_of(self.table_id, key), numeric))
             if key == "region":
                 made.append(Column("place", "Place"))
             if key == self.compared and self.published:

@@ -1,5 +1,7 @@
 """Column heads of every table, by the name of the column."""
 
+# Heads of columns that mean something else in one table.
+OWN_LABELS = {("text-figures", "part"): "Part", ("dangling", "subdomains_share"): "Share"}
 LABELS = {
     "class": "Hosting",
     "domains": "Domains",
@@ -85,3 +87,8 @@ LABELS = {
     "servers": "Servers",
     "whole": "Of",
 }
+
+
+def head_of(table_id: str, column: str) -> str:
+    """The head of a table's column."""
+    return OWN_LABELS.get((table_id, column)) or LABELS.get(column, column)
