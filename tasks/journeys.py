@@ -141,6 +141,11 @@ def _pair(text: str) -> tuple[str, str]:
     return provider.lower(), region
 
 
+def audience_of(data: bytes) -> Audience:
+    """Weights by country as people write them; raises BadInput naming the line."""
+    return read_audience(data)
+
+
 def country_codes() -> list[str]:
     """Countries that clients can be in."""
     return sorted(lands())

@@ -14,6 +14,7 @@ from analysis.consequences.distances import distance
 from analysis.consequences.places import Client
 from analysis.consequences.populations import Model, cover, fit
 from analysis.consequences.serving import Floats, Serving, serve
+from analysis.consequences.spots import Spots, served, spots_of
 from analysis.consequences.spreads import Spread
 from analysis.regions import Measure, Recommendation, Samples, Study
 from core.errors import BadInput, MissingData
@@ -41,6 +42,7 @@ class _View:
     other: Floats | None
     model: Model | None
     model_reason: str
+    spots: Spots
 
     @property
     def is_latency(self) -> bool:
@@ -59,7 +61,22 @@ class _View:
             "traffic": asdict(self.question.traffic),
             "model": asdict(self.model) if self.model else None,
             "model_reason": self.model_reason,
+            "spots": [asdict(spot) for spot in self.spots.spots],
+            "clients_on_no_spot": self.spots.clients_without,
+            "places": self._places(),
         }
+
+    def _places(self) -> list[dict[str, Any]]:
+        """Where the regions are, and whose: of those that any set may use."""
+        return [
+            {
+                "region": name,
+                "provider": region.provider,
+                "country": region.country,
+                "at": region.at,
+            }
+            for name, region in self.question.known.regions.items()
+        ]  # fmt: skip
 
     def tell(self, which: int | str, serving: Serving, before: Serving | None) -> dict[str, Any]:
         """One set."""
@@ -80,6 +97,7 @@ class _View:
             "distance": asdict(distance(serving, self.clients, known.regions)),
             "cost": _cost(serving, self.question),
             "modelled": self._modelled(serving),
+            "serves": served(serving, self.spots),
         }
 
     def _beside(self, serving: Serving) -> dict[str, Any] | None:
@@ -107,7 +125,8 @@ def _view(study: Study, question: Question) -> _View:
     clients = [known.clients.get(name, Client()) for name in names]
     other = _aligned(question.samples, known.beside) if known.beside else None
     model, reason = _model(question, clients)
-    return _View(study, question, clients, other, model, reason)
+    spots = spots_of(clients, question.samples.weights)
+    return _View(study, question, clients, other, model, reason, spots)
 
 
 def _model(question: Question, clients: list[Client]) -> tuple[Model | None, str]:

@@ -138,7 +138,7 @@ def delete_recommendation(request: HttpRequest, token: str) -> Any:
 def share_recommendation(request: HttpRequest, token: str) -> Any:
     """Make the link that lets others read it; the one that there is stays."""
     share_token = recommendations.share(_own(request, token))
-    return {"link": request.build_absolute_uri(f"/shared/recommendations/{share_token}/")}
+    return {"link": request.build_absolute_uri(f"/recommendations/shared/{share_token}/")}
 
 
 @router.delete("/recommendations/{token}/share", response={204: None})

@@ -1,6 +1,6 @@
-"""Where a deployment should be: a question from files, and its answer with constraints to change.
+"""Where a deployment should be: the list, a question from files, and the answer with its controls.
 
-The address is the state: which size is looked at, and which constraints are tried.
+The address is the state: which size is looked at, which constraints are tried, and what fails.
 """
 
 from typing import Any
@@ -9,18 +9,20 @@ from django import forms
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from core.errors import BadInput, NephoscopeError
 from tasks import advising
-from webapp.pages.curves import curve_of
-from webapp.store import recommendations
+from tasks.advising import Parts
+from webapp.pages import constraints
+from webapp.pages.answers import Look, choose, view
+from webapp.pages.surveys import progress_of
+from webapp.store import recommendations, selectors
+from webapp.store.accounts import owner_of
+from webapp.store.models import Recommendation
 
-UNITS = {"latency": "ms", "throughput": ""}
-# Figure 16 of IMC'13: mean latency in ms of the best k of EC2's regions, for k from 1 up.
-PUBLISHED_MS = (184, 143, 123, 111, 102, 96, 90, 85)
 _TABLES = ("weights", "regions", "clients", "isps", "prices", "populations")
-_LISTS = ("include", "exclude", "provider", "continent", "country")
+_SECTION = {"section": "recommendations"}
 
 
 class QuestionForm(forms.Form):
@@ -36,6 +38,7 @@ class QuestionForm(forms.Form):
     objective = forms.ChoiceField(choices=[("latency", "Latency"), ("throughput", "Throughput")])
     k = forms.CharField(required=False, max_length=40)
     current = forms.CharField(required=False, max_length=2000)
+    name = forms.CharField(required=False, max_length=200)
 
     def read_files(self) -> dict[str, bytes]:
         """The files that were given, by what they are."""
@@ -50,19 +53,27 @@ class QuestionForm(forms.Form):
         return {name: value for name, value in options.items() if value}
 
 
+@require_GET
+def hub(request: HttpRequest) -> HttpResponse:
+    """The three ways in, and what the reader has asked before."""
+    rows = recommendations.owned_by(request.user)
+    return render(request, "recommendations/hub.html", {**_SECTION, "rows": rows})
+
+
 @require_http_methods(["GET", "POST"])
 def ask(request: HttpRequest) -> HttpResponse:
-    """The form of a question; a good one leads to its answer."""
+    """The form of a question by samples; a good one leads to its answer."""
     form = QuestionForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
+        origin = recommendations.Origin(owner_of(request.user), form.cleaned_data["name"])
         try:
-            row = advising.take(form.read_files(), form.read_options(), None)
+            row = advising.take(form.read_files(), form.read_options(), None, origin=origin)
         except NephoscopeError as error:
             field = error.field if isinstance(error, BadInput) else None
             form.add_error(field if field in form.fields else None, str(error))
         else:
             return redirect("recommendation", token=row.token)
-    context = {"section": "recommendations", "form": form, "tables": _TABLES}
+    context = {**_SECTION, "form": form, "tables": _TABLES}
     status = 422 if form.errors else 200
     return render(request, "recommendations/ask.html", context, status=status)
 
@@ -71,72 +82,99 @@ def ask(request: HttpRequest) -> HttpResponse:
 @require_GET
 def answer(request: HttpRequest, token: str) -> HttpResponse:
     """The answer, or how far it is; changed constraints are solved in place."""
-    row = recommendations.find(token)
+    row = _known(request, token)
+    if row.result is None:
+        return _waiting(request, row)
+    advising.warm_soon()
+    part = request.GET.get("part", "")
+    parts = Parts(part) if part in list(Parts) else Parts.ALL
+    context = {**_SECTION, "row": row, "others": recommendations.before(row)[:8]}
+    context |= _look(request, row, parts)
+    return render(request, f"recommendations/{_TEMPLATES[parts]}.html", context)
+
+
+_TEMPLATES = {Parts.ALL: "answer", Parts.SET: "answer_set", Parts.CURVE: "answer_curve"}
+
+
+def _known(request: HttpRequest, token: str) -> Recommendation:
+    row = recommendations.find(token, request.user)
     if row is None:
         raise Http404("there is no such recommendation")
-    context: dict[str, Any] = {"section": "recommendations", "row": row}
-    if row.result is None:
-        return render(request, "recommendations/waiting.html", context)
-    tried, error = _tried(request), ""
-    result = row.result
+    return row
+
+
+def _look(request: HttpRequest, row: Recommendation, parts: Parts) -> dict[str, Any]:
+    """The stored answer, or the one to the constraints of the address, as it is looked at."""
+    query, result, error = request.GET, row.result or {}, ""
+    changed: dict[str, Any] = {}
+    k = choose(result["results"], query.get("k", ""), result["current"])
     try:
-        result = advising.vary(row, tried) if tried else result
+        changed = constraints.tried(query, row.options)
+        if changed:
+            size = {"k": str(k)} if parts is Parts.SET else {}
+            result = advising.vary(row, changed | size, parts=parts)
     except NephoscopeError as refused:
-        error = str(refused)
-    context |= _view(request, result) | {"tried": tried, "error": error, "lists": _LISTS}
-    asked = {**row.options, **tried}
-    context["fields"] = [(name, ", ".join(asked.get(name, ()))) for name in _LISTS]
-    others = request.GET.copy()
-    others.pop("k", None)
-    context["query"] = others.urlencode()
-    return render(request, "recommendations/answer.html", context)
+        error, result = str(refused), row.result or {}
+    look = Look(k, query.get("fail", "")[:400], {**row.options, **changed})
+    kept = query.copy()
+    for name in ("k", "fail", "part"):
+        kept.pop(name, None)
+    inputs = (row.result or {})["consequences"] or {"inputs": {}}
+    if result["consequences"] is None:
+        result = {**result, "consequences": {"inputs": inputs["inputs"], "sets": []}}
+    return view(result, look, row.source) | {
+        "changed": changed, "error": error, "query": kept.urlencode(), "can_change": True,
+    }  # fmt: skip
 
 
-def _tried(request: HttpRequest) -> dict[str, Any]:
-    """Constraints of the address."""
-    lists = {
-        name: [
-            n.strip() for text in request.GET.getlist(name) for n in text.split(",") if n.strip()
-        ]
-        for name in _LISTS
-    }
-    found: dict[str, Any] = {name: names for name, names in lists.items() if names}
-    if request.GET.get("per_provider", "").isdecimal():
-        found["per_provider"] = int(request.GET["per_provider"])
-    if request.GET.get("survive_loss"):
-        found["survive_loss"] = True
-    return found
+def _waiting(request: HttpRequest, row: Recommendation) -> HttpResponse:
+    """How far it is: the survey's counters while it runs, then the steps of the choice."""
+    context: dict[str, Any] = {**_SECTION, "row": row, "hide_survey_bar": True}
+    survey = row.campaign and selectors.campaign(row.campaign.slug, request.user)
+    if row.state == Recommendation.State.AWAITING and survey:
+        if survey.is_final:
+            advising.take_up(row)
+        context |= {"survey": survey, **progress_of(survey)}
+    return render(request, "recommendations/waiting.html", context)
 
 
-def _view(request: HttpRequest, result: dict[str, Any]) -> dict[str, Any]:
-    rows = result["results"]
-    solved = [row for row in rows if row["regions"]]
-    sizes = [row["k"] for row in solved]
-    asked = request.GET.get("k", "")
-    usual = sizes[min(2, len(sizes) - 1)] if sizes else 0
-    chosen = int(asked) if asked.isdecimal() and int(asked) in sizes else usual
-    sets = {part["set"]: part for part in (result["consequences"] or {"sets": []})["sets"]}
-    measure = str(result["objective"]["measure"])
-    return {
-        "result": result,
-        "rows": _with_published(rows, measure),
-        "chosen": next((row for row in solved if row["k"] == chosen), None),
-        "outlook": sets.get(chosen),
-        "before": sets.get("current"),
-        "curve": curve_of(rows, chosen),
-        "unit": UNITS[measure],
-        "measure": measure,
-    }
+@require_POST
+def share(request: HttpRequest, token: str) -> HttpResponse:
+    """Make the link that others read by, or take it back."""
+    row = _own(request, token)
+    if request.POST.get("take_back"):
+        recommendations.take_back(row)
+    else:
+        recommendations.share(row)
+    return redirect("recommendation", token=row.token)
 
 
-def _with_published(rows: list[dict[str, Any]], measure: str) -> list[dict[str, Any]]:
-    """Each size beside Figure 16, both as shares of their own first size."""
-    first = rows[0]["value"] if rows and rows[0]["k"] == 1 else None
-    found = []
-    for row in rows:
-        k, value = row["k"], row["value"]
-        share = value / first if first and value is not None else None
-        known = measure == "latency" and k <= len(PUBLISHED_MS)
-        was = PUBLISHED_MS[k - 1] / PUBLISHED_MS[0] if known and share is not None else None
-        found.append({**row, "share": share, "published_share": was})
-    return found
+@require_POST
+def keep(request: HttpRequest, token: str) -> HttpResponse:
+    """Keep the constraints of an address as a recommendation of its own, proven by a worker."""
+    row = _known(request, token)
+    query = request.GET
+    try:
+        made = advising.keep(row, constraints.tried(query, row.options))
+    except NephoscopeError as error:
+        return _refused(request, row, str(error))
+    return redirect("recommendation", token=made.token)
+
+
+def _refused(request: HttpRequest, row: Recommendation, error: str) -> HttpResponse:
+    context = {**_SECTION, "row": row, "others": [], **_look(request, row, Parts.ALL)}
+    return render(request, "recommendations/answer.html", context | {"error": error}, status=422)
+
+
+@require_POST
+def forget(request: HttpRequest, token: str) -> HttpResponse:
+    """Forget one of one's own, with its files and its link."""
+    recommendations.delete(_own(request, token))
+    return redirect("recommend")
+
+
+def _own(request: HttpRequest, token: str) -> Recommendation:
+    row = _known(request, token)
+    if row.owner_id is None or row.owner_id != request.user.pk:
+        raise Http404("there is no such recommendation")
+    return row

@@ -1,0 +1,197 @@
+"""A recommendation and what a reader looks at go in; what the page shows of it comes out.
+
+The same for its owner, for whoever has the link, and for print.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.pages import words
+from webapp.pages.constraints import controls
+from webapp.pages.curves import curve_of
+from webapp.pages.service_map import map_data, served_by
+from webapp.pages.summaries import amount, headline, sentences, steps
+
+UNITS = {"latency": "ms", "throughput": ""}
+# Figure 16 of IMC'13: mean latency in ms of the best k of EC2's regions, for k from 1 up.
+PUBLISHED_MS = (184, 143, 123, 111, 102, 96, 90, 85)
+# Rows of countries that stand open; the rest are in the table all the same.
+FAILURES = {"zone": "Zone", "region": "Region", "provider": "Provider", "isp": "Downstream ISP"}
+Part = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is looked at: a size, a failure, and the options that are in force."""
+
+    k: int
+    fail: str = ""
+    options: Part = field(default_factory=dict)
+
+
+def choose(rows: Sequence[Part], asked: str, current: Part | None) -> int:
+    """The size to show: what is asked for, else the last that brings more than chance."""
+    sizes = [row["k"] for row in rows if row["regions"]]
+    if asked.isdecimal() and int(asked) in [row["k"] for row in rows]:
+        return int(asked)
+    if not sizes:
+        return int(rows[0]["k"]) if rows else 1
+    if current and len(current["regions"]) > 1 and len(current["regions"]) in sizes:
+        return len(current["regions"])
+    return sizes[min(2, len(sizes) - 1)]
+
+
+def view(result: Part, look: Look, source: Part) -> dict[str, Any]:
+    """Everything that templates show of one answer."""
+    rows = result["results"]
+    measure = str(result["objective"]["measure"])
+    unit = UNITS[measure]
+    chosen = next((r for r in rows if r["k"] == look.k and r["regions"]), None)
+    consequences = result["consequences"] or {"sets": [], "inputs": {}}
+    sets = {str(part["set"]): part for part in consequences["sets"]}
+    outlook, before = sets.get(str(look.k)) if chosen else None, sets.get("current")
+    inputs = consequences["inputs"]
+    current = result["current"]
+    failure = _failure(outlook, look.fail)
+    down = _down(failure, outlook, inputs)
+    asked = next((r for r in rows if r["k"] == look.k), None)
+    return {
+        "result": result,
+        "inputs": inputs,
+        "rows": with_published(rows, measure),
+        "chosen": chosen,
+        "reason": asked["reason"] if asked and not chosen else "",
+        "members": _members(chosen, outlook, inputs, unit),
+        "outlook": outlook,
+        "before": before,
+        "curve": curve_of(rows, look.k, current["value"] if current else None),
+        "unit": unit,
+        "measure": "round trip" if unit else "throughput",
+        "headline": headline(chosen, current, unit, look.k),
+        "steps": steps(chosen, current) if chosen else None,
+        "summary": sentences(chosen, rows, outlook, unit),
+        "chips": _chips(chosen, outlook, unit),
+        "gains": _gains(outlook, before, served_by(inputs, outlook, down)),
+        "failure": failure,
+        "failures": _by_kind(outlook, look.fail),
+        "map": map_data(inputs, outlook, before, down),
+        "controls": controls(look.options, inputs.get("places", [])),
+        "names": [place["region"] for place in inputs.get("places", ())],
+        "look": look,
+        "source": source,
+        "is_modelled": source.get("kind") == "modelled",
+        "is_synthetic": bool(source.get("synthetic")),
+        "absent": [p for p in source.get("deployment", ()) if not p["name"]],
+    }
+
+
+def with_published(rows: Sequence[Part], measure: str) -> list[dict[str, Any]]:
+    """Each size beside Figure 16, both as shares of their own first size."""
+    first = rows[0]["value"] if rows and rows[0]["k"] == 1 else None
+    found = []
+    for row in rows:
+        k, value = row["k"], row["value"]
+        share = value / first if first and value is not None else None
+        known = measure == "latency" and k <= len(PUBLISHED_MS)
+        was = PUBLISHED_MS[k - 1] / PUBLISHED_MS[0] if known and share is not None else None
+        found.append({**row, "share": share, "published_share": was})
+    return found
+
+
+def _members(
+    chosen: Part | None, outlook: Part | None, inputs: Part, unit: str
+) -> list[dict[str, Any]]:
+    """Each chosen region: whose, where, how much of the clients, and what it is worth."""
+    places = {place["region"]: place for place in inputs.get("places", ())}
+    shares = outlook["shares"] if outlook else {}
+    found = []
+    for member in chosen["members"] if chosen else ():
+        name = member["region"]
+        provider = places.get(name, {}).get("provider") or ""
+        found.append(
+            {
+                **member,
+                "code": name.rpartition("/")[2],
+                "provider": provider,
+                "provider_name": words.provider_name(provider) if provider else "",
+                "country": places.get(name, {}).get("country") or "",
+                "share": shares.get(name),
+                "worth_text": None if member["worth"] is None else amount(member["worth"], unit),
+            }
+        )
+    return found
+
+
+def _chips(chosen: Part | None, outlook: Part | None, unit: str) -> list[dict[str, str]]:
+    """Short facts: runner-up, and the worst that one lost region does to all."""
+    if chosen is None:
+        return []
+    found = []
+    other = chosen["runner_up"]
+    if other and other["value"] is not None:
+        apart = abs(other["value"] - chosen["value"])
+        found.append({"text": f"runner-up {'+' if unit else '−'}{amount(apart, unit)}",
+                      "title": ", ".join(other["regions"])})  # fmt: skip
+    lost = [f for f in outlook["failures"] if f["kind"] == "region"] if outlook else []
+    if len(lost) > 1:
+        # What all get after the loss that hurts most; a loss that leaves nobody has no value.
+        ends = [f["value"] for f in lost if f["value"] is not None]
+        if len(ends) == len(lost) and not any(f["lost"] > 0.0005 for f in lost):
+            worst = max(ends) if unit else min(ends)
+            found.append({"text": f"any one region lost: {amount(worst, unit)}", "title": ""})
+    return found
+
+
+def _gains(
+    outlook: Part | None, before: Part | None, by: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Countries by weight, each before and after."""
+    found = []
+    for row in outlook["countries"] if outlook else ():
+        then = row.get("before", {}).get("p50") if before else None
+        now = row["p50"]
+        change = (now - then) / then if now is not None and then else None
+        found.append(
+            {
+                **row,
+                "then": then,
+                "change": change,
+                "fall": max(0.0, -(change or 0.0)),
+                "rise": min(1.0, max(0.0, change or 0.0)),
+                "server": by.get(row["country"] or "", ""),
+            }
+        )
+    return sorted(found, key=lambda row: -row["share"])
+
+
+def _by_kind(outlook: Part | None, fail: str) -> list[dict[str, Any]]:
+    """Failures by what fails, each with its address."""
+    groups = []
+    for kind, label in FAILURES.items():
+        rows = [
+            {**f, "key": f"{kind}:{f['name']}", "is_on": f"{kind}:{f['name']}" == fail}
+            for f in (outlook["failures"] if outlook else ())
+            if f["kind"] == kind
+        ]
+        if rows:
+            groups.append({"kind": kind, "label": label, "rows": rows})
+    return groups
+
+
+def _failure(outlook: Part | None, fail: str) -> dict[str, Any] | None:
+    kind, _, name = fail.partition(":")
+    known = outlook["failures"] if outlook else ()
+    found = next((f for f in known if f["kind"] == kind and f["name"] == name), None)
+    return {**found, "label": FAILURES.get(kind, kind)} if found else None
+
+
+def _down(failure: Part | None, outlook: Part | None, inputs: Part) -> list[str]:
+    """The regions of the set that a failure takes away whole."""
+    if failure is None or outlook is None:
+        return []
+    if failure["kind"] == "provider":
+        owners = {p["region"]: p["provider"] for p in inputs.get("places", ())}
+        return [name for name in outlook["regions"] if owners.get(name) == failure["name"]]
+    is_whole = failure["kind"] == "region" or "the only zone" in failure.get("note", "")
+    return [failure["name"]] if is_whole else []

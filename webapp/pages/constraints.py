@@ -1,0 +1,118 @@
+"""An address goes in; the constraints that a reader tries come out, and the controls for them.
+
+Everything that is looked at stands in the address: size, constraints and what fails.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import QueryDict
+
+from core.errors import BadInput
+
+LISTS = ("include", "exclude", "provider", "continent", "country", "presence")
+PERCENTILES = ("50", "95", "99")
+# A longer field is no list of regions.
+MOST_LETTERS = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One value of a control."""
+
+    value: str
+    label: str
+    is_on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """What the form shows: texts of lists, choices, numbers and switches."""
+
+    texts: Mapping[str, str]
+    providers: tuple[Choice, ...]
+    continents: tuple[Choice, ...]
+    percentiles: tuple[Choice, ...]
+    per_provider: str
+    price_ceiling: str
+    survive_loss: bool
+    has_prices: bool
+
+
+def tried(query: QueryDict, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of the address that differ from what was asked; raises BadInput on a number.
+
+    Where the whole form was sent (``set``), an empty field takes a constraint away.
+    """
+    whole = "set" in query
+    found: dict[str, Any] = {}
+    for name in LISTS:
+        if whole or name in query:
+            found[name] = _names(query, name)
+    for name in ("per_provider", "price_ceiling", "percentile"):
+        if whole or name in query:
+            found[name] = _number(query, name)
+    if whole or "survive_loss" in query:
+        found["survive_loss"] = query.get("survive_loss", "") not in ("", "0")
+    return {
+        name: value for name, value in found.items() if _plain(value) != _plain(asked.get(name))
+    }
+
+
+def _plain(value: Any) -> Any:
+    """The same for everything that asks for nothing."""
+    return value if value not in (None, [], (), False, "") else None
+
+
+def _names(query: QueryDict, name: str) -> list[str]:
+    # A presence is a list by itself: its places stand between commas.
+    split = (lambda text: text.split(";")) if name == "presence" else (lambda text: text.split(","))
+    texts = [text[:MOST_LETTERS] for text in query.getlist(name)]
+    return list(dict.fromkeys(part.strip() for t in texts for part in split(t) if part.strip()))
+
+
+def _number(query: QueryDict, name: str) -> float | int | None:
+    text = query.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise BadInput(f"{text[:40]!r} is no number", field=name) from error
+    return int(value) if value == int(value) else value
+
+
+def controls(options: Mapping[str, Any], places: list[dict[str, Any]]) -> Controls:
+    """The form as these options fill it."""
+    kept = options.get("provider") or ()
+    homes = options.get("continent") or ()
+    asked = options.get("percentile")
+    providers = sorted({p["provider"] for p in places if p["provider"]})
+    continents = sorted({p["continent"] for p in places if p.get("continent")})
+    means = [Choice("", "Mean", asked is None)]
+    shares = [Choice(p, "Median" if p == "50" else f"p{p}", _same(asked, p)) for p in PERCENTILES]
+    return Controls(
+        texts={
+            name: _text(options, name) for name in ("include", "exclude", "country", "presence")
+        },
+        providers=tuple(Choice(p, p, p in kept) for p in providers),
+        continents=tuple(Choice(c, c.replace("-", " ").title(), c in homes) for c in continents),
+        percentiles=(*means, *shares),
+        per_provider=_figure(options.get("per_provider")),
+        price_ceiling=_figure(options.get("price_ceiling")),
+        survive_loss=bool(options.get("survive_loss")),
+        has_prices=any(p.get("price") is not None for p in places),
+    )
+
+
+def _same(asked: Any, text: str) -> bool:
+    return asked is not None and float(asked) == float(text)
+
+
+def _text(options: Mapping[str, Any], name: str) -> str:
+    return ("; " if name == "presence" else ", ").join(options.get(name) or ())
+
+
+def _figure(value: Any) -> str:
+    return "" if value is None else f"{value:g}"

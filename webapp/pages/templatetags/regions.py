@@ -1,0 +1,48 @@
+"""Filters of the pages about recommended regions."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import template
+
+from webapp.pages import words
+from webapp.pages.summaries import amount
+
+register = template.Library()
+
+
+@register.filter
+def value_in(value: float | None, unit: str) -> str:
+    """A value with its unit; a dash for none."""
+    return amount(value, unit)
+
+
+@register.filter
+def aim(objective: Mapping[str, Any]) -> str:
+    """What is made best, in words."""
+    what = "round trip" if objective["measure"] == "latency" else "throughput"
+    percentile = objective.get("percentile")
+    if percentile is None:
+        return f"mean {what}"
+    return f"median {what}" if percentile == 50 else f"p{percentile:g} of the {what}"
+
+
+@register.filter
+def axis(value: float) -> str:
+    """A round number of an axis."""
+    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:g}"
+
+
+@register.filter
+def signed_share(value: float | None) -> str:
+    """A change as a signed share."""
+    if value is None:
+        return words.NONE
+    sign = "+" if value > 0 else "−" if value < 0 else ""
+    return f"{sign}{words.share(abs(value))}"
+
+
+@register.filter
+def country_name(code: str | None) -> str:
+    """A country by its code; clients without one are unknown."""
+    return code or "unknown"
