@@ -10,7 +10,7 @@ from cartography.origin_files import read_origins
 from cartography.origins import OriginTable
 from cartography.prefixes import PrefixTable
 from core.errors import BadInput, MissingData
-from webapp.store import ranges
+from webapp.store import origins, ranges
 from webapp.store.models import Measurement
 
 
@@ -54,7 +54,7 @@ def _origins(asked: Origins) -> FindOrigins:
     if ranges.origins_of([], asked.as_of) is None:
         when = f" of {asked.as_of} or before" if asked.as_of else ""
         raise MissingData(
-            f"there is no table of origin ASes{when}; import one with: manage.py ranges import asn "
+            f"there is no table of origin ASes{when}; import one with: manage.py asn import "
             "FILE, or name one with --asn"
         )
     return _origins_on(asked.as_of)
@@ -102,6 +102,6 @@ def _find_in(table: PrefixTable) -> FindClouds:
     return find
 
 
-def isp_names() -> dict[int, str]:
-    """Names of ASes, as far as tables tell them."""
-    return {}
+def isp_names(as_of: date | None = None) -> dict[int, str]:
+    """Names of ASes by the list in force; empty where none was imported."""
+    return dict(origins.as_names(as_of))
