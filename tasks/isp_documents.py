@@ -20,6 +20,7 @@ from analysis.wide_area.atlas import AtlasFiles
 from analysis.wide_area.globalping import read_globalping
 from analysis.wide_area.isps import ROUTES, find_isps
 from analysis.wide_area.scamper import read_scamper
+from cartography.as_names import read_as_names
 from core.errors import BadInput
 
 _HEAD_OCTETS = 1 << 16
@@ -176,16 +177,13 @@ def _isp(row: dict[str, Any], names: dict[int, str]) -> dict[str, Any]:
 
 
 def read_names(path: Path) -> dict[int, str]:
-    """Names of ASes from a JSON object or lines of number and name; raises ``BadInput``."""
+    """Names of ASes from a list of any known form; raises ``BadInput``."""
     try:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data).decode()
-        if text.lstrip().startswith("{"):
-            return {int(k): str(v) for k, v in json.loads(text).items()}
-        lines = (line.split(None, 1) for line in text.splitlines() if line[:1] not in ("", "#"))
-        return {int(number.upper().removeprefix("AS")): name.strip() for number, name in lines}
-    except (OSError, EOFError, ValueError) as error:
-        raise BadInput(f"{path.name} holds no names of ASes: {error}") from error
+        return read_as_names(path.read_bytes())
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}") from error
+    except BadInput as error:
+        raise BadInput(f"{path.name}: {error}", field="--names") from error
 
 
 def read_prefixes(path: Path) -> list[str]:

@@ -26,10 +26,13 @@ class Command(Door):
             "--ranges", action="append", default=[], metavar="PROVIDER=F", help="a range file"
         )
         parser.add_argument("--exchanges", metavar="F", help="prefixes of exchanges, one a line")
-        parser.add_argument("--names", metavar="F", help="names of ASes, as JSON or lines")
+        parser.add_argument("--names", metavar="F", help="names of ASes; else the imported list")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        names = isp_documents.read_names(Path(options["names"])) if options["names"] else {}
+        given = Path(options["names"]) if options["names"] else None
+        names = (
+            isp_documents.read_names(given) if given else routing.isp_names(options["asn_as_of"])
+        )
         found = isp_documents.read_traces(
             [Path(p) for p in options["traces"]], routing.addresses_by(**_tables(options))
         )
