@@ -36,7 +36,7 @@ def get_account(request: HttpRequest) -> Any:
     }
 
 
-@router.patch("/surveys/{slug}", response={200: dict})
+@router.put("/surveys/{slug}/visibility", response={200: dict})
 def change_survey(request: HttpRequest, slug: str, change: SurveyChange) -> Any:
     """Publish a survey or make it private again; only for who made it."""
     campaign = sharing.made_by(request.user, slug)

@@ -1,0 +1,85 @@
+"""Every address of the product, from the resolver itself, each in one class.
+
+An address that is in no class fails the tests: whoever adds one says here who may open it.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+# Names a survey by its slug: for its owner, and whoever has a link to it.
+SURVEY = "survey"
+# The same for its maker alone.
+MAKER = "maker"
+# One thing of somebody's that has a name of its own, with tests of its own beside its page.
+OWNED = "owned"
+# Lists and pages for everybody, which hold what their reader may see.
+OPEN = "open"
+# For people with an account, and about nothing but that.
+ACCOUNT = "account"
+
+RULES = (
+    (MAKER, r"s/<slug:slug>/(sharing/.*|delete/)"),
+    (SURVEY, r"s/<slug:slug>/.*"),
+    (SURVEY, r"(api/v1/)?compare/<(slug:)?before>/<(slug:)?after>.*"),
+    (SURVEY, r"api/v1/surveys/<slug>.*"),
+    (ACCOUNT, r"account/.*|sign-(in|out|up)/|welcome/<str:who>/<str:key>/|api/v1/account"),
+    (OPEN, r"|search/|surveys/(new/|run/)?|compare/|about/|components/"),
+    (OPEN, r"traffic/(<slug:name>/)?|api/v1/captures.*"),
+    (OPEN, r"api/v1/(|surveys|plan|range-tables|limits|docs|openapi\.json)"),
+    (OPEN, r"api/v1/domains/<domain>/history"),
+    (OPEN, r"screening/(log/|pay-off/|pay-off\.<slug:kind>)?"),
+    (OWNED, r"screening/(pools|shared)/.*"),
+    (OWNED, r"recommendations/.*|api/v1/recommendations.*"),
+    (OWNED, r"vantages/.*|vantage-points/.*|api/v1/vantage-points.*"),
+    (OWNED, r"measurements/.*|wide-area.*|api/v1/(measurements|wide-area).*"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A route and the class that it is in, if any."""
+
+    route: str
+    name: str
+    kind: str | None
+
+    @property
+    def is_api(self) -> bool:
+        return self.route.startswith("api/")
+
+    def fill(self, values: dict[str, Any]) -> str:
+        """The path, its parameters filled in."""
+
+        def value(found: re.Match[str]) -> str:
+            usual = "1" if found[1] == "int:" else "none"
+            return str(values.get(found[2], usual))
+
+        path = re.sub(r"<(\w+:)?(\w+)>", value, self.route)
+        return f"/{path}"
+
+
+def kind_of(route: str) -> str | None:
+    """The class of a route."""
+    return next((kind for kind, rule in RULES if re.fullmatch(rule, route)), None)
+
+
+def every_address() -> list[Address]:
+    """All routes of pages and API, each once."""
+    found = {
+        route: Address(route, name or "", kind_of(route))
+        for route, name in _walk(get_resolver().url_patterns, "")
+    }
+    return list(found.values())
+
+
+def _walk(patterns: list[Any], before: str) -> Iterator[tuple[str, str | None]]:
+    for item in patterns:
+        route = before + str(item.pattern)
+        if isinstance(item, URLResolver):
+            yield from _walk(item.url_patterns, route)
+        elif isinstance(item, URLPattern):
+            yield route, item.name
