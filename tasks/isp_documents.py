@@ -4,7 +4,6 @@ RIPE Atlas, scamper and Globalping as JSON, and parts of own campaigns: told by 
 """
 
 import gzip
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
