@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from core.clock import SystemClock
+from core.clock import FakeClock, SystemClock
 from core.errors import BadInput
+from probes.plans.rehearsal import rehearse
 from tasks import concluding
 from webapp.store import measurements, units, vantages, wide_area
 from webapp.store.accounts import OPERATOR, Operator, owner_of
@@ -68,6 +69,13 @@ def plan(asked: Mapping[str, Any], user: Any = OPERATOR, *, here: bool = False) 
     names = [str(v) for v in asked.get("vantages") or ()]
     ends = Ends() if here else measurements.ends_of(names, user)
     return define(asked, ends, operator=isinstance(user, Operator) or is_staff(user))
+
+
+def rehearsal(found: Definition, dying: float) -> dict[str, Any]:
+    """A plan gone through on a clock of its own, a share of its vantage points dying."""
+    if not 0 <= dying <= 1:
+        raise BadInput(f"{dying} is no share; it is from 0 to 1", field="--dying")
+    return rehearse(found.plan, FakeClock(), dying, found.plan.seed).as_json()
 
 
 def is_staff(user: Any) -> bool:

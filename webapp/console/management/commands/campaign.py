@@ -31,6 +31,13 @@ class Command(Door):
             sub = actions.add_parser(name, help=text)
             _add_definition(sub)
             sub.add_argument("--here", action="store_true", help="measure from this machine")
+        plan = actions.choices["plan"]
+        plan.add_argument(
+            "--rehearse", action="store_true", help="go through it on a clock of its own"
+        )
+        plan.add_argument(
+            "--dying", type=float, default=0.0, metavar="SHARE", help="of vantage points"
+        )
         clone = actions.add_parser("clone", help="the same once more, some things otherwise")
         clone.add_argument("campaign", metavar="CAMPAIGN")
         _add_definition(clone)
@@ -59,12 +66,16 @@ class Command(Door):
             "predicted": found.predicted,
             "refusals": found.refusals,
         }
+        if options["rehearse"]:
+            document["rehearsal"] = campaign_calls.rehearsal(found, options["dying"])
         if options["json"]:
             self.put_json(document)
             return
         self.stdout.write(_cost_line(found.predicted))
         for refusal in found.refusals:
             self.stdout.write(f"  not possible: {refusal}")
+        if options["rehearse"]:
+            self.stdout.write(_rehearsal_line(document["rehearsal"]))
 
     def _start(self, options: dict[str, Any]) -> None:
         asked = _asked(options)
@@ -218,6 +229,16 @@ def _limit(text: str) -> tuple[str, float]:
 def _unfinished(asked: dict[str, Any]) -> Measurement | None:
     """The campaign of this name that an earlier start of this command did not finish."""
     return campaign_calls.unfinished_here(asked.get("name") or "")
+
+
+def _rehearsal_line(found: dict[str, Any]) -> str:
+    met = ", ".join(f"{name} {n}" for name, n in found["meetings"].items())
+    return (
+        f"  rehearsed: {found['counted']:,} of {found['slots']:,} slots "
+        f"({found['coverage'] * 100:.2f} %), {found['died']} vantage points died, "
+        f"{found['doubled']:,} doubled results dropped; at one target at once at most: {met}; "
+        f"pairs that did not meet once a round: {found['wrong_pairs']}"
+    )
 
 
 def _cost_line(predicted: dict[str, Any]) -> str:
