@@ -126,6 +126,10 @@ def _told(table_id: str, rows: Iterable[Row]) -> MeasuredTable:
     kept = list(rows)
     columns = tuple(kept[0]) if kept else ()
     cells = [[row[c] for c in columns] for row in kept]
+    if table_id.endswith("-choice"):
+        return MeasuredTable(
+            table_id, columns, cells, kept[0]["vantages"], headline_of(table_id, kept)
+        )
     counted = "routes" if "routes" in columns else "runs" if "runs" in columns else "n"
     n = sum(row[counted] or 0 for row in kept) if counted in columns else len(kept)
     return MeasuredTable(table_id, columns, cells, n, headline_of(table_id, kept))

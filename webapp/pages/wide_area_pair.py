@@ -29,6 +29,8 @@ def pair(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResp
     first = (page["page"] - 1) * ROUNDS_A_PAGE
     regions = _column(frame, "region", vantage)
     names = wide_area.grid_vantages(frame.row, frame.metric.id)
+    beside = wide_area.neighbours(names, vantage)
+    known = wide_area.vantage_points(beside)
     more = {
         **ends_of(frame, vantage, region),
         "cell": cell,
@@ -40,7 +42,8 @@ def pair(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResp
         "pager": page,
         "params": f"metric={frame.metric.id}",
         "reasons": _reasons(frame, vantage, region),
-        "beside": wide_area.neighbours(names, vantage),
+        "beside": beside,
+        "beside_names": [known[n].city if n in known and known[n].city else n for n in beside],
         "others": regions,
     }
     return render(request, "wide_area/pair.html", frame.context(request, **more))

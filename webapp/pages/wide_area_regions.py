@@ -45,7 +45,7 @@ def figures(request: HttpRequest, slug: str) -> HttpResponse:
         "chart": _bars(frame, chosen, points),
         "factors": _factors(frame, points),
         "all_regions": [r["region"] for r in averages],
-        "query": "&".join(
+        "shown_query": "&".join(
             [f"region={r}" for r in chosen["regions"]]
             + [f"vantage={v}" for v in chosen["vantages"]]
         ),

@@ -92,6 +92,11 @@ def bare(metric: str, value: Any) -> str:
     return amount(metric, value).partition(THIN)[0]
 
 
+def tick(metric: str, value: float) -> str:
+    """A round value beside an axis, in the unit of its metric."""
+    return f"{value / 1e3 if metric == 'throughput' else value:,.10g}"
+
+
 def shade(metric: str, value: Any) -> int:
     """Which of six shades a value has, 0 without a value."""
     if value is None or value != value:
@@ -102,9 +107,8 @@ def shade(metric: str, value: Any) -> int:
 def legend(metric: str) -> list[tuple[int, str]]:
     """(shade, what it means) of all six shades."""
     ends = SHADES[metric]
-    texts = [f"to {bare(metric, ends[0])}"]
-    pairs = zip(ends, ends[1:], strict=False)
-    texts += [f"{bare(metric, low)}–{bare(metric, high)}" for low, high in pairs]
-    unit = METRICS[metric].unit
-    texts.append(f"over {bare(metric, ends[-1])}{THIN}{unit}")
+    told = [tick(metric, end) for end in ends]
+    texts = [f"to {told[0]}"]
+    texts += [f"{low}–{high}" for low, high in zip(told, told[1:], strict=False)]
+    texts.append(f"over {told[-1]}{THIN}{METRICS[metric].unit}")
     return list(enumerate(texts, 1))

@@ -38,3 +38,9 @@ def shade(value: Any, metric: Any) -> int:
 def rough(value: Any) -> str:
     """``4.5`` of a number that is no count."""
     return "–" if value is None else f"{float(value):.1f}"
+
+
+@register.filter
+def tick(value: Any, metric: Any) -> str:
+    """A round value beside an axis."""
+    return said.tick(metric.id, value)
