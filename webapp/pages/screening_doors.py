@@ -20,6 +20,9 @@ View = Callable[..., HttpResponse]
 TABS = (
     ("verdicts", "Verdicts", "pool"),
     ("choose", "Choose the best", "pool-choose"),
+    ("heat", "Who slows whom", "pool-heat"),
+    ("calibrate", "Calibrate", "pool-calibrate"),
+    ("history", "Over time", "pool-history"),
 )
 
 

@@ -12,11 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from core.errors import BadInput
+from tasks.screening import change_pool
 from webapp.pages.access import signed_in
 from webapp.pages.screening_doors import Door, own_pool
 from webapp.store import pool_changes, pools
 from webapp.store.pool_changes import PoolSettings
-from webapp.store.pool_verdicts import judge_again
 
 _KEPT = "pool-token"
 
@@ -88,12 +88,10 @@ def settings(request: HttpRequest, door: Door) -> HttpResponse:
     form = PoolForm(request.POST or None, initial=_values(row))
     if request.method == "POST" and form.is_valid():
         try:
-            changed = pool_changes.change_pool(row, request.user, form.read())
+            change_pool(row, request.user, form.read())
         except BadInput as error:
             form.refuse(error)
         else:
-            if (changed.low, changed.high) != (row.low, row.high):
-                judge_again(row.id)
             return redirect(door.href("pool-settings"))
     context = door.context("settings") | {
         "form": form,

@@ -2,11 +2,21 @@
 
 from django.urls import URLPattern, path
 
-from webapp.pages import screening, screening_payoff, screening_pool, screening_pools
+from webapp.pages import (
+    screening,
+    screening_analysis,
+    screening_payoff,
+    screening_pool,
+    screening_pools,
+)
 
 _READ = (
     ("", screening_pool.overview, "pool"),
     ("choose/", screening_pool.choose, "pool-choose"),
+    ("heat/", screening_analysis.heat, "pool-heat"),
+    ("calibrate/", screening_analysis.calibrate, "pool-calibrate"),
+    ("history/", screening_analysis.history, "pool-history"),
+    ("findings.json", screening_analysis.findings_file, "pool-findings"),
     ("instances/<int:pk>/", screening_pool.instance, "instance"),
     ("reports/<slug:report_id>.json", screening_pool.report_file, "pool-report"),
     ("verdicts.<slug:kind>", screening_pool.pool_file, "pool-file"),
@@ -16,6 +26,7 @@ _WRITE = (
     ("tokens/", screening_pools.new_token, "pool-new-token"),
     ("tokens/<int:pk>/revoke/", screening_pools.revoke_token, "pool-revoke-token"),
     ("share/", screening_pools.share, "pool-share"),
+    ("calibrate/use/", screening_analysis.use_mark, "pool-use-mark"),
     ("delete/", screening_pools.delete, "pool-delete"),
     ("instances/<int:pk>/change/", screening_pools.change_instance, "pool-instance"),
 )

@@ -5,11 +5,14 @@ from typing import Any
 
 from django.db.models import OuterRef, Subquery
 
+from screening.nightly import BIN_S, DAY_S
 from webapp.store import packs
 from webapp.store.models import PoolInstance, PoolReport
 from webapp.store.pools import PoolRow
 
 AT_ONCE = 400
+# Reports whose stalls are counted by time of the day.
+MOST_REPORTS = 5_000
 
 
 def find_worst_cpus(pool: PoolRow, instances: Sequence[int]) -> dict[int, dict[str, Any]]:
@@ -41,3 +44,14 @@ def read_body(pool: PoolRow, report_id: str) -> bytes | None:
         return packs.read(pool.id, packs.Place(row.pack, row.offset, row.length))
     except (OSError, ValueError):
         return None
+
+
+def count_by_minute(pool: PoolRow, most: int = MOST_REPORTS) -> dict[int, int]:
+    """Stalls by minute of the day (UTC, in steps of ten), over the newest reports."""
+    found: dict[int, int] = {}
+    rows = PoolReport.objects.filter(pool=pool.id, has_sleeps=True).order_by("-started_at")
+    for bins in rows.values_list("summary__stall_bins", flat=True)[:most]:
+        for number, count in bins or ():
+            minute = number * BIN_S % DAY_S // 60
+            found[minute] = found.get(minute, 0) + count
+    return found

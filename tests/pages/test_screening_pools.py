@@ -1,0 +1,246 @@
+"""Pools: who sees them, what they say, and what their owners can change."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from tests.pages import screening_cast as cast
+from webapp.store import pool_changes, pools
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def filled(django_db_setup, django_db_blocker):
+    """The cast, made once; what a test changes of it is taken back."""
+    with django_db_blocker.unblock():
+        person = cast.make_person("ann@example.org")
+        found = cast.fill(person)
+        yield found
+        person.delete()
+
+
+@pytest.fixture
+def ann(filled):
+    return filled_owner(filled)
+
+
+@pytest.fixture
+def owner(ann):
+    client = Client()
+    client.force_login(ann)
+    return client
+
+
+def show(client, pool, tail=""):
+    return client.get(f"/screening/pools/{pool.key}/{tail}")
+
+
+def test_it_works(owner, filled):
+    text = show(owner, filled.twenty).content.decode()
+    assert "7 of 20 instances have long-tail neighbours" in text
+    assert "ip-10-0-0-0" in text
+    assert text.index("ip-10-0-0-7<") < text.index("ip-10-0-0-133<")
+
+
+def test_a_token_is_shown_once(owner):
+    made = owner.post("/screening/pools/new/", {"name": "Today", "wanted": 2})
+    first = owner.get(made.url).content.decode()
+    (token,) = set(re.findall(r"nsp_[\w-]{20,}", first))
+    assert f"| python3 - --pool {token}" in first
+    assert token not in owner.get(made.url).content.decode()
+    key = made.url.strip("/").rpartition("/")[2]
+    again = owner.post(f"/screening/pools/{key}/tokens/", {"name": "second"}, follow=True)
+    found = set(re.findall(r"nsp_[\w-]{20,}", again.content.decode()))
+    assert len(found) == 1
+    assert token not in found
+
+
+def test_without_an_account_one_is_asked_to_sign_in(client):
+    answer = client.get("/screening/pools/new/")
+    assert answer.status_code == 302
+    assert "next=/screening/pools/new/" in answer.url.replace("%2F", "/")
+
+
+def test_a_pool_of_somebody_else_is_not_there(filled):
+    stranger = Client()
+    stranger.force_login(cast.make_person("bob@example.org"))
+    first = pools.list_instances(filled.twenty)[0]
+    for who in (stranger, Client()):
+        for tail in ("", "choose/", "settings/", f"instances/{first.id}/", "verdicts.csv"):
+            assert show(who, filled.twenty, tail).status_code in (302, 404)
+            assert "ip-10-0" not in show(who, filled.twenty, tail).content.decode()
+    for tail in ("delete/", "share/", "tokens/", f"instances/{first.id}/change/"):
+        url = f"/screening/pools/{filled.twenty.key}/{tail}"
+        assert stranger.post(url, {"confirm": "Frontends"}).status_code == 404
+    assert pools.find_pool(filled_owner(filled), filled.twenty.key).share_secret == ""
+
+
+def filled_owner(filled):
+    from webapp.store.models import Pool
+
+    return Pool.objects.get(pk=filled.twenty.id).owner
+
+
+def test_a_share_link_reads_and_nothing_else(owner, filled, client):
+    key = filled.twenty.key
+    owner.post(f"/screening/pools/{key}/share/")
+    secret = pools.find_pool(filled_owner(filled), key).share_secret
+    base = f"/screening/shared/{secret}/"
+    page = client.get(base)
+    text = page.content.decode()
+    assert "7 of 20" in text
+    assert "read only" in text
+    assert key not in text
+    assert "nsp_" not in text
+    assert page["Referrer-Policy"] == "no-referrer"
+    first = pools.list_instances(filled.twenty)[0]
+    assert client.get(f"{base}instances/{first.id}/").status_code == 200
+    assert client.get(f"{base}settings/").status_code == 404
+    assert "change/" not in owner.get(f"{base}instances/{first.id}/").content.decode()
+    other = pools.list_instances(filled.one)[0]
+    assert client.get(f"{base}instances/{other.id}/").status_code == 404
+    owner.post(f"/screening/pools/{key}/share/", {"end": "1"})
+    assert client.get(base).status_code == 404
+
+
+def test_a_page_that_has_not_changed_is_not_sent_again(owner, filled):
+    tag = show(owner, filled.one)["ETag"]
+    url = f"/screening/pools/{filled.one.key}/"
+    assert owner.get(url, headers={"If-None-Match": tag}).status_code == 304
+    import random
+    import time
+
+    more = cast.make_report("another", "none", time.time() - 5, random.Random(9))
+    cast.send(filled.one, [more])
+    assert owner.get(url, headers={"If-None-Match": tag}).status_code == 200
+
+
+def test_an_instance_says_who_is_to_blame(owner, filled):
+    row = next(r for r in pools.list_instances(filled.twenty) if r.cause == "steal")
+    text = show(owner, filled.twenty, f"instances/{row.id}/").content.decode()
+    assert "The hypervisor gave the CPU to a neighbour" in text
+    assert "10 ms: a stall" in text
+    assert "log axis" in text
+    raw = re.search(r'href="([^"]+reports/[0-9a-f]{32}\.json)"', text).group(1)
+    assert owner.get(raw).json()["host"]["name"] == row.name
+
+
+def test_the_best_are_chosen_and_the_rest_can_be_ended(owner, filled):
+    page = show(owner, filled.twenty, "choose/?n=5")
+    names = [c.instance.name for c in page.context["view"].chosen]
+    assert len(names) == 5
+    bad = {f"ip-10-0-0-{7 * at}" for at in range(7)}
+    assert not bad & set(names)
+    command = page.context["commands"][1][1]
+    assert all(name in command.split() for name in bad)
+    assert not any(name in command.split() for name in names)
+    assert show(owner, filled.twenty, "choose/?n=0").status_code == 422
+
+
+def test_a_name_that_a_shell_could_misread_is_in_no_command(owner, filled):
+    page = show(owner, filled.odd, "choose/?n=1")
+    words = " ".join(text for _, text in page.context["commands"])
+    assert "-rf" not in words.replace("--", "").split()
+    assert {"-rf", "a b (c)", cast.RTL_NAME} <= {*page.context["by_hand"], *(
+        c.instance.name for c in page.context["view"].chosen)}  # fmt: skip
+
+
+def test_odd_names_are_text(owner, filled):
+    text = show(owner, filled.odd).content.decode()
+    assert "<b>الواجهة</b>" not in text
+    assert f"<bdi>{cast.RTL_NAME}</bdi>" in text
+    assert cast.LONG_NAME in text
+
+
+def test_calls_that_contradict_sleeps_are_said(owner, filled):
+    row = next(r for r in pools.list_instances(filled.fight) if r.name == "a")
+    assert (row.verdict, row.truth) == ("good", "bad")
+    text = show(owner, filled.fight, f"instances/{row.id}/").content.decode()
+    assert "contradicts its own sleeps" in text
+    assert "3 of" not in show(owner, filled.fight).context["headline"]
+
+
+@pytest.mark.parametrize("name", ["none", "one", "odd", "fight", "twenty", "week"])
+def test_every_page_of_every_pool_is_there(owner, filled, name):
+    pool = getattr(filled, name)
+    page = show(owner, pool)
+    for _, _, href in page.context["pool_tabs"]:
+        assert owner.get(href).status_code == 200, href
+    for row in pools.list_instances(pool):
+        assert show(owner, pool, f"instances/{row.id}/").status_code == 200
+    assert show(owner, pool, "verdicts.json").status_code == 200
+
+
+def test_the_heat_map_blames_machines(owner, filled):
+    page = show(owner, filled.twenty, "heat/")
+    text = page.content.decode()
+    assert "Long tails belong to machines" in text
+    slow = {name for _, name, is_bad in page.context["heads"] if is_bad}
+    assert slow == {f"ip-10-0-0-{7 * at}" for at in range(5)}
+    assert page.context["rows"][0][3][0] == (None, 0, True)
+
+
+def test_what_lasts_and_what_returns_is_said(owner, filled):
+    text = show(owner, filled.week, "history/").content.decode()
+    assert "machine hours passed without a change" in text
+    assert "without memory: fewer changes than by chance" in text
+    assert "published" in text
+
+
+def test_a_calibrated_mark_is_used(owner, filled):
+    from tasks import screening
+
+    for at, row in enumerate(pools.list_instances(filled.twenty)):
+        is_bad = row.cause == "steal" or at % 9 == 0
+        pool_changes.label_instance(filled.twenty, row.id, "bad" if is_bad else "good")
+    screening.analyse(filled.twenty.id)
+    text = show(owner, filled.twenty, "calibrate/").content.decode()
+    assert "A mark of" in text
+    assert "Judge this pool by" in text
+    owner.post(f"/screening/pools/{filled.twenty.key}/calibrate/use/")
+    row = pools.find_pool(filled_owner(filled), filled.twenty.key)
+    assert row.low == row.findings["calibration"]["chosen"]["low"]
+    refused = owner.post(f"/screening/pools/{filled.one.key}/calibrate/use/")
+    assert refused.status_code == 422
+
+
+def test_new_marks_judge_again(owner, filled):
+    before = show(owner, filled.twenty).context["headline"]
+    data = {"name": "Frontends", "low": "0.1", "high": "0.5", "wanted": "5"}
+    url = f"/screening/pools/{filled.twenty.key}/settings/"
+    assert owner.post(url, data).status_code == 302
+    assert show(owner, filled.twenty).context["headline"] != before
+    assert owner.post(url, data | {"low": "9", "high": "3"}).status_code == 422
+
+
+def test_a_pool_is_deleted_by_its_name_alone(owner, ann):
+    pool = cast.make_pool(ann, "Gone soon")
+    url = f"/screening/pools/{pool.key}/delete/"
+    assert owner.post(url, {"confirm": "gone soon"}).status_code == 422
+    assert owner.post(url, {"confirm": "Gone soon"}).status_code == 302
+    assert show(owner, pool).status_code == 404
+
+
+def test_a_machine_is_labelled_and_forgotten(owner, filled):
+    row = pools.list_instances(filled.one)[0]
+    url = f"/screening/pools/{filled.one.key}/instances/{row.id}/change/"
+    owner.post(url, {"label": "bad"})
+    assert pools.find_instance(filled.one, row.id).label == "bad"
+    assert owner.post(url, {"label": "ugly"}).status_code == 404
+    owner.post(url, {"forget": "1"})
+    assert pools.find_instance(filled.one, row.id) is None
+
+
+def test_a_spreadsheet_runs_no_name(owner, filled):
+    text = show(owner, filled.odd, "verdicts.csv").content.decode()
+    assert "'-rf" in text
+
+
+def test_the_operators_pools_are_public(client):
+    from webapp.store.accounts import OPERATOR
+
+    row = pool_changes.create_pool(OPERATOR, pool_changes.PoolSettings(name="Open"))
+    assert show(client, row).status_code == 200
+    assert "Open" in client.get("/screening/pools/").content.decode()
