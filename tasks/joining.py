@@ -6,9 +6,11 @@ Without a token the identity of an earlier join is used. No Django, no database.
 import argparse
 import logging
 import os
+import signal
 import sys
 import warnings
 from pathlib import Path
+from types import FrameType
 
 from celery.platforms import SecurityWarning
 from celery.signals import worker_ready, worker_shutting_down
@@ -18,11 +20,12 @@ from core.errors import BadInput, NephoscopeError
 from tasks import identity, station
 from tasks.app import app
 from tasks.identity import Identity
-from tasks.pulse import Pulse
+from tasks.pulse import TAKEN, Pulse
 from tasks.site_calls import join
 from tasks.transport import OPTIONS
 
 log = logging.getLogger(__name__)
+_EXIT_CODES = {BadInput: 2, identity.AlreadyRunning: TAKEN}
 _DJANGO = "DJANGO_SETTINGS_MODULE"
 
 
@@ -39,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _run(options)
     except NephoscopeError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
-        return 2 if isinstance(error, BadInput) else 1
+        return _EXIT_CODES.get(type(error), 1)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -85,7 +88,7 @@ def work(who: Identity, folder: Path) -> int:
     place = station.begin(who, folder)
     configure(who, folder)
     pulse = Pulse(place)
-    worker_ready.connect(lambda **_: _ready(pulse, who), weak=False)
+    worker_ready.connect(lambda **_: _ready(who), weak=False)
     worker_shutting_down.connect(lambda **_: place.ended.set(), weak=False)
     worker = app.Worker(
         pool="solo",
@@ -98,13 +101,22 @@ def work(who: Identity, folder: Path) -> int:
         quiet=True,
         loglevel=logging.getLevelName(log.getEffectiveLevel()),
     )
-    worker.start()
+    # Celery brings its own handler; until then, and while it cannot connect, this one ends us.
+    signal.signal(signal.SIGTERM, _quit)
+    pulse.start()
+    try:
+        worker.start()
+    except SystemExit:
+        log.info("stopped before the work began")
     pulse.stop()
     return pulse.ended_with or worker.exitcode or 0
 
 
-def _ready(pulse: Pulse, who: Identity) -> None:
-    pulse.start()
+def _quit(number: int, frame: FrameType | None) -> None:
+    raise SystemExit
+
+
+def _ready(who: Identity) -> None:
     print(f"{who.name} is measuring; Ctrl-C stops it", flush=True)  # noqa: T201
 
 

@@ -33,6 +33,8 @@ class Station:
 
     def __init__(self, identity: Identity, folder: Path) -> None:
         self.identity = identity
+        # Where identity, spent bytes and journals of units lie.
+        self.folder = folder
         self.instance = instance_of(folder)
         self.budget = Budget(limits_of(identity.limits), folder / "spent.json")
         self.tasks_done = 0

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -65,6 +66,17 @@ class Site:
         """Start the vantage points' broker, also after it was ended."""
         self.links = self.start(*links.command(self.folder))
         wait(lambda: broker.answers(self.folder, links.NAME), 20)
+
+    def web(self):
+        """The site's web server; its address."""
+        with socket.socket() as sock:
+            sock.bind(("127.0.0.1", 0))
+            port = sock.getsockname()[1]
+        env = self.env | {"NEPHOSCOPE_LINKS_ADDRESS": f"127.0.0.1:{self.gate_port}"}
+        command = ["-m", "uvicorn", "webapp.asgi:application", "--port", str(port)]
+        self.start(sys.executable, *command, "--lifespan", "off", env=env)
+        wait(lambda: answers(port), 30)
+        return f"http://127.0.0.1:{port}"
 
     def collector(self):
         return self.manage("vantage", "collect")
@@ -157,6 +169,12 @@ class Site:
         for child in reversed(self.children):
             if child.poll() is None:
                 kill(child, signal.SIGKILL)
+
+
+def answers(port):
+    """Whether something listens on a port."""
+    with socket.socket() as sock:
+        return sock.connect_ex(("127.0.0.1", port)) == 0
 
 
 def kill(child, number):
