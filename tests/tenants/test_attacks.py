@@ -99,7 +99,7 @@ def test_a_page_kept_for_nobody_names_nobody(town: Town) -> None:
     path = f"/s/{town.public.slug}/reports/providers/"
     for client in (town.client(town.anna), Client(), town.client(town.bert)):
         text = client.get(path).content.decode()
-        who = {"anna": ">anna<" in text, "bert": ">bert<" in text}
+        who = {"anna": "Account anna" in text, "bert": "Account bert" in text}
         user = client.session.get("_auth_user_id")
         wanted = {"anna": user == str(town.anna.pk), "bert": user == str(town.bert.pk)}
         assert who == wanted
@@ -231,7 +231,7 @@ def test_a_link_leads_to_its_survey_and_says_that_it_is_shared(town: Town) -> No
     front = Client().get(f"/shared/{town.link}/")
     assert front["Location"] == f"/shared/{town.link}/s/{town.private.slug}/"
     text = Client().get(front["Location"]).content.decode()
-    assert "A shared survey, to read" in text
+    assert "A shared survey" in text
     assert "Shared with you" in text
     found = Client().get(f"/shared/{town.link}/search/", {"q": "hao"})
     assert found["Location"] == f"/shared/{town.link}/s/{town.private.slug}/domains/?q=hao"
