@@ -16,8 +16,8 @@ from webapp.pages.summaries import amount, headline, sentences, steps
 UNITS = {"latency": "ms", "throughput": ""}
 # Figure 16 of IMC'13: mean latency in ms of the best k of EC2's regions, for k from 1 up.
 PUBLISHED_MS = (184, 143, 123, 111, 102, 96, 90, 85)
-# Rows of countries that stand open; the rest are in the table all the same.
 FAILURES = {"zone": "Zone", "region": "Region", "provider": "Provider", "isp": "Downstream ISP"}
+LEAST_GAIN = 0.05
 Part = Mapping[str, Any]
 
 
@@ -30,16 +30,24 @@ class Look:
     options: Part = field(default_factory=dict)
 
 
-def choose(rows: Sequence[Part], asked: str, current: Part | None) -> int:
-    """The size to show: what is asked for, else the last that brings more than chance."""
+def choose(rows: Sequence[Part], asked: str) -> int:
+    """The size to show: what is asked for, else the last that brings more than chance and enough.
+
+    Enough is a twentieth of what one region gives.
+    """
     sizes = [row["k"] for row in rows if row["regions"]]
     if asked.isdecimal() and int(asked) in [row["k"] for row in rows]:
         return int(asked)
     if not sizes:
         return int(rows[0]["k"]) if rows else 1
-    if current and len(current["regions"]) > 1 and len(current["regions"]) in sizes:
-        return len(current["regions"])
-    return sizes[min(2, len(sizes) - 1)]
+    solved = [row for row in rows if row["regions"]]
+    best, first = solved[0], solved[0]["value"]
+    for row in solved[1:]:
+        gain = abs(row["value"] - best["value"])
+        if not (row.get("gain") or {}).get("beyond_noise", True) or gain < LEAST_GAIN * abs(first):
+            break
+        best = row
+    return int(best["k"])
 
 
 def view(result: Part, look: Look, source: Part) -> dict[str, Any]:
@@ -75,7 +83,7 @@ def view(result: Part, look: Look, source: Part) -> dict[str, Any]:
         "gains": _gains(outlook, before, served_by(inputs, outlook, down)),
         "failure": failure,
         "failures": _by_kind(outlook, look.fail),
-        "map": map_data(inputs, outlook, before, down),
+        "map": map_data(inputs, outlook, before, down, unit),
         "controls": controls(look.options, inputs.get("places", [])),
         "names": [place["region"] for place in inputs.get("places", ())],
         "look": look,
@@ -131,8 +139,9 @@ def _chips(chosen: Part | None, outlook: Part | None, unit: str) -> list[dict[st
     other = chosen["runner_up"]
     if other and other["value"] is not None:
         apart = abs(other["value"] - chosen["value"])
-        found.append({"text": f"runner-up {'+' if unit else '−'}{amount(apart, unit)}",
-                      "title": ", ".join(other["regions"])})  # fmt: skip
+        sign = "+" if unit else "−"
+        text = f"{sign}{amount(apart, unit)}" if apart >= 0.05 else "as good, to a tenth"
+        found.append({"text": f"runner-up {text}", "title": ", ".join(other["regions"])})
     lost = [f for f in outlook["failures"] if f["kind"] == "region"] if outlook else []
     if len(lost) > 1:
         # What all get after the loss that hurts most; a loss that leaves nobody has no value.

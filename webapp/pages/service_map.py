@@ -12,7 +12,11 @@ Part = Mapping[str, Any]
 
 
 def map_data(
-    inputs: Part, chosen: Part | None, before: Part | None, failed: Collection[str] = ()
+    inputs: Part,
+    chosen: Part | None,
+    before: Part | None,
+    failed: Collection[str] = (),
+    unit: str = "",
 ) -> dict[str, Any]:
     """What the map draws; ``failed`` are names of regions that do not answer."""
     places = {place["region"]: place for place in inputs.get("places", ()) if place["at"]}
@@ -34,6 +38,8 @@ def map_data(
             for number, spot in enumerate(spots)
         ],
         "failed": sorted(failed),
+        "has_now": before is not None,
+        "unit": unit,
     }
 
 

@@ -42,7 +42,15 @@ def headline(chosen: Result | None, current: Result | None, unit: str, asked: in
         )
     if current and set(chosen["regions"]) == set(current["regions"]):
         return f"Your deployment is the best of its size already: {amount(value, unit)}"
+    now = len(current["regions"]) if current else 0
+    if now > k and (value < here if unit else value > here):
+        ends = f"{amount(value, unit)} instead of {amount(here, unit)}"
+        return f"{regions} {'beats' if k == 1 else 'beat'} your {_low(now)}: {ends}"
     return _change(regions, k != 1, (here, value), unit)
+
+
+def _low(count: int) -> str:
+    return number_word(count).lower()
 
 
 def _change(regions: str, many: bool, ends: tuple[float, float], unit: str) -> str:
@@ -143,7 +151,8 @@ def _hours(outlook: Result) -> str:
     minutes = outlook["availability"]["minutes_lost_per_month"]
     assumed = any(a["source"] != "given" for a in outlook["availability"]["regions"])
     basis = "as providers promise it" if assumed else "by the availabilities that were given"
-    return f"Failures would cost about {minutes:,.1f} minutes a month, {basis}."
+    time = f"{minutes:,.1f} minutes" if minutes >= 0.1 else "a few seconds at most"
+    return f"Failures of clouds would cost {time} a month, {basis}."
 
 
 def _modelled(outlook: Result) -> str:
