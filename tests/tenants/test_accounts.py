@@ -12,7 +12,7 @@ from django.test import Client
 from core.environment import read_choice
 from core.errors import BadInput
 from tests.pages import cast
-from webapp.store import attempts, people, recommendations, sharing
+from webapp.store import attempts, people, recommendations, removals, services, sharing
 from webapp.store.models import Campaign, Recommendation, SignInFailure
 from webapp.store.uploads import save_entries
 
@@ -314,6 +314,21 @@ def test_a_survey_goes_when_it_was_said_twice(anna: Any, settings: Any, tmp_path
     assert Campaign.objects.exists()
     assert client.post(path)["Location"] == "/account/"
     assert not Campaign.objects.exists()
+
+
+def test_a_deleted_survey_takes_nothing_else_along(
+    anna: Any, settings: Any, tmp_path: Path
+) -> None:
+    settings.LAKE_DIR, settings.UPLOADS_DIR = tmp_path / "lake", tmp_path / "uploads"
+    others = settings.LAKE_DIR / "measurements" / "of-bert" / "samples"
+    others.mkdir(parents=True)
+    maker = services.Maker(user=anna, is_public=True)
+    # Its folder would be that of everybody's measurements.
+    made = services.create_survey(b"a.example\n", name="Measurements", n_words=2, maker=maker)
+    assert made.slug == "measurements-2"
+    Campaign.objects.filter(pk=made.pk).update(slug="measurements")
+    removals.remove_survey(Campaign.objects.get(pk=made.pk))
+    assert others.is_dir()
 
 
 def test_a_token_is_shown_once(anna: Any) -> None:

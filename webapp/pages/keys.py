@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from core.errors import BadInput
 from webapp.pages.access import signed_in
-from webapp.store import attempts, people, selectors, sharing, tokens
+from webapp.store import attempts, removals, selectors, sharing, tokens
 from webapp.store.models import ApiToken, Campaign
 
 SHOWN_SURVEYS = 200
@@ -117,7 +117,7 @@ def close_account(request: HttpRequest) -> HttpResponse:
         if not error:
             user = request.user
             auth.logout(request)
-            people.remove(user)
+            removals.remove_account(user)
             answer = redirect("atlas")
             answer["Clear-Site-Data"] = '"cache"'
             return answer

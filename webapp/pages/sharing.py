@@ -9,7 +9,7 @@ from core.errors import BadInput
 from webapp.pages.access import signed_in
 from webapp.pages.families import FAMILIES
 from webapp.pages.keys import address_of, lives, read_days
-from webapp.store import people, selectors, sharing
+from webapp.store import removals, selectors, sharing
 from webapp.store.models import Campaign
 
 
@@ -75,7 +75,7 @@ def delete(request: HttpRequest, slug: str) -> HttpResponse:
     """Delete a survey with its files, once it was said twice."""
     campaign = _made_by_reader(request, slug)
     if request.method == "POST":
-        people.remove_survey(campaign)
+        removals.remove_survey(campaign)
         return redirect("account")
     context = {"section": "sharing", "campaign": selectors.row_of(campaign), "families": FAMILIES}
     return render(request, "accounts/delete.html", context)

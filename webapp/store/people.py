@@ -1,21 +1,16 @@
-"""Accounts as the operator and their owners handle them: made, invited, closed and removed."""
+"""Accounts as the operator and their owners handle them: made, invited and closed."""
 
 import re
-import shutil
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.tokens import default_token_generator
-from django.db import transaction
 from django.utils.encoding import force_bytes, force_str
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
 from core.errors import BadInput
-from webapp.store import derived, recommendations, services, tokens
-from webapp.store.models import Campaign, Recommendation
-from webapp.store.uploads import list_path
+from webapp.store import tokens
+from webapp.store.models import Campaign
 
 NAME_RULE = "3 to 40 letters, digits, dots, hyphens or underscores, beginning with a letter"
 _NAME = re.compile(r"[a-z][a-z0-9._-]{2,39}")
@@ -87,26 +82,3 @@ def set_active(user: Any, is_active: bool) -> None:
     """Close an account, so that its sessions, tokens and links open nothing, or open it again."""
     user.is_active = is_active
     user.save(update_fields=["is_active"])
-
-
-def remove(user: Any) -> None:
-    """Delete an account with its private surveys; what it published stays, made by nobody."""
-    for campaign in Campaign.objects.filter(owner=user):
-        remove_survey(campaign)
-    for row in Recommendation.objects.filter(owner=user):
-        recommendations.delete(row)
-    # A key of nobody's is unique among nobody's.
-    Campaign.objects.filter(maker=user).update(idempotency_key=None)
-    user.delete()
-
-
-def remove_survey(campaign: Campaign) -> None:
-    """Stop a survey and delete it with every file of it: list, observations, derived files."""
-    services.cancel(campaign)
-    with transaction.atomic():
-        Campaign.objects.filter(pk=campaign.pk).delete()
-    slug = campaign.slug
-    shutil.rmtree(Path(settings.LAKE_DIR) / slug, ignore_errors=True)
-    for folder in (derived.root() / slug, *derived.root().glob(f"*/against/{slug}")):
-        shutil.rmtree(folder, ignore_errors=True)
-    list_path(slug).unlink(missing_ok=True)

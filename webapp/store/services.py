@@ -29,6 +29,8 @@ from webapp.store.uploads import save_entries
 LEASE = timedelta(seconds=10)
 MAX_ATTEMPTS = 5
 KEPT_REJECTIONS = 1_000
+# Folders beside those of surveys, which no survey may be named like.
+TAKEN_SLUGS = {"measurements", "drafts"}
 MAX_KEY_CHARACTERS = 120
 # A cautious rate for the estimate: public resolvers are asked far slower than a testbed.
 ESTIMATE_QPS = 4_000
@@ -101,7 +103,7 @@ def free_slug(name: str, is_private: bool = False) -> str:
     if is_private:
         return f"{stem}-{secrets.token_hex(5)}"
     slug, number = stem, 1
-    while Campaign.objects.filter(slug=slug).exists():
+    while slug in TAKEN_SLUGS or Campaign.objects.filter(slug=slug).exists():
         number += 1
         slug = f"{stem}-{number}"
     return slug

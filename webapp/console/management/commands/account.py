@@ -6,7 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.urls import reverse
 
 from webapp.console.door import Door
-from webapp.store import people
+from webapp.store import people, removals
 
 _SITE = "http://127.0.0.1:8000"
 
@@ -77,5 +77,5 @@ class Command(Door):
         user = people.known(options["name"])
         if not options["yes"]:
             raise CommandError("this deletes every private survey of the account; say --yes")
-        people.remove(user)
+        removals.remove_account(user)
         self.say("deleted")

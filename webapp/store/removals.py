@@ -1,0 +1,51 @@
+"""What somebody owns goes for good, rows and files: one survey, or all of an account."""
+
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from lake.schemas import SCHEMAS
+from webapp.store import batches, derived, packs, recommendations, services, wide_area
+from webapp.store.models import Campaign, Measurement, Pool, Recommendation
+from webapp.store.uploads import list_path
+
+
+def remove_account(user: Any) -> None:
+    """Delete an account with what is its own; what it published stays, made by nobody."""
+    for campaign in Campaign.objects.filter(owner=user):
+        remove_survey(campaign)
+    for row in Recommendation.objects.filter(owner=user):
+        recommendations.delete(row)
+    folders = [packs.folder_of(pool.pk) for pool in Pool.objects.filter(owner=user)]
+    for found in Measurement.objects.filter(owner=user):
+        folders += [wide_area.lake_root() / found.slug, wide_area.folder_of(found)]
+    # A key of nobody's is unique among nobody's.
+    Campaign.objects.filter(maker=user).update(idempotency_key=None)
+    user.delete()
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_survey(campaign: Campaign) -> None:
+    """Stop a survey and delete it with every file of it: list, observations, derived files."""
+    services.cancel(campaign)
+    with transaction.atomic():
+        Campaign.objects.filter(pk=campaign.pk).delete()
+    slug = campaign.slug
+    for folder in _folders(slug):
+        shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # something else stands there still
+        (Path(settings.LAKE_DIR) / slug).rmdir()
+    for path in (list_path(slug), batches.names_path(slug)):
+        path.unlink(missing_ok=True)
+
+
+def _folders(slug: str) -> list[Path]:
+    """Folders of a survey in the lake, table by table: nothing else that may stand there goes."""
+    lake = Path(settings.LAKE_DIR) / slug
+    tables = [lake / table for table in SCHEMAS]
+    return [*tables, derived.root() / slug, *derived.root().glob(f"*/against/{slug}")]
