@@ -14,7 +14,10 @@ from core.errors import NephoscopeError
 from webapp.store.pool_reports import Arrival, Receipt, store_arrivals
 
 log = logging.getLogger(__name__)
-MOST_AT_ONCE = 100
+MOST_AT_ONCE = 200
+# A transaction costs as much as ten reports, so that under load they start no more often than this;
+# whoever comes alone does not wait.
+EVERY_S = 0.05
 Told = Receipt | NephoscopeError
 Waiting = tuple[Arrival, "asyncio.Future[Told]"]
 
@@ -31,6 +34,7 @@ class Writer:
     def __init__(self) -> None:
         self._queue: asyncio.Queue[Waiting] = asyncio.Queue()
         self._thread = ThreadPoolExecutor(1, "pool-writer")
+        self._next = 0.0
         self._task = asyncio.get_running_loop().create_task(self._write_forever())
 
     @property
@@ -45,17 +49,26 @@ class Writer:
         return await future
 
     async def _write_forever(self) -> None:
-        loop = asyncio.get_running_loop()
         while True:
             batch = await self._gather()
-            arrivals = [arrival for arrival, _ in batch]
-            told = await loop.run_in_executor(self._thread, store_patiently, arrivals)
-            for (_, future), receipt in zip(batch, told, strict=True):
+            told = await self._write([arrival for arrival, _ in batch])
+            for (_, future), receipt in zip(batch, told, strict=False):
                 if not future.done():
                     future.set_result(receipt)
 
+    async def _write(self, arrivals: list[Arrival]) -> list[Told]:
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._thread, store_patiently, arrivals)
+        except Exception:
+            # Whatever it was, the next batch is taken, and these senders come again.
+            log.exception("%d reports could not be stored", len(arrivals))
+            return [NotStored("send it again later")] * len(arrivals)
+
     async def _gather(self) -> list[Waiting]:
         batch = [await self._queue.get()]
+        await asyncio.sleep(self._next - asyncio.get_running_loop().time())
+        self._next = asyncio.get_running_loop().time() + EVERY_S
         while len(batch) < MOST_AT_ONCE and not self._queue.empty():
             batch.append(self._queue.get_nowait())
         return batch

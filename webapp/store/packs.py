@@ -8,7 +8,7 @@ import json
 import os
 import uuid
 import zlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,8 +37,10 @@ def folder_of(pool: int) -> Path:
     return Path(settings.DATA_DIR) / "screening" / str(pool)
 
 
-def append(pool: int, bodies: Iterable[bytes]) -> list[Place]:
+def append(pool: int, bodies: Sequence[bytes]) -> list[Place]:
     """Write compressed bodies and force them onto the disk before saying where they are."""
+    if not bodies:
+        return []
     folder = folder_of(pool)
     folder.mkdir(parents=True, exist_ok=True)
     name = _choose(folder)

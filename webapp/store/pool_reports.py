@@ -103,18 +103,8 @@ def read_arrival(grant: Grant, body: bytes, report_id: str = "") -> Arrival:
 def store_arrivals(batch: Sequence[Arrival]) -> list[Receipt | NephoscopeError]:
     """Store what is new, in one transaction; per arrival a receipt, or why it was refused."""
     _demand_durability()
-    known = _known(batch)
-    roomy = _roomy_pools({one.grant.pool for one in batch})
-    fresh = {_key(one): one for one in reversed(batch) if _key(one) not in known}
-    places = _keep_bodies([one for one in fresh.values() if one.grant.pool in roomy])
     with transaction.atomic():
-        return _Batch(batch, places).store()
-
-
-def _roomy_pools(numbers: set[int]) -> set[int]:
-    """A look before anything is written; what counts is the look within the transaction."""
-    found = Pool.objects.filter(pk__in=numbers, n_bytes__lt=settings.MAX_POOL_BYTES)
-    return set(found.values_list("pk", flat=True))
+        return _Batch(batch).store()
 
 
 def _demand_durability() -> None:
@@ -137,30 +127,20 @@ def _known(batch: Sequence[Arrival]) -> dict[tuple[int, str], PoolReport]:
     return {(row.pool_id, row.report_id): row for row in rows}
 
 
-def _keep_bodies(fresh: Sequence[Arrival]) -> dict[tuple[int, str], packs.Place]:
-    places: dict[tuple[int, str], packs.Place] = {}
-    for pool in {one.grant.pool for one in fresh}:
-        own = [one for one in fresh if one.grant.pool == pool]
-        found = packs.append(pool, (one.body for one in own))
-        places.update((_key(one), place) for one, place in zip(own, found, strict=True))
-    return places
-
-
 class _Batch:
     """One transaction's work: what is known is told again, what is new is stored."""
 
-    def __init__(
-        self, batch: Sequence[Arrival], places: Mapping[tuple[int, str], packs.Place]
-    ) -> None:
-        self.batch, self.places = batch, places
+    def __init__(self, batch: Sequence[Arrival]) -> None:
+        self.batch = batch
         self.now = timezone.now()
         numbers = {one.grant.pool for one in batch}
         # The row of a pool is its lock: counts and machines are written by one process at a time.
         locked = Pool.objects.select_for_update().filter(pk__in=numbers).order_by("pk")
-        self.pools = {pool.pk: pool for pool in locked}
+        self.pools = {pool.pk: pool for pool in locked.defer("findings")}
         self.known = _known(batch)
         self.valid = self._valid_tokens()
         self.rows: list[PoolReport] = []
+        self.bodies: dict[int, list[bytes]] = {pool: [] for pool in numbers}
         self.machines = _find_machines(batch)
         self.taken = dict.fromkeys(numbers, 0)
 
@@ -194,7 +174,8 @@ class _Batch:
         row = self._make_row(self._judge_by(one))
         self.known[_key(one)] = row
         self.rows.append(row)
-        self.taken[one.grant.pool] += row.length
+        self.bodies[one.grant.pool].append(one.body)
+        self.taken[one.grant.pool] += len(one.body)
         return _receipt(one.grant, row, repeated=False)
 
     def _judge_by(self, one: Arrival) -> Arrival:
@@ -210,20 +191,18 @@ class _Batch:
         if pool.n_reports + len(self.rows) >= MOST_REPORTS:
             raise PoolFull(f"the pool has {MOST_REPORTS:,} reports: make another")
         size = pool.n_bytes + self.taken[pool.pk] + len(one.body)
-        if size > settings.MAX_POOL_BYTES or _key(one) not in self.places:
+        if size > settings.MAX_POOL_BYTES:
             limit = settings.MAX_POOL_BYTES // 1_000_000
             raise PoolFull(f"the pool's reports fill its {limit:,} MB: make another")
 
     def _make_row(self, one: Arrival) -> PoolReport:
-        place = self.places[_key(one)]
         machine = self._machine(one)
         if machine.pk is None and _is_crowded(self.pools[one.grant.pool]):
             raise PoolFull(f"the pool has {MOST_INSTANCES:,} machines: make another")
         _see(machine, one, self.now)
         return PoolReport(
             pool_id=one.grant.pool, instance=machine, token_id=one.grant.token,
-            received_at=self.now, pack=place.pack, offset=place.offset, length=place.length,
-            **one.columns,
+            received_at=self.now, **one.columns,
         )  # fmt: skip
 
     def _machine(self, one: Arrival) -> PoolInstance:
@@ -235,6 +214,10 @@ class _Batch:
         return found
 
     def _write(self) -> None:
+        for pool, bodies in self.bodies.items():
+            own = [row for row in self.rows if row.pool_id == pool]
+            for row, place in zip(own, packs.append(pool, bodies), strict=True):
+                row.pack, row.offset, row.length = place.pack, place.offset, place.length
         seen = {id(row.instance): row.instance for row in self.rows}
         PoolInstance.objects.bulk_create(
             seen.values(), update_conflicts=True, unique_fields=["pool", "name", "machine"],
@@ -243,10 +226,10 @@ class _Batch:
         for row in self.rows:
             row.instance_id = row.instance.pk
         PoolReport.objects.bulk_create(self.rows)
-        for number, pool in self.pools.items():
-            own = [row for row in self.rows if row.pool_id == number]
+        for row in self.pools.values():
+            own = [each for each in self.rows if each.pool_id == row.pk]
             if own:
-                self._count(pool, own)
+                self._count(row, own)
         used = {row.token_id for row in self.rows if row.token_id}
         PoolToken.objects.filter(pk__in=used).update(last_used_at=self.now)
 

@@ -60,6 +60,7 @@ def _summary(report: Report, judged: Verdict) -> dict[str, Any]:
             for name in names
         } if cause else {},
         "evidence": list(cause.sentences) if cause else [],
+        "n_cpus": len(report.cpus),
         "cpus": _cpus(report.cpus),
         "network": [{name: getattr(call, name) for name in CALL_FIGURES}
                     for call in report.network[:KEPT_CPUS]],

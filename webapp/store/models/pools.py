@@ -35,6 +35,10 @@ class Pool(models.Model):
     revision = models.PositiveBigIntegerField(default=0)
     network_revision = models.PositiveBigIntegerField(default=0)
     analysed_revision = models.PositiveBigIntegerField(default=0)
+    tested_revision = models.PositiveBigIntegerField(default=0)
+    # Marks have moved, and a worker has yet to judge all reports by them.
+    is_to_judge = models.BooleanField(default=False)
+    leased_until = models.DateTimeField(null=True, blank=True)
     analysed_at = models.DateTimeField(null=True, blank=True)
     findings = models.JSONField(default=dict)
     created_at = models.DateTimeField(auto_now_add=True)
