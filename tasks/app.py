@@ -38,6 +38,7 @@ app.conf.update(
         "tasks.advising",
         "tasks.screening",
         "tasks.campaigns",
+        "tasks.public_networks",
     ]
     if os.environ.get("DJANGO_SETTINGS_MODULE")
     else ["tasks.vantage"],

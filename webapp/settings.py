@@ -27,6 +27,11 @@ LINKS_ADDRESS = read_text("NEPHOSCOPE_LINKS_ADDRESS", "127.0.0.1:6390")
 MAX_ACTIVE_SURVEYS = read_int("NEPHOSCOPE_MAX_ACTIVE_SURVEYS", 4)
 MAX_ACTIVE_SURVEYS_PER_USER = read_int("NEPHOSCOPE_MAX_ACTIVE_SURVEYS_PER_USER", 2)
 MAX_SURVEY_DOMAINS = read_int("NEPHOSCOPE_MAX_SURVEY_DOMAINS", 100_000)
+# Public measurement networks: where they are, and the keys of this installation.
+GLOBALPING_URL = read_text("NEPHOSCOPE_GLOBALPING_URL", "https://api.globalping.io")
+GLOBALPING_TOKEN = read_text("NEPHOSCOPE_GLOBALPING_TOKEN", "")
+ATLAS_URL = read_text("NEPHOSCOPE_ATLAS_URL", "https://atlas.ripe.net")
+ATLAS_KEY = read_text("NEPHOSCOPE_ATLAS_KEY", "")
 # Compressed reports of one pool of screened machines.
 MAX_POOL_BYTES = read_int("NEPHOSCOPE_MAX_POOL_MB", 4_000) * 1_000_000
 # Whether who is not signed in may start surveys, which everybody then sees.

@@ -125,7 +125,7 @@ def _add_metric(built: Built, samples: Source, metric: Metric, equal: Equal) -> 
 def _told(table_id: str, rows: Iterable[Row]) -> MeasuredTable:
     kept = list(rows)
     columns = tuple(kept[0]) if kept else ()
-    cells = [[row[c] for c in columns] for row in kept]
+    cells = [[_plain(row[c]) for c in columns] for row in kept]
     if table_id.endswith("-choice"):
         return MeasuredTable(
             table_id, columns, cells, kept[0]["vantages"], headline_of(table_id, kept)
@@ -133,6 +133,11 @@ def _told(table_id: str, rows: Iterable[Row]) -> MeasuredTable:
     counted = "routes" if "routes" in columns else "runs" if "runs" in columns else "n"
     n = sum(row[counted] or 0 for row in kept) if counted in columns else len(kept)
     return MeasuredTable(table_id, columns, cells, n, headline_of(table_id, kept))
+
+
+def _plain(value: Any) -> Any:
+    """What is no number is unknown: JSON knows no other way to say it."""
+    return None if isinstance(value, float) and value != value else value
 
 
 def _by_vantage(table: pa.Table) -> pa.Table:

@@ -55,9 +55,12 @@ def spread_of_regions(samples: Samples) -> dict[str, Any]:
     """What to hold differences of zones against: how far regions lie apart for the same vantage
     points, as the median over vantage points of (largest - least) by their mean."""
     means = samples.collapsed().values[:, :, 0]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        apart = (np.fmax.reduce(means) - np.fmin.reduce(means)) / np.nanmean(means, axis=0)
-    return {"vantages": int(np.isfinite(apart).sum()), "relative": float(np.nanmedian(apart))}
+    means = means[:, np.isfinite(means).any(axis=0)]
+    if not means.size:
+        return {"vantages": 0, "relative": None}
+    apart = (np.fmax.reduce(means) - np.fmin.reduce(means)) / np.nanmean(means, axis=0)
+    known = apart[np.isfinite(apart)]
+    return {"vantages": len(known), "relative": float(np.median(known)) if len(known) else None}
 
 
 def _compare(

@@ -1,0 +1,179 @@
+"""Requests to an API in JSON, politely: limits and waiting times that it tells are kept.
+
+Keys stand in a header and nowhere else; no message holds one.
+"""
+
+import json
+import random
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.message import Message
+from http.client import HTTPException
+from typing import Any
+
+from core.clock import Clock, SystemClock
+from core.errors import NephoscopeError, Unavailable
+
+TIMEOUT_S = 20.0
+MAX_BYTES = 16 * 1024 * 1024
+TRIES = 4
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
+AGENT = "Nephoscope (cloud measurement)"
+_LONGEST_MESSAGE = 200
+BUSY, UNAVAILABLE, NOT_MODIFIED = 429, 503, 304
+
+
+class Refused(NephoscopeError):
+    """The network will not do what was asked; the message says why, as it said it."""
+
+    def __init__(self, status: int, message: str) -> None:
+        self.status = status
+        super().__init__(f"{message} (status {status})")
+
+
+class Busy(Unavailable):
+    """The network asks to wait; ``wait_s`` says how long."""
+
+    def __init__(self, message: str, wait_s: float) -> None:
+        self.wait_s = wait_s
+        super().__init__(message)
+
+
+class Garbled(Unavailable):
+    """An answer that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A document with what its head says; ``document`` is ``None`` when it is as it was before."""
+
+    document: Any
+    headers: Mapping[str, str]
+
+    @property
+    def etag(self) -> str:
+        return self.headers.get("etag", "")
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *args: Any, **more: Any) -> None:
+        """A key goes to the server that it was given for, and to no other."""
+        return
+
+
+@dataclass
+class Api:
+    """One network's API."""
+
+    base: str
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
+    clock: Clock = field(default_factory=SystemClock)
+    chance: random.Random = field(default_factory=random.Random, repr=False)
+
+    def get(self, path: str, etag: str = "") -> Answer:
+        """A document; raises ``Refused``, ``Busy``, ``Garbled`` or ``Unavailable``."""
+        return self._try("GET", path, None, {"If-None-Match": etag} if etag else {})
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Answer:
+        """What creating something gives; raises as ``get``.
+
+        Only what the network says it did not do is tried again: nothing is paid for twice.
+        """
+        return self._try("POST", path, json.dumps(body).encode(), {})
+
+    def _try(self, method: str, path: str, body: bytes | None, more: dict[str, str]) -> Answer:
+        for attempt in range(1, TRIES + 1):
+            try:
+                return self._ask(method, path, body, more)
+            except (Busy, Unavailable) as error:
+                wait_s = self._pause_s(error, attempt)
+                again = isinstance(error, Busy) or method == "GET"
+                if not again or attempt == TRIES or wait_s > LONGEST_PAUSE_S:
+                    raise
+                self.clock.sleep(wait_s)
+        raise AssertionError("the last try gives or raises")
+
+    def _pause_s(self, error: Unavailable, attempt: int) -> float:
+        if isinstance(error, Busy):
+            return error.wait_s
+        return min(FIRST_PAUSE_S * 2.0 ** (attempt - 1), LONGEST_PAUSE_S) * (
+            0.75 + self.chance.random() / 2
+        )
+
+    def _ask(self, method: str, path: str, body: bytes | None, more: dict[str, str]) -> Answer:
+        known = {"Accept": "application/json", "User-Agent": AGENT}
+        if body is not None:
+            known["Content-Type"] = "application/json"
+        address = self.base.rstrip("/") + path
+        request = urllib.request.Request(address, body, {**known, **self.headers, **more})
+        request.method = method
+        opener = urllib.request.build_opener(_NoRedirects)
+        try:
+            with opener.open(request, timeout=TIMEOUT_S) as reply:
+                return Answer(_document(reply.read(MAX_BYTES + 1)), _plain(reply.headers))
+        except urllib.error.HTTPError as error:
+            return self._judge(error)
+        except (OSError, HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            raise Unavailable(f"no answer from {self.base}: {str(reason)[:80]}") from None
+
+    def _judge(self, error: urllib.error.HTTPError) -> Answer:
+        """What another status than success means."""
+        headers = _plain(error.headers)
+        if error.code == NOT_MODIFIED:
+            return Answer(None, headers)
+        message = self._hide(_message(error))
+        if error.code == BUSY:
+            raise Busy(message or "too many requests", _wait_s(headers))
+        if error.code == UNAVAILABLE and "retry-after" in headers:
+            raise Busy(message or "not available now", _wait_s(headers))
+        if error.code >= 500:
+            raise Unavailable(f"{message or 'the network failed'} (status {error.code})")
+        raise Refused(error.code, message or "the network refused")
+
+    def _hide(self, text: str) -> str:
+        """A text without any key that it may repeat."""
+        for value in self.headers.values():
+            for part in (value, value.rpartition(" ")[2]):
+                text = text.replace(part, "…") if len(part) > 3 else text
+        return text
+
+
+def _plain(headers: Message) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def _document(data: bytes) -> Any:
+    if len(data) > MAX_BYTES:
+        raise Garbled(f"an answer of more than {MAX_BYTES >> 20} MiB")
+    try:
+        return json.loads(data) if data else {}
+    except (ValueError, RecursionError):
+        raise Garbled("an answer that is no JSON") from None
+
+
+def _message(error: urllib.error.HTTPError) -> str:
+    """What the body says is wrong, in either network's form."""
+    try:
+        told = _document(error.read(65_536))
+    except (Garbled, OSError, HTTPException):
+        return ""
+    found = told.get("error", told) if isinstance(told, dict) else {}
+    if not isinstance(found, dict):
+        return str(found)[:_LONGEST_MESSAGE]
+    details = [found.get("message") or found.get("detail") or found.get("title") or ""]
+    details += [str(v) for v in (found.get("params") or {}).values()]
+    details += [str(e.get("detail", e)) for e in found.get("errors") or () if isinstance(e, dict)]
+    return "; ".join(str(d) for d in details if d)[:_LONGEST_MESSAGE]
+
+
+def _wait_s(headers: Mapping[str, str]) -> float:
+    """Seconds to wait, by whichever head says it; a little where none does."""
+    for name in ("retry-after", "x-ratelimit-reset"):
+        try:
+            return max(0.0, float(headers[name]))
+        except (KeyError, ValueError):
+            continue
+    return FIRST_PAUSE_S * 4
