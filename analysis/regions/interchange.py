@@ -17,7 +17,7 @@ MOST_EXCHANGES = 500
 def start(problem: Problem) -> bool:
     """Put a greedy set, improved by exchange, on the podium; False if no set is allowed."""
     chosen = greedy(problem)
-    if not problem.limits.allow(tuple(chosen)) or len(chosen) < problem.size:
+    if not problem.limits.allow(tuple(chosen)) or len(chosen) != problem.size:
         allowed = find_allowed(problem.limits, problem.field.values.shape[0], problem.size)
         if allowed is None:
             return False

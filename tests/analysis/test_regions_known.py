@@ -205,3 +205,15 @@ def test_gzip_is_read_like_plain_text(tmp_path):
     samples = read_square(tmp_path / "m.gz")
     assert samples.missing == 2
     assert recommend(samples, 2).regions == ("0", "1")
+
+
+@pytest.mark.parametrize("plain_cells", [0, 10**9])
+@pytest.mark.parametrize("objective", [Objective(), Objective(percentile=90)])
+def test_more_regions_required_than_a_set_holds_leaves_no_set(objective, plain_cells):
+    values = np.random.default_rng(1).integers(5, 100, (6, 9, 2)).astype(float)
+    samples = Samples(tuple("abcdef"), tuple("123456789"), ("1", "2"), values)
+    limits = Constraints(include=frozenset("abc"))
+    answer = Study(samples, objective).recommend(2, limits, Effort(plain_cells=plain_cells))
+    assert answer.regions == ()
+    assert answer.proven
+    assert "no set of this size" in answer.reason
