@@ -153,6 +153,10 @@ def run(family: Family, data: Path, world: str, port: int) -> None:
     if testbed:
         wait_for("the testbed", lambda: not port_is_free(TESTBED_PORT), family, testbed)
         subprocess.run([*manage, "demo"], env=dict(family.env), check=False)
+        # Some seconds of work that nobody waits for: it ends by itself.
+        subprocess.Popen(
+            [*manage, "demo_measurement"], env=dict(family.env), start_new_session=True
+        )
     say(f"serving http://127.0.0.1:{port}/ (Ctrl-C stops everything; logs in {family.folder})")
     while True:
         fallen = family.watch()
