@@ -49,6 +49,7 @@ urlpatterns = [
     *screening_urls.urlpatterns,
     path("", include("webapp.pages.account_urls")),
     path("wide-area/", include("webapp.pages.wide_area_urls")),
+    path("vantage-points/", include("webapp.pages.vantage_urls")),
     path("about/", guide.about, name="about"),
     path("components/", guide.components, name="components"),
 ]

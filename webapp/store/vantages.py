@@ -21,6 +21,7 @@ Source = VantagePoint.Source
 TOKEN_LIFE = timedelta(hours=24)
 # Names are parts of queues, keys and file names.
 NAME = re.compile("[a-z0-9][a-z0-9-]{0,23}")
+RESERVED = frozenset({"invite", "join"})
 # A pulse comes every ten seconds: three missed ones, then two minutes.
 STALE_AFTER = timedelta(seconds=35)
 LOST_AFTER = timedelta(seconds=120)
@@ -51,6 +52,8 @@ def invite(
         raise BadInput(
             f"{name!r} is no name of a vantage point; use up to 24 of a-z, 0-9 and -", field="name"
         )
+    if name in RESERVED:
+        raise BadInput(f"{name!r} stands for something else in addresses", field="name")
     values = check_place(place)
     try:
         with transaction.atomic():

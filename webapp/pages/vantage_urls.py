@@ -1,0 +1,13 @@
+"""Addresses of vantage points."""
+
+from django.urls import path
+
+from webapp.pages import vantages
+
+urlpatterns = [
+    path("", vantages.index, name="vantage-points"),
+    path("invite/", vantages.invite, name="invite-vantage-point"),
+    path("<slug:name>/", vantages.point_page, name="vantage-point"),
+    path("<slug:name>/token/", vantages.new_token, name="vantage-point-token"),
+    path("<slug:name>/<slug:what>/", vantages.act, name="vantage-point-act"),
+]
