@@ -1,7 +1,21 @@
-"""Settings of all tests."""
+"""Settings of all tests, and which of them run alone."""
 
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 # A busy machine, or a first compilation, says nothing about whether a test is right.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+_HERE = Path(__file__).parent
+# Engines against real sockets, workers that are killed, probes and samplers: they measure, and what
+# else the machine does would be in the figure.
+_TIMED = {"crawlers", "deploy", "lab", "probes", "screening", "tasks"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.relative_to(_HERE).parts[0] in _TIMED:
+            item.add_marker(pytest.mark.timed)
