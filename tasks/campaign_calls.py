@@ -162,13 +162,13 @@ def resume(measurement: Measurement) -> bool:
 def stop(measurement: Measurement) -> bool:
     """End a campaign and report what was measured; false when it had ended."""
     now = SystemClock().now()
-    begun = measurement.started_at is not None
     if not measurements.stop(measurement, now):
         return False
     units.miss_rest(measurement, "the campaign was stopped", now)
-    if begun:
+    if measurement.started_at is not None:
         concluding.report(measurement)
     return True
 
 
 ACTIONS = {"pause": pause, "resume": resume, "stop": stop}
+

@@ -6,7 +6,8 @@ step changes a row only as long as it is as it was seen.
 
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
 from celery import Task
@@ -19,6 +20,7 @@ from core.clock import Clock, SystemClock
 from core.errors import NephoscopeError, Unavailable
 from tasks import concluding, orders
 from tasks.app import app
+from tasks.orders import Ways
 from webapp.store import measurements, units
 from webapp.store.models import Measurement, MeasurementUnit, VantagePoint
 
@@ -26,6 +28,7 @@ log = logging.getLogger(__name__)
 TICK_S = 1.0
 # A report of a large campaign takes its time; after this it is taken for lost.
 _QUEUED_S = 60
+_AT_ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 
 
 def run(stop: threading.Event, clock: Clock | None = None) -> None:
@@ -45,12 +48,21 @@ def sweep() -> None:
     tick()
 
 
-def tick(clock: Clock | None = None) -> None:
+@dataclass(frozen=True)
+class Outlets:
+    """Where a step's work goes: orders by the ways of their sources, tables to a worker."""
+
+    ways: Ways
+    leave: Callable[[Task, Measurement], None]
+
+
+def tick(clock: Clock | None = None, outlets: Outlets | None = None) -> None:
     """Take every open campaign one step further; one that cannot go on stops no other."""
     now = (clock or SystemClock()).now()
+    outlets = outlets or Outlets(orders.WAYS, _queue)
     for measurement in measurements.open_campaigns():
         try:
-            advance(measurement, now)
+            advance(measurement, now, outlets)
             measurements.note_error(measurement, "")
         except Unavailable as error:
             measurements.note_error(measurement, str(error))
@@ -60,17 +72,17 @@ def tick(clock: Clock | None = None) -> None:
             log.warning("%s failed: %s", measurement.slug, error)
 
 
-def advance(measurement: Measurement, now: datetime) -> None:
+def advance(measurement: Measurement, now: datetime, outlets: Outlets) -> None:
     """One step of one campaign; raises ``Unavailable``."""
     if measurement.state == Measurement.State.WAITING:
         measurements.begin(measurement, now)
     if measurement.state == Measurement.State.RUNNING:
-        _send_all(measurement, now)
+        _send_all(measurement, now, outlets.ways)
     units.miss_past(measurement, now)
     if measurement.state == Measurement.State.RUNNING and units.is_complete(measurement):
-        _queue(conclude, measurement)
+        outlets.leave(conclude, measurement)
     elif concluding.wants_report(measurement, now):
-        _queue(report, measurement)
+        outlets.leave(report, measurement)
 
 
 def _queue(task: Task, measurement: Measurement) -> None:
@@ -79,33 +91,35 @@ def _queue(task: Task, measurement: Measurement) -> None:
     if not cache.add(marker, True, timeout=_QUEUED_S):
         return
     try:
-        task.apply_async(args=[measurement.pk], retry=False)
+        # A broker that is away is not waited for: the scheduler has other campaigns.
+        with app.connection_for_write(transport_options=_AT_ONCE) as connection:
+            task.apply_async(args=[measurement.pk], retry=False, connection=connection)
     except (OperationalError, RedisError, OSError) as error:
         cache.delete(marker)
         log.warning("%s waits for the broker: %s", measurement.slug, error)
 
 
-def _send_all(measurement: Measurement, now: datetime) -> None:
+def _send_all(measurement: Measurement, now: datetime, ways: Ways) -> None:
     due = units.due_units(measurement, now)
     again = [*units.silent_units(measurement, now), *units.overdue_units(measurement, now)]
     points = _points(u.vantage for u in (*due, *again))
     for vantage, waiting in _by_vantage(due).items():
-        reason = _refusal(vantage, points.get(vantage))
+        reason = _refusal(vantage, points.get(vantage), ways)
         if reason:
             units.miss_all(waiting, reason, now)
             points.pop(vantage, None)
     for unit in (*due, *again):
         point = points.get(unit.vantage)
         if point is not None:
-            send(unit, point, now)
+            send(unit, point, now, ways)
 
 
-def send(unit: MeasurementUnit, point: VantagePoint, now: datetime) -> bool:
+def send(unit: MeasurementUnit, point: VantagePoint, now: datetime, ways: Ways) -> bool:
     """Send one unit unless another scheduler did; raises ``Unavailable``."""
     if not units.mark_sent(unit, now):
         return False
     try:
-        orders.send(unit, point, now)
+        orders.send(unit, point, now, ways)
     except Unavailable:
         if unit.attempt == 1:
             units.put_back(unit)
@@ -129,11 +143,11 @@ def _by_vantage(found: Iterable[MeasurementUnit]) -> dict[str, list[MeasurementU
     return rows
 
 
-def _refusal(name: str, point: VantagePoint | None) -> str:
+def _refusal(name: str, point: VantagePoint | None, ways: Ways) -> str:
     """Why a vantage point gets no work; empty when it does."""
     if point is None:
         return f"there is no vantage point {name} any more"
-    if point.source not in orders.WAYS:
+    if point.source not in ways:
         return f"nothing can be sent to a vantage point of {point.source}"
     if point.state != VantagePoint.State.JOINED:
         return f"the vantage point is {point.state}"
@@ -143,14 +157,19 @@ def _refusal(name: str, point: VantagePoint | None) -> str:
 @app.task(name="tasks.campaigns.report")
 def report(measurement_id: int) -> None:
     """The tables of a campaign so far."""
-    measurement = Measurement.objects.get(pk=measurement_id)
-    if concluding.take_report(measurement, SystemClock().now()):
-        concluding.report(measurement)
+    make_report(Measurement.objects.get(pk=measurement_id), SystemClock())
 
 
 @app.task(name="tasks.campaigns.conclude")
 def conclude(measurement_id: int) -> None:
     """The tables of a campaign whose units have all ended, and its end."""
-    measurement = Measurement.objects.get(pk=measurement_id)
-    if measurement.state == Measurement.State.RUNNING and units.is_complete(measurement):
-        concluding.conclude(measurement, SystemClock().now())
+    make_report(Measurement.objects.get(pk=measurement_id), SystemClock())
+
+
+def make_report(measurement: Measurement, clock: Clock) -> None:
+    """Report a campaign, and close it when all its units have ended; raises ``Unavailable``."""
+    is_running = measurement.state == Measurement.State.RUNNING
+    if is_running and units.is_complete(measurement):
+        concluding.conclude(measurement, clock.now())
+    elif concluding.take_report(measurement, clock.now()):
+        concluding.report(measurement)

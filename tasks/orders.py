@@ -15,6 +15,8 @@ from webapp.store.models import MeasurementUnit, VantagePoint
 
 MEASURE = "tasks.vantage.measure"
 Way = Callable[[VantagePoint, Order, float], None]
+# By source of vantage points.
+Ways = Mapping[str, Way]
 
 
 def order_of(unit: MeasurementUnit, point: VantagePoint | None = None) -> Order:
@@ -48,14 +50,14 @@ def _target(target: Mapping[str, Any]) -> dict[str, Any]:
     return {name: target[name] for name in ("host", "port", "family", "path")}
 
 
-def send(unit: MeasurementUnit, point: VantagePoint, now: datetime) -> None:
+def send(unit: MeasurementUnit, point: VantagePoint, now: datetime, ways: Ways) -> None:
     """Send a unit that was marked as sent; raises ``Unavailable``."""
     order = order_of(unit, point)
     left_s = max(1.0, order.ends - now.timestamp())
     if unit.attempt > 1:
         # What came once and is asked for again is answered from the journal, also afterwards.
         left_s += 30.0
-    WAYS[point.source](point, order, left_s)
+    ways[point.source](point, order, left_s)
 
 
 def _by_link(point: VantagePoint, order: Order, expires_s: float) -> None:

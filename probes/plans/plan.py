@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from probes.plans.layout import lay_out
 from probes.plans.rotation import Rotation
@@ -26,8 +27,7 @@ class Window:
     slots: int
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """One run of a probe: its target, and when it begins, at the latest, within the window."""
 
     number: int
@@ -85,15 +85,13 @@ class Plan:
         rotation = self.rotation(own, number)
         width_s = own.window_s / rotation.slots
         visits = rotation.visits(rank)
-        late = self._delays(own, number, vantage, len(visits))
+        if own.strict:
+            spare_s = width_s - own.limit_s
+            return tuple(Slot(s, t, s * width_s, s * width_s + spare_s) for s, t in visits)
+        delays = self._delays(own, number, vantage, len(visits))
         return tuple(
-            Slot(
-                slot,
-                target,
-                (slot + delay) * width_s,
-                (slot + 1) * width_s - own.limit_s if own.strict else own.window_s,
-            )
-            for (slot, target), delay in zip(visits, late, strict=True)
+            Slot(slot, target, (slot + delay) * width_s, own.window_s)
+            for (slot, target), delay in zip(visits, delays, strict=True)
         )
 
     def rotation(self, activity: Activity, number: int) -> Rotation:

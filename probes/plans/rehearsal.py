@@ -7,7 +7,7 @@ rely on the plan's own promises: every run is seen as it begins and ends.
 import random
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from core.clock import Clock
 from probes.plans.plan import Plan, Window
@@ -16,14 +16,8 @@ from probes.plans.plan import Plan, Window
 _DOUBLED = 0.05
 
 
-class _Run(NamedTuple):
-    """One run of a probe."""
-
-    begins_s: float
-    ends_s: float
-    activity: str
-    target: int
-    window: str
+# A moment, +1 for the beginning of a run and -1 for its end, and where: activity and target.
+_Event = tuple[float, int, tuple[str, int]]
 
 
 @dataclass
@@ -73,8 +67,10 @@ def rehearse(plan: Plan, clock: Clock, dying: float = 0.0, seed: int = 0) -> Reh
     began = clock.monotonic()
     for windows in _rounds(plan):
         windows.sort(key=lambda w: w.starts_s)
-        runs = [run for window in windows for run in _runs(plan, window, stage, found)]
-        _watch(runs, clock, began, stage, found)
+        events: list[_Event] = []
+        for window in windows:
+            _run(plan, window, stage, found, events)
+        _watch(events, clock, began, stage, found)
         for window in windows:
             _deliver(window, stage, found)
     found.clock_s = clock.monotonic() - began
@@ -91,39 +87,40 @@ def _rounds(plan: Plan) -> Iterator[list[Window]]:
     yield own
 
 
-def _runs(plan: Plan, window: Window, stage: _Stage, found: Rehearsal) -> Iterator[_Run]:
+def _run(plan: Plan, window: Window, stage: _Stage, found: Rehearsal, events: list[_Event]) -> None:
     """What a vantage point does in a window as long as it lives."""
     activity = plan.schedule.activity(window.activity)
     found.slots += window.slots
     found.window_s[window.activity] = window.ends_s - window.starts_s
     found.overlapping_windows += stage.free_at.get(window.vantage, 0.0) > window.starts_s + 1e-6
     stage.free_at[window.vantage] = window.ends_s
-    dies_s = stage.deaths.get(window.vantage, float("inf"))
     slots = plan.slots(window.activity, window.round, window.vantage)
-    if sorted(s.target for s in slots) != list(range(plan.targets)):
-        found.wrong_pairs += 1
+    found.wrong_pairs += sorted(s.target for s in slots) != list(range(plan.targets))
+    dies_s = stage.deaths.get(window.vantage, float("inf"))
     limit_s = activity.limit_s or activity.slot_s / 2
+    chance = stage.chance.random
     for slot in slots:
-        # A run may begin at the latest moment and take as long as it may.
-        delay = (slot.latest_s - slot.offset_s) * stage.chance.random() if activity.strict else 0.0
-        begins_s = window.starts_s + slot.offset_s + delay
+        # A run may begin at the latest moment, and take as long as it may.
+        late_s = (slot.latest_s - slot.offset_s) * chance() if activity.strict else 0.0
+        begins_s = window.starts_s + slot.offset_s + late_s
         if begins_s < dies_s:
-            ends_s = min(begins_s + limit_s * stage.chance.random(), dies_s)
-            yield _Run(begins_s, ends_s, window.activity, slot.target, window.key)
+            place = (window.activity, slot.target)
+            events.append((begins_s, 1, place))
+            events.append((min(begins_s + limit_s * chance(), dies_s), -1, place))
 
 
-def _watch(runs: list[_Run], clock: Clock, began: float, stage: _Stage, found: Rehearsal) -> None:
+def _watch(
+    events: list[_Event], clock: Clock, began: float, stage: _Stage, found: Rehearsal
+) -> None:
     """Move the clock from event to event, and see who is at which target at once."""
-    events = [(r.begins_s, 1, (r.activity, r.target)) for r in runs]
-    events += [(r.ends_s, -1, (r.activity, r.target)) for r in runs]
-    events.sort(key=lambda e: e[:2])
-    here = stage.here
+    events.sort()
+    here, meetings = stage.here, found.meetings
     for moment, change, place in events:
         clock.sleep(max(0.0, began + moment - clock.monotonic()))
         here[place] = now = here.get(place, 0) + change
-        if now > found.meetings.get(place[0], 0):
-            found.meetings[place[0]] = now
-    found.runs += len(runs)
+        if change > 0 and now > meetings.get(place[0], 0):
+            meetings[place[0]] = now
+    found.runs += len(events) // 2
 
 
 def _deliver(window: Window, stage: _Stage, found: Rehearsal) -> None:

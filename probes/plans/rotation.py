@@ -28,14 +28,15 @@ class Rotation:
 
     def target(self, vantage: int, slot: int) -> int | None:
         """Where a vantage point is in a slot; ``None`` when it rests."""
-        places, seats, _ = _orders(self)
-        at = (seats[vantage] // self.clients + slot) % self.slots
-        return places[at]
+        places, seats = _orders(self)
+        return places[(seats[vantage] // self.clients + slot) % len(places)]
 
     def visits(self, vantage: int) -> list[tuple[int, int]]:
         """(slot, target) of a vantage point, in the order of time."""
-        found = ((slot, self.target(vantage, slot)) for slot in range(self.slots))
-        return [(slot, target) for slot, target in found if target is not None]
+        places, seats = _orders(self)
+        first = seats[vantage] // self.clients
+        circle = [*places[first:], *places[:first]]
+        return [(slot, target) for slot, target in enumerate(circle) if target is not None]
 
 
 def slots_needed(vantages: int, targets: int, clients: int) -> int:
@@ -44,7 +45,7 @@ def slots_needed(vantages: int, targets: int, clients: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def _orders(rotation: Rotation) -> tuple[tuple[int | None, ...], tuple[int, ...], int]:
+def _orders(rotation: Rotation) -> tuple[tuple[int | None, ...], tuple[int, ...]]:
     """Targets by their place in the circle, and seats of the vantage points."""
     chance = random.Random(f"{rotation.seed}/{rotation.vantages}/{rotation.targets}")
     slots = rotation.slots
@@ -52,4 +53,4 @@ def _orders(rotation: Rotation) -> tuple[tuple[int | None, ...], tuple[int, ...]
     chance.shuffle(places)
     seats = list(range(rotation.vantages))
     chance.shuffle(seats)
-    return tuple(places), tuple(seats), slots
+    return tuple(places), tuple(seats)

@@ -83,7 +83,7 @@ def mark_sent(unit: MeasurementUnit, now: datetime) -> bool:
         leased_until=max(due + window, now) + timedelta(seconds=patience_s(unit)),
     )
     if changed:
-        unit.refresh_from_db()
+        unit.refresh_from_db(fields=["state", "attempt", "due_at", "sent_at", "leased_until"])
     return bool(changed)
 
 

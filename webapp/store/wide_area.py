@@ -92,8 +92,9 @@ def lake_root() -> Path:
 def parts(found: Measurement, table: str) -> list[Path]:
     """Parts of ``samples`` or ``paths`` that units in the manifest own, in a stable order."""
     done = found.units.exclude(part="").order_by("key").values_list("part", "rows")
-    root = lake_root()
-    return [part_path(root, found.slug, table, part) for part, rows in done if rows.get(table)]
+    # Units whose rows were put together share a part.
+    named = dict.fromkeys(part for part, rows in done if rows.get(table))
+    return [part_path(lake_root(), found.slug, table, part) for part in named]
 
 
 def folder_of(found: Measurement) -> Path:
@@ -146,6 +147,8 @@ def read_table(
     path = folder_of(found) / f"{name}.parquet"
     if not path.is_file():
         return pa.table({c: pa.nulls(0) for c in columns or ()})
+    if any(v in ([], ()) for v in (equal or {}).values()):
+        return pq.read_schema(path).empty_table().select(columns or pq.read_schema(path).names)
     filters = [
         (k, "in", list(v)) if isinstance(v, list | tuple) else (k, "=", v)
         for k, v in (equal or {}).items()
