@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from django.db import OperationalError, close_old_connections
 
 from core.clock import Clock, SystemClock
-from core.errors import NephoscopeError, Unavailable
+from core.errors import BadInput, NephoscopeError, Unavailable
 from tasks import admission, arrivals, links, pulses, second_pass
 from tasks.links import Received
 from tasks.parcels import Parcel, unpack
@@ -28,7 +28,7 @@ Handler = Callable[[str, Parcel], None]
 HANDLERS: Mapping[str, Handler] = {LOOKUPS: second_pass.store_parcel, **arrivals.HANDLERS}
 _PAUSE_S = 0.2
 _TEND_EVERY_S = 5.0
-_HOLD_MS = 10_000
+_HOLD_MS = 5_000
 _MOST_TRIES = 5
 _REFUSED_KEPT = 20
 _HOLDER = "collector"
@@ -107,8 +107,7 @@ class Collector:
         parcel = unpack(received.data)
         handler = self._handlers.get(parcel.kind)
         if handler is None:
-            self._refuse(received, f"nobody here takes a parcel of kind {parcel.kind[:40]!r}")
-            return
+            raise BadInput(f"nobody here takes a parcel of kind {parcel.kind[:40]!r}")
         handler(received.vantage, parcel)
 
     def _try_later(self, received: Received, error: Exception) -> None:

@@ -13,8 +13,9 @@ from core.errors import BadInput
 
 # A unit of work gives some tens of kilobytes; more than this is no parcel of ours.
 LARGEST_BYTES = 4 * 1024 * 1024
-# Columns of numbers shrink to a fifth, of equal texts to a hundredth.
-_LARGEST_TEXT = 64 * 1024 * 1024
+# Columns of numbers shrink to a fifth, of equal texts to a hundredth. Read, it takes twenty times
+# its size at worst, which a stranger must not be able to make much of.
+_LARGEST_TEXT = 16 * 1024 * 1024
 _MARK = b"NP1"
 
 

