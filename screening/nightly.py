@@ -16,8 +16,8 @@ DAY_S = 86_400
 FEWEST_DAYS = 3
 # Length of a bin of the day, seconds.
 BIN_S = 600
-# A day tells of its nights when at least this share of it was measured.
-FEWEST_MEASURED = 0.25
+# A day counts when at least this share of its bins was measured.
+FEWEST_MEASURED = 0.9
 Floats = NDArray[np.float64]
 
 
@@ -47,19 +47,30 @@ def bin_stalls(
 def rate_stalls(stalls: Mapping[int, int], measured_s: Mapping[int, float]) -> Floats:
     """Stalls per bin and day as if every bin had been measured for all of its time.
 
-    Keys count bins of ``BIN_S`` since the epoch. A bin that was not measured takes its day's mean;
-    days of which little was measured are left out.
+    Keys count bins of ``BIN_S`` since the epoch. Bins grow until nearly all of a day's were measured:
+    gaps at the same time of every day would look like a rhythm. Days with more gaps are left out.
     """
-    per_day = DAY_S // BIN_S
-    days: dict[int, Floats] = {}
+    seen = {at * BIN_S // DAY_S for at in measured_s}
+    for factor in (1, 2, 3, 6, 12):
+        found = _rate_days(stalls, measured_s, factor)
+        if len(found) >= max(FEWEST_DAYS, len(seen) / 2):
+            break
+    return found
+
+
+def _rate_days(stalls: Mapping[int, int], measured_s: Mapping[int, float], factor: int) -> Floats:
+    length_s = BIN_S * factor
+    per_day = DAY_S // length_s
+    count: dict[int, Floats] = {}
+    time_s: dict[int, Floats] = {}
     for at, seconds in measured_s.items():
-        day = days.setdefault(at // per_day, np.full(per_day, np.nan))
-        day[at % per_day] = stalls.get(at, 0) * BIN_S / max(seconds, 1.0)
-    kept = [days[at] for at in sorted(days)
-            if (~np.isnan(days[at])).mean() >= FEWEST_MEASURED]  # fmt: skip
-    return np.array([np.where(np.isnan(day), np.nanmean(day), day) for day in kept]).reshape(
-        len(kept), per_day
-    )
+        day, place = divmod(at // factor, per_day)
+        count.setdefault(day, np.zeros(per_day))[place] += stalls.get(at, 0)
+        time_s.setdefault(day, np.zeros(per_day))[place] += seconds
+    kept = [day for day in sorted(count) if (time_s[day] > 0).mean() >= FEWEST_MEASURED]
+    rates = [np.where(time_s[day] > 0, count[day] / np.maximum(time_s[day], 1.0),
+                      count[day].sum() / time_s[day].sum()) for day in kept]  # fmt: skip
+    return length_s * np.array(rates).reshape(len(kept), per_day)
 
 
 def detect_nightly(

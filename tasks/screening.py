@@ -17,7 +17,7 @@ from tasks.screening_truth import settle_truth
 from webapp.store import pool_changes, pool_verdicts
 from webapp.store.models import Pool
 from webapp.store.pool_changes import PoolSettings
-from webapp.store.pools import PoolRow
+from webapp.store.pools import PoolRow, find_pool
 
 log = logging.getLogger(__name__)
 # A worker that analyses a pool is left alone for so long.
@@ -34,6 +34,7 @@ def change_pool(row: PoolRow, user: Any, chosen: PoolSettings) -> PoolRow:
     if (changed.low, changed.high) != (row.low, row.high):
         if row.n_reports <= QUICK_REPORTS:
             pool_verdicts.judge_again(row.id)
+            changed = find_pool(user, row.key) or changed
         else:
             Pool.objects.filter(pk=row.id).update(is_to_judge=True)
     return changed

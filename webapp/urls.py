@@ -2,10 +2,12 @@
 
 from django.urls import include, path
 
+from webapp.api.agent import give_installed_agent
 from webapp.api.routes import api
 
 urlpatterns = [
     path("api/v1/", api.urls),
+    path("agent", give_installed_agent, name="agent"),
     path("", include("webapp.pages.urls")),
 ]
 

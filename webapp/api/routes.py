@@ -16,6 +16,8 @@ from webapp.api import (
     comparisons,
     problems,
     recommendations,
+    screening,
+    shared_pools,
     studies,
     vantages,
     wide_area,
@@ -41,6 +43,8 @@ api.add_router("", accounts.router)
 api.add_router("", recommendations.router)
 api.add_router("", vantages.router)
 api.add_router("", wide_area.router)
+api.add_router("/screening", screening.router)
+api.add_router("/screening", shared_pools.router)
 
 
 class Problem(Schema):

@@ -16,6 +16,7 @@ from django.utils import timezone
 from core.errors import BadInput, NephoscopeError
 from screening.reports import Report, parse_report
 from screening.schema import MOST_BYTES as MOST_BYTES
+from screening.schema import print_schema as print_schema
 from screening.verdicts import Marks
 from webapp.store import packs
 from webapp.store.models import Pool, PoolInstance, PoolReport, PoolToken
@@ -214,9 +215,9 @@ class _Batch:
         return found
 
     def _write(self) -> None:
-        for pool, bodies in self.bodies.items():
-            own = [row for row in self.rows if row.pool_id == pool]
-            for row, place in zip(own, packs.append(pool, bodies), strict=True):
+        for number, bodies in self.bodies.items():
+            own = [row for row in self.rows if row.pool_id == number]
+            for row, place in zip(own, packs.append(number, bodies), strict=True):
                 row.pack, row.offset, row.length = place.pack, place.offset, place.length
         seen = {id(row.instance): row.instance for row in self.rows}
         PoolInstance.objects.bulk_create(
@@ -226,10 +227,10 @@ class _Batch:
         for row in self.rows:
             row.instance_id = row.instance.pk
         PoolReport.objects.bulk_create(self.rows)
-        for row in self.pools.values():
-            own = [each for each in self.rows if each.pool_id == row.pk]
+        for pool in self.pools.values():
+            own = [row for row in self.rows if row.pool_id == pool.pk]
             if own:
-                self._count(row, own)
+                self._count(pool, own)
         used = {row.token_id for row in self.rows if row.token_id}
         PoolToken.objects.filter(pk__in=used).update(last_used_at=self.now)
 

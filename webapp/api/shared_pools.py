@@ -1,0 +1,56 @@
+"""REST API v1: what a share link opens of a pool, to be read and nothing else."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from ninja import Router
+
+from webapp.api import pool_documents as documents
+from webapp.store import pool_views, pools
+from webapp.store.pools import PoolRow
+
+router = Router(tags=["screening"])
+
+
+def _pool(secret: str) -> PoolRow:
+    row = pools.find_shared_pool(secret)
+    if row is None:
+        raise Http404("this link opens nothing")
+    return row
+
+
+@router.get("/shared/{secret}", response={200: dict})
+def get_shared(request: HttpRequest, secret: str) -> Any:
+    """The pool."""
+    return documents.pool_json(_pool(secret), request, f"{documents.BASE}/shared/{secret}")
+
+
+@router.get("/shared/{secret}/instances", response={200: dict})
+def list_shared_instances(request: HttpRequest, secret: str) -> Any:
+    """Its machines."""
+    rows = [documents.instance_json(one) for one in pools.list_instances(_pool(secret))]
+    return {"count": len(rows), "results": rows}
+
+
+@router.get("/shared/{secret}/instances/{instance}", response={200: dict})
+def get_shared_instance(request: HttpRequest, secret: str, instance: int) -> Any:
+    """One of them in detail."""
+    row = _pool(secret)
+    found = pools.find_instance(row, instance)
+    view = pool_views.instance_view(row, found) if found else None
+    if view is None:
+        raise Http404("the pool has no such machine")
+    return documents.view_json(view)
+
+
+@router.get("/shared/{secret}/choice", response={200: dict})
+def choose_shared(request: HttpRequest, secret: str, wanted: int | None = None) -> Any:
+    """Its best machines."""
+    return documents.choice_json(pool_views.choose(_pool(secret), wanted))
+
+
+@router.get("/shared/{secret}/findings", response={200: dict})
+def get_shared_findings(request: HttpRequest, secret: str) -> Any:
+    """Its findings."""
+    row = _pool(secret)
+    return {"is_analysed": row.is_analysed, **documents.plain(row.findings)}
