@@ -36,22 +36,28 @@ MOST_CELLS = 50_000_000
 QUICK_CELLS = 1_000_000
 QUICK_SIZES = 10
 QUICK_S = 1.0
+# What a page shows first may take so long; what is not proven by then is asked for again.
+AT_ONCE_S = 0.12
+# Of a whole curve, each size.
+EACH_SIZE_S = 0.4
 
 
 class Parts(StrEnum):
-    """What of an answer is wanted: the whole, one size soon, or the curve beside it."""
+    """What of an answer is wanted: the whole, one size at once or proven, or the curve."""
 
     ALL = "all"
     SET = "set"
+    PATIENT = "patient"
     CURVE = "curve"
 
 
 # A page that changes under somebody's hands shows the set first; runners-up and intervals of all
 # sizes follow by a request of their own.
 _EFFORTS: dict[Parts, dict[str, Any]] = {
-    Parts.ALL: {},
-    Parts.SET: {"runners_up": 0, "with_peer": False},
-    Parts.CURVE: {"with_outlook": False, "with_peer": False},
+    Parts.ALL: {"time_limit_s": EACH_SIZE_S},
+    Parts.SET: {"runners_up": 0, "with_peer": False, "time_limit_s": AT_ONCE_S},
+    Parts.PATIENT: {"runners_up": 0, "with_peer": False},
+    Parts.CURVE: {"with_outlook": False, "with_peer": False, "time_limit_s": EACH_SIZE_S},
 }
 # Answers that one process works on at once, and how long another question waits for its turn.
 _AT_ONCE = threading.BoundedSemaphore(2)
@@ -105,7 +111,7 @@ def vary(
 ) -> dict[str, Any]:
     """The answer to other options for the same files, not stored; raises BadInput.
 
-    What is not proven in a second is given with its gap.
+    What is not proven soon is given with its gap.
     """
     if row.result is None:
         raise BadInput("it is not answered yet")

@@ -36,6 +36,7 @@ app.conf.update(
         "tasks.ranges",
         "tasks.errands",
         "tasks.advising",
+        "tasks.best_sets",
         "tasks.screening",
         "tasks.campaigns",
         "tasks.public_networks",

@@ -5,6 +5,7 @@ Measured and modelled figures stand in different places and say which they are.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,14 @@ from analysis.consequences.spots import Spots, served, spots_of
 from analysis.consequences.spreads import Spread
 from analysis.regions import Measure, Recommendation, Samples, Study
 from core.errors import BadInput, MissingData
-from tasks.questions import Question
+from tasks.questions import Known, Question
 
 
 def outlook(study: Study, question: Question, answers: Sequence[Recommendation]) -> dict[str, Any]:
     """Consequences of the current deployment and of each set; raises BadInput."""
     view = _view(study, question)
     current = serve(study, question.current) if question.current else None
-    sets = [view.tell("current", current, None)] if current else []
+    sets = [view.tell("current", current, None)] if current and question.with_peer else []
     for answer in answers:
         if answer.regions:
             sets.append(view.tell(answer.k, serve(study, answer.regions), current))
@@ -121,12 +122,22 @@ class _View:
 
 def _view(study: Study, question: Question) -> _View:
     known = question.known
-    names = question.samples.clients
-    clients = [known.clients.get(name, Client()) for name in names]
+    clients = _clients(known)
     other = _aligned(question.samples, known.beside) if known.beside else None
     model, reason = _model(question, clients)
-    spots = spots_of(clients, question.samples.weights)
-    return _View(study, question, clients, other, model, reason, spots)
+    return _View(study, question, clients, other, model, reason, _spots(known))
+
+
+# What is known stays as it is while constraints change.
+@lru_cache(maxsize=8)
+def _clients(known: Known) -> list[Client]:
+    nobody = Client()
+    return [known.clients.get(name, nobody) for name in known.samples.clients]
+
+
+@lru_cache(maxsize=8)
+def _spots(known: Known) -> Spots:
+    return spots_of(_clients(known), known.samples.weights)
 
 
 def _model(question: Question, clients: list[Client]) -> tuple[Model | None, str]:

@@ -6,6 +6,7 @@ every draw weighs all sets alike, so that differences are paired.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -96,17 +97,25 @@ def interval(
     return _Counts(study, draws or Draws(), survive_loss).values(_members(study, regions))
 
 
+# A page asks the same samples again and again as constraints change.
+@lru_cache(maxsize=8)
+def _draw(clients: int, rounds: int, draws: Draws) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Give how often each client and each round is in each draw."""
+    g = np.random.default_rng(draws.seed)
+    counts = [g.multinomial(n, np.full(n, 1 / n), draws.count) for n in (clients, rounds)]
+    return counts[0].astype(np.int32), counts[1].astype(np.int32)
+
+
 class _Counts:
     """How often each client and round is drawn."""
 
     def __init__(self, study: Study, draws: Draws, robust: bool = False) -> None:
         self.study, self.robust = study, robust
-        g = np.random.default_rng(draws.seed)
-        clients, rounds = len(study.samples.clients), len(study.samples.rounds)
-        even = np.full(clients, 1 / clients), np.full(rounds, 1 / rounds)
-        weight = study.costs.weights.reshape(clients, rounds)[:, 0]
-        self.clients = g.multinomial(clients, even[0], draws.count) * weight.astype(np.float64)
-        self.rounds = g.multinomial(rounds, even[1], draws.count).astype(np.float64)
+        samples = study.samples
+        drawn = _draw(len(samples.clients), len(samples.rounds), draws)
+        weight = study.costs.weights.reshape(len(samples.clients), -1)[:, 0]
+        self.clients = drawn[0] * weight.astype(np.float64)
+        self.rounds = drawn[1].astype(np.float64)
 
     def values(self, members: tuple[int, ...]) -> Floats:
         """Give a set's value in every draw."""

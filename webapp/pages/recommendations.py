@@ -93,7 +93,12 @@ def answer(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, f"recommendations/{_TEMPLATES[parts]}.html", context)
 
 
-_TEMPLATES = {Parts.ALL: "answer", Parts.SET: "answer_set", Parts.CURVE: "answer_curve"}
+_TEMPLATES = {
+    Parts.ALL: "answer",
+    Parts.SET: "answer_set",
+    Parts.PATIENT: "answer_set",
+    Parts.CURVE: "answer_curve",
+}
 
 
 def _known(request: HttpRequest, token: str) -> Recommendation:
@@ -111,7 +116,7 @@ def _look(request: HttpRequest, row: Recommendation, parts: Parts) -> dict[str, 
     try:
         changed = constraints.tried(query, row.options)
         if changed:
-            size = {"k": str(k)} if parts is Parts.SET else {}
+            size = {"k": str(k)} if parts in (Parts.SET, Parts.PATIENT) else {}
             result = advising.vary(row, changed | size, parts=parts)
     except NephoscopeError as refused:
         error, result = str(refused), row.result or {}
@@ -119,12 +124,20 @@ def _look(request: HttpRequest, row: Recommendation, parts: Parts) -> dict[str, 
     kept = query.copy()
     for name in ("k", "fail", "part"):
         kept.pop(name, None)
-    inputs = (row.result or {})["consequences"] or {"inputs": {}}
-    if result["consequences"] is None:
-        result = {**result, "consequences": {"inputs": inputs["inputs"], "sets": []}}
+    result = {**result, "consequences": _with_stored(result, row.result or {})}
     return view(result, look, row.source) | {
         "changed": changed, "error": error, "query": kept.urlencode(), "can_change": True,
     }  # fmt: skip
+
+
+def _with_stored(result: dict[str, Any], stored: dict[str, Any]) -> dict[str, Any]:
+    """Consequences, with those of the deployment as it is, which no constraint changes."""
+    known = stored["consequences"] or {"inputs": {}, "sets": []}
+    found = result["consequences"] or {"inputs": known["inputs"], "sets": []}
+    if any(part["set"] == "current" for part in found["sets"]):
+        return found
+    current = [part for part in known["sets"] if part["set"] == "current"]
+    return {**found, "sets": [*current, *found["sets"]]}
 
 
 def _waiting(request: HttpRequest, row: Recommendation) -> HttpResponse:

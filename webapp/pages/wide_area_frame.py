@@ -16,6 +16,7 @@ TABS = (
     ("wide-area-grid", "Every pair"),
     ("wide-area-figures", "Regions compared"),
     ("wide-area-choice", "Choice over time"),
+    ("wide-area-best", "Best sets"),
     ("wide-area-zones", "Zones"),
     ("wide-area-isps", "ISPs"),
     ("wide-area-failures", "Failures"),

@@ -4,6 +4,7 @@ from django.urls import path
 
 from webapp.pages import (
     wide_area,
+    wide_area_best,
     wide_area_compare,
     wide_area_grid,
     wide_area_isps,
@@ -25,6 +26,7 @@ urlpatterns = [
     path("<slug:slug>/grid/", wide_area_grid.grid, name="wide-area-grid"),
     path("<slug:slug>/regions/", wide_area_regions.figures, name="wide-area-figures"),
     path("<slug:slug>/choice/", wide_area_regions.choice, name="wide-area-choice"),
+    path("<slug:slug>/best-sets/", wide_area_best.best, name="wide-area-best"),
     path("<slug:slug>/zones/", wide_area_regions.zones, name="wide-area-zones"),
     path("<slug:slug>/isps/", wide_area_isps.isps, name="wide-area-isps"),
     path("<slug:slug>/failures/", wide_area_isps.failures, name="wide-area-failures"),

@@ -60,9 +60,14 @@ async function look(params, { push = true } = {}) {
     await load(params, "set", mine);
     if (mine !== turn) return;
     busy(false, ["head", "body"]);
-    if (service) service.show({ ...dataOf() });
+    if (service) service.show(dataOf());
     announce.textContent = root.querySelector("h1").textContent;
     document.title = document.title.replace(/^.* · /, `${root.querySelector("h1").textContent} · `);
+    if (root.querySelector("[data-open]")) {
+      // What was not proven at once is given a second.
+      await load(params, "patient", mine);
+      if (mine === turn && service) service.show(dataOf());
+    }
     await load(params, "curve", mine);
   } catch {
     // A page loaded whole says what is wrong.

@@ -1,0 +1,119 @@
+"""A measurement campaign goes in; its table of best sets by size, Figure 16, is stored beside it.
+
+Solved by a worker once, after the campaign has its tables; pages and exports only read it.
+"""
+
+import logging
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
+
+from analysis.regions import Measure, Objective, Samples
+from analysis.regions.published import COLUMNS, SizeRow, k_regions
+from tasks.app import app
+from webapp.store import wide_area
+from webapp.store.models import Measurement, MeasurementReport
+
+log = logging.getLogger(__name__)
+METRICS = ("latency", "throughput")
+# Regions times vantage points times rounds; larger campaigns are taken by the mean of their rounds.
+MOST_CELLS = 20_000_000
+
+
+def table_id(metric: str) -> str:
+    """What the table of a metric is called."""
+    return f"{metric}-k-regions"
+
+
+def find(measurement: Measurement, metric: str) -> wide_area.StoredTable | None:
+    """The table, if it was solved after the campaign's newest tables were built."""
+    found = wide_area.some_tables(measurement, table_id(metric)).get(table_id(metric))
+    built = measurement.reported_at
+    return found if found and (built is None or found.computed_at >= built) else None
+
+
+def submit(measurement: Measurement, metric: str) -> bool:
+    """Leave the table to a worker; false where no broker answers."""
+    try:
+        solve.apply_async(args=[measurement.pk, metric], retry=False)
+    except (OperationalError, RedisError, OSError) as error:
+        log.warning("best sets of %s wait for the broker: %s", measurement.slug, error)
+        return False
+    return True
+
+
+@app.task(name="tasks.best_sets.solve")
+def solve(pk: int, metric: str) -> None:
+    """Solve and store the table, unless that has been done."""
+    measurement = Measurement.objects.filter(pk=pk).first()
+    if measurement is None or metric not in METRICS or find(measurement, metric):
+        return
+    build(measurement, metric)
+
+
+def build(measurement: Measurement, metric: str) -> list[SizeRow]:
+    """Solve all sizes and store the table; nothing is stored where nothing was measured."""
+    samples = samples_of(measurement, metric)
+    if samples is None:
+        return []
+    measure = Measure.LATENCY if metric == "latency" else Measure.THROUGHPUT
+    rows = k_regions(samples, Objective(measure))
+    cells = [[_cell(asdict(row)[name]) for name in COLUMNS] for row in rows]
+    MeasurementReport.objects.update_or_create(
+        measurement=measurement,
+        table_id=table_id(metric),
+        defaults={
+            "columns": list(COLUMNS), "rows": cells, "headline": headline_of(rows, metric),
+            "n": int(np.isfinite(samples.values).sum()), "checks": [],
+        },
+    )  # fmt: skip
+    # ``computed_at`` is of the first time; a table that was solved anew is as new as its rows.
+    table = MeasurementReport.objects.filter(measurement=measurement, table_id=table_id(metric))
+    table.update(computed_at=timezone.now())
+    return rows
+
+
+def _cell(value: Any) -> Any:
+    return "|".join(value) if isinstance(value, tuple) else value
+
+
+def samples_of(measurement: Measurement, metric: str) -> Samples | None:
+    """The mean of each region, vantage point and round; None where no value is known."""
+    names = ["vantage", "region", "round", "mean"]
+    table = wide_area.read_table(measurement, f"{metric}-rounds", names)
+    codes, orders = [], []
+    for column in ("region", "vantage", "round"):
+        words, numbers = np.unique(
+            table[column].to_numpy(zero_copy_only=False), return_inverse=True
+        )
+        codes.append(numbers)
+        orders.append(tuple(map(str, words.tolist())))
+    shape = tuple(map(len, orders))
+    if 0 in shape:
+        return None
+    values = np.full(shape, np.nan)
+    values[tuple(codes)] = table["mean"].to_numpy(zero_copy_only=False).astype(np.float64)
+    heard = ~np.isnan(values).all(axis=(0, 2))
+    if not heard.any():
+        return None
+    kept = tuple(n for n, is_heard in zip(orders[1], heard, strict=True) if is_heard)
+    samples = Samples(orders[0], kept, orders[2], values[:, heard])
+    return samples if samples.values.size <= MOST_CELLS else samples.collapsed()
+
+
+def headline_of(rows: list[SizeRow], metric: str) -> str:
+    """The finding in one sentence."""
+    if not rows:
+        return ""
+    first, third = rows[0], rows[min(2, len(rows) - 1)]
+    if third.k == first.k:
+        return f"{first.regions[0]} is the one region that serves all best"
+    share = abs(third.per_round - first.per_round) / first.per_round if first.per_round else 0.0
+    count = {2: "Two", 3: "Three"}[third.k]
+    if metric == "latency":
+        return f"{count} regions cut the mean latency of the best single one by {share:.0%}"
+    return f"{count} regions raise the mean throughput of the best single one by {share:.0%}"

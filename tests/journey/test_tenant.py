@@ -1,0 +1,213 @@
+"""A tenant from signing up to a shared recommendation; somebody else sees none of it."""
+
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.journey.conftest import Window
+from tests.tasks.site import ROOT, Site, wait
+
+pytestmark = pytest.mark.browser
+PASSWORD = "a very long pass phrase 77"
+ANSWER_S = 120
+
+
+class Tenancy(Site):
+    """A whole installation: broker, testbed, worker and web server."""
+
+    def begin(self):
+        self.valkey()
+        server, domains = self.testbed("imc2013", "--scale", "1/1000")
+        self.env["NEPHOSCOPE_NAME_SERVERS"] = server
+        lines = Path(domains).read_text().splitlines()
+        self.domains = [line.split(",")[1].strip() for line in lines][:5]
+        subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity", "0"], cwd=ROOT,
+                       env=self.env, check=True)  # fmt: skip
+        with socket.socket() as sock:
+            sock.bind(("127.0.0.1", 0))
+            port = sock.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        command = ("-m", "uvicorn", "webapp.asgi:application", "--port", str(port))
+        self.start(sys.executable, *command, "--lifespan", "off")
+        self.worker(concurrency=1)
+        wait(self.answers, 60)
+        return self
+
+    def answers(self):
+        try:
+            return urllib.request.urlopen(f"{self.url}/api/v1/limits", timeout=2).status == 200
+        except OSError:
+            return False
+
+
+@pytest.fixture(scope="module")
+def tenancy(tmp_path_factory, chromium):
+    found = Tenancy(tmp_path_factory.mktemp("tenancy"))
+    try:
+        yield found.begin()
+    finally:
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def person(chromium, tenancy):
+    """Opens a window of somebody new: ``person("ada")``, or of nobody."""
+    contexts = []
+
+    def enter(name="", **more):
+        context = chromium.new_context(
+            viewport={"width": 1440, "height": 900}, reduced_motion="reduce", **more
+        )
+        contexts.append(context)
+        window = Window(context.new_page(), tenancy.url)
+        if name:
+            window.open("/sign-up/")
+            window.page.fill("input[name=username]", name)
+            window.page.fill("input[name=password1]", PASSWORD)
+            window.page.fill("input[name=password2]", PASSWORD)
+            window.page.click("main form button[type=submit]")
+            window.page.wait_for_load_state()
+        return window
+
+    yield enter
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="module")
+def ada(person, tenancy):
+    """A tenant whose domains were surveyed, at the recommendation that it led to."""
+    window = person("ada")
+    page = window.page
+    window.open("/recommendations/")
+    page.click("text=I have domains")
+    rows = "".join(f"{n},{domain},40,60\n" for n, domain in enumerate(tenancy.domains, 1))
+    page.fill("textarea[name=domains]", "rank,domain,DE,US\n" + rows)
+    page.fill("input[name=name]", "Ada's shops")
+    page.click("main form button[type=submit]")
+    page.wait_for_load_state()
+    window.plan = page.inner_text("main")
+    page.click("main form button[type=submit]")
+    page.wait_for_load_state()
+    window.waiting = page.inner_text("main")
+    page.wait_for_selector("[data-recommendation]", timeout=ANSWER_S * 1000)
+    page.wait_for_load_state("networkidle")
+    return window
+
+
+def figures(page):
+    """The recommended set and its value."""
+    row = page.locator("[data-part=sets] tr[aria-current] td")
+    return row.nth(0).inner_text(), float(row.nth(1).inner_text())
+
+
+def settle(page):
+    """Wait until nothing is being solved any more."""
+    page.wait_for_selector("[data-part][aria-busy]", state="detached")
+
+
+def test_domains_become_a_recommendation(ada, tenancy):
+    page = ada.page
+    assert f"{len(tenancy.domains)} domains, about" in ada.plan
+    assert "DE 40" in ada.plan.replace("\u202f", " ")
+    assert "survey" in ada.waiting.lower() or "worker" in ada.waiting.lower()
+    text = page.inner_text("main")
+    assert "proven the best" in text
+    assert "modelled by distance, not measured" in text
+    assert "now: " in page.inner_text("[data-part=curve]")
+    assert page.locator(".station--chosen").count() >= 1
+    assert page.locator(".arc").count() >= 3
+    assert {"DE", "US"} <= set(page.locator("#who + div tbody th").all_inner_texts())
+    assert ada.violations() == []
+    assert ada.overflow() <= 0
+    assert ada.faults == []
+
+
+def test_constraints_are_solved_again_in_place(ada):
+    page = ada.page
+    before, value = figures(page)
+    page.evaluate("window.stayed = true")
+    page.fill("#try_exclude", before.split(", ")[0])
+    page.press("#try_exclude", "Enter")
+    settle(page)
+    after, worse = figures(page)
+    assert before.split(", ")[0] not in after
+    assert worse >= value
+    assert "exclude=" in page.url
+    page.click("a[data-look][href*='k=2'] >> nth=0")
+    settle(page)
+    assert len(figures(page)[0].split(", ")) == 2
+    assert page.evaluate("window.stayed") is True
+    page.click("[data-reset]")
+    page.wait_for_load_state("networkidle")
+    assert figures(page) == (before, value)
+
+
+def test_what_fails_is_told_and_drawn(ada):
+    page = ada.page
+    page.locator("#fails ~ .table-frame a[data-look]").first.click()
+    settle(page)
+    page.wait_for_selector("#failure")
+    assert "fails:" in page.inner_text("#failure h2")
+    assert page.locator(".station--failed").count() == 1
+    page.click("[data-mode=now]")
+    assert page.locator(".station--failed").count() == 0
+    assert page.locator(".station--now").count() >= 1
+
+
+def test_exports_hold_what_is_shown(ada):
+    page = ada.page
+    csv_text = page.request.get(ada.url + page.get_attribute("a[download]", "href")).text()
+    lines = csv_text.strip().splitlines()
+    shown = page.locator("[data-part=sets] tbody tr").count()
+    assert lines[0].startswith("k,value,low,high")
+    assert len(lines) == shown + 1
+    document = page.request.get(ada.url + page.locator("text=JSON").first.get_attribute("href"))
+    assert document.json()["title"] == "Ada's shops"
+    assert document.json()["source"]["kind"] == "modelled"
+
+
+def test_others_see_nothing_until_it_is_shared_and_then_only_read(ada, person):
+    address = ada.page.url.split("?")[0].removeprefix(ada.url)
+    survey = ada.page.request.get(f"{ada.url}/api/v1{address.rstrip('/')}").json()["survey"]
+    eve, nobody = person("eve"), person()
+    for window in (eve, nobody):
+        for path in (
+            address,
+            f"/api/v1{address.rstrip('/')}",
+            f"/api/v1{address.rstrip('/')}/curve.csv",
+            f"/s/{survey}/",
+            f"/api/v1/surveys/{survey}",
+        ):
+            assert window.page.request.get(window.url + path).status == 404, path
+    eve.open("/recommendations/")
+    assert "Ada" not in eve.page.inner_text("main")
+    ada.page.click("text=Make a link that only reads")
+    ada.page.wait_for_load_state()
+    link = ada.page.locator("a[href*='/recommendations/shared/']").get_attribute("href")
+    nobody.open(link)
+    assert "proven the best" in nobody.page.inner_text("main")
+    assert nobody.page.locator("form.tries, .owning").count() == 0
+    assert survey not in nobody.page.content()
+    assert "sets.csv" in nobody.page.content()
+    assert nobody.page.request.get(nobody.url + link + "sets.csv").text().startswith("k,value")
+    assert nobody.violations() == []
+    assert nobody.faults == []
+    # The address of the recommendation opens for nobody else, shared or not.
+    assert nobody.page.request.get(nobody.url + address).status == 404
+    ada.page.click("text=Take the link back")
+    ada.page.wait_for_load_state()
+    assert nobody.page.request.get(nobody.url + link).status == 404
+
+
+def test_it_reads_without_script(ada, person):
+    window = person(java_script_enabled=False, storage_state=ada.page.context.storage_state())
+    window.open(ada.page.url.split("?")[0].removeprefix(ada.url) + "?k=2&survive_loss=1")
+    text = window.page.inner_text("main")
+    assert "The best set of each size" in text
+    assert "What if it fails" in text
+    assert window.page.locator("[data-part=sets] tr[aria-current] th").inner_text() == "2"
