@@ -47,7 +47,7 @@ def bin_stalls(
 def rate_stalls(stalls: Mapping[int, int], measured_s: Mapping[int, float]) -> Floats:
     """Stalls per bin and day as if every bin had been measured for all of its time.
 
-    Keys count bins of ``BIN_S`` since the epoch. Bins grow until nearly all of a day's were measured:
+    Keys count bins of ``BIN_S`` since the epoch. Bins grow until nearly all of a day is measured:
     gaps at the same time of every day would look like a rhythm. Days with more gaps are left out.
     """
     seen = {at * BIN_S // DAY_S for at in measured_s}
