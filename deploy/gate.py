@@ -29,6 +29,13 @@ class Gate:
     def __init__(self, socket_path: str) -> None:
         self._socket_path = socket_path
         self._inside: Counter[str] = Counter()
+        self._guests: set[asyncio.Task[None]] = set()
+
+    def meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Begin to carry a connection, beside all others."""
+        guest = asyncio.create_task(self.admit(reader, writer))
+        self._guests.add(guest)
+        guest.add_done_callback(self._guests.discard)
 
     async def admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carry one connection until either side ends it."""
@@ -86,7 +93,7 @@ async def serve(options: argparse.Namespace) -> None:
     host, _, port = options.listen.rpartition(":")
     gate = Gate(options.to)
     server = await asyncio.start_server(
-        gate.admit,
+        gate.meet,
         host.strip("[]") or None,
         int(port),
         ssl=context_of(options.certificate, options.key),
