@@ -17,8 +17,8 @@ Row = dict[str, Any]
 _FIGURES = ["n", "mean", "p50", "p95", "loss"]
 # Rows under the map; all of them stand on the page of every pair.
 SHOWN_ROWS = 100
-# Radii of a vantage point's mark, and of the room around it that can be pressed.
-_SIZES = {"dot": 4.2, "room": 9.0}
+# Radii of a vantage point's mark, of the room around it that can be pressed, of a region's mark.
+_SIZES = {"dot": 4.2, "room": 9.0, "mark": 9.0}
 
 
 def draw_map(
@@ -80,7 +80,7 @@ class _Atlas:
         return {
             "x": x, "y": y, "name": name, "provider": place["provider"],
             "letter": words.provider_letter(place["provider"]), "is_chosen": is_chosen,
-            "place": place["place"], "is_left": x > 860,
+            "place": place["place"], "is_left": x > 860 or 440 < x < 515,
             "title": f"{name}, {place['place']}: {mean} in the mean",
             "href": self._choose("region", "" if is_chosen else name),
         }  # fmt: skip

@@ -102,7 +102,7 @@ def arc(start: Point, end: Point) -> str:
     angle = math.acos(max(-1.0, min(1.0, sum(p * q for p, q in zip(a, b, strict=True)))))
     if angle < 1e-6:
         return ""
-    steps = max(2, int(angle * 14))
+    steps = max(2, int(angle * 24))
     path, before = "", 0.0
     for step in range(steps + 1):
         lat, lon = _between(a, b, angle, step / steps)

@@ -1,0 +1,248 @@
+"""Pages and API of measurement campaigns: what they say of known rows, and of odd ones."""
+
+import csv
+import io
+import json
+import re
+import time
+
+import pyarrow.parquet as pq
+import pytest
+from django.contrib.auth import get_user_model
+
+from tests.pages import wide_area_cast
+from webapp.pages import wide_area_map, wide_area_words
+from webapp.pages.wide_area_drawing import Axis, runs_of
+from webapp.store import wide_area
+from webapp.store.models import Measurement
+
+SECTIONS = ("", "grid/", "regions/", "choice/", "zones/", "isps/", "failures/", "method/")
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    return tmp_path_factory.mktemp("measured")
+
+
+@pytest.fixture(scope="module")
+def cast(django_db_setup, django_db_blocker, lake):
+    """Everyone, once for the module: its rows are dropped at the end."""
+    from django.conf import settings
+
+    before = settings.LAKE_DIR, settings.DATA_DIR
+    settings.LAKE_DIR = settings.DATA_DIR = lake
+    with django_db_blocker.unblock():
+        made = wide_area_cast.everyone(rounds=8)
+        yield made
+        for found in made.values():
+            found.delete()
+    settings.LAKE_DIR, settings.DATA_DIR = before
+
+
+@pytest.fixture
+def get(cast, db, client):
+    def ask(path, status=200):
+        answer = client.get(path)
+        assert answer.status_code == status, path
+        return answer.content.decode()
+
+    return ask
+
+
+@pytest.mark.parametrize("who", ["demo", "one", "dead", "none", "alone", "running", "later"])
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_page_stands_whatever_was_measured(get, cast, who, section):
+    slug = cast[who].slug
+    no_lead = section == "" and who in ("none", "running")
+    page = get(f"/wide-area/{slug}/{section}", 202 if no_lead else 200)
+    assert "<h1" in page
+    assert not re.search(r"\bnan\b|>None\b(?! of)", page)
+    assert (
+        "Synthetic: nothing was measured" in page.replace('<span class="badge__more">', "")
+    ) == (who == "demo")
+
+
+def test_figures_of_the_demo_are_those_of_its_rows(get, cast):
+    demo = cast["demo"]
+    cell = wide_area.read_table(
+        demo, "latency-grid", None, {"vantage": "synthetic-seattle", "region": "us-west-2"}
+    ).to_pylist()[0]
+    page = get("/wide-area/eighty-cities/pairs/synthetic-seattle/us-west-2/")
+    assert wide_area_words.milliseconds(cell["p50"]) in page
+    assert f"{cell['n']:,}" in page
+    grid = get("/wide-area/eighty-cities/grid/?q=Seattle")
+    assert f">{wide_area_words.bare('latency', cell['p50'])}</a>" in grid
+    assert "Tokyo" not in grid
+
+
+def test_the_grid_is_sorted_by_a_region_both_ways(get, cast):
+    rows = wide_area.read_table(
+        cast["demo"], "latency-grid", ["vantage", "p50"], {"region": "eu-west-1"}
+    ).to_pylist()
+    order = [r["vantage"] for r in sorted(rows, key=lambda r: r["p50"])]
+    for down in ("", "1"):
+        page = get(f"/wide-area/eighty-cities/grid/?sort=eu-west-1&down={down}")
+        shown = [t.partition('"')[0] for t in page.split('<th scope="row" title="')[1:]]
+        assert shown == (order[::-1] if down else order)
+
+
+def test_the_table_of_isps_is_the_published_one_for_the_demo(get):
+    page = get("/wide-area/eighty-cities/isps/")
+    for was, now in ((36, 36), (4, 4)):
+        assert f'<b>{now}</b> <small class="note">({was})</small>' in page
+    assert "lower bounds" in page
+    assert "upper bound" in page
+
+
+def test_an_isp_that_fails_is_chosen_by_the_address(get, cast):
+    table = wide_area.some_tables(cast["demo"], "isp-failures")["isp-failures"].dicts()
+    isp = next(r for r in table if r["region"] == "sa-east-1")
+    page = get(f"/wide-area/eighty-cities/isps/?isp={isp['isp']}")
+    assert f'<option value="{isp["isp"]}" selected>' in page
+
+
+def test_arcs_are_drawn_for_the_selection_only(get):
+    assert 'class="arc ' not in get("/wide-area/eighty-cities/")
+    assert get("/wide-area/eighty-cities/?region=us-east-1").count('class="arc ') == 80
+    assert get("/wide-area/eighty-cities/?vantage=synthetic-tokyo").count('class="arc ') == 8
+    assert 'class="arc ' not in get("/wide-area/eighty-cities/?region=nowhere")
+
+
+def test_text_of_others_is_escaped_and_keeps_its_direction(get):
+    page = get("/wide-area/one-region/?region=us-east-1")
+    assert "<b>القاهرة" not in page
+    assert "<bdi>القاهرة</bdi>" in page
+    assert "<bdi>القاهرة</bdi>" in get("/wide-area/one-region/grid/")
+
+
+def test_failures_are_told_with_their_reason_unknown_ones_too(get):
+    page = get("/wide-area/all-failed/failures/")
+    assert "nobody listens there" in page
+    assert "something new" in page
+    assert "100.0" in page
+
+
+def test_raw_samples_and_routes_are_one_click_away(get):
+    pair = "/wide-area/eighty-cities/pairs/synthetic-seattle/us-west-2/"
+    page = get(pair)
+    assert f"{pair}samples/" in page
+    assert f"{pair}routes/" in page
+    assert "runs, as they were stored" in get(f"{pair}samples/")
+    one = get(f"{pair}samples/?round=3")
+    assert "in round 3" in one
+    assert "different ways in 30 traceroutes" in get(f"{pair}routes/")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/wide-area/nobody/", "/wide-area/eighty-cities/pairs/nobody/us-east-1/",
+     "/wide-area/eighty-cities/regions/mars/", "/wide-area/compare/eighty-cities/eighty-cities/",
+     "/api/v1/wide-area/nobody", "/api/v1/wide-area/eighty-cities/tables/nothing.csv",
+     "/api/v1/wide-area/eighty-cities/tables/isp-zones.xlsx"],
+)  # fmt: skip
+def test_what_is_not_there_is_not_found(get, path):
+    get(path, 404)
+
+
+@pytest.mark.parametrize("query", ["page=0", "page=99999999999", "page=x", "regions=-1", "show=x",
+                                   "sort=x", "metric=x", "q=%00%3Cb%3E"])  # fmt: skip
+def test_odd_addresses_show_the_grid_all_the_same(get, query):
+    assert "every pair a cell" in get(f"/wide-area/eighty-cities/grid/?{query}")
+
+
+def test_exports_hold_exactly_the_view_and_say_synthetic(client, cast, db):
+    base = "/api/v1/wide-area/eighty-cities/tables/latency-grid"
+    query = "?vantage=synthetic-seattle&region=us-west-2&region=eu-west-1"
+    answer = client.get(f"{base}.csv{query}")
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
+    assert [r["region"] for r in rows] == ["eu-west-1", "us-west-2"]
+    assert {r["origin"] for r in rows} == {"synthetic"}
+    assert 'filename="synthetic-' in answer["Content-Disposition"]
+    told = json.loads(client.get(f"{base}.json{query}").content)
+    assert told["synthetic"] is True
+    assert len(told["rows"]) == 2
+    table = pq.read_table(io.BytesIO(client.get(f"{base}.parquet").content))
+    assert table.num_rows == 640
+    assert set(table["origin"].to_pylist()) == {"synthetic"}
+    plain = client.get("/api/v1/wide-area/one-sample/tables/latency-grid.csv").content.decode()
+    assert "synthetic" not in plain
+
+
+def test_a_comparison_tells_what_became_farther(get, client, cast):
+    page = get("/wide-area/compare/eighty-cities/a-year-later/")
+    assert "farther: the largest change" in page
+    told = json.loads(client.get(
+        "/api/v1/wide-area-comparison/eighty-cities/a-year-later.json").content)  # fmt: skip
+    share = told["columns"].index("share")
+    assert all(abs(r[share] - 0.1) < 1e-4 for r in told["rows"])
+    assert "in common" in get("/wide-area/compare/one-sample/eighty-cities/")
+
+
+def test_whose_campaign_it_is_decides_who_sees_it(cast, db, client):
+    owner = get_user_model().objects.create_user("owner", password="x")
+    other = get_user_model().objects.create_user("other", password="x")
+    Measurement.objects.filter(slug="one-sample").update(owner=owner)
+    paths = ("/wide-area/one-sample/", "/api/v1/wide-area/one-sample",
+             "/wide-area/one-sample/grid/", "/wide-area/compare/one-sample/eighty-cities/",
+             "/api/v1/wide-area/one-sample/samples.csv?vantage=v-one&region=us-east-1")  # fmt: skip
+    for who, status in ((None, 404), (other, 404), (owner, 200)):
+        if who:
+            client.force_login(who)
+        for path in paths:
+            assert client.get(path).status_code == status, (who, path)
+        assert ("one-sample" in client.get("/wide-area/").content.decode()) == (status == 200)
+
+
+def test_pages_are_made_at_once(client, cast, db):
+    paths = [f"/wide-area/eighty-cities/{s}" for s in SECTIONS]
+    paths += ["/wide-area/eighty-cities/?region=us-east-1",
+              "/wide-area/eighty-cities/pairs/synthetic-seattle/us-west-2/"]  # fmt: skip
+    for path in paths:
+        client.get(path)
+        spent = []
+        for _ in range(3):
+            before = time.process_time()
+            client.get(path)
+            spent.append(time.process_time() - before)
+        assert min(spent) < 0.1, (path, spent)
+
+
+def test_great_circles_part_at_the_edge_and_meet_their_ends():
+    path = wide_area_map.arc((35.7, 139.7), (37.4, -121.9))
+    assert path.count("M") == 2
+    start = "{:g} {:g}".format(*wide_area_map.project(35.7, 139.7))
+    assert path.startswith(f"M{start}")
+    assert wide_area_map.arc((1.0, 2.0), (1.0, 2.0)) == ""
+    assert wide_area_map.arc((0.0, 0.0), (0.0, 180.0))
+
+
+def test_axes_have_round_ticks_and_rows_their_gaps():
+    assert Axis(0, 97, 0, 100).ticks() == [0, 20, 40, 60, 80]
+    assert Axis(5, 5, 0, 100).at(5) == 50
+    assert runs_of([1, 2, 3, 7, 9, 10]) == [[1, 2, 3], [7], [9, 10]]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (float("nan"), "–"),
+        (184.2, "184\u202fms"),
+        (9.64, "9.6\u202fms"),
+        (0.42, "0.42\u202fms"),
+    ],
+)
+def test_milliseconds_keep_as_many_digits_as_matter(value, text):
+    assert wide_area_words.milliseconds(value) == text
+
+
+def test_rates_and_shades():
+    assert wide_area_words.rate(1_143_000) == "1,143\u202fkB/s"
+    assert wide_area_words.rate(12.44e6) == "12.4\u202fMB/s"
+    assert [wide_area_words.shade("latency", v) for v in (None, 3, 25, 25.1, 900)] == [
+        0,
+        1,
+        1,
+        2,
+        6,
+    ]
