@@ -21,7 +21,7 @@ from tasks import identity, station
 from tasks.app import app
 from tasks.identity import Identity
 from tasks.pulse import TAKEN, Pulse
-from tasks.site_calls import join
+from tasks.site_calls import Presence, join, say_presence
 from tasks.transport import OPTIONS
 
 log = logging.getLogger(__name__)
@@ -66,19 +66,17 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _identity(options: argparse.Namespace, folder: Path) -> Identity:
-    if options.token:
-        if identity.load(folder):
-            raise BadInput(
-                f"{folder} holds an identity already; start it without a token, or use --folder"
-            )
-        who = join(options.site, options.token, plain=options.plain)
-        identity.save(who, folder)
-        print(f"joined {who.site} as {who.name}", flush=True)  # noqa: T201
-        return who
     known = identity.load(folder)
-    if known is None:
+    if known is None and not options.token:
         raise BadInput(f"there is no identity in {folder}; join with SITE and TOKEN first")
-    return known
+    # A service that runs the same command again starts what has joined; a token that is too many
+    # stays unused.
+    if known and not (options.token and say_presence(known) is Presence.REVOKED):
+        return known
+    who = join(options.site, options.token, plain=options.plain)
+    identity.save(who, folder)
+    print(f"joined {who.site} as {who.name}", flush=True)  # noqa: T201
+    return who
 
 
 def work(who: Identity, folder: Path) -> int:
@@ -118,6 +116,10 @@ def _quit(number: int, frame: FrameType | None) -> None:
 
 def _ready(who: Identity) -> None:
     print(f"{who.name} is measuring; Ctrl-C stops it", flush=True)  # noqa: T201
+    # Celery has loaded the tasks by now.
+    from tasks.vantage import go_on  # noqa: PLC0415
+
+    go_on()
 
 
 def configure(who: Identity, folder: Path) -> None:

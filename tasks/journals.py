@@ -25,6 +25,7 @@ class Entries:
     results: dict[int, dict[str, Any]] = field(default_factory=dict)
     missed: dict[int, str] = field(default_factory=dict)
     is_done: bool = False
+    order: dict[str, Any] = field(default_factory=dict)
 
     @property
     def seen(self) -> frozenset[int]:
@@ -60,6 +61,19 @@ class Journal:
             self._begin(self._folder, key)
         return self._entries
 
+    def keep_order(self, order: Mapping[str, Any]) -> None:
+        """Keep what the unit was told to do, so that it can go on without being told again."""
+        if not self._entries.order:
+            self._entries.order.update(order)
+            self._write(["order", dict(order)])
+
+    def unfinished(self) -> list[dict[str, Any]]:
+        """Orders of which not every slot was run or missed, the oldest first."""
+        if self._folder is None or not self._folder.is_dir():
+            return []
+        found = [_read(path) for path in sorted(self._folder.glob("*.jsonl"), key=_age)]
+        return [entries.order for entries in found if entries.order and not entries.is_done]
+
     def add(self, slot: int, entry: Mapping[str, Any]) -> None:
         """Keep the result of a slot."""
         self._entries.results[slot] = dict(entry)
@@ -73,7 +87,7 @@ class Journal:
     def close(self) -> None:
         """All slots of the unit are there."""
         found = self._entries
-        self._entries = Entries(found.results, found.missed, is_done=True)
+        self._entries = Entries(found.results, found.missed, True, found.order)
         self._write(["done"])
 
     def _begin(self, folder: Path, key: str) -> None:
@@ -99,18 +113,23 @@ class Journal:
 
 
 def _read(path: Path) -> Entries:
-    results: dict[int, dict[str, Any]] = {}
-    missed: dict[int, str] = {}
+    found = Entries()
     done = False
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        entry = _entry(line)
-        if entry == ["done"]:
-            done = True
-        elif len(entry) == 2 and isinstance(entry[1], dict):
-            results[int(entry[0])] = entry[1]
-        elif len(entry) == 2:
-            missed[int(entry[0])] = str(entry[1])
-    return Entries(results, missed, done)
+        match _entry(line):
+            case ["done"]:
+                done = True
+            case ["order", dict(order)]:
+                found.order.update(order)
+            case [int(slot), dict(entry)]:
+                found.results[slot] = entry
+            case [int(slot), str(reason)]:
+                found.missed[slot] = reason
+    return Entries(found.results, found.missed, done, found.order)
+
+
+def _age(path: Path) -> float:
+    return path.stat().st_mtime
 
 
 def _entry(line: str) -> list[Any]:
@@ -123,7 +142,7 @@ def _entry(line: str) -> list[Any]:
 
 def _forget_old(folder: Path) -> None:
     """Journals that nobody will ask for any more."""
-    files = sorted(folder.glob("*.jsonl"), key=lambda p: p.stat().st_mtime)
-    old = [p for p in files if p.stat().st_mtime < time.time() - _KEPT_S]
+    files = sorted(folder.glob("*.jsonl"), key=_age)
+    old = [p for p in files if _age(p) < time.time() - _KEPT_S]
     for path in {*old, *files[: max(0, len(files) - _MOST_FILES)]}:
         path.unlink(missing_ok=True)

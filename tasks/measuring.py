@@ -22,6 +22,8 @@ BEGAN, RESULT = "unit-began", "unit-result"
 COLUMNS = ("slot", "late_s", "result")
 # Sleep no longer than this, so that the end of the process is noticed.
 _NAP_S = 0.5
+# A unit whose window ended so long ago is told about only if it is asked for.
+_WORTH_S = 120.0
 # What the centre knows by itself is not sent home.
 _KNOWN = frozenset({"target", "lost", "attempts", "transits_ms"})
 
@@ -89,12 +91,24 @@ def fulfil(order: Order, bench: Bench, report: Report) -> None:
     """
     before = bench.journal.open(order.measurement, order.unit)
     if not before.is_done:
+        bench.journal.keep_order(order.as_json())
         report(BEGAN, order.head, {})
         if not _run(order, before.seen, bench):
             return
         bench.journal.close()
         before = bench.journal.open(order.measurement, order.unit)
     report(RESULT, {**order.head, "missed": before.missed}, before.columns(COLUMNS))
+
+
+def resume(bench: Bench, report: Report) -> None:
+    """Go on with what a process that was killed left, as far as it is worth it.
+
+    What is left of older units is asked for by the centre, if it still wants it.
+    """
+    for data in bench.journal.unfinished():
+        order = Order.from_json(data)
+        if order.ends + order.offset_s + _WORTH_S > bench.clock.now().timestamp():
+            fulfil(order, bench, report)
 
 
 def _run(order: Order, seen: frozenset[int], bench: Bench) -> bool:

@@ -4,6 +4,9 @@ A vantage point is a Celery worker that consumes its own queue (``tasks.joining`
 asks its own name servers, so that the answers are those of its place.
 """
 
+import logging
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,17 +15,19 @@ from celery.exceptions import Ignore
 
 from core.clock import SystemClock
 from core.environment import read_list
+from core.errors import NephoscopeError
 from core.records import Answer
 from crawlers.engine import Question
 from crawlers.pace import Pace
 from tasks import station
 from tasks.app import app
 from tasks.journals import Journal
-from tasks.measuring import Bench, Order, fulfil
+from tasks.measuring import RESULT, Bench, Order, Report, fulfil, resume
 from tasks.pace import pace_for
 from tasks.parcels import columns_of
 from tasks.resolvers import Resolving, open_engine
 
+log = logging.getLogger(__name__)
 LOOKUPS = "lookups"
 # The store knows by itself whose domain a name is, and whom it asked.
 ANSWER_COLUMNS = (
@@ -55,10 +60,39 @@ def measure(order: dict[str, Any]) -> None:
     """Run a unit of a measurement campaign from here, slot by slot, and send its results home."""
     place = station.here()
     # The order's moments are the site's; the station's clock tells how far ours is ahead.
-    told = {**order, "offset_s": place.clock[1]}
+    told = Order.from_json({**order, "offset_s": place.clock[1]})
+    fulfil(told, bench_of(place), report_of(place))
+
+
+def bench_of(place: station.Station) -> Bench:
+    """What this place gives to measurements."""
     journal = Journal(place.folder / "units")
-    bench = Bench(SystemClock(), journal, place.budget.spend, place.ended.is_set)
-    fulfil(Order.from_json(told), bench, place.report)
+    return Bench(SystemClock(), journal, place.budget.spend, place.ended.is_set)
+
+
+def go_on() -> None:
+    """Finish the unit that this place was measuring when its process was killed."""
+    place = station.here()
+    resume(bench_of(place), report_of(place))
+
+
+def report_of(place: station.Station) -> Report:
+    """The way home; a broker that is away delays no measurement, only its results."""
+
+    def report(kind: str, head: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]) -> None:
+        if kind == RESULT:
+            place.report(kind, head, columns)
+        else:
+            threading.Thread(target=_tell, args=(place, kind, head), daemon=True).start()
+
+    return report
+
+
+def _tell(place: station.Station, kind: str, head: Mapping[str, Any]) -> None:
+    try:
+        place.report(kind, head, {})
+    except NephoscopeError as error:
+        log.warning("the site was not told: %s", error)
 
 
 def within_limits(options: Resolving, probes_per_s: float) -> Resolving:

@@ -16,8 +16,9 @@ from webapp.store.models import Measurement, MeasurementUnit
 State = MeasurementUnit.State
 # Units are sent so long before they begin.
 AHEAD_S = 20.0
-# A result may come so late after the end of its window: the broker was away, or the way is long.
-PATIENCE_S = 60.0
+# A result may come so late after the end of its window: its process or the broker starts again,
+# or the way is long.
+LEAST_PATIENCE_S, PATIENCE_S = 30.0, 60.0
 # An order of which nothing was heard is sent again after so long, and each time twice as long.
 FIRST_RETRY_S = 5.0
 _SENT_AT_ONCE = 2_000
@@ -89,7 +90,7 @@ def mark_sent(unit: MeasurementUnit, now: datetime) -> bool:
 
 def patience_s(unit: MeasurementUnit) -> float:
     """How long a result may take after the window: a short window is not waited for as long."""
-    return max(5.0, min(PATIENCE_S, 2 * (unit.ends_s - unit.starts_s)))
+    return max(LEAST_PATIENCE_S, min(PATIENCE_S, 2 * (unit.ends_s - unit.starts_s)))
 
 
 def put_back(unit: MeasurementUnit) -> None:
