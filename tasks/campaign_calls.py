@@ -21,6 +21,11 @@ from webapp.store.models import Measurement
 
 # Campaigns of one account that wait or run at once.
 MOST_OPEN = 5
+# What an account may do to a target, whoever's it is; operators set limits of their own.
+MOST_OF_ACCOUNTS = {
+    "bytes_per_target_and_day": 50_000_000_000,
+    "probes_per_target_and_day": 50_000,
+}
 
 
 def read_file(data: bytes, name: str = "") -> dict[str, Any]:
@@ -68,7 +73,17 @@ def plan(asked: Mapping[str, Any], user: Any = OPERATOR, *, here: bool = False) 
     """
     names = [str(v) for v in asked.get("vantages") or ()]
     ends = Ends() if here else measurements.ends_of(names, user)
-    return define(asked, ends, operator=isinstance(user, Operator) or is_staff(user))
+    operator = isinstance(user, Operator) or is_staff(user)
+    return define(asked if operator else _capped(asked), ends, operator=operator)
+
+
+def _capped(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """With limits no higher than an account's."""
+    given = asked.get("limits") or {}
+    if not isinstance(given, Mapping):
+        return dict(asked)
+    capped = {k: min(v, given.get(k, v)) for k, v in MOST_OF_ACCOUNTS.items()}
+    return {**asked, "limits": {**given, **capped}}
 
 
 def rehearsal(found: Definition, dying: float) -> dict[str, Any]:
@@ -171,4 +186,3 @@ def stop(measurement: Measurement) -> bool:
 
 
 ACTIONS = {"pause": pause, "resume": resume, "stop": stop}
-

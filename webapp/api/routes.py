@@ -14,6 +14,7 @@ from tasks.submit import submit
 from webapp.api import (
     accounts,
     comparisons,
+    measurements,
     problems,
     recommendations,
     screening,
@@ -43,6 +44,7 @@ api.add_router("", accounts.router)
 api.add_router("", recommendations.router)
 api.add_router("", vantages.router)
 api.add_router("", wide_area.router)
+api.add_router("", measurements.router)
 api.add_router("/screening", screening.router)
 api.add_router("/screening", shared_pools.router)
 

@@ -60,7 +60,7 @@ class Command(Door):
 
     def _plan(self, options: dict[str, Any]) -> None:
         found = campaign_calls.plan(_asked(options), here=options["here"])
-        document = {
+        document: dict[str, Any] = {
             "name": found.name,
             "schedule": found.schedule.as_json(),
             "predicted": found.predicted,
