@@ -51,6 +51,26 @@ class Book(NamedTuple):
     members: NDArray[np.int64]
 
 
+# Kind, the AS of kind AS, bits of the providers whose own it is, and all ASes.
+_Row = tuple[Kind, int, int, tuple[int, ...]]
+_NONE = np.empty(0, np.int64)
+_EMPTY = Book(np.empty(0, np.uint8), _NONE, _NONE, np.zeros(1, np.int64), _NONE)
+
+
+def _extended(book: Book, rows: Sequence[_Row]) -> Book:
+    """A book with more addresses."""
+    kinds, asns, owners, sets = zip(*rows, strict=True)
+    begins = np.cumsum([book.begins[-1], *map(len, sets)], dtype=np.int64)
+    members = np.array([asn for own in sets for asn in own], np.int64)
+    return Book(
+        np.concatenate([book.kinds, np.array(kinds, np.uint8)]),
+        np.concatenate([book.asns, np.array(asns, np.int64)]),
+        np.concatenate([book.owners, np.array(owners, np.int64)]),
+        np.concatenate([book.begins, begins[1:]]),
+        np.concatenate([book.members, members]),
+    )
+
+
 class Addresses:
     """Numbers for texts of addresses, with what the look-ups say of each."""
 
@@ -70,8 +90,9 @@ class Addresses:
             for asn in {a for ases in own.values() for a in ases}
         }
         self._texts = pa.array([], pa.string())
-        self._book: Book | None = None
-        self._rows: list[tuple[Kind, int, int, tuple[int, ...]]] = [(Kind.SILENT, -1, 0, ())]
+        self._book = _EMPTY
+        # What is known and not yet in the book.
+        self._rows: list[_Row] = [(Kind.SILENT, -1, 0, ())]
         self._places: dict[str, tuple[str, str]] = {}
 
     def number(self, column: pa.Array) -> NDArray[np.int64]:
@@ -79,12 +100,15 @@ class Addresses:
         coded = column
         if not isinstance(column, pa.DictionaryArray):
             coded = pc.dictionary_encode(column)
-        new = coded.dictionary.filter(pc.is_null(pc.index_in(coded.dictionary, self._texts)))
-        if len(new):
+        places = pc.index_in(coded.dictionary, self._texts)
+        if places.null_count:
+            new = coded.dictionary.filter(pc.is_null(places)).unique()
             self._learn(new.to_pylist())
+            # What is new stands behind all others, in the order in which it came.
+            first, own = len(self._texts), pc.index_in(coded.dictionary, new)
             self._texts = pa.concat_arrays([self._texts, new.cast(pa.string())])
-            self._book = None
-        places = pc.index_in(coded.dictionary, self._texts).to_numpy()
+            places = pc.coalesce(places, pc.add(own, first))
+        places = places.to_numpy(zero_copy_only=False)
         # Number 0 is silence, which is no text of the book.
         known = np.append(places.astype(np.int64) + 1, 0)
         indices = pc.fill_null(coded.indices, len(known) - 1).to_numpy(zero_copy_only=False)
@@ -103,20 +127,10 @@ class Addresses:
 
     def book(self) -> Book:
         """All that is known now."""
-        if self._book is None:
-            self._book = self._make_book()
+        if self._rows:
+            self._book = _extended(self._book, self._rows)
+            self._rows = []
         return self._book
-
-    def _make_book(self) -> Book:
-        kinds, asns, owners, sets = zip(*self._rows, strict=True)
-        begins = np.cumsum([0, *map(len, sets)], dtype=np.int64)
-        return Book(
-            np.array(kinds, np.uint8),
-            np.array(asns, np.int64),
-            np.array(owners, np.int64),
-            begins,
-            np.array([asn for own in sets for asn in own], np.int64),
-        )
 
     def _provider(self, name: str) -> int:
         return self._names.setdefault(name, len(self._names))
@@ -127,9 +141,7 @@ class Addresses:
             self._places[text] = place
             self._rows.append(self._judge(text, tuple(ases), place[0]))
 
-    def _judge(
-        self, text: str, ases: tuple[int, ...], provider: str
-    ) -> tuple[Kind, int, int, tuple[int, ...]]:
+    def _judge(self, text: str, ases: tuple[int, ...], provider: str) -> _Row:
         owners = 1 << self._provider(provider) if provider else 0
         for asn in ases:
             owners |= self._owners_of.get(asn, 0)

@@ -1,53 +1,61 @@
 """RIPE Atlas: ping and traceroute results as JSON, in an array or line by line, become tables.
 
-Results that cannot be read are counted, never dropped in silence.
+Results that cannot be read are counted by their reason, never dropped in silence.
 """
 
-import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from analysis.wide_area import atlas_scan as scan
+from analysis.wide_area.atlas_reading import Piece, Reading
+from analysis.wide_area.atlas_rewriting import MARK, unmark
+from analysis.wide_area.atlas_texts import number_texts
 from core.errors import BadInput
 from lake.measurements import HOP, fill_table
 
 # The study's: one round is a quarter of an hour.
 ROUND_S = 900
-_BATCH_ROWS = 65_536
-_TYPES = {
-    **dict.fromkeys(("type", "dst_addr", "dst_name", "src_addr", "from", "proto"), "VARCHAR"),
-    **dict.fromkeys(("prb_id", "timestamp"), "BIGINT"),
-    **dict.fromkeys(("paris_id", "sent"), "INTEGER"),
-    "result": [
-        {
-            "hop": "INTEGER",
-            "rtt": "DOUBLE",
-            "result": [{"from": "VARCHAR", "rtt": "DOUBLE", "late": "INTEGER"}],
-        }
-    ],
-}
-# A field of another type than it should have is lost, and the rest of the result stays.
-_RESULTS = (
-    f"SELECT unnest(json_transform(json, '{json.dumps(_TYPES)}')) "
-    "FROM read_json_objects($files, maximum_object_size=$size)"
-)
-_MAX_OBJECT_BYTES = 1 << 26
+_COLUMN = {name: number for number, name in enumerate(scan.FIELDS)}
+_LOW_BITS = 0xFFFF_FFFF
+
+
+class _Results(NamedTuple):
+    """Results of one kind: what they share, their elements and replies, and the texts.
+
+    Elements and replies stand in one run each; ``per_result`` and ``per_element`` are lengths.
+    """
+
+    common: pa.Table
+    elements: NDArray[np.int64]
+    per_result: NDArray[np.int64]
+    per_element: NDArray[np.int64]
+    addresses: pa.DictionaryArray
+    rtts: NDArray[np.float32]
+    # Numbers of the destinations, among those of the addresses.
+    ends: NDArray[np.int32]
 
 
 @dataclass
 class AtlasFiles:
-    """Files of results; ``seen`` and ``read`` count what was in them and became a row."""
+    """Files of results; ``seen`` and ``read`` count what was in them and became a row.
+
+    ``reasons`` say why the others did not: not_json, cut, damaged, other_kind, no_probe, no_time,
+    no_result.
+    """
 
     paths: Sequence[Path]
     round_s: int = ROUND_S
     seen: int = 0
     read: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
 
     @property
     def malformed(self) -> int:
@@ -56,110 +64,150 @@ class AtlasFiles:
 
     def traceroutes(self) -> Iterator[pa.Table]:
         """Tables of paths; raises ``BadInput`` for files that are no JSON."""
-        for batch in self._rows("traceroute"):
-            yield _paths(batch)
+        return self._tables("traceroute", _paths)
 
     def pings(self) -> Iterator[pa.Table]:
         """Tables of samples; raises ``BadInput`` for files that are no JSON."""
-        for batch in self._rows("ping"):
-            yield _samples(batch)
+        return self._tables("ping", _samples)
 
-    def _rows(self, kind: str) -> Iterator[pa.Table]:
+    def _tables(self, kind: str, table_of: Callable[[_Results], pa.Table]) -> Iterator[pa.Table]:
         self.seen = self.read = 0
-        given = {"files": [str(p) for p in self.paths], "size": _MAX_OBJECT_BYTES}
-        with duckdb.connect(":memory:") as connection:
-            try:
-                # What is more than reading is done on columns: the planner would read each
-                # object once for each field that is asked for.
-                for batch in connection.sql(_RESULTS, params=given).to_arrow_reader(_BATCH_ROWS):
-                    kept = _common(pa.Table.from_batches([batch]), kind, self.round_s)
-                    self.seen += batch.num_rows
-                    self.read += kept.num_rows
-                    yield kept
-            except duckdb.Error as error:
-                raise BadInput(f"the results cannot be read: {error}") from error
+        self.reasons = Counter()
+        reading = Reading()
+        for path in self.paths:
+            before, lost = self.seen, reading.lost.total()
+            for piece in reading.read(path):
+                self.seen += int(piece.sheets.counts[scan.RECORDS])
+                results = self._choose(piece, kind)
+                if len(results.common):
+                    self.read += len(results.common)
+                    yield table_of(results)
+            if self.seen == before and reading.lost.total() > lost:
+                raise BadInput(f"the results cannot be read: {path.name} holds no JSON object")
+        self.seen += reading.lost.total()
+        self.reasons += reading.lost
+
+    def _choose(self, piece: Piece, kind: str) -> _Results:
+        """The results of a kind that say who measured and when."""
+        records, elements, replies = _rows(piece.sheets)
+        # Whoever looks up addresses looks up the whole dictionary: nothing else stands in it.
+        spans = [replies[:, scan.SPAN], records[:, _COLUMN["dst_addr"]]]
+        (addresses, ends), names = _texts(piece, spans)
+        numbers, texts = _texts(piece, [records[:, _COLUMN[n]] for n in scan.TEXTS])
+        coded = dict(zip(scan.TEXTS, (_coded(n, texts) for n in numbers), strict=True))
+        kept = self._judge(records, pc.fill_null(pc.equal(coded["type"], kind), False))
+        per_result = np.maximum(records[:, scan.RESULT], 0)
+        per_element = elements[:, scan.REPLIES]
+        late = replies[:, scan.REPLY_BITS] & scan.LATE > 0
+        rtts = _reals(replies[:, scan.REPLY_BITS])
+        addresses[late], rtts[late] = -1, np.nan
+        if not kept.all():
+            of_elements = np.repeat(kept, per_result)
+            of_replies = np.repeat(of_elements, per_element)
+            records, per_result = records[kept], per_result[kept]
+            elements, per_element = elements[of_elements], per_element[of_elements]
+            addresses, rtts, ends = addresses[of_replies], rtts[of_replies], ends[kept]
+            coded = {name: column.filter(pa.array(kept)) for name, column in coded.items()}
+        common = _common(records, coded, kind, self.round_s)
+        own = _coded(addresses, names)
+        return _Results(common, elements, per_result, per_element, own, rtts, ends)
+
+    def _judge(self, records: NDArray[np.int64], right: pa.Array) -> NDArray[np.bool_]:
+        """Which records are whole; the others are counted by the first thing that they lack."""
+        kept: NDArray[np.bool_] = right.to_numpy(zero_copy_only=False)
+        self._count("other_kind", ~kept)
+        for name, reason in (("prb_id", "no_probe"), ("timestamp", "no_time"),
+                             ("result", "no_result")):  # fmt: skip
+            there = records[:, _COLUMN[name]] != scan.MISSING
+            self._count(reason, kept & ~there)
+            kept = kept & there
+        return kept
+
+    def _count(self, reason: str, which: NDArray[np.bool_]) -> None:
+        if number := int(which.sum()):
+            self.reasons[reason] += number
 
 
-def _common(found: pa.Table, kind: str, round_s: int) -> pa.Table:
-    """The results of a kind that say who measured and when, with what all kinds share."""
-    whole = pc.fill_null(pc.equal(found["type"], kind), False)
-    for name in ("prb_id", "timestamp", "result"):
-        whole = pc.and_(whole, pc.is_valid(found[name]))
-    kept = found if pc.all(whole).as_py() else found.filter(whole)
-    vantage = pc.binary_join_element_wise("atlas", kept["prb_id"].cast(pa.string()), "-")
-    proto = pc.utf8_lower(pc.fill_null(kept["proto"], ""))
+def _rows(sheets: scan.Sheets) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    records, elements, replies = (int(sheets.counts[i]) for i in range(3))
+    return sheets.records[:records], sheets.elements[:elements], sheets.replies[:replies]
+
+
+def _texts(
+    piece: Piece, columns: list[NDArray[np.int64]]
+) -> tuple[list[NDArray[np.int32]], pa.Array]:
+    numbers, texts = number_texts(piece.text, columns)
+    if piece.rewritten:
+        texts = pa.array([unmark(t) if MARK in t else t for t in texts.to_pylist()], pa.string())
+    return numbers, texts
+
+
+def _coded(numbers: NDArray[np.int32], texts: pa.Array) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(numbers, mask=numbers < 0), texts)
+
+
+def _reals(bits: NDArray[np.int64]) -> NDArray[np.float32]:
+    return (bits & _LOW_BITS).astype(np.uint32).view(np.float32)
+
+
+def _integers(records: NDArray[np.int64], name: str, missing: int) -> NDArray[np.int64]:
+    column = records[:, _COLUMN[name]]
+    return np.where(column == scan.MISSING, missing, column)
+
+
+def _common(records: NDArray[np.int64], coded: dict[str, Any], kind: str, round_s: int) -> pa.Table:
+    """What results of all kinds share."""
+    text = {name: column.cast(pa.string()) for name, column in coded.items()}
+    at = records[:, _COLUMN["timestamp"]]
+    probes = pa.array(records[:, _COLUMN["prb_id"]]).cast(pa.string())
+    proto = pc.utf8_lower(pc.fill_null(text["proto"], ""))
     columns = {
-        "round": pc.divide(kept["timestamp"], round_s),
-        "vantage": vantage,
-        "target": pc.coalesce(kept["dst_name"], kept["dst_addr"], ""),
-        "at": pc.multiply(kept["timestamp"], 1_000_000).cast(pa.timestamp("us", tz="UTC")),
+        "round": pa.array(at // round_s),
+        "vantage": pc.binary_join_element_wise("atlas", probes, "-"),
+        "target": pc.coalesce(text["dst_name"], text["dst_addr"], ""),
+        "at": pa.array(at * 1_000_000).cast(pa.timestamp("us", tz="UTC")),
         "probe": pc.binary_join_element_wise(kind, proto, "-"),
-        "source": pc.coalesce(kept["src_addr"], kept["from"], ""),
-        "destination": pc.fill_null(kept["dst_addr"], ""),
-        "flow": pc.fill_null(kept["paris_id"], 0),
-        "sent": kept["sent"],
-        "result": kept["result"],
+        "source": pc.coalesce(text["src_addr"], text["from"], ""),
+        "destination": pc.fill_null(text["dst_addr"], ""),
+        "flow": pa.array(_integers(records, "paris_id", 0)),
+        "sent": pa.array(_integers(records, "sent", 0)),
     }
     return pa.table(columns)
 
 
-def _samples(batch: pa.Table) -> pa.Table:
-    result = batch["result"].combine_chunks()
-    lengths = pc.fill_null(pc.list_value_length(result), 0).to_numpy()
-    rtts = result.flatten().field("rtt")
-    heard = np.asarray(pc.is_valid(rtts))
-    before = np.concatenate([[0], np.cumsum(heard)])
-    offsets = before[np.concatenate([[0], np.cumsum(lengths)])]
-    values = pa.ListArray.from_arrays(
-        pa.array(offsets, pa.int32()), rtts.drop_null().cast(pa.float32())
-    )
-    sent = np.maximum(pc.fill_null(batch["sent"], 0).to_numpy(), lengths)
+def _samples(found: _Results) -> pa.Table:
+    rtts = _reals(found.elements[:, scan.ELEMENT_BITS])
+    heard = ~np.isnan(rtts)
+    offsets = _starts(heard)[_starts(found.per_result)]
+    values = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(rtts[heard]))
+    sent = np.maximum(found.common["sent"].to_numpy(), found.per_result)
     status = pc.if_else(pa.array(np.diff(offsets) > 0), "OK", "TIMEOUT")
-    return fill_table(
-        "samples", batch, {"sent": pa.array(sent), "values": values, "status": status}
-    )
+    extra = {"sent": pa.array(sent), "values": values, "status": status}
+    return fill_table("samples", found.common, extra)
 
 
-def _paths(batch: pa.Table) -> pa.Table:
-    """Replies stand in one run; hops and paths are lengths in it."""
-    result = batch["result"].combine_chunks()
-    hops = result.flatten()
-    replies = hops.field("result").flatten()
-    per_hop = pc.fill_null(pc.list_value_length(hops.field("result")), 0).to_numpy()
-    ends = np.concatenate([[0], np.cumsum(per_hop)])
-    hops_of = pc.fill_null(pc.list_value_length(result), 0).to_numpy()
-    offsets = ends[np.concatenate([[0], np.cumsum(hops_of)])]
-    address, rtt = _answers(replies)
-    ttl = np.repeat(pc.fill_null(hops.field("hop"), 0).to_numpy(), per_hop).astype(np.uint8)
-    flat = pa.StructArray.from_arrays([pa.array(ttl), address, rtt], fields=list(HOP))
-    listed = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat)
-    reached = _reached(batch["destination"].combine_chunks(), address, offsets)
+def _paths(found: _Results) -> pa.Table:
+    offsets = _starts(found.per_element)[_starts(found.per_result)]
+    ttls = np.repeat(found.elements[:, scan.HOP].astype(np.uint8), found.per_element)
+    rtts = pa.array(found.rtts, mask=np.isnan(found.rtts))
+    flat = pa.StructArray.from_arrays([pa.array(ttls), found.addresses, rtts], fields=list(HOP))
+    reached = _reached(found.ends, found.addresses, offsets)
     extra = {
-        "hops": listed,
+        "hops": pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat),
         "reached": reached,
         "status": pc.if_else(reached, "OK", "TIMEOUT"),
     }
-    return fill_table("paths", batch, extra)
+    return fill_table("paths", found.common, extra)
 
 
-def _answers(replies: pa.StructArray) -> tuple[pa.DictionaryArray, pa.Array]:
-    """Addresses and round trips; a late reply answers an earlier packet, so nobody answered."""
-    address = replies.field("from").dictionary_encode()
-    rtt = replies.field("rtt").cast(pa.float32())
-    late = replies.field("late")
-    if late.null_count < len(late):
-        there = pc.is_null(late)
-        indices = pc.if_else(there, address.indices, None)
-        address = pa.DictionaryArray.from_arrays(indices, address.dictionary)
-        rtt = pc.if_else(there, rtt, None)
-    return address, rtt
+def _starts(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
 def _reached(
-    destination: pa.Array, address: pa.DictionaryArray, offsets: NDArray[np.int64]
+    ends: NDArray[np.int32], addresses: pa.DictionaryArray, offsets: NDArray[np.int64]
 ) -> pa.Array:
-    """Whether the destination itself is among the replies, by numbers instead of texts."""
-    wanted = pc.fill_null(pc.index_in(destination, address.dictionary), -1).to_numpy()
-    rows = np.repeat(np.arange(len(destination)), np.diff(offsets))
-    same = pc.fill_null(address.indices, -2).to_numpy() == wanted[rows]
-    return pa.array(np.bincount(rows[same], minlength=len(destination)) > 0)
+    """Whether the destination itself is among the replies."""
+    rows = np.repeat(np.arange(len(ends)), np.diff(offsets))
+    same = pc.fill_null(addresses.indices, -2).to_numpy() == ends[rows]
+    return pa.array(np.bincount(rows[same], minlength=len(ends)) > 0)

@@ -102,8 +102,9 @@ def _place_ends(batch: pa.RecordBatch, addresses: Addresses) -> _Ends:
     shape = [len(w) for w in words]
     # Rows that say the same are placed once.
     distinct, inverse = np.unique(np.ravel_multi_index(codes, shape), return_inverse=True)
+    texts_of = [w.values for w in words]
     placed = [
-        _place([w.values[i] or "" for w, i in zip(words, row, strict=True)], addresses)
+        _place([w[i] or "" for w, i in zip(texts_of, row, strict=True)], addresses)
         for row in zip(*np.unravel_index(distinct, shape), strict=True)
     ]
     numbers = [(addresses.provider(p), _TOWARD.get(d, -1)) for p, _, d in placed]

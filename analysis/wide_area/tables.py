@@ -4,18 +4,20 @@ Small tables are plain rows with a headline; those that grow with vantage points
 Arrow tables, sorted by vantage point, of which a page reads a part.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.wide_area import choices, failures, figures, zones
+from analysis.wide_area import choices, failures, zones
 from analysis.wide_area.columns import Equal, Source, read_batches
 from analysis.wide_area.grid import summarise
 from analysis.wide_area.headlines import headline_of
 from analysis.wide_area.isp_tables import isp_tables
+from analysis.wide_area.pivot import Pivot, pivot
 from analysis.wide_area.rounds import means_by_round
 
 Row = dict[str, Any]
@@ -27,6 +29,9 @@ LATENCY_PROBES = (
 )  # fmt: skip
 
 
+# Cells of vantage point, region and round that are held at once; of a campaign with more, no
+# file by rounds is kept: pages read the rounds of a pair from its samples.
+MOST_CELLS = 16_000_000
 # Vantage points that are told to fail, the worst first; the file of failed runs holds all.
 MOST_FAILING = 300
 
@@ -104,22 +109,38 @@ def _probes(samples: Source) -> set[str]:
 def _add_metric(built: Built, samples: Source, metric: Metric, equal: Equal) -> None:
     grid = summarise(samples, equal=equal)
     built.files[f"{metric.id}-grid"] = _by_vantage(grid)
-    keys = ("vantage", "region", "round")
-    built.files[f"{metric.id}-rounds"] = _by_vantage(summarise(samples, keys, equal))
-    bars = figures.bars(grid)
-    means = means_by_round(samples, equal)
-    chosen = choices.choose(means, higher_is_better=metric.higher_is_better)
-    built.files[f"{metric.id}-vantages"] = _vantages(metric, samples, equal, bars, chosen)
-    regions = _regions(metric, samples, equal, bars)
-    compared = zones.compare_zones(samples, equal)
+    means = pivot(grid, higher_is_better=metric.higher_is_better)
+    course = summarise(samples, ("region", "round"), equal)
+    rounds = len(course["round"].unique())
+    chosen: list[choices.Choice] = []
+    apart, kept = [], []
+    for part in _parts(means.vantages, len(means.regions) * rounds, equal):
+        found = means_by_round(samples, part)
+        chosen += choices.choose(found, higher_is_better=metric.higher_is_better)
+        apart.append(zones.apart_by_vantage(found))
+        if grid.num_rows * rounds <= MOST_CELLS:
+            kept.append(summarise(samples, ("vantage", "region", "round"), part))
+    if kept:
+        built.files[f"{metric.id}-rounds"] = _by_vantage(pa.concat_tables(kept))
+    built.files[f"{metric.id}-vantages"] = _vantages(samples, equal, means, chosen)
     told: dict[str, Iterable[Row]] = {
-        "regions": regions,
-        "course": summarise(samples, ("region", "round"), equal).to_pylist(),
+        "regions": _regions(samples, equal, means),
+        "course": course.to_pylist(),
         "choice": [choices.summary(chosen)],
-        "zones": [asdict(c) for c in compared],
-        "apart": [zones.spread_of_regions(means)],
+        "zones": [asdict(c) for c in zones.compare_zones(samples, equal)],
+        "apart": [zones.median_apart(np.concatenate(apart))],
     }
     built.reports += [_told(f"{metric.id}-{name}", rows) for name, rows in told.items()]
+
+
+def _parts(vantages: Sequence[str], cells_each: int, equal: Equal) -> Iterator[Equal]:
+    """Vantage points together whose rounds fit into the memory; each part reads all files."""
+    size = max(1, MOST_CELLS // max(1, cells_each))
+    if size >= len(vantages):
+        yield equal
+        return
+    for begin in range(0, len(vantages), size):
+        yield {**equal, "vantage": tuple(vantages[begin : begin + size])}
 
 
 def _told(table_id: str, rows: Iterable[Row]) -> MeasuredTable:
@@ -147,30 +168,18 @@ def _by_vantage(table: pa.Table) -> pa.Table:
     return table.select([*keys, *rest]).sort_by([(k, "ascending") for k in keys])
 
 
-def _regions(metric: Metric, samples: Source, equal: Equal, bars: list[Row]) -> list[Row]:
-    averages = {
-        r["region"]: r for r in figures.averages(bars, higher_is_better=metric.higher_is_better)
-    }
-    rows = []
-    for row in summarise(samples, ("provider", "region"), equal).to_pylist():
-        own = averages[row["region"]]
-        told = {"vantage_mean": own["mean"], **{k: own[k] for k in _TOLD_OF_AVERAGES}}
-        rows.append({**row, **told})
-    return rows
-
-
-_TOLD_OF_AVERAGES = ("vantages", "without_value", "best_for")
+def _regions(samples: Source, equal: Equal, means: Pivot) -> list[Row]:
+    averages = means.averages()
+    found = summarise(samples, ("provider", "region"), equal).to_pylist()
+    return [{**row, **averages[row["region"]]} for row in found]
 
 
 def _vantages(
-    metric: Metric, samples: Source, equal: Equal, bars: list[Row], chosen: list[choices.Choice]
+    samples: Source, equal: Equal, means: Pivot, chosen: list[choices.Choice]
 ) -> pa.Table:
-    factors = {
-        r["vantage"]: r for r in figures.factors(bars, higher_is_better=metric.higher_is_better)
-    }
     choice = {c.vantage: c for c in chosen}
-    rows = list(_vantage_rows(summarise(samples, ("vantage",), equal), factors, choice))
-    return pa.Table.from_pylist(rows)
+    found = summarise(samples, ("vantage",), equal)
+    return pa.Table.from_pylist(list(_vantage_rows(found, means.factors(), choice)))
 
 
 def _vantage_rows(

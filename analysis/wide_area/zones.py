@@ -5,6 +5,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from analysis.regions.samples import Samples
@@ -38,46 +40,65 @@ class Comparison:
 
 def compare_zones(source: Source, equal: Equal | None = None) -> list[Comparison]:
     """All pairs of zones of every region; raises ``BadInput``. Samples without a zone are left."""
-    means: dict[str, dict[str, dict[str, float]]] = {}
-    for row in summarise(source, ("region", "zone", "vantage"), equal).to_pylist():
-        if row["zone"] and row["mean"] is not None:
-            zone = means.setdefault(row["region"], {}).setdefault(row["zone"], {})
-            zone[row["vantage"]] = row["mean"]
-    found = (
-        _compare(region, pair, means[region])
-        for region in sorted(means)
-        for pair in combinations(sorted(means[region]), 2)
+    found = summarise(source, ("region", "zone", "vantage"), equal)
+    found = found.filter(pc.and_(pc.is_valid(found["mean"]), pc.not_equal(found["zone"], "")))
+    regions = found["region"].unique().to_pylist()
+    compared = (
+        _compare(region, pair, means)
+        for region in sorted(regions)
+        for means in [_means(found.filter(pc.equal(found["region"], region)))]
+        for pair in combinations(sorted(means), 2)
     )
-    return [comparison for comparison in found if comparison is not None]
+    return [comparison for comparison in compared if comparison is not None]
+
+
+def _means(rows: pa.Table) -> dict[str, Floats]:
+    """Of each zone of a region, the means of all vantage points that saw any, in one order."""
+    vantages = rows["vantage"].combine_chunks().dictionary_encode()
+    size = len(rows["vantage"].unique())
+    codes = np.asarray(vantages.indices)
+    zones, means = rows["zone"].to_numpy(zero_copy_only=False), rows["mean"].to_numpy()
+    made = {}
+    for zone in set(zones.tolist()):
+        own = zones == zone
+        made[zone] = np.full(size, np.nan)
+        made[zone][codes[own]] = means[own]
+    return made
 
 
 def spread_of_regions(samples: Samples) -> dict[str, Any]:
     """What to hold differences of zones against: how far regions lie apart for the same vantage
     points, as the median over vantage points of (largest - least) by their mean."""
+    return median_apart(apart_by_vantage(samples))
+
+
+def apart_by_vantage(samples: Samples) -> Floats:
+    """How far regions lie apart for each vantage point that heard any."""
     means = samples.collapsed().values[:, :, 0]
     means = means[:, np.isfinite(means).any(axis=0)]
     if not means.size:
-        return {"vantages": 0, "relative": None}
-    apart = (np.fmax.reduce(means) - np.fmin.reduce(means)) / np.nanmean(means, axis=0)
-    known = apart[np.isfinite(apart)]
-    return {"vantages": len(known), "relative": float(np.median(known)) if len(known) else None}
+        return np.zeros(0)
+    found: Floats = (np.fmax.reduce(means) - np.fmin.reduce(means)) / np.nanmean(means, axis=0)
+    return found[np.isfinite(found)]
 
 
-def _compare(
-    region: str, pair: tuple[str, str], zones: dict[str, dict[str, float]]
-) -> Comparison | None:
-    one, two = zones[pair[0]], zones[pair[1]]
-    both = sorted(one.keys() & two.keys())
-    if not both:
+def median_apart(apart: Floats) -> dict[str, Any]:
+    """The same over all vantage points together."""
+    return {"vantages": len(apart), "relative": float(np.median(apart)) if len(apart) else None}
+
+
+def _compare(region: str, pair: tuple[str, str], means: dict[str, Floats]) -> Comparison | None:
+    one, two = means[pair[0]], means[pair[1]]
+    both = np.isfinite(one) & np.isfinite(two)
+    if not both.any():
         return None
-    first = np.array([one[v] for v in both])
-    second = np.array([two[v] for v in both])
+    first, second = one[both], two[both]
     difference = second - first
     low, high = _bounds(difference)
     middle = (first + second) / 2
     relative = np.abs(difference) / np.where(middle > 0, middle, np.nan)
     return Comparison(
-        region, *pair, len(both), float(first.mean()), float(second.mean()),
+        region, *pair, int(both.sum()), float(first.mean()), float(second.mean()),
         float(difference.mean()), low, high, float(np.nanmedian(relative)),
     )  # fmt: skip
 
