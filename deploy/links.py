@@ -15,6 +15,7 @@ USER = "centre"
 # A parcel has at most 4 MB; nobody can store a larger text, nor fill the machine's memory.
 _LARGEST_TEXT = "8mb"
 _MEMORY = "512mb"
+_OWN = {"localhost": "127.0.0.1", "127.0.0.1": "127.0.0.1", "::1": "[::1]"}
 
 
 def secret_of(data: Path) -> str:
@@ -55,7 +56,7 @@ def gate_command(data: Path, host: str, port: int) -> list[str]:
     machine alone, under any other to all.
     """
     found = certificates.ensure(data / NAME, [host.strip("[]")])
-    listen = "127.0.0.1" if host in ("localhost", "127.0.0.1") else ""
+    listen = _OWN.get(host.strip("[]"), "")
     return [
         *(sys.executable, "-m", "deploy.gate"),
         *("--listen", f"{listen}:{port}"),

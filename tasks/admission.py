@@ -120,11 +120,14 @@ def _keep_users() -> None:
         raise Unavailable(f"the links' broker does not answer: {error}") from error
 
 
-def reconcile() -> int:
-    """Make the broker's users those of the store, as after a restart; how many differed."""
+def reconcile(*, renew: bool = False) -> int:
+    """Make the broker's users those of the store, as after a restart; how many differed.
+
+    ``renew`` writes all of them anew, as after an upgrade that changed what they may do.
+    """
     there = {u.decode() for u in links.asked(links.client().execute_command, "ACL", "USERS")}
     wanted = {USER + p.name: p for p in vantages.own_points().filter(state__in=vantages.WORKING)}
-    for user in sorted(wanted.keys() - there):
+    for user in sorted(wanted if renew else wanted.keys() - there):
         grant(wanted[user])
     strangers = sorted(u for u in there - wanted.keys() if u.startswith(USER))
     for user in strangers:

@@ -75,7 +75,7 @@ class Collector:
 
     def _tend(self) -> None:
         close_old_connections()
-        differed = admission.reconcile()
+        differed = admission.reconcile(renew=not self._names)
         if differed:
             log.info("%d users of the links' broker were mended", differed)
         # What a revoked one sent before is stored still.

@@ -75,6 +75,8 @@ def keep_going(campaign: Campaign) -> None:
 
 def send_batches(campaign: Campaign, vantage: str) -> bool:
     """Keep a vantage busy; false when none of its batches is open."""
+    if points.is_leaving(vantage):
+        return _wind_up(campaign, vantage)
     lease = _lease(campaign)
     room = _AHEAD - batches.busy(campaign, vantage)
     for batch in batches.free_batches(campaign, vantage, max(0, room)):
@@ -86,6 +88,14 @@ def send_batches(campaign: Campaign, vantage: str) -> bool:
             return False
         _send(shard, vantage, lease)
     return batches.open_batches(campaign, vantage).exists()
+
+
+def _wind_up(campaign: Campaign, vantage: str) -> bool:
+    """Let a vantage that was drained finish; what it does not have any more is not asked."""
+    if points.takes_back(vantage) or not batches.busy(campaign, vantage):
+        give_up(campaign, vantage)
+        return False
+    return True
 
 
 def _lease(campaign: Campaign) -> timedelta:

@@ -6,7 +6,8 @@ import resource
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, NoPermissionError, RedisError
 from redis.retry import Retry
 
+from core.clock import SystemClock
 from core.errors import MissingData, NephoscopeError, Unavailable
 from tasks.identity import VERSION, Identity, instance_of, tls_options
 from tasks.limits import Budget, Limits, limits_of
@@ -28,21 +30,33 @@ _ANSWER_WITHIN_S = 15.0
 _LONGEST_PAUSE_S = 10.0
 
 
+class SiteClock(SystemClock):
+    """The site's wall time, so that hours and days of limits are those that were meant."""
+
+    def __init__(self, seconds: Callable[[], float]) -> None:
+        self._seconds = seconds
+
+    def now(self) -> datetime:
+        """Now, as the site has it."""
+        return datetime.fromtimestamp(self._seconds(), UTC)
+
+
 class Station:
     """One identity's connection and limits; safe to share between threads."""
 
     def __init__(self, identity: Identity, folder: Path) -> None:
         self.identity = identity
+        # (doubt, offset) in seconds: the answer with the least doubt is believed.
+        self._offsets: deque[tuple[float, float]] = deque(maxlen=8)
         # Where identity, spent bytes and journals of units lie.
         self.folder = folder
         self.instance = instance_of(folder)
-        self.budget = Budget(limits_of(identity.limits), folder / "spent.json")
+        spent = folder / "spent.json"
+        self.budget = Budget(limits_of(identity.limits), spent, SiteClock(self.now))
         self.tasks_done = 0
         # Set when nothing can be sent any more, so that nobody waits for the broker.
         self.ended = threading.Event()
         self._started = time.monotonic()
-        # (doubt, offset) in seconds: the answer with the least doubt is believed.
-        self._offsets: deque[tuple[float, float]] = deque(maxlen=8)
         pool = redis.ConnectionPool.from_url(
             identity.url,
             connection_class=PinnedConnection,

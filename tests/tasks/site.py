@@ -53,6 +53,8 @@ class Site:
 
     def open_links(self, collect=True):
         """The broker that vantage points reach, its door over TLS, and the collector."""
+        # Commands that meet at a store that is not made yet would all make it.
+        assert self.manage("migrate", "--verbosity", "0").wait() == 0
         self.start_links()
         port_file = self.folder / "gate.port"
         self.gate = self.start(

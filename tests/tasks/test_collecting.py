@@ -129,6 +129,21 @@ def test_a_broker_that_is_killed_keeps_what_it_took(place, anna):
     assert sorted(seen) == [1, 2, 3]
 
 
+def test_a_worker_works_on_when_its_broker_was_killed(place, anna):
+    place.work("anna")
+    kill(place.broker, 9)
+    place.start()
+    seen = []
+
+    def answered():
+        links.send("anna", "tasks.vantage.resolve_batch", [7, 1, [], {}], expires_s=60)
+        collector = Collector({"lookups": lambda v, p: seen.append(p.head["batch"])})
+        wait(lambda: collector.collect() or collector.stored, 30)
+
+    answered()
+    assert seen == [7]
+
+
 KILLED = """
 import os, signal, sys, threading
 from pathlib import Path
@@ -160,7 +175,6 @@ def test_a_collector_that_is_killed_loses_and_doubles_nothing(tmp_path):
     stored = tmp_path / "stored"
     stored.mkdir()
     try:
-        site.manage("migrate", "--verbosity", "0").wait(60)
         site.open_links(collect=False)
         site.join("anna")
         send = "from tasks import links; from tasks.parcels import *\n" + (

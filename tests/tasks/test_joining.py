@@ -49,7 +49,6 @@ def site(tmp_path_factory):
     found.folder.mkdir()
     (found.folder / "spy").mkdir()
     (found.folder / "spy" / "sitecustomize.py").write_text(SPY)
-    assert found.manage("migrate", "--verbosity", "0").wait(60) == 0
     found.open_links()
     found.url = found.web()
     names = ("small", "race", "stale", "secret", "twin", "gone", "early")
@@ -114,6 +113,10 @@ def test_one_command_and_a_token_make_a_vantage_point_that_is_small_and_quick(si
     assert {stat.S_IMODE(p.stat().st_mode) for p in folder.glob("*.json")} == {0o600}
     child.terminate()
     assert child.wait(20) == 0
+    # The same command once more, as a service does it, starts what has joined.
+    again = ready(begin(site, site.url, site.tokens["small"], folder=folder))
+    again.terminate()
+    assert again.wait(20) == 0
     loaded = set(Path(f"{folder}.modules").read_text().split("\n"))
     assert "tasks.vantage" in loaded
     assert loaded & ABSENT == set()
@@ -187,7 +190,7 @@ def test_a_revoked_one_ends_and_cannot_come_back_with_its_old_identity(site):
     again = begin(site, folder=folder)
     assert again.wait(30) == 3
     token = told(site, "token", "gone", "--site", site.url)["token"]
-    ready(begin(site, site.url, token, folder=site.folder / "back"))
+    ready(begin(site, site.url, token, folder=folder))
     wait(lambda: shown(site, "gone")["health"] == "alive", 20)
 
 

@@ -178,6 +178,17 @@ def takes_work(name: str) -> bool:
     return VantagePoint.objects.filter(name=name, state=State.JOINED).exists()
 
 
+def is_leaving(name: str) -> bool:
+    """Whether it gets nothing new: drained, or revoked."""
+    leaving = (State.DRAINING, State.REVOKED)
+    return VantagePoint.objects.filter(name=name, state__in=leaving).exists()
+
+
+def takes_back(name: str) -> bool:
+    """Whether what it has will not come any more."""
+    return VantagePoint.objects.filter(name=name, state=State.REVOKED).exists()
+
+
 def check_usable(name: str) -> None:
     """Raises ``BadInput`` unless an own vantage point of this name may be sent work, or will."""
     point = VantagePoint.objects.filter(name=name, source=Source.OWN).first()
