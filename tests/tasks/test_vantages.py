@@ -56,7 +56,7 @@ def test_every_cloud_using_name_is_asked_from_every_vantage(site):
 def test_a_silent_vantage_is_asked_three_times_and_then_leaves_rows_that_say_so(site):
     process = start(site, "one", "nowhere")
     for attempt in (1, 2, 3):
-        wait(lambda n=attempt: site.attempts("v.nowhere.") == n, 30)
+        wait(lambda n=attempt: site.attempts("v.nowhere.") == n, 60)
         site.let_leases_end()
         site.sweep()
     out, err = process.communicate(timeout=30)
@@ -70,7 +70,7 @@ def test_a_silent_vantage_is_asked_three_times_and_then_leaves_rows_that_say_so(
 def test_answers_that_come_twice_are_stored_once(site):
     """The batch is asked a second time while its first answers are still on their way."""
     process = start(site, "again", "osaka")
-    wait(lambda: site.attempts("v.osaka.") == 1, 30)
+    wait(lambda: site.attempts("v.osaka.") == 1, 60)
     site.let_leases_end()
     site.sweep()
     wait(lambda: site.attempts("v.osaka.") == 2, 10)
