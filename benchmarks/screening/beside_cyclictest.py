@@ -46,7 +46,7 @@ def compare(kind: str, cpu: int, seconds: float) -> str:
     with make_neighbour(kind, cpu):
         peer = start_cyclictest(cpu, seconds)
         report = run_agent(cpu, seconds)
-        text, _ = peer.communicate(timeout=60)
+        text, _ = peer.communicate(timeout=seconds + 30)
     ours: dict[str, Any] = report["cpus"][0]
     log = read_log(text.encode())[0]
     late, slept = log.count_from(), log.count_from(10_000_000 - 1000 * INTERVAL_US)
@@ -62,7 +62,7 @@ def find_cost(cpu: int, seconds: float) -> list[str]:
     """CPU share of cyclictest, of the native agent and of the Python agent, one after another."""
     lines = []
     with measure_children() as used:
-        start_cyclictest(cpu, seconds).communicate()
+        start_cyclictest(cpu, seconds).communicate(timeout=seconds + 30)
     lines.append(f"cyclictest alone uses {100 * used[0] / seconds:.1f} % of a core")
     for mode in ("native", "python"):
         report = run_agent(cpu, seconds, *(["--python"] if mode == "python" else []))
@@ -76,7 +76,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)))
+    parser.add_argument("--quick", action="store_true", help="2 s each")
     options = parser.parse_args()
+    if options.quick:
+        options.seconds = 2.0
     if not shutil.which("cyclictest"):
         print("left out: cyclictest is not installed (Debian package rt-tests)")
         return

@@ -123,7 +123,10 @@ def main() -> None:
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)))
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--shield", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="1 round of 2 s")
     options = parser.parse_args()
+    if options.quick:
+        options.rounds, options.seconds = 1, 2.0
     kinds = []
     if options.shield:
         SHIELD.append(True)
