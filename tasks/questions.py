@@ -108,6 +108,8 @@ def read(
     brought = _bytes(files, "regions", read_regions) or {}
     weights = _read(files, "weights", read_weights)
     found = _samples(samples, form or FORMS[0], brought, most_cells)
+    if found.missing == found.values.size:
+        raise BadInput("every value is missing: no region answered anybody", field="samples")
     found = found.with_weights(client_weights(found.clients, weights))
     regions = describe_regions(found.regions, brought)
     for name, region in regions.items():

@@ -18,7 +18,8 @@ Audience = dict[str, float]
 MOST_LINES = 2_000
 # Larger lists keep what they have in the first column; nobody weighs them by country by hand.
 MOST_LIST_BYTES = 32 * 1024 * 1024
-_ENTRY = re.compile(r"\W*([A-Za-z]{2})\W*[\s,;:=\t]\W*([0-9]+(?:[.][0-9]+)?)\s*%?\W*")
+_ENTRY = re.compile(r"[\"']?([A-Za-z]{2})[\"']?[\s,;:=]+[\"']?([0-9]+(?:[.][0-9]+)?)\s*%?[\"']?")
+_HEADS = frozenset({"country", "countries", "code", "weight", "weights", "share", "clients"})
 _ALIASES = {"UK": "GB", "EL": "GR"}
 _DOMAIN_WORDS = {"domain", "domains", "name", "host", "hostname", "site", "website", "url"}
 _WEIGHT_WORDS = {"weight", "weights", "clients", "share", "users", "visits"}
@@ -65,7 +66,7 @@ def _decode(data: bytes) -> str:
 
 
 def _heads(line: str) -> bool:
-    return not any(c.isdigit() for c in line)
+    return bool(_HEADS & set(re.split(r"[\W_]+", line.lower())))
 
 
 def _entry(line: str, number: int) -> tuple[str, float]:
@@ -75,7 +76,10 @@ def _entry(line: str, number: int) -> tuple[str, float]:
         raise BadInput(
             f"{text!r} is not a country and a weight such as DE 40", line=number, field="audience"
         )
-    return _country(match[1], number), float(match[2])
+    weight = float(match[2])
+    if not math.isfinite(weight):
+        raise BadInput(f"the weight of {match[1]} is too large", line=number, field="audience")
+    return _country(match[1], number), weight
 
 
 def _country(text: str, number: int) -> str:

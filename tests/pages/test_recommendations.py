@@ -50,14 +50,14 @@ def test_constraints_are_solved_in_place(client):
     page = ask(client)["Location"]
     text = client.get(page, {"exclude": "eu-west-1, us-west-2", "k": 2}).content.decode()
     assert '<td class="mono">us-east-1, ap-northeast-1</td>' in text
-    assert "Two regions bring your clients within" in text
+    assert "Two regions serve your clients in" in text
     assert "No set of this size" in text
     assert 'value="eu-west-1, us-west-2"' in text
     text = client.get(page, {"exclude": "<mars>"}).content.decode()
     assert "could not be tried" in text
     assert "&lt;mars&gt;" in text
     text = client.get(page, {"survive_loss": "1", "k": "2"}).content.decode()
-    assert "Two regions bring" in text
+    assert "Two regions serve" in text
 
 
 def test_mistakes_are_shown_where_they_are(client):

@@ -76,7 +76,7 @@ def view(result: Part, look: Look, source: Part) -> dict[str, Any]:
         "curve": curve_of(rows, look.k, current["value"] if current else None),
         "unit": unit,
         "measure": "round trip" if unit else "throughput",
-        "headline": headline(chosen, current, unit, look.k),
+        "headline": headline(chosen, current, unit, look.k, result["objective"]["percentile"]),
         "steps": steps(chosen, current) if chosen else None,
         "summary": sentences(chosen, rows, outlook, unit),
         "chips": _chips(chosen, outlook, unit),

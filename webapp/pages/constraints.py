@@ -3,6 +3,7 @@
 Everything that is looked at stands in the address: size, constraints and what fails.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -78,8 +79,10 @@ def _number(query: QueryDict, name: str) -> float | int | None:
         return None
     try:
         value = float(text)
-    except ValueError as error:
-        raise BadInput(f"{text[:40]!r} is no number", field=name) from error
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise BadInput(f"{text[:40]!r} is no number", field=name)
     return int(value) if value == int(value) else value
 
 

@@ -22,6 +22,8 @@ from webapp.store.accounts import owner_of
 from webapp.store.models import Recommendation
 
 _TABLES = ("weights", "regions", "clients", "isps", "prices", "populations")
+# A page holds a file in memory; the command reads larger ones.
+MOST_FILE_BYTES = 256 * 2**20
 _SECTION = {"section": "recommendations"}
 
 
@@ -39,6 +41,14 @@ class QuestionForm(forms.Form):
     k = forms.CharField(required=False, max_length=40)
     current = forms.CharField(required=False, max_length=2000)
     name = forms.CharField(required=False, max_length=200)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        for name in ("samples", *_TABLES):
+            if cleaned.get(name) and cleaned[name].size > MOST_FILE_BYTES:
+                most = MOST_FILE_BYTES // 2**20
+                self.add_error(name, f"more than {most} MiB; ask with regions recommend instead")
+        return cleaned
 
     def read_files(self) -> dict[str, bytes]:
         """The files that were given, by what they are."""

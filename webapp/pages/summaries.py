@@ -27,37 +27,51 @@ def amount(value: float | None, unit: str) -> str:
     return f"{text}{words.THIN}{unit}" if unit else text
 
 
-def headline(chosen: Result | None, current: Result | None, unit: str, asked: int) -> str:
+def headline(
+    chosen: Result | None, current: Result | None, unit: str, asked: int, percentile: float | None
+) -> str:
     """The finding in one sentence."""
     if chosen is None:
         plural = "s" if asked != 1 else ""
-        return f"No set of {number_word(asked).lower()} region{plural} keeps to these constraints"
+        return f"No set of {_low(asked)} region{plural} keeps to these constraints"
     k, value = chosen["k"], chosen["value"]
     regions = f"{number_word(k)} region{'s' if k != 1 else ''}"
     here = current["value"] if current else None
     if here is None:
-        reach = "bring" if k != 1 else "brings"
-        return (
-            f"{regions} {reach} your clients {'within' if unit else 'up to'} {amount(value, unit)}"
-        )
+        return _alone_standing(regions, k != 1, amount(value, unit), unit, percentile)
     if current and set(chosen["regions"]) == set(current["regions"]):
         return f"Your deployment is the best of its size already: {amount(value, unit)}"
     now = len(current["regions"]) if current else 0
     if now > k and (value < here if unit else value > here):
         ends = f"{amount(value, unit)} instead of {amount(here, unit)}"
         return f"{regions} {'beats' if k == 1 else 'beat'} your {_low(now)}: {ends}"
-    return _change(regions, k != 1, (here, value), unit)
+    return _change(regions, k != 1, (here, value), unit, percentile)
+
+
+def _alone_standing(
+    regions: str, many: bool, value: str, unit: str, percentile: float | None
+) -> str:
+    serve = "serve" if many else "serves"
+    if percentile is not None:
+        limit = "within" if unit else "at"
+        more = "" if unit else " or faster"
+        return f"{regions} {serve} {percentile:g} of 100 requests {limit} {value}{more}"
+    return f"{regions} {serve} your clients {'in' if unit else 'at'} {value} on average"
 
 
 def _low(count: int) -> str:
     return number_word(count).lower()
 
 
-def _change(regions: str, many: bool, ends: tuple[float, float], unit: str) -> str:
+def _change(
+    regions: str, many: bool, ends: tuple[float, float], unit: str, percentile: float | None
+) -> str:
     before, after = ends
     share = (after - before) / before if before else 0.0
     better = share < 0 if unit else share > 0
     what = "round trip" if unit else "throughput"
+    if percentile is not None:
+        what = f"{'median' if percentile == 50 else f'p{percentile:g}'} {what}"
     if abs(share) < LEAST_CHANGE:
         return f"{regions} {'give' if many else 'gives'} your clients what they have now"
     if better:
