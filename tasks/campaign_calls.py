@@ -3,6 +3,8 @@
 Each call checks who asks; what may not be seen is not there.
 """
 
+import csv
+import io
 import json
 import tomllib
 from collections.abc import Mapping
@@ -15,7 +17,7 @@ from probes.plans.rehearsal import rehearse
 from tasks import concluding
 from webapp.store import measurements, units, vantages, wide_area
 from webapp.store.accounts import OPERATOR, Operator, owner_of
-from webapp.store.measurement_plans import Definition, Ends, define, target_rows
+from webapp.store.measurement_plans import TARGET_FIELDS, Definition, Ends, define, target_rows
 from webapp.store.measurements import Circumstances
 from webapp.store.models import Measurement
 
@@ -146,6 +148,21 @@ def clone(
         asked.pop("allow", None)
     here = measurement.in_process and isinstance(user, Operator)
     return start(asked, user, here=here, cloned_from=measurement)
+
+
+def schedule_again(measurement: Measurement, changed: Mapping[str, Any]) -> dict[str, Any]:
+    """The schedule of a campaign, for other ends laid out anew."""
+    schedule: dict[str, Any] = measurements.variant_of(measurement, changed)["schedule"]
+    return schedule
+
+
+def targets_csv(measurement: Measurement) -> str:
+    """The targets of a campaign as a CSV that may be changed."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, TARGET_FIELDS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(measurement.targets)
+    return out.getvalue()
 
 
 def find(slug: str, user: Any = OPERATOR) -> Measurement:

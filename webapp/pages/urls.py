@@ -48,6 +48,7 @@ urlpatterns = [
     path("", include("webapp.pages.recommendation_urls")),
     *screening_urls.urlpatterns,
     path("", include("webapp.pages.account_urls")),
+    path("wide-area/", include("webapp.pages.measurement_urls")),
     path("wide-area/", include("webapp.pages.wide_area_urls")),
     path("vantage-points/", include("webapp.pages.vantage_urls")),
     path("about/", guide.about, name="about"),

@@ -21,6 +21,7 @@ TABS = (
     ("wide-area-isps", "ISPs"),
     ("wide-area-failures", "Failures"),
     ("wide-area-method", "Method and data"),
+    ("measurement-progress", "Progress"),
 )
 
 

@@ -75,7 +75,10 @@ def summary(measurement: Measurement) -> dict[str, Any]:
     for counts in measurement.units.exclude(rows={}).values_list("rows", flat=True).iterator():
         rows.update(counts)
     return {
-        "coverage": {k: found[k] for k in ("planned", *_COUNTS, "coverage")},
+        "coverage": {
+            **{k: found[k] for k in ("planned", *_COUNTS, "coverage")},
+            "done": found["ok"] + found["failed"],
+        },
         "reasons": reasons(measurement),
         "rows": dict(rows),
         "vantages": _vantage_counts(measurement),

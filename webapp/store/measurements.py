@@ -23,6 +23,8 @@ State = Measurement.State
 # Time between the beginning and the first slot, in which units reach their vantage points.
 LEAD_S = 3.0
 _ROWS = 2_000
+# Words that stand where a campaign's name stands in addresses.
+RESERVED = frozenset({"new", "run", "compare", "plan", "presets"})
 
 
 def ends_of(vantages: list[str], user: Any = None) -> Ends:
@@ -70,7 +72,7 @@ def create(defined: Definition, given: Circumstances | None = None) -> Measureme
     if defined.refusals:
         raise BadInput("; ".join(defined.refusals[:3]), field="limits")
     return Measurement.objects.create(
-        slug=free_slug(defined.name),
+        slug=free_slug(defined.name, is_private=around.owner is not None),
         name=defined.name,
         owner=around.owner,
         preset=defined.preset,
@@ -95,11 +97,11 @@ def _own_key(key: str, owner: Any) -> str | None:
     return hashlib.sha256(f"{getattr(owner, 'pk', None)}/{key}".encode()).hexdigest()
 
 
-def free_slug(name: str) -> str:
-    """A slug from ``name`` that no campaign has yet."""
+def free_slug(name: str, is_private: bool = False) -> str:
+    """A slug from ``name`` that no campaign has yet; a private one tells nothing to who guesses."""
     stem = slugify(name)[:80] or "measurement"
-    slug = stem
-    while Measurement.objects.filter(slug=slug).exists():
+    slug = f"{stem}-{secrets.token_hex(5)}" if is_private else stem
+    while slug in RESERVED or Measurement.objects.filter(slug=slug).exists():
         slug = f"{stem}-{secrets.token_hex(3)}"
     return slug
 

@@ -1,0 +1,48 @@
+"""What a campaign's plan and progress are called in sentences."""
+
+from typing import Any
+
+from webapp.pages import words
+from webapp.store.models import Measurement
+
+# The field of the form that a refusal is shown beside; others stand above the form.
+FIELDS = {
+    "targets": "targets", "vantages": "vantages", "rounds": "rounds", "round_s": "round_minutes",
+    "seed": "seed", "starts_at": "starts_at", "preset": "preset", "schedule": "preset",
+}  # fmt: skip
+
+
+def plan_sentence(predicted: dict[str, Any]) -> str:
+    """What a plan would do, in one line."""
+    return (
+        f"{words.count(predicted['probes'])} probes between {_many(predicted['vantages'])} and "
+        f"{words.count(predicted['targets'])} target{_s(predicted['targets'])}, "
+        f"{words.size(predicted['octets'])}, {words.duration(predicted['duration_s'])}"
+    )
+
+
+def _many(vantages: int) -> str:
+    return f"{words.count(vantages)} vantage point{_s(vantages)}"
+
+
+def _s(number: int) -> str:
+    return "" if number == 1 else "s"
+
+
+def state_sentence(row: Measurement, found: dict[str, Any]) -> str:
+    """How far a campaign is, in one line with its number."""
+    ended = found["ok"] + found["failed"] + found["missed"]
+    planned = f"{words.count(found['planned'])} slots are planned"
+    if row.state == Measurement.State.WAITING:
+        when = f", not before {row.starts_at:%Y-%m-%d %H:%M} UTC" if row.starts_at else ""
+        return f"Waiting to begin{when}: {planned}"
+    if row.state == Measurement.State.FAILED:
+        return "It could not go on"
+    if not ended:
+        return f"Begun: {planned}"
+    so_far = "" if row.is_final else " so far"
+    told = (
+        f"{words.count(found['ok'] + found['failed'])} of {words.count(ended)} slots{so_far} were "
+        f"measured, {words.share(found['coverage'])}"
+    )
+    return f"Paused: {told}" if row.state == Measurement.State.PAUSED else told

@@ -1,0 +1,223 @@
+"""Measurement campaigns: a new one with its plan, a running one with its progress, and its end."""
+
+import json
+from typing import Any
+from uuid import uuid4
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from core.errors import BadInput, NephoscopeError
+from tasks import campaign_calls
+from webapp.pages import words
+from webapp.pages.access import signed_in
+from webapp.pages.grids import Cell, Column, Grid, Row
+from webapp.pages.measurement_forms import CampaignForm
+from webapp.pages.measurement_words import FIELDS, plan_sentence, state_sentence
+from webapp.pages.passports import page_number
+from webapp.pages.wide_area_frame import frame_or_404
+from webapp.store import drafts, measurement_progress, wide_area
+from webapp.store.measurement_plans import Definition
+from webapp.store.models import Measurement
+
+SECTION = "wide-area"
+SHOWN = 100
+_VANTAGES = (
+    Column("vantage", "Vantage point"),
+    Column("planned", "Planned", numeric=True),
+    Column("ok", "Answered", numeric=True),
+    Column("failed", "Failed", numeric=True),
+    Column("missed", "Missed", numeric=True),
+    Column("late", "Late", numeric=True),
+    Column("coverage", "Coverage so far", numeric=True),
+)
+
+
+@signed_in
+@require_http_methods(["GET", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """The form; sent, it shows the plan and its cost before anything is measured."""
+    return _form_or_plan(request, None)
+
+
+@signed_in
+@require_http_methods(["GET", "POST"])
+def clone(request: HttpRequest, slug: str) -> HttpResponse:
+    """The same form, filled with what a campaign was asked to do."""
+    return _form_or_plan(request, _known(request, slug))
+
+
+def _form_or_plan(request: HttpRequest, before: Measurement | None) -> HttpResponse:
+    names = campaign_calls.working_vantages(request.user)
+    if request.method == "GET":
+        return _show_form(request, CampaignForm(vantages=names, kept=bool(before)), before)
+    form = CampaignForm(request.POST, vantages=names, kept=bool(before))
+    if not form.is_valid():
+        return _show_form(request, form, before)
+    asked = form.asked()
+    if before and "preset" not in asked:
+        asked["schedule"] = campaign_calls.schedule_again(before, asked)
+    try:
+        plan = campaign_calls.plan(asked, request.user)
+    except BadInput as error:
+        form.add_error(FIELDS.get((error.field or "").partition(".")[0]), str(error))
+        return _show_form(request, form, before)
+    return _show_plan(request, plan, asked, before)
+
+
+def _show_form(
+    request: HttpRequest, form: CampaignForm, before: Measurement | None
+) -> HttpResponse:
+    chosen = request.POST.getlist("vantages") if form.is_bound else _chosen(form, before)
+    names = [name for name, _ in form.fields["vantages"].choices]  # type: ignore[attr-defined]
+    context = {
+        "section": SECTION,
+        "form": form,
+        "before": before,
+        "points": [(name, name in chosen) for name in names],
+        "targets": form["targets"].value()
+        or (campaign_calls.targets_csv(before) if before else ""),
+        "name": form["name"].value() or (f"{before.name}, again" if before else ""),
+    }
+    status = 422 if form.errors else 200
+    return render(request, "measurements/new.html", context, status=status)
+
+
+def _chosen(form: CampaignForm, before: Measurement | None) -> list[str]:
+    if before is not None:
+        return list(before.vantages)
+    return [name for name, _ in form.fields["vantages"].choices]  # type: ignore[attr-defined]
+
+
+def _show_plan(
+    request: HttpRequest, plan: Definition, asked: dict[str, Any], before: Measurement | None
+) -> HttpResponse:
+    again = ("clone-measurement", [before.slug]) if before else ("new-measurement", [])
+    context = {
+        "section": SECTION,
+        "plan": plan,
+        "predicted": plan.predicted,
+        "sentence": plan_sentence(plan.predicted),
+        "traffic": words.size(plan.predicted["octets"]),
+        "per_vantage": words.size(plan.predicted["per_vantage"]["octets_per_day"]),
+        "per_target": words.size(plan.predicted["per_target"]["octets_per_day"]),
+        "activities": [_activity(a) for a in plan.predicted["activities"]],
+        "draft": drafts.save_draft(json.dumps(asked).encode()),
+        "once": uuid4().hex,
+        "before": before,
+        "again": reverse(again[0], args=again[1]),
+    }
+    status = 422 if plan.refusals else 200
+    return render(request, "measurements/plan.html", context, status=status)
+
+
+def _activity(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **row,
+        "size": words.size(row["octets"]),
+        "window": words.duration(row["window_s"]),
+    }
+
+
+@signed_in
+@require_POST
+def run(request: HttpRequest) -> HttpResponse:
+    """Start the campaign of a plan that was shown."""
+    names = campaign_calls.working_vantages(request.user)
+    try:
+        asked = json.loads(drafts.load_draft(request.POST.get("draft", "")))
+        asked["idempotency_key"] = request.POST.get("once", "")
+        before = wide_area.campaign(request.POST.get("before", ""), request.user)
+        made = campaign_calls.start(asked, request.user, cloned_from=before)
+    except NephoscopeError as error:
+        form = CampaignForm({}, vantages=names)
+        form.full_clean()
+        form.errors.clear()
+        form.add_error(None, str(error))
+        return _show_form(request, form, None)
+    return HttpResponseRedirect(reverse("measurement-progress", args=[made.slug]))
+
+
+@never_cache
+@require_GET
+def progress(request: HttpRequest, slug: str) -> HttpResponse:
+    """How far a campaign is: slots by how they ended, in all and by vantage point."""
+    frame = frame_or_404(request, slug)
+    row = frame.row
+    told = _progress(row)
+    listed = measurement_progress.by_vantage(row)
+    page = page_number(request)
+    shown = listed[(page - 1) * SHOWN : page * SHOWN]
+    more = {
+        **told,
+        "grid": Grid("coverage", "Slots by vantage point", _VANTAGES, tuple(map(_row, shown))),
+        "pager": {"page": page, "pages": max(1, -(-len(listed) // SHOWN))},
+        "rounds": measurement_progress.by_round(row)[-12:],
+        "may_change": campaign_calls.may_change(row, request.user),
+        "is_live": not row.is_final,
+        "missing": [r["vantage"] for r in listed if r["missed"] and not r["ok"]][:20],
+    }
+    return render(request, "measurements/progress.html", frame.context(request, **more))
+
+
+@never_cache
+@require_GET
+def part(request: HttpRequest, slug: str) -> HttpResponse:
+    """The live figures alone."""
+    row = _known(request, slug)
+    answer = render(request, "measurements/figures.html", {"m": row, **_progress(row)})
+    answer["X-Measurement-State"] = row.state
+    return answer
+
+
+def _progress(row: Measurement) -> dict[str, Any]:
+    found = measurement_progress.progress(row)
+    ended = found["ok"] + found["failed"] + found["missed"]
+    whole = found["planned"] or 1
+    return {
+        "p": found,
+        "ended": ended,
+        "done_share": ended / whole,
+        "reasons": measurement_progress.reasons(row),
+        "sentence": state_sentence(row, found),
+        "can_pause": row.state == Measurement.State.RUNNING,
+        "can_resume": row.state == Measurement.State.PAUSED,
+    }
+
+
+def _row(told: dict[str, Any]) -> Row:
+    share = told["coverage"]
+    counts = ("planned", "ok", "failed", "missed", "late")
+    name = told["vantage"]
+    return Row(
+        (
+            Cell(name, name, href=reverse("vantage-point", args=[name])),
+            *(Cell(words.count(told[c]), told[c], kind="count") for c in counts),
+            Cell("nothing yet" if share is None else words.share(share), share or 0, bar=share),
+        ),
+        anchor=name,
+    )
+
+
+@signed_in
+@require_POST
+def act(request: HttpRequest, slug: str, action: str) -> HttpResponse:
+    """Pause, resume or stop a campaign of one's own."""
+    row = _known(request, slug)
+    if action not in campaign_calls.ACTIONS:
+        raise Http404(f"nothing is called {action}")
+    if not campaign_calls.may_change(row, request.user):
+        raise PermissionDenied
+    campaign_calls.ACTIONS[action](row)
+    return HttpResponseRedirect(reverse("measurement-progress", args=[slug]))
+
+
+def _known(request: HttpRequest, slug: str) -> Measurement:
+    found = wide_area.campaign(slug, request.user)
+    if found is None:
+        raise Http404(f"no measurement {slug}")
+    return found
