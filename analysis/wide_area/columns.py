@@ -104,8 +104,20 @@ def _texts(path: Path, columns: Iterable[str]) -> list[str]:
 def _where(batch: pa.RecordBatch, equal: Equal) -> pa.RecordBatch:
     for column, value in equal.items():
         if isinstance(value, tuple):
-            kept = pc.is_in(batch.column(column), pa.array(value, pa.string()))
+            batch = _among(batch, column, value)
         else:
-            kept = pc.equal(batch.column(column), value)
-        batch = batch.filter(kept)
+            batch = batch.filter(pc.equal(batch.column(column), value))
     return batch
+
+
+def _among(batch: pa.RecordBatch, column: str, values: tuple[str, ...]) -> pa.RecordBatch:
+    """The rows that have one of the values; others are no words of the column any more."""
+    coded = batch.column(column)
+    if not isinstance(coded, pa.DictionaryArray):
+        coded = coded.dictionary_encode()
+    words = pa.array(values, pa.string())
+    numbers = pc.index_in(coded.dictionary.cast(pa.string()), words).take(coded.indices)
+    kept = pc.is_valid(numbers)
+    found = batch.filter(kept)
+    own = pa.DictionaryArray.from_arrays(numbers.filter(kept), words)
+    return found.set_column(batch.schema.get_field_index(column), column, own)

@@ -11,7 +11,6 @@ from webapp.pages import wide_area_words as said
 from webapp.pages import words
 from webapp.pages.wide_area_frame import Frame, with_query
 from webapp.store import wide_area
-from webapp.store.models import VantagePoint
 
 Row = dict[str, Any]
 _FIGURES = ["n", "mean", "p50", "p95", "loss"]
@@ -31,19 +30,23 @@ def draw_map(
     atlas = _atlas(request, frame, table.dicts())
     asked = request.GET.get("view", "world")
     view = asked if asked in drawing.VIEWS else "world"
+    is_crowded = len(atlas.points) > drawing.MAX_LINKS
     views = [
         (title, with_query(request, view="" if key == "world" else key) + "#map", key == view)
         for key, (title, *_) in drawing.VIEWS.items()
     ]
     return {
         "land": drawing.land(),
+        "sphere": drawing.sphere(),
         "graticule": drawing.graticule(),
         "box": drawing.view_box(view),
         "unit": drawing.scale_of(view),
         "sizes": {k: round(v * drawing.scale_of(view), 2) for k, v in _SIZES.items()},
         "views": views,
         "regions": [atlas.spot(r) for r in atlas.regions if r["region"] in atlas.places],
-        "dots": [atlas.dot(p) for p in atlas.points],
+        "dots": [] if is_crowded else [atlas.dot(p) for p in atlas.points],
+        "crowd": atlas.crowd() if is_crowded else [],
+        "n_dots": len(atlas.points),
         "arcs": atlas.arcs(),
         "chosen": atlas.chosen,
         "clear": with_query(request, region="", vantage="") + "#map",
@@ -51,7 +54,7 @@ def draw_map(
         "rows": atlas.rows()[:SHOWN_ROWS],
         "n_rows": len(atlas.cells if atlas.chosen else atlas.regions),
         "unplaced": len(atlas.cells) - len(atlas.points) if not atlas.chosen else 0,
-        "is_crowded": len(atlas.points) > drawing.MAX_LINKS,
+        "is_crowded": is_crowded,
     }
 
 
@@ -63,9 +66,10 @@ class _Atlas:
     frame: Frame
     regions: list[Row]
     places: dict[str, Row]
-    points: list[VantagePoint]
+    points: list[wide_area.Spot]
     chosen: Row
     cells: dict[str, Row]
+    by_name: dict[str, wide_area.Spot]
 
     @property
     def metric(self) -> str:
@@ -85,10 +89,9 @@ class _Atlas:
             "href": self._choose("region", "" if is_chosen else name),
         }  # fmt: skip
 
-    def dot(self, point: VantagePoint) -> Row:
+    def dot(self, point: wide_area.Spot) -> Row:
         """A vantage point's mark, shaded by what is chosen or by its own best region."""
-        cell = self.cells.get(point.name) if self.chosen.get("kind") != "vantage" else None
-        value = None if not cell else cell["p50"] if self.chosen else cell["best_mean"]
+        value = self._value(point.name)
         x, y = drawing.project(point.lat or 0.0, point.lon or 0.0)
         is_chosen = self.chosen.get("name") == point.name
         return {
@@ -96,6 +99,20 @@ class _Atlas:
             "title": f"{point.city or point.name}: {said.amount(self.metric, value)}",
             "href": self._choose("vantage", "" if is_chosen else point.name),
         }  # fmt: skip
+
+    def crowd(self) -> list[Row]:
+        """Thousands of vantage points as one path for each shade: dots without links."""
+        paths: dict[int, list[str]] = {}
+        for point in self.points:
+            shade = said.shade(self.metric, self._value(point.name))
+            x, y = drawing.project(point.lat or 0.0, point.lon or 0.0)
+            paths.setdefault(shade, []).append(f"M{x:g} {y:g}h0")
+        return [{"shade": s, "path": "".join(p)} for s, p in sorted(paths.items())]
+
+    def _value(self, name: str) -> Any:
+        """What shades a vantage point: the chosen region, or its own best one."""
+        cell = self.cells.get(name) if self.chosen.get("kind") != "vantage" else None
+        return None if not cell else cell["p50"] if self.chosen else cell["best_mean"]
 
     def _choose(self, kind: str, name: str) -> str:
         chosen = {"region": "", "vantage": "", kind: name}
@@ -124,17 +141,17 @@ class _Atlas:
                  "href": self._choose("region", r["region"])}
                 for r in self.regions
             ]  # fmt: skip
-        made = [
-            {**c, **self._place(n), "name": n, "href": self._pair(n)} for n, c in self.cells.items()
+        sign = -1 if self.frame.metric.higher_is_better else 1
+        order = sorted(self.cells, key=lambda n: _rank(self.cells[n]["p50"], sign))
+        return [
+            {**self.cells[n], **self._place(n), "name": n, "href": self._pair(n)}
+            for n in order[:SHOWN_ROWS]
         ]
-        known = [r for r in made if r["p50"] is not None]
-        known.sort(key=lambda r: r["p50"], reverse=self.frame.metric.higher_is_better)
-        return [*known, *(r for r in made if r["p50"] is None)]
 
     def _place(self, name: str) -> Row:
         if name in self.places:
             return {"city": self.places[name]["place"], "country": self.places[name]["country"]}
-        point = next((p for p in self.points if p.name == name), None)
+        point = self.by_name.get(name)
         return {"city": point.city if point else "", "country": point.country if point else ""}
 
     def _pair(self, name: str) -> str:
@@ -144,16 +161,22 @@ class _Atlas:
         return f"{href}?metric={self.metric}"
 
 
+def _rank(value: float | None, sign: int) -> tuple[bool, float]:
+    """The best first, those without a value last."""
+    return value is None, sign * (value or 0.0)
+
+
 def _atlas(request: HttpRequest, frame: Frame, regions: list[Row]) -> _Atlas:
     names = wide_area.grid_vantages(frame.row, frame.metric.id)
     known = wide_area.vantage_points(names).values()
     points = [p for p in known if p.lat is not None and p.lon is not None]
     chosen = _chosen(request, regions, points)
     places = wide_area.places((r["provider"], r["region"]) for r in regions)
-    return _Atlas(request, frame, regions, places, points, chosen, _cells(frame, chosen))
+    cells, by_name = _cells(frame, chosen), {p.name: p for p in points}
+    return _Atlas(request, frame, regions, places, points, chosen, cells, by_name)
 
 
-def _chosen(request: HttpRequest, regions: list[Row], points: list[VantagePoint]) -> Row:
+def _chosen(request: HttpRequest, regions: list[Row], points: list[wide_area.Spot]) -> Row:
     """Which region or vantage point the address names; nothing is chosen by itself."""
     region, vantage = request.GET.get("region", ""), request.GET.get("vantage", "")
     if any(r["region"] == region for r in regions):

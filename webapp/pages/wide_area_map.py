@@ -96,6 +96,14 @@ def graticule() -> str:
     return "".join("M" + "L".join(f"{x:g} {y:g}" for x, y in line) for line in lines)
 
 
+@lru_cache(maxsize=1)
+def sphere() -> str:
+    """The edge of the world as it is projected."""
+    side = [project(lat, 180) for lat in range(84, -61, -4)]
+    edge = [*side, *((WIDTH - x, y) for x, y in reversed(side))]
+    return "M" + "L".join(f"{x:g} {y:g}" for x, y in edge) + "z"
+
+
 def arc(start: Point, end: Point) -> str:
     """The great circle between two places (latitude, longitude), parted at the map's edge."""
     a, b = _vector(start), _vector(end)

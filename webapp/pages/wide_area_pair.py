@@ -24,7 +24,7 @@ def pair(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResp
     cell = _only(
         wide_area.read_table(frame.row, f"{frame.metric.id}-grid", None, equal).to_pylist()
     )
-    rows = wide_area.read_table(frame.row, f"{frame.metric.id}-rounds", None, equal).to_pylist()
+    rows = wide_area_samples.read_rounds(frame.row, frame.metric.id, vantage, region)
     page = page_of(request, len(rows), ROUNDS_A_PAGE)
     first = (page["page"] - 1) * ROUNDS_A_PAGE
     regions = _column(frame, "region", vantage)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,6 +27,10 @@ from webapp.store.models import Measurement, MeasurementReport, VantagePoint
 Row = dict[str, Any]
 # A page reads one group of rows or two: larger ones take longer, smaller ones compress badly.
 GROUP_ROWS = 4_096
+# The same for tables of hundreds of thousands of rows, whose many groups take long to look through.
+LARGE_ROWS, LARGE_GROUP_ROWS = 200_000, 32_768
+# More vantage points than these are not asked for by name.
+_ASKED_BY_NAME = 5_000
 # Pairs of two campaigns that are held against each other, the most changed first.
 MAX_CHANGES = 50_000
 
@@ -110,7 +114,8 @@ def save_tables(found: Measurement, reports: Iterable[Any], files: Mapping[str, 
     work.mkdir(parents=True)
     for name, table in files.items():
         path = work / f"{name}.parquet"
-        pq.write_table(table, path, compression="zstd", row_group_size=GROUP_ROWS)
+        size = LARGE_GROUP_ROWS if table.num_rows > LARGE_ROWS else GROUP_ROWS
+        pq.write_table(table, path, compression="zstd", row_group_size=size)
     rows = [
         MeasurementReport(
             measurement=found, table_id=r.id, columns=list(r.columns), rows=r.rows, n=r.n,
@@ -156,10 +161,28 @@ def read_table(
     return pq.read_table(path, columns=columns, filters=filters or None, use_threads=False)
 
 
-def vantage_points(names: Iterable[str]) -> dict[str, VantagePoint]:
+class Spot(NamedTuple):
+    """A vantage point as pages show it."""
+
+    name: str
+    city: str
+    country: str
+    continent: str
+    lat: float | None
+    lon: float | None
+    provider: str
+    asn: int | None
+    source: str
+
+
+def vantage_points(names: Iterable[str]) -> dict[str, Spot]:
     """Vantage points by name, as far as the store knows them."""
     wanted = list(names)
-    return {v.name: v for v in VantagePoint.objects.filter(name__in=wanted)}
+    rows = VantagePoint.objects.order_by()
+    if len(wanted) <= _ASKED_BY_NAME:
+        rows = rows.filter(name__in=wanted)
+    known = {row[0]: Spot(*row) for row in rows.values_list(*Spot._fields)}
+    return {name: known[name] for name in wanted if name in known}
 
 
 def places(regions: Iterable[tuple[str, str]]) -> dict[str, Row]:

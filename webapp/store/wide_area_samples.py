@@ -4,7 +4,9 @@ from collections import Counter
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
+from analysis.wide_area.grid import summarise
 from lake.parts import sql_list
 from webapp.store import wide_area
 from webapp.store.models import Measurement
@@ -57,3 +59,24 @@ def _ask(
     with duckdb.connect(":memory:", config={"threads": 1}) as connection:
         rows: list[Row] = connection.sql(query, params=given).to_arrow_table().to_pylist()
         return rows
+
+
+def read_rounds(found: Measurement, metric: str, vantage: str, region: str) -> list[Row]:
+    """The figures of each round of a pair, from the file by rounds or else from its samples."""
+    equal = {"vantage": vantage, "region": region}
+    if wide_area.has_table(found, f"{metric}-rounds"):
+        return wide_area.read_table(found, f"{metric}-rounds", None, equal).to_pylist()
+    is_rate = metric == "throughput"
+    rows = [
+        r for r in read_samples(found, vantage, region) if ("throughput" in r["probe"]) == is_rate
+    ]
+    if not rows:
+        return []
+    kept = ("round", "sent", "values")
+    told = pa.Table.from_pylist([{k: r[k] for k in kept} for r in rows], schema=_ROUND)
+    return summarise(told, ("round",)).to_pylist()
+
+
+_ROUND = pa.schema(
+    [("round", pa.int32()), ("sent", pa.int32()), ("values", pa.list_(pa.float32()))]
+)

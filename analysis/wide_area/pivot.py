@@ -1,0 +1,83 @@
+"""A grid goes in; the means of its pairs as one matrix, and what follows from it, come out.
+
+What ``figures`` tells of dozens of vantage points by rows, this tells of ten thousands by columns.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Pivot:
+    """Means by vantage point and region (in this order); what has no value is not a number."""
+
+    vantages: tuple[str, ...]
+    regions: tuple[str, ...]
+    means: Floats
+    higher_is_better: bool = False
+
+    def averages(self) -> dict[str, Row]:
+        """By region: the mean of the vantage points' means, and for how many it is the best."""
+        heard = np.isfinite(self.means)
+        counts = heard.sum(axis=0)
+        totals = np.where(heard, self.means, 0.0).sum(axis=0)
+        best = np.bincount(self.best()[heard.any(axis=1)], minlength=len(self.regions))
+        return {
+            region: {
+                "vantage_mean": float(totals[at] / counts[at]) if counts[at] else None,
+                "vantages": int(counts[at]),
+                "without_value": int(len(self.vantages) - counts[at]),
+                "best_for": int(best[at]),
+            }
+            for at, region in enumerate(self.regions)
+        }
+
+    def best(self) -> NDArray[np.int64]:
+        """The number of the best region of each vantage point; of equals, the first."""
+        sign = -1.0 if self.higher_is_better else 1.0
+        filled = np.where(np.isfinite(self.means), self.means * sign, np.inf)
+        found: NDArray[np.int64] = filled.argmin(axis=1)
+        return found
+
+    def factors(self) -> dict[str, Row]:
+        """By vantage point that heard any region: the best, the worst, the factor between them."""
+        sign = 1.0 if self.higher_is_better else -1.0
+        heard = np.isfinite(self.means) & (self.means > 0)
+        worst = np.where(heard, self.means * sign, np.inf).argmin(axis=1)
+        best = np.where(heard, -self.means * sign, np.inf).argmin(axis=1)
+        rows = {}
+        for at in np.flatnonzero(heard.any(axis=1)):
+            one, other = (float(self.means[at, of[at]]) for of in (best, worst))
+            rows[self.vantages[at]] = {
+                "best": self.regions[best[at]], "best_mean": one,
+                "worst": self.regions[worst[at]], "worst_mean": other,
+                "factor": max(one, other) / min(one, other),
+            }  # fmt: skip
+        return rows
+
+
+def pivot(grid: pa.Table, *, higher_is_better: bool = False) -> Pivot:
+    """The matrix of a grid; names in order."""
+    keys = [_codes(grid[name]) for name in ("vantage", "region")]
+    means = np.full([len(names) for names, _ in keys], np.nan)
+    values = grid["mean"].to_numpy(zero_copy_only=False)
+    means[keys[0][1], keys[1][1]] = np.asarray(values, np.float64)
+    return Pivot(keys[0][0], keys[1][0], means, higher_is_better)
+
+
+def _codes(column: pa.ChunkedArray) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    coded = column.combine_chunks().dictionary_encode()
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.combine_chunks()
+    names = coded.dictionary.to_pylist()
+    order = sorted(range(len(names)), key=lambda i: str(names[i]))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return tuple(str(names[i]) for i in order), rank[coded.indices.to_numpy()]

@@ -1,0 +1,91 @@
+"""The tables of a campaign: the same figures by columns as by rows, and edges that have none."""
+
+import random
+
+import pyarrow as pa
+import pytest
+
+from analysis.wide_area import figures, tables
+from analysis.wide_area.grid import summarise
+from analysis.wide_area.headlines import headline_of
+from analysis.wide_area.pivot import pivot
+from lake.measurements import table_of
+
+
+def rows(vantages=6, regions=4, rounds=5, seed=1, **more):
+    chance = random.Random(seed)
+    return [
+        {"round": n, "vantage": f"v{v}", "target": f"r{r}", "provider": "aws", "region": f"r{r}",
+         "zone": f"r{r}{'ab'[n % 2]}", "at": 0, "probe": "tcp-ping",
+         "status": "OK" if values else "TIMEOUT", "sent": 3, "values": values, **more}
+        for n in range(rounds)
+        for v in range(vantages)
+        for r in range(regions)
+        for values in [[] if chance.random() < 0.15 else [chance.uniform(5, 300) for _ in "ab"]]
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def samples():
+    silent = [{**r, "vantage": "deaf", "values": [], "status": "REFUSED"} for r in rows(1)]
+    return table_of("samples", rows() + silent)
+
+
+@pytest.mark.parametrize("higher", [False, True])
+def test_columns_say_what_rows_say(samples, higher):
+    grid = summarise(samples)
+    bars = figures.bars(grid)
+    found = pivot(grid, higher_is_better=higher)
+    averages = figures.averages(bars, higher_is_better=higher)
+    for row in averages:
+        own = found.averages()[row["region"]]
+        assert own["vantage_mean"] == pytest.approx(row["mean"])
+        assert own["vantages"] == row["vantages"]
+        assert own["without_value"] == row["without_value"]
+        assert own["best_for"] == row["best_for"]
+    told = {r["vantage"]: r for r in figures.factors(bars, higher_is_better=higher)}
+    assert found.factors().keys() == told.keys()
+    for name, own in found.factors().items():
+        assert {k: told[name][k] for k in own} == pytest.approx(own)
+
+
+def test_what_does_not_fit_is_built_in_parts_with_the_same_figures(samples, monkeypatch):
+    whole = tables.build(samples)
+    monkeypatch.setattr(tables, "MOST_CELLS", 4 * 5 * 2)
+    parted = tables.build(samples)
+    assert "latency-rounds" not in parted.files
+    told = [b.files["latency-vantages"].to_pylist() for b in (parted, whole)]
+    assert told[0] == told[1]
+    assert {r.id: r.rows for r in parted.reports} == {r.id: r.rows for r in whole.reports}
+
+
+def test_failures_are_counted_by_region_and_by_vantage_point(samples):
+    told = {r.id: [dict(zip(r.columns, c, strict=True)) for c in r.rows]
+            for r in tables.build(samples).reports}  # fmt: skip
+    assert sum(r["runs"] for r in told["failures"]) == samples.num_rows
+    failed = sum(s != "OK" for s in samples["status"].to_pylist())
+    assert sum(r["failed"] for r in told["failures"]) == failed
+    assert told["failing-vantages"][0]["vantage"] == "deaf"
+    assert told["failing-vantages"][0]["share"] == 1.0
+
+
+def test_nothing_gives_no_table_and_no_finding():
+    built = tables.build([])
+    assert (built.reports, built.files) == ([], {})
+    assert headline_of("latency-regions", []) == ""
+
+
+def test_only_failures_give_tables_without_values():
+    dead = [{**r, "values": [], "status": "TIMEOUT"} for r in rows(2, 2, 2)]
+    told = {r.id: r for r in tables.build(table_of("samples", dead)).reports}
+    assert told["latency-regions"].headline == "None of 2 regions gave a value"
+    assert told["failures"].headline == "100.0 % of 8 runs gave no value"
+    assert told["latency-choice"].n == 2
+    assert not any(c != c for t in told.values() for r in t.rows for c in r)
+
+
+def test_probes_of_public_networks_count_as_latency():
+    mixed = table_of("samples", rows(1, 1, 1) + rows(1, 1, 1, seed=3, probe="icmp-echo"))
+    (regions,) = [r for r in tables.build(mixed).reports if r.id == "latency-regions"]
+    assert regions.n == sum(len(v) for v in mixed["values"].to_pylist())
+    assert isinstance(mixed, pa.Table)
