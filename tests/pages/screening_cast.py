@@ -203,7 +203,7 @@ def main() -> None:
 
     call_command("migrate", verbosity=0)
     user = make_person("ann@example.org")
-    pools = vars(fill(user, many=500))
+    pools = vars(fill(user, many=int(sys.argv[1]) if len(sys.argv) > 1 else 60))
     client = Client()
     client.force_login(user)
     secret = pool_changes.share_pool(pools["twenty"])

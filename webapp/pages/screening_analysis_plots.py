@@ -16,7 +16,8 @@ def draw_lasting(distribution: Sequence[Sequence[float]]) -> Plot | None:
     points = [(max(hours, 1 / 60), share) for hours, share in distribution]
     if not points:
         return None
-    low, high = points[0][0] / 1.5, max(max(hours for hours, _ in points) * 1.5, 1.0)
+    longest = max(hours for hours, _ in points)
+    low, high = min(hours for hours, _ in points) / 1.5, max(longest * 1.5, 1.0)
     plot = Plot(
         "Share of machine time in periods of one status up to a length",
         Scale(low, high, is_log=True), Scale(0, 1), "length of the period, hours (log axis)",
@@ -24,16 +25,25 @@ def draw_lasting(distribution: Sequence[Sequence[float]]) -> Plot | None:
     )  # fmt: skip
     plot.mark_x((value, f"{value:g}") for value in list_decades(low, high))
     plot.mark_y((value / 100, f"{value}{THIN}%") for value in range(0, 101, 25))
-    ordered = sorted(points)
+    ordered = _rise(points)
     plot.add_steps([(low, 0.0), *ordered, (high, ordered[-1][1])], "path plot__path--chosen")
-    for hours in MARKED_HOURS:
-        if low < hours < high:
-            plot.add_rule(hours, f"{hours} h")
+    for marked in MARKED_HOURS:
+        if low < marked < high:
+            plot.add_rule(marked, f"{marked} h")
     for at, (hours, share) in enumerate(ordered):
         right = ordered[at + 1][0] if at + 1 < len(ordered) else high
         tip = f"up to {hours:,.1f} h\n{words.points(share)} of machine time"
         plot.add_strip(hours, right, tip)
     return plot
+
+
+def _rise(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Periods that span everything come last, also where others were as long."""
+    risen, longest = [], 0.0
+    for hours, share in points:
+        longest = max(longest, hours)
+        risen.append((longest, share))
+    return risen
 
 
 def draw_day(counts: Mapping[int, int], nights: Mapping[str, Any]) -> Plot | None:
@@ -48,7 +58,7 @@ def draw_day(counts: Mapping[int, int], nights: Mapping[str, Any]) -> Plot | Non
     )  # fmt: skip
     plot.mark_x((hour * 60, f"{hour:02d}:00") for hour in range(0, 25, 6))
     plot.mark_y((tick, f"{tick:,.0f}") for tick in ticks)
-    width = 10
+    width = 10.0
     for minute, count in sorted(counts.items()):
         late = nights.get("found") and _is_inside(minute, nights)
         plot.add_bar(minute, minute + width, count, "bar plot__bar--late" if late else "bar")

@@ -14,6 +14,7 @@ from webapp.pages import screening_findings as findings
 from webapp.pages.screening_doors import Door, pool_page
 from webapp.pages.screening_instance import describe_instance
 from webapp.pages.screening_pools import take_token
+from webapp.pages.screening_rows import rows_html
 from webapp.store import pool_details, pool_views, pools
 from webapp.store.pools import InstanceRow
 
@@ -46,7 +47,8 @@ def overview(request: HttpRequest, door: Door) -> HttpResponse:
         "site": request.build_absolute_uri("/").rstrip("/"),
         **_cut(request, rows),
     }
-    context["worst"] = pool_details.find_worst_cpus(door.pool, [r.id for r in context["rows"]])
+    worst = pool_details.find_worst_cpus(door.pool, [row.id for row in context["rows"]])
+    context["row_html"] = rows_html(door, context["rows"], worst, context["twins"])
     response = render(request, "screening/pool.html", context)
     if not token:
         response["ETag"] = tag

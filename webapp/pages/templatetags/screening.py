@@ -3,11 +3,11 @@
 import math
 
 from django import template
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from webapp.pages import screening_words as words
 from webapp.pages.screening_doors import Door
+from webapp.pages.screening_rows import verdict_html
 from webapp.pages.words import NONE
 
 register = template.Library()
@@ -20,14 +20,7 @@ for _name in ("ms", "rate", "points", "money", "p_value", "verdict_word", "cause
 @register.simple_tag
 def verdict(value: str, sure: bool = True) -> SafeString:
     """A verdict as sign and word; one that is not sure says so."""
-    return format_html(
-        '<span class="verdict verdict--{}"><span class="verdict__sign" aria-hidden="true">{}</span>'
-        "{}{}</span>",
-        value,
-        words.verdict_sign(value),
-        words.verdict_word(value),
-        "" if sure or value == "not-enough" else format_html("<small>{}</small>", "not sure"),
-    )
+    return mark_safe(verdict_html(value, sure))
 
 
 @register.simple_tag
@@ -60,12 +53,6 @@ def doubtful(verdicts: dict[str, int]) -> int:
 
 
 @register.filter
-def pick(rows: dict[object, object], key: object) -> object:
-    """An entry of a mapping, or nothing."""
-    return rows.get(key)
-
-
-@register.filter
 def plain(value: object) -> str:
     """A figure in a tool's own unit; whole ones without a point."""
     if value is None or value == "":
@@ -80,14 +67,6 @@ def plain(value: object) -> str:
 def us(value: object) -> str:
     """Microseconds as milliseconds."""
     return NONE if value is None or value == "" else words.ms(float(str(value)) / 1000)
-
-
-@register.filter
-def stolen(cpu: dict[str, float] | None) -> str:
-    """Share of a run's time that the hypervisor took."""
-    if not cpu or not cpu.get("seconds"):
-        return NONE
-    return words.points(cpu.get("steal_ms", 0.0) / 1000 / cpu["seconds"])
 
 
 @register.simple_tag
