@@ -46,6 +46,8 @@ def command(data: Path) -> list[str]:
         *("--maxmemory", _MEMORY),
         *("--maxmemory-policy", "noeviction"),
         *("--maxclients", "4000"),
+        # Whoever sits there without a word; waiting for work is no silence.
+        *("--timeout", "300"),
     ]
 
 
