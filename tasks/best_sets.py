@@ -115,5 +115,7 @@ def headline_of(rows: list[SizeRow], metric: str) -> str:
     share = abs(third.per_round - first.per_round) / first.per_round if first.per_round else 0.0
     count = {2: "Two", 3: "Three"}[third.k]
     if metric == "latency":
-        return f"{count} regions cut the mean latency of the best single one by {share:.0%}"
-    return f"{count} regions raise the mean throughput of the best single one by {share:.0%}"
+        return f"{count} regions cut the mean latency of the best single one by {share * 100:.0f} %"
+    return (
+        f"{count} regions raise the mean throughput of the best single one by {share * 100:.0f} %"
+    )

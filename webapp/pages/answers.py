@@ -18,6 +18,8 @@ UNITS = {"latency": "ms", "throughput": ""}
 PUBLISHED_MS = (184, 143, 123, 111, 102, 96, 90, 85)
 FAILURES = {"zone": "Zone", "region": "Region", "provider": "Provider", "isp": "Downstream ISP"}
 LEAST_GAIN = 0.05
+# Of one kind, such as ISPs.
+MOST_FAILURES = 12
 Part = Mapping[str, Any]
 
 
@@ -64,6 +66,7 @@ def view(result: Part, look: Look, source: Part) -> dict[str, Any]:
     failure = _failure(outlook, look.fail)
     down = _down(failure, outlook, inputs)
     asked = next((r for r in rows if r["k"] == look.k), None)
+    failures = _by_kind(outlook, look.fail)
     return {
         "result": result,
         "inputs": inputs,
@@ -82,7 +85,8 @@ def view(result: Part, look: Look, source: Part) -> dict[str, Any]:
         "chips": _chips(chosen, outlook, unit),
         "gains": _gains(outlook, before, served_by(inputs, outlook, down)),
         "failure": failure,
-        "failures": _by_kind(outlook, look.fail),
+        "failures": failures,
+        "failures_left_out": sum(group["left_out"] for group in failures),
         "map": map_data(inputs, outlook, before, down, unit),
         "controls": controls(look.options, inputs.get("places", [])),
         "names": [place["region"] for place in inputs.get("places", ())],
@@ -175,7 +179,7 @@ def _gains(
 
 
 def _by_kind(outlook: Part | None, fail: str) -> list[dict[str, Any]]:
-    """Failures by what fails, each with its address."""
+    """Failures by what fails, each with its address; of many ISPs those that cost most."""
     groups = []
     for kind, label in FAILURES.items():
         rows = [
@@ -183,8 +187,12 @@ def _by_kind(outlook: Part | None, fail: str) -> list[dict[str, Any]]:
             for f in (outlook["failures"] if outlook else ())
             if f["kind"] == kind
         ]
+        if kind == "isp":
+            rows.sort(key=lambda f: (-f["lost"], -f["moved"] * (f["added"] or 0.0)))
+        shown = [f for n, f in enumerate(rows) if n < MOST_FAILURES or f["is_on"]]
         if rows:
-            groups.append({"kind": kind, "label": label, "rows": rows})
+            left_out = len(rows) - len(shown)
+            groups.append({"kind": kind, "label": label, "rows": shown, "left_out": left_out})
     return groups
 
 

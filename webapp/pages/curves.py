@@ -15,7 +15,8 @@ def curve_of(
     rows = [row for row in results if row["value"] is not None]
     if len(rows) < 2:
         return None
-    highest = max(*((row["interval"] or [0, row["value"]])[1] for row in rows), current or 0.0)
+    tops = [(row["interval"] or [0, row["value"]])[1] for row in rows]
+    highest = max(*tops, *(row.get("published") or 0.0 for row in rows), current or 0.0)
     step = _step(highest)
     sizes = [row["k"] for row in rows]
 
@@ -35,6 +36,7 @@ def curve_of(
             "value": row["value"],
             "low": y((row["interval"] or [row["value"]])[0]),
             "high": y((row["interval"] or [row["value"]])[-1]),
+            "published": y(row["published"]) if row.get("published") else None,
             "is_chosen": row["k"] == chosen,
         }
         for row in rows

@@ -23,7 +23,7 @@ def amount(value: float | None, unit: str) -> str:
     """A value with its unit."""
     if value is None:
         return words.NONE
-    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}"
+    text = (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}").replace("-", "−")
     return f"{text}{words.THIN}{unit}" if unit else text
 
 

@@ -46,3 +46,9 @@ def signed_share(value: float | None) -> str:
 def country_name(code: str | None) -> str:
     """A country by its code; clients without one are unknown."""
     return code or "unknown"
+
+
+@register.filter
+def add_px(value: float, more: float) -> float:
+    """A length that is longer by so much."""
+    return round(float(value) + float(more), 1)
