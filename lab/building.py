@@ -95,7 +95,7 @@ def neighbour_commands(plan: Plan, node: str, number: int) -> Iterator[str]:
     link = plan.links[number]
     mac = _mac(number, 1 if node == link.first else 0)
     for family in (4, 6):
-        near = plan.address(number, link.other(node), family)  # type: ignore[arg-type]
+        near = plan.address(number, link.other(node), family)
         name = device(plan, number, node)
         yield f"neigh replace {near} lladdr {mac} dev {name} nud permanent"
 
@@ -113,7 +113,7 @@ def route_commands(plan: Plan, node: str, old: Routes, new: Routes) -> Iterator[
             continue
         home = plan.around[end][0]
         for family in (4, 6):
-            prefix = plan.subnet(home, family)  # type: ignore[arg-type]
+            prefix = plan.subnet(home, family)
             if before:
                 yield f"route del {prefix}"
             if links:

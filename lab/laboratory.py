@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -78,7 +79,7 @@ class Laboratory:
     def _build(self, stack: ExitStack) -> None:
         for node in self.plan.nodes:
             namespaces.add(self.prefix + node.name)
-            self.inside(node.name, lambda n=node: building.set_up(n))
+            self.inside(node.name, partial(building.set_up, node))
         self._join(stack)
         for node in self.plan.nodes:
             commands = building.address_commands(self.plan, node)
@@ -127,8 +128,8 @@ class Laboratory:
             link = self.plan.links[number]
             for node in (link.first, link.second):
                 name = building.device(self.plan, number, node)
-                ends[number, node] = self.inside(node, lambda n=name: building.open_tun(n))
-        joints = []
+                ends[number, node] = self.inside(node, partial(building.open_tun, name))
+        joints: list[dict[str, Any]] = []
         for number in late:
             self._joints[number] = (len(joints), len(joints) + 1)
             joints += self._both_ways(number, ends)
@@ -154,10 +155,8 @@ class Laboratory:
             addresses = [self.plan.home(node.name), self.plan.home(node.name, 6)]
             for address in addresses:
                 for port, kind, what in servers.SERVICES:
-                    sock = self.inside(
-                        node.name,
-                        lambda a=address, p=port, k=kind: servers.open_service(a, p, k),
-                    )
+                    opening = partial(servers.open_service, address, port, kind)
+                    sock = self.inside(node.name, opening)
                     kept.append(sock)
                     specs.append({"number": sock.fileno(), "what": what, "address": address})
         self._run("lab.servers", specs, [sock.fileno() for sock in kept], stack)

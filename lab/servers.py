@@ -10,6 +10,7 @@ import re
 import socket
 import struct
 import sys
+from functools import partial
 from ipaddress import ip_address
 from typing import Any
 
@@ -93,9 +94,8 @@ async def _serve(sockets: list[dict[str, Any]]) -> None:
             client = _closing(_STREAMS[spec["what"]])
             await asyncio.start_server(client, sock=sock, limit=_MAX_HEAD)
         else:
-            await loop.create_datagram_endpoint(
-                lambda s=spec: _Datagrams(s["what"], s["address"]), sock=sock
-            )
+            kind = partial(_Datagrams, spec["what"], spec["address"])
+            await loop.create_datagram_endpoint(kind, sock=sock)
     gone = asyncio.Event()
     loop.add_reader(sys.stdin.fileno(), gone.set)
     sys.stdout.write("ready\n")

@@ -1,0 +1,81 @@
+"""``manage.py lab``: an Internet of network namespaces whose truth is known."""
+
+import signal
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from tasks import laboratory
+from webapp.console.door import Door
+
+
+class Command(Door):
+    """Build, describe, measure and remove the laboratory."""
+
+    help = "an Internet of network namespaces whose truth is known"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        actions = parser.add_subparsers(dest="action", required=True)
+        tell = actions.add_parser("describe", help="what it is and what is true of it")
+        build = actions.add_parser("build", help="let it stand until Ctrl-C")
+        run = actions.add_parser("run", help="measure it, keep a campaign, compare with the truth")
+        run.add_argument("--rounds", type=int, default=3)
+        run.add_argument("--failing", type=int, default=0, metavar="AS",
+                         help="an AS whose links are down in the last round")  # fmt: skip
+        destroy = actions.add_parser("destroy", help="remove what dead laboratories left")
+        for sub in (tell, build, run, destroy):
+            sub.add_argument("--json", action="store_true")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        getattr(self, f"_{options['action']}")(options)
+
+    def _describe(self, options: dict[str, Any]) -> None:
+        found = laboratory.description()
+        if options["json"]:
+            self.put_json(found)
+            return
+        self.stdout.write(found["ability"]["words"])
+        self.stdout.write(f"{found['name']}: {found['nodes']} nodes, {found['links']} links")
+        for pair in found["pairs"]:
+            self.stdout.write(
+                f"{pair['vantage']:10} {pair['instance']:8} {pair['rtt_ms']:6.1f} ms  loss "
+                f"{pair['loss']:.1%}  {pair['paths']} path(s)  AS{pair['isp']}"
+            )
+
+    def _build(self, options: dict[str, Any]) -> None:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with laboratory.stand() as lab:
+            names = {node.name: lab.prefix + node.name for node in lab.plan.nodes}
+            if options["json"]:
+                self.put_json({**laboratory.description(), "namespaces": names})
+            first = names[lab.plan.of_kind("vantage")[0].name]
+            self.say(f"{len(names)} namespaces stand until Ctrl-C; try: ip netns exec {first} …")
+            self.stdout.flush()
+            signal.pause()
+
+    def _run(self, options: dict[str, Any]) -> None:
+        found = laboratory.run(options["rounds"], options["failing"], self.say)
+        if options["json"]:
+            self.put_json(found)
+            return
+        largest = max(abs(r["difference_ms"] or 0.0) for r in found["latency"])
+        equal = sum(row["equal"] for row in found["isps"])
+        self.stdout.write(
+            f"{found['campaign']}: {len(found['latency'])} pairs, means at most {largest:.2f} ms "
+            f"from what is configured; ISPs equal to the truth in {equal} of {len(found['isps'])} "
+            "zones"
+        )
+        for row in found["failed"] or ():
+            self.stdout.write(
+                f"after the failure {row['region']} {row['zone']}: {row['seen']}, "
+                f"true {row['true']}"
+            )
+
+    def _destroy(self, options: dict[str, Any]) -> None:
+        found = laboratory.sweep()
+        if options["json"]:
+            self.put_json(found)
+            return
+        self.stdout.write(f"removed {len(found['removed'])} namespaces")
+        for pid, number in found["living"].items():
+            self.stdout.write(f"process {pid} holds {number}: it removes them when it ends")
