@@ -67,3 +67,15 @@ def _describe(log: Log) -> dict[str, Any]:
     points = [(share, log.find_percentile(share) * (per_ms or 1)) for share in known]
     row["curve"] = [(share, value) for share, value in points if math.isfinite(value)]
     return row
+
+
+def plain(data: bytes) -> list[dict[str, Any]]:
+    """Summaries as JSON can keep them, without figures that are no numbers; BadInput as above."""
+    return [
+        {name: None if _is_no_number(value) else value for name, value in row.items()}
+        for row in summarise(data)
+    ]
+
+
+def _is_no_number(value: Any) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)

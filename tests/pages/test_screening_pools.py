@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from tests.pages import screening_cast as cast
@@ -204,6 +205,37 @@ def test_a_calibrated_mark_is_used(owner, filled):
     assert row.low == row.findings["calibration"]["chosen"]["low"]
     refused = owner.post(f"/screening/pools/{filled.one.key}/calibrate/use/")
     assert refused.status_code == 422
+
+
+def test_logs_of_other_tools_stand_beside(owner, filled):
+    from tests.pages.test_screening_front import CYCLICTEST
+
+    url = f"/screening/pools/{filled.one.key}/logs/"
+    file = SimpleUploadedFile("mine <i>.txt", CYCLICTEST.encode())
+    assert owner.post(f"{url}add/", {"log": file}).status_code == 302
+    text = owner.get(url).content.decode()
+    assert "1 log of other tools beside 1 measured machine" in text
+    assert "mine &lt;i&gt;.txt" in text
+    assert "12,000" in text
+    file.seek(0)
+    again = owner.post(f"{url}add/", {"log": file})
+    assert again.status_code == 422
+    assert "has this log already" in again.content.decode()
+    (row,) = pools.list_logs(filled.one)
+    assert owner.post(f"{url}{row.id}/forget/").status_code == 302
+    assert pools.list_logs(filled.one) == []
+
+
+def test_measured_call_times_drive_the_pay_off(owner, filled):
+    chosen = owner.get("/screening/pay-off/", {"bad": 40})
+    found = owner.get("/screening/pay-off/", {"bad": 40, "pool": filled.twenty.key})
+    assert found.status_code == 200
+    assert "Call times as measured" in found.content.decode()
+    assert found.context["answer"]["gains"] != chosen.context["answer"]["gains"]
+    assert Client().get("/screening/pay-off/", {"pool": filled.twenty.key}).status_code == 404
+    empty = owner.get("/screening/pay-off/", {"pool": filled.one.key})
+    assert empty.status_code == 422
+    assert "need a network test" in empty.content.decode()
 
 
 def test_new_marks_judge_again(owner, filled):

@@ -23,6 +23,7 @@ TABS = (
     ("heat", "Who slows whom", "pool-heat"),
     ("calibrate", "Calibrate", "pool-calibrate"),
     ("history", "Over time", "pool-history"),
+    ("logs", "Other tools", "pool-logs"),
 )
 
 

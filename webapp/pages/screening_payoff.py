@@ -13,8 +13,10 @@ from django.views.decorators.http import require_GET
 from core.errors import BadInput
 from tasks import payoff
 from tasks.export import table_csv
+from tasks.measured_calls import measure_calls
 from webapp.pages import screening_payoff_plots as plots
 from webapp.pages import screening_words as words
+from webapp.store import pools
 
 # Field, how it is read, and what it is called in an error.
 _WHOLE = ("fan_out", "calls", "wanted")
@@ -38,11 +40,15 @@ COLUMNS = (
 def page(request: HttpRequest) -> HttpResponse:
     """The page; a question out of bounds is answered as the nearest sensible one, and said so."""
     question, errors = read_question(request)
+    sources = [
+        row for row in pools.list_pools(request.user) if row.findings.get("heatmap", {}).get("n")
+    ]
+    source = _find_source(request)
     try:
-        found = payoff.answer(question)
+        found = payoff.answer(question, measure_calls(source) if source else None)
     except BadInput as error:
-        errors[error.field or ""] = str(error)
-        question = payoff.Question()
+        errors[error.field or "call times"] = str(error)
+        question, source = payoff.Question(), None
         found = payoff.answer(question)
     context = {
         "section": "screening",
@@ -57,6 +63,8 @@ def page(request: HttpRequest) -> HttpResponse:
         "share_plots": plots.draw_shares(found, question),
         "factor_plot": plots.draw_factors(found, question),
         "query": request.GET.urlencode(),
+        "sources": sources,
+        "source": source,
     }
     return render(request, "screening/payoff.html", context, status=422 if errors else 200)
 
@@ -65,10 +73,11 @@ def page(request: HttpRequest) -> HttpResponse:
 def file(request: HttpRequest, kind: str) -> HttpResponse:
     """The table behind the page as CSV, or the whole answer as JSON."""
     question, errors = read_question(request)
+    source = _find_source(request)
     try:
-        found = payoff.answer(question)
+        found = payoff.answer(question, measure_calls(source) if source else None)
     except BadInput as error:
-        errors[error.field or ""] = str(error)
+        errors[error.field or "call times"] = str(error)
     if errors:
         return JsonResponse({"detail": errors}, status=422)
     if kind == "json":
@@ -79,6 +88,17 @@ def file(request: HttpRequest, kind: str) -> HttpResponse:
     answer = HttpResponse(table_csv(COLUMNS, rows), content_type="text/csv")
     answer["Content-Disposition"] = 'attachment; filename="screening-payoff.csv"'
     return answer
+
+
+def _find_source(request: HttpRequest) -> pools.PoolRow | None:
+    """The pool whose call times are asked for, when the visitor may see it."""
+    key = request.GET.get("pool", "")
+    if not key:
+        return None
+    row = pools.find_pool(request.user, key)
+    if row is None:
+        raise Http404("there is no such pool")
+    return row
 
 
 def read_question(request: HttpRequest) -> tuple[payoff.Question, dict[str, str]]:

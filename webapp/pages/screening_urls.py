@@ -5,6 +5,7 @@ from django.urls import URLPattern, path
 from webapp.pages import (
     screening,
     screening_analysis,
+    screening_logs,
     screening_payoff,
     screening_pool,
     screening_pools,
@@ -16,6 +17,7 @@ _READ = (
     ("heat/", screening_analysis.heat, "pool-heat"),
     ("calibrate/", screening_analysis.calibrate, "pool-calibrate"),
     ("history/", screening_analysis.history, "pool-history"),
+    ("logs/", screening_logs.logs, "pool-logs"),
     ("findings.json", screening_analysis.findings_file, "pool-findings"),
     ("instances/<int:pk>/", screening_pool.instance, "instance"),
     ("reports/<slug:report_id>.json", screening_pool.report_file, "pool-report"),
@@ -27,6 +29,8 @@ _WRITE = (
     ("tokens/<int:pk>/revoke/", screening_pools.revoke_token, "pool-revoke-token"),
     ("share/", screening_pools.share, "pool-share"),
     ("calibrate/use/", screening_analysis.use_mark, "pool-use-mark"),
+    ("logs/add/", screening_logs.add_log, "pool-add-log"),
+    ("logs/<int:pk>/forget/", screening_logs.forget_log, "pool-forget-log"),
     ("delete/", screening_pools.delete, "pool-delete"),
     ("instances/<int:pk>/change/", screening_pools.change_instance, "pool-instance"),
 )
