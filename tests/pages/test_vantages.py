@@ -85,7 +85,7 @@ def test_one_source_can_be_looked_at_alone(client: Client, points: Any) -> None:
     [
         ("oslo", "Oslo answers"),
         ("late", "Rome is late"),
-        ("lost", "lost is lost: silent for 5\u202fh; its clock is +60\u202fmin off"),
+        ("lost", "lost is lost: silent for 5\u202fh; its clock is 60\u202fmin ahead"),
         ("fresh", "fresh is invited and has not joined"),
         ("gp-1", "Lima is a place of Globalping"),
     ],

@@ -29,7 +29,7 @@ STATE = {
     Health.OUTSIDE: "queued",
 }
 SOURCES = {
-    "own": "Own machine",
+    "own": "Own",
     "globalping": "Globalping",
     "atlas": "RIPE Atlas",
     "synthetic": "Synthetic",
@@ -63,6 +63,12 @@ def clock(point: VantagePoint) -> str:
     return f"{sign}{abs(offset):,.1f}{THIN}ms{doubt}"
 
 
+def clock_off(point: VantagePoint) -> str:
+    """How wrong its clock is, in words: ``60 min ahead``."""
+    offset = point.clock_offset_ms or 0.0
+    return f"{clock(point)[1:]} {'ahead' if offset > 0 else 'behind'}"
+
+
 def hours(limits: dict[str, Any]) -> str:
     """The hours in which it measures."""
     first, last = limits.get("from_hour", 0), limits.get("to_hour", 24)
@@ -81,6 +87,14 @@ def limits(point: VantagePoint) -> str:
 def place(point: VantagePoint) -> str:
     """City and country."""
     return ", ".join(filter(None, (point.city, point.country))) or NONE
+
+
+def spot(point: VantagePoint) -> str:
+    """Its place on the map in degrees."""
+    if point.lat is None or point.lon is None:
+        return NONE
+    north, east = "N" if point.lat >= 0 else "S", "E" if point.lon >= 0 else "W"
+    return f"{abs(point.lat):.1f}° {north}, {abs(point.lon):.1f}° {east}"
 
 
 def network(point: VantagePoint) -> str:
@@ -116,5 +130,5 @@ def point_sentence(point: VantagePoint, health: Health) -> str:
         Health.REVOKED: f"{name} is revoked and measures no more",
         Health.OUTSIDE: f"{name} is a place of {SOURCES.get(point.source, point.source)}",
     }
-    off = f"; its clock is {clock(point)} off" if clock_is_off(point) else ""
+    off = f"; its clock is {clock_off(point)}" if clock_is_off(point) else ""
     return spoken[health] + (off if point.source == VantagePoint.Source.OWN else "")

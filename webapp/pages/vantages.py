@@ -43,7 +43,7 @@ _COLUMNS = (
     Column("network", "Network"),
     Column("clock", "Clock", numeric=True),
     Column("source", "Whose"),
-    Column("map", "Map"),
+    Column("map", "On the map"),
 )
 
 
@@ -131,8 +131,8 @@ def _row(request: HttpRequest, point: VantagePoint, chosen: str) -> Row:
             Cell(said.network(point), point.provider),
             Cell(said.clock(point), point.clock_offset_ms or "", kind="count"),
             Cell(said.SOURCES.get(point.source, point.source), point.source),
-            Cell("chosen" if point.name == chosen else "show" if on_map else "no place", "",
-                 href=show if on_map else ""),
+            Cell(said.spot(point), point.lat if on_map else "", href=show if on_map else "",
+                 sub="chosen" if point.name == chosen else ""),
         ),
         anchor=point.name,
     )  # fmt: skip
@@ -158,6 +158,8 @@ def _show(request: HttpRequest, point: VantagePoint, **more: Any) -> HttpRespons
         "age": said.age(point),
         "clock": said.clock(point),
         "clock_is_off": clock_is_off(point),
+        "clock_off": said.clock_off(point),
+        "spot": said.spot(point),
         "place": said.place(point),
         "network": said.network(point),
         "source": said.SOURCES.get(point.source, point.source),
