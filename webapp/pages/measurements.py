@@ -197,7 +197,12 @@ def _row(told: dict[str, Any]) -> Row:
         (
             Cell(name, name, href=reverse("vantage-point", args=[name])),
             *(Cell(words.count(told[c]), told[c], kind="count") for c in counts),
-            Cell("nothing yet" if share is None else words.share(share), share or 0, bar=share),
+            Cell(
+                "nothing yet" if share is None else words.share(share),
+                share or 0,
+                kind="share",
+                bar=share,
+            ),
         ),
         anchor=name,
     )
