@@ -3,6 +3,7 @@
 What is stored is labelled synthetic, and stands on every page and in every export as such.
 """
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from analysis.wide_area.tables import build
 from lake.parts import part_path, write_part
 from testbed.wide_area import routes, synthetic
 from testbed.wide_area.cities import CITIES
-from webapp.store import wide_area
+from webapp.store import measurement_progress, wide_area
 from webapp.store.models import Measurement, MeasurementUnit, VantagePoint
 
 SLUG = "eighty-cities"
@@ -44,10 +45,10 @@ def build_demo(rounds: int = synthetic.ROUNDS) -> Measurement | None:
         started_at=begun,
     )
     _store_vantages()
-    counts = _store_parts(made, world, rounds)
+    _store_parts(made, world, rounds)
     _conclude(made)
     made.state, made.finished_at = Measurement.State.FINISHED, ended
-    made.summary = counts
+    made.summary = measurement_progress.summary(made)
     made.save(update_fields=["state", "finished_at", "summary"])
     return made
 
@@ -82,29 +83,28 @@ def _store_vantages() -> None:
     VantagePoint.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _store_parts(made: Measurement, world: synthetic.World, rounds: int) -> dict[str, Any]:
+def _store_parts(made: Measurement, world: synthetic.World, rounds: int) -> None:
     """Every part in the lake, with its unit in the manifest."""
-    units, totals = [], {"samples": 0, "paths": 0}
+    units = []
     for city, table in zip(CITIES, synthetic.samples(world, rounds), strict=True):
         units.append(_store(made, "samples", city.name, table))
-        totals["samples"] += len(table)
     for (region, zone), table in zip(world.targets, routes.routes(world), strict=True):
         units.append(_store(made, "paths", f"{region.name}{zone}", table))
-        totals["paths"] += len(table)
     with transaction.atomic():
         MeasurementUnit.objects.bulk_create(units)
-    return {"rows": totals, "coverage": {"planned": len(units), "done": len(units)}}
 
 
 def _store(made: Measurement, kind: str, name: str, table: pa.Table) -> MeasurementUnit:
     key = f"{kind}-{name}"
     path = part_path(wide_area.lake_root(), made.slug, kind, key)
     rows = write_part(path, kind, table)
+    ended = Counter(table["status"].to_pylist())
+    ok = ended.pop("OK", 0)
     return MeasurementUnit(
         measurement=made, key=key, activity=kind, vantage=name, round=0, starts_s=0.0,
         ends_s=made.schedule["rounds"] * made.schedule["round_s"], slots=rows,
         state=MeasurementUnit.State.DONE, attempt=1, rows={kind: rows}, part=key,
-        counters={"ok": rows}, finished_at=made.started_at,
+        ok=ok, failed=rows - ok, counters={"failed": dict(ended)}, finished_at=made.started_at,
     )  # fmt: skip
 
 
@@ -113,4 +113,5 @@ def _conclude(made: Measurement) -> None:
     paths: list[Path] = wide_area.parts(made, "paths")
     found = find_isps(paths, Addresses(routes.find_origins, routes.find_clouds))
     built = build(wide_area.parts(made, "samples"), found, routes.isp_names())
-    wide_area.save_tables(made, built.reports, built.files)
+    coverage = measurement_progress.coverage_tables(made)
+    wide_area.save_tables(made, [*built.reports, *coverage], built.files)

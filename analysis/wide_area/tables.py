@@ -29,9 +29,11 @@ LATENCY_PROBES = (
 )  # fmt: skip
 
 
-# Cells of vantage point, region and round that are held at once; of a campaign with more, no
-# file by rounds is kept: pages read the rounds of a pair from its samples.
+# Cells of vantage point, region and round whose means are held at once.
 MOST_CELLS = 16_000_000
+# Of a campaign with more such cells, no file by rounds is kept: each takes 100 bytes, and pages can
+# read the rounds of a pair from its samples.
+MOST_ROUNDS = 3_000_000
 # Vantage points that are told to fail, the worst first; the file of failed runs holds all.
 MOST_FAILING = 300
 
@@ -118,7 +120,7 @@ def _add_metric(built: Built, samples: Source, metric: Metric, equal: Equal) -> 
         found = means_by_round(samples, part)
         chosen += choices.choose(found, higher_is_better=metric.higher_is_better)
         apart.append(zones.apart_by_vantage(found))
-        if grid.num_rows * rounds <= MOST_CELLS:
+        if grid.num_rows * rounds <= MOST_ROUNDS:
             kept.append(summarise(samples, ("vantage", "region", "round"), part))
     if kept:
         built.files[f"{metric.id}-rounds"] = _by_vantage(pa.concat_tables(kept))

@@ -52,6 +52,7 @@ def test_columns_say_what_rows_say(samples, higher):
 def test_what_does_not_fit_is_built_in_parts_with_the_same_figures(samples, monkeypatch):
     whole = tables.build(samples)
     monkeypatch.setattr(tables, "MOST_CELLS", 4 * 5 * 2)
+    monkeypatch.setattr(tables, "MOST_ROUNDS", 4 * 5 * 2)
     parted = tables.build(samples)
     assert "latency-rounds" not in parted.files
     told = [b.files["latency-vantages"].to_pylist() for b in (parted, whole)]
