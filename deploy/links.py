@@ -22,6 +22,7 @@ def secret_of(data: Path) -> str:
     """The centre's password, made once and readable for the owner only."""
     path = data / NAME / "secret"
     path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.chmod(0o700)
     if not path.exists():
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w") as file:
@@ -31,11 +32,11 @@ def secret_of(data: Path) -> str:
 
 def command(data: Path) -> list[str]:
     """The server's command line; nobody but the centre may do anything until the centre says so."""
-    plain = broker.command(data, NAME)
+    secret, plain = secret_of(data), broker.command(data, NAME)
     users = data / NAME / "users.acl"
     if not users.exists():
         users.touch(mode=0o600)
-        lines = ["user default off nopass -@all", f"user {USER} on >{secret_of(data)} ~* &* +@all"]
+        lines = ["user default off nopass -@all", f"user {USER} on >{secret} ~* &* +@all"]
         users.write_text("\n".join(lines) + "\n")
     (data / NAME / "socket-path").write_text(str(broker.socket_path(data, NAME)))
     return [
