@@ -35,6 +35,11 @@ def post(client, path, body=None, **headers):
     )
 
 
+def slug_of(name):
+    """The address of a private campaign, which cannot be guessed from its name."""
+    return Measurement.objects.get(name=name).slug
+
+
 def test_a_campaign_is_planned_started_changed_and_cloned(client, anna):
     plan = post(client, "/plan", asked()).json()
     assert plan["predicted"]["probes"] == 96 * 2 * 3
@@ -43,32 +48,34 @@ def test_a_campaign_is_planned_started_changed_and_cloned(client, anna):
     made = post(client, "", asked(name="Mine"), **{"Idempotency-Key": "k"})
     assert made.status_code == 201, made.content
     again = post(client, "", asked(name="Mine"), **{"Idempotency-Key": "k"})
-    assert again.json()["campaign"] == made.json()["campaign"] == "mine"
-    assert made["Location"] == f"{BASE}/mine"
-    one = client.get(f"{BASE}/mine")
+    assert again.json()["campaign"] == made.json()["campaign"]
+    mine = slug_of("Mine")
+    assert made["Location"] == f"{BASE}/{mine}"
+    one = client.get(f"{BASE}/{mine}")
     assert one.json()["state"] == "waiting"
-    assert client.get(f"{BASE}/mine", headers={"If-None-Match": one["ETag"]}).status_code == 304
-    assert post(client, "/mine/pause").status_code == 409
-    assert post(client, "/mine/stop").json()["state"] == "stopped"
-    assert client.get(f"{BASE}/mine", headers={"If-None-Match": one["ETag"]}).status_code == 200
-    copy = post(client, "/mine/clone", {"name": "Less", "vantages": ["v1"], "rounds": 4})
+    assert client.get(f"{BASE}/{mine}", headers={"If-None-Match": one["ETag"]}).status_code == 304
+    assert post(client, f"/{mine}/pause").status_code == 409
+    assert post(client, f"/{mine}/stop").json()["state"] == "stopped"
+    assert client.get(f"{BASE}/{mine}", headers={"If-None-Match": one["ETag"]}).status_code == 200
+    copy = post(client, f"/{mine}/clone", {"name": "Less", "vantages": ["v1"], "rounds": 4})
     assert copy.status_code == 201, copy.content
     assert copy.json()["predicted"]["probes"] == 4 * 3
-    assert client.get(f"{BASE}/less/coverage").json()["vantages"] == []
+    assert client.get(f"{BASE}/{slug_of('Less')}/coverage").json()["vantages"] == []
     names = [p["name"] for p in client.get(f"{BASE}/presets").json()["results"]]
     assert {"paper-2013", "latency"} <= set(names)
 
 
 def test_a_campaign_of_somebody_is_there_for_them_alone(client, anna):
     post(client, "", asked(name="Mine"))
+    mine = slug_of("Mine")
     for user in (None, User.objects.create_user("bert", "b@example.org", "another pass phrase")):
         client.force_login(user) if user else client.logout()
         assert client.get(f"{BASE}").json()["count"] == 0
-        assert client.get(f"{BASE}/mine").status_code == 404
-        assert client.get(f"{BASE}/mine/coverage").status_code == 404
+        assert client.get(f"{BASE}/{mine}").status_code == 404
+        assert client.get(f"{BASE}/{mine}/coverage").status_code == 404
         expected = 404 if user else 401
         for action in ("pause", "resume", "stop", "clone"):
-            assert post(client, f"/mine/{action}").status_code == expected, action
+            assert post(client, f"/{mine}/{action}").status_code == expected, action
     client.logout()
     assert post(client, "", asked()).status_code == 401
     assert post(client, "/plan", asked()).status_code == 401
@@ -76,11 +83,12 @@ def test_a_campaign_of_somebody_is_there_for_them_alone(client, anna):
 
 def test_a_public_campaign_is_changed_by_operators_only(client, anna):
     post(client, "", asked(name="Mine"))
+    mine = slug_of("Mine")
     Measurement.objects.update(owner=None)
-    assert client.get(f"{BASE}/mine").status_code == 200
-    assert post(client, "/mine/stop").status_code == 403
+    assert client.get(f"{BASE}/{mine}").status_code == 200
+    assert post(client, f"/{mine}/stop").status_code == 403
     User.objects.filter(pk=anna.pk).update(is_staff=True)
-    assert post(client, "/mine/stop").status_code == 200
+    assert post(client, f"/{mine}/stop").status_code == 200
 
 
 @pytest.mark.parametrize(

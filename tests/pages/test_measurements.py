@@ -52,8 +52,8 @@ def test_a_campaign_is_planned_before_anything_is_sent(client, anna):
     asked = hidden(plan)
     first = client.post("/wide-area/run/", asked)
     again = client.post("/wide-area/run/", asked)
-    assert first["Location"] == again["Location"] == "/wide-area/mine/progress/"
     made = Measurement.objects.get()
+    assert first["Location"] == again["Location"] == f"/wide-area/{made.slug}/progress/"
     assert (made.owner, made.vantages) == (anna, ["v0", "v2"])
     page = text(client.get(first["Location"]))
     assert "Waiting to begin: 16 slots are planned" in page
@@ -138,8 +138,8 @@ def test_a_clone_begins_with_what_was_asked(client, anna):
         )
     )
     made = client.post("/wide-area/run/", hidden(plan))
-    second = Measurement.objects.get(slug="second")
-    assert made["Location"] == "/wide-area/second/progress/"
+    second = Measurement.objects.get(name="Second")
+    assert made["Location"] == f"/wide-area/{second.slug}/progress/"
     assert second.cloned_from.slug == "first"
     assert second.schedule["rounds"] == 3
     assert [a["name"] for a in second.schedule["activities"]] == ["throughput", "latency", "routes"]
