@@ -83,6 +83,7 @@ class Agent:
             f"Idempotency-Key: {self.report_id}\r\nContent-Length: {len(body)}\r\n\r\n"
         )
         self.request, self.port = head.encode() + body, port
+        self.asked_s = 1.0
 
     async def report(self, tally: Tally, lines: asyncio.LifoQueue | None) -> None:
         """Send until it has arrived."""
@@ -96,6 +97,9 @@ class Agent:
                 break
             if code.isdigit() and int(code) < 500 and int(code) not in AGAIN:
                 return
+            if code == "503":
+                await asyncio.sleep(self.asked_s * random.uniform(1, 1.5))
+                continue
             await asyncio.sleep(wait_s * random.uniform(0.5, 1.5))
             wait_s = min(2 * wait_s, LONGEST_WAIT_S)
         tally.delays_s.append(time.monotonic() - begin)
@@ -116,6 +120,8 @@ class Agent:
             head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
             length = int(head.partition("content-length:")[2].partition("\r\n")[0])
             await reader.readexactly(length)
+            word = head.partition("retry-after:")[2].partition("\r\n")[0].strip()
+            self.asked_s = float(word or 1)
         except BaseException:
             writer.close()
             raise

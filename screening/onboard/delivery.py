@@ -51,7 +51,11 @@ def deliver(
             reason, asked_s = str(error), 0.0
         if time.monotonic() >= deadline:
             raise OSError("the site did not take the report: " + reason)
-        pause(max(asked_s, wait_s * random.uniform(0.5, 1.5)))
+        if asked_s:
+            # The site has told when: it is there, and waiting ever longer helps nobody.
+            pause(asked_s * random.uniform(1, 1.5))
+            continue
+        pause(wait_s * random.uniform(0.5, 1.5))
         wait_s = min(wait_s * 2, LONGEST_WAIT_S)
 
 

@@ -15,9 +15,9 @@ from webapp.store.pool_reports import Arrival, Receipt, store_arrivals
 
 log = logging.getLogger(__name__)
 MOST_AT_ONCE = 200
-# A transaction costs as much as ten reports, so that under load they start no more often than this;
+# A transaction costs as much as twenty reports: under load they start no more often than this, and
 # whoever comes alone does not wait.
-EVERY_S = 0.05
+EVERY_S = 0.15
 Told = Receipt | NephoscopeError
 Waiting = tuple[Arrival, "asyncio.Future[Told]"]
 
