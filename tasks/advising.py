@@ -37,7 +37,7 @@ QUICK_CELLS = 1_000_000
 QUICK_SIZES = 10
 QUICK_S = 1.0
 # What a page shows first may take so long; what is not proven by then is asked for again.
-AT_ONCE_S = 0.12
+AT_ONCE_S = 0.2
 # Of a whole curve, each size.
 EACH_SIZE_S = 0.4
 
