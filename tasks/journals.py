@@ -4,6 +4,7 @@ One file per unit; a line that was cut off by the end of the process is no line.
 """
 
 import json
+import logging
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,9 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+from core.errors import BadInput
+
+log = logging.getLogger(__name__)
 # Results lie here until long after the centre has them, for an order that comes once more.
 _KEPT_S = 86_400.0
 _MOST_FILES = 2_000
@@ -48,17 +52,20 @@ class Journal:
         self._key = ""
 
     def open(self, measurement: str, unit: str) -> Entries:
-        """What is known of a unit, whose further entries follow; raises ``ValueError``."""
+        """What is known of a unit, whose further entries follow; raises ``BadInput``."""
         key = f"{measurement}.{unit}"
         if not _SAFE.fullmatch(key):
-            raise ValueError(f"{key!r} is no name of a unit")
-        if key == self._key and (self._folder is None or self._file):
+            raise BadInput(f"{key!r} is no name of a unit")
+        if key == self._key:
             return self._entries
         self._leave()
         self._key = key
         self._entries = Entries()
         if self._folder is not None:
-            self._begin(self._folder, key)
+            try:
+                self._begin(self._folder, key)
+            except OSError as error:
+                self._give_up(error)
         return self._entries
 
     def keep_order(self, order: Mapping[str, Any]) -> None:
@@ -103,8 +110,16 @@ class Journal:
 
     def _write(self, entry: list[Any]) -> None:
         if self._file:
-            self._file.write(json.dumps(entry, separators=(",", ":")) + "\n")
-            self._file.flush()
+            try:
+                self._file.write(json.dumps(entry, separators=(",", ":")) + "\n")
+                self._file.flush()
+            except OSError as error:
+                self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        """A full disk stops no measurement: what is in memory is sent all the same."""
+        log.warning("no journal is kept: %s", error)
+        self._file = None
 
     def _leave(self) -> None:
         if self._file:

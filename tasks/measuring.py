@@ -113,9 +113,13 @@ def resume(bench: Bench, report: Report) -> None:
 
 def _run(order: Order, seen: frozenset[int], bench: Bench) -> bool:
     """Run the slots that the journal does not hold; false when the process ends before."""
-    probe = find_probe(order.probe)
-    config = _config(order, probe)
-    cost = cost_of(Activity(probe.NAME, probe.NAME, dict(order.options), 1.0))
+    try:
+        probe, config, cost = _prepare(order)
+    except ValueError as error:
+        # Another version may know it; here it is told at once, not waited for.
+        for number, *_ in order.slots:
+            bench.journal.miss(int(number), f"not known here: {error}"[:200])
+        return True
     clock = bench.clock
     begin = clock.monotonic() + order.due + order.offset_s - clock.now().timestamp()
     for number, place, offset_s, latest_s in order.slots:
@@ -139,13 +143,12 @@ def _run(order: Order, seen: frozenset[int], bench: Bench) -> bool:
     return True
 
 
-def _config(order: Order, probe: Probe) -> Any:
-    """The probe's configuration; raises ``BadInput`` where this place does not know the probe."""
-    try:
-        config = configure(probe, dict(order.options))
-    except ValueError as error:
-        raise BadInput(str(error)) from error
-    return replace(config, allow=tuple(order.allow), deny=tuple(order.deny))
+def _prepare(order: Order) -> tuple[Probe, Any, Cost]:
+    """The probe, its configuration and what a run takes; raises ``ValueError``."""
+    probe = find_probe(order.probe)
+    config = configure(probe, dict(order.options))
+    cost = cost_of(Activity(probe.NAME, probe.NAME, dict(order.options), 1.0))
+    return probe, replace(config, allow=tuple(order.allow), deny=tuple(order.deny)), cost
 
 
 def _wait(moment: float, bench: Bench) -> bool:
