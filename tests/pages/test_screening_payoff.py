@@ -24,6 +24,11 @@ def test_it_works(client):
     assert "12.5" in text
 
 
+def test_the_address_stands_in_no_search_field(client):
+    page = ask(client, bad=50)
+    assert 'value="bad=50' not in page.content.decode()
+
+
 def test_no_bad_node_saves_nothing(client):
     text = ask(client, bad=0).content.decode()
     assert "next to nothing" in text

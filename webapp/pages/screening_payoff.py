@@ -62,7 +62,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "shapes": payoff.SHAPES,
         "share_plots": plots.draw_shares(found, question),
         "factor_plot": plots.draw_factors(found, question),
-        "query": request.GET.urlencode(),
+        "address": request.GET.urlencode(),
         "sources": sources,
         "source": source,
     }

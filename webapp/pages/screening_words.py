@@ -78,6 +78,14 @@ def money(value: Any) -> str:
     return NONE if value is None or value == "" else f"{float(value):,.2f}"
 
 
+def price(value: Any) -> str:
+    """``0.0960`` of the price of one: what is cheap keeps digits that count."""
+    if value is None or value == "":
+        return NONE
+    number = float(value)
+    return f"{number:,.2f}" if number >= 1 or number == round(number, 2) else f"{number:.3g}"
+
+
 def p_value(value: Any) -> str:
     """``p = 0.004``; very small ones are said to be below."""
     if value is None or value == "":

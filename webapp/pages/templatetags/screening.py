@@ -12,7 +12,7 @@ from webapp.pages.words import NONE
 
 register = template.Library()
 
-for _name in ("ms", "rate", "points", "money", "p_value", "verdict_word", "cause_word",
+for _name in ("ms", "rate", "points", "money", "price", "p_value", "verdict_word", "cause_word",
               "cause_sentence", "p_word"):  # fmt: skip
     register.filter(_name, getattr(words, _name))
 
@@ -79,3 +79,10 @@ def door_url(door: Door, name: str, **more: object) -> str:
 def battery_word(name: str) -> str:
     """A test of the battery in words, with its unit."""
     return words.BATTERY.get(name, name.replace("_", " "))
+
+
+@register.filter
+def known_by(reason: str) -> str:
+    """Why there is no calibration, and where the truth about machines comes from."""
+    sentence = f"{reason[:1].upper()}{reason[1:]}."
+    return f"{sentence} Network tests tell which is which, or you do, on a machine's page."

@@ -1,5 +1,6 @@
 // A pool's page follows what arrives: it asks every two seconds while it is seen, and keeps the
 // reader's order of the table and place in it.
+import { duration } from "./format.js";
 import { fetchParts } from "./swap.js";
 import { sortable } from "./table.js";
 
@@ -54,6 +55,17 @@ async function look() {
   }
 }
 
+// Ages go on while nothing arrives.
+function growOlder() {
+  for (const time of document.querySelectorAll("[data-part] time")) {
+    const seconds = (Date.now() - Date.parse(time.dateTime)) / 1000;
+    const whole = seconds < 3600 ? Math.floor(seconds / 60) * 60 : Math.floor(seconds / 3600) * 3600;
+    if (seconds >= 60 && seconds < 48 * 3600) {
+      time.textContent = `${duration(whole).replace(/\u202fh 0\u202fmin$/, "\u202fh")} ago`;
+    }
+  }
+}
+
 async function follow() {
   if (!document.hidden) await look();
   setTimeout(follow, wait);
@@ -73,4 +85,7 @@ document.addEventListener("click", async (event) => {
   }
   setTimeout(() => (button.textContent = "Copy"), 2000);
 });
-if (live) setTimeout(follow, wait);
+if (live) {
+  setTimeout(follow, wait);
+  setInterval(growOlder, 30_000);
+}
