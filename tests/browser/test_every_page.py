@@ -40,6 +40,7 @@ PAGES = (
     "/compare/{atlas}/{later}/tables/regions/",
     "/compare/{later}/{atlas}/",
     "/traffic/",
+    "/vantage-points/",
     "/s/{atlas}/names/www.linkedin.com/",
     "/s/{edges}/",
     "/s/{edges}/domains/wide.example/",
