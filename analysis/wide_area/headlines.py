@@ -46,6 +46,9 @@ def _choice(rows: Rows) -> str:
     if row.get("differs_mean") is None:
         return "No vantage point heard enough to choose a region"
     always, known = row["never_differs"], row["vantages"] - row["without_choice"]
+    if always == known:
+        who = "the vantage point" if known == 1 else f"all {known} vantage points"
+        return f"For {who}, the usual region was the best in every round"
     return (
         f"In {row['differs_mean'] * 100:.1f} % of rounds another region than the usual one was "
         f"the best; for {always} of {known} vantage points it never was"

@@ -13,14 +13,14 @@ from webapp.store.models import Measurement
 
 TABS = (
     ("wide-area-campaign", "Overview"),
-    ("wide-area-grid", "Every pair"),
-    ("wide-area-figures", "Regions compared"),
-    ("wide-area-choice", "Choice over time"),
+    ("wide-area-grid", "Pairs"),
+    ("wide-area-figures", "Regions"),
+    ("wide-area-choice", "Choice"),
     ("wide-area-best", "Best sets"),
     ("wide-area-zones", "Zones"),
     ("wide-area-isps", "ISPs"),
     ("wide-area-failures", "Failures"),
-    ("wide-area-method", "Method and data"),
+    ("wide-area-method", "Method"),
     ("measurement-progress", "Progress"),
 )
 

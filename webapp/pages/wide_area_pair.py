@@ -81,7 +81,8 @@ def _column(frame: Frame, key: str, vantage: str) -> list[Row]:
 def _chart(frame: Frame, rows: list[Row]) -> Row | None:
     """The mean of each round within the span that holds 95 of 100 of its values."""
     heard = [r for r in rows if r["n"]]
-    if not heard:
+    # One point is no course: the figures above it say all.
+    if len(heard) < 2:
         return None
     told = [{**r, "low": r["min"], "high": r["p95"]} for r in rows]
     # Few slow values must not flatten all others.
