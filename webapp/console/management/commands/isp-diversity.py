@@ -1,6 +1,7 @@
 # ruff: noqa: N999 (a command is called as its file is named)
 """``manage.py isp-diversity``: traceroutes in, the downstream ISPs of regions and zones out."""
 
+from argparse import ArgumentTypeError
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -76,4 +77,4 @@ def _date(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        raise BadInput(f"{text!r} is no date such as 2014-05-13") from error
+        raise ArgumentTypeError(f"{text!r} is no date such as 2014-05-13") from error
