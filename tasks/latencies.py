@@ -23,6 +23,8 @@ AUTO = "auto"
 # What is offered to choose from, the newest first.
 MOST_OFFERED = 20
 _ROUNDS = "latency-rounds"
+# Nobody says in how many zones of a region a deployment will stand: two, so that one may fail.
+ZONES_IN_USE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,7 @@ def _measured(campaign: Measurement, audience: Audience) -> Latencies:
     if away:
         files["populations"] = _populations(away)
     regions = frozenset(table["region"].unique().to_pylist())
+    files["regions"] = _zones(sorted(regions))
     return Latencies(files, _told(campaign, kept, away), regions)
 
 
@@ -140,6 +143,7 @@ def _told(campaign: Measurement, kept: Collection[str], away: Audience) -> dict[
         "vantages": len(kept),
         "ended_at": campaign.finished_at.isoformat() if campaign.finished_at else None,
         "countries_modelled": sorted(away),
+        "zones": ZONES_IN_USE,
     }
 
 
@@ -186,6 +190,7 @@ def _modelled(audience: Audience, reason: str) -> Latencies:
         "samples": _csv(("round", "client", "region", "value"), rows),
         "clients": _client_rows(clients),
         "weights": _csv(("client", "weight"), ((n, c.weight) for n, c in clients.items())),
+        "regions": _zones(list(regions)),
     }
     source = {
         "kind": "modelled",
@@ -193,9 +198,14 @@ def _modelled(audience: Audience, reason: str) -> Latencies:
         "model": asdict(STATED),
         "reason": reason,
         "countries": len(weights),
+        "zones": ZONES_IN_USE,
         "weights": "given" if audience else "people on the Internet, in round figures",
     }
     return Latencies(files, source, frozenset(regions))
+
+
+def _zones(regions: Sequence[str]) -> bytes:
+    return _csv(("region", "zones"), ((name, ZONES_IN_USE) for name in regions))
 
 
 def _client_rows(clients: Mapping[str, Client]) -> bytes:

@@ -19,7 +19,7 @@ from webapp.store.models import Recommendation
 COLUMNS = ("k", "value", "low", "high", "bound", "proven", "static", "regions", "runner_up")
 # What says where the samples come from, but not whose survey it was.
 _TOLD_OF_SOURCE = ("kind", "name", "model", "reason", "synthetic", "label", "vantages", "countries",
-                   "weights", "countries_modelled")  # fmt: skip
+                   "weights", "countries_modelled", "zones")  # fmt: skip
 
 
 @never_cache
