@@ -58,7 +58,7 @@ def test_loss_lies_within_its_binomial_interval(lab):
     target, sent = Target(lab.plan.home("eu-a")), 500
     stream = jitter.Config(count=sent, interval_s=0.003, timeout_s=0.5)
     found = lab.inside("berlin", lambda: jitter.run(target, stream, CLOCK))
-    echoes = icmp_echo.Config(count=150, interval_s=0.0, timeout_s=0.04)
+    echoes = icmp_echo.Config(count=100, interval_s=0.0, timeout_s=0.04)
     other = lab.inside("berlin", lambda: icmp_echo.run(target, echoes, CLOCK))
     lab.shape(link, line)
     # Lost on the way there or back: 0.19, with 2.58 standard deviations.
@@ -86,19 +86,18 @@ def test_throughput_is_that_of_curl(lab, start, end, family):
     if shutil.which("curl") is None:
         pytest.skip("there is no curl to compare with")
     path = f"/octets/{octets}"
-    tries = []
-    for _ in range(3):
+    own, reference = [], []
+    # Other work on the machine only ever slows transfers down: the fastest of up to five counts.
+    while len(own) < 5 and not (own and max(own) == pytest.approx(max(reference), rel=0.05)):
         target = Target(home, 80, family, path)
         config = throughput.Config(octets=octets)
-        own = lab.inside(start, lambda t=target, c=config: throughput.run(t, c, CLOCK))
-        assert own.status is ProbeStatus.OK
-        reference = lab.inside(start, lambda: curl(home, path))
-        tries.append((own.bytes_per_s, reference))
-        if abs(own.bytes_per_s / reference - 1) <= 0.05:
-            break
-    assert own.bytes_per_s == pytest.approx(reference, rel=0.05), tries
+        found = lab.inside(start, lambda t=target, c=config: throughput.run(t, c, CLOCK))
+        assert found.status is ProbeStatus.OK
+        own.append(found.bytes_per_s)
+        reference.append(lab.inside(start, lambda: curl(home, path)))
+    assert max(own) == pytest.approx(max(reference), rel=0.05), (own, reference)
     # No faster than the narrowest link, headers included.
-    assert own.bytes_per_s < lab.truth.rate_mbit(end, start) * 1e6 / 8
+    assert max(own) < lab.truth.rate_mbit(end, start) * 1e6 / 8
 
 
 def test_every_hop_of_every_traceroute_is_right(lab):
