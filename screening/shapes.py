@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 from core.errors import BadInput
 
-# Text that a page may print as it is: no angle brackets, quotes, ampersands or control signs.
-PLAIN = r"^[^\x00-\x1f\x7f<>&\"'`\u2028-\u202e\u2066-\u2069]*$"
+# Text that a page may print and a database keep as it is: no angle brackets, quotes, ampersands,
+# control signs or halves of signs.
+PLAIN = r"^[^\x00-\x1f\x7f<>&\"'`\u2028-\u202e\u2066-\u2069\ud800-\udfff]*$"
 # Names of machines: letters and digits of any script, and what host names are joined with.
 NAME = r"^[\w .:@()+-]+$"
 # The longest part of a foreign value that an error repeats.

@@ -156,6 +156,12 @@ HOSTILE = {
     "HTML in a name": (
         spoil(lambda d: d["host"].update(name="<script>alert(1)</script>")), {}, 422, "name",
     ),
+    "half a sign": (
+        spoil(lambda d: d["host"].update(cpu_model="\ud800")), {}, 422, "cpu_model",
+    ),
+    "an endless number": (
+        pack(report(77)).replace(b'"seconds": 10.0', b'"seconds": 1e999', 1), {}, 422, "",
+    ),
     "a report of tomorrow": (spoil(lambda d: d.update(started_at=4e9)), {}, 422, "started_at"),
     "a deep nest": (b"[" * 200_000, {}, 422, ""),
     "another key than its id": (pack(report(77)), {"Idempotency_Key": "0" * 32}, 422, "report_id"),

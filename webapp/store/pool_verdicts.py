@@ -5,7 +5,7 @@ What a row keeps is enough to judge by other marks without opening a pack.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,7 +20,8 @@ from webapp.store.models import Pool, PoolInstance, PoolReport
 
 # Figures of so many virtual CPUs stand in the row, the worst first; the pack has all.
 KEPT_CPUS = 16
-AT_ONCE = 500
+# Few enough that reports which arrive meanwhile hardly wait.
+AT_ONCE = 200
 CPU_FIGURES = (
     "cpu", "mode", "seconds", "wakeups", "stalls_10ms", "p50_us", "p99_us", "p999_us", "max_us",
     "steal_ms", "run_delay_ms", "throttled_ms", "busy_ms", "own_share", "pinned",
@@ -105,19 +106,29 @@ def judge_again(pool_id: int) -> int:
     """
     pool = Pool.objects.get(pk=pool_id)
     marks, moved, last = Marks(pool.low, pool.high), 0, 0
-    while rows := _next_rows(pool_id, last):
-        last = rows[-1].pk
-        moved += sum(_judge_row(row, marks) for row in rows)
+    while True:
         with transaction.atomic():
-            PoolReport.objects.bulk_update(rows, ["verdict", "summary"], batch_size=100)
+            rows = _next_rows(pool_id, last)
+            if not rows:
+                break
+            moved += sum(_judge_row(row, marks) for row in rows)
+            _save(PoolReport, rows, ["verdict", "summary"])
             _follow(rows)
+        last = rows[-1].pk
     Pool.objects.filter(pk=pool_id).update(revision=F("revision") + 1)
     return moved
 
 
 def _next_rows(pool_id: int, last: int) -> list[PoolReport]:
     found = PoolReport.objects.filter(pool=pool_id, has_sleeps=True, pk__gt=last).order_by("pk")
-    return list(found[:AT_ONCE])
+    return list(found.select_for_update()[:AT_ONCE])
+
+
+def _save(model: Any, rows: list[Any], names: Sequence[str]) -> None:
+    """Write some columns of many rows that are there and locked: one statement, and no search."""
+    model.objects.bulk_create(
+        rows, update_conflicts=True, unique_fields=["id"], update_fields=list(names)
+    )
 
 
 def _judge_row(row: PoolReport, marks: Marks) -> bool:
@@ -137,14 +148,16 @@ def _follow(rows: list[PoolReport]) -> None:
     newest: dict[tuple[int, datetime | None], PoolReport] = {
         (row.instance_id, row.started_at): row for row in rows
     }
-    found = PoolInstance.objects.filter(pk__in={row.instance_id for row in rows})
+    numbers = {row.instance_id for row in rows}
+    found = PoolInstance.objects.select_for_update().filter(pk__in=numbers)
     changed = []
     for one in found:
         row = newest.get((one.pk, one.judged_from))
         if row is not None:
             take_verdict(one, {"verdict": row.verdict, "cause": row.cause, "summary": row.summary})
             changed.append(one)
-    PoolInstance.objects.bulk_update(changed, VERDICT_FIELDS, batch_size=50)
+    if changed:
+        _save(PoolInstance, changed, VERDICT_FIELDS)
 
 
 VERDICT_FIELDS = (
