@@ -14,6 +14,7 @@ from core.errors import BadInput
 from screening.histograms import Pairs, merge, spread_ms
 from screening.payoff import CALLS, FAN_OUTS, Floats, Workload, make_distributions
 from screening.surfaces import (
+    TRIALS,
     Change,
     Surface,
     compare,
@@ -117,7 +118,9 @@ def _prepare(source: Workload | Measured, calls: int) -> Surface:
 
 @lru_cache(maxsize=16)
 def _make_surface(source: Workload | Measured, calls: int) -> Surface:
-    return make_surface(*_make_times(source), calls)
+    # More calls per request, fewer requests: a slider waits no longer for them.
+    trials = TRIALS * CALLS // max(calls, CALLS)
+    return make_surface(*_make_times(source), calls, trials)
 
 
 @lru_cache(maxsize=6)

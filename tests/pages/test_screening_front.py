@@ -87,7 +87,8 @@ class _Row:
         ),
         ([_Row("not-enough")] * 2, "2 instances, none measured for long enough to tell"),
         ([_Row("good"), _Row("network-test")], "1 of 2 instances is good, none is surely bad"),
-        ([_Row("good", truth="bad"), _Row("good")], "what network tests saw"),
+        ([_Row("good", truth="bad"), _Row("good")], "1 of 2 instances is slow when others call it"),
+        ([_Row("bad", "steal"), _Row("good", truth="bad")], "1 by neighbours, 1 when called"),
         ([_Row("bad", "steal", truth="good"), _Row("good")], "All 2 instances are good"),
     ],
 )

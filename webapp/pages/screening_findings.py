@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from webapp.store.pools import BAD, GOOD, UNKNOWN, InstanceRow
 
+# Its own sleeps are fine, and calls are not.
+CALLED = "calls"
 UNEXPLAINED = "no cause that their kernels count"
 # Who is to blame, by the cause of the stalls.
 BLAME = {
@@ -13,13 +15,21 @@ BLAME = {
     "quota": "their own quota",
     "mixed": "several causes",
     "unexplained": UNEXPLAINED,
-    "": "what network tests saw",
+    "": CALLED,
 }
+
+
+_SHORT = {UNEXPLAINED: "unexplained", CALLED: "when called"}
+
+
+def settle(row: InstanceRow) -> str:
+    """What is thought of a machine in the end: calls decide where they can."""
+    return row.truth if row.truth in (GOOD, BAD) else row.verdict
 
 
 def is_bad(row: InstanceRow) -> bool:
     """Bad in truth where calls were timed, else by its sleeps."""
-    return row.truth == BAD or (row.verdict == BAD and row.truth != GOOD)
+    return settle(row) == BAD
 
 
 def is_contradicted(row: InstanceRow) -> bool:
@@ -36,10 +46,10 @@ def say(rows: Sequence[InstanceRow]) -> str:
     noun = "instance" if whole == 1 else "instances"
     if bad:
         return _say_bad(bad, whole, noun)
-    good = sum(row.verdict == GOOD or row.truth == GOOD for row in judged)
+    good = sum(settle(row) == GOOD for row in judged)
     if good == whole:
         return "The one instance is good" if whole == 1 else f"All {whole:,} {noun} are good"
-    if all(row.verdict == UNKNOWN for row in judged):
+    if all(settle(row) == UNKNOWN for row in judged):
         return f"{whole:,} {noun}, none measured for long enough to tell"
     return f"{good:,} of {whole:,} {noun} {'is' if good == 1 else 'are'} good, none is surely bad"
 
@@ -53,10 +63,12 @@ def _say_bad(bad: Sequence[InstanceRow], whole: int, noun: str) -> str:
         head = "The one instance"
     if set(blamed) == {"neighbours"}:
         return f"{head} {have} long-tail neighbours"
+    if set(blamed) == {CALLED}:
+        return f"{head} {are} slow when others call {'it' if count == 1 else 'them'}"
     if len(blamed) == 1:
         return f"{head} {are} slowed by {_own(next(iter(blamed)), count)}"
     parts = [
-        f"{number:,} unexplained" if who == UNEXPLAINED else f"{number:,} by {_own(who, number)}"
+        f"{number:,} {_SHORT.get(who) or 'by ' + _own(who, number)}"
         for who, number in blamed.most_common()
     ]
     return f"{head} {are} slow: {', '.join(parts)}"

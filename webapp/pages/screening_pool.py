@@ -62,9 +62,9 @@ def _rank(row: InstanceRow) -> tuple[bool, float, str]:
 def _count(rows: list[InstanceRow]) -> list[tuple[str, int, str, str]]:
     """(verdict, how many, start and width in percent) for the bar over the table."""
     found, at = [], 0.0
-    judged = [row for row in rows if row.verdict]
+    judged = [settled for settled in map(findings.settle, rows) if settled]
     for verdict in pools.VERDICTS:
-        number = sum(row.verdict == verdict for row in judged)
+        number = judged.count(verdict)
         width = 100 * number / len(judged) if judged else 0.0
         found.append((verdict, number, f"{at:.3f}%", f"{width:.3f}%"))
         at += width

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from webapp.pages import screening_words as words
 from webapp.pages.screening_doors import Door
+from webapp.pages.screening_findings import is_contradicted
 from webapp.pages.words import NONE, age, count
 from webapp.store.pools import InstanceRow
 
@@ -102,7 +103,8 @@ def _say_stolen(worst: Mapping[str, Any]) -> str:
 def _say_truth(row: InstanceRow) -> str:
     if not row.truth:
         return '<span class="note">not tested</span>'
-    tail = f'<small class="range">p99.9 {words.ms(row.truth_p999_ms)}</small>'
+    odd = ", contradicts the sleeps" if is_contradicted(row) else ""
+    tail = f'<small class="range">p99.9 {words.ms(row.truth_p999_ms)}{odd}</small>'
     return verdict_html(row.truth, row.truth_sure) + tail
 
 
