@@ -81,8 +81,8 @@ _BOUNDS = {"lat": (-90.0, 90.0), "lon": (-180.0, 180.0), "asn": (1, 2**32 - 1)}
 _TEXTS = {
     "country": ("[A-Za-z]{2}", "code of two letters"),
     "continent": ("[A-Za-z]{2}", "code of two letters"),
-    "city": (".{1,80}", "name of at most 80 characters"),
-    "provider": (".{1,120}", "name of at most 120 characters"),
+    "city": (r"[^\x00-\x1f\x7f]{1,80}", "name of at most 80 characters"),
+    "provider": (r"[^\x00-\x1f\x7f]{1,120}", "name of at most 120 characters"),
 }
 
 
