@@ -145,10 +145,11 @@ class _Step:
             return None
         if number in self.work.tests:
             return self._ask(number, target)
-        early_s = self.order.due + float(slot[2]) - self.now
-        return early_s if early_s > 0 else self._create(number, target)
+        planned = self.order.due + float(slot[2])
+        early_s = planned - self.now
+        return early_s if early_s > 0 else self._create(number, target, planned)
 
-    def _create(self, number: str, target: Target) -> float | None:
+    def _create(self, number: str, target: Target, planned: float) -> float | None:
         begun, point = self.now, self.point
         place = {"country": point.country, "city": point.city, "asn": point.asn, **point.detail}
         try:
@@ -157,7 +158,7 @@ class _Step:
         except NephoscopeError as error:
             self._fail(number, target, error, begun)
             return None
-        late_s = round(max(0.0, begun - self.order.due), 3)
+        late_s = round(max(0.0, begun - planned), 3)
         self.work.tests[number] = {"name": name, "etag": "", "late_s": late_s}
         # Paid for: it must be known before anything else can go wrong.
         _write(_path(self.order), self.work)
