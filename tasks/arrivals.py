@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from core.clock import Clock, SystemClock
-from core.errors import BadInput
+from core.errors import BadInput, Unavailable
 from lake.measurements import rows_of_result, table_of
 from lake.parts import part_path, write_part
 from probes.plans.plan import Slot
@@ -103,7 +103,11 @@ def store(unit: MeasurementUnit, tally: Tally, now: datetime) -> bool:
     written = {}
     for kind, rows in tally.rows.items():
         path = part_path(wide_area.lake_root(), unit.measurement.slug, kind, unit.key)
-        written[kind] = write_part(path, kind, table_of(kind, rows))
+        try:
+            written[kind] = write_part(path, kind, table_of(kind, rows))
+        except OSError as error:
+            # Making the folder is refused by a full disk too.
+            raise Unavailable(f"cannot write {path.name}: {error.strerror or error}") from error
     return units.end_unit(unit, tally.told(written), now)
 
 

@@ -58,24 +58,26 @@ class Outlets:
 
 def tick(clock: Clock | None = None, outlets: Outlets | None = None) -> None:
     """Take every open campaign one step further; one that cannot go on stops no other."""
-    now = (clock or SystemClock()).now()
+    clock = clock or SystemClock()
     outlets = outlets or Outlets(orders.WAYS, _queue)
     for measurement in measurements.open_campaigns():
         try:
-            advance(measurement, now, outlets)
+            advance(measurement, clock, outlets)
             measurements.note_error(measurement, "")
         except Unavailable as error:
             measurements.note_error(measurement, str(error))
             log.warning("%s waits: %s", measurement.slug, error)
         except NephoscopeError as error:
-            measurements.fail(measurement, str(error), now)
+            measurements.fail(measurement, str(error), clock.now())
             log.warning("%s failed: %s", measurement.slug, error)
 
 
-def advance(measurement: Measurement, now: datetime, outlets: Outlets) -> None:
+def advance(measurement: Measurement, clock: Clock, outlets: Outlets) -> None:
     """One step of one campaign; raises ``Unavailable``."""
-    if measurement.state == Measurement.State.WAITING:
-        measurements.begin(measurement, now)
+    # Laying out takes its time, so the first slot is set afterwards.
+    if measurements.lay_out(measurement, clock.now()):
+        measurements.begin(measurement, clock.now())
+    now = clock.now()
     if measurement.state == Measurement.State.RUNNING:
         _send_all(measurement, now, outlets.ways)
     units.miss_past(measurement, now)

@@ -35,6 +35,10 @@ def run_here(
     """
     time = clock or SystemClock()
     bench = Bench(time, Journal(Path(settings.DATA_DIR) / "measuring"))
+    while not measurements.lay_out(measurement, time.now()):
+        if measurement.state != Measurement.State.WAITING:
+            break
+        time.sleep(_NAP_S)
     measurements.begin(measurement, time.now())
     while not measurement.is_final and not units.is_complete(measurement):
         _step(measurement, bench)

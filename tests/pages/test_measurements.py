@@ -107,6 +107,7 @@ def test_buttons_do_what_they_say_for_whoever_may(client, anna):
     field = Field(preset="latency", targets=targets(2), vantages=["v0"], name="Mine")
     row = field.start()
     Measurement.objects.filter(pk=row.pk).update(owner=anna)
+    measurements.lay_out(row, field.now)
     measurements.begin(row, field.now)
     for action, state in (("pause", "paused"), ("resume", "running"), ("stop", "stopped")):
         answer = client.post(f"/wide-area/mine/do/{action}/")

@@ -30,7 +30,15 @@ class CoverageTable:
 
 
 def progress(measurement: Measurement) -> dict[str, Any]:
-    """Slots and units by how they ended or wait; live, and cheap enough to be asked each second."""
+    """Slots and units by how they ended or wait; live, and cheap enough to be asked each second.
+
+    Of a campaign that has ended, what it kept of itself.
+    """
+    kept: dict[str, Any] = measurement.summary.get("progress") or {}
+    return kept if kept and measurement.is_final else _counted(measurement)
+
+
+def _counted(measurement: Measurement) -> dict[str, Any]:
     units = measurement.units
     found = units.aggregate(
         all_slots=Sum("slots"),
@@ -70,7 +78,7 @@ def _times(measurement: Measurement) -> dict[str, Any]:
 
 def summary(measurement: Measurement) -> dict[str, Any]:
     """What a campaign keeps of itself: coverage, and reasons of what failed or was missed."""
-    found = progress(measurement)
+    found = _counted(measurement)
     rows: Counter[str] = Counter()
     for counts in measurement.units.exclude(rows={}).values_list("rows", flat=True).iterator():
         rows.update(counts)
@@ -79,6 +87,7 @@ def summary(measurement: Measurement) -> dict[str, Any]:
             **{k: found[k] for k in ("planned", *_COUNTS, "coverage")},
             "done": found["ok"] + found["failed"],
         },
+        "progress": {**found, "left_s": None},
         "reasons": reasons(measurement),
         "rows": dict(rows),
         "vantages": _vantage_counts(measurement),
@@ -187,5 +196,5 @@ def as_json(measurement: Measurement) -> dict[str, Any]:
         "error": measurement.error,
         "progress": progress(measurement),
         "predicted": measurement.predicted,
-        "summary": measurement.summary,
+        "summary": {k: v for k, v in measurement.summary.items() if k != "progress"},
     }

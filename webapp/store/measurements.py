@@ -106,11 +106,10 @@ def free_slug(name: str, is_private: bool = False) -> str:
     return slug
 
 
-def begin(measurement: Measurement, now: datetime) -> bool:
-    """Lay out all units and set the first slot; false when it has begun, or must not yet."""
-    if measurement.starts_at and measurement.starts_at > now:
-        return False
-    if measurement.state != State.WAITING:
+def lay_out(measurement: Measurement, now: datetime) -> bool:
+    """Store all units of a campaign that may begin; false where it has begun, or must wait."""
+    waits = measurement.starts_at and measurement.starts_at > now
+    if waits or measurement.state != State.WAITING:
         return False
     # Units that an interrupted beginning left are the same ones.
     rows: list[MeasurementUnit] = []
@@ -120,6 +119,11 @@ def begin(measurement: Measurement, now: datetime) -> bool:
             MeasurementUnit.objects.bulk_create(rows, ignore_conflicts=True)
             rows = []
     MeasurementUnit.objects.bulk_create(rows, ignore_conflicts=True)
+    return True
+
+
+def begin(measurement: Measurement, now: datetime) -> bool:
+    """Set the first slot of a campaign that was laid out; false where another did."""
     first = max(now, measurement.starts_at or now) + timedelta(seconds=LEAD_S)
     return _move(measurement, State.WAITING, state=State.RUNNING, started_at=first)
 
