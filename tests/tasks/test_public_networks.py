@@ -50,7 +50,7 @@ class Crowd(Field):
         self.source, self.orders = source, []
 
     def tick(self):
-        campaigns.tick(self.clock, {self.source: self.way})
+        campaigns.tick(self.clock, campaigns.Outlets({self.source: self.way}, self.leave))
 
     def way(self, point, order, expires_s):
         self.sent.append(order)
