@@ -134,10 +134,14 @@ def create_survey(
     if before:
         return before
     plan, found = plan_survey(data, n_words)
-    if maker.is_limited:
-        _refuse_more(maker)
     title = (name or f"Survey of {plan.accepted:,} domains").strip()[:200]
     with transaction.atomic():
+        # Once more, now that no other request writes: neither key nor limit is passed twice.
+        before = _by_key(idempotency_key, maker)
+        if before:
+            return before
+        if maker.is_limited:
+            _refuse_more(maker)
         campaign = Campaign.objects.create(
             slug=free_slug(title, is_private=maker.owner is not None),
             name=title,
