@@ -94,12 +94,12 @@ def read_city_pairs(path: Path, regions: Iterable[str]) -> Samples:
 
 
 def open_text(path: Path) -> TextIO:
-    """Open a text file, packed by gzip or xz or plain."""
+    """Open a text file, packed by gzip or xz or plain; octets that are no text become a mark."""
     if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8")
+        return gzip.open(path, "rt", encoding="utf-8", errors="replace")
     if path.suffix == ".xz":
-        return lzma.open(path, "rt", encoding="utf-8")
-    return path.open(encoding="utf-8")
+        return lzma.open(path, "rt", encoding="utf-8", errors="replace")
+    return path.open(encoding="utf-8", errors="replace")
 
 
 def _pairs(lines: Iterable[dict[str, str]], wanted: set[str]) -> Iterator[Row]:

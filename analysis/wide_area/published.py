@@ -5,7 +5,10 @@ What matrices look like is known where regions are chosen; here their values bec
 
 import csv
 import json
+import lzma
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,8 @@ from analysis.regions.samples import Samples
 from core.errors import BadInput
 from lake.measurements import fill_table, table_of
 
+# A day: what is longer is not a round trip in milliseconds.
+_LONGEST_MS = 86_400_000.0
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -46,6 +51,15 @@ def samples_table(samples: Samples, probe: str, *, scale: float = 1.0) -> pa.Tab
     return fill_table("samples", rows, extra)
 
 
+@contextmanager
+def _sound(path: Path) -> Iterator[None]:
+    """Files that are not there, or are cut where they are packed, are told as bad input."""
+    try:
+        yield
+    except (EOFError, zlib.error, lzma.LZMAError, OSError, csv.Error) as error:
+        raise BadInput(f"{path.name} cannot be read: {error}") from error
+
+
 def read_planetlab(paths: Iterable[Path], *, seconds: bool = False) -> pa.Table:
     """Square tables, one round each, every node both ends; raises ``BadInput``.
 
@@ -53,7 +67,8 @@ def read_planetlab(paths: Iterable[Path], *, seconds: bool = False) -> pa.Table:
     """
     tables = []
     for number, path in enumerate(paths):
-        samples = read_square(path)
+        with _sound(path):
+            samples = read_square(path)
         values = samples.values.copy()
         np.einsum("iij->ij", values)[:] = np.nan
         one = Samples(samples.regions, samples.clients, (str(number),), values)
@@ -69,7 +84,8 @@ def read_planetlab(paths: Iterable[Path], *, seconds: bool = False) -> pa.Table:
 
 def read_wondernetwork(path: Path, regions: Iterable[str]) -> pa.Table:
     """Pings between cities, to the cities that stand for regions; raises ``BadInput``."""
-    return samples_table(read_city_pairs(path, regions), "matrix-rtt")
+    with _sound(path):
+        return samples_table(read_city_pairs(path, regions), "matrix-rtt")
 
 
 def read_cloudping(path: Path, provider: str = "aws") -> pa.Table:
@@ -77,7 +93,7 @@ def read_cloudping(path: Path, provider: str = "aws") -> pa.Table:
     try:
         found = json.loads(path.read_bytes())
         rows = list(_cells(found, provider))
-    except (ValueError, AttributeError, TypeError) as error:
+    except (ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
         raise BadInput(f"{path.name} is no matrix of regions: {error}") from error
     return table_of("samples", rows)
 
@@ -85,7 +101,7 @@ def read_cloudping(path: Path, provider: str = "aws") -> pa.Table:
 def _cells(found: Mapping[str, Any], provider: str) -> Iterator[dict[str, Any]]:
     for source, row in found.items():
         for target, value in row.items():
-            values = [] if value is None else [float(value)]
+            values = [] if value is None else [_round_trip(value)]
             yield {
                 "vantage": f"{provider}/{source}",
                 "target": target,
@@ -96,6 +112,14 @@ def _cells(found: Mapping[str, Any], provider: str) -> Iterator[dict[str, Any]]:
                 "sent": 1,
                 "values": values,
             }
+
+
+def _round_trip(value: Any) -> float:
+    """Milliseconds; raises ``ValueError`` for what no packet can take."""
+    found = float(value)
+    if not 0.0 <= found <= _LONGEST_MS:
+        raise ValueError(f"{value!r} is no round trip")
+    return found
 
 
 # Columns of speed tests under the names that exports give them; the first that is there counts.
@@ -115,17 +139,16 @@ def read_mlab(path: Path, round_s: int = 900) -> tuple[pa.Table, pa.Table]:
     Raises ``BadInput`` naming the line or column.
     """
     rates, rtts = [], []
-    with open_text(path) as stream:
+    with _sound(path), open_text(path) as stream:
         reader = csv.DictReader(stream)
         columns = {k: _column(k, reader.fieldnames or ()) for k in _MLAB}
         for number, line in enumerate(reader, 2):
             try:
                 head = _test(line, columns, round_s)
-                rate, rtt = (_value(line, columns[k]) for k in ("rate", "rtt"))
-                loss = line.get(columns["loss"]) or ""
-            except (ValueError, TypeError, KeyError) as error:
+                rate, rtt, loss = (_value(line, columns[k]) for k in ("rate", "rtt", "loss"))
+            except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
                 raise BadInput(str(error), line=number) from error
-            detail = json.dumps({"loss_rate": float(loss)}) if loss else ""
+            detail = json.dumps({"loss_rate": loss[0]}) if loss else ""
             rate_bytes = [r * 125_000 for r in rate]
             rates.append(
                 {**head, "probe": "mlab-throughput", "values": rate_bytes, "detail": detail}
@@ -161,7 +184,11 @@ def _test(line: Mapping[str, str], columns: Mapping[str, str], round_s: int) -> 
 
 def _value(line: Mapping[str, str], column: str) -> list[float]:
     text = line.get(column) or ""
-    return [float(text)] if text else []
+    found = [float(text)] if text else []
+    # No link carries as many Mbit/s, and no packet travels as long.
+    if not all(0.0 <= value <= _LONGEST_MS for value in found):
+        raise ValueError(f"{text!r} is no measured value")
+    return found
 
 
 def _coded(codes: Any, names: tuple[str, ...]) -> pa.Array:

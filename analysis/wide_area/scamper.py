@@ -4,14 +4,15 @@ A multipath trace becomes one path per flow; where a flow was not sent to a hop 
 router only, that router stands in its path.
 """
 
-import gzip
 import json
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import pyarrow as pa
 
+from analysis.matrices import open_text
 from core.errors import BadInput
 from lake.measurements import table_of
 
@@ -24,21 +25,30 @@ _SILENT = (None, "", "*")
 
 
 def read_scamper(paths: Iterable[Path], round_s: int = _ROUND_S) -> tuple[pa.Table, int]:
-    """A table of paths, and how many traces could not be read; raises ``BadInput``."""
+    """A table of paths, and how many lines could not be read; raises ``BadInput`` for a file that
+    does not begin with JSON."""
     rows: list[Row] = []
     malformed = 0
     for path in paths:
-        with _open(path) as stream:
-            for number, line in enumerate(stream, 1):
-                try:
-                    rows += _read_line(line, number, round_s)
-                except (KeyError, TypeError, ValueError, AttributeError):
-                    malformed += 1
+        for number, line in _lines(path):
+            try:
+                rows += _read_line(line, number, round_s)
+            except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+                malformed += 1
     return table_of("paths", rows), malformed
 
 
-def _open(path: Path) -> TextIO:
-    return gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers; where a packed file is cut, the last one is none."""
+    number = 0
+    try:
+        with open_text(path) as stream:
+            for number, line in enumerate(stream, 1):
+                yield number, line
+    except (EOFError, zlib.error, OSError) as error:
+        if number == 0:
+            raise BadInput(f"{path.name} cannot be read: {error}") from error
+        yield number + 1, "the rest is cut"
 
 
 def _read_line(line: str, number: int, round_s: int) -> list[Row]:
@@ -46,8 +56,10 @@ def _read_line(line: str, number: int, round_s: int) -> list[Row]:
         return []
     try:
         found = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise BadInput("this is no JSON", line=number) from error
+    except ValueError as error:
+        if number == 1:
+            raise BadInput("this is no JSON", line=number) from error
+        raise
     kind = found.get("type") if isinstance(found, dict) else None
     if kind == "trace":
         return [_row(found, round_s, 0, list(_hops_of_trace(found)))]
