@@ -87,6 +87,9 @@ class Collector:
     def _handle(self, received: Received) -> None:
         try:
             self._store(received)
+        except Unavailable:
+            # A full disk is no fault of the parcel's: all wait until there is room.
+            raise
         except NephoscopeError as error:
             if not error.permanent:
                 self._try_later(received, error)
