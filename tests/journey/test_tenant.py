@@ -149,7 +149,7 @@ def test_constraints_are_solved_again_in_place(ada):
 
 def test_what_fails_is_told_and_drawn(ada):
     page = ada.page
-    page.locator("#fails ~ .table-frame a[data-look]").first.click()
+    page.locator("#fails ~ .table-frame a[href*='fail=region']").first.click()
     settle(page)
     page.wait_for_selector("#failure")
     assert "fails:" in page.inner_text("#failure h2")
