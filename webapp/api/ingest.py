@@ -38,11 +38,14 @@ Send = Callable[[Message], Awaitable[None]]
 Site = Callable[[Any, Receive, Send], Awaitable[None]]
 
 ADDRESS = re.compile(r"/api/v1/screening/(?:pools/(?P<key>[0-9a-f]{1,24})/)?reports/?")
+SECTION = "/api/v1/screening/"
 BEARER = re.compile(r"Bearer +([\x21-\x7e]{1,200})", re.IGNORECASE)
 # An honest agent's report of 20 KB takes a second on the slowest line; the largest has 8 MB.
 BODY_S = 30.0
 # Bodies of all agents together that are in memory at once.
 MOST_HELD = 128_000_000
+# What the rest of this section may get as one body.
+MOST_UPLOADED = 10_000_000
 SMALL_BYTES = 200_000
 # With more than so much undone, senders are told to come back, which costs little: a rush after an
 # outage must not end with everybody waiting in vain.
@@ -64,12 +67,12 @@ class Refusal(Exception):
 
 
 class Pulse:
-    """How far the event loop is behind its work."""
+    """How far the event loop is behind its work; one hiccup alone does not count."""
 
     EVERY_S = 0.1
 
     def __init__(self) -> None:
-        self.lag_s = 0.0
+        self.lag_s = self._last_s = 0.0
         self._loop = asyncio.get_running_loop()
         self._expect()
 
@@ -78,7 +81,8 @@ class Pulse:
         self._loop.call_at(self._due, self._beat)
 
     def _beat(self) -> None:
-        self.lag_s = self._loop.time() - self._due
+        late_s = self._loop.time() - self._due
+        self.lag_s, self._last_s = min(late_s, self._last_s), late_s
         self._expect()
 
 
@@ -124,7 +128,8 @@ def front(site: Site) -> Site:
     async def application(scope: Any, receive: Receive, send: Send) -> None:
         found = ADDRESS.fullmatch(scope["path"]) if scope["type"] == "http" else None
         if found is None or scope["method"] != "POST":
-            await site(scope, receive, send)
+            is_ours = scope["type"] == "http" and scope["path"].startswith(SECTION)
+            await (_pass_bounded if is_ours else _pass)(site, scope, receive, send)
             return
         loop = asyncio.get_running_loop()
         if loop not in doors:
@@ -132,6 +137,27 @@ def front(site: Site) -> Site:
         await doors[loop].take(scope, Body(receive), send, found["key"] or "")
 
     return application
+
+
+async def _pass(site: Site, scope: Any, receive: Receive, send: Send) -> None:
+    await site(scope, receive, send)
+
+
+async def _pass_bounded(site: Site, scope: Any, receive: Receive, send: Send) -> None:
+    """Logs are uploaded here too: Django would keep a whole body on the disk before it looks."""
+    length = dict(scope["headers"]).get(b"content-length", b"0")
+    if not length.isdigit() or int(length) > MOST_UPLOADED:
+        await _refuse(_too_large(MOST_UPLOADED).answer, Body(receive), send)
+        return
+    left = MOST_UPLOADED
+
+    async def read() -> Message:
+        nonlocal left
+        message = await receive()
+        left -= len(message.get("body", b""))
+        return message if left >= 0 else {"type": "http.disconnect"}
+
+    await site(scope, read, send)
 
 
 class Door:
@@ -241,8 +267,8 @@ def _busy(retry_after: int) -> Refusal:
     return Refusal(503, "busy", "too many reports at once: send it again", retry_after=retry_after)
 
 
-def _too_large() -> Refusal:
-    return Refusal(413, "too-large", f"a report has at most {MOST_BYTES:,} bytes")
+def _too_large(most: int = MOST_BYTES) -> Refusal:
+    return Refusal(413, "too-large", f"a body has at most {most:,} bytes here")
 
 
 def _refusal(error: NephoscopeError) -> Refusal:
