@@ -11,6 +11,7 @@ from typing import Any
 from probes.plans.plan import Plan
 from probes.plans.schedules import Activity
 from probes.registry import configure, find_probe
+from probes.sources.atlas import credits_for
 
 DAY_S = 86_400
 # Octets of IP and transport heads with Ethernet's: 20 + 20 + 18, and 28 + 18 of a datagram.
@@ -105,10 +106,8 @@ def credits_of(plan: Plan, sources: Mapping[str, str]) -> dict[str, int]:
 
 
 def _atlas(activity: Activity) -> int:
-    """Prices of one-off and periodic results by the network's own table, to its documentation."""
-    options = activity.options
-    packets = int(options.get("count", 5))
-    return {"traceroute": 20, "http": 20, "resolver": 10}.get(activity.probe, max(packets, 1))
+    """The price of a one-off result, which is what every slot is."""
+    return credits_for(activity.probe, activity.options)
 
 
 def _globalping(_: Activity) -> int:

@@ -20,6 +20,8 @@ NETWORK = "globalping"
 POLL_S = 1.0
 _TYPES = {"icmp-echo": "ping", "tcp-ping": "ping", "traceroute": "traceroute", "http": "http"}
 _MOST_PACKETS = 16
+# As many as our own pings send where a schedule does not say.
+DEFAULT_PACKETS = 5
 # Words of a failed test's own text, and what they mean here.
 _HINTS = (
     ("not allowed", ProbeStatus.FORBIDDEN),
@@ -110,7 +112,7 @@ def request_for(
 def _options(probe: str, target: Mapping[str, Any], options: Mapping[str, Any]) -> Row:
     port = {"port": int(target["port"])} if target.get("port") else {}
     version = {"ipVersion": target["family"]} if target.get("family") in (4, 6) else {}
-    packets = {"packets": min(_MOST_PACKETS, max(1, int(options.get("count", 3))))}
+    packets = {"packets": min(_MOST_PACKETS, max(1, int(options.get("count", DEFAULT_PACKETS))))}
     if probe == "icmp-echo":
         return {**packets, **version}
     if probe == "tcp-ping":
