@@ -86,3 +86,18 @@ def test_names_come_from_a_table_of_ranges_where_no_list_is(folder):
     (row,) = asn("lookup", "192.0.2.200")
     assert (row["name"], row["prefix"]) == ("EXAMPLE-AS", "192.0.2.0/24")
     assert row["range"] == "192.0.2.0-192.0.2.255"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("asn", "lookup", "192.0.2.1", "--as-of", "yesterday"),
+        ("ranges", "lookup", "192.0.2.1", "--as-of", "yesterday"),
+        ("ranges", "diff", "aws", "yesterday"),
+        ("packets", "import", "conn.log", "--as-of", "yesterday"),
+        ("isp-diversity", "traces.json", "--asn-as-of", "yesterday"),
+    ],
+)
+def test_a_day_that_is_none_is_refused_in_one_line(command):
+    with pytest.raises(CommandError, match="'yesterday' is not a date like 2024-06-29"):
+        call_command(*command)

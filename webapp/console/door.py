@@ -2,7 +2,9 @@
 
 import json
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +79,14 @@ def read_input(path: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from error
+
+
+def read_date(text: str) -> date:
+    """The day of an option; raises ``ArgumentTypeError``, which the parser tells in one line."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r} is not a date like 2024-06-29") from error
 
 
 def add_resolving(parser: CommandParser) -> None:

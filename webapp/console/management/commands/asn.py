@@ -2,15 +2,13 @@
 
 import sys
 from collections.abc import Iterable
-from datetime import date
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from core.errors import BadInput
-from webapp.console.door import Door, read_input
+from webapp.console.door import Door, read_date, read_input
 from webapp.store import origins, range_rows
 
 # Addresses that are looked up together.
@@ -29,7 +27,7 @@ class Command(Door):
         look = actions.add_parser("lookup", help="origin AS, prefix and name of addresses")
         look.add_argument("address", nargs="+", metavar="ADDRESS", help="or - for standard input")
         for sub in (take, look):
-            sub.add_argument("--as-of", type=_date, metavar="DATE")
+            sub.add_argument("--as-of", type=read_date, metavar="DATE")
         show = actions.add_parser("list", help="imported tables and lists of names")
         for sub in (take, look, show):
             sub.add_argument("--json", action="store_true")
@@ -65,10 +63,3 @@ class Command(Door):
         for row in rows:
             counts = ", ".join(f"{v:,} {k}" for k, v in row.counts.items())
             self.stdout.write(f"{row.variant or 'origins':8} {row.as_of} {counts}")
-
-
-def _date(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError as error:
-        raise BadInput(f"{text!r} is not a date like 2024-06-29", field="as-of") from error

@@ -1,8 +1,6 @@
 # ruff: noqa: N999 (a command is called as its file is named)
 """``manage.py isp-diversity``: traceroutes in, the downstream ISPs of regions and zones out."""
 
-from argparse import ArgumentTypeError
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from core.errors import BadInput
 from tasks import isp_documents, routing
-from webapp.console.door import Door
+from webapp.console.door import Door, read_date
 
 
 class Command(Door):
@@ -20,9 +18,11 @@ class Command(Door):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("traces", nargs="+", metavar="TRACES", help="files")
-        parser.add_argument("--asn-as-of", type=_date, metavar="DATE", help="origins of that day")
+        parser.add_argument(
+            "--asn-as-of", type=read_date, metavar="DATE", help="origins of that day"
+        )
         parser.add_argument("--asn", metavar="F", help="a file of prefixes and their origin ASes")
-        parser.add_argument("--ranges-as-of", type=_date, metavar="DATE")
+        parser.add_argument("--ranges-as-of", type=read_date, metavar="DATE")
         parser.add_argument(
             "--ranges", action="append", default=[], metavar="PROVIDER=F", help="a range file"
         )
@@ -71,10 +71,3 @@ def _tables(options: dict[str, Any]) -> dict[str, Any]:
         "ranges": routing.Ranges(options["ranges_as_of"], tuple((p, Path(f)) for p, _, f in given)),
         "exchanges": isp_documents.read_prefixes(Path(exchanges)) if exchanges else (),
     }
-
-
-def _date(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError as error:
-        raise ArgumentTypeError(f"{text!r} is no date such as 2014-05-13") from error

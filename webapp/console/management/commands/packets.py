@@ -1,15 +1,14 @@
 """``manage.py packets``: traffic logs and captures, by cloud, protocol and domain."""
 
+from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from core.errors import BadInput
 from tasks import packets
-from webapp.console.door import Door
+from webapp.console.door import Door, read_date
 
 
 class Command(Door):
@@ -24,7 +23,9 @@ class Command(Door):
         take.add_argument("--name", default="", help="of the import; else the first file's")
         take.add_argument("--key-file", type=Path, metavar="F", help="hides clients' addresses")
         take.add_argument("--client-network", action="append", default=[], metavar="CIDR")
-        take.add_argument("--as-of", type=_date, metavar="DATE", help="place by that day's tables")
+        take.add_argument(
+            "--as-of", type=read_date, metavar="DATE", help="place by that day's tables"
+        )
         take.add_argument("--reader", choices=("auto", "zeek", "own"), default="auto")
         show = actions.add_parser("report", help="the tables of an import")
         show.add_argument("name", nargs="?", default="", metavar="NAME", help="else the newest")
@@ -108,12 +109,5 @@ def _table_lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _count(text: str) -> int:
     if not text.isdigit() or not 0 < int(text) <= 100_000:
-        raise BadInput(f"{text!r} is no number from 1 to 100,000", field="top")
+        raise ArgumentTypeError(f"{text!r} is no number from 1 to 100,000")
     return int(text)
-
-
-def _date(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError as error:
-        raise BadInput(f"{text!r} is not a date like 2024-06-29", field="as-of") from error

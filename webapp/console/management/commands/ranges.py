@@ -3,7 +3,6 @@
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import date
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from core.errors import BadInput, Unavailable
-from webapp.console.door import Door, read_input
+from webapp.console.door import Door, read_date, read_input
 from webapp.store import range_fetch, range_rows, ranges
 from webapp.store.models import RangeTable
 
@@ -36,11 +35,11 @@ class Command(Door):
         look = actions.add_parser("lookup", help="provider, service and region of addresses")
         look.add_argument("address", nargs="+", metavar="ADDRESS", help="or - for standard input")
         for sub in (take, look):
-            sub.add_argument("--as-of", type=_date, metavar="DATE")
+            sub.add_argument("--as-of", type=read_date, metavar="DATE")
         differ = actions.add_parser("diff", help="what changed between two versions")
         differ.add_argument("provider", metavar="PROVIDER")
-        differ.add_argument("old", nargs="?", type=_date, metavar="OLD", help="a day")
-        differ.add_argument("new", nargs="?", type=_date, metavar="NEW", help="a later day")
+        differ.add_argument("old", nargs="?", type=read_date, metavar="OLD", help="a day")
+        differ.add_argument("new", nargs="?", type=read_date, metavar="NEW", help="a later day")
         differ.add_argument("--variant", default="", help="which of a provider's files")
         show = actions.add_parser("list", help="imported tables")
         for sub in (take, ask, look, differ, show):
@@ -132,10 +131,3 @@ def _raise_for(outcomes: Counter[range_fetch.Outcome], n_sources: int) -> None:
         raise BadInput(f"{doubtful} of {n_sources} files were refused; the tables in force stay")
     if unreachable:
         raise Unavailable(f"{unreachable} of {n_sources} sources did not answer; try again later")
-
-
-def _date(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError as error:
-        raise BadInput(f"{text!r} is not a date like 2024-06-29", field="as-of") from error
