@@ -1,4 +1,4 @@
-"""The ASGI application that uvicorn serves: the door for agents' reports, and the site behind it."""
+"""What uvicorn serves: the door for agents' reports, and the site behind it."""
 
 import os
 

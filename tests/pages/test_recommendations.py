@@ -31,7 +31,10 @@ def samples():
 
 
 def ask(client, **more):
-    return client.post("/recommendations/samples/", {"samples": samples(), "objective": "latency", **more})
+    given = {"samples": samples(), "objective": "latency", **more}
+    return client.post("/recommendations/samples/", given)
+        "/recommendations/samples/", {"samples": samples(), "objective": "latency", **more}
+    )
 
 
 def test_it_works(client):
