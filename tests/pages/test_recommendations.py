@@ -33,8 +33,6 @@ def samples():
 def ask(client, **more):
     given = {"samples": samples(), "objective": "latency", **more}
     return client.post("/recommendations/samples/", given)
-        "/recommendations/samples/", {"samples": samples(), "objective": "latency", **more}
-    )
 
 
 def test_it_works(client):
