@@ -266,6 +266,12 @@ def test_the_operator_invites_closes_and_opens() -> None:
     assert enter(Client(), "dora").status_code == 302
 
 
+def test_operators_are_made_as_such() -> None:
+    say("create", "olga", "--operator")
+    say("create", "nils")
+    assert [u.is_staff for u in get_user_model().objects.order_by("-username")] == [True, False]
+
+
 def test_the_operators_mistakes_are_told(anna: Any) -> None:
     for words in (("create", "anna"), ("create", "!"), ("invite", "nobody"), ("delete", "anna")):
         with pytest.raises(CommandError):

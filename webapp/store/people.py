@@ -37,12 +37,15 @@ def known(name: str) -> Any:
     return user
 
 
-def create(name: str, password: str | None = None) -> Any:
-    """A new account, by default one that waits for its owner to set a password."""
+def create(name: str, password: str | None = None, *, is_operator: bool = False) -> Any:
+    """A new account, by default one that waits for its owner to set a password.
+
+    An operator also invites, drains and revokes vantage points.
+    """
     wanted = clean_name(name)
     if find(wanted):
         raise BadInput(f"there is an account {wanted!r} already", field="name")
-    return get_user_model().objects.create_user(wanted, password=password)
+    return get_user_model().objects.create_user(wanted, password=password, is_staff=is_operator)
 
 
 def invitation(user: Any) -> tuple[str, str]:

@@ -23,6 +23,7 @@ class Command(Door):
         for action in (create, invite):
             action.add_argument("name")
             action.add_argument("--site", metavar="URL", default=_SITE, help=f"default {_SITE}")
+        create.add_argument("--operator", action="store_true", help="may manage vantage points")
         actions.add_parser("list", help="every account with what it holds")
         for name, text in (
             ("close", "its sessions, tokens and links open nothing any more"),
@@ -37,7 +38,8 @@ class Command(Door):
         getattr(self, f"_{options['action']}")(options)
 
     def _create(self, options: dict[str, Any]) -> None:
-        self._tell_link(people.create(options["name"]), options)
+        user = people.create(options["name"], is_operator=options["operator"])
+        self._tell_link(user, options)
 
     def _invite(self, options: dict[str, Any]) -> None:
         self._tell_link(people.known(options["name"]), options)
