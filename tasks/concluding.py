@@ -15,7 +15,7 @@ from analysis.wide_area.isps import find_isps
 from analysis.wide_area.tables import build
 from core.errors import NephoscopeError
 from lake.parts import part_path, write_part
-from tasks import routing
+from tasks import best_sets, routing
 from webapp.store import measurement_progress, measurements, units, wide_area
 from webapp.store.models import Measurement, MeasurementUnit
 
@@ -66,6 +66,9 @@ def conclude(measurement: Measurement, now: datetime) -> None:
         measurements.note_error(measurement, f"its tables could not be made: {error}")
     measurements.finish(measurement, measurement_progress.summary(measurement), now)
     sweep_lake(measurement)
+    # Solved before anybody asks; where no broker is, the first visitor's request has it solved.
+    for metric in best_sets.METRICS:
+        best_sets.submit(measurement, metric)
 
 
 def join_parts(measurement: Measurement, least: int = 2) -> None:

@@ -10,9 +10,9 @@ settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
 _HERE = Path(__file__).parent
-# Engines against real sockets, workers that are killed, probes and samplers: they measure, and what
+# Engines against real sockets, probes and samplers: they measure, and what
 # else the machine does would be in the figure.
-_TIMED = {"crawlers", "deploy", "lab", "probes", "screening", "tasks"}
+_TIMED = {"crawlers", "lab", "probes", "screening"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -104,7 +104,8 @@ def site(tmp_path_factory):
         found.close()
 
 
-@pytest.fixture(scope="session")
+# One driver at a time may run in a process, so this one ends with the folder's tests.
+@pytest.fixture(scope="package")
 def chromium(site):
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:

@@ -97,6 +97,12 @@ class Grid:
         return len(self.columns) >= WIDE_COLUMNS
 
     @property
+    def fits_beside(self) -> bool:
+        """Whether half a page is enough for it: two columns of bars would be cut off there."""
+        bars = [sum(cell.bar is not None for cell in row.cells) for row in self.rows]
+        return max(bars, default=0) <= 1
+
+    @property
     def is_plain(self) -> bool:
         """Whether no bar is drawn, so that the table need not fill the page."""
         return all(cell.bar is None for row in self.rows for cell in row.cells)
