@@ -26,9 +26,9 @@ setup-test:
 run: setup ## start everything on 127.0.0.1:$(PORT); WORLD=none talks to the real Internet
 	@$(VENV)/python deploy/local.py
 
-# What measures, or loads the processor on purpose, runs after the rest, and alone.
+# What keeps time, or loads the processor on purpose, runs after the rest, and alone.
 test: setup-test check ## set up and run every check and test
-	@$(VENV)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not timed"; rest=$$?; \
+	@$(VENV)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not timed"; rest=$$?; \
 	$(VENV)/python -m pytest -m timed && exit $$rest
 
 # Spark lives in an environment of its own, since nothing else needs it; it wants Java 17.

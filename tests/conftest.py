@@ -10,9 +10,9 @@ settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
 _HERE = Path(__file__).parent
-# Engines against real sockets, probes and samplers: they measure, and what
-# else the machine does would be in the figure.
-_TIMED = {"crawlers", "lab", "probes", "screening"}
+# Engines against real sockets, workers and brokers that are killed, probes and samplers: they keep
+# time, and what else the machine does would be in the figure.
+_TIMED = {"crawlers", "lab", "probes", "screening", "tasks"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

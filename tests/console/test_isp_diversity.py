@@ -114,7 +114,7 @@ def test_what_cannot_be_read_is_told(capsys, tmp_path, tables):
         ((tmp_path / "absent.json", *tables), "cannot read"),
         ((tmp_path / "none.json", "--ranges", "aws"), "PROVIDER=F"),
         ((tmp_path / "none.json", "--asn-as-of", "1999-01-01"), "no table of origin ASes"),
-        ((tmp_path / "none.json", "--asn-as-of", "soon"), "no date"),
+        ((tmp_path / "none.json", "--asn-as-of", "soon"), "not a date like"),
     ):
         with pytest.raises(CommandError, match=message):
             run(capsys, *arguments)
