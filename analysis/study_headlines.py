@@ -42,26 +42,23 @@ def _zones(tables: Tables) -> str:
 
 def _zone_counts(tables: Tables) -> str:
     rows = _rows(tables, "zone-counts")
-    if not rows:
-        return _NO_ZONE
-    part = sum(r["subdomains"] for r in rows if r["zones"] == 1)
-    whole = sum(r["subdomains"] for r in rows)
-    portion = Portion(
-        part, whole, "subdomain with an identified zone", "subdomains with an identified zone"
-    )
-    return portion.says("uses one zone only", "use one zone only")
+    found = _in_one_zone(rows, "zones", "subdomain")
+    return found.says("uses one zone only", "use one zone only") if rows else _NO_ZONE
 
 
 def _zone_means(tables: Tables) -> str:
     rows = _rows(tables, "domain-zone-means")
-    if not rows:
-        return _NO_ZONE
-    part = sum(r["domains"] for r in rows if r["mean_at_most"] == 1)
-    whole = sum(r["domains"] for r in rows)
-    portion = Portion(
-        part, whole, "domain with an identified zone", "domains with an identified zone"
-    )
-    return portion.says("keeps every subdomain in one zone", "keep every subdomain in one zone")
+    found = _in_one_zone(rows, "mean_at_most", "domain")
+    every = "every subdomain in one zone"
+    return found.says(f"keeps {every}", f"keep {every}") if rows else _NO_ZONE
+
+
+def _in_one_zone(rows: list[Row], zones: str, counted: str) -> Portion:
+    """Those of which the column ``zones`` says one, among all with an identified zone."""
+    whole = sum(r[f"{counted}s"] for r in rows)
+    part = sum(r[f"{counted}s"] for r in rows if r[zones] == 1)
+    known = "with an identified zone"
+    return Portion(part, whole, f"{counted} {known}", f"{counted}s {known}")
 
 
 def _top_zones(tables: Tables) -> str:

@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
-import idna
-
 from core.errors import BadInput
 from core.records import DomainEntry, Rejection
+from crawlers.spelling import check_name, to_ascii
 
 MAX_LIST_BYTES = 32 * 1024 * 1024
 # Rejections are shown to a person; past this many only their number is kept.
 KEPT_REJECTIONS = 1_000
-MAX_NAME = 253
 _LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _ARRAY = re.compile(r"^\s*((var|let|const)\s+\w+\s*=|\w+\s*=|export\s+default)?\s*\[")
@@ -46,7 +44,7 @@ def normalise_domain(text: str) -> str:
     if host.startswith("[") or _is_address(host) or _is_address(host.rpartition(":")[0]):
         raise BadInput("is an IP address, not a domain name")
     host = re.sub(r":\d*$", "", host).removeprefix("*.").rstrip(".").lower()
-    return _check_name(_to_ascii(host))
+    return check_name(to_ascii(host), _LABEL)
 
 
 def _is_address(text: str) -> bool:
@@ -55,39 +53,6 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _to_ascii(host: str) -> str:
-    if host.isascii():
-        return host
-    try:
-        return idna.encode(host, uts46=True).decode("ascii")
-    except (idna.IDNAError, UnicodeError) as error:
-        raise BadInput(f"is not a valid international name: {error}") from error
-
-
-def _check_name(host: str) -> str:
-    if not host:
-        raise BadInput("holds no name")
-    if len(host) > MAX_NAME:
-        raise BadInput(f"is {len(host)} characters long; a name has at most {MAX_NAME}")
-    labels = host.split(".")
-    if len(labels) < 2:
-        raise BadInput("has no dot; write a whole domain such as example.com")
-    for label in labels:
-        _check_label(label)
-    if labels[-1].isdigit():
-        raise BadInput("ends in a number, which no top-level domain does")
-    return host
-
-
-def _check_label(label: str) -> None:
-    if not label:
-        raise BadInput("has an empty label (two dots in a row)")
-    if len(label) > 63:
-        raise BadInput(f"has a label of {len(label)} characters; a label has at most 63")
-    if not _LABEL.fullmatch(label):
-        raise BadInput(f"has the label {label[:63]!r}, which is not letters, digits and hyphens")
 
 
 def read_domain_list(data: bytes) -> DomainList:

@@ -6,12 +6,9 @@ Lists, certificates and zone files share these rules; underscores stay, since su
 import re
 from ipaddress import ip_address
 
-import idna
-
 from core.errors import BadInput
+from crawlers.spelling import MAX_NAME, check_name, to_ascii
 
-MAX_NAME = 253
-MAX_LABEL = 63
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _PORT = re.compile(r":\d*$")
@@ -42,7 +39,7 @@ def clean_host(text: str) -> str:
     if _is_address(host):
         raise BadInput("is an IP address, not a name")
     host = _PORT.sub("", host).removeprefix("*.").removesuffix(".").lower()
-    return _check(_to_ascii(host))
+    return check_name(to_ascii(host), _LABEL)
 
 
 def _strip_url(text: str) -> str:
@@ -64,40 +61,3 @@ def _is_address(text: str) -> bool:
             continue
         return True
     return False
-
-
-def _to_ascii(host: str) -> str:
-    if host.isascii():
-        return host
-    if len(host) > MAX_NAME:
-        raise BadInput(f"is {len(host)} characters long; a name has at most {MAX_NAME}")
-    try:
-        return idna.encode(host, uts46=True).decode("ascii")
-    except (idna.IDNAError, UnicodeError) as error:
-        raise BadInput(f"is not a valid international name: {str(error)[:80]}") from error
-
-
-def _check(host: str) -> str:
-    if not host:
-        raise BadInput("holds no name")
-    if len(host) > MAX_NAME:
-        raise BadInput(f"is {len(host)} characters long; a name has at most {MAX_NAME}")
-    labels = host.split(".")
-    if len(labels) < 2:
-        raise BadInput("has no dot")
-    for label in labels:
-        if not _LABEL.fullmatch(label):
-            raise BadInput(_explain(label))
-    if labels[-1].isdigit():
-        raise BadInput("ends in a number, which no top-level domain does")
-    return host
-
-
-def _explain(label: str) -> str:
-    if not label:
-        return "has an empty label (two dots in a row)"
-    if len(label) > MAX_LABEL:
-        return f"has a label of {len(label)} characters; a label has at most {MAX_LABEL}"
-    if "*" in label:
-        return "has a wildcard that is not its first label"
-    return f"has the label {label!r}, which is not letters, digits and hyphens"
