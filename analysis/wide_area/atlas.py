@@ -181,23 +181,35 @@ def _samples(found: _Results) -> pa.Table:
     offsets = _starts(heard)[_starts(found.per_result)]
     values = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(rtts[heard]))
     sent = np.maximum(found.common["sent"].to_numpy(), found.per_result)
-    status = pc.if_else(pa.array(np.diff(offsets) > 0), "OK", "TIMEOUT")
+    status = _status(found, pa.array(np.diff(offsets) > 0))
     extra = {"sent": pa.array(sent), "values": values, "status": status}
     return fill_table("samples", found.common, extra)
 
 
 def _paths(found: _Results) -> pa.Table:
     offsets = _starts(found.per_element)[_starts(found.per_result)]
-    ttls = np.repeat(found.elements[:, scan.HOP].astype(np.uint8), found.per_element)
+    ttls = np.repeat(
+        (found.elements[:, scan.HOP] & scan.MAX_HOP).astype(np.uint8), found.per_element
+    )
     rtts = pa.array(found.rtts, mask=np.isnan(found.rtts))
     flat = pa.StructArray.from_arrays([pa.array(ttls), found.addresses, rtts], fields=list(HOP))
     reached = _reached(found.ends, found.addresses, offsets)
     extra = {
         "hops": pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat),
         "reached": reached,
-        "status": pc.if_else(reached, "OK", "TIMEOUT"),
+        "status": _status(found, reached),
     }
     return fill_table("paths", found.common, extra)
+
+
+def _status(found: _Results, well: pa.Array) -> pa.Array:
+    """How each ended; an error is told where nothing at all was heard: no name, or no way."""
+    rows = np.repeat(np.arange(len(found.common)), found.per_result)
+    errors = (found.elements[:, scan.HOP] & scan.ERROR) > 0
+    wrong = np.bincount(rows[errors], minlength=len(found.common)) == found.per_result
+    wrong &= found.per_result > 0
+    reason = pc.if_else(pa.array(found.ends >= 0), "UNREACHABLE", "NO_NAME")
+    return pc.if_else(well, "OK", pc.if_else(pa.array(wrong), reason, "TIMEOUT"))
 
 
 def _starts(lengths: NDArray[Any]) -> NDArray[np.int64]:

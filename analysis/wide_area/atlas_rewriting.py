@@ -48,7 +48,9 @@ def _refuse(name: str) -> None:
 def _element(entry: Any) -> dict[str, Any]:
     if not isinstance(entry, dict):
         return {}
-    kept = _rtt(entry)
+    kept = _rtt(entry) | _twice(entry)
+    if "error" in entry:
+        kept["error"] = 0
     if type(entry.get("hop")) is int and 0 <= entry["hop"] <= MAX_HOP:
         kept["hop"] = entry["hop"]
     if isinstance(entry.get("result"), list):
@@ -59,7 +61,7 @@ def _element(entry: Any) -> dict[str, Any]:
 def _reply(reply: Any) -> dict[str, Any]:
     if not isinstance(reply, dict):
         return {}
-    kept = _rtt(reply)
+    kept = _rtt(reply) | _twice(reply)
     if (text := _text(reply.get("from"))) is not None:
         kept["from"] = text
     if type(reply.get("late")) is int and abs(reply["late"]) <= MAX_LATE:
@@ -79,6 +81,12 @@ def _rtt(entry: dict[str, Any]) -> dict[str, Any]:
     if not math.isfinite(struct.unpack("<f", bits)[0]):
         return {}
     return {BITS_KEY: struct.unpack("<i", bits)[0]}
+
+
+def _twice(entry: dict[str, Any]) -> dict[str, Any]:
+    """Whether it answers a packet that was answered already: true, or a number that is not 0."""
+    told = entry.get("dup")
+    return {"dup": 1} if told is True or (type(told) is int and told) else {}
 
 
 def _text(value: Any) -> str | None:

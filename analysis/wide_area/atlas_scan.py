@@ -18,6 +18,7 @@ from analysis.wide_area.json_tokens import (
     QUOTE,
     end_key,
     end_string,
+    is_digit,
     read_integer,
     read_real,
     skip_space,
@@ -35,6 +36,8 @@ MISSING = np.iinfo(np.int64).min
 # Columns of an element of a result, and of a reply: bits of a round trip, and what goes with it.
 HOP, ELEMENT_BITS, REPLIES = 0, 1, 2
 SPAN, REPLY_BITS = 0, 1
+# The bit of an element that says why there is nothing, above those of its hop.
+ERROR = 1 << 8
 # The bit of a late reply, above those of its round trip.
 LATE = 1 << 32
 NO_RTT = int(np.float32(np.nan).view(np.int32))
@@ -45,14 +48,17 @@ _LONGEST = (1 << SPAN_BITS) - 1
 RECORDS, ELEMENTS, ROWS, TRUSTED = 0, 1, 2, 3
 # How a look ended: there is no more, there is no room, or a record is not plain.
 ALL, FULL, ODD = 0, 1, 2
-# Least and greatest of each integer; a moment lies before the year 10,000.
-_LEAST = np.array([-(1 << 40), 0, -(1 << 31), -(1 << 31)])
-_GREATEST = np.array([1 << 40, 253_402_300_799, (1 << 31) - 1, (1 << 31) - 1])
 MAX_HOP, MAX_LATE = 255, (1 << 31) - 1
+# Least and greatest of each integer, then of a hop and of how late a reply is; a moment lies before
+# the year 10,000.
+_LEAST = np.array([-(1 << 40), 0, -(1 << 31), -(1 << 31), 0, -MAX_LATE])
+_GREATEST = np.array([1 << 40, 253_402_300_799, MAX_LATE, MAX_LATE, MAX_HOP, MAX_LATE])
+_HOP_BOUNDS, _LATE_BOUNDS = len(INTEGERS), len(INTEGERS) + 1
 # A key that no plain text has: a round trip as the number of its bits, from the slower reader.
 BITS_KEY = "\ufdd0"
 # All known keys fit in as many octets, of seven bits each.
 _KEY_OCTETS, _LONG_KEY, _END = 9, 1, -2
+_MINUS, _TRUE_BEGIN = ord("-"), ord("t")
 
 
 def _packed(key: str) -> int:
@@ -64,8 +70,9 @@ def _packed(key: str) -> int:
 
 
 _KEYS = np.array([_packed(k) for k in FIELDS], np.int64)
-_K_HOP, _K_RESULT, _K_FROM, _K_RTT, _K_LATE, _K_BITS = (
-    _packed(k) for k in ("hop", "result", "from", "rtt", "late", BITS_KEY)
+_OF_REPLY = np.array([_packed(k) for k in ("from", "late", "dup", "rtt", BITS_KEY)], np.int64)
+_OF_ELEMENT = np.array(
+    [_packed(k) for k in ("hop", "result", "dup", "error", "rtt", BITS_KEY)], np.int64
 )
 
 
@@ -131,43 +138,70 @@ def next_member(text: Any, at: Any, first: Any, trusted: Any) -> Any:
 
 
 @compile_loop
-def read_bits(text: Any, at: Any, key: Any) -> Any:
+def next_known(text: Any, at: Any, known: Any, seen: Any, trusted: Any) -> Any:
+    """(its number, where its value begins, what was seen) of an object's next known member.
+
+    The number is negative at the end of the object, and with a negative place where the object is
+    not plain, or has a member twice. ``seen`` is 0 before the first.
+    """
+    while at >= 0:
+        key, at = next_member(text, at, seen == 0, trusted)
+        if key == _END or at < 0:
+            break
+        for number in range(len(known)):
+            if known[number] == key:
+                bit = 2 << number
+                return number, -1 if seen & bit else at, seen | bit | 1
+        seen, at = seen | 1, skip_value(text, at, trusted)
+    return -1, at, seen
+
+
+@compile_loop
+def read_bounded(text: Any, at: Any, number: Any) -> Any:
+    """(value, end) of an integer that is bounded."""
+    value, end = read_integer(text, at)
+    return value, end if _LEAST[number] <= value <= _GREATEST[number] else -1
+
+
+@compile_loop
+def read_bits(text: Any, at: Any, as_bits: Any) -> Any:
     """(bits of a round trip, end): from a decimal number, or as the slower reader wrote them."""
-    if key == _K_BITS:
+    if as_bits:
         return read_integer(text, at)
     value, end = read_real(text, at)
     return np.int64(np.float32(value).view(np.int32)), end
 
 
 @compile_loop
+def read_mark(text: Any, at: Any, trusted: Any) -> Any:
+    """(whether something is said to be so, end): true, or a number that is not zero."""
+    if text[at] == _MINUS or is_digit(text[at]):
+        number, end = read_integer(text, at)
+        return number != 0, end
+    return text[at] == _TRUE_BEGIN, skip_value(text, at, trusted)
+
+
+@compile_loop
 def read_reply(text: Any, at: Any, replies: Any, counts: Any) -> Any:
-    """The end of a reply, which becomes a row."""
-    span, bits, late, seen, first = -1, NO_RTT, 0, 0, True
+    """The end of a reply, which becomes a row; a second one to the same packet is none."""
+    span, bits, late, twice, seen, trusted = -1, NO_RTT, 0, False, 0, counts[TRUSTED]
     if text[at] != OPEN:
         return -1
-    at += 1
-    while at >= 0:
-        key, at = next_member(text, at, first, counts[TRUSTED])
-        if key == _END or at < 0:
-            break
-        first, bit = False, 0
-        if key == _K_FROM:
-            span, at = read_text(text, at, counts[TRUSTED])
-            bit = 1
-        elif key == _K_RTT or (key == _K_BITS and counts[TRUSTED]):
-            bits, at = read_bits(text, at, key)
-            bit = 2
-        elif key == _K_LATE:
-            number, at = read_integer(text, at)
-            late, bit = LATE, 4
-            at = at if abs(number) <= MAX_LATE else -1
+    member, at, seen = next_known(text, at + 1, _OF_REPLY, seen, trusted)
+    while member >= 0 and at >= 0:
+        if member == 0:
+            span, at = read_text(text, at, trusted)
+        elif member == 1:
+            late, at = LATE, read_bounded(text, at, _LATE_BOUNDS)[1]
+        elif member == 2:
+            twice, at = read_mark(text, at, trusted)
         else:
-            at = skip_value(text, at, counts[TRUSTED])
-        at = -1 if seen & bit else at
-        seen |= bit
-    row = counts[ROWS]
-    replies[row, SPAN], replies[row, REPLY_BITS] = span, (bits & 0xFFFF_FFFF) | late
-    counts[ROWS] = row + 1
+            bits, at = read_bits(text, at, member == 4)
+        member, at, seen = next_known(text, at, _OF_REPLY, seen, trusted)
+    if not twice:
+        row = counts[ROWS]
+        replies[row, SPAN], replies[row, REPLY_BITS] = span, (bits & 0xFFFF_FFFF) | late
+        counts[ROWS] = row + 1
     return at
 
 
@@ -203,33 +237,31 @@ def read_replies(text: Any, at: Any, replies: Any, counts: Any) -> Any:
 
 @compile_loop
 def read_element(text: Any, at: Any, elements: Any, replies: Any, counts: Any) -> Any:
-    """The end of an element of a result, a row: a hop with replies, or a round trip."""
-    hop, bits, number, seen, first = 0, NO_RTT, 0, 0, True
+    """The end of an element of a result, a row: a hop with replies, or a round trip.
+
+    A second round trip of the same packet is none.
+    """
+    hop, bits, number, error, twice, seen, trusted = 0, NO_RTT, 0, 0, False, 0, counts[TRUSTED]
     if text[at] != OPEN:
         return -1
-    at += 1
-    while at >= 0:
-        key, at = next_member(text, at, first, counts[TRUSTED])
-        if key == _END or at < 0:
-            break
-        first, bit = False, 0
-        if key == _K_HOP:
-            hop, at = read_integer(text, at)
-            bit = 1
-            at = at if 0 <= hop <= MAX_HOP else -1
-        elif key == _K_RTT or (key == _K_BITS and counts[TRUSTED]):
-            bits, at = read_bits(text, at, key)
-            bit = 2
-        elif key == _K_RESULT:
+    member, at, seen = next_known(text, at + 1, _OF_ELEMENT, seen, trusted)
+    while member >= 0 and at >= 0:
+        if member == 0:
+            hop, at = read_bounded(text, at, _HOP_BOUNDS)
+        elif member == 1:
             number, at = read_replies(text, at, replies, counts)
-            bit = 4
+        elif member == 2:
+            twice, at = read_mark(text, at, trusted)
+        elif member == 3:
+            error, at = ERROR, skip_value(text, at, trusted)
         else:
-            at = skip_value(text, at, counts[TRUSTED])
-        at = -1 if seen & bit else at
-        seen |= bit
-    row = counts[ELEMENTS]
-    elements[row, HOP], elements[row, ELEMENT_BITS], elements[row, REPLIES] = hop, bits, number
-    counts[ELEMENTS] = row + 1
+            bits, at = read_bits(text, at, member == 5)
+        member, at, seen = next_known(text, at, _OF_ELEMENT, seen, trusted)
+    if not twice or number:
+        row = counts[ELEMENTS]
+        elements[row, HOP], elements[row, ELEMENT_BITS] = hop | error, bits
+        elements[row, REPLIES] = number
+        counts[ELEMENTS] = row + 1
     return at
 
 
@@ -246,44 +278,19 @@ def read_elements(text: Any, at: Any, elements: Any, replies: Any, counts: Any) 
 
 
 @compile_loop
-def read_bounded(text: Any, at: Any, number: Any) -> Any:
-    """(value, end) of an integer field."""
-    value, end = read_integer(text, at)
-    return value, end if _LEAST[number] <= value <= _GREATEST[number] else -1
-
-
-@compile_loop
-def field_of(key: Any) -> Any:
-    """The column of a key; -1 for others."""
-    for field in range(len(_KEYS)):
-        if _KEYS[field] == key:
-            return field
-    return -1
-
-
-@compile_loop
 def read_record(text: Any, at: Any, record: Any, elements: Any, replies: Any, counts: Any) -> Any:
     """The end of a record, which fills a row."""
-    seen, first = 0, True
+    seen, trusted = 0, counts[TRUSTED]
     record[:] = MISSING
-    at += 1
-    while at >= 0:
-        key, at = next_member(text, at, first, counts[TRUSTED])
-        if key == _END or at < 0:
-            break
-        first = False
-        field = field_of(key)
-        if field < 0:
-            at = skip_value(text, at, counts[TRUSTED])
-            continue
+    field, at, seen = next_known(text, at + 1, _KEYS, seen, trusted)
+    while field >= 0 and at >= 0:
         if field < _N_TEXTS:
-            record[field], at = read_text(text, at, counts[TRUSTED])
+            record[field], at = read_text(text, at, trusted)
         elif field == RESULT:
             record[field], at = read_elements(text, at, elements, replies, counts)
         else:
             record[field], at = read_bounded(text, at, field - _N_TEXTS)
-        at = -1 if (seen >> field) & 1 else at
-        seen |= 1 << field
+        field, at, seen = next_known(text, at, _KEYS, seen, trusted)
     return at
 
 

@@ -62,9 +62,36 @@ def test_atlas_pings_become_samples_and_lost_ones_are_counted(tmp_path):
     assert [(r["vantage"], r["sent"], r["values"], r["status"]) for r in found] == [
         ("atlas-7", 4, [10.5, 12.5], "OK"),
         ("atlas-8", 3, [], "TIMEOUT"),
-        ("atlas-9", 4, [], "TIMEOUT"),
+        ("atlas-9", 4, [], "UNREACHABLE"),
     ]
     assert files.malformed == 1
+
+
+def test_second_replies_to_one_packet_are_not_counted(tmp_path):
+    twice = {**PING, "sent": 3, "result": [
+        {"rtt": 10.0}, {"dup": 1, "rtt": 10.5}, {"rtt": 11.0, "dup": 0}, {"x": "*"},
+    ]}  # fmt: skip
+    trace = {**TRACE, "result": [{"hop": 1, "result": [
+        {"from": "4.1.0.1", "rtt": 1.0}, {"dup": True, "from": "4.1.0.2", "rtt": 2.0},
+        {"from": "4.1.0.1", "rtt": 1.5, "dup": False},
+    ]}]}  # fmt: skip
+    # The second form has a letter that only the slower reader takes.
+    for extra in ({}, {"dst_name": "ü.example"}):
+        path = write(tmp_path / "d.json", {**twice, **extra}, {**trace, **extra})
+        (ping,) = (row for table in AtlasFiles([path]).pings() for row in table.to_pylist())
+        assert (ping["sent"], ping["values"]) == (3, [10.0, 11.0])
+        (found,) = (r for t in AtlasFiles([path]).traceroutes() for r in t.to_pylist())
+        assert [h["address"] for h in found["hops"]] == ["4.1.0.1", "4.1.0.1"]
+
+
+def test_what_a_probe_could_not_do_is_told_from_what_did_not_answer(tmp_path):
+    nameless = {k: v for k, v in TRACE.items() if k != "dst_addr"}
+    error = [{"error": "name resolution failed: non-recoverable failure (1)"}]
+    path = write(tmp_path / "e.json", {**nameless, "result": error}, {**TRACE, "result": error},
+                 {**TRACE, "result": [{"hop": 1, "result": [{"x": "*"}]}]})  # fmt: skip
+    found = [row for table in AtlasFiles([path]).traceroutes() for row in table.to_pylist()]
+    assert [r["status"] for r in found] == ["NO_NAME", "UNREACHABLE", "TIMEOUT"]
+    assert [r["hops"] for r in found[:2]] == [[], []]
 
 
 def test_results_with_wrong_types_lose_only_what_is_wrong(tmp_path):
