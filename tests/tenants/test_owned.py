@@ -54,7 +54,7 @@ def test_what_is_owned_is_not_there_for_others(
                 faults.append(f"{method} {address.route} {answer.status_code}")
     assert not faults, "\n".join(faults)
     kept = Recommendation.objects.get(owner=town.anna)
-    assert (kept.title, kept.share_token) == (MARK, None)
+    assert (kept.title, kept.is_shared) == (MARK, False)
     assert Pool.objects.get(owner=town.anna).name == MARK
     states = Measurement.objects.filter(owner=town.anna).values_list("name", "state")
     assert set(states) == {(MARK, "waiting")}

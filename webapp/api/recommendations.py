@@ -137,8 +137,8 @@ def delete_recommendation(request: HttpRequest, token: str) -> Any:
 @router.post("/recommendations/{token}/share", response={200: dict})
 def share_recommendation(request: HttpRequest, token: str) -> Any:
     """Make the link that lets others read it; the one that there is stays."""
-    share_token = recommendations.share(_own(request, token))
-    return {"link": request.build_absolute_uri(f"/recommendations/shared/{share_token}/")}
+    secret = recommendations.share(_own(request, token))
+    return {"link": request.build_absolute_uri(f"/recommendations/shared/{secret}/")}
 
 
 @router.delete("/recommendations/{token}/share", response={204: None})
@@ -187,7 +187,7 @@ def _document(row: Recommendation) -> dict[str, Any]:
         "title": row.title,
         "survey": row.campaign.slug if row.campaign else None,
         "source": row.source,
-        "shared": row.share_token is not None,
+        "shared": row.is_shared,
         "status": row.state,
         "created_at": row.created_at.isoformat(),
         "started_at": row.started_at.isoformat() if row.started_at else None,

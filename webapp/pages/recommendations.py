@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -17,7 +18,7 @@ from tasks.advising import Parts
 from webapp.pages import constraints
 from webapp.pages.answers import Look, choose, view
 from webapp.pages.surveys import progress_of
-from webapp.store import recommendations, selectors
+from webapp.store import links, recommendations, selectors
 from webapp.store.accounts import owner_of
 from webapp.store.models import Recommendation
 
@@ -98,8 +99,7 @@ def answer(request: HttpRequest, token: str) -> HttpResponse:
     advising.warm_soon()
     part = request.GET.get("part", "")
     parts = Parts(part) if part in list(Parts) else Parts.ALL
-    context = {**_SECTION, "row": row, "others": recommendations.before(row)[:8]}
-    context |= _look(request, row, parts)
+    context = {**_SECTION, "row": row, **_owning(request, row), **_look(request, row, parts)}
     return render(request, f"recommendations/{_TEMPLATES[parts]}.html", context)
 
 
@@ -109,6 +109,16 @@ _TEMPLATES = {
     Parts.PATIENT: "answer_set",
     Parts.CURVE: "answer_curve",
 }
+
+
+def _owning(request: HttpRequest, row: Recommendation) -> dict[str, Any]:
+    """What the owner has beside the answer: earlier runs, and the link that shares it."""
+    secret = links.secret_of(row)
+    path = reverse("shared-recommendation", args=[secret]) if secret else ""
+    return {
+        "others": recommendations.before(row)[:8],
+        "share_address": request.build_absolute_uri(path) if path else "",
+    }
 
 
 def _known(request: HttpRequest, token: str) -> Recommendation:
@@ -167,7 +177,7 @@ def share(request: HttpRequest, token: str) -> HttpResponse:
     row = _own(request, token)
     if request.POST.get("take_back"):
         recommendations.take_back(row)
-    else:
+    elif not row.is_shared:
         recommendations.share(row)
     return redirect("recommendation", token=row.token)
 
@@ -185,7 +195,7 @@ def keep(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _refused(request: HttpRequest, row: Recommendation, error: str) -> HttpResponse:
-    context = {**_SECTION, "row": row, "others": [], **_look(request, row, Parts.ALL)}
+    context = {**_SECTION, "row": row, **_owning(request, row), **_look(request, row, Parts.ALL)}
     return render(request, "recommendations/answer.html", context | {"error": error}, status=422)
 
 

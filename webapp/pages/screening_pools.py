@@ -1,8 +1,10 @@
 """Pools of one person: the list, a new one, and everything that changes one.
 
-A token is shown once: it waits in the session until the page that shows it is drawn.
+A token is shown once. Until the next page shows it, the session remembers the seed that it follows
+from with the help of the secret key, and nothing else.
 """
 
+import time
 from typing import Any
 
 from django import forms
@@ -17,8 +19,11 @@ from webapp.pages.access import signed_in
 from webapp.pages.screening_doors import Door, own_pool
 from webapp.store import pool_changes, pools
 from webapp.store.pool_changes import PoolSettings
+from webapp.store.pool_secrets import make_seed, make_token
 
 _KEPT = "pool-token"
+# The page that shows it follows at once; whoever comes later makes another one.
+_KEPT_S = 600.0
 
 
 class PoolForm(forms.Form):
@@ -71,13 +76,15 @@ def new_pool(request: HttpRequest) -> HttpResponse:
 def _keep_token(
     request: HttpRequest, row: pools.PoolRow, name: str, days: int | None = None
 ) -> None:
-    _, secret = pool_changes.create_token(row, name, days)
-    request.session[f"{_KEPT}:{row.key}"] = secret
+    seed = make_seed()
+    pool_changes.create_token(row, name, days, seed)
+    request.session[f"{_KEPT}:{row.key}"] = [seed, time.time()]
 
 
 def take_token(request: HttpRequest, row: pools.PoolRow) -> str:
-    """The new token of a pool, once; empty afterwards."""
-    return str(request.session.pop(f"{_KEPT}:{row.key}", ""))
+    """The new token of a pool, once and soon; empty afterwards."""
+    seed, made_at_s = request.session.pop(f"{_KEPT}:{row.key}", ("", 0.0))
+    return make_token(seed) if time.time() - made_at_s < _KEPT_S else ""
 
 
 @own_pool

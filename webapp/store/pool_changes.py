@@ -14,10 +14,10 @@ from django.db.models import F
 from django.utils import timezone
 
 from core.errors import BadInput
-from webapp.store import packs
+from webapp.store import links, packs
 from webapp.store.accounts import OPERATOR, owner_of
 from webapp.store.models import Pool, PoolInstance, PoolToken
-from webapp.store.pool_secrets import SHOWN, hash_secret, make_seed, make_share_secret, make_token
+from webapp.store.pool_secrets import SHOWN, hash_secret, make_seed, make_token
 from webapp.store.pools import PoolRow, find_pool
 
 MOST_POOLS_EACH = 200
@@ -69,13 +69,15 @@ def delete_pool(row: PoolRow) -> None:
     shutil.rmtree(packs.folder_of(row.id), ignore_errors=True)
 
 
-def create_token(row: PoolRow, name: str = "", days: int | None = None) -> tuple[int, str]:
+def create_token(
+    row: PoolRow, name: str = "", days: int | None = None, seed: str = ""
+) -> tuple[int, str]:
     """Number and secret of a new token; the secret is never shown again. BadInput for its days."""
     if days is not None and not 1 <= days <= LONGEST_DAYS:
         raise BadInput(f"a token lasts 1 to {LONGEST_DAYS:,} days", field="days")
     if PoolToken.objects.filter(pool=row.id, revoked_at=None).count() >= MOST_TOKENS:
         raise BadInput(f"a pool has at most {MOST_TOKENS} tokens: revoke one first")
-    secret = make_token()
+    secret = make_token(seed or make_seed())
     token = PoolToken.objects.create(
         pool_id=row.id,
         name=_clean(name, 80, "name", empty=True),
@@ -94,18 +96,12 @@ def revoke_token(row: PoolRow, pk: int) -> bool:
 
 def share_pool(row: PoolRow) -> str:
     """Secret of the pool's share link, made when there is none."""
-    pool = Pool.objects.get(pk=row.id)
-    if not pool.share_seed:
-        seed = make_seed()
-        digest = hash_secret(make_share_secret(seed))
-        Pool.objects.filter(pk=row.id, share_seed="").update(share_seed=seed, share_sha256=digest)
-        pool.refresh_from_db()
-    return make_share_secret(pool.share_seed)
+    return links.share(Pool.objects.get(pk=row.id))
 
 
 def unshare_pool(row: PoolRow) -> None:
     """The link opens nothing any more; a later one has another address."""
-    Pool.objects.filter(pk=row.id).update(share_seed="", share_sha256=None)
+    links.take_back(Pool.objects.get(pk=row.id))
 
 
 def label_instance(row: PoolRow, pk: int, label: str) -> bool:

@@ -80,7 +80,8 @@ class Receipt:
 
 def find_grant(secret: str) -> Grant:
     """What a pool token allows; NoGrant says what is wrong with it."""
-    found = PoolToken.objects.filter(sha256=hash_secret(secret)).select_related("pool").first()
+    tokens = PoolToken.objects.filter(sha256=hash_secret(secret))
+    found = tokens.select_related("pool__owner").first()
     if found is None:
         raise NoGrant("no pool has this token: copy it from the pool's page")
     if found.revoked_at:
@@ -88,6 +89,8 @@ def find_grant(secret: str) -> Grant:
     if found.expires_at and found.expires_at <= timezone.now():
         raise NoGrant("this token has expired: make another on the pool's page")
     pool = found.pool
+    if pool.owner and not pool.owner.is_active:
+        raise NoGrant("the account of this pool is closed")
     return Grant(found.pk, pool.pk, pool.key, Marks(pool.low, pool.high))
 
 
@@ -148,7 +151,8 @@ class _Batch:
     def _valid_tokens(self) -> set[int]:
         tokens = PoolToken.objects.filter(pk__in={one.grant.token for one in self.batch})
         alive = Q(expires_at=None) | Q(expires_at__gt=self.now)
-        return set(tokens.filter(alive, revoked_at=None).values_list("pk", flat=True))
+        open_ = Q(pool__owner=None) | Q(pool__owner__is_active=True)
+        return set(tokens.filter(alive, open_, revoked_at=None).values_list("pk", flat=True))
 
     def store(self) -> list[Receipt | NephoscopeError]:
         """Receipts in the order of arrival."""

@@ -1,32 +1,30 @@
-"""Secrets of pools: tokens of agents and share links; only hashes and seeds are ever stored."""
+"""Secrets of pools' tokens; only hashes, and for a moment seeds, are ever stored."""
 
 import hashlib
 import secrets
+from base64 import urlsafe_b64encode
 
 from django.utils.crypto import salted_hmac
 
 # What a pool token begins with, so that people and secret scanners know one when they see it.
 PREFIX = "nsp_"
 SHOWN = 10
-SALT = "nephoscope.pool.share"
-
-
-def make_token() -> str:
-    """A new pool token of 192 bits."""
-    return PREFIX + secrets.token_urlsafe(24)
+_SALT = "nephoscope.pool.token"
 
 
 def make_seed() -> str:
-    """A new seed of a share link."""
+    """What a new token follows from."""
     return secrets.token_urlsafe(24)
 
 
-def make_share_secret(seed: str) -> str:
-    """What a share link's address holds; empty for no seed.
+def make_token(seed: str) -> str:
+    """The pool token, of 192 bits, of a seed.
 
-    It needs this installation's secret key, so that the database alone opens nothing.
+    It needs this installation's secret key, so that a page which is yet to show the token can
+    remember the seed, and whoever reads the sessions learns nothing by it.
     """
-    return salted_hmac(SALT, seed, algorithm="sha256").hexdigest()[:40] if seed else ""
+    mac = salted_hmac(_SALT, seed, algorithm="sha256").digest()
+    return PREFIX + urlsafe_b64encode(mac[:24]).decode()
 
 
 def hash_secret(secret: str) -> str:

@@ -11,9 +11,9 @@ from typing import Any
 from django.db.models import Count, Max, Q
 from django.utils import timezone
 
+from webapp.store import links
 from webapp.store.accounts import Operator, visible
 from webapp.store.models import Pool, PoolInstance, PoolLog, PoolReport, PoolToken
-from webapp.store.pool_secrets import hash_secret, make_share_secret
 
 GOOD, NETWORK_TEST, BAD, UNKNOWN = "good", "network-test", "bad", "not-enough"
 VERDICTS = (GOOD, NETWORK_TEST, BAD, UNKNOWN)
@@ -147,7 +147,7 @@ def find_own_pool(user: Any, key: str) -> PoolRow | None:
 
 def find_shared_pool(secret: str) -> PoolRow | None:
     """The pool that a share link opens, to be read and nothing else."""
-    return _first(Pool.objects.filter(share_sha256=hash_secret(secret)), None)
+    return _first(links.opened_by(Pool.objects.all(), secret), None)
 
 
 def list_tokens(pool: PoolRow) -> list[TokenRow]:
@@ -237,7 +237,7 @@ def _pool_row(pool: Pool, user: Any, counts: Mapping[str, int]) -> PoolRow:
         id=pool.pk,
         is_mine=is_mine,
         is_public=pool.owner_id is None,
-        share_secret=make_share_secret(pool.share_seed) if is_mine else "",
+        share_secret=links.secret_of(pool) if is_mine else "",
         n_instances=sum(counts.values()),
         verdicts={name: counts.get(name, 0) for name in VERDICTS},
         **values,

@@ -17,8 +17,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from core.errors import NephoscopeError
+from core.errors import BadInput, NephoscopeError
 from core.statuses import FINAL_STATES
+from webapp.store import links
 from webapp.store.accounts import visible
 from webapp.store.models import Campaign, Recommendation
 
@@ -105,25 +106,28 @@ def find(token: str, user: Any = None) -> Recommendation | None:
     return visible(Recommendation.objects.filter(token=token), user).first()
 
 
-def find_shared(share_token: str) -> Recommendation | None:
+def find_shared(secret: str) -> Recommendation | None:
     """The recommendation that a share link opens, unless it was taken back."""
-    rows = Recommendation.objects.filter(share_token=share_token, owner__is_active=True)
-    return rows.first() if share_token else None
+    return links.opened_by(Recommendation.objects.all(), secret).first()
 
 
 def share(row: Recommendation) -> str:
-    """Let whoever has the link read it; a link that there is already stays."""
-    fresh = secrets.token_urlsafe(24)
-    Recommendation.objects.filter(pk=row.pk, share_token=None).update(
-        share_token=fresh, shared_at=timezone.now()
-    )
-    row.refresh_from_db()
-    return row.share_token or ""
+    """Let whoever has the link read it; a link that there is already stays.
+
+    Raises ``BadInput`` where that one cannot be shown again.
+    """
+    if not row.is_shared:
+        Recommendation.objects.filter(pk=row.pk).update(shared_at=timezone.now())
+    secret = links.share(row)
+    if not secret:
+        raise BadInput("there is a link that cannot be shown again; take it back to make another")
+    return secret
 
 
 def take_back(row: Recommendation) -> None:
     """End the link for good: another one is made another time."""
-    Recommendation.objects.filter(pk=row.pk).update(share_token=None, shared_at=None)
+    links.take_back(row)
+    Recommendation.objects.filter(pk=row.pk).update(shared_at=None)
 
 
 def owned_by(user: Any, limit: int = 200) -> list[Recommendation]:

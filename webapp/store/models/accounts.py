@@ -3,10 +3,11 @@
 from django.conf import settings
 from django.db import models
 
+from webapp.store.models.bases import Key
 from webapp.store.models.campaigns import Campaign
 
 
-class ApiToken(models.Model):
+class ApiToken(Key):
     """A program's key to one person's things; only the hash of it is stored."""
 
     class Scope(models.TextChoices):
@@ -21,21 +22,13 @@ class ApiToken(models.Model):
     name = models.CharField(max_length=80)
     # The first characters, by which a person tells tokens apart.
     prefix = models.CharField(max_length=16)
-    sha256 = models.CharField(max_length=64, unique=True)
     scope = models.CharField(max_length=8, choices=Scope.choices, default=Scope.READ)
-    created_at = models.DateTimeField(auto_now_add=True)
-    last_used_at = models.DateTimeField(null=True, blank=True)
-    expires_at = models.DateTimeField(null=True, blank=True)
-    revoked_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        ordering = ["-created_at", "-id"]
 
     def __str__(self) -> str:
         return f"{self.owner_id}/{self.prefix}"
 
 
-class ShareLink(models.Model):
+class ShareLink(Key):
     """An address that opens one survey to whoever has it, to be read and nothing else.
 
     The token follows from the seed and this installation's secret key, so that its owner can copy
@@ -47,14 +40,6 @@ class ShareLink(models.Model):
     )
     survey = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="share_links")
     seed = models.CharField(max_length=64)
-    sha256 = models.CharField(max_length=64, unique=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    last_used_at = models.DateTimeField(null=True, blank=True)
-    expires_at = models.DateTimeField(null=True, blank=True)
-    revoked_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        ordering = ["-created_at", "-id"]
 
     def __str__(self) -> str:
         return f"{self.owner_id}/{self.pk}"

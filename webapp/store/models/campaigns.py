@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 
 from core.statuses import FINAL_STATES, CampaignState
+from webapp.store.models.bases import FinishedTable, Piece
 
 
 class RangeTable(models.Model):
@@ -102,7 +103,7 @@ class Campaign(models.Model):
         return self.state in FINAL_STATES
 
 
-class Shard(models.Model):
+class Shard(Piece):
     """A slice of a campaign's domain list: the unit of work, of a lease and of a Parquet part."""
 
     class State(models.TextChoices):
@@ -119,13 +120,6 @@ class Shard(models.Model):
     last = models.PositiveIntegerField()  # exclusive
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     worker = models.CharField(max_length=120, default="", blank=True)
-    attempt = models.PositiveIntegerField(default=0)
-    leased_until = models.DateTimeField(null=True, blank=True)
-    counters = models.JSONField(default=dict)
-    # Manifest: rows per lake table, written in the transaction that ends the shard.
-    rows = models.JSONField(default=dict)
-    error = models.TextField(default="", blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["campaign", "key"], name="shard_once")]
@@ -135,17 +129,10 @@ class Shard(models.Model):
         return f"{self.campaign_id}/{self.key}"
 
 
-class Report(models.Model):
-    """One finished table of one campaign, as pages and API show it."""
+class Report(FinishedTable):
+    """One finished table of one survey."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="reports")
-    table_id = models.CharField(max_length=40)
-    columns = models.JSONField()
-    rows = models.JSONField()
-    n = models.PositiveBigIntegerField()
-    headline = models.TextField()
-    checks = models.JSONField(default=list)
-    computed_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["campaign", "table_id"], name="report_once")]

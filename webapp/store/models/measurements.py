@@ -3,8 +3,10 @@
 from django.conf import settings
 from django.db import models
 
+from webapp.store.models.bases import FinishedTable, Piece, SharedByLink
 
-class Measurement(models.Model):
+
+class Measurement(SharedByLink):
     """Targets times vantage points times rounds, measured as a schedule says.
 
     Times of units are seconds from ``started_at``; what was spent in pauses (``paused_s``) is
@@ -49,8 +51,6 @@ class Measurement(models.Model):
     cloned_from = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="clones"
     )
-    # Opens an owned campaign to others; made and taken back by the owner.
-    share_token = models.CharField(max_length=40, null=True, blank=True, unique=True)
     idempotency_key = models.CharField(max_length=120, null=True, blank=True, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
     starts_at = models.DateTimeField(null=True, blank=True)  # not before this moment
@@ -81,8 +81,11 @@ FINAL = frozenset(
 )
 
 
-class MeasurementUnit(models.Model):
-    """What one vantage point does in one window of one round: leased, sent, and done once."""
+class MeasurementUnit(Piece):
+    """What one vantage point does in one window of one round: leased, sent, and done once.
+
+    Its counters: ``{"failed": {"TIMEOUT": 1}, "missed": {"the slot was over": 2}, "octets": 2}``.
+    """
 
     class State(models.TextChoices):
         """Life of a unit; the last three are final."""
@@ -102,24 +105,17 @@ class MeasurementUnit(models.Model):
     ends_s = models.FloatField()
     slots = models.PositiveIntegerField()
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
-    attempt = models.PositiveIntegerField(default=0)
-    leased_until = models.DateTimeField(null=True, blank=True)
     # The moment at which its window begins, fixed when it is first sent, whatever pauses follow.
     due_at = models.DateTimeField(null=True, blank=True)
     sent_at = models.DateTimeField(null=True, blank=True)
     began_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
     # Slots by how they ended; of those with a value or a failure, ``late`` ones began late.
     ok = models.PositiveIntegerField(default=0)
     failed = models.PositiveIntegerField(default=0)
     missed = models.PositiveIntegerField(default=0)
     late = models.PositiveIntegerField(default=0)
-    # {"failed": {"TIMEOUT": 1}, "missed": {"the slot was over": 2}, "octets": 2000000}
-    counters = models.JSONField(default=dict)
-    # Manifest: rows per lake table, and the name of the part that holds them.
-    rows = models.JSONField(default=dict)
+    # The name of the part that holds its rows.
     part = models.CharField(max_length=80, default="", blank=True)
-    error = models.TextField(default="", blank=True)
 
     class Meta:
         constraints = [
@@ -134,17 +130,10 @@ class MeasurementUnit(models.Model):
         return f"{self.measurement_id}/{self.key}"
 
 
-class MeasurementReport(models.Model):
-    """One finished table of one campaign, as pages and API show it."""
+class MeasurementReport(FinishedTable):
+    """One finished table of one campaign."""
 
     measurement = models.ForeignKey(Measurement, on_delete=models.CASCADE, related_name="reports")
-    table_id = models.CharField(max_length=40)
-    columns = models.JSONField()
-    rows = models.JSONField()
-    n = models.PositiveBigIntegerField()
-    headline = models.TextField()
-    checks = models.JSONField(default=list)
-    computed_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [

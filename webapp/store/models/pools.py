@@ -6,8 +6,10 @@ A row of a report holds what pages and decisions need; the report itself lies in
 from django.conf import settings
 from django.db import models
 
+from webapp.store.models.bases import Key, SharedByLink
 
-class Pool(models.Model):
+
+class Pool(SharedByLink):
     """Machines of one person that are compared with each other; ``key`` stands in its address.
 
     ``revision`` goes up with everything that changes its findings, and ``analysed_revision``
@@ -27,9 +29,6 @@ class Pool(models.Model):
     wanted = models.PositiveIntegerField(default=10)
     price = models.FloatField(default=0.0)
     currency = models.CharField(max_length=8, default="", blank=True)
-    # The link that shares it follows from the seed and this installation's secret key.
-    share_seed = models.CharField(max_length=64, default="", blank=True)
-    share_sha256 = models.CharField(max_length=64, null=True, blank=True, unique=True)
     n_reports = models.PositiveBigIntegerField(default=0)
     n_bytes = models.PositiveBigIntegerField(default=0)
     revision = models.PositiveBigIntegerField(default=0)
@@ -51,21 +50,13 @@ class Pool(models.Model):
         return self.key
 
 
-class PoolToken(models.Model):
+class PoolToken(Key):
     """What lets agents write to one pool, and do nothing else; only its hash is stored."""
 
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=80, default="", blank=True)
     # The first characters, by which a person tells tokens apart.
     prefix = models.CharField(max_length=16)
-    sha256 = models.CharField(max_length=64, unique=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    last_used_at = models.DateTimeField(null=True, blank=True)
-    expires_at = models.DateTimeField(null=True, blank=True)
-    revoked_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        ordering = ["-created_at", "-id"]
 
     def __str__(self) -> str:
         return f"{self.pool_id}/{self.prefix}"

@@ -3,12 +3,14 @@
 from django.conf import settings
 from django.db import models
 
+from webapp.store.models.bases import Leased, SharedByLink
 
-class Recommendation(models.Model):
+
+class Recommendation(SharedByLink, Leased):
     """A question for the best regions and its answer; the files that it was asked by lie beside.
 
     ``token`` is its address. That of nobody is opened by it; an owned one opens to its owner, and
-    to others by ``share_token`` only, which is made and taken back by the owner.
+    to others by a link only, which is made and taken back by the owner.
     """
 
     class State(models.TextChoices):
@@ -24,7 +26,6 @@ class Recommendation(models.Model):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True
     )
-    share_token = models.CharField(max_length=40, null=True, blank=True, unique=True)
     shared_at = models.DateTimeField(null=True, blank=True)
     title = models.CharField(max_length=200, default="", blank=True)
     # The survey whose regions are the deployment as it is.
@@ -43,13 +44,9 @@ class Recommendation(models.Model):
     files = models.JSONField(default=list)
     progress = models.JSONField(default=dict)
     result = models.JSONField(null=True, blank=True)
-    error = models.TextField(default="", blank=True)
     idempotency_key = models.CharField(max_length=120, null=True, blank=True)  # noqa: DJ001
-    attempt = models.PositiveIntegerField(default=0)
-    leased_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["-created_at", "-id"]

@@ -1,0 +1,127 @@
+"""Links and tokens of recommendations and pools: the database alone opens nothing."""
+
+from hashlib import sha256
+from importlib import import_module
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.sessions.models import Session
+from django.core import serializers
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.test import Client
+
+from core.errors import BadInput
+from webapp.store import links, pool_changes, pools, recommendations
+from webapp.store.accounts import OPERATOR
+from webapp.store.models import Pool, PoolToken, Recommendation
+from webapp.store.pool_changes import PoolSettings
+from webapp.store.pool_reports import NoGrant, find_grant
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def anna() -> Any:
+    return get_user_model().objects.create_user("anna")
+
+
+@pytest.fixture
+def row(anna: Any) -> Recommendation:
+    return Recommendation.objects.create(token="of-anna", owner=anna, title="Hers")
+
+
+@pytest.fixture
+def pool(anna: Any) -> Pool:
+    return Pool.objects.get(pk=pool_changes.create_pool(anna, PoolSettings(name="Hers")).id)
+
+
+def test_a_link_can_be_copied_again_and_its_row_opens_nothing(row: Any, pool: Any) -> None:
+    secrets = [recommendations.share(row), links.share(pool)]
+    assert len({*secrets}) == 2
+    assert [links.secret_of(r) for r in (row, pool)] == secrets
+    assert recommendations.share(row) == secrets[0]
+    stored = serializers.serialize("json", [*Recommendation.objects.all(), *Pool.objects.all()])
+    assert not [s for s in secrets if s in stored or s[8:] in stored]
+    for kept in (row.share_seed, row.share_sha256, "", "None"):
+        assert recommendations.find_shared(kept) is None
+    found = pools.find_shared_pool(secrets[1])
+    assert (recommendations.find_shared(secrets[0]), found.id) == (row, pool.pk)
+    # What opens one thing opens no other.
+    assert recommendations.find_shared(secrets[1]) is None
+    assert pools.find_shared_pool(secrets[0]) is None
+
+
+def test_links_end_with_their_account_and_when_taken_back(row: Any, pool: Any, anna: Any) -> None:
+    secret, of_pool = recommendations.share(row), links.share(pool)
+    token = pool_changes.create_token(pools.find_pool(anna, pool.key))[1]
+    assert find_grant(token).key == pool.key
+    anna.is_active = False
+    anna.save()
+    assert recommendations.find_shared(secret) is None
+    assert pools.find_shared_pool(of_pool) is None
+    with pytest.raises(NoGrant, match="closed"):
+        find_grant(token)
+    anna.is_active = True
+    anna.save()
+    assert recommendations.find_shared(secret) == row
+    recommendations.take_back(row)
+    assert recommendations.find_shared(secret) is None
+    assert recommendations.share(row) != secret
+
+
+def test_a_link_of_earlier_days_opens_and_is_not_shown(row: Any, anna: Any) -> None:
+    """What the migration does, on tables as they were: with links that are stored as they are."""
+    migration = import_module("webapp.store.migrations.0007_share_hashes")
+    state = MigrationLoader(connection).project_state([("store", "0006_pools")])
+    for step in migration.Migration.operations[:4]:
+        step.state_forwards("store", state)
+    with connection.cursor() as cursor:
+        for table in migration.SHARED:
+            cursor.execute(f"ALTER TABLE store_{table} ADD COLUMN share_token varchar(40)")
+        cursor.execute("UPDATE store_recommendation SET share_token = 'an-old-link'")
+    migration.keep_hashes(state.apps, connection.schema_editor())
+    row.refresh_from_db()
+    assert row.share_sha256 == sha256(b"an-old-link").hexdigest()
+    assert recommendations.find_shared("an-old-link") == row
+    assert links.secret_of(row) == ""
+    with pytest.raises(BadInput, match="take it back"):
+        recommendations.share(row)
+    client = Client()
+    client.force_login(anna)
+    assert client.post(f"/recommendations/{row.token}/share/").status_code == 302
+    assert recommendations.find_shared("an-old-link") == row
+
+
+def test_a_new_token_of_a_pool_is_shown_once_and_stands_nowhere(anna: Any) -> None:
+    client = Client()
+    client.force_login(anna)
+    page = client.post("/screening/pools/new/", {"name": "Mine", "wanted": 3})["Location"]
+    kept = [Session.objects.get().get_decoded()]
+    shown = client.get(page).content.decode()
+    token = shown.split("nsp_")[1].split("<")[0].split('"')[0].split()[0]
+    assert find_grant(f"nsp_{token}").pool
+    assert token not in repr(kept)
+    assert "pool-token" not in repr(Session.objects.get().get_decoded())
+    assert "nsp_" + token not in client.get(page).content.decode()
+    assert f"nsp_{token}" not in serializers.serialize("json", PoolToken.objects.all())
+
+
+def test_a_token_that_nobody_came_to_see_is_not_shown_later(anna: Any) -> None:
+    client = Client()
+    client.force_login(anna)
+    page = client.post("/screening/pools/new/", {"name": "Mine", "wanted": 3})["Location"]
+    session = client.session
+    (name,) = [n for n, _ in session.items() if n.startswith("pool-token")]
+    seed, made_at_s = session[name]
+    session[name] = [seed, made_at_s - 3600]
+    session.save()
+    secret = pool_changes.make_token(seed)
+    assert find_grant(secret).pool
+    assert secret not in client.get(page).content.decode()
+
+
+def test_the_operators_pools_take_reports(anna: Any) -> None:
+    made = pool_changes.create_pool(OPERATOR, PoolSettings(name="Of nobody"))
+    assert find_grant(pool_changes.create_token(made)[1]).key == made.key
