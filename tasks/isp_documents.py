@@ -96,9 +96,9 @@ def _atlas(paths: Sequence[Path], found: Traces) -> Iterator[pa.Table]:
 
 
 def _scamper(paths: Sequence[Path], found: Traces) -> Iterator[pa.Table]:
-    table, malformed = read_scamper(paths)
-    found.malformed += malformed
-    yield table
+    imported = read_scamper(paths)
+    found.malformed += imported.malformed
+    yield imported.paths
 
 
 def _globalping(paths: Sequence[Path], found: Traces) -> Iterator[pa.Table]:

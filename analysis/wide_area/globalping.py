@@ -1,61 +1,51 @@
 """Globalping: measurements as its API gives them become tables of samples and paths."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import pyarrow as pa
-
-from core.errors import BadInput
-from lake.measurements import table_of
+from analysis.wide_area.imported import Imported, imported, read_objects
 
 Row = dict[str, Any]
+_ERRORS = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 _ROUND_S = 900
+# Packets of one hop that are taken in; the network sends no more.
+_MOST_PACKETS = 16
 _STATUS = {"failed": "NETWORK", "offline": "NOT_PERMITTED", "in-progress": "TIMEOUT"}
 
 
-class Imported(NamedTuple):
-    """Samples of pings and page loads, paths of traceroutes, and what could not be read."""
-
-    samples: pa.Table
-    paths: pa.Table
-    malformed: int
-
-
 def read_globalping(paths: Iterable[Path], round_s: int = _ROUND_S) -> Imported:
-    """Files of one measurement or a list of them; raises ``BadInput`` for what is no JSON."""
-    found: list[Mapping[str, Any]] = []
-    for path in paths:
-        try:
-            loaded = json.loads(path.read_bytes())
-        except ValueError as error:
-            raise BadInput(f"{path.name} is no JSON: {error}") from error
-        found += loaded if isinstance(loaded, list) else [loaded]
-    return convert(found, round_s)
+    """Files of measurements, one a line or in a list; raises ``BadInput`` for what is no JSON."""
+    reasons: Counter[str] = Counter()
+    found = (told for path in paths for told in read_objects(path, reasons))
+    return convert(found, round_s, reasons)
 
 
-def convert(measurements: Iterable[Mapping[str, Any]], round_s: int = _ROUND_S) -> Imported:
+def convert(
+    measurements: Iterable[Any], round_s: int = _ROUND_S, reasons: Counter[str] | None = None
+) -> Imported:
     """Measurements as the API's own objects; a probe that failed is a row with its reason."""
     samples: list[Row] = []
     paths: list[Row] = []
-    malformed = 0
+    lost = Counter[str]() if reasons is None else reasons
     for measurement in measurements:
         try:
             head = _head(measurement, round_s)
             results = list(measurement["results"])
-        except (KeyError, TypeError, ValueError):
-            malformed += 1
+        except _ERRORS:
+            lost["odd"] += 1
             continue
         for number, result in enumerate(results):
             try:
                 row = {**head, **_result(measurement["type"], result, number)}
-            except (KeyError, TypeError, ValueError, AttributeError):
-                malformed += 1
+            except _ERRORS:
+                lost["odd"] += 1
                 continue
             (paths if "hops" in row else samples).append(row)
-    return Imported(table_of("samples", samples), table_of("paths", paths), malformed)
+    return imported(samples, paths, lost)
 
 
 def _head(measurement: Mapping[str, Any], round_s: int) -> Row:
@@ -85,11 +75,9 @@ def _vantage(probe: Mapping[str, Any], number: int) -> str:
 
 def _sample(kind: str, result: Mapping[str, Any], status: str) -> Row:
     timings = result.get("timings") or []
-    if isinstance(timings, Mapping):
+    if isinstance(timings, Mapping) or "hops" in result:
         # Page loads and name queries: one exchange, whose steps are kept beside.
-        total = timings.get("total")
-        values = [] if total is None else [float(total)]
-        detail = json.dumps(dict(timings), sort_keys=True)
+        values, detail = _exchange(timings, result.get("hops") or ())
         sent = 1
     else:
         values = [float(t["rtt"]) for t in timings if t.get("rtt") is not None]
@@ -106,6 +94,16 @@ def _sample(kind: str, result: Mapping[str, Any], status: str) -> Row:
     }
 
 
+def _exchange(timings: Any, steps: Iterable[Mapping[str, Any]]) -> tuple[list[float], str]:
+    """The time of the whole, and its parts; a name followed from the root takes all its steps."""
+    if isinstance(timings, Mapping) and timings:
+        total, parts = timings.get("total"), dict(timings)
+    else:
+        each = {str(n): float(s["timings"]["total"]) for n, s in enumerate(steps, 1)}
+        total, parts = (sum(each.values()) if each else None), each
+    return [] if total is None else [float(total)], json.dumps(parts, sort_keys=True)
+
+
 def _path(result: Mapping[str, Any]) -> Row:
     destination = str(result.get("resolvedAddress") or "")
     hops = [
@@ -116,6 +114,12 @@ def _path(result: Mapping[str, Any]) -> Row:
 
 
 def _hops(ttl: int, entry: Mapping[str, Any]) -> list[Row]:
+    """One row a packet; of those without an answer, only their number is told."""
     address = entry.get("resolvedAddress") or None
-    rtts = [t.get("rtt") for t in entry.get("timings") or ()] or [None]
-    return [{"ttl": ttl, "address": address, "rtt_ms": rtt} for rtt in rtts]
+    rtts = [t.get("rtt") for t in entry.get("timings") or ()]
+    sent = min(int((entry.get("stats") or {}).get("total") or 0), _MOST_PACKETS)
+    unheard = [None] * max(sent - len(rtts), 0 if rtts else 1)
+    heard = [{"ttl": ttl, "address": address, "rtt_ms": rtt} for rtt in rtts]
+    # An answer without its time, as traceroute prints none for some, is an answer all the same.
+    silent = address if not rtts and not sent else None
+    return heard + [{"ttl": ttl, "address": silent, "rtt_ms": rtt} for rtt in unheard]

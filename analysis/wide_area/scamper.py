@@ -1,20 +1,15 @@
-"""scamper: traces and multipath traces as JSON lines become a table of paths.
+"""scamper: pings, traces and multipath traces as JSON become tables of samples and of paths.
 
 A multipath trace becomes one path per flow; where a flow was not sent to a hop that had one
 router only, that router stands in its path.
 """
 
-import json
-import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from analysis.matrices import open_text
-from core.errors import BadInput
-from lake.measurements import table_of
+from analysis.wide_area.imported import Imported, imported, read_objects
 
 Row = dict[str, Any]
 Hop = dict[str, Any]
@@ -22,69 +17,113 @@ _ROUND_S = 900
 # Hops of one path and flows of one trace that are taken in; IP knows no more hops.
 _MAX_TTL, _MAX_FLOWS = 255, 4096
 _SILENT = (None, "", "*")
+# Lines that frame measurements, and hold none.
+_FRAMES = ("cycle-start", "cycle-stop", "cycle-def")
+# Replies of the target itself: to an echo of either family, and to a packet to a closed port.
+_ECHO_REPLIES = ((0, 0), (129, 0))
+_CLOSED_PORTS = ((3, 3), (1, 4))
+# An IPv4 address as IPv6 writes it, as speed-test servers do.
+_MAPPED = "::ffff:"
+_ERRORS = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
 
-def read_scamper(paths: Iterable[Path], round_s: int = _ROUND_S) -> tuple[pa.Table, int]:
-    """A table of paths, and how many lines could not be read; raises ``BadInput`` for a file that
-    does not begin with JSON."""
-    rows: list[Row] = []
-    malformed = 0
+def read_scamper(paths: Iterable[Path], round_s: int = _ROUND_S) -> Imported:
+    """Samples, paths and what could not be read; raises ``BadInput`` for a file without JSON."""
+    rows: dict[str, list[Row]] = {"samples": [], "paths": []}
+    reasons: Counter[str] = Counter()
     for path in paths:
-        for number, line in _lines(path):
+        for told in read_objects(path, reasons):
+            found = _measurement(told)
+            kind = found.get("type")
+            if kind is None or kind in _FRAMES:
+                continue
             try:
-                rows += _read_line(line, number, round_s)
-            except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
-                malformed += 1
-    return table_of("paths", rows), malformed
+                table, reader = _READERS[str(kind)]
+            except KeyError:
+                reasons["other_kind"] += 1
+                continue
+            try:
+                rows[table] += reader(found, round_s)
+            except _ERRORS:
+                reasons["odd"] += 1
+    return imported(rows["samples"], rows["paths"], reasons)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers; where a packed file is cut, the last one is none."""
-    number = 0
-    try:
-        with open_text(path) as stream:
-            for number, line in enumerate(stream, 1):
-                yield number, line
-    except (EOFError, zlib.error, OSError) as error:
-        if number == 0:
-            raise BadInput(f"{path.name} cannot be read: {error}") from error
-        yield number + 1, "the rest is cut"
+def _measurement(told: Any) -> Row:
+    """The measurement of a line; where it stands with its frame in one object, what is in that."""
+    if not isinstance(told, dict):
+        return {"type": ""}
+    if "type" in told:
+        return told
+    inner = [v for v in told.values() if isinstance(v, dict) and str(v.get("type")) in _READERS]
+    return inner[0] if inner else {}
 
 
-def _read_line(line: str, number: int, round_s: int) -> list[Row]:
-    if not line.strip():
-        return []
-    try:
-        found = json.loads(line)
-    except ValueError as error:
-        if number == 1:
-            raise BadInput("this is no JSON", line=number) from error
-        raise
-    kind = found.get("type") if isinstance(found, dict) else None
-    if kind == "trace":
-        return [_row(found, round_s, 0, list(_hops_of_trace(found)))]
-    if kind == "tracelb":
-        flows = _hops_of_flows(found)
-        return [_row(found, round_s, flow, hops) for flow, hops in flows.items()]
-    return []
+def _trace(found: Row, round_s: int) -> list[Row]:
+    return [_row(found, round_s, 0, list(_hops_of_trace(found)))]
+
+
+def _tracelb(found: Row, round_s: int) -> list[Row]:
+    flows = _hops_of_flows(found)
+    return [_row(found, round_s, flow, hops) for flow, hops in flows.items()]
+
+
+def _head(found: Row, round_s: int) -> Row:
+    seconds = int(found["start"]["sec"])
+    source, target = (str(_address(found[k])) for k in ("src", "dst"))
+    return {
+        "round": seconds // round_s,
+        "vantage": source,
+        "target": target,
+        "at": seconds * 1_000_000 + int(found["start"].get("usec", 0)),
+        "probe": f"{found['type']}-{found.get('method', '')}",
+    }
 
 
 def _row(found: Row, round_s: int, flow: int, hops: list[Hop]) -> Row:
-    seconds = int(found["start"]["sec"])
-    reached = any(hop["address"] == found["dst"] for hop in hops)
+    head = _head(found, round_s)
+    reached = any(hop["address"] == head["target"] for hop in hops)
     return {
-        "round": seconds // round_s,
-        "vantage": str(found["src"]),
-        "target": str(found["dst"]),
-        "at": seconds * 1_000_000 + int(found["start"].get("usec", 0)),
-        "probe": f"{found['type']}-{found.get('method', '')}",
+        **head,
         "status": "OK" if reached else "TIMEOUT",
-        "source": str(found["src"]),
-        "destination": str(found["dst"]),
+        "source": head["vantage"],
+        "destination": head["target"],
         "flow": flow,
         "reached": reached,
         "hops": hops,
     }
+
+
+def _ping(found: Row, round_s: int) -> list[Row]:
+    """The first answer of the target to each packet; what others say of it is no round trip."""
+    head = _head(found, round_s)
+    first: dict[Any, float] = {}
+    refused = False
+    for reply in found.get("responses") or found.get("replies") or ():
+        if _is_answer(reply, str(found.get("method", "")), head["target"]):
+            first.setdefault(reply.get("seq"), float(reply["rtt"]))
+        else:
+            refused = True
+    sent = max(int(found.get("ping_sent", 0)), len(first))
+    status = "OK" if first else "UNREACHABLE" if refused else "TIMEOUT"
+    return [{**head, "status": status, "sent": sent, "values": list(first.values())}]
+
+
+def _is_answer(reply: Row, method: str, target: str) -> bool:
+    kind = reply.get("icmp_type"), reply.get("icmp_code")
+    if reply.get("rtt") is None:
+        return False
+    if kind[0] is None:
+        return True
+    wanted = _ECHO_REPLIES if method.startswith("icmp") else _CLOSED_PORTS
+    return kind in wanted and (method.startswith("icmp") or _address(reply["from"]) == target)
+
+
+_READERS = {
+    "trace": ("paths", _trace),
+    "tracelb": ("paths", _tracelb),
+    "ping": ("samples", _ping),
+}
 
 
 def _hops_of_trace(found: Row) -> Iterator[Hop]:
@@ -146,5 +185,12 @@ def _only(routers: set[str] | None) -> str | None:
 def _hop(ttl: int, address: Any, rtt: Any) -> Hop:
     if not 0 <= ttl <= _MAX_TTL:
         raise ValueError("no such hop")
-    known = None if address in _SILENT else str(address)
-    return {"ttl": ttl, "address": known, "rtt_ms": None if rtt is None else float(rtt)}
+    return {"ttl": ttl, "address": _address(address), "rtt_ms": None if rtt is None else float(rtt)}
+
+
+def _address(told: Any) -> str | None:
+    """An address as everybody writes it."""
+    if told in _SILENT:
+        return None
+    text = str(told)
+    return text[len(_MAPPED) :] if text.startswith(_MAPPED) and "." in text else text

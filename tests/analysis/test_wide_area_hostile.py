@@ -28,11 +28,14 @@ LINKS = st.lists(st.lists(st.fixed_dictionaries({}, optional={
         "ttl": st.integers(0, 300) | JSON, "flowid": st.integers(0, 9) | JSON,
         "replies": JSON}), max_size=2) | JSON}), max_size=2) | JSON, max_size=2)  # fmt: skip
 TRACES = st.fixed_dictionaries(
-    {"type": st.sampled_from(["trace", "tracelb"]) | JSON},
+    {"type": st.sampled_from(["trace", "tracelb", "ping"]) | JSON},
     optional={
         "src": st.just("1.1.1.1") | JSON, "dst": st.just("2.2.2.2") | JSON,
         "start": st.just({"sec": 5, "usec": 1}) | JSON, "hops": st.lists(HOPS, max_size=3) | JSON,
-        "firsthop": JSON, "hop_count": JSON, "method": JSON,
+        "firsthop": JSON, "hop_count": JSON, "method": JSON, "ping_sent": JSON,
+        "responses": st.lists(st.fixed_dictionaries({}, optional={
+            "seq": JSON, "rtt": JSON, "icmp_type": JSON, "icmp_code": JSON, "from": JSON,
+        }), max_size=2) | JSON,
         "nodes": st.lists(st.fixed_dictionaries({}, optional={"addr": JSON, "links": LINKS}),
                           max_size=2) | JSON,
     },
@@ -46,24 +49,24 @@ GOOD_TRACE = {"type": "trace", "src": "1.1.1.1", "dst": "2.2.2.2", "start": {"se
 def test_no_trace_of_scamper_breaks_the_others(tmp_path_factory, odd):
     path = tmp_path_factory.mktemp("s") / "x.jsonl"
     path.write_text("\n".join(map(json.dumps, [*odd, GOOD_TRACE])))
-    table, malformed = read_scamper([path])
-    rows = table.to_pylist()
+    found = read_scamper([path])
+    rows = found.paths.to_pylist()
     assert (rows[-1]["destination"], rows[-1]["reached"]) == ("2.2.2.2", True)
-    assert 0 <= malformed <= len(odd)
+    assert 0 <= found.malformed <= sum(len(o) if isinstance(o, list) else 1 for o in odd)
 
 
 def test_a_cut_file_of_scamper_gives_what_came(tmp_path):
     whole = "\n".join([json.dumps(GOOD_TRACE)] * 50)
     path = tmp_path / "x.jsonl"
     path.write_text(whole[:-20])
-    table, malformed = read_scamper([path])
-    assert (len(table), malformed) == (49, 1)
+    found = read_scamper([path])
+    assert (len(found.paths), found.malformed) == (49, 1)
     packed = gzip.compress(whole.encode() * 400)
     path = tmp_path / "x.jsonl.gz"
     path.write_bytes(packed[: len(packed) // 2])
-    table, malformed = read_scamper([path])
-    assert len(table) > 1000
-    assert malformed >= 1
+    found = read_scamper([path])
+    assert len(found.paths) > 1000
+    assert found.malformed >= 1
 
 
 PROBE = st.fixed_dictionaries({}, optional={"country": JSON, "city": JSON, "asn": JSON})

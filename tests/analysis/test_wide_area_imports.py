@@ -172,13 +172,41 @@ SCAMPER = {
 def test_scamper_traces_become_paths_with_their_silent_hops(tmp_path):
     path = write(tmp_path / "s.jsonl", {"type": "cycle-start"}, SCAMPER, {"type": "trace"},
                  lines=True)  # fmt: skip
-    table, malformed = read_scamper([path])
-    (found,) = table.to_pylist()
-    assert malformed == 1
+    found = read_scamper([path])
+    assert found.reasons == {"odd": 1}
+    (found,) = found.paths.to_pylist()
     assert (found["round"], found["reached"], found["destination"]) == (2, True, "4.2.0.9")
     assert [(h["ttl"], h["address"]) for h in found["hops"]] == [
         (1, "10.0.0.1"), (1, "10.0.0.1"), (2, None), (3, "4.1.0.1"), (4, "4.2.0.9"),
     ]  # fmt: skip
+
+
+def test_scamper_pings_become_samples(tmp_path):
+    def reply(seq, **extra):
+        usual = {"icmp_type": 0, "icmp_code": 0, "rtt": 10.0 + seq, "from": "4.2.0.9"}
+        return {"seq": seq, **usual, **extra}
+
+    ping = {
+        "type": "ping", "version": "0.4", "method": "icmp-echo", "src": "::ffff:52.0.0.9",
+        "dst": "::ffff:4.2.0.9", "start": {"sec": 1800, "usec": 5}, "ping_sent": 4, "responses": [
+            reply(0), reply(0, rtt=99.0), reply(1), reply(2, icmp_type=3, icmp_code=1),
+        ],
+    }  # fmt: skip
+    udp = {**ping, "method": "udp", "responses": [reply(1, icmp_type=3, icmp_code=3)]}
+    tcp = {**ping, "method": "tcp-ack", "responses": [{"seq": 0, "rtt": 7.5, "tcp_flags": 4}]}
+    gone = {**ping, "responses": [reply(0, icmp_type=11, **{"from": "4.1.0.1"})]}
+    dead = {**ping, "responses": []}
+    framed = {"Metadata": {"UUID": "x"}, "Ping": tcp}
+    dealias = {"type": "dealias"}
+    found = read_scamper([write(tmp_path / "p.jsonl.gz", ping, udp, framed, gone, dead, dealias)])
+    rows = found.samples.to_pylist()
+    assert [(r["probe"], r["sent"], r["values"], r["status"]) for r in rows] == [
+        ("ping-icmp-echo", 4, [10.0, 11.0], "OK"), ("ping-udp", 4, [11.0], "OK"),
+        ("ping-tcp-ack", 4, [7.5], "OK"), ("ping-icmp-echo", 4, [], "UNREACHABLE"),
+        ("ping-icmp-echo", 4, [], "TIMEOUT"),
+    ]  # fmt: skip
+    assert {(r["vantage"], r["target"]) for r in rows} == {("52.0.0.9", "4.2.0.9")}
+    assert found.reasons == {"other_kind": 1}
 
 
 def link(address, ttl, flows):
@@ -197,9 +225,9 @@ def test_multipath_traces_become_one_path_per_flow(tmp_path):
             {"addr": "4.2.0.1", "links": [[link("4.2.0.9", 3, [2])]]},
         ],
     }  # fmt: skip
-    table, malformed = read_scamper([write(tmp_path / "m.jsonl", trace, lines=True)])
-    found = {r["flow"]: [h["address"] for h in r["hops"]] for r in table.to_pylist()}
-    assert malformed == 0
+    told = read_scamper([write(tmp_path / "m.jsonl", trace, lines=True)])
+    found = {r["flow"]: [h["address"] for h in r["hops"]] for r in told.paths.to_pylist()}
+    assert told.malformed == 0
     assert found == {
         1: ["10.0.0.1", "4.1.0.1", "4.2.0.9"],
         2: ["10.0.0.1", "4.2.0.1", "4.2.0.9"],
@@ -211,9 +239,9 @@ def test_multipath_traces_become_one_path_per_flow(tmp_path):
 def test_real_multipath_traces_are_read():
     for name, flows in (("complex", 6), ("star", 6)):
         path = shared_file(f"traceroute/scamper-mda-valid-{name}.jsonl")
-        table, malformed = read_scamper([path])
-        assert (table.num_rows, malformed) == (flows, 0)
-    complex_one = read_scamper([shared_file("traceroute/scamper-mda-valid-complex.jsonl")])[0]
+        found = read_scamper([path])
+        assert (found.paths.num_rows, found.malformed) == (flows, 0)
+    complex_one = read_scamper([shared_file("traceroute/scamper-mda-valid-complex.jsonl")]).paths
     first = complex_one.to_pylist()[0]["hops"]
     assert [h["address"] for h in first][:3] == [
         "2001:550:1b01:1::1", "2001:550:3::1ca", "2600:803::79",
@@ -266,6 +294,41 @@ def test_globalping_page_loads_and_traceroutes():
         (1, "10.0.0.1"), (1, "10.0.0.1"), (2, None), (3, "52.0.0.1"),
     ]  # fmt: skip
     assert (path["reached"], found.malformed) == (True, 1)
+
+
+def test_globalping_steps_without_an_answer_are_packets_all_the_same():
+    def stats(total, heard):
+        return {"total": total, "rcv": heard, "drop": total - heard, "loss": 0}
+
+    hops = [
+        {"resolvedAddress": "10.0.0.1", "stats": stats(3, 3), "timings": [{"rtt": 1.0}] * 3},
+        {"resolvedAddress": "4.1.0.1", "stats": stats(3, 1), "timings": [{"rtt": 2.0}]},
+        {"resolvedAddress": None, "stats": stats(3, 0), "timings": []},
+        {"resolvedAddress": "52.0.0.1", "stats": stats(2, 2), "timings": [{"rtt": 9.0}] * 2},
+    ]
+    mtr = {**MEASUREMENT, "type": "mtr", "results": [
+        {"probe": PROBE, "result": {"status": "finished", "resolvedAddress": "52.0.0.1",
+                                    "hops": hops}}]}  # fmt: skip
+    steps = [{"resolver": None, "timings": {"total": 4}, "answers": []},
+             {"resolver": "192.0.2.1", "timings": {"total": 6}, "answers": []}]  # fmt: skip
+    names = {**MEASUREMENT, "type": "dns", "results": [
+        {"probe": PROBE, "result": {"status": "finished", "hops": steps}}]}  # fmt: skip
+    found = convert([mtr, names])
+    (path,), (sample,) = found.paths.to_pylist(), found.samples.to_pylist()
+    assert [(h["ttl"], h["address"]) for h in path["hops"]] == [
+        *[(1, "10.0.0.1")] * 3, (2, "4.1.0.1"), (2, None), (2, None), *[(3, None)] * 3,
+        *[(4, "52.0.0.1")] * 2,
+    ]  # fmt: skip
+    assert (sample["values"], sample["sent"], found.malformed) == ([10.0], 1, 0)
+
+
+def test_globalping_measurements_may_stand_one_a_line_and_packed(tmp_path):
+    lines = write(tmp_path / "g.jsonl.gz", MEASUREMENT, MEASUREMENT, lines=True)
+    found = read_globalping([lines, write(tmp_path / "g.json", MEASUREMENT)])
+    assert (len(found.samples), found.reasons) == (9, {"odd": 3})
+    (tmp_path / "bad.json").write_text('[\n {"type":\n ]')
+    with pytest.raises(BadInput, match="line 3"):
+        read_globalping([tmp_path / "bad.json"])
 
 
 def test_square_tables_leave_out_nodes_to_themselves(tmp_path):
