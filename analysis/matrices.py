@@ -62,21 +62,28 @@ def read_weights(path: Path) -> dict[str, float]:
 def read_square(path: Path, *, zero_is_missing: bool = True) -> Samples:
     """Read a square table of numbers, every node both region and client; raises BadInput.
 
-    With ``zero_is_missing``, zeros off the diagonal are gaps, as in the published tables.
+    With ``zero_is_missing``, zeros off the diagonal are gaps, as in the published tables, and so is
+    what lies below zero.
     """
     with open_text(path) as stream:
-        rows = [line.split() for line in stream if line.strip()]
-    lengths = {len(row) for row in rows}
-    if lengths != {len(rows)}:
-        raise BadInput(f"{len(rows)} rows need as many columns each")
-    try:
-        values = np.array(rows, dtype=np.float64)
-    except ValueError as error:
-        raise BadInput(f"not a table of numbers: {error}") from error
+        lines = [(n, line.split()) for n, line in enumerate(stream, 1) if line.strip()]
+    rows = [_numbers_of(n, words, len(lines)) for n, words in lines]
+    if not rows:
+        raise BadInput(f"{path.name} holds no table")
+    values = np.array(rows, dtype=np.float64)
     if zero_is_missing:
-        values[(values == 0) & ~np.eye(len(rows), dtype=bool)] = np.nan
+        values[(values <= 0) & ~np.eye(len(rows), dtype=bool)] = np.nan
     names = tuple(str(j) for j in range(len(rows)))
     return Samples(names, names, ("all",), values[:, :, None])
+
+
+def _numbers_of(number: int, words: list[str], columns: int) -> list[float]:
+    if len(words) != columns:
+        raise BadInput(f"{columns} rows need as many columns each, not {len(words)}", line=number)
+    try:
+        return [float(word) for word in words]
+    except ValueError as error:
+        raise BadInput(f"not a table of numbers: {error}", line=number) from error
 
 
 def read_city_pairs(path: Path, regions: Iterable[str]) -> Samples:

@@ -1,4 +1,4 @@
-"""Tables that others publish become samples: matrices of round trips, and speed tests.
+"""Tables that others publish become samples: matrices of round trips, and lists of their pairs.
 
 What matrices look like is known where regions are chosen; here their values become rows.
 """
@@ -9,21 +9,21 @@ import lzma
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from analysis.matrices import open_text, read_city_pairs, read_square
+from analysis.matrices import open_text, read_square
 from analysis.regions.samples import Samples
 from core.errors import BadInput
 from lake.measurements import fill_table, table_of
 
 # A day: what is longer is not a round trip in milliseconds.
-_LONGEST_MS = 86_400_000.0
+LONGEST_MS = 86_400_000.0
 _TEXT = pa.dictionary(pa.int32(), pa.string())
+Cell = tuple[str, str, Any]
 
 
 def samples_table(samples: Samples, probe: str, *, scale: float = 1.0) -> pa.Table:
@@ -31,7 +31,8 @@ def samples_table(samples: Samples, probe: str, *, scale: float = 1.0) -> pa.Tab
     shape = samples.values.shape
     region, client, period = (index.ravel() for index in np.indices(shape, np.int32))
     values = samples.values.ravel() * scale
-    heard = ~np.isnan(values)
+    # Below zero is how some tables write that there is no value.
+    heard = np.isfinite(values) & (values >= 0)
     offsets = np.concatenate([[0], np.cumsum(heard)]).astype(np.int32)
     regions = _coded(region, samples.regions)
     rows = pa.table({
@@ -52,7 +53,7 @@ def samples_table(samples: Samples, probe: str, *, scale: float = 1.0) -> pa.Tab
 
 
 @contextmanager
-def _sound(path: Path) -> Iterator[None]:
+def sound_file(path: Path) -> Iterator[None]:
     """Files that are not there, or are cut where they are packed, are told as bad input."""
     try:
         yield
@@ -67,7 +68,7 @@ def read_planetlab(paths: Iterable[Path], *, seconds: bool = False) -> pa.Table:
     """
     tables = []
     for number, path in enumerate(paths):
-        with _sound(path):
+        with sound_file(path):
             samples = read_square(path)
         values = samples.values.copy()
         np.einsum("iij->ij", values)[:] = np.nan
@@ -82,112 +83,97 @@ def read_planetlab(paths: Iterable[Path], *, seconds: bool = False) -> pa.Table:
     return pa.concat_tables(tables)
 
 
-def read_wondernetwork(path: Path, regions: Iterable[str]) -> pa.Table:
-    """Pings between cities, to the cities that stand for regions; raises ``BadInput``."""
-    with _sound(path):
-        return samples_table(read_city_pairs(path, regions), "matrix-rtt")
+def read_pairs(path: Path, *, scale: float = 1.0) -> pa.Table:
+    """Lines of source, destination and round trip, as of King and Meridian; raises ``BadInput``.
+
+    ``scale`` makes milliseconds of the values; a value below zero, or none, is a lost one. Lines
+    that only name a node are left out, as are a heading and nodes to themselves.
+    """
+    with sound_file(path), open_text(path) as stream:
+        rows = [row for n, line in enumerate(stream, 1) if (row := _pair(n, line, scale))]
+    if not rows:
+        raise BadInput(f"{path.name} holds no pairs: give source, destination and round trip")
+    return table_of("samples", rows)
+
+
+def _pair(number: int, line: str, scale: float) -> dict[str, Any] | None:
+    words = line.replace(",", " ").replace(";", " ").replace('"', " ").split()
+    if not words or words[0].startswith("#") or words[0] == "node":
+        return None
+    if len(words) != 3:
+        raise BadInput("source, destination and round trip are needed", line=number)
+    try:
+        value = _round_trip(float(words[2]) * scale, least=-LONGEST_MS)
+    except ValueError as error:
+        if number == 1:
+            return None  # a heading
+        raise BadInput(f"{words[2]!r} is no round trip", line=number) from error
+    own = words[0] == words[1]
+    return None if own else _row(words[0], words[1], value if value and value > 0 else None)
 
 
 def read_cloudping(path: Path, provider: str = "aws") -> pa.Table:
-    """Regions by regions as JSON, from the outer to the inner; raises ``BadInput``."""
+    """Regions by regions, from the outer to the inner; raises ``BadInput``.
+
+    As objects in an object, with or without a frame (``data``), as a list of regions with their
+    ``averages``, or as CSV with the names in its first line and column.
+    """
+    with sound_file(path), open_text(path) as stream:
+        text = stream.read()
     try:
-        found = json.loads(path.read_bytes())
-        rows = list(_cells(found, provider))
-    except (ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
+        cells = _cells_of(json.loads(text)) if text.lstrip()[:1] in "[{" else _cells_of_csv(text)
+        rows = [_row(f"{provider}/{s}", t, _round_trip(v), provider) for s, t, v in cells]
+    except (ValueError, AttributeError, TypeError, OverflowError, RecursionError, KeyError,
+            csv.Error) as error:  # fmt: skip
         raise BadInput(f"{path.name} is no matrix of regions: {error}") from error
     return table_of("samples", rows)
 
 
-def _cells(found: Mapping[str, Any], provider: str) -> Iterator[dict[str, Any]]:
-    for source, row in found.items():
+def _cells_of(found: Any) -> Iterator[Cell]:
+    if isinstance(found, list):
+        for entry in found:
+            for average in entry["averages"]:
+                yield entry["region"], average["regionTo"], average["average"]
+        return
+    framed = found.get("data")
+    rows: Mapping[str, Any] = framed if isinstance(framed, Mapping) else found
+    for source, row in rows.items():
         for target, value in row.items():
-            values = [] if value is None else [_round_trip(value)]
-            yield {
-                "vantage": f"{provider}/{source}",
-                "target": target,
-                "provider": provider,
-                "region": target,
-                "probe": "matrix-rtt",
-                "status": "OK" if values else "TIMEOUT",
-                "sent": 1,
-                "values": values,
-            }
+            yield source, target, value
 
 
-def _round_trip(value: Any) -> float:
-    """Milliseconds; raises ``ValueError`` for what no packet can take."""
-    found = float(value)
-    if not 0.0 <= found <= _LONGEST_MS:
-        raise ValueError(f"{value!r} is no round trip")
-    return found
-
-
-# Columns of speed tests under the names that exports give them; the first that is there counts.
-_MLAB = {
-    "at": ("TestTime", "test_time", "timestamp", "date"),
-    "vantage": ("client", "client_name", "ClientASN", "client_asn", "client_country", "country"),
-    "region": ("site", "server_site", "Site", "server", "metro"),
-    "rate": ("MeanThroughputMbps", "mean_throughput_mbps", "download_mbps"),
-    "rtt": ("MinRTT", "min_rtt", "min_rtt_ms"),
-    "loss": ("LossRate", "loss_rate"),
-}
-
-
-def read_mlab(path: Path, round_s: int = 900) -> tuple[pa.Table, pa.Table]:
-    """Speed tests as CSV: samples of throughput (bytes per second) and of least round trips (ms).
-
-    Raises ``BadInput`` naming the line or column.
-    """
-    rates, rtts = [], []
-    with _sound(path), open_text(path) as stream:
-        reader = csv.DictReader(stream)
-        columns = {k: _column(k, reader.fieldnames or ()) for k in _MLAB}
-        for number, line in enumerate(reader, 2):
-            try:
-                head = _test(line, columns, round_s)
-                rate, rtt, loss = (_value(line, columns[k]) for k in ("rate", "rtt", "loss"))
-            except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-                raise BadInput(str(error), line=number) from error
-            detail = json.dumps({"loss_rate": loss[0]}) if loss else ""
-            rate_bytes = [r * 125_000 for r in rate]
-            rates.append(
-                {**head, "probe": "mlab-throughput", "values": rate_bytes, "detail": detail}
+def _cells_of_csv(text: str) -> Iterator[Cell]:
+    lines = csv.reader(text.splitlines())
+    names = next(lines, [])[1:]
+    for line in filter(None, lines):
+        if len(line) != len(names) + 1:
+            raise BadInput(
+                f"{len(line)} cells where {len(names) + 1} are named", line=lines.line_num
             )
-            rtts.append({**head, "probe": "mlab-min-rtt", "values": rtt})
-    return table_of("samples", rates), table_of("samples", rtts)
+        for target, value in zip(names, line[1:], strict=True):
+            yield line[0], target, value.strip() or None
 
 
-def _column(kind: str, names: Iterable[str]) -> str:
-    known = set(names)
-    for name in _MLAB[kind]:
-        if name in known:
-            return name
-    if kind in ("loss", "rtt"):
-        return ""
-    raise BadInput(f"none of the columns {', '.join(_MLAB[kind])} is there", field=kind)
-
-
-def _test(line: Mapping[str, str], columns: Mapping[str, str], round_s: int) -> dict[str, Any]:
-    text = line[columns["at"]]
-    at = datetime.fromisoformat(text.replace(" UTC", "+00:00"))
-    if at.tzinfo is None:
-        at = datetime.fromisoformat(at.isoformat() + "+00:00")
+def _row(source: str, target: str, value: float | None, provider: str = "") -> dict[str, Any]:
     return {
-        "round": int(at.timestamp()) // round_s,
-        "vantage": line[columns["vantage"]],
-        "target": line[columns["region"]],
-        "region": line[columns["region"]],
-        "at": at,
+        "vantage": source,
+        "target": target,
+        "provider": provider,
+        "region": target,
+        "probe": "matrix-rtt",
+        "status": "TIMEOUT" if value is None else "OK",
         "sent": 1,
+        "values": [] if value is None else [value],
     }
 
 
-def _value(line: Mapping[str, str], column: str) -> list[float]:
-    text = line.get(column) or ""
-    found = [float(text)] if text else []
-    # No link carries as many Mbit/s, and no packet travels as long.
-    if not all(0.0 <= value <= _LONGEST_MS for value in found):
-        raise ValueError(f"{text!r} is no measured value")
+def _round_trip(value: Any, least: float = 0.0) -> float | None:
+    """Milliseconds; raises ``ValueError`` for what no packet can take."""
+    if value is None:
+        return None
+    found = float(value)
+    if not least <= found <= LONGEST_MS:
+        raise ValueError(f"{value!r} is no round trip")
     return found
 
 

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.wide_area import published
+from analysis.wide_area.city_pings import read_city_pings
 from analysis.wide_area.globalping import convert, read_globalping
 from analysis.wide_area.scamper import read_scamper
+from analysis.wide_area.speed_tests import read_mlab
 from core.errors import BadInput
 
 JSON = st.recursive(
@@ -104,9 +106,10 @@ READERS = {
     "globalping": lambda path: read_globalping([path]),
     "scamper": lambda path: read_scamper([path]),
     "planetlab": lambda path: published.read_planetlab([path]),
-    "wondernetwork": lambda path: published.read_wondernetwork(path, ["Berlin"]),
+    "wondernetwork": lambda path: read_city_pings(path, regions=["Berlin"]),
+    "pairs": published.read_pairs,
     "cloudping": published.read_cloudping,
-    "mlab": published.read_mlab,
+    "mlab": read_mlab,
 }
 
 
@@ -120,7 +123,7 @@ def test_any_octets_are_read_or_refused(tmp_path_factory, name, octets):
         READERS[name](path)
 
 
-@pytest.mark.parametrize("name", ["planetlab", "wondernetwork", "mlab"])
+@pytest.mark.parametrize("name", ["planetlab", "wondernetwork", "pairs", "mlab"])
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
 def test_packed_tables_that_are_cut_are_refused(tmp_path, name, pack):
     text = "\n".join("0 " * 200 for _ in range(200)).encode()
@@ -160,7 +163,7 @@ def test_any_speed_test_is_read_or_refused(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("l") / "x.csv"
     path.write_text(stream.getvalue())
     try:
-        rates, rtts = published.read_mlab(path)
+        rates, rtts = read_mlab(path)
     except BadInput:
         return
     for row in [*rates.to_pylist(), *rtts.to_pylist()]:

@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 from analysis.wide_area import published
 from analysis.wide_area.atlas import AtlasFiles
+from analysis.wide_area.city_pings import read_city_pings
 from analysis.wide_area.globalping import convert, read_globalping
 from analysis.wide_area.grid import summarise
 from analysis.wide_area.scamper import read_scamper
+from analysis.wide_area.speed_tests import read_mlab
 from core.errors import BadInput
 from tests.shared import shared_file
 
@@ -355,7 +357,7 @@ def test_real_matrices_are_read():
     grid = {(r["vantage"], r["region"]): r["mean"] for r in summarise(ping).to_pylist()}
     assert grid["aws/af-south-1", "us-east-1"] == pytest.approx(221.1, abs=1e-4)
     cities = shared_file("latency/wondernetwork/pings-2018-11-sources-odd.csv.xz")
-    wonder = published.read_wondernetwork(cities, ["Albany", "Adelaide"])
+    wonder = read_city_pings(cities, regions=["Albany", "Adelaide"])
     means = {(r["vantage"], r["region"]): r["mean"] for r in summarise(wonder).to_pylist()}
     assert means["Adelaide", "Albany"] == pytest.approx(266.75, abs=1e-4)
 
@@ -367,13 +369,97 @@ def test_speed_tests_become_rates_and_round_trips(tmp_path):
         "2024-01-01 00:15:00 UTC,64500,lga01,80.0,12.5,0.01\n"
         "2024-01-01T00:16:00Z,64500,lga01,,,\n"
     )
-    rates, rtts = published.read_mlab(path)
+    rates, rtts = read_mlab(path)
     assert rates.column("values").to_pylist() == [[10_000_000.0], []]
     assert rtts.column("values").to_pylist() == [[12.5], []]
     assert rates.column("round").to_pylist() == [1_704_068_100 // 900] * 2
     path.write_text("TestTime,ClientASN,Site,MeanThroughputMbps\n2024-01-01,1,x,fast\n")
     with pytest.raises(BadInput, match="line 2"):
-        published.read_mlab(path)
+        read_mlab(path)
     path.write_text("TestTime,Site,MeanThroughputMbps\n")
-    with pytest.raises(BadInput, match="ClientASN"):
-        published.read_mlab(path)
+    with pytest.raises(BadInput, match=r"ClientASN.*there are: TestTime, Site, MeanThroughputMbps"):
+        read_mlab(path)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "a.TestTime,client.Geo.CountryCode,server.Site,a.MeanThroughputMbps,a.MinRTT,a.LossRate",
+        "a_TestTime,client_Network_ASNumber,server_Site,a_MeanThroughputMbps,a_MinRTT,a_LossRate",
+        "test_time,client_country,metro,download_mbps,min_rtt_ms,packet_retransmit_rate",
+        "log_time,Country,Server,Mbps,RTT,Packet Loss",
+    ],
+)
+def test_speed_tests_are_read_under_the_names_of_any_export(tmp_path, heading):
+    path = tmp_path / "ndt.csv"
+    path.write_text(heading + "\n2024-01-01 00:15:00.123456 UTC,DE,fra,8,12.5,0.5\n"
+                    "1704067200,DE,fra,null,NaN,\n1704067200000000,DE,fra,16,9,0\n")  # fmt: skip
+    rates, rtts = read_mlab(path)
+    assert rates.column("values").to_pylist() == [[1_000_000.0], [], [2_000_000.0]]
+    assert rtts.column("values").to_pylist() == [[12.5], [], [9.0]]
+    assert rates.column("round").to_pylist() == [1_893_409, 1_893_408, 1_893_408]
+    assert rates.column("status").to_pylist() == ["OK", "TIMEOUT", "OK"]
+
+
+def test_speed_tests_without_round_trips_give_none(tmp_path):
+    path = tmp_path / "ndt.csv"
+    path.write_text("date,country,site,mbps\n2024-01-01,DE,fra,8\n")
+    rates, rtts = read_mlab(path)
+    assert (len(rates), len(rtts)) == (1, 0)
+
+
+def test_daily_pings_of_wondernetwork_make_rounds(tmp_path):
+    (tmp_path / "servers.csv").write_text('"id","name","title"\n"4","Albany","x"\n"5","Oslo",y\n')
+    path = tmp_path / "pings.csv.gz"
+    path.write_bytes(gzip.compress(
+        b'"source","destination","timestamp","min","avg","max","mdev"\n'
+        b'"4","5","2020-07-19 00:03:18","10.1","10.5","11.0","0.2"\n'
+        b'"4","4","2020-07-19 00:03:18","0.1","0.1","0.1","0.0"\n'
+        b'"4","5","2020-07-19 01:03:18","","","",""\n'
+        b'"5","4","2020-07-19 01:04:18","10.1","12.5","11.0","0.2"\n'
+    ))  # fmt: skip
+    rows = read_city_pings(path, tmp_path / "servers.csv").to_pylist()
+    assert [(r["vantage"], r["region"], r["values"]) for r in rows] == [
+        ("Albany", "Oslo", [10.5]), ("Albany", "Oslo", []), ("Oslo", "Albany", [12.5]),
+    ]  # fmt: skip
+    assert [r["round"] - rows[0]["round"] for r in rows] == [0, 1, 1]
+    path.write_bytes(gzip.compress(b"source,destination,avg\na,b,1\na,c,slow\n"))
+    with pytest.raises(BadInput, match="line 3"):
+        read_city_pings(path)
+
+
+def test_lists_of_pairs_are_read_in_their_unit(tmp_path):
+    path = tmp_path / "king.txt"
+    path.write_text("node 1\nnode 2\n# a word\n1,2 14000\n2,1 16000\n1,1 0\n1,3 -1\n")
+    rows = published.read_pairs(path, scale=1e-3).to_pylist()
+    assert [(r["vantage"], r["region"], r["values"], r["status"]) for r in rows] == [
+        ("1", "2", [14.0], "OK"), ("2", "1", [16.0], "OK"), ("1", "3", [], "TIMEOUT"),
+    ]  # fmt: skip
+    path.write_text("src;dst;rtt\n1;2;14\n1;2\n")
+    with pytest.raises(BadInput, match="line 3"):
+        published.read_pairs(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"metadata": {"unit": "milliseconds"}, "data": {"a-1": {"a-1": 2.5, "b-1": 70}}}',
+        '{"a-1": {"a-1": 2.5, "b-1": 70}}',
+        '[{"region": "a-1", "averages": [{"regionTo": "a-1", "regionToName": "A", "average": 2.5},'
+        ' {"regionTo": "b-1", "average": "70.0"}]}]',
+        ",a-1,b-1\na-1,2.5,70\n",
+    ],
+)
+def test_matrices_of_regions_are_read_in_every_form_that_was_published(tmp_path, text):
+    path = tmp_path / "m.txt"
+    path.write_text(text)
+    rows = published.read_cloudping(path).to_pylist()
+    assert [(r["vantage"], r["region"], r["values"]) for r in rows] == [
+        ("aws/a-1", "a-1", [2.5]), ("aws/a-1", "b-1", [70.0]),
+    ]  # fmt: skip
+
+
+def test_values_below_zero_are_lost(tmp_path):
+    (tmp_path / "s.txt").write_text("0 -1\n5 0\n")
+    rows = published.read_planetlab([tmp_path / "s.txt"]).to_pylist()
+    assert sorted((r["values"], r["status"]) for r in rows) == [([], "TIMEOUT"), ([5.0], "OK")]
