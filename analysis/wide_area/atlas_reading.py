@@ -4,6 +4,7 @@ What is not plain is read by Python's own reader and written again in the plain 
 read is counted by its reason, and what follows it is read on.
 """
 
+import json
 import re
 import zlib
 from collections import Counter
@@ -31,6 +32,11 @@ _PADDING = bytes(64)
 _OPEN = ord("{")
 # Results of a file begin alike: an object and its first key.
 _BEGINNING = re.compile(rb'\{\s*"[^"]{0,20}"')
+
+
+# Scripts keep results as a list within an object of their own; no result has such a key first.
+_FRAME = re.compile(rb'\s*\{\s*"(?!result")[a-z_ ]{1,40}"\s*:\s*[\[{]', re.IGNORECASE)
+_MOST_FRAMED_OCTETS = 1 << 29
 
 
 class Piece(NamedTuple):
@@ -81,7 +87,7 @@ class Reading:
                 start = stream.read(len(_GZIP))
                 stream.seek(0)
                 plain = iter(lambda: stream.read(_READ_OCTETS), b"")
-                yield from self._unpack(plain) if start == _GZIP else plain
+                yield from _unframed(self._unpack(plain) if start == _GZIP else plain)
         except OSError as error:
             raise BadInput(f"the results cannot be read: {error}") from error
 
@@ -145,6 +151,30 @@ class Reading:
             self.lost[reason] += 1
         self._broken_until = after
         return _Odd(at, after, b"")
+
+
+def _unframed(octets: Iterator[bytes]) -> Iterator[bytes]:
+    """The same octets, or of an object that holds a list of results only the list."""
+    first = next(octets, b"")
+    if not _FRAME.match(first):
+        yield first
+        yield from octets
+        return
+    held = [first]
+    while len(held[-1]) and sum(map(len, held)) <= _MOST_FRAMED_OCTETS:
+        held.append(next(octets, b""))
+    whole = b"".join(held)
+    try:
+        found = json.loads(whole)
+        lists = [v for v in found.values() if isinstance(v, list) and v and _is_result(v[0])]
+        yield json.dumps(lists[0]).encode()
+    except (ValueError, RecursionError, IndexError):
+        yield whole
+        yield from octets
+
+
+def _is_result(found: object) -> bool:
+    return isinstance(found, dict) and "prb_id" in found
 
 
 def _next(data: bytes, at: int, end: int) -> int:

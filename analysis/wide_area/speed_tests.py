@@ -28,7 +28,7 @@ _NAMES = {
     "region": ("site", "serversite", "serversitename", "server", "serverhostname", "metro",
                "servermetro", "serverciatacode"),
     "rate": ("ameanthroughputmbps", "meanthroughputmbps", "downloadmbps", "downmeanmbps",
-             "downloadspeed", "throughputmbps", "mbps", "download"),
+             "downloadspeed", "meandownloadthroughputmbps", "throughputmbps", "mbps", "download"),
     "rtt": ("aminrtt", "minrtt", "minrttms", "downminrtt", "rtt", "latency"),
     "loss": ("alossrate", "lossrate", "packetloss", "packetretransmitrate"),
 }  # fmt: skip

@@ -246,3 +246,20 @@ def test_no_octets_stop_the_results_behind_them(tmp_path_factory, junk):
     # An open quote or bracket may take the next line with it, never the last.
     assert found[0] == found[-1] == "atlas-1"
     assert len(found) >= 2
+
+
+def test_results_within_an_object_of_somebodys_script_are_read(tmp_path):
+    for frame in (
+        {"info": [result(1), result(2)]},
+        {"filter": {"msm_id": 1}, "results": [result(1), result(2)], "probes": {}},
+    ):
+        path = tmp_path / "framed.json"
+        path.write_text(json.dumps(frame, indent=1))
+        files = AtlasFiles([path])
+        rows = list(rows_of(files, "traceroute"))
+        assert [r["vantage"] for r in rows] == ["atlas-1", "atlas-2"]
+        assert (files.seen, files.malformed) == (2, 0)
+    path.write_text(json.dumps({"meta": {"n": 1}, "results": []}))
+    files = AtlasFiles([path])
+    assert list(files.traceroutes()) == []
+    assert files.reasons == {"other_kind": 1}
