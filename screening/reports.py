@@ -5,7 +5,9 @@ What contradicts itself is refused too, because a figure that cannot be right he
 
 import hashlib
 import json
+from bisect import bisect_left
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, NoReturn
 
 from core.errors import BadInput
@@ -143,13 +145,20 @@ def is_repetition(known_fingerprint: str | None, report: Report) -> bool:
 
 def _read_json(data: bytes) -> Any:
     try:
-        return json.loads(data, parse_constant=_refuse_constant)
+        return json.loads(data, parse_constant=_refuse_constant, object_pairs_hook=_refuse_twins)
     except (ValueError, RecursionError) as error:
         raise BadInput(f"the report is no JSON document: {str(error)[:120]}") from None
 
 
 def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is no number")
+
+
+def _refuse_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        raise ValueError("a field stands there twice")
+    return entries
 
 
 def _write_canonical(document: Any) -> bytes:
@@ -163,16 +172,16 @@ def _read_host(entry: dict[str, Any]) -> Host:
 def _read_cpu(entry: dict[str, Any], path: str) -> CpuTiming:
     histogram = _read_histogram(entry["histogram"], entry["wakeups"], path)
     values = {name: entry[name] for name in CPU if name not in ("causes", "histogram", "stalls")}
-    stalls = tuple(Stall(*row) for row in entry["stalls"])
+    stalls = tuple(map(Stall._make, entry["stalls"]))
     _check_stalls(stalls, entry, histogram, path)
     return CpuTiming(**values, histogram=histogram, stalls=stalls)
 
 
 def _read_histogram(rows: list[list[int]], total: int, path: str) -> tuple[tuple[int, int], ...]:
-    slots = [slot for slot, _ in rows]
+    slots = list(map(itemgetter(0), rows))
     if slots != sorted(set(slots)) or (slots and slots[-1] >= SLOTS):
         raise refuse(f"{path}.histogram", f"has ascending slots below {SLOTS}")
-    if sum(count for _, count in rows) != total:
+    if sum(map(itemgetter(1), rows)) != total:
         raise refuse(f"{path}.histogram", "does not add up to the number counted beside it")
     return tuple((slot, count) for slot, count in rows)
 
@@ -183,8 +192,7 @@ def _check_stalls(
     histogram: tuple[tuple[int, int], ...],
     path: str,
 ) -> None:
-    surely = sum(count for slot, count in histogram if slot >= SURE_SLOT)
-    perhaps = sum(count for slot, count in histogram if slot >= STALL_SLOT)
+    surely, perhaps = _count_from(histogram, SURE_SLOT), _count_from(histogram, STALL_SLOT)
     if not surely <= entry["stalls_10ms"] <= perhaps:
         raise refuse(f"{path}.stalls_10ms", "disagrees with the histogram")
     if len(stalls) > entry["stalls_10ms"]:
@@ -193,6 +201,10 @@ def _check_stalls(
     for at, stall in enumerate(stalls):
         if not STALL_US <= stall.length_us <= end_us or stall.at_us > end_us:
             raise refuse(f"{path}.stalls[{at}]", "is no stall of 10 ms or more within the run")
+
+
+def _count_from(histogram: tuple[tuple[int, int], ...], slot: int) -> int:
+    return sum(count for _, count in histogram[bisect_left(histogram, (slot, -1)) :])
 
 
 def _check_speed(cpus: tuple[CpuTiming, ...], sleep_us: int) -> None:

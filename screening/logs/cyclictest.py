@@ -13,6 +13,8 @@ ROW = re.compile(r"^(\d+)((?:\s+\d+)+)\s*$")
 SUMMARY = re.compile(
     r"^# (Total|Min Latencies|Avg Latencies|Max Latencies|Histogram Overflows):\s*([\d\s]*)$"
 )
+# What cyclictest says beside its histogram; without -q its table comes with the terminal's signs.
+TALK = re.compile(r"^(?:#|T:|policy|INFO|WARN|\x1b\[)", re.IGNORECASE)
 MOST_THREADS = 4096
 
 
@@ -22,7 +24,7 @@ def is_cyclictest(text: str) -> bool:
 
 
 def _is_json(text: str) -> bool:
-    return text.lstrip().startswith("{") and '"num_threads"' in text and '"histogram"' in text
+    return text.lstrip().startswith("{") and '"num_threads"' in text and '"thread"' in text
 
 
 def read_cyclictest(text: str) -> list[Log]:
@@ -39,15 +41,32 @@ def _read_text(text: str) -> list[Log]:
             rows.append((int(found[1]), [int(word) for word in found[2].split()]))
         elif found := SUMMARY.match(line):
             summary[found[1]] = [int(word) for word in found[2].split()]
-        elif line.strip() and not line.startswith(("#", "T:", "policy")):
+        elif line.strip() and not TALK.match(line):
             rejected.append((number, "neither a row nor a summary"))
-    threads = len(summary.get("Total", rows[0][1] if rows else []))
-    if not rows or not 1 <= threads <= MOST_THREADS:
-        raise BadInput("no histogram of cyclictest: run it with -h and a number of microseconds")
+    threads = _count_threads(rows, summary)
     for value, counts in rows:
         if len(counts) < threads:
             raise BadInput(f"the row of {value} us has {len(counts)} columns, not {threads}")
+    rows = _join_rows(rows)
     return [_make_thread(at, rows, summary, tuple(rejected)) for at in range(threads)]
+
+
+def _count_threads(rows: list[tuple[int, list[int]]], summary: dict[str, list[int]]) -> int:
+    """With -H all rows and some summaries have a column more, for all threads together."""
+    known = [len(summary[name]) for name in ("Min Latencies", "Total") if name in summary]
+    threads = known[0] if known else len(rows[0][1]) if rows else 0
+    if not rows or not 1 <= threads <= MOST_THREADS:
+        raise BadInput("no histogram of cyclictest: run it with -h and a number of microseconds")
+    return threads
+
+
+def _join_rows(rows: list[tuple[int, list[int]]]) -> list[tuple[int, list[int]]]:
+    """Rows by value; of a value that comes again, as when a file was appended to, both count."""
+    joined: dict[int, list[int]] = {}
+    for value, counts in rows:
+        before = joined.get(value)
+        joined[value] = [a + b for a, b in zip(before, counts, strict=False)] if before else counts
+    return sorted(joined.items())
 
 
 def _make_thread(
@@ -66,9 +85,18 @@ def _make_thread(
     used = np.flatnonzero(counts)
     largest = float(values[used[-1]]) if len(used) else 0.0
     maximum = _pick(summary, "Max Latencies", at)
-    return Log("cyclictest", f"thread {at}", "us", 1, values, counts,
+    unit = _find_unit(summary)
+    if unit == "ns":
+        notes += ("taken as nanoseconds (-N), as no wake-up took less than 1,000",)
+    return Log("cyclictest", f"thread {at}", unit, 1, values, counts,
                largest if maximum is None else float(maximum), None, overflows, rejected,
                notes)  # fmt: skip
+
+
+def _find_unit(summary: dict[str, list[int]]) -> str:
+    """The text does not say whether -N was given; no machine is late by a millisecond each time."""
+    shortest = [value for value in summary.get("Min Latencies", []) if value > 0]
+    return "ns" if shortest and min(shortest) >= 1000 else "us"
 
 
 def _pick(summary: dict[str, list[int]], name: str, at: int) -> int | None:
@@ -78,18 +106,28 @@ def _pick(summary: dict[str, list[int]], name: str, at: int) -> int | None:
 
 def _read_json(text: str) -> list[Log]:
     try:
-        threads = json.loads(text)["thread"]
-        return [_make_json_thread(name, thread) for name, thread in threads.items()]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadInput(f"no JSON of cyclictest: {error!r}") from None
+        document = json.loads(text)
+        # With -N all times are nanoseconds.
+        unit = "ns" if document.get("resolution_in_ns") else "us"
+        threads = document["thread"].items()
+        if not any(thread.get("histogram") for _, thread in threads):
+            raise BadInput("cyclictest kept no histogram: run it with -h and a number")
+        return [_make_json_thread(name, thread, unit) for name, thread in threads]
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError,
+            RecursionError) as error:  # fmt: skip
+        raise BadInput(f"no JSON of cyclictest: {error!r}"[:200]) from None
 
 
-def _make_json_thread(name: str, thread: dict[str, Any]) -> Log:
-    pairs = sorted((int(value), int(count)) for value, count in thread["histogram"].items())
+def _make_json_thread(name: str, thread: dict[str, Any], unit: str) -> Log:
+    histogram = thread.get("histogram") or {}
+    pairs = sorted((int(value), int(count)) for value, count in histogram.items())
     if any(value < 0 or count < 0 for value, count in pairs):
         raise ValueError("a negative number")
     values = np.array([value for value, _ in pairs], dtype=np.float64)
     counts = np.array([count for _, count in pairs], dtype=np.int64)
-    cycles = int(thread.get("cycles", counts.sum()))
-    return Log("cyclictest", f"thread {name}", str(thread.get("unit", "us"))[:8], 1, values, counts,
-               float(thread["max"]), None, max(cycles - int(counts.sum()), 0))  # fmt: skip
+    maximum, cycles = float(thread["max"]), int(thread.get("cycles", counts.sum()))
+    # What the histogram has no room for is longer than all that it holds.
+    ran_over = not len(values) or maximum > values[-1]
+    overflows = max(cycles - int(counts.sum()), 0) if ran_over else 0
+    return Log("cyclictest", f"thread {name}", unit, 1, values, counts, maximum, None,
+               overflows)  # fmt: skip

@@ -1,15 +1,16 @@
-"""HdrHistogram interval logs (jHiccup) in, one merged histogram out.
+"""HdrHistogram interval logs (jHiccup) in, one merged histogram per tag out.
 
 Formats V0, V1 and V2, compressed or not, as HdrHistogram's own documentation lays them down.
 """
 
 import base64
 import binascii
+import math
 import re
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,19 @@ WORD = 0xF0
 # Bounds of what a histogram may hold, so that a hostile log cannot ask for more memory.
 MOST_COUNTS = 1 << 22
 MOST_BYTES = 1 << 25
+MOST_BYTES_OF_ALL = 1 << 28
+MARKER = "[Histogram log format version"
+# Some writers use the comma of their country inside numbers too: there are six parts then.
+_POINT = r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?"
+_COMMA = r"-?[0-9]+,[0-9]+"
 LINE = re.compile(
-    r"^(?:Tag=(?P<tag>[^,]*),)?(?P<start>[0-9.]+),(?P<length>[0-9.]+),(?P<max>[0-9.]+),"
-    r"(?P<payload>[A-Za-z0-9+/=]+)$"
+    r"(?:Tag=(?P<tag>[^,]*),)?"
+    rf"(?:{_POINT},(?P<length>{_POINT}),(?P<max>{_POINT})"
+    rf"|{_COMMA},(?P<length_comma>{_COMMA}),(?P<max_comma>{_COMMA}))"
+    r",(?P<payload>[A-Za-z0-9+/=]+)"
 )
+# Writers put the longest value of an interval beside it in milliseconds, which tells the unit.
+UNITS = {6: "ns", 3: "us", 0: "ms"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,68 +78,110 @@ class Geometry:
 SUM = Geometry(1, 2**62, 3)
 
 
+@dataclass(slots=True)
+class Series:
+    """Intervals of one tag, added up; ``longest`` is the largest of the column beside them."""
+
+    counts: dict[int, int] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
+    longest: float = 0.0
+    longest_value: int = 0
+
+    def add(self, values: dict[int, int], length: float, longest: float) -> None:
+        """One interval more."""
+        for value, count in values.items():
+            self.counts[value] = self.counts.get(value, 0) + count
+        self.seconds.append(length)
+        if values and longest > self.longest:
+            self.longest, self.longest_value = longest, max(values)
+
+
 def is_hdr(text: str) -> bool:
-    """Whether some line among the first is one of an interval log."""
-    return any(LINE.match(line) for line in text[:100_000].splitlines()[:50])
+    """Whether some line among the first is one of an interval log, or its head is."""
+    head = text[:100_000]
+    return MARKER in head or any(LINE.fullmatch(line.strip()) for line in head.splitlines())
 
 
 def read_hdr(text: str) -> list[Log]:
     """One log per tag; BadInput when no line can be read."""
-    merged: dict[str, dict[int, int]] = {}
-    spans: dict[str, list[float]] = {}
-    rejected = []
+    merged: dict[str, Series] = {}
+    rejected: list[tuple[int, str]] = []
+    left = MOST_BYTES_OF_ALL
     for number, line in enumerate(text.splitlines(), 1):
-        found = LINE.match(line.strip())
+        found = LINE.fullmatch(line.strip())
         if not found:
             rejected += [(number, "no interval")] if _is_content(line) else []
             continue
         try:
-            values = decode_histogram(found["payload"])
+            values, size = _decode(found["payload"], left)
         except BadInput as error:
             rejected.append((number, str(error)))
             continue
-        tag = found["tag"] or ""
-        total = merged.setdefault(tag, {})
-        for value, count in values.items():
-            total[value] = total.get(value, 0) + count
-        spans.setdefault(tag, []).append(float(found["length"]))
+        left -= size
+        series = merged.setdefault(found["tag"] or "", Series())
+        series.add(values, _read_number_of(found, "length"), _read_number_of(found, "max"))
     if not merged:
-        raise BadInput(f"no interval of the log can be read: {rejected[0] if rejected else ''}")
-    return [_make_log(tag, merged[tag], spans[tag], tuple(rejected)) for tag in merged]
+        reason = "line {}: {}".format(*rejected[0]) if rejected else "it holds none"
+        raise BadInput(f"no interval of the log can be read: {reason}")
+    return [_make_log(tag, merged[tag], text, tuple(rejected)) for tag in merged]
+
+
+def _read_number_of(found: re.Match[str], name: str) -> float:
+    return float(found[name] or found[f"{name}_comma"].replace(",", "."))
 
 
 def _is_content(line: str) -> bool:
     return bool(line.strip()) and not line.startswith(("#", '"'))
 
 
-def _make_log(
-    tag: str, merged: dict[int, int], spans: list[float], rejected: tuple[tuple[int, str], ...]
-) -> Log:
-    pairs = sorted(merged.items())
+def _make_log(tag: str, series: Series, text: str, rejected: tuple[tuple[int, str], ...]) -> Log:
+    pairs = sorted(series.counts.items())
     values = np.array([SUM.find_highest(value) for value, _ in pairs], dtype=np.float64)
     counts = np.array([count for _, count in pairs], dtype=np.int64)
     maximum = float(values[-1]) if len(values) else 0.0
-    # jHiccup and most users of the format record nanoseconds; the file itself does not say.
-    return Log("hdrhistogram", tag or "all", "ns", len(spans), values, counts, maximum,
-               sum(spans), rejected=rejected)  # fmt: skip
+    unit, notes = _find_unit(series)
+    if "jhiccup" not in text[:10_000].lower():
+        notes = (*notes, "not from jHiccup: the verdict holds if these are delays of wake-ups")
+    return Log("hdrhistogram", tag or "all", unit, len(series.seconds), values, counts, maximum,
+               sum(series.seconds), rejected=rejected, notes=notes)  # fmt: skip
+
+
+def _find_unit(series: Series) -> tuple[str, tuple[str, ...]]:
+    if series.longest_value:
+        # Both numbers were rounded, by a few percent at most unless they are tiny.
+        power = math.log10(series.longest_value / series.longest)
+        if abs(power - round(power)) < 0.05 and round(power) in UNITS:
+            return UNITS[round(power)], ()
+    return "ns", ("the log does not tell its unit: taken as nanoseconds, as jHiccup writes",)
 
 
 def decode_histogram(payload: str) -> dict[int, int]:
     """Counts by smallest equivalent value; BadInput for what is no histogram."""
+    return _decode(payload, MOST_BYTES)[0]
+
+
+def _decode(payload: str, left: int) -> tuple[dict[int, int], int]:
     try:
-        data = base64.b64decode(payload, validate=True)
+        data = _unpack(base64.b64decode(payload, validate=True), min(left, MOST_BYTES))
         (cookie,) = struct.unpack_from(">I", data)
-        if cookie & ~WORD in COMPRESSED:
-            (length,) = struct.unpack_from(">i", data, 4)
-            unpacker = zlib.decompressobj()
-            data = unpacker.decompress(data[8 : 8 + length], MOST_BYTES)
-            if not unpacker.eof:
-                raise ValueError("cut short, or too large")
-            (cookie,) = struct.unpack_from(">I", data)
         version = COOKIES[cookie & ~WORD]
-        return _decode_counts(version, (cookie & WORD) >> 4, data)
-    except (binascii.Error, zlib.error, struct.error, KeyError, IndexError, ValueError) as error:
-        raise BadInput(f"damaged histogram: {error!r}") from None
+        return _decode_counts(version, (cookie & WORD) >> 4, data), len(data)
+    except (KeyError, struct.error):
+        raise BadInput("damaged histogram: no known version of the format") from None
+    except (binascii.Error, zlib.error, IndexError, ValueError) as error:
+        raise BadInput(f"damaged histogram: {error}") from None
+
+
+def _unpack(data: bytes, most: int) -> bytes:
+    (cookie,) = struct.unpack_from(">I", data)
+    if cookie & ~WORD not in COMPRESSED:
+        return data
+    (length,) = struct.unpack_from(">i", data, 4)
+    unpacker = zlib.decompressobj()
+    data = unpacker.decompress(data[8 : 8 + length], max(most, 1))
+    if not unpacker.eof:
+        raise ValueError("cut short, or too large")
+    return data
 
 
 def _decode_counts(version: int, width: int, data: bytes) -> dict[int, int]:
@@ -163,26 +215,44 @@ def _read_fixed(body: bytes, width: int) -> Iterator[tuple[int, int]]:
 
 
 def _read_zigzag(body: bytes) -> Iterator[tuple[int, int]]:
-    at = index = 0
-    while at < len(body):
-        number, at = _read_number(body, at)
-        if number < 0:
-            index -= number
-        else:
-            if number:
-                yield index, number
-            index += 1
-        if index > MOST_COUNTS:
-            raise ValueError("too many counts")
+    """(index, count) of what is not zero; a negative number is a run of so many zeros."""
+    numbers = _read_numbers(np.frombuffer(body, dtype=np.uint8))
+    steps = np.where(numbers < 0, -numbers, 1)
+    if (steps > MOST_COUNTS).any() or int(steps.sum()) > MOST_COUNTS:
+        raise ValueError("too many counts")
+    indexes = np.cumsum(steps) - steps
+    for at in np.flatnonzero(numbers > 0):
+        yield int(indexes[at]), int(numbers[at])
 
 
-def _read_number(body: bytes, at: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        byte = body[at]
-        at += 1
-        # The ninth byte holds eight bits, without a sign that more follow.
-        number |= (byte if shift == 56 else byte & 0x7F) << shift
-        if byte < 0x80 or shift == 56:
-            return (number >> 1) ^ -(number & 1), at
-        shift += 7
+def _read_numbers(body: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """ZigZag numbers of one to nine bytes, low bits first."""
+    if not len(body):
+        return np.zeros(0, dtype=np.int64)
+    ends = _find_ends(body)
+    lengths = np.diff(ends, prepend=-1)
+    starts = ends - lengths + 1
+    places = np.arange(len(body)) - np.repeat(starts, lengths)
+    # The ninth byte holds eight bits, without a sign that more follow.
+    bits = np.where(places == 8, body, body & 0x7F).astype(np.uint64)
+    raw = np.add.reduceat(bits << (7 * places).astype(np.uint64), starts)
+    return (raw >> np.uint64(1)).astype(np.int64) ^ -(raw & np.uint64(1)).astype(np.int64)
+
+
+def _find_ends(body: NDArray[np.uint8]) -> NDArray[np.int64]:
+    ends = np.flatnonzero(body < 0x80)
+    runs = np.diff(np.concatenate(([-1], ends, [len(body)])))
+    if (runs[:-1] <= 8).all() and runs[-1] == 1:
+        return ends
+    return np.array(list(_walk_ends(body.tolist())), dtype=np.int64)
+
+
+def _walk_ends(body: list[int]) -> Iterator[int]:
+    """Ends of numbers one by one, where some have the ninth byte or the last is cut short."""
+    first = 0
+    for at, byte in enumerate(body):
+        if byte < 0x80 or at - first == 8:
+            yield at
+            first = at + 1
+    if first < len(body):
+        raise ValueError("cut short")

@@ -32,7 +32,8 @@ def summarise_log(log: Log, marks: Marks | None = None) -> dict[str, Any]:
         "p50": log.find_percentile(0.5), "p99": log.find_percentile(0.99),
         "p999": log.find_percentile(0.999), "p9999": log.find_percentile(0.9999),
         "max": log.maximum, "unit": log.unit, "stalls_10ms": stalls, "seconds": log.seconds,
-        "verdict": verdict, "reasons": [*reasons, *log.notes, *_tell_rejected(log)],
+        "verdict": verdict,
+        "reasons": [*reasons, *log.notes, *_tell_overflows(log), *_tell_rejected(log)],
     }  # fmt: skip
 
 
@@ -71,6 +72,13 @@ def _tell_corrected(log: Log) -> list[str]:
     if log.kind != "hdrhistogram":
         return []
     return ["jHiccup writes a long stall as several samples, so that stalls are fewer than counted"]
+
+
+def _tell_overflows(log: Log) -> list[str]:
+    if not log.overflows or not len(log.values):
+        return []
+    return [f"{log.overflows:,} samples ran over the histogram, which ends at {log.values[-1]:g} "
+            f"{log.unit}: a percentile among them is given as the longest"]  # fmt: skip
 
 
 def _tell_rejected(log: Log) -> list[str]:
