@@ -71,19 +71,6 @@ class SurveyIn(Schema):
     public: bool = False
 
 
-class PlanOut(Schema):
-    """What a survey would do."""
-
-    accepted: int
-    duplicates: int
-    rejected: list[dict[str, Any]]
-    n_rejected: int
-    notes: list[str]
-    n_words: int
-    estimated_queries: int
-    estimated_s: float
-
-
 _ERRORS = {
     401: Problem,
     403: Problem,
@@ -127,7 +114,7 @@ def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse
     return Status(202, survey_json(selectors.row_of(campaign)))
 
 
-@api.post("/plan", response={200: PlanOut, **_ERRORS}, tags=["surveys"])
+@api.post("/plan", response={200: services.Plan, **_ERRORS}, tags=["surveys"])
 def plan(request: HttpRequest, survey: SurveyIn) -> Any:
     """What a survey of these domains would cost; nothing is asked."""
     options = resolving_from({})

@@ -52,45 +52,97 @@ def choose(rows: Sequence[Part], asked: str) -> int:
     return int(best["k"])
 
 
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What of an answer is in view: the chosen set, its consequences, and those of today."""
+
+    chosen: Part | None
+    outlook: Part | None
+    before: Part | None
+    inputs: Part
+    unit: str
+
+
 def view(result: Part, look: Look, source: Part) -> dict[str, Any]:
     """Everything that templates show of one answer."""
-    rows = result["results"]
-    measure = str(result["objective"]["measure"])
-    unit = UNITS[measure]
-    chosen = next((r for r in rows if r["k"] == look.k and r["regions"]), None)
-    consequences = result["consequences"] or {"sets": [], "inputs": {}}
-    sets = {str(part["set"]): part for part in consequences["sets"]}
-    outlook, before = sets.get(str(look.k)) if chosen else None, sets.get("current")
-    inputs = consequences["inputs"]
-    current = result["current"]
-    failure = _failure(outlook, look.fail)
-    down = _down(failure, outlook, inputs)
-    asked = next((r for r in rows if r["k"] == look.k), None)
-    failures = _by_kind(outlook, look.fail)
+    scene = _scene(result, look)
     return {
         "result": result,
-        "inputs": inputs,
-        "rows": with_published(rows, measure),
-        "chosen": chosen,
-        "reason": asked["reason"] if asked and not chosen else "",
-        "members": _members(chosen, outlook, inputs, unit),
-        "outlook": outlook,
-        "before": before,
-        "curve": curve_of(rows, look.k, current["value"] if current else None),
-        "unit": unit,
-        "measure": "round trip" if unit else "throughput",
+        "look": look,
+        **_words(result, look, scene),
+        **_sizes(result, look, scene),
+        **_consequences(look, scene),
+        **_choices(look, scene.inputs),
+        **_origin(source),
+    }
+
+
+def _scene(result: Part, look: Look) -> Scene:
+    chosen = next((r for r in result["results"] if r["k"] == look.k and r["regions"]), None)
+    consequences = result["consequences"] or {"sets": [], "inputs": {}}
+    sets = {str(part["set"]): part for part in consequences["sets"]}
+    return Scene(
+        chosen,
+        outlook=sets.get(str(look.k)) if chosen else None,
+        before=sets.get("current"),
+        inputs=consequences["inputs"],
+        unit=UNITS[str(result["objective"]["measure"])],
+    )
+
+
+def _words(result: Part, look: Look, scene: Scene) -> dict[str, Any]:
+    """The finding in a sentence, in several, and in short facts."""
+    chosen, current, unit = scene.chosen, result["current"], scene.unit
+    asked = next((r for r in result["results"] if r["k"] == look.k), None)
+    return {
         "headline": headline(chosen, current, unit, look.k, result["objective"]["percentile"]),
         "steps": steps(chosen, current) if chosen else None,
-        "summary": sentences(chosen, rows, outlook, unit),
-        "chips": _chips(chosen, outlook, unit),
+        "summary": sentences(chosen, result["results"], scene.outlook, unit),
+        "chips": _chips(chosen, scene.outlook, unit),
+        "reason": asked["reason"] if asked and not chosen else "",
+    }
+
+
+def _sizes(result: Part, look: Look, scene: Scene) -> dict[str, Any]:
+    """Every size of set, and the regions of the chosen one."""
+    rows, current = result["results"], result["current"]
+    return {
+        "rows": with_published(rows, str(result["objective"]["measure"])),
+        "curve": curve_of(rows, look.k, current["value"] if current else None),
+        "chosen": scene.chosen,
+        "members": _members(scene.chosen, scene.outlook, scene.inputs, scene.unit),
+        "unit": scene.unit,
+        "measure": "round trip" if scene.unit else "throughput",
+    }
+
+
+def _consequences(look: Look, scene: Scene) -> dict[str, Any]:
+    """Who gains, what fails, and the map of both."""
+    inputs, outlook, before = scene.inputs, scene.outlook, scene.before
+    failure, failures = _failure(outlook, look.fail), _by_kind(outlook, look.fail)
+    down = _down(failure, outlook, inputs)
+    return {
+        "inputs": inputs,
+        "outlook": outlook,
+        "before": before,
         "gains": _gains(outlook, before, served_by(inputs, outlook, down)),
         "failure": failure,
         "failures": failures,
         "failures_left_out": sum(group["left_out"] for group in failures),
-        "map": map_data(inputs, outlook, before, down, unit),
-        "controls": controls(look.options, inputs.get("places", [])),
-        "names": [place["region"] for place in inputs.get("places", ())],
-        "look": look,
+        "map": map_data(inputs, outlook, before, down, scene.unit),
+    }
+
+
+def _choices(look: Look, inputs: Part) -> dict[str, Any]:
+    """What constraints can be tried, and on which regions."""
+    places = inputs.get("places", [])
+    names = [place["region"] for place in places]
+    return {"controls": controls(look.options, places), "names": names}
+
+
+def _origin(source: Part) -> dict[str, Any]:
+    """Where the samples come from, and what of the deployment has none."""
+    return {
         "source": source,
         "is_modelled": source.get("kind") == "modelled",
         "is_synthetic": bool(source.get("synthetic")),

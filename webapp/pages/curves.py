@@ -1,11 +1,32 @@
 """Recommended sets go in; the geometry of the curve over their sizes comes out, for plain SVG."""
 
+from dataclasses import dataclass
 from typing import Any
 
 WIDTH, HEIGHT = 420, 250
 LEFT, RIGHT, TOP, BOTTOM = 46, 14, 22, 34
+# Between the axis and the outermost dots; and half the width in which a dot is hit.
+ROOM, HIT = 14, 16
 # Gridlines at most.
 MOST_LINES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Where sizes from ``first`` to ``last`` and values from nothing to ``highest`` are drawn."""
+
+    first: int
+    last: int
+    highest: float
+
+    def x(self, k: int) -> float:
+        """Across, with room for the dots at both ends."""
+        part = (k - self.first) / (self.last - self.first)
+        return round(LEFT + ROOM + part * (WIDTH - LEFT - RIGHT - 2 * ROOM), 1)
+
+    def y(self, value: float) -> float:
+        """Down from the top."""
+        return round(HEIGHT - BOTTOM - value / (self.highest or 1) * (HEIGHT - BOTTOM - TOP), 1)
 
 
 def curve_of(
@@ -16,39 +37,32 @@ def curve_of(
     if len(rows) < 2:
         return None
     tops = [(row["interval"] or [0, row["value"]])[1] for row in rows]
-    highest = max(*tops, *(row.get("published") or 0.0 for row in rows), current or 0.0)
-    step = _step(highest)
-    sizes = [row["k"] for row in rows]
-
-    def x(k: int) -> float:
-        part = (k - sizes[0]) / (sizes[-1] - sizes[0])
-        return round(LEFT + 14 + part * (WIDTH - LEFT - RIGHT - 28), 1)
-
-    def y(value: float) -> float:
-        return round(HEIGHT - BOTTOM - value / (highest or 1) * (HEIGHT - BOTTOM - TOP), 1)
-
-    points = [
-        {
-            "k": row["k"],
-            "x": x(row["k"]),
-            "hit": round(x(row["k"]) - 16, 1),
-            "y": y(row["value"]),
-            "value": row["value"],
-            "low": y((row["interval"] or [row["value"]])[0]),
-            "high": y((row["interval"] or [row["value"]])[-1]),
-            "published": y(row["published"]) if row.get("published") else None,
-            "is_chosen": row["k"] == chosen,
-        }
-        for row in rows
-    ]
-    lines = [{"y": y(step * n), "value": step * n} for n in range(int(highest / step) + 1)]
+    plane = Plane(rows[0]["k"], rows[-1]["k"], max(*tops, current or 0.0))
+    points = [_point(row, plane, chosen) for row in rows]
+    step = _step(plane.highest)
+    ticks = [step * n for n in range(int(plane.highest / step) + 1)]
     return {
         "width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT,
-        "base": HEIGHT - BOTTOM, "points": points, "lines": lines,
+        "base": HEIGHT - BOTTOM, "points": points,
+        "lines": [{"y": plane.y(value), "value": value} for value in ticks],
         "path": " ".join(f"{p['x']},{p['y']}" for p in points),
         "band": _band(points),
-        "current": None if current is None else {"y": y(current), "value": current},
+        "current": None if current is None else {"y": plane.y(current), "value": current},
     }  # fmt: skip
+
+
+def _point(row: dict[str, Any], plane: Plane, chosen: int) -> dict[str, Any]:
+    x, interval = plane.x(row["k"]), row["interval"] or [row["value"]]
+    return {
+        "k": row["k"],
+        "x": x,
+        "hit": round(x - HIT, 1),
+        "y": plane.y(row["value"]),
+        "value": row["value"],
+        "low": plane.y(interval[0]),
+        "high": plane.y(interval[-1]),
+        "is_chosen": row["k"] == chosen,
+    }
 
 
 def _band(points: list[dict[str, Any]]) -> str:

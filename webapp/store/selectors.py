@@ -1,23 +1,26 @@
 """Everything that pages and API read; nothing here computes a report."""
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
+from django.db.models import Model
 from django.utils import timezone
 
 from analysis import published
 from analysis.findings import front_findings as find_front
 from analysis.notes import method_note
 from cartography.regions import region as region_of
-from core.statuses import FINAL_STATES, CampaignState
+from core.statuses import CampaignState
 from core.tables import SPEC_BY_ID, SPECS, Table
 from webapp.store.accounts import visible
 from webapp.store.models import Campaign, RangeTable, Report, Shard
 from webapp.store.stages import Taken, add_stages
+
+Row = TypeVar("Row", "CampaignRow", "ReportRow")
 
 
 @dataclass(frozen=True)
@@ -95,30 +98,15 @@ def front_campaign(reader: Any = None) -> CampaignRow | None:
 
 def row_of(found: Campaign) -> CampaignRow:
     """The plain view of a model row."""
-    return CampaignRow(
-        id=found.pk,
-        slug=found.slug,
-        name=found.name,
-        state=found.state,
-        world=found.world,
-        is_testbed=bool(found.world),
-        created_at=found.created_at,
-        started_at=found.started_at,
-        finished_at=found.finished_at,
-        n_domains=found.n_domains,
-        n_rejected=found.n_rejected,
-        n_duplicates=found.n_duplicates,
-        counters=counters(found),
-        range_tables=[_table_row(t) for t in found.range_tables.all()],
-        rejected=found.rejected,
-        notes=found.notes,
-        options=found.options,
-        summary=found.summary,
-        error=found.error,
-        is_final=found.state in FINAL_STATES,
-        owner_id=found.owner_id,
-        maker_id=found.maker_id,
-    )
+    tables = [_table_row(t) for t in found.range_tables.all()]
+    own = {"is_testbed": bool(found.world), "counters": counters(found), "range_tables": tables}
+    return _copy(CampaignRow, found, own)
+
+
+def _copy(kind: type[Row], found: Model, own: Mapping[str, Any]) -> Row:
+    """A plain view: what a model row has under the same names, and what is the view's own."""
+    kept = [each.name for each in fields(kind) if each.name not in own]
+    return kind(**{name: getattr(found, name) for name in kept}, **own)
 
 
 def _table_row(table: RangeTable) -> dict[str, Any]:
@@ -197,21 +185,15 @@ def reports(slug: str) -> dict[str, ReportRow]:
 
 
 def _report_row(found: Report) -> ReportRow:
-    spec = SPEC_BY_ID[found.table_id]
-    return ReportRow(
-        table_id=found.table_id,
-        title=spec.title,
-        columns=found.columns,
-        rows=found.rows,
-        n=found.n,
-        headline=found.headline,
-        method=method_note(found.table_id),
-        source=spec.source,
-        computed_at=found.computed_at,
-        checks=found.checks,
-        published=published.published(found.table_id),
-        contradicted=[(*at, why) for at, why in published.contradictions(found.table_id).items()],
-    )
+    spec, known = SPEC_BY_ID[found.table_id], published.contradictions(found.table_id)
+    own = {
+        "title": spec.title,
+        "method": method_note(found.table_id),
+        "source": spec.source,
+        "published": published.published(found.table_id),
+        "contradicted": [(*at, why) for at, why in known.items()],
+    }
+    return _copy(ReportRow, found, own)
 
 
 def as_tables(rows: Iterable[ReportRow]) -> dict[str, Table]:

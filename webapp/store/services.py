@@ -134,32 +134,35 @@ def create_survey(
     if before:
         return before
     plan, found = plan_survey(data, n_words)
-    title = (name or f"Survey of {plan.accepted:,} domains").strip()[:200]
+    campaign = _draw_up(plan, data, maker, name)
+    campaign.options, campaign.idempotency_key = {**(options or {})}, idempotency_key or None
     with transaction.atomic():
         # Once more, now that no other request writes: neither key nor limit is passed twice.
         before = _by_key(idempotency_key, maker)
         if before:
             return before
-        if maker.is_limited:
-            _refuse_more(maker)
-        campaign = Campaign.objects.create(
-            slug=free_slug(title, is_private=maker.owner is not None),
-            name=title,
-            owner=maker.owner,
-            maker=maker.user,
-            options={**(options or {})},
-            list_sha256=hashlib.sha256(data).hexdigest(),
-            n_domains=plan.accepted,
-            n_rejected=plan.n_rejected,
-            n_duplicates=plan.duplicates,
-            rejected=plan.rejected,
-            notes=plan.notes,
-            estimated_queries=plan.estimated_queries,
-            idempotency_key=idempotency_key or None,
-        )
+        _refuse_more(maker)
+        campaign.slug = free_slug(campaign.name, is_private=maker.owner is not None)
+        campaign.save()
         save_entries(campaign.slug, _shuffle(found.entries, campaign.list_sha256))
         Shard.objects.bulk_create(_slice(campaign, plan.accepted))
     return campaign
+
+
+def _draw_up(plan: Plan, data: bytes, maker: Maker, name: str) -> Campaign:
+    """A survey that is not stored yet."""
+    return Campaign(
+        name=(name or f"Survey of {plan.accepted:,} domains").strip()[:200],
+        owner=maker.owner,
+        maker=maker.user,
+        list_sha256=hashlib.sha256(data).hexdigest(),
+        n_domains=plan.accepted,
+        n_rejected=plan.n_rejected,
+        n_duplicates=plan.duplicates,
+        rejected=plan.rejected,
+        notes=plan.notes,
+        estimated_queries=plan.estimated_queries,
+    )
 
 
 def _by_key(key: str | None, maker: Maker) -> Campaign | None:
@@ -171,6 +174,8 @@ def _by_key(key: str | None, maker: Maker) -> Campaign | None:
 
 
 def _refuse_more(maker: Maker) -> None:
+    if not maker.is_limited:
+        return
     if maker.user and active_surveys(maker.user) >= settings.MAX_ACTIVE_SURVEYS_PER_USER:
         raise TooManySurveys(
             f"{settings.MAX_ACTIVE_SURVEYS_PER_USER} surveys of yours are waiting or running; try "
