@@ -15,13 +15,11 @@ from typing import Any
 
 from celery.signals import worker_process_init
 from django.db import transaction
-from kombu.exceptions import OperationalError
-from redis.exceptions import RedisError
 
 from analysis.regions import Objective, Study
 from core.errors import BadInput, NephoscopeError
 from tasks import journeys
-from tasks.app import app
+from tasks.app import AWAY, app, queue
 from tasks.questions import Known, Question, ask, read
 from tasks.recommending import load_loops, recommend
 from webapp.store import recommendations
@@ -177,8 +175,8 @@ def submit(row: Recommendation) -> None:
 
 def _queue(pk: int) -> None:
     try:
-        solve.apply_async(args=[pk], retry=False)
-    except (OperationalError, RedisError, OSError) as error:
+        queue(solve, pk)
+    except AWAY as error:
         log.warning("recommendation %s waits for the broker: %s", pk, error)
 
 

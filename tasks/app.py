@@ -7,9 +7,13 @@ A vantage worker imports this module with nothing of the store behind it; a cent
 import os
 from pathlib import Path
 
-from celery import Celery
+from celery import Celery, Task
 from celery.schedules import crontab
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
 
+AWAY = (OperationalError, RedisError, OSError)
+_AT_ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 _PROJECT = Path(__file__).resolve().parent.parent
 
 
@@ -80,3 +84,12 @@ app.conf.update(
         },
     },
 )
+
+
+def queue(task: Task, *args: object, **options: object) -> None:
+    """Leave a task to a worker; raises one of ``AWAY`` at once where there is no broker.
+
+    Celery itself would go on looking for the broker for seconds, while somebody waits.
+    """
+    with app.connection_for_write(transport_options=_AT_ONCE) as connection:
+        task.apply_async(args=args, retry=False, connection=connection, **options)

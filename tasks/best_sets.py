@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 from django.utils import timezone
-from kombu.exceptions import OperationalError
-from redis.exceptions import RedisError
 
 from analysis.regions import Measure, Objective, Samples
 from analysis.regions.published import COLUMNS, SizeRow, k_regions
-from tasks.app import app
+from tasks.app import AWAY, app, queue
 from webapp.store import wide_area
 from webapp.store.models import Measurement, MeasurementReport
 
@@ -39,8 +37,8 @@ def find(measurement: Measurement, metric: str) -> wide_area.StoredTable | None:
 def submit(measurement: Measurement, metric: str) -> bool:
     """Leave the table to a worker; false where no broker answers."""
     try:
-        solve.apply_async(args=[measurement.pk, metric], retry=False)
-    except (OperationalError, RedisError, OSError) as error:
+        queue(solve, measurement.pk, metric)
+    except AWAY as error:
         log.warning("best sets of %s wait for the broker: %s", measurement.slug, error)
         return False
     return True

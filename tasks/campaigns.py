@@ -13,13 +13,11 @@ from datetime import datetime
 from celery import Task
 from django.core.cache import cache
 from django.db import DatabaseError, close_old_connections
-from kombu.exceptions import OperationalError
-from redis.exceptions import RedisError
 
 from core.clock import Clock, SystemClock
 from core.errors import NephoscopeError, Unavailable
 from tasks import concluding, orders
-from tasks.app import app
+from tasks.app import AWAY, app, queue
 from tasks.orders import Ways
 from webapp.store import measurements, units
 from webapp.store.models import Measurement, MeasurementUnit, VantagePoint
@@ -28,7 +26,6 @@ log = logging.getLogger(__name__)
 TICK_S = 1.0
 # A report of a large campaign takes its time; after this it is taken for lost.
 _QUEUED_S = 60
-_AT_ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 
 
 def run(stop: threading.Event, clock: Clock | None = None) -> None:
@@ -93,10 +90,8 @@ def _queue(task: Task, measurement: Measurement) -> None:
     if not cache.add(marker, True, timeout=_QUEUED_S):
         return
     try:
-        # A broker that is away is not waited for: the scheduler has other campaigns.
-        with app.connection_for_write(transport_options=_AT_ONCE) as connection:
-            task.apply_async(args=[measurement.pk], retry=False, connection=connection)
-    except (OperationalError, RedisError, OSError) as error:
+        queue(task, measurement.pk)
+    except AWAY as error:
         cache.delete(marker)
         log.warning("%s waits for the broker: %s", measurement.slug, error)
 

@@ -6,10 +6,9 @@ derived file itself.
 
 import logging
 
-from kombu.exceptions import OperationalError
-from redis.exceptions import RedisError
+from celery import Task
 
-from tasks.app import app
+from tasks.app import AWAY, app, queue
 from tasks.deriving import compare_surveys, index_survey
 from webapp.store import derived
 from webapp.store.models import Campaign
@@ -44,10 +43,10 @@ def request_comparison(before: Campaign, after: Campaign, again: bool = False) -
         _queue(place, changes, before.pk, after.pk)
 
 
-def _queue(place: derived.Derived, task: object, *ids: int) -> None:
+def _queue(place: derived.Derived, task: Task, *ids: int) -> None:
     try:
-        task.apply_async(args=ids, retry=False)  # type: ignore[attr-defined]
+        queue(task, *ids)
         place.say(derived.WAITING, "waiting for a worker")
-    except (OperationalError, RedisError, OSError) as error:
+    except AWAY as error:
         place.say(derived.FAILED, error="no worker can be reached, since their queue is away")
         log.warning("%s waits for the broker: %s", place.folder.name, error)

@@ -16,8 +16,6 @@ from types import ModuleType
 from typing import Any
 
 from django.conf import settings
-from kombu.exceptions import OperationalError
-from redis.exceptions import RedisError
 
 from core.clock import Clock, SystemClock
 from core.errors import BadInput, NephoscopeError, Unavailable
@@ -25,7 +23,7 @@ from probes.records import ProbeStatus
 from probes.sources import atlas, globalping
 from probes.sources.web import Api, Busy, Garbled, Refused
 from tasks import arrivals, orders
-from tasks.app import app
+from tasks.app import AWAY, app, queue
 from tasks.measuring import BEGAN, COLUMNS, RESULT, Order
 from tasks.parcels import Parcel, columns_of
 from webapp.store import wide_area
@@ -64,8 +62,8 @@ def send(point: VantagePoint, order: Order, expires_s: float) -> None:
     """The way of a unit to a public network; raises ``Unavailable`` without a broker."""
     wait_s = max(0.0, order.due - SystemClock().now().timestamp())
     try:
-        measure.apply_async(args=[point.name, order.as_json()], countdown=wait_s, retry=False)
-    except (OperationalError, RedisError, OSError) as error:
+        queue(measure, point.name, order.as_json(), countdown=wait_s)
+    except AWAY as error:
         raise Unavailable(f"the broker does not answer: {error}") from error
 
 

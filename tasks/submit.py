@@ -3,9 +3,8 @@
 import logging
 
 from django.db import transaction
-from kombu.exceptions import OperationalError
-from redis.exceptions import RedisError
 
+from tasks.app import AWAY, queue
 from tasks.crawl import start
 from webapp.store.models import Campaign
 
@@ -23,6 +22,6 @@ def submit(campaign: Campaign) -> None:
 
 def _queue(campaign: Campaign) -> None:
     try:
-        start.apply_async(args=[campaign.pk], retry=False)
-    except (OperationalError, RedisError, OSError) as error:
+        queue(start, campaign.pk)
+    except AWAY as error:
         log.warning("survey %s waits for the broker: %s", campaign.slug, error)
