@@ -61,10 +61,11 @@ def sound_file(path: Path) -> Iterator[None]:
         raise BadInput(f"{path.name} cannot be read: {error}") from error
 
 
-def read_planetlab(paths: Iterable[Path], *, seconds: bool = False) -> pa.Table:
+def read_planetlab(paths: Iterable[Path], *, scale: float = 1.0) -> pa.Table:
     """Square tables, one round each, every node both ends; raises ``BadInput``.
 
-    ``seconds`` is for tables in seconds, such as Seattle's. Nodes to themselves are left out.
+    ``scale`` makes milliseconds of the values; Seattle's are seconds. Nodes to themselves are left
+    out.
     """
     tables = []
     for number, path in enumerate(paths):
@@ -73,7 +74,7 @@ def read_planetlab(paths: Iterable[Path], *, seconds: bool = False) -> pa.Table:
         values = samples.values.copy()
         np.einsum("iij->ij", values)[:] = np.nan
         one = Samples(samples.regions, samples.clients, (str(number),), values)
-        table = samples_table(one, "matrix-rtt", scale=1e3 if seconds else 1.0)
+        table = samples_table(one, "matrix-rtt", scale=scale)
         kept = table.filter(pa.array(np.not_equal(table["vantage"].to_pylist(),
                                                   table["region"].to_pylist())))  # fmt: skip
         rounds = pa.array(np.full(len(kept), number, np.int32))
@@ -126,6 +127,8 @@ def read_cloudping(path: Path, provider: str = "aws") -> pa.Table:
     except (ValueError, AttributeError, TypeError, OverflowError, RecursionError, KeyError,
             csv.Error) as error:  # fmt: skip
         raise BadInput(f"{path.name} is no matrix of regions: {error}") from error
+    if not rows:
+        raise BadInput(f"{path.name} is no matrix of regions: it holds no values")
     return table_of("samples", rows)
 
 

@@ -23,10 +23,9 @@ from analysis.wide_area.rounds import means_by_round
 Row = dict[str, Any]
 THROUGHPUT_PROBES = ("throughput", "mlab-throughput")
 # Probes whose values are round trips in milliseconds; others have pages of their own.
-LATENCY_PROBES = (
-    "tcp-ping", "icmp-echo", "ping-icmp", "ping-tcp", "ping-udp", "ping-", "globalping-ping",
-    "matrix-rtt", "mlab-min-rtt",
-)  # fmt: skip
+LATENCY_PROBES = ("tcp-ping", "icmp-echo", "globalping-ping", "matrix-rtt", "mlab-min-rtt")
+# Pings of others are called by their method: ``ping-icmp``, ``ping-tcp-ack``.
+PING_PREFIX = "ping-"
 
 
 # Cells of vantage point, region and round whose means are held at once.
@@ -80,7 +79,7 @@ def build(
     built = Built()
     seen = _probes(samples)
     for metric in METRICS:
-        probes = tuple(p for p in metric.probes if p in seen)
+        probes = tuple(sorted(p for p in seen if _is_of(p, metric)))
         if probes:
             _add_metric(built, samples, metric, {"probe": probes})
     if seen:
@@ -93,6 +92,10 @@ def build(
         for table_id, rows in isp_tables(routes, names or {}).items():
             built.reports.append(_told(table_id, rows))
     return built
+
+
+def _is_of(probe: str, metric: Metric) -> bool:
+    return probe in metric.probes or (metric.id == "latency" and probe.startswith(PING_PREFIX))
 
 
 def _by_failures(row: Row) -> tuple[float, str, str]:

@@ -345,7 +345,7 @@ def test_square_tables_leave_out_nodes_to_themselves(tmp_path):
 
 def test_seconds_become_milliseconds_and_gaps_are_lost(tmp_path):
     (tmp_path / "s.txt").write_text("0 0.25\n0 0\n")
-    found = summarise(published.read_planetlab([tmp_path / "s.txt"], seconds=True)).to_pylist()
+    found = summarise(published.read_planetlab([tmp_path / "s.txt"], scale=1e3)).to_pylist()
     assert sorted((r["n"], r["sent"], r["mean"]) for r in found if r["n"]) == [(1, 1, 250.0)]
     assert sum(r["lost"] for r in found) == 1
 

@@ -4,12 +4,15 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from core.errors import BadInput, NephoscopeError
 from tasks import campaign_calls, campaigns, concluding, measuring_here
+from tasks.foreign_files import READERS, Asked
+from tasks.importing import Source, import_campaign
 from webapp.console.door import Door, read_input
 from webapp.store import measurement_progress, wide_area
 from webapp.store.accounts import OPERATOR
@@ -23,7 +26,7 @@ _FIELDS = ("name", "preset", "rounds", "round_s", "seed", "starts_at", "label")
 class Command(Door):
     """Measurement campaigns: targets times vantage points times rounds."""
 
-    help = "measurement campaigns: plan, start, status, list, pause, resume, stop, clone"
+    help = "measurement campaigns: plan, start, status, import, list, …"
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
@@ -49,6 +52,7 @@ class Command(Door):
         actions.choices["status"].add_argument(
             "--tables", action="store_true", help="with all its tables"
         )
+        _add_import(actions.add_parser("import", help="what others measured, as a campaign"))
         actions.add_parser("list", help="all campaigns")
         actions.add_parser("presets", help="schedules that come with the product")
         actions.add_parser("schedule", help="run the scheduler until stopped")
@@ -149,6 +153,22 @@ class Command(Door):
                 if table.headline:
                     self.stdout.write(f"  {table.headline}")
 
+    def _import(self, options: dict[str, Any]) -> None:
+        asked = Asked(
+            options["form"] or "",
+            round(options["round_s"]),
+            options["unit"],
+            options["provider"],
+            tuple(options["region"]),
+            Path(options["servers"]) if options["servers"] else None,
+        )
+        files = tuple(Path(f) for f in options["files"])
+        found = import_campaign(Source(files, asked, options["name"] or "", options["label"] or ""))
+        self.say(f"{found.slug}: at /wide-area/{found.slug}/")
+        for note in found.notes:
+            self.say(note)
+        self._tell(found, options)
+
     def _list(self, options: dict[str, Any]) -> None:
         rows = [measurement_progress.as_json(m) for m in wide_area.campaigns(OPERATOR)]
         if options["json"]:
@@ -173,6 +193,18 @@ class Command(Door):
         signal.signal(signal.SIGTERM, lambda *_: stop.set())
         self.say("scheduling; Ctrl-C ends it")
         campaigns.run(stop)
+
+
+def _add_import(parser: CommandParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--form", help=f"else told by the contents: {', '.join(READERS)}")
+    parser.add_argument("--round-s", type=float, default=900, metavar="S", help="of a round")
+    parser.add_argument("--unit", default="ms", help="of square tables and pairs: ms, s or us")
+    parser.add_argument("--provider", default="aws", help="whose regions a matrix is about")
+    parser.add_argument("--region", action="append", default=[], metavar="CITY", help="only to it")
+    parser.add_argument("--servers", metavar="F", help="WonderNetwork's servers by number")
+    parser.add_argument("--name")
+    parser.add_argument("--label", help="shown beside every figure")
 
 
 def _add_definition(parser: CommandParser) -> None:

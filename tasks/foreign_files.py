@@ -1,0 +1,167 @@
+"""Files that others measured go in, whatever their form; tables of the lake and reasons come out.
+
+What a file holds is told by its contents: JSON of three networks, matrices, pairs, speed tests.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from analysis.matrices import open_text
+from analysis.wide_area import published
+from analysis.wide_area.atlas import AtlasFiles
+from analysis.wide_area.city_pings import read_city_pings
+from analysis.wide_area.globalping import read_globalping
+from analysis.wide_area.imported import Imported
+from analysis.wide_area.scamper import read_scamper
+from analysis.wide_area.speed_tests import read_mlab
+from core.errors import BadInput
+from lake.measurements import MEASUREMENT_SCHEMAS
+from tasks import isp_documents
+
+# Thousandths of a second in each unit in which others publish.
+UNITS = {"ms": 1.0, "s": 1e3, "us": 1e-3}
+# What a heading of speed tests holds, and one of pings between cities.
+_SPEEDS, _CITIES = ("mbps", "throughput", "download"), ("source", "destination")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How files are to be read; an empty form is told by their contents."""
+
+    form: str = ""
+    round_s: int = 900
+    unit: str = "ms"
+    provider: str = "aws"
+    regions: tuple[str, ...] = ()
+    servers: Path | None = None
+
+
+def read_files(files: Sequence[Path], asked: Asked) -> tuple[str, Imported]:
+    """The form of some files, which must be one, and what they hold; raises ``BadInput``."""
+    if not files:
+        raise BadInput("name at least one file")
+    if asked.unit not in UNITS:
+        raise BadInput(f"{asked.unit!r} is no unit; there are {', '.join(UNITS)}", field="--unit")
+    forms = {asked.form or form_of(path) for path in files}
+    if len(forms) > 1:
+        raise BadInput(f"these are files of several forms: {', '.join(sorted(forms))}")
+    form = forms.pop()
+    if form not in READERS:
+        raise BadInput(f"{form!r} is no form; there are {', '.join(READERS)}", field="--form")
+    try:
+        return form, READERS[form](files, asked)
+    except BadInput as error:
+        if asked.form or form != "cloudping":
+            raise
+        raise BadInput(
+            f"of no form that is known ({', '.join(READERS)}), if none is named: {error}",
+            field="--form",
+        ) from error
+
+
+def form_of(path: Path) -> str:
+    """What a file holds, by its beginning; raises ``BadInput``."""
+    with published.sound_file(path), open_text(path) as stream:
+        line = next((line.strip() for line in stream if line.strip()), "")
+    if line[:1] in "[{":
+        return _form_of_json(path, line)
+    low = line.lower()
+    if all(word in low for word in _CITIES):
+        return "wondernetwork"
+    if any(word in low for word in _SPEEDS):
+        return "mlab"
+    words = low.replace(",", " ").replace(";", " ").split()
+    if low.startswith(",") or (words and not _is_number(words[-1]) and "," in low):
+        return "cloudping"
+    is_pair = low.startswith("node ") or len(words) == 3
+    return "pairs" if is_pair and not _is_square(path) else "square"
+
+
+def _form_of_json(path: Path, line: str) -> str:
+    try:
+        return isp_documents.form_of(path)
+    except BadInput:
+        if '"type":"ping"' in line.replace(" ", ""):
+            return "scamper"
+        return "cloudping"
+
+
+def _is_square(path: Path) -> bool:
+    with open_text(path) as stream:
+        return sum(bool(line.strip()) for line in stream) == 3
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _atlas(files: Sequence[Path], asked: Asked) -> Imported:
+    """Pings and traceroutes; what is neither is of another kind."""
+    pings, traces = (AtlasFiles(files, asked.round_s) for _ in range(2))
+    samples, paths = list(pings.pings()), list(traces.traceroutes())
+    of_traces = traces.seen - traces.reasons["other_kind"] - _broken(traces.reasons)
+    reasons = Counter({r: max(n, pings.reasons[r]) for r, n in traces.reasons.items()})
+    for reason in _LACKS:
+        reasons[reason] = pings.reasons[reason] + traces.reasons[reason]
+    reasons["other_kind"] = pings.reasons["other_kind"] - of_traces
+    return Imported(_joined("samples", samples), _joined("paths", paths), +reasons)
+
+
+_LACKS = ("no_probe", "no_time", "no_result")
+
+
+def _broken(reasons: Counter[str]) -> int:
+    return sum(reasons[r] for r in ("not_json", "cut", "damaged"))
+
+
+def _scamper(files: Sequence[Path], asked: Asked) -> Imported:
+    return read_scamper(files, asked.round_s)
+
+
+def _globalping(files: Sequence[Path], asked: Asked) -> Imported:
+    return read_globalping(files, asked.round_s)
+
+
+def _square(files: Sequence[Path], asked: Asked) -> Imported:
+    return _samples([published.read_planetlab(files, scale=UNITS[asked.unit])])
+
+
+def _pairs(files: Sequence[Path], asked: Asked) -> Imported:
+    return _samples([published.read_pairs(p, scale=UNITS[asked.unit]) for p in files])
+
+
+def _cities(files: Sequence[Path], asked: Asked) -> Imported:
+    return _samples(
+        [read_city_pings(p, asked.servers, asked.regions, asked.round_s) for p in files]
+    )
+
+
+def _cloudping(files: Sequence[Path], asked: Asked) -> Imported:
+    return _samples([published.read_cloudping(p, asked.provider) for p in files])
+
+
+def _mlab(files: Sequence[Path], asked: Asked) -> Imported:
+    return _samples([table for p in files for table in read_mlab(p, asked.round_s)])
+
+
+def _samples(tables: Sequence[pa.Table]) -> Imported:
+    return Imported(_joined("samples", tables), _joined("paths", ()), Counter())
+
+
+def _joined(kind: str, tables: Sequence[pa.Table]) -> pa.Table:
+    empty = MEASUREMENT_SCHEMAS[kind].empty_table()
+    return pa.concat_tables([empty, *tables]).unify_dictionaries()
+
+
+READERS: dict[str, Callable[[Sequence[Path], Asked], Imported]] = {
+    "atlas": _atlas, "scamper": _scamper, "globalping": _globalping, "square": _square,
+    "pairs": _pairs, "wondernetwork": _cities, "cloudping": _cloudping, "mlab": _mlab,
+}  # fmt: skip
