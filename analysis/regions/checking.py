@@ -4,6 +4,7 @@ Nothing of the search is used: the proof's boxes have to hold every set between 
 bounded anew from its multipliers, or its sets are listed and weighed one by one.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from analysis.regions.answers import Recommendation
 from analysis.regions.constraints import Constraints, Facts, limit
 from analysis.regions.costs import Costs, cost
-from analysis.regions.examination import Examiner
+from analysis.regions.examination import PAIR, Examiner, Far
 from analysis.regions.objectives import Measure, Missing, Objective
 from analysis.regions.samples import Samples
 
@@ -33,7 +34,7 @@ def check(
     objective, constraints = objective or Objective(), constraints or Constraints()
     if answer.value is None or answer.proof is None:
         return ["there is no proof to check"]
-    wrong = [*_check_set(samples, answer, constraints)]
+    wrong = [*_check_set(samples, answer, constraints), *_check_loss(samples, answer, constraints)]
     found = measure(samples, answer.regions, objective, survive_loss=constraints.survive_loss)
     if found is None or abs(found - answer.value) > _slack(answer):
         wrong.append(f"the value is {found}, not {answer.value}")
@@ -41,7 +42,12 @@ def check(
         return wrong
     costs = cost(samples, objective)
     limits = limit(samples.regions, constraints)
-    examiner = Examiner(costs, limits, answer.proof, _share(objective))
+    far = _far(samples, costs, constraints)
+    if far is not None and answer.k == PAIR:
+        # What is left of a pair is one region: no set of the proof has one that is too far.
+        outside = far.wide(costs.weights).union(limits.outside)
+        limits = replace(limits, outside=tuple(sorted(outside)))
+    examiner = Examiner(costs, limits, answer.proof, _share(objective), far)
     wrong += _check_claims(samples, costs, answer, examiner)
     return wrong or examiner.run()
 
@@ -121,6 +127,27 @@ def _check_set(samples: Samples, answer: Recommendation, c: Constraints) -> list
         or sum(Fraction(str(f.price)) for f in facts) <= Fraction(str(c.price_ceiling)),
     }
     return [text for text, holds in rules.items() if not holds]
+
+
+def _check_loss(samples: Samples, answer: Recommendation, c: Constraints) -> list[str]:
+    """Check by definition how much weight is far after each loss."""
+    if c.after_loss_ms is None:
+        return []
+    members = [samples.regions.index(name) for name in answer.regions]
+    weights = samples.weights / samples.weights.sum() / len(samples.rounds)
+    for rest in combinations(members, len(members) - 1):
+        near = (samples.values[list(rest)] <= c.after_loss_ms).any(axis=0)
+        if float(weights @ (~near).sum(axis=1)) > c.after_loss_share + FLOAT_SHARE:
+            return ["clients are too far after a loss"]
+    return []
+
+
+def _far(samples: Samples, costs: Costs, c: Constraints) -> Far | None:
+    if c.after_loss_ms is None:
+        return None
+    cells = ~(samples.values <= c.after_loss_ms).reshape(len(samples.regions), -1)
+    most = Fraction(str(c.after_loss_share)) * costs.total_weight
+    return Far(cells, int(most))
 
 
 def _check_claims(

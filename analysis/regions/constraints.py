@@ -32,7 +32,8 @@ class Constraints:
     """What every recommended set keeps to; empty fields ask for nothing.
 
     ``countries`` and ``continents`` are residency: all chosen regions lie in one of either.
-    ``price_ceiling`` holds for the sum of the chosen regions' prices.
+    ``price_ceiling`` holds for the sum of the chosen regions' prices. Whichever chosen region is
+    lost, at most ``after_loss_share`` of all weight is then above ``after_loss_ms``, or unanswered.
     """
 
     include: frozenset[str] = frozenset()
@@ -44,6 +45,8 @@ class Constraints:
     presence: tuple[Presence, ...] = ()
     price_ceiling: float | None = None
     survive_loss: bool = False
+    after_loss_ms: float | None = None
+    after_loss_share: float = 0.0
     facts: Mapping[str, Facts] = field(default_factory=dict)
 
 

@@ -1,26 +1,52 @@
 """The boxes of one proof go in; what is wrong with them comes out, weighed from scratch."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import comb
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.regions.constraints import Limits
 from analysis.regions.costs import NO_ANSWER, Costs, Ints
 from analysis.regions.proofs import Box, Multipliers, Proof
+from analysis.regions.recounting import MOST_REMAINDERS, Recount, Test, priced
 from analysis.regions.weighing import savings
 from core.errors import BadInput
 
 # Bounds of the last boxes that are kept, because neighbours share them.
 MOST_KNOWN = 1000
+PAIR = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Far:
+    """Where a region is far from a point, and how much weight may be far after any one loss."""
+
+    cells: NDArray[np.bool_]
+    most: int
+
+    def wide(self, weights: Ints) -> frozenset[int]:
+        """Give the regions that leave too much weight far when they are all that is left."""
+        return frozenset(
+            j for j, row in enumerate(self.cells) if int(weights[row].sum()) > self.most
+        )
 
 
 class Examiner:
     """Checks the boxes of one proof."""
 
-    def __init__(self, costs: Costs, limits: Limits, proof: Proof, share: Fraction | None) -> None:
+    def __init__(
+        self,
+        costs: Costs,
+        limits: Limits,
+        proof: Proof,
+        share: Fraction | None,
+        far: Far | None = None,
+    ) -> None:
         self.costs, self.limits, self.proof, self.share = costs, limits, proof, share
+        self.far = far
         self.regions = costs.matrix.shape[0]
         self.matrix = self._prices()
         self.priced = self._prices_of_gaps()
@@ -136,12 +162,44 @@ class Examiner:
         sure, saved = self._bound(box.base, box.multipliers, box.lost)
         sure -= sum(int(saved[j]) for j in box.inside - box.base - {box.lost})
         left = self.proof.size - len(box.inside)
+        if left < 0:
+            return ""
         if self.proof.robust and box.lost is None:
             # Any one region may be lost: one less is left to save anything.
             left -= 1
-        if self._is_closed(sure, saved, free, left, box.inside):
+        if left >= 0 and self._is_closed(sure, saved, free, left, box.inside):
             return ""
+        if box.lost is None and (self.proof.robust or self.far is not None):
+            return self._recount(box, sorted(free, key=lambda j: -int(saved[j])))
         return self._list(box, box.inside, free)
+
+    def _recount(self, box: Box, free: list[int]) -> str:
+        """Weigh what is left of the sets of a box after each loss, and judge what survives."""
+        order, size = [*sorted(box.inside), *free], self.proof.size
+        if size <= PAIR or comb(len(order), size - 1) > MOST_REMAINDERS:
+            return self._list(box, box.inside, free)
+        fixed = len(box.inside) if len(box.inside) <= size - PAIR else 0
+        own = self._test(order, box.multipliers)
+        tests = [own] if self.proof.robust else []
+        tests += [] if self.far is None else [self._test_far(order, self.far)]
+        recount = Recount(tests, size, fixed)
+        recount.run()
+        for places in recount.sets(None if self.proof.robust else own):
+            members = frozenset(order[place] for place in places)
+            wrong = self._judge(members) if box.inside <= members else ""
+            if wrong:
+                return wrong
+        return ""
+
+    def _test(self, order: list[int], number: int) -> Test:
+        levels = self.proof.multipliers[number].levels.astype(np.int64)
+        matrix, weights = self.matrix[order], self.costs.weights
+        return Test(priced(matrix, weights), weights, levels, self.proof.shift, self.proof.floor)
+
+    def _test_far(self, order: list[int], far: Far) -> Test:
+        weights = self.costs.weights
+        prices = priced(far.cells[order].astype(np.int64), weights)
+        return Test(prices, weights, np.ones_like(weights), 0, far.most + 1)
 
     def _is_closed(
         self, sure: int, saved: Ints, free: list[int], left: int, inside: frozenset[int]
@@ -150,7 +208,7 @@ class Examiner:
         room = dict(enumerate(self.limits.room))
         for j in inside:
             room[self.limits.provider[j]] -= 1
-        if left < 0 or min(room.values(), default=0) < 0:
+        if min(room.values(), default=0) < 0:
             return True
         for j in sorted(free, key=lambda j: -int(saved[j])):
             if left and room[self.limits.provider[j]] > 0:

@@ -8,10 +8,12 @@ import numpy as np
 from analysis.regions.feasibility import find_allowed
 from analysis.regions.kernels import Ints, gains, lower, swap_table
 from analysis.regions.problem import Problem
-from analysis.regions.search import as_ints
+from analysis.regions.search import as_ints, exchange_by_loss
 
 # Exchanges are cheap and end by themselves; this only stops a walk along equal costs.
 MOST_EXCHANGES = 500
+# Exchanges by the worst loss weigh every pair afresh, so that long walks cost much.
+MOST_LOSS_EXCHANGES = 40
 
 
 def start(problem: Problem) -> bool:
@@ -103,3 +105,33 @@ def _fits(problem: Problem, chosen: list[int], j: int) -> bool:
     alike = sum(limits.provider[i] == limits.provider[j] for i in chosen)
     price = limits.price[j] + sum(limits.price[i] for i in chosen)
     return j not in chosen and alike < limits.room[limits.provider[j]] and price <= limits.purse
+
+
+def exchange_losses(problem: Problem) -> None:
+    """Exchange one region for another as long as the worst single loss costs less."""
+    chosen = as_ints(problem.best)
+    for _ in range(MOST_LOSS_EXCHANGES):
+        rows = as_ints([j for j in problem.free if j not in chosen])
+        if not rows.size:
+            return
+        table = exchange_by_loss(problem.field, chosen, rows)
+        table[:, np.isin(chosen, problem.limits.inside)] = np.iinfo(np.int64).max
+        better = _best_loss(problem, chosen, rows, table)
+        if better is None:
+            return
+        chosen = better
+        problem.offer(chosen)
+    problem.guide = tuple(int(j) for j in chosen)
+
+
+def _best_loss(problem: Problem, chosen: Ints, rows: Ints, table: Ints) -> Ints | None:
+    """Give the best exchange by the worst loss that keeps to the limits, if any is better."""
+    cost = problem.cost(chosen)
+    for flat in np.argsort(table, axis=None, kind="stable"):
+        a, place = divmod(int(flat), chosen.size)
+        if table[a, place] >= cost:
+            return None
+        tried = [*chosen[:place], int(rows[a]), *chosen[place + 1 :]]
+        if problem.limits.allow(tuple(int(j) for j in tried)):
+            return as_ints(tried)
+    return None

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.regions.afterwards import after_of, solve_after_loss, without_far
 from analysis.regions.answers import Recommendation, Set
 from analysis.regions.constraints import Constraints, Limits, limit
 from analysis.regions.costs import NO_ANSWER, Costs, cost
@@ -21,6 +22,8 @@ from core.errors import BadInput
 
 # With a nearness asked for, so many sets at most are looked for.
 MOST_SETS = 100
+# What is left of two regions after a loss is one, which is simple to judge.
+PAIR = 2
 
 
 @dataclass(frozen=True)
@@ -86,13 +89,26 @@ class Study:
         until = now + effort.time_limit_s
         aim = Aim(places, effort.within, until, effort.runners_up_s, effort.plain_cells)
         share = self._share()
-        if asked.survive_loss:
-            if share is not None:
-                raise BadInput("percentiles and the loss of a region do not go together yet")
-            return solve_robust(self.costs, limits, k, aim)
+        after = after_of(self.samples, self.costs, self.objective, asked)
+        if asked.survive_loss or after is not None:
+            self._demand_rests(k)
+            if after is not None and k == PAIR:
+                limits, after = without_far(limits, after), None
+            if asked.survive_loss:
+                return solve_robust(self.costs, limits, k, aim, after)
+            if after is not None:
+                return solve_after_loss(self.costs, limits, k, aim, after)
         if share is not None:
             return solve_percentile(self.costs, limits, k, share, aim)
         return solve_mean(self.costs, limits, k, aim)
+
+    def _demand_rests(self, k: int) -> None:
+        if self._share() is not None:
+            raise BadInput("percentiles and the loss of a region do not go together yet")
+        if k < PAIR:
+            raise BadInput("to survive the loss of a region takes at least two", field="k")
+        if self.costs.gaps and self.costs.penalty is None:
+            raise BadInput("give missing answers a penalty to survive losses", field="missing")
 
     def _answer(self, k: int, solved: Solved, seconds: float) -> Recommendation:
         names, costs = self.samples.regions, self.costs
@@ -142,6 +158,9 @@ def warm_up() -> None:
     study = Study(samples)
     study.recommend(2, None, Effort(plain_cells=0))
     study.recommend(2, Constraints(survive_loss=True))
+    near = Constraints(after_loss_ms=4.0, after_loss_share=0.1)
+    for asked in (near, replace(near, survive_loss=True)):
+        study.recommend(3, asked)
 
 
 def exact_value(

@@ -1,190 +1,127 @@
-"""Costs and limits go in; the sets come out whose worst single loss leaves the least mean.
+"""Costs and limits go in; the sets come out whose worst single loss leaves the least mean."""
 
-What remains of a set when one region is lost is a set with one region less: its bounds are those
-of the plain problem without the lost region, which is one that the box has inside.
-"""
-
-import heapq
-import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from math import comb
 
 import numpy as np
 
+from analysis.regions.afterwards import (
+    After,
+    far_measure,
+    keep,
+    offer_near,
+    proof_of_all,
+    rules_for,
+)
 from analysis.regions.ascent import Ascent, Effort, Node
 from analysis.regions.constraints import Limits
 from analysis.regions.costs import Costs
-from analysis.regions.interchange import start
+from analysis.regions.interchange import exchange_losses, start
+from analysis.regions.losses import Losses, Rest, Whole, without
 from analysis.regions.means import Aim, Solved
-from analysis.regions.problem import Problem, field_of, rules_of
-from analysis.regions.proofs import Box, Ledger, Proof
-from analysis.regions.search import (
-    NOTHING_HEARD,
-    as_ints,
-    exchange_by_loss,
-    explore,
-    loss_cost,
-    record,
-)
-from analysis.regions.tree import (
-    NODE_LENGTH,
-    NODE_STEPS,
-    ROOT_LENGTH,
-    ROOT_STEPS,
-    SEARCH_FACTOR,
-    rough_dual,
-)
-from core.errors import BadInput
+from analysis.regions.problem import field_of
+from analysis.regions.proofs import Ledger, Proof
+from analysis.regions.remainders import hope_of
+from analysis.regions.search import as_ints
+from analysis.regions.survival import Measured, Survival, best_first, fits_memory
+from analysis.regions.tree import ROOT_LENGTH, ROOT_STEPS, rough_dual
 
-# Exchanges evaluate every pair afresh, so that long walks cost much.
-MOST_EXCHANGES = 40
+# Beyond so many times the cells of a plain search, climbing first pays for itself.
+PLAIN_FACTOR = 10
 
 
-class Whole(Problem):
-    """The problem itself: a set costs what remains after its worst loss."""
+@dataclass(frozen=True)
+class End:
+    """How a search ended: its proof, the bound that holds, and whether it is the value."""
 
-    def cost(self, chosen: Any) -> int:
-        """Weigh a set after its worst loss."""
-        return int(loss_cost(self.field, as_ints(chosen), NOTHING_HEARD))
-
-
-class Rest(Problem):
-    """What remains when one region is lost: one region less, and a podium that is the whole's."""
-
-    whole: Whole
-    lost: int | None = None
-
-    def offer(self, chosen: Any) -> None:
-        """Offer the remaining set together with the lost region."""
-        if self.lost is not None:
-            self.whole.offer([*chosen, self.lost])
+    proof: Proof
+    bound: int
+    proven: bool
+    nodes: int
 
 
-class Losses:
-    """Best-first search over boxes, each seen through the loss of one region inside."""
-
-    def __init__(self, whole: Whole, until: float) -> None:
-        self.whole, self.until = whole, until
-        self.ledger = Ledger()
-        self.boxes: list[Box] = []
-        self.open: list[tuple[int, int, Node]] = []
-        self.nodes = 0
-
-    def run(self) -> None:
-        """Search until every box is closed or time is up."""
-        whole = self.whole
-        self._push(Node(whole.limits.inside, whole.free, rough_dual(whole)))
-        while self.open and time.monotonic() < self.until:
-            bound, _, node = heapq.heappop(self.open)
-            self.nodes += 1
-            if bound > whole.worth:
-                self._close(node)
-            else:
-                self._work(node)
-
-    def _work(self, node: Node) -> None:
-        lost = self._worst_loss(node.inside)
-        rest = self._rest(lost)
-        inside = tuple(j for j in node.inside if j != lost)
-        inner = Node(inside, node.rows, node.dual, node.side, 0, node.often)
-        left = rest.size - len(inside)
-        ledger = Ledger(multipliers=self.ledger.multipliers)
-        if 0 < left <= inner.rows.size:
-            steps, length = (NODE_STEPS, NODE_LENGTH)
-            if len(node.inside) < 2:
-                steps, length = ROOT_STEPS // 4, ROOT_LENGTH
-            Ascent(rest, inner, ledger, Effort(steps, length, self.until)).run()
-            if lost is not None:
-                self._adopt(ledger, lost)
-            else:
-                inner.rows = node.rows
-        node.rows, node.dual, node.side, node.often = (
-            inner.rows,
-            inner.dual,
-            inner.side,
-            inner.often,
-        )
-        node.bound = max(node.bound, inner.bound)
-        if inner.closed or (lost is not None and self._search(rest, inner)):
-            self._close(node)
-        elif node.rows.size + len(node.inside) >= self.whole.size:
-            self._divide(node)
-        else:
-            self._close(node)
-
-    def _search(self, rest: Rest, inner: Node) -> bool:
-        budget = SEARCH_FACTOR * max(inner.rows.size, 20) * 4
-        box = (as_ints(inner.inside), inner.rows)
-        podium = self.whole.podium
-        return bool(explore(rest.field, rest.rules, inner.dual, box, podium, budget))
-
-    def _worst_loss(self, inside: tuple[int, ...]) -> int | None:
-        """Give the region inside whose loss costs most, as far as is known yet."""
-        if not inside:
-            return None
-        first, second, who = self.whole.nearest(inside)
-        weights = self.whole.field.weights
-        lost = np.bincount(who, weights * (second - first), minlength=len(inside))
-        return inside[int(np.argmax(lost))]
-
-    def _rest(self, lost: int | None) -> Rest:
-        whole = self.whole
-        limits = without(whole.limits, lost)
-        field = whole.field._replace(also=-1 if lost is None else lost)
-        rest = Rest(field, limits, whole.size - 1, 1)
-        rest.whole, rest.lost = whole, lost
-        rest.podium, rest.guide = whole.podium, whole.guide
-        rest.rules = rules_of(limits, whole.field.values.shape[0])
-        return rest
-
-    def _adopt(self, ledger: Ledger, lost: int) -> None:
-        """Take over boxes of what remains as boxes of the whole."""
-        for box in ledger.boxes:
-            outside = box.outside - {lost}
-            self.boxes.append(Box(box.inside | {lost}, outside, box.base, box.multipliers, lost))
-
-    def _divide(self, node: Node) -> None:
-        often = np.zeros(node.rows.size) if node.often is None else node.often[node.rows]
-        # Without a region inside there is no loss to see, so that the surest goes in first.
-        place = int(np.argmax(often) if not node.inside else np.argmin(np.abs(often - 0.5)))
-        pivot, rows = int(node.rows[place]), np.delete(node.rows, place)
-        for inside in ((*node.inside, pivot), node.inside):
-            self._push(Node(inside, rows, node.dual, node.side, node.bound, node.often))
-
-    def _push(self, node: Node) -> None:
-        heapq.heappush(self.open, (node.bound, self.nodes * 2 + len(node.inside) % 2, node))
-
-    def _close(self, node: Node) -> None:
-        number = self.ledger.keep(node.dual.levels, node.side)
-        lost = self._worst_loss(node.inside)
-        inside = frozenset(node.inside)
-        everyone = frozenset(range(self.whole.field.values.shape[0]))
-        outside = everyone - inside - {int(j) for j in node.rows}
-        self.boxes.append(Box(inside, outside, inside - {lost}, number, lost))
-
-
-def solve_robust(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
-    """Give the sets of least mean after their worst loss; raises BadInput on what it cannot do."""
-    if size < 2:
-        raise BadInput("to survive the loss of a region takes at least two", field="k")
-    if costs.gaps and costs.penalty is None:
-        raise BadInput("give missing answers a penalty to survive losses", field="missing")
-    whole = Whole(field_of(costs.matrix, costs.weights), limits, size, aim.places)
-    if not start(whole):
+def solve_robust(
+    costs: Costs, limits: Limits, size: int, aim: Aim, after: After | None = None
+) -> Solved:
+    """Give the sets of least mean after their worst loss."""
+    field = field_of(costs.matrix, costs.weights)
+    whole = Whole(field, keep(limits, after), size, aim.places)
+    first = Whole(field, limits, size, aim.places)
+    if not start(first):
         return Solved((), Fraction(0), True, 0, 0, None)
-    exchange_losses(whole)
-    losses = Losses(whole, aim.until)
-    losses.run()
+    exchange_losses(first)
+    whole.guide = first.best
+    for members in first.listed:
+        whole.offer(members)
+    if after is not None and not whole.found:
+        offer_near(whole, limits, after)
+        exchange_losses(whole)
+    end = _search(whole, limits, aim, after)
     weight = Fraction(1, costs.total_weight)
-    bound = int(whole.podium.costs[-1])
-    proven = not losses.open
-    for fine, _, node in losses.open:
-        losses._close(node)
-        bound = min(bound, max(-(-fine >> whole.field.shift), 0))
     sets = tuple((s, whole.cost(s) * weight) for s in whole.listed)
+    bound = sets[0][1] if end.proven and sets else end.bound * weight
+    places = len(sets) if end.proven else 0
+    return Solved(sets, bound, end.proven, places, end.nodes, end.proof)
+
+
+def _search(whole: Whole, limits: Limits, aim: Aim, after: After | None) -> End:
+    """Weigh all remainders where memory holds them, else branch on regions."""
+    regions = whole.free.size + len(limits.inside)
+    if fits_memory(regions, whole.size):
+        return _weigh_all(whole, limits, aim, after)
+    if after is None:
+        return _branch(whole, aim.until)
+    return _weigh_all(whole, limits, replace(aim, until=0.0), after)
+
+
+def _weigh_all(whole: Whole, limits: Limits, aim: Aim, after: After | None) -> End:
+    until, ledger, rest = aim.until, Ledger(), _remainder(whole, limits)
+    node = Node((), rest.free, rough_dual(whole))
+    cells = comb(node.rows.size, whole.size - 1) * whole.points
+    if cells > PLAIN_FACTOR * aim.plain_cells:
+        Ascent(rest, node, ledger, Effort(ROOT_STEPS // 4, ROOT_LENGTH, until)).run()
+    rows = node.rows
+    if limits.inside:
+        # Which regions are out of the question is found for sets that may lack one inside.
+        ledger, rows = Ledger(), whole.free
+    fixed = len(limits.inside) if len(limits.inside) <= whole.size - 2 else 0
+    proven = node.closed
+    if not proven and until:
+        told = Measured(whole.field, node.dual.levels, int(whole.podium.costs[-1]), told=True)
+        measures = (told, *([] if after is None else [far_measure(after)]))
+        order = as_ints([*limits.inside, *best_first(told, rows)])
+        rules = rules_for(limits, whole.field.values.shape[0], fixed)
+        survival = Survival(order, fixed, whole.size, rules, measures, until)
+        proven = survival.mark() and survival.unite(whole)
+    bound = int(whole.podium.costs[-1])
+    if not proven:
+        bound = min(bound, _bound_of(whole, node, rest))
+    proof = proof_of_all(whole, (ledger, node, rows), limits, bound, robust=True)
+    return End(proof, bound, proven, 1)
+
+
+def _bound_of(whole: Whole, node: Node, rest: Rest) -> int:
+    """Give what the plain problem of one region less says of every set."""
+    worst = np.full(whole.points, whole.worst, np.int64)
+    _, hope = hope_of(whole.field, node.dual.levels, rest.free, worst, rest.size, 0)
+    fine = int(hope.sure) - int(np.sort(hope.saved)[-rest.size :].sum())
+    return max(-(-fine >> whole.field.shift), 0)
+
+
+def _remainder(whole: Whole, limits: Limits) -> Rest:
+    """Give the plain problem of one region less, whichever is lost."""
+    rest = Rest(whole.field, replace(without(limits, None), inside=()), whole.size - 1, 1)
+    rest.whole, rest.podium, rest.guide = whole, whole.podium, whole.guide
+    return rest
+
+
+def _branch(whole: Whole, until: float) -> End:
+    losses = Losses(whole, until)
+    losses.run()
+    bound, proven = losses.conclude()
     proof = Proof(
-        size,
+        whole.size,
         whole.field.shift,
         bound,
         tuple(whole.listed),
@@ -192,46 +129,4 @@ def solve_robust(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
         tuple(losses.ledger.multipliers),
         robust=True,
     )
-    first = sets[0][1] if proven else bound * weight
-    return Solved(sets, first, proven, aim.places if proven else 0, losses.nodes, proof)
-
-
-def exchange_losses(whole: Whole) -> None:
-    """Exchange one region for another as long as the worst loss shrinks."""
-    chosen = as_ints(whole.best)
-    for _ in range(MOST_EXCHANGES):
-        rows = as_ints([j for j in whole.free if j not in chosen])
-        if not rows.size:
-            return
-        table = exchange_by_loss(whole.field, chosen, rows)
-        table[:, np.isin(chosen, whole.limits.inside)] = np.iinfo(np.int64).max
-        cost = whole.cost(chosen)
-        for flat in np.argsort(table, axis=None, kind="stable"):
-            a, place = divmod(int(flat), chosen.size)
-            if table[a, place] >= cost:
-                return
-            tried = [*chosen[:place], int(rows[a]), *chosen[place + 1 :]]
-            if whole.limits.allow(tuple(int(j) for j in tried)):
-                chosen = as_ints(tried)
-                record(whole.podium, table[a, place], chosen)
-                break
-
-
-def without(limits: Limits, lost: int | None) -> Limits:
-    """Give the limits that hold for what remains of an allowed set."""
-    if lost is None:
-        needs = tuple(max(need - 1, 0) for need in limits.needs)
-        return replace(limits, needs=needs)
-    room = list(limits.room)
-    room[limits.provider[lost]] -= 1
-    needs = tuple(
-        max(need - (lost in group), 0)
-        for need, group in zip(limits.needs, limits.groups, strict=True)
-    )
-    return replace(
-        limits,
-        inside=tuple(j for j in limits.inside if j != lost),
-        room=tuple(room),
-        purse=limits.purse - limits.price[lost],
-        needs=needs,
-    )
+    return End(proof, bound, proven, losses.nodes)

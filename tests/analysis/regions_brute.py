@@ -58,6 +58,21 @@ def worst_loss(rows, chosen, objective):
     return (max if objective.measure == "latency" else min)(left)
 
 
+def near_enough(samples, chosen, c):
+    """Whether, whichever region is lost, little enough weight is left too far or unanswered."""
+    if c.after_loss_ms is None:
+        return True
+    rows = points(samples)
+    most = Fraction(str(c.after_loss_share)) * sum(w for w, _ in rows)
+    for lost in chosen:
+        rest = [j for j in chosen if j != lost]
+        near = [any(cells[j] is not None and cells[j] <= Fraction(str(c.after_loss_ms))
+                    for j in rest) for _, cells in rows]  # fmt: skip
+        if sum(w for (w, _), fine in zip(rows, near, strict=True) if not fine) > most:
+            return False
+    return True
+
+
 def allowed(names, c):
     facts = [c.facts[n] for n in names]
     kinds = [f.provider for f in facts]
@@ -82,7 +97,8 @@ def ranking(samples, k, objective, constraints):
     rows = points(samples)
     found = []
     for chosen in combinations(range(len(samples.regions)), k):
-        if allowed([samples.regions[r] for r in chosen], constraints):
+        names = [samples.regions[r] for r in chosen]
+        if allowed(names, constraints) and near_enough(samples, chosen, constraints):
             judge = worst_loss if constraints.survive_loss else value
             worth = judge(rows, chosen, objective)
             if worth is not None:
