@@ -10,6 +10,12 @@ import pyarrow as pa
 
 from analysis.names import Connection
 
+# Regions that nothing stands in have no code.
+_LANDS = """
+CREATE TEMP TABLE lands AS
+  SELECT TRY_CAST(provider AS provider_code) AS provider,
+    TRY_CAST(region AS region_code) AS region, country FROM named_lands
+"""
 _FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 
 
@@ -53,7 +59,8 @@ def region_places() -> dict[tuple[str, str], tuple[str, tuple[float, float] | No
 def name_countries(connection: Connection) -> None:
     """Add ``lands`` (provider, region, country), ``tlds`` (tld, country) and ``continents``."""
     lands = [(*key, country) for key, country in region_countries().items()]
-    _add(connection, "lands", ("provider", "region", "country"), lands)
+    _add(connection, "named_lands", ("provider", "region", "country"), lands)
+    connection.execute(_LANDS)
     _add(connection, "tlds", ("tld", "country"), list(top_level_countries().items()))
     _add(connection, "continents", ("country", "continent"), list(continents().items()))
 

@@ -25,7 +25,7 @@ SELECT n, basis, country, continent FROM numbers JOIN hosts USING (domain) JOIN 
 LEFT JOIN continents USING (country);
 CREATE TEMP TABLE distances AS
 WITH lived AS (
-  SELECT DISTINCT n, l.country, continent
+  SELECT n, l.country, continent
   FROM stays JOIN lands l USING (provider, region) LEFT JOIN continents USING (country))
 SELECT n, any_value(basis) AS basis, any_value(h.country) AS country,
   any_value(h.continent) AS continent,

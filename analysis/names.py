@@ -83,7 +83,7 @@ def find_uses(connection: Connection) -> None:
     cloud-using name with its class and the closest listed domain; and ``names`` (domain, name)
     that exist, as texts.
     """
-    connection.execute("CREATE TEMP TABLE providers (position INTEGER, provider VARCHAR)")
+    connection.execute("CREATE TEMP TABLE providers (position INTEGER, provider provider_code)")
     connection.executemany("INSERT INTO providers VALUES (?, ?)", list(enumerate(PROVIDERS)))
     connection.execute(_VIEWS)
 

@@ -6,9 +6,30 @@ that sorting by number sorts by text.
 
 import duckdb
 
+from core.tables import PROVIDERS
+
 # A server may answer with, or give away in a transfer, what does not lie in the domain.
 IN_DOMAIN = "(name = domain OR ends_with(name, '.' || domain))"
 IN_CLOUD = "kind IN ('cloud', 'cdn')"
+# Texts of which there are few, as numbers that read as texts; in the order of the alphabet, so that
+# the least of them is the same.
+CODED = """CAST(provider AS provider_code) AS provider,
+  CAST(region AS region_code) AS region, CAST(kind AS kind_code) AS kind"""
+# A name whose alias alone says whose it is may be of a provider that no address stands with.
+FRONT = """TRY_CAST(provider AS provider_code) AS provider,
+  CAST(label AS label_code) AS label"""
+_CODES = """
+CREATE TYPE {name}_code AS ENUM (
+  SELECT DISTINCT {name} FROM (
+    SELECT {name} FROM {source} UNION ALL SELECT unnest(CAST({known} AS VARCHAR[])))
+  WHERE {name} IS NOT NULL ORDER BY {name})
+"""
+_KNOWN = {
+    "provider": list(PROVIDERS),
+    "region": [""],
+    "kind": ["cloud", "cdn", "other"],
+    "label": [""],
+}
 # ``found`` stays a view: at paper scale it holds 34 million names, of which the tables keep the
 # cloud-using two in a hundred, and the other names of their domains.
 _NUMBERS = f"""
@@ -28,20 +49,22 @@ CREATE TEMP TABLE told AS
 CREATE TEMP TABLE hosted AS
   SELECT d.domain, server, s.address, provider, service, region, kind
   FROM servers s JOIN domain_texts d ON d.text = s.domain;
+"""
+_PLACED = f"""
 CREATE TEMP TABLE address_texts AS
   SELECT CAST(row_number() OVER () AS UINTEGER) AS address, text FROM (
     SELECT address AS text FROM told UNION SELECT address FROM hosted WHERE address <> '');
 CREATE TEMP TABLE placed AS
-  SELECT t.* REPLACE (a.address AS address)
+  SELECT t.domain, t.name, a.address, {CODED}
   FROM told t JOIN address_texts a ON a.text = t.address;
 CREATE TEMP TABLE fronted AS
-  SELECT d.domain, n.name, provider, label, instance
+  SELECT d.domain, n.name, {FRONT}, instance
   FROM fronts f JOIN domain_texts d ON d.text = f.domain JOIN name_texts n ON n.text = f.name;
 CREATE TEMP TABLE ranked AS
   SELECT l.* REPLACE (d.domain AS domain)
   FROM domains l LEFT JOIN domain_texts d ON d.text = l.domain;
 CREATE TEMP TABLE served AS
-  SELECT h.* REPLACE (a.address AS address)
+  SELECT h.domain, server, a.address, service, {CODED}
   FROM hosted h LEFT JOIN address_texts a ON a.text = h.address;
 DROP TABLE clouded; DROP TABLE told; DROP TABLE hosted;
 """
@@ -57,3 +80,14 @@ def number_texts(connection: duckdb.DuckDBPyConnection) -> None:
     ``ranked``, the lake's ``domains``.
     """
     connection.execute(_NUMBERS)
+    both = "SELECT {0} FROM told UNION ALL SELECT {0} FROM hosted"
+    sources = {name: f"({both.format(name)})" for name in ("provider", "region", "kind")}
+    name_codes(connection, {**sources, "label": "fronts"})
+    connection.execute(_PLACED)
+
+
+def name_codes(connection: duckdb.DuckDBPyConnection, sources: dict[str, str]) -> None:
+    """Add ``provider_code``, ``region_code``, ``kind_code`` and ``label_code``: types of the texts
+    in the column of a source and of those that every study knows."""
+    for name, known in _KNOWN.items():
+        connection.execute(_CODES.format(name=name, source=sources[name], known=known))

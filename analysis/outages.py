@@ -14,21 +14,23 @@ KINDS = ("provider", "region", "zone", "operator")
 _ZONE = "CASE WHEN starts_with(zone, region) THEN zone ELSE region || ' ' || zone END"
 _CAUSES = f"""
 CREATE TEMP TABLE targets AS
+WITH placed AS (
+  SELECT CAST(provider AS VARCHAR) AS provider, CAST(region AS VARCHAR) AS region, zone FROM seats)
 SELECT row_number() OVER () AS t, * FROM (
   SELECT DISTINCT 'provider' AS kind, provider, provider AS target, NULL AS region, NULL AS zone
-    FROM spots WHERE provider IS NOT NULL
+    FROM placed WHERE provider IS NOT NULL
   UNION ALL SELECT DISTINCT 'region', provider, region, region, NULL
-    FROM spots WHERE region IS NOT NULL
+    FROM placed WHERE region IS NOT NULL
   UNION ALL SELECT DISTINCT 'zone', provider, {_ZONE}, region, zone
-    FROM spots WHERE zone IS NOT NULL
+    FROM placed WHERE zone IS NOT NULL
   UNION ALL SELECT DISTINCT 'operator', NULL, operator, NULL, NULL FROM operated);
 CREATE TEMP TABLE causes AS
-  SELECT t, spot, true AS sure FROM spots JOIN targets USING (provider) WHERE kind = 'provider'
-  UNION ALL SELECT t, spot, true FROM spots s JOIN targets USING (provider, region)
+  SELECT t, seat, true AS sure FROM seats JOIN targets USING (provider) WHERE kind = 'provider'
+  UNION ALL SELECT t, seat, true FROM seats JOIN targets USING (provider, region)
     WHERE kind = 'region'
-  UNION ALL SELECT t, spot, true FROM spots JOIN targets USING (provider, region, zone)
+  UNION ALL SELECT t, seat, true FROM seats JOIN targets USING (provider, region, zone)
     WHERE kind = 'zone'
-  UNION ALL SELECT t, spot, false FROM spots s JOIN targets g USING (provider, region)
+  UNION ALL SELECT t, seat, false FROM seats s JOIN targets g USING (provider, region)
     WHERE kind = 'zone' AND s.zone IS NULL;
 """
 # ``lost``: servers of a domain that a cause takes away, of ``whole``. An address that is not known
@@ -40,7 +42,7 @@ WITH posts AS (
   WHERE address IS NOT NULL),
 sized AS (SELECT server, count(*) AS whole FROM posts GROUP BY server),
 gone AS (
-  SELECT t, server FROM posts JOIN spots USING (address) JOIN causes USING (spot) JOIN sized
+  SELECT t, server FROM posts JOIN spots USING (address) JOIN causes USING (seat) JOIN sized
   USING (server) WHERE sure GROUP BY t, server HAVING count(*) = any_value(whole)
   UNION ALL SELECT DISTINCT t, server FROM operated o JOIN targets g ON g.target = o.operator
   WHERE kind = 'operator'),
@@ -50,31 +52,40 @@ FROM gone JOIN operated USING (server) JOIN counted USING (d) GROUP BY t, d
 """
 # ``hurt``: something of it is surely lost; ``front``: all its own addresses are; ``silent``: nobody
 # answers for it any more; ``at_most``: down, if all addresses without a known zone are lost too.
+# Most names stand in one seat, so nothing has to be added up. Operators take no address away.
 _FATES = """
 CREATE TEMP TABLE fates AS
-WITH sized AS (SELECT n, count(*) AS whole FROM ends GROUP BY n),
+WITH sized AS (SELECT n, sum(k) AS whole, count(*) = 1 AS alone FROM ends GROUP BY n),
 hit AS (
-  SELECT t, n, count(*) FILTER (sure) AS lost, count(*) AS most
-  FROM ends JOIN causes USING (spot) GROUP BY t, n),
+  SELECT t, n, coalesce(sum(k) FILTER (sure), 0) AS lost, sum(k) AS most
+  FROM ends SEMI JOIN (FROM sized WHERE NOT alone) USING (n) JOIN causes USING (seat)
+  GROUP BY t, n),
 found AS (
-  SELECT t, n, lost > 0 AS hurt, lost = whole AS front, most = whole AS most, false AS silent
-  FROM hit JOIN sized USING (n) WHERE lost > 0 OR most = whole
-  UNION ALL SELECT t, n, true, false, false, silent FROM muted JOIN keepers USING (d)
-    JOIN targets USING (t) WHERE silent OR kind = 'operator')
-SELECT t, n, bool_or(hurt) AS hurt, bool_or(front) AS front, bool_or(silent) AS silent,
-  bool_or(most OR silent) AS at_most
-FROM found GROUP BY t, n
+  SELECT t, n, sure AS hurt, sure AS front, true AS most
+  FROM ends SEMI JOIN (FROM sized WHERE alone) USING (n) JOIN causes USING (seat)
+  UNION ALL SELECT t, n, lost > 0, lost = whole, most = whole
+  FROM hit JOIN sized USING (n) WHERE lost > 0 OR most = whole),
+mute AS (
+  SELECT t, n, silent, kind FROM muted JOIN keepers USING (d) JOIN targets USING (t)
+  WHERE silent OR kind = 'operator')
+SELECT t, n, true AS hurt, false AS front, silent, silent AS at_most
+FROM mute WHERE kind = 'operator'
+UNION ALL
+SELECT t, n, coalesce(hurt, false) OR m.n IS NOT NULL AS hurt, coalesce(front, false) AS front,
+  m.n IS NOT NULL AS silent, coalesce(most, false) OR m.n IS NOT NULL AS at_most
+FROM found f FULL JOIN (FROM mute WHERE kind <> 'operator') m USING (t, n);
+CREATE TEMP TABLE tolls AS
+  SELECT t, count(*) AS n, count(*) FILTER (front OR silent) AS down,
+    count(*) FILTER (hurt AND NOT front AND NOT silent) AS part, count(*) FILTER (at_most) AS most,
+    count(*) FILTER (silent AND NOT front) AS mute
+  FROM fates GROUP BY t;
 """
-_NAMES = """
-SELECT t, count(*) FILTER (front OR silent), count(*) FILTER (hurt AND NOT front AND NOT silent),
-  count(*) FILTER (at_most), count(*) FILTER (silent AND NOT front)
-FROM fates GROUP BY t
-"""
+_NAMES = "SELECT t, down, part, most, mute FROM tolls"
 _DOMAINS = """
 WITH every AS (
-  SELECT d, count(DISTINCT name) AS whole FROM (
-    SELECT domain, name FROM uses UNION ALL SELECT domain, name FROM elsewhere)
-  JOIN hosts USING (domain) GROUP BY d),
+  SELECT domain AS d, count(*) AS whole FROM (
+    SELECT domain, name FROM uses UNION SELECT domain, name FROM elsewhere)
+  WHERE domain IS NOT NULL GROUP BY domain),
 own AS (SELECT d, count(*) AS clouded FROM pairs GROUP BY d),
 fallen AS (
   SELECT t, d, count(*) FILTER (front OR silent) AS down, false AS silent
@@ -89,15 +100,18 @@ _TARGETS = f"""
 SELECT t, kind, provider, target FROM targets JOIN (
   SELECT t, n, row_number() OVER (PARTITION BY kind ORDER BY n DESC, target, provider) AS place
   FROM targets JOIN (
-    SELECT t, count(*) AS n FROM fates GROUP BY t
-    UNION ALL SELECT t, 0 FROM targets ANTI JOIN fates USING (t)) USING (t)) USING (t)
+    SELECT t, n FROM tolls
+    UNION ALL SELECT t, 0 FROM targets ANTI JOIN tolls USING (t)) USING (t)) USING (t)
 WHERE kind <> 'operator' OR place <= {TOP_OPERATORS}
 ORDER BY list_position({list(KINDS)}, kind), place
 """
 
 
 def imagine_outages(connection: Connection) -> None:
-    """Add ``targets``, ``causes``, ``muted`` and ``fates``; needs ``sharing.name_operators``."""
+    """Add ``targets``, ``causes``, ``muted``, ``fates`` and their counts, ``tolls``.
+
+    Needs ``sharing.name_operators``.
+    """
     for query in (_CAUSES, _SERVERS, _FATES):
         connection.execute(query)
 

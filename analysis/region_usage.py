@@ -7,15 +7,18 @@ from core.tables import MEAN_EDGES, PROVIDERS, SPEC_BY_ID, Cell, Table, cumulate
 
 _REGIONS = """
 WITH lived AS (SELECT DISTINCT name, provider, region FROM places),
+alone AS (
+  SELECT any_value(provider) AS provider, any_value(region) AS region
+  FROM lived GROUP BY name HAVING count(*) = 1),
 counted AS (
-  SELECT provider, region, count(*) AS names, count(*) FILTER (alone) AS lone FROM (
-    SELECT provider, region, count(*) OVER (PARTITION BY name) = 1 AS alone FROM lived)
-  GROUP BY provider, region),
+  SELECT provider, region, count(*) AS names FROM lived GROUP BY provider, region),
+lonely AS (SELECT provider, region, count(*) AS lone FROM alone GROUP BY provider, region),
 reached AS (
   SELECT provider, region, count(*) AS domains
   FROM (SELECT DISTINCT domain, provider, region FROM places) GROUP BY provider, region)
-SELECT provider, region, domains, names, lone
+SELECT provider, region, domains, names, coalesce(lone, 0)
 FROM counted JOIN reached USING (provider, region) JOIN providers USING (provider)
+LEFT JOIN lonely USING (provider, region)
 ORDER BY position, names DESC, region
 """
 _COUNTS = """

@@ -8,20 +8,33 @@ from analysis.names import IN_CLOUD, IN_REGION, Connection
 
 # A zone counts only where all labels of an address agree, and in the region that it is placed in.
 _SPOTS = f"""
-CREATE TEMP TABLE spots AS
+CREATE TEMP TABLE known AS
 WITH labels AS (
   SELECT t.address, min(region) AS region, min(zone) AS zone
   FROM zones z JOIN address_texts t ON t.text = z.address WHERE zone <> ''
   GROUP BY t.address HAVING min(region) = max(region) AND min(zone) = max(zone)),
 stands AS (
-  SELECT address, provider, region, kind FROM placed SEMI JOIN uses USING (name)
-  UNION ALL SELECT address, provider, region, kind FROM served WHERE address IS NOT NULL),
-known AS (
-  SELECT address, any_value(CASE WHEN {IN_CLOUD} THEN provider END) AS provider,
-    any_value(CASE WHEN {IN_REGION} THEN region END) AS region
+  SELECT address, true AS fronts,
+    CASE WHEN {IN_CLOUD} THEN provider END AS provider,
+    CASE WHEN {IN_REGION} THEN region END AS region
+  FROM placed SEMI JOIN uses USING (name)
+  UNION ALL SELECT address, false,
+    CASE WHEN {IN_CLOUD} THEN provider END, CASE WHEN {IN_REGION} THEN region END
+  FROM served WHERE address IS NOT NULL),
+met AS (
+  SELECT address, bool_or(fronts) AS fronts, any_value(provider) AS provider,
+    any_value(region) AS region
   FROM stands GROUP BY address)
-SELECT k.address AS spot, k.*, l.zone
-FROM known k LEFT JOIN labels l ON l.address = k.address AND l.region = k.region
+SELECT m.*, CASE WHEN l.region = CAST(m.region AS VARCHAR) THEN l.zone END AS zone
+FROM met m LEFT JOIN labels l ON l.address = m.address;
+CREATE TEMP TABLE seats AS
+  SELECT CAST(row_number() OVER () AS UINTEGER) AS seat, provider, region, zone
+  FROM (SELECT DISTINCT provider, region, zone FROM known);
+CREATE TEMP TABLE spots AS
+  SELECT address AS spot, address, fronts, seat, k.provider, k.region, k.zone
+  FROM known k JOIN seats s ON k.provider IS NOT DISTINCT FROM s.provider
+    AND k.region IS NOT DISTINCT FROM s.region AND k.zone IS NOT DISTINCT FROM s.zone;
+DROP TABLE known;
 """
 _TABLES = """
 CREATE TEMP VIEW numbers AS SELECT name AS n, name, domain, class FROM cloud;
@@ -29,9 +42,11 @@ CREATE TEMP VIEW hosts AS SELECT domain AS d, domain, text FROM domain_texts;
 CREATE TEMP TABLE pairs AS
   SELECT DISTINCT domain AS d, name AS n FROM uses;
 CREATE TEMP TABLE ends AS
-  SELECT DISTINCT name AS n, address AS spot FROM placed SEMI JOIN cloud USING (name);
+  SELECT n, seat, count(*) AS k
+  FROM (SELECT DISTINCT name AS n, address AS spot FROM placed SEMI JOIN cloud USING (name))
+  JOIN spots USING (spot) GROUP BY n, seat;
 CREATE TEMP TABLE stays AS
-  SELECT DISTINCT n, provider, region, zone FROM ends JOIN spots USING (spot)
+  SELECT n, seat, provider, region, zone FROM ends JOIN seats USING (seat)
   WHERE region IS NOT NULL;
 CREATE TEMP TABLE keepers AS
   WITH kept AS (SELECT DISTINCT domain FROM served),
@@ -45,10 +60,12 @@ CREATE TEMP TABLE keepers AS
 def number_names(connection: Connection) -> None:
     """Add to the connection of ``open_names``:
 
-    ``numbers`` (n, name, domain, class); ``hosts`` (d, domain); ``pairs`` (d, n); ``spots`` (spot,
-    address, provider, region, zone) of names and name servers, null where not in a cloud, region
-    or identified zone; ``ends`` (n, spot): all addresses of each name; ``stays`` (n, provider,
-    region, zone); ``keepers`` (n, d): the closest domain whose name servers are known.
+    ``numbers`` (n, name, domain, class); ``hosts`` (d, domain); ``pairs`` (d, n); ``seats`` (seat,
+    provider, region, zone): every place that an address has, null where not in a cloud, region or
+    identified zone; ``spots`` (spot, address, fronts, seat, provider, region, zone) of names and
+    name servers, ``fronts`` where a cloud-using name has it; ``ends`` (n, seat, k): how many
+    addresses of a name stand in a seat; ``stays`` (n, seat, provider, region, zone): its seats in
+    regions; ``keepers`` (n, d): the closest domain whose name servers are known.
     """
     connection.execute(_SPOTS)
     connection.execute(_TABLES)

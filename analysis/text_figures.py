@@ -56,7 +56,7 @@ FIGURES: dict[str, str] = {
     ),
     "addresses in EC2 regions with an identified zone": (
         "SELECT count(zone), count(*) FROM spots "
-        "WHERE provider = 'aws' AND region IS NOT NULL AND spot IN (SELECT spot FROM ends)"
+        "WHERE provider = 'aws' AND region IS NOT NULL AND fronts"
     ),
     "EC2 domains with a name in the fullest region": (
         f"SELECT count(*) FILTER (partly), {_AWS_DOMAINS} FROM ({_EC2})"

@@ -23,26 +23,21 @@ UNKNOWN = "unknown"
 _ZONED = "(SELECT 'aws' AS provider UNION SELECT DISTINCT provider FROM stays WHERE zone <> '')"
 _ZONES = f"""
 WITH alone AS (
-  SELECT n FROM stays GROUP BY n HAVING count(*) = 1 AND count(zone) = 1),
-instances AS (
-  SELECT provider, region, zone, count(*) AS instances FROM spots
-  WHERE spot IN (SELECT spot FROM ends) AND region IS NOT NULL GROUP BY ALL),
+  SELECT any_value(seat) AS seat FROM stays GROUP BY n HAVING count(*) = 1 AND count(zone) = 1),
+zoned AS (FROM seats SEMI JOIN {_ZONED} USING (provider) WHERE region IS NOT NULL),
+lived AS (SELECT seat, count(*) AS names FROM stays GROUP BY seat),
+lone AS (SELECT seat, count(*) AS lone FROM alone GROUP BY seat),
+instances AS (SELECT seat, count(*) AS instances FROM spots WHERE fronts GROUP BY seat),
 reached AS (
-  SELECT provider, region, zone, count(*) AS domains
-  FROM (SELECT DISTINCT d, provider, region, zone FROM stays JOIN pairs USING (n)) GROUP BY ALL),
-lived AS (
-  SELECT provider, region, zone, count(*) AS names, count(a.n) AS lone
-  FROM stays s LEFT JOIN alone a USING (n) GROUP BY ALL),
-used AS (
-  SELECT l.*, domains FROM lived l JOIN reached r USING (provider, region)
-  WHERE l.zone IS NOT DISTINCT FROM r.zone)
-SELECT provider, region, coalesce(u.zone, '{UNKNOWN}'), domains, names, lone, instances,
-  u.zone IS NULL
-FROM used u JOIN providers USING (provider) SEMI JOIN {_ZONED} USING (provider)
-JOIN instances i USING (provider, region)
-WHERE i.zone IS NOT DISTINCT FROM u.zone
-ORDER BY position, sum(names) OVER (PARTITION BY provider, region) DESC, region,
-  u.zone NULLS LAST
+  SELECT seat, count(*) AS domains
+  FROM (SELECT DISTINCT d, seat FROM stays SEMI JOIN zoned USING (seat) JOIN pairs USING (n))
+  GROUP BY seat)
+SELECT z.provider, z.region, coalesce(zone, '{UNKNOWN}'), domains, names, coalesce(lone, 0),
+  instances, zone IS NULL
+FROM zoned z JOIN lived USING (seat) JOIN reached USING (seat) JOIN instances USING (seat)
+LEFT JOIN lone USING (seat) JOIN providers p ON p.provider = z.provider
+ORDER BY position, sum(names) OVER (PARTITION BY z.provider, z.region) DESC, z.region,
+  zone NULLS LAST
 """
 _COUNTS = """
 SELECT provider, k, count(*) FROM (

@@ -65,21 +65,35 @@ def _tail(text: NDArray[np.uint8], at: Any, end: Any) -> Any:
 
 
 @compile_loop
+def _mix_text(keys: Keys, row: int, text: NDArray[np.uint8], span: Any) -> None:
+    at, end = np.int64(span[0]), np.int64(span[1])
+    _mix(keys, row, np.uint64(end - at))
+    while at + _WORD <= end:
+        _mix(keys, row, _load(text, at))
+        at += _WORD
+    if at < end:
+        if at + _WORD <= len(text):
+            left = np.uint64(_WORD * (end - at))
+            _mix(keys, row, _load(text, at) & ((np.uint64(1) << left) - np.uint64(1)))
+        else:
+            _mix(keys, row, _tail(text, at, end))
+
+
+@compile_loop
 def mix_texts(bounds: NDArray[np.int32], text: NDArray[np.uint8], keys: Keys) -> None:
     """Mix one text per row, and its length, into the keys."""
-    last = np.int64(len(text)) - _WORD
     for row in range(len(keys)):
-        at, end = np.int64(bounds[row]), np.int64(bounds[row + 1])
-        _mix(keys, row, np.uint64(end - at))
-        while at + _WORD <= end:
-            _mix(keys, row, _load(text, at))
-            at += _WORD
-        if at < end:
-            if at <= last:
-                left = np.uint64(_WORD * (end - at))
-                _mix(keys, row, _load(text, at) & ((np.uint64(1) << left) - np.uint64(1)))
-            else:
-                _mix(keys, row, _tail(text, at, end))
+        _mix_text(keys, row, text, (bounds[row], bounds[row + 1]))
+
+
+@compile_loop
+def mix_coded(
+    codes: NDArray[np.int32], bounds: NDArray[np.int32], text: NDArray[np.uint8], keys: Keys
+) -> None:
+    """The same for rows that name their text by its number."""
+    for row in range(len(keys)):
+        code = np.int64(codes[row])
+        _mix_text(keys, row, text, (bounds[code], bounds[code + 1]))
 
 
 @compile_loop

@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.names import find_uses
+from analysis.numbering import CODED, FRONT, name_codes
 from analysis.usage import prepare_study
-from cartography.patterns.tables import FRONTS_SQL, MATCHES_SQL, open_patterns
+from cartography.patterns.tables import ADDRESSES_SQL, HITS_SQL, TARGETS_SQL, open_patterns
 from cartography.prefixes import PrefixTable
 from lake.schemas import SCHEMAS
 from tasks.records import AAAA, CNAME, NS, A, Connection, Sources, read_records
@@ -29,17 +30,32 @@ CREATE TEMP TABLE told AS
   SELECT name_id, address, label FROM seen SEMI JOIN own USING (name_id)
   JOIN addresses USING (type, value);
 """
-# ``chains`` and ``placed`` are what the rules' own query reads; names are numbers to it.
+# ``chains`` and ``placed`` are what the rules' own queries read. To the last, texts are numbers,
+# those of aliases behind those of addresses.
 _FRONTS = f"""
+CREATE TEMP TABLE aliases AS
+  SELECT value, lower(rtrim(text, '.')) AS cname FROM seen_values
+  SEMI JOIN (FROM seen WHERE type = {CNAME}) USING (value);
+CREATE TEMP VIEW chains AS SELECT cname FROM aliases;
+{TARGETS_SQL};
+DROP VIEW chains;
+CREATE TEMP TABLE alias_numbers AS
+  SELECT cname AS text, (1::UBIGINT << 32) + min(value) AS cname FROM aliases GROUP BY cname;
+CREATE OR REPLACE TEMP TABLE pattern_matches AS
+  SELECT a.cname, rule FROM pattern_matches m JOIN alias_numbers a ON a.text = m.cname;
 CREATE TEMP TABLE chains AS
-  SELECT DISTINCT name_id AS name, lower(rtrim(text, '.')) AS cname
-  FROM seen SEMI JOIN own USING (name_id) JOIN seen_values USING (value) WHERE type = {CNAME};
-CREATE TEMP VIEW placed AS
-  SELECT name_id AS name, text AS address, provider, service, kind, region
-  FROM told JOIN addresses USING (address) LEFT JOIN labels ON labels.label = told.label;
-{MATCHES_SQL};
-CREATE TEMP TABLE labelled_ids AS {FRONTS_SQL};
+  SELECT DISTINCT name_id AS name, n.cname FROM seen SEMI JOIN own USING (name_id)
+  JOIN aliases a USING (value) JOIN alias_numbers n ON n.text = a.cname WHERE type = {CNAME};
+CREATE TEMP VIEW placed AS SELECT text AS address FROM addresses;
+{ADDRESSES_SQL};
 DROP VIEW placed;
+CREATE OR REPLACE TEMP TABLE pattern_addresses AS
+  SELECT a.address, rule FROM pattern_addresses p JOIN addresses a ON a.text = p.address;
+CREATE TEMP TABLE placed AS
+  SELECT name_id AS name, address::UBIGINT AS address, provider, service, kind, region
+  FROM told LEFT JOIN labels USING (label);
+CREATE TEMP TABLE labelled_ids AS {HITS_SQL};
+DROP TABLE placed; DROP TABLE chains; DROP TABLE aliases; DROP TABLE alias_numbers;
 """
 _TABLES = f"""
 CREATE TEMP TABLE domain_texts AS
@@ -57,8 +73,10 @@ CREATE TEMP TABLE placed AS
   SELECT domain, name, address, provider, region, coalesce(kind, 'other') AS kind
   FROM told JOIN titled USING (name_id) LEFT JOIN labels USING (label);
 CREATE TEMP TABLE fronted AS
+  WITH rules AS (SELECT rule, {FRONT} FROM pattern_rules)
   SELECT t.domain, t.name, provider, label, instance
-  FROM labelled_ids l JOIN titled t ON t.name_id = l.name WHERE t.domain IS NOT NULL;
+  FROM labelled_ids l JOIN titled t ON t.name_id = l.name JOIN rules USING (rule)
+  WHERE t.domain IS NOT NULL;
 CREATE TEMP TABLE served AS
   WITH kept AS (
     SELECT DISTINCT d.domain, lower(rtrim(v.text, '.')) AS server
@@ -76,7 +94,7 @@ CREATE TEMP TABLE served AS
 CREATE TEMP VIEW lookups AS
   SELECT domain, name, 'A' AS type, 'NOERROR' AS status, 'import' AS technique, [0] AS answers
   FROM seen_names;
-DROP TABLE told; DROP TABLE own; DROP TABLE shared; DROP TABLE labelled_ids; DROP TABLE chains;
+DROP TABLE told; DROP TABLE own; DROP TABLE shared; DROP TABLE labelled_ids;
 """
 # Without a list, the order of the alphabet stands for ranks.
 _UNRANKED = """
@@ -108,9 +126,9 @@ def open_connection(spill: Path, memory_mb: int = 1024) -> Connection:
 
 def place_records(connection: Connection, sources: Sources, table: PrefixTable) -> None:
     """Add the tables of ``analysis.numbering.number_texts`` to those of ``read_records``."""
+    open_patterns(connection)
     _place_addresses(connection, table)
     connection.execute(_OWN)
-    open_patterns(connection)
     connection.execute(_FRONTS)
     connection.execute(_TABLES)
     _bring(connection, "listed_domains", sources.domains, _UNRANKED)
@@ -129,7 +147,9 @@ def place_records(connection: Connection, sources: Sources, table: PrefixTable) 
 def _place_addresses(connection: Connection, table: PrefixTable) -> None:
     """Give each distinct address a number and the label of the longest prefix around it."""
     connection.register("meanings", table.label_table().select(_LABELS))
-    connection.execute("CREATE TEMP TABLE labels AS FROM meanings")
+    sources = dict.fromkeys(("provider", "region", "kind"), "meanings")
+    name_codes(connection, {**sources, "label": "pattern_rules"})
+    connection.execute(f"CREATE TEMP TABLE labels AS SELECT label, service, {CODED} FROM meanings")
     found = connection.sql("FROM addresses").to_arrow_table()
     numbers = pa.array(np.arange(len(found), dtype=np.uint32))
     labels = pa.array(table.addresses.match_text(found["text"]))

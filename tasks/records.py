@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from core.errors import BadInput
 from lake.distinct import Seen, distinct_rows
+from lake.packing import distinct_facts
 
 Connection = duckdb.DuckDBPyConnection
 TEXTS = pa.schema([(n, pa.string()) for n in ("domain", "name", "vantage", "type", "data")])
@@ -27,7 +28,6 @@ NUMBERED = pa.schema(
     ]
 )
 A, NS, CNAME, AAAA = 1, 2, 5, 28
-_KINDS = f"({A}, {NS}, {CNAME}, {AAAA})"
 _TYPE = f"CASE type WHEN 'A' THEN {A} WHEN 'NS' THEN {NS} WHEN 'CNAME' THEN {CNAME} ELSE {AAAA} END"
 _TOLD = """
 CREATE TEMP TABLE told AS
@@ -50,10 +50,13 @@ CREATE TEMP TABLE addresses AS
   SELECT type, value, text FROM (SELECT DISTINCT type, value FROM seen WHERE type IN ({A}, {AAAA}))
   JOIN seen_values USING (value);
 """
-_FROM_NUMBERS = f"""
+# Where numbers are larger, or facts more, than ``lake.packing`` takes.
+_DISTINCT = f"""
 CREATE TEMP TABLE seen AS
   SELECT DISTINCT name_id, CAST(type AS UTINYINT) AS type, value FROM read_parquet($records)
-  WHERE type IN {_KINDS};
+  WHERE type IN ({A}, {NS}, {CNAME}, {AAAA})
+"""
+_FROM_NUMBERS = f"""
 CREATE TEMP TABLE seen_names AS SELECT name_id, domain, name FROM read_parquet($names);
 CREATE TEMP TABLE seen_values AS
   SELECT value_id AS value, value AS text FROM read_parquet($values);
@@ -108,7 +111,14 @@ def _read_texts(connection: Connection, records: Path) -> None:
 
 
 def _read_numbers(connection: Connection, sources: Sources) -> None:
+    facts = distinct_facts(sources.records, ("name_id", "type", "value"), (A, NS, CNAME, AAAA))
     query = _FROM_NUMBERS
+    if facts is None:
+        query = f"{_DISTINCT};{query}"
+    else:
+        connection.register("facts", facts)
+        connection.execute("CREATE TEMP TABLE seen AS FROM facts")
+        connection.unregister("facts")
     for name in ("records", "names", "values"):
         connection.execute(f"SET VARIABLE {name} = ?", [str(getattr(sources, name))])
         query = query.replace(f"${name}", f"getvariable('{name}')")

@@ -15,22 +15,37 @@ from cartography.patterns.suffixes import form_of
 # The alias's last labels at the rule's depth, with a star where the rule has one.
 _TAIL = """array_to_string(CASE WHEN star = 0 THEN parts[n - depth + 1 : n] ELSE
   list_concat(parts[n - depth + 1 : n - star], ['*'], parts[n - star + 2 : n]) END, '.')"""
+# A network of 256 addresses is known by its text but for the last number, which no such text is
+# shorter than: "1.1.1.". Comparing these letters first is four times as fast as cutting it off.
+_HEAD = 6
 # ``chains`` holds (name, cname), ``placed`` (name, address, provider, service, kind, region) for
-# every address of every name, with nulls outside published prefixes.
-MATCHES_SQL = f"""
+# every address of every name, with nulls outside published prefixes. Whoever has numbers for names,
+# aliases and addresses may put them in place of the texts before the fronts are found.
+TARGETS_SQL = f"""
 CREATE OR REPLACE TEMP TABLE pattern_matches AS
 WITH targets AS (SELECT DISTINCT cname FROM chains),
 based AS (
   SELECT cname, base, string_split(cname, '.') AS parts, len(parts) AS n
   FROM (SELECT cname, split_part(cname, '.', -2) || '.' || split_part(cname, '.', -1) AS base
         FROM targets)
-  WHERE base IN (SELECT base FROM pattern_suffixes))
-SELECT DISTINCT cname, rule FROM based JOIN pattern_suffixes USING (base)
-WHERE n >= depth AND key = {_TAIL}
+  WHERE base IN (SELECT base FROM pattern_suffixes)),
+tailed AS (
+  SELECT cname, base, {_TAIL} AS key
+  FROM based JOIN (SELECT DISTINCT base, depth, star FROM pattern_suffixes) USING (base)
+  WHERE n >= depth)
+SELECT DISTINCT cname, rule FROM tailed JOIN pattern_suffixes USING (base, key)
 UNION SELECT cname, rule FROM targets JOIN pattern_texts ON contains(cname, text)
 """
+ADDRESSES_SQL = f"""
+CREATE OR REPLACE TEMP TABLE pattern_addresses AS
+SELECT DISTINCT address, rule FROM placed JOIN pattern_networks ON key = address
+UNION SELECT address, rule FROM placed
+  JOIN (FROM pattern_networks WHERE suffix(key, '.')) k
+  ON left(address, {_HEAD}) = left(key, {_HEAD}) AND starts_with(address, key)
+"""
+MATCHES_SQL = f"{TARGETS_SQL};{ADDRESSES_SQL}"
 _COUNTS = "(r.scope = '' OR (r.scope = 'global') = (p.region IS NULL)) AND r.kind IN ('', p.kind)"
-FRONTS_SQL = f"""
+HITS_SQL = f"""
 WITH found AS (
   SELECT DISTINCT c.name, m.cname, m.rule FROM chains c JOIN pattern_matches m USING (cname)),
 cloud AS (
@@ -50,9 +65,7 @@ hits AS MATERIALIZED (
     JOIN pattern_services s ON s.service = p.service
     JOIN pattern_rules r ON r.rule = s.rule AND r.provider = p.provider AND {_COUNTS}
   UNION ALL SELECT p.name, k.rule, p.address FROM placed p
-    JOIN pattern_networks k ON k.key = p.address
-  UNION ALL SELECT p.name, k.rule, p.address FROM placed p
-    JOIN pattern_networks k ON k.key = rtrim(p.address, '0123456789')
+    JOIN pattern_addresses k USING (address)
   UNION ALL SELECT name, rule, instance FROM own
   UNION ALL SELECT f.name, f.rule, f.cname FROM found f JOIN pattern_rules r USING (rule)
     WHERE r.by_name),
@@ -60,8 +73,11 @@ barred AS (
   SELECT h.name, h.rule FROM hits h JOIN pattern_conditions c USING (rule)
     LEFT JOIN hits o ON o.name = h.name AND o.rule = c.other
   WHERE (o.rule IS NULL) = c.needed)
-SELECT DISTINCT h.name, r.provider, r.label, r.id AS rule, h.instance
-FROM hits h JOIN pattern_rules r USING (rule) ANTI JOIN barred b USING (name, rule)
+SELECT name, rule, instance FROM hits ANTI JOIN barred USING (name, rule)
+"""
+FRONTS_SQL = f"""
+SELECT h.name, r.provider, r.label, r.id AS rule, h.instance
+FROM (SELECT DISTINCT * FROM ({HITS_SQL})) h JOIN pattern_rules r USING (rule)
 """
 # A name whose chain ends at a target that does not exist: ``ends`` holds (name, cname, status).
 DANGLING_SQL = """
