@@ -54,8 +54,7 @@ class Server:
 
     def start(self) -> None:
         """Start and wait until it answers."""
-        words = ["-m", "uvicorn", "webapp.asgi:application", "--host", "127.0.0.1", "--port",
-                 str(self.port), "--lifespan", "off", "--log-level", "warning"]  # fmt: skip
+        words = ["-m", "webapp.server", "--port", str(self.port), "--log-level", "warning"]
         self.process = subprocess.Popen([sys.executable, *words], cwd=ROOT, env=self.environment)
         while True:
             with socket.socket() as probe:

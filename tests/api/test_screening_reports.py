@@ -59,8 +59,8 @@ class Site:
         self.process = None
 
     def start(self):
-        words = [sys.executable, "-m", "uvicorn", "webapp.asgi:application", "--port",
-                 str(self.port), "--lifespan", "off", "--log-level", "error"]  # fmt: skip
+        words = [sys.executable, "-m", "webapp.server", "--port", str(self.port),
+                 "--log-level", "error"]  # fmt: skip
         self.process = subprocess.Popen(words, cwd=ROOT, env=self.environment)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
@@ -162,6 +162,14 @@ HOSTILE = {
     "not a number": (
         pack(report(77)).replace(b'"seconds": 10.0', b'"seconds": NaN', 1), {}, 422, "",
     ),
+    "infinity": (
+        pack(report(77)).replace(b'"seconds": 10.0', b'"seconds": Infinity', 1), {}, 422, "",
+    ),
+    "a field twice": (b'{"schema": "x", ' + pack(report(77))[1:], {}, 422, "twice"),
+    "a field twice inside": (
+        pack(report(77)).replace(b'"host": {', b'"host": {"name": "other", ', 1), {}, 422, "twice",
+    ),
+    "nested objects": (b'{"host":' * 50_000, {}, 422, ""),
     "HTML in a name": (
         spoil(lambda d: d["host"].update(name="<script>alert(1)</script>")), {}, 422, "name",
     ),

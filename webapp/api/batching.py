@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 MOST_AT_ONCE = 200
 # A transaction costs as much as twenty reports: under load they start no more often than this, and
 # whoever comes alone does not wait.
-EVERY_S = 0.15
+EVERY_S = 0.1
 Told = Receipt | NephoscopeError
 Waiting = tuple[Arrival, "asyncio.Future[Told]"]
 
@@ -35,18 +35,19 @@ class Writer:
         self._queue: asyncio.Queue[Waiting] = asyncio.Queue()
         self._thread = ThreadPoolExecutor(1, "pool-writer")
         self._next = 0.0
+        # Arrivals whose senders have not been told yet.
+        self.waiting = 0
         self._task = asyncio.get_running_loop().create_task(self._write_forever())
-
-    @property
-    def waiting(self) -> int:
-        """Arrivals that no batch has taken yet."""
-        return self._queue.qsize()
 
     async def store(self, arrival: Arrival) -> Told:
         """What became of an arrival, once it is durable."""
         future: asyncio.Future[Told] = asyncio.get_running_loop().create_future()
         await self._queue.put((arrival, future))
-        return await future
+        self.waiting += 1
+        try:
+            return await future
+        finally:
+            self.waiting -= 1
 
     async def _write_forever(self) -> None:
         while True:

@@ -47,9 +47,12 @@ MOST_HELD = 128_000_000
 # What the rest of this section may get as one body.
 MOST_UPLOADED = 10_000_000
 SMALL_BYTES = 200_000
-# With more than so much undone, senders are told to come back, which costs little: a rush after an
-# outage must not end with everybody waiting in vain.
-MOST_LAG_S, MOST_WAITING = 1.0, 1000
+# With more than so much undone, senders are told to come back, which costs little: in the rush
+# after an outage those that are taken wait hardly longer than ever, and the others come later.
+MOST_LAG_S, MOST_WAITING = 0.25, 64
+# How long they stay away: longer while more than one comes again for two that are taken.
+SHORTEST_WAIT_S, LONGEST_WAIT_S = 3.0, 40.0
+COMERS_PER_TAKEN = 0.5
 # After a refusal the rest of a body is read for a moment, so that the answer is not lost in the
 # reset of the connection.
 DRAIN_S, MOST_DRAINED = 2.0, 32_000_000
@@ -67,14 +70,29 @@ class Refusal(Exception):
 
 
 class Pulse:
-    """How far the event loop is behind its work; one hiccup alone does not count."""
+    """How far the event loop is behind its work, and when those it refuses should come again.
+
+    One hiccup alone does not count.
+    """
 
     EVERY_S = 0.1
+    KEPT = 0.9
 
     def __init__(self) -> None:
         self.lag_s = self._last_s = 0.0
+        self._refused = self._taken = 0.0
+        self._wait_s = SHORTEST_WAIT_S
         self._loop = asyncio.get_running_loop()
         self._expect()
+
+    def refuse(self) -> int:
+        """Seconds after which a sender who is refused comes again."""
+        self._refused += 1
+        return max(1, round(self._wait_s * random.uniform(0.5, 1.5)))
+
+    def take(self) -> None:
+        """A sender was served."""
+        self._taken += 1
 
     def _expect(self) -> None:
         self._due = self._loop.time() + self.EVERY_S
@@ -83,6 +101,10 @@ class Pulse:
     def _beat(self) -> None:
         late_s = self._loop.time() - self._due
         self.lag_s, self._last_s = min(late_s, self._last_s), late_s
+        is_crowded = self._refused > self._taken * COMERS_PER_TAKEN
+        wait_s = self._wait_s * (1.05 if is_crowded else 0.97)
+        self._wait_s = min(max(wait_s, SHORTEST_WAIT_S), LONGEST_WAIT_S)
+        self._refused, self._taken = self._refused * self.KEPT, self._taken * self.KEPT
         self._expect()
 
 
@@ -170,14 +192,14 @@ class Door:
         self._pulse = Pulse()
         self._held = 0
         self._trusted: dict[str, tuple[float, Grant]] = {}
+        self._asked: dict[str, asyncio.Future[Grant]] = {}
 
     async def take(self, scope: Any, body: Body, send: Send, key: str) -> None:
         """Answer one request."""
         headers = {name.decode("latin-1"): value.decode("latin-1")
                    for name, value in scope["headers"]}  # fmt: skip
         try:
-            if self._pulse.lag_s > MOST_LAG_S or self._writer.waiting > MOST_WAITING:
-                raise _busy(random.randint(2, 8))
+            self._demand_room()
             grant = await self._find_grant(headers, key)
             _check_headers(headers)
             receipt = await self._take_body(grant, headers, body)
@@ -187,6 +209,10 @@ class Door:
             return
         else:
             await _confirm(receipt, send)
+
+    def _demand_room(self) -> None:
+        if self._pulse.lag_s > MOST_LAG_S or self._writer.waiting >= MOST_WAITING:
+            raise _busy(self._pulse.refuse())
 
     async def _find_grant(self, headers: dict[str, str], key: str) -> Grant:
         found = BEARER.fullmatch(headers.get("authorization", "").strip())
@@ -202,9 +228,8 @@ class Door:
         until, grant = self._trusted.get(secret, (0.0, None))
         if grant is not None and now < until:
             return grant
-        loop = asyncio.get_running_loop()
         try:
-            grant = await loop.run_in_executor(self._lookers, _find_grant, secret)
+            grant = await asyncio.shield(self._ask(secret))
         except NoGrant as error:
             self._trusted.pop(secret, None)
             raise Refusal(401, "unknown-token", str(error)) from None
@@ -213,16 +238,28 @@ class Door:
         self._trusted[secret] = (now + TRUSTED_S, grant)
         return grant
 
+    def _ask(self, secret: str) -> asyncio.Future[Grant]:
+        """One question to the store for everybody who comes with the same token."""
+        asked = self._asked.get(secret)
+        if asked is None:
+            loop = asyncio.get_running_loop()
+            asked = loop.run_in_executor(self._lookers, _find_grant, secret)
+            self._asked[secret] = asked
+            asked.add_done_callback(lambda _: self._asked.pop(secret, None))
+        return asked
+
     async def _take_body(self, grant: Grant, headers: dict[str, str], body: Body) -> Receipt:
         told: Told
         try:
             await self._read(body)
+            self._demand_room()
             arrival = await self._check(grant, headers.get("idempotency-key", ""), body)
             told = await self._writer.store(arrival)
         except BadInput as error:
             told = error
         finally:
             self._held -= body.size
+        self._pulse.take()
         if isinstance(told, NephoscopeError):
             raise _refusal(told)
         return told

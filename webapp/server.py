@@ -1,0 +1,163 @@
+"""The web server: ``python -m webapp.server`` serves the site, and ends connections that only wait.
+
+A sender has so long for the head of a request and for every further piece of its body; whoever
+opens connections and stays silent loses the oldest of them first.
+"""
+
+import argparse
+import asyncio
+import gc
+import resource
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+# Connections without a request that one address, and everybody together, may hold open.
+MOST_SILENT_EACH = 200
+# Those that came a moment ago may have sent a request that was not read yet.
+FRESH_S = 3.0
+BACKLOG = 2048
+TOO_SLOW = (
+    b"HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain; charset=utf-8\r\n"
+    b"Content-Length: 33\r\nConnection: close\r\n\r\nthe request took too long to come"
+)
+
+
+class Silence:
+    """Connections that have not sent a whole head yet, by address, the oldest first."""
+
+    def __init__(self) -> None:
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        # The rest is for requests, the database and what it reads.
+        self.most = max(64, files // 2)
+        self._since: dict[Connection, float] = {}
+        self._by_address: dict[str, dict[Connection, None]] = {}
+
+    def add(self, one: "Connection", now: float) -> None:
+        """A connection waits from now on; the oldest goes when there are too many."""
+        own = self._by_address.setdefault(one.address, {})
+        self._since[one], own[one] = now, None
+        for crowd, most in ((own, MOST_SILENT_EACH), (self._since, self.most)):
+            oldest = next(iter(crowd))
+            if len(crowd) > most and now - self._since[oldest] > FRESH_S:
+                oldest.give_up()
+
+    def remove(self, one: "Connection") -> None:
+        """A connection has spoken, or has ended."""
+        if self._since.pop(one, None) is None:
+            return
+        own = self._by_address[one.address]
+        del own[one]
+        if not own:
+            del self._by_address[one.address]
+
+
+_silence = Silence()
+
+
+class Connection(H11Protocol):
+    """One connection that is ended when its sender is due and says nothing."""
+
+    head_s = 10.0
+    # Between two pieces of a body, and for all of them.
+    piece_s, body_s = 15.0, 300.0
+    _timer: asyncio.TimerHandle | None = None
+    _is_due = ""
+    _body_since = 0.0
+
+    @property
+    def address(self) -> str:
+        """Who has connected; a local socket has no address."""
+        return str(self.client[0]) if self.client else ""
+
+    def connection_made(self, transport: Any) -> None:
+        """Wait for a head."""
+        super().connection_made(transport)
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing any more."""
+        self._expect_nothing()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes, and wait for what is missing still."""
+        super().data_received(data)
+        state = self.conn.their_state
+        if self.transport.is_closing():
+            self._expect_nothing()
+        elif state is h11.SEND_BODY:
+            self._expect_body()
+        elif state is not h11.IDLE:
+            self._expect_nothing()
+        elif self._is_due != "head":
+            # The next request of a connection that is kept: its head has begun.
+            self._expect_head()
+
+    def give_up(self) -> None:
+        """End the connection; whoever still waits for an answer is told why."""
+        self._expect_nothing()
+        if self.transport.is_closing():
+            return
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.write(TOO_SLOW)
+        self.transport.close()
+
+    def _expect_head(self) -> None:
+        self._expect_nothing()
+        self._is_due = "head"
+        self._timer = self.loop.call_later(self.head_s, self.give_up)
+        _silence.add(self, self.loop.time())
+
+    def _expect_body(self) -> None:
+        since = self._body_since if self._is_due == "body" else self.loop.time()
+        self._expect_nothing()
+        self._is_due, self._body_since = "body", since
+        left = since + self.body_s - self.loop.time()
+        self._timer = self.loop.call_later(min(self.piece_s, max(left, 0.0)), self._miss_piece)
+
+    def _miss_piece(self) -> None:
+        if self.flow.read_paused and self.loop.time() < self._body_since + self.body_s:
+            # It is our turn: what has come is not read yet.
+            self._expect_body()
+        else:
+            self.give_up()
+
+    def _expect_nothing(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._is_due = None, ""
+        _silence.remove(self)
+
+
+def make_server(host: str, port: int, log_level: str = "warning") -> uvicorn.Server:
+    """The server with the site loaded, not running yet."""
+    config = uvicorn.Config(
+        "webapp.asgi:application", host=host, port=port, log_level=log_level, http=Connection,
+        lifespan="off", backlog=BACKLOG, timeout_graceful_shutdown=2,
+    )  # fmt: skip
+    config.load()
+    # What is loaded now stays: looking through it again and again would halt every request.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
+    return uvicorn.Server(config)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Serve until told to end."""
+    parser = argparse.ArgumentParser(description="Serve the site and its API.")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--log-level", default="info")
+    given = parser.parse_args(words)
+    make_server(given.host, given.port, given.log_level).run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
