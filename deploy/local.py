@@ -135,8 +135,7 @@ def start_workers(family: Family, data: Path) -> None:
 
 def start_web(family: Family, port: int) -> Child:
     """Start the web server."""
-    command = [PYTHON, "-m", "uvicorn", "webapp.asgi:application", "--host", "127.0.0.1"]
-    command += ["--port", str(port), "--lifespan", "off", "--timeout-graceful-shutdown", "2"]
+    command = [PYTHON, "-m", "webapp.server", "--port", str(port)]
     return family.start(Child("web", command, vital=True))
 
 
