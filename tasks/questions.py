@@ -47,6 +47,8 @@ _BOUNDS = {
     "seed": (0, 2**32 - 1),
     "per_provider": (1, 10_000),
     "price_ceiling": (0.0, 1e12),
+    "after_loss_ms": (0.001, 1e6),
+    "after_loss_share": (0.0, 0.999),
     "penalty": (0.0, 1e12),
     "traffic_gb": (0.0, 1e15),
     "between_gb": (0.0, 1e15),
@@ -134,9 +136,7 @@ def ask(known: Known, options: Mapping[str, Any]) -> Question:
     return Question(
         known,
         _objective(options),
-        sizes(
-            options.get("k"), len(known.samples.regions), 2 if options.get("survive_loss") else 1
-        ),
+        sizes(options.get("k"), len(known.samples.regions), _least_size(options)),
         _constraints(known, options),
         Traffic(numbers["traffic_gb"] or 0.0, numbers["between_gb"] or 0.0),
         replace(usual, **{part: v for part, v in given.items() if v is not None}),
@@ -144,6 +144,12 @@ def ask(known: Known, options: Mapping[str, Any]) -> Question:
         options.get("outlook") is not False,
         **{name: value for name, value in effort.items() if value is not None},
     )
+
+
+def _least_size(options: Mapping[str, Any]) -> int:
+    """Of one region nothing is left after a loss."""
+    lost = options.get("survive_loss") or options.get("after_loss_ms") is not None
+    return 2 if lost else 1
 
 
 def sizes(text: str | int | None, n_regions: int, least: int = 1) -> tuple[int, ...]:
@@ -237,8 +243,17 @@ def _constraints(known: Known, options: Mapping[str, Any]) -> Constraints:
         presence=tuple(_presence(known, text) for text in words("presence")),
         price_ceiling=_number(options, "price_ceiling"),
         survive_loss=bool(options.get("survive_loss")),
+        after_loss_ms=_number(options, "after_loss_ms"),
+        after_loss_share=_after_loss_share(options),
         facts={name: region.facts() for name, region in known.regions.items()},
     )
+
+
+def _after_loss_share(options: Mapping[str, Any]) -> float:
+    share = _number(options, "after_loss_share")
+    if share is not None and options.get("after_loss_ms") is None:
+        raise BadInput("a share after a loss needs a limit in ms", field="after_loss_share")
+    return share or 0.0
 
 
 def _allowed(known: Known, what: str, names: list[str]) -> frozenset[str]:

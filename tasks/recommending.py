@@ -22,6 +22,7 @@ from analysis.regions import (
     doubt,
     regret,
     route,
+    shares_far,
     warm_up,
 )
 from analysis.regions.resampling import INTERVAL, interval
@@ -88,7 +89,8 @@ def _size_of_current(question: Question) -> set[int]:
     """The size of the deployment as it is, where there is a best of that size."""
     if not question.with_peer:
         return set()
-    least = 2 if question.constraints.survive_loss else 1
+    asked = question.constraints
+    least = 2 if asked.survive_loss or asked.after_loss_ms is not None else 1
     return {len(question.current)} if len(question.current) >= least else set()
 
 
@@ -140,7 +142,26 @@ def _result(
         "rounding": answer.rounding,
         "members": _members(study, question, answer),
         "static": _static(study, answer.regions),
+        "after_loss": _after_loss(question, answer.regions),
         **_doubt(doubted),
+    }
+
+
+def _after_loss(question: Question, regions: tuple[str, ...]) -> dict[str, Any] | None:
+    """Which share of weight is above what was asked for after a loss, by the region lost."""
+    limit_ms = question.constraints.after_loss_ms
+    if limit_ms is None or len(regions) < 2:
+        return None
+    shares = shares_far(question.samples, regions, limit_ms)
+    worst = max(shares, key=lambda name: shares[name])
+    allowed = question.constraints.after_loss_share
+    return {
+        "limit_ms": limit_ms,
+        "allowed_share": allowed,
+        "share_above": shares,
+        "worst_loss": worst,
+        "worst_share": shares[worst],
+        "kept": shares[worst] <= allowed + 1e-12,
     }
 
 
@@ -215,6 +236,7 @@ def _current(
         "regions": regions,
         "value": value,
         "static": _static(study, regions),
+        "after_loss": _after_loss(question, regions),
         "best": best and {"regions": best.regions, "value": best.value, "proven": best.proven},
         "regret": None,
         "regret_interval": None,

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from analysis.regions.checking import check
     from analysis.regions.recommendations import Effort, Study, recommend, warm_up
     from analysis.regions.resampling import Doubt, Draws, doubt
-    from analysis.regions.routing import Regret, Routing, margins, regret, route, static_study
+    from analysis.regions.routing import (
+        Regret,
+        Routing,
+        margins,
+        regret,
+        route,
+        shares_far,
+        static_study,
+    )
 
 _LATER = {
     "check": "checking",
@@ -30,6 +38,7 @@ _LATER = {
     "margins": "routing",
     "regret": "routing",
     "route": "routing",
+    "shares_far": "routing",
     "static_study": "routing",
     "warm_up": "recommendations",
 }
@@ -57,6 +66,7 @@ __all__ = [
     "regret",
     "route",
     "samples_of",
+    "shares_far",
     "static_study",
     "warm_up",
 ]

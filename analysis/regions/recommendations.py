@@ -118,6 +118,8 @@ class Study:
         ]
         if not sets:
             reason = "no set of this size keeps to the constraints and answers a client"
+            if not solved.proven:
+                reason = "no set that keeps to the constraints was found in time"
             answer = Recommendation(k, (), None, None, solved.proven, reason=reason)
             return replace(answer, seconds=seconds, missing=costs.gaps)
         lost, lost_weight = unanswered(self.samples, solved.sets[0][0])

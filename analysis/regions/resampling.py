@@ -12,6 +12,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.regions.afterwards import after_of, keep
 from analysis.regions.answers import Recommendation
 from analysis.regions.constraints import Constraints, limit
 from analysis.regions.costs import NO_ANSWER
@@ -162,7 +163,8 @@ def _candidates(
     best = _members(study, answer.regions)
     if sets_of(len(names), answer.k) > MOST_SETS:
         return [best, *(_members(study, s.regions) for s in answer.runners_up)], False
-    limits = limit(names, constraints)
+    after = after_of(study.samples, study.costs, study.objective, constraints)
+    limits = keep(limit(names, constraints), after)
     every = combinations(range(len(names)), answer.k)
     return [best, *(s for s in every if s != best and limits.allow(s))], True
 

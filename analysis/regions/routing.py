@@ -51,6 +51,19 @@ def margins(study: Study, regions: tuple[str, ...]) -> list[Margin]:
     return sorted(found, key=lambda m: (not m.chosen, -(m.worth or 0.0), m.region))
 
 
+def shares_far(samples: Samples, regions: tuple[str, ...], limit_ms: float) -> dict[str, float]:
+    """Give, by the region that is lost, the share of weight above a limit or without an answer."""
+    weights = samples.weights / samples.weights.sum() / len(samples.rounds)
+    near = {name: samples.values[samples.regions.index(name)] <= limit_ms for name in regions}
+    none = np.zeros(samples.values.shape[1:], bool)
+    found = {}
+    for lost in regions:
+        left = [near[name] for name in regions if name != lost]
+        reached = np.logical_or.reduce(left, axis=0) if left else none
+        found[lost] = float(weights @ (~reached).sum(axis=1))
+    return found
+
+
 def route(study: Study, regions: tuple[str, ...]) -> Routing:
     """Give a set's mean for per-round and for static routing; raises BadInput for percentiles.
 

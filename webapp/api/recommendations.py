@@ -43,6 +43,8 @@ class OptionsIn(Schema):
     presence: Annotated[list[Name], Field(max_length=50)] = []
     price_ceiling: Amount | None = None
     survive_loss: bool = False
+    after_loss_ms: Annotated[float, Field(gt=0, le=1e6)] | None = None
+    after_loss_share: Annotated[float, Field(ge=0, le=0.999)] | None = None
     current: Names = []
     traffic_gb: Amount | None = None
     between_gb: Amount | None = None

@@ -17,7 +17,7 @@ _FILES = ("weights", "regions", "clients", "isps", "prices", "populations", "bes
 _NUMBERS = {
     "percentile": "P", "penalty": "V", "price-ceiling": "P", "within": "SHARE",
     "traffic-gb": "N", "between-gb": "N", "region-availability": "A", "zone-availability": "A",
-    "provider-availability": "A",
+    "provider-availability": "A", "after-loss-ms": "MS", "after-loss-share": "SHARE",
 }  # fmt: skip
 
 
