@@ -4,10 +4,9 @@ Most blocks stand in it twice, as AMAZON and under the service that uses them; b
 and the prefix table shows the specific one.
 """
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
-from cartography.addresses import BITS, read_prefix
 from cartography.ranges.form import (
     RangeEntry,
     RangeFile,
@@ -27,9 +26,10 @@ URLS = ("https://ip-ranges.amazonaws.com/ip-ranges.json",)
 # Global Accelerator is anycast too, but what answers behind it is the customer's own machine.
 _EDGE = {"CLOUDFRONT", "CLOUDFRONT_ORIGIN_FACING"}
 _GLOBAL = "GLOBAL"
-COLLECTIVE = "AMAZON"
-# Up to this share of rows that lie in no block of AMAZON's are taken for damage.
-_DAMAGED_SHARE = 0.01
+# Until 2017 the token could be days away from the date; since then both are one second.
+_TOKEN_SINCE = "2018"
+_TOKEN_DIGITS = 11
+_FORMAT = "%Y-%m-%d-%H-%M-%S"
 
 
 def recognises(data: bytes) -> bool:
@@ -46,28 +46,13 @@ def parse(data: bytes, as_of: date | None) -> RangeFile:
         rows = list_of(document, "ipv6_prefixes")
         entries += [_entry(row, i, 6) for i, row in enumerate(rows, 1)]
     kept = require_entries(tuple(entries))
-    _check_cover(kept)
-    return RangeFile(PROVIDER, as_of or _date(document), kept, count_entries(kept))
-
-
-def _check_cover(entries: tuple[RangeEntry, ...]) -> None:
-    """Every row of a service lies within a row of AMAZON, in each file since 2014: where a few
-    rows do not, a digit of theirs is damaged. Where many do not, the custom has changed."""
-    around = {read_prefix(e.prefix) for e in entries if e.service == COLLECTIVE}
-    lost = [e for e in entries if e.service != COLLECTIVE and not _is_within(e.prefix, around)]
-    if 0 < len(lost) <= len(entries) * _DAMAGED_SHARE:
-        raise BadInput(
-            f"{lost[0].prefix} ({lost[0].service}) lies in no block of {COLLECTIVE}, as all others"
-            " do; is the file damaged?"
-        )
-
-
-def _is_within(prefix: str, around: set[tuple[int, int, int]]) -> bool:
-    family, first, length = read_prefix(prefix)
-    bits = BITS[family]
-    return any(
-        (family, first >> (bits - outer) << (bits - outer), outer) in around
-        for outer in range(length, 0, -1)
+    return RangeFile(
+        PROVIDER,
+        as_of or _date(document),
+        kept,
+        count_entries(kept),
+        edition=str(document.get("syncToken") or document.get("createDate") or ""),
+        doubt=_doubt(document),
     )
 
 
@@ -89,9 +74,17 @@ def _entry(row: Any, number: int, family: int) -> RangeEntry:
     )
 
 
+def _doubt(document: dict[str, Any]) -> str:
+    token, created = str(document.get("syncToken", "")), str(document.get("createDate", ""))
+    if created < _TOKEN_SINCE or not token.isdigit() or len(token) > _TOKEN_DIGITS:
+        return ""
+    meant = datetime.fromtimestamp(int(token), UTC).strftime(_FORMAT)
+    return f"createDate is {created}, and syncToken says {meant}" if meant != created else ""
+
+
 def _date(document: dict[str, Any]) -> date:
     text = str(document.get("createDate", ""))
     try:
-        return datetime.strptime(text, "%Y-%m-%d-%H-%M-%S").date()  # noqa: DTZ007
+        return datetime.strptime(text, _FORMAT).date()  # noqa: DTZ007
     except ValueError as error:
         raise BadInput(f"{text!r} is not a date; give --as-of", field="createDate") from error

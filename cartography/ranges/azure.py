@@ -32,6 +32,8 @@ URLS = (
     "https://www.microsoft.com/en-us/download/details.aspx?id=57063",
     "https://www.microsoft.com/en-us/download/details.aspx?id=57064",
 )
+# As the files call them; a fifth would stand in force beside them.
+_CLOUDS = {"public", "china", "azuregovernment", "azuregermany"}
 BASE_SERVICE = "AzureCloud"
 # Where Front Door meets clients; its backend addresses are ordinary ones.
 _EDGE = {
@@ -65,12 +67,13 @@ def parse(data: bytes, as_of: date | None) -> RangeFile:
     ``counts`` has ``tags`` too: the number of service tags, 0 for the older list.
     """
     if _XML_MARK in data[:4096]:
-        variant, n_tags = "public", 0
+        variant, n_tags, edition = "public", 0, ""
         entries = _xml_entries(data)
     else:
         document = load_json(data)
         tags = list_of(document, "values")
         variant, n_tags = str(document.get("cloud", "")).lower(), len(tags)
+        edition = str(document.get("changeNumber", ""))
         entries = tuple(e for i, tag in enumerate(tags, 1) for e in _tag_entries(tag, i))
     counts = count_entries(require_entries(entries), tags=n_tags)
     if as_of is None:
@@ -78,7 +81,8 @@ def parse(data: bytes, as_of: date | None) -> RangeFile:
             "Azure's files carry no date; give --as-of (it stands in the file's name)",
             field="as-of",
         )
-    return RangeFile(PROVIDER, as_of, entries, counts, variant)
+    doubt = "" if variant in _CLOUDS else f"{variant!r} is no cloud of Azure's that is known"
+    return RangeFile(PROVIDER, as_of, entries, counts, variant, edition, doubt)
 
 
 def _tag_entries(tag: Any, number: int) -> list[RangeEntry]:

@@ -4,18 +4,27 @@ In go two range files; out come added, removed and changed prefixes, or a reason
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import ne
 
 import numpy as np
 
 from cartography.addresses import BITS, read_prefix
 from cartography.intervals import Column, flatten
+from cartography.ranges.customs import find_breach
 from cartography.ranges.form import RangeEntry, RangeFile
 from cartography.regions import region as region_of
 
 # Providers rarely give up a tenth of what they hold between two versions; damaged files lose more.
 _KEPT_SHARE = 0.9
+# Within three months no provider has grown by more than a fourth in any version that was seen.
+_GROWN_SHARE = 1.5
+_SOON_DAYS = 92
+# A short list may double by one block.
+_MANY_ROWS = 100
+_FEW_ROWS = 3
 
 
 class ChangeKind(StrEnum):
@@ -80,23 +89,52 @@ def count_addresses(file: RangeFile, family: int = 4) -> int:
 def find_doubt(new: RangeFile, old: RangeFile | None) -> str | None:
     """Why a sound file is not to be believed, ``None`` when nothing speaks against it.
 
-    A region that nobody knows and one row alone names is damage; so is the loss of a tenth of
-    the rows, addresses or regions of the version before.
+    It contradicts itself or its provider's customs; a region that nobody knows stands in one row
+    alone; or, beside the version before, too much is lost or won, or a list differs by a slip.
     """
     stray = _stray_region(new, old)
     if stray:
         return f"the region {stray!r} stands in one row alone and was never heard of"
-    if old is None:
-        return None
+    return new.doubt or find_breach(new) or (_find_change(new, old) if old else None)
+
+
+def _find_change(new: RangeFile, old: RangeFile) -> str | None:
     sizes = (
         ("entries", old.counts["entries"], new.counts["entries"]),
         ("IPv4 addresses", count_addresses(old), count_addresses(new)),
         ("regions", old.counts["regions"], new.counts["regions"]),
     )
+    is_soon = (new.as_of - old.as_of).days <= _SOON_DAYS and len(old.entries) >= _MANY_ROWS
     for name, before, after in sizes:
-        if after < before * _KEPT_SHARE:
+        is_less = after < before * _KEPT_SHARE
+        if is_less or (is_soon and name != "regions" and after > before * _GROWN_SHARE):
             return f"it has {after:,} {name}, and the table of {old.as_of} has {before:,}"
-    return None
+    return None if new.edition else _find_slip(new, old)
+
+
+def _find_slip(new: RangeFile, old: RangeFile) -> str | None:
+    """What damage does to a list, and no provider does in earnest: the end is missing, or a few
+    rows differ by one character each. A file with an edition of its own has better evidence."""
+    if new.entries == old.entries[: len(new.entries)] and len(new.entries) < len(old.entries):
+        lost = old.entries[len(new.entries)]
+        return f"it ends before {lost.prefix}, and is the table of {old.as_of} up to there"
+    before, after = _statements(old), _statements(new)
+    was = sorted({*_rows(before)} - {*_rows(after)})
+    now = sorted({*_rows(after)} - {*_rows(before)})
+    if len(was) != len(now) or not 0 < len(now) <= _FEW_ROWS:
+        return None
+    pairs = [(a, b) for b in now for a in was if _is_slip(a, b)]
+    if {b for _, b in pairs} != set(now):
+        return None
+    return f"it differs from the table of {old.as_of} by a slip: {pairs[0][1]}, not {pairs[0][0]}"
+
+
+def _rows(statements: dict[str, tuple[str, ...]]) -> Iterator[str]:
+    return (f"{prefix} {said}" for prefix, rows in statements.items() for said in rows)
+
+
+def _is_slip(before: str, after: str) -> bool:
+    return len(before) == len(after) and sum(map(ne, before, after)) == 1
 
 
 def _stray_region(new: RangeFile, old: RangeFile | None) -> str | None:

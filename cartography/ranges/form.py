@@ -37,7 +37,9 @@ class RangeFile:
     """A whole file, with the file's own rows counted.
 
     A provider's files of different ``variant`` (Google's two, Azure's national clouds) are in
-    force side by side; a newer one of the same variant replaces the older one.
+    force side by side; a newer one of the same variant replaces the older one. ``edition`` is the
+    file's own mark of its publication, where it has one; ``doubt`` is what contradicts itself in
+    the file's head.
     """
 
     provider: str
@@ -45,6 +47,8 @@ class RangeFile:
     entries: tuple[RangeEntry, ...]
     counts: dict[str, int] = field(default_factory=dict)
     variant: str = ""
+    edition: str = ""
+    doubt: str = ""
 
 
 def count_entries(entries: Iterable[RangeEntry], **more: int) -> dict[str, int]:

@@ -28,6 +28,9 @@ URLS = (
 OWN_SERVICE = "Google"
 # Addresses that are announced everywhere: rented out, but of no region.
 _GLOBAL = "global"
+_HOURS_WEST = (7, 8)
+# The time has more digits than the token, and is cut off instead of rounded.
+_MILLISECONDS_APART = 2
 
 
 def recognises(data: bytes) -> bool:
@@ -43,7 +46,8 @@ def parse(data: bytes, as_of: date | None) -> RangeFile:
     entries = require_entries(tuple(_entry(row, i) for i, row in enumerate(rows, 1)))
     variant = "cloud" if any(e.kind == AddressKind.CLOUD for e in entries) else "goog"
     when = as_of or _date(document)
-    return RangeFile(PROVIDER, when, entries, count_entries(entries), variant)
+    counts, edition = count_entries(entries), str(document.get("syncToken", ""))
+    return RangeFile(PROVIDER, when, entries, counts, variant, edition, _doubt(document))
 
 
 def _entry(row: Any, number: int) -> RangeEntry:
@@ -60,6 +64,17 @@ def _entry(row: Any, number: int) -> RangeEntry:
         kind=AddressKind.CLOUD if scope else AddressKind.CORPORATE,
         region_as_published=scope,
     )
+
+
+def _doubt(document: dict[str, Any]) -> str:
+    """The token counts milliseconds of the creation time, which is told in California's."""
+    token, created = str(document.get("syncToken", "")), str(document.get("creationTime", ""))
+    try:
+        hours = (int(token) / 1000 - datetime.fromisoformat(created + "+00:00").timestamp()) / 3600
+    except ValueError:
+        return ""
+    is_one = min(abs(hours - known) for known in _HOURS_WEST) < _MILLISECONDS_APART / 3.6e6
+    return "" if is_one else f"creationTime is {created}, and syncToken {token} is another time"
 
 
 def _date(document: dict[str, Any]) -> date:

@@ -39,7 +39,10 @@ def parse(data: bytes, as_of: date | None) -> RangeFile:
     entries = require_entries(tuple(_entries(data)))
     if b"{:" in data and not data.rstrip().endswith((b"}", b"</staging>")):
         raise BadInput("the last table has no end; is the file cut off?")
-    return RangeFile(PROVIDER, require_date(as_of or _date(data)), entries, count_entries(entries))
+    updated = _date(data)
+    edition = str(updated) if updated else ""
+    when, counts = require_date(as_of or updated), count_entries(entries)
+    return RangeFile(PROVIDER, when, entries, counts, edition=edition)
 
 
 def _entries(data: bytes) -> Iterator[RangeEntry]:

@@ -11,7 +11,7 @@ from cartography.ranges.lists import Feed, is_feed, read_feed
 
 PROVIDER = "linode"
 URLS = ("https://geoip.linode.com/",)
-_MODIFIED = re.compile(rb"^# Last modified: (\d{4}-\d\d-\d\d)", re.M)
+_MODIFIED = re.compile(rb"^# Last modified: ((\d{4}-\d\d-\d\d).*)$", re.M)
 _FEED = Feed(
     PROVIDER,
     "Linode",
@@ -67,12 +67,18 @@ def recognises(data: bytes) -> bool:
 def parse(data: bytes, as_of: date | None) -> RangeFile:
     """Read the file; raises ``BadInput``, with ``field`` as-of where a date is missing."""
     entries = read_feed(data, _FEED)
-    return RangeFile(PROVIDER, require_date(as_of or _date(data)), entries, count_entries(entries))
+    when, counts = require_date(as_of or _date(data)), count_entries(entries)
+    return RangeFile(PROVIDER, when, entries, counts, edition=_edition(data))
+
+
+def _edition(data: bytes) -> str:
+    found = _MODIFIED.search(data[:4096])
+    return found[1].decode("ascii", "replace").strip() if found else ""
 
 
 def _date(data: bytes) -> date | None:
     found = _MODIFIED.search(data[:4096])
     try:
-        return date.fromisoformat(found[1].decode()) if found else None
+        return date.fromisoformat(found[2].decode()) if found else None
     except ValueError:
         return None

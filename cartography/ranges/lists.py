@@ -10,7 +10,10 @@ from cartography.ranges.form import RangeEntry, check_prefix, require_entries
 from core.errors import BadInput
 from core.statuses import AddressKind
 
+# Prefix, country, region, city and postal code (RFC 8805).
 _N_CELLS = 5
+# DigitalOcean's word for a block that is nowhere yet.
+_NOWHERE = ["None"]
 
 
 def read_lines(data: bytes) -> Iterator[tuple[int, str]]:
@@ -94,16 +97,23 @@ def read_feed(data: bytes, feed: Feed) -> tuple[RangeEntry, ...]:
 
 
 def _entry(number: int, line: str, feed: Feed) -> RangeEntry:
-    where, cells = f"line {number}", line.split(",")
-    if len(cells) != _N_CELLS:
-        raise BadInput(f"{where}: it has {len(cells)} cells instead of {_N_CELLS}")
-    country, city = cells[1].strip(), cells[3].strip()
-    if not (len(country) == 2 and country.isascii() and country.isupper() and city):
-        raise BadInput(f"{where}: {country!r} and {city!r} are not a country's code and a city")
+    where, (prefix, *cells) = f"line {number}", (cell.strip() for cell in line.split(","))
+    place = None if cells == _NOWHERE else _read_place(cells, where)
     return RangeEntry(
-        prefix=check_prefix(cells[0].strip(), where),
+        prefix=check_prefix(prefix, where),
         provider=feed.provider,
         service=feed.service,
-        region=feed.cities.get((country, city)),
-        region_as_published=f"{country} {city}",
+        region=feed.cities.get(place) if place else None,
+        region_as_published=" ".join(place) if place else None,
     )
+
+
+def _read_place(cells: list[str], where: str) -> tuple[str, str]:
+    """Country and city of a row; empty cells behind the postal code are no harm."""
+    n_cells = len(cells) + 1
+    if n_cells < _N_CELLS or any(cells[_N_CELLS - 1 :]):
+        raise BadInput(f"{where}: it has {n_cells} cells instead of {_N_CELLS}")
+    country, city = cells[0], cells[2]
+    if not (len(country) == 2 and country.isascii() and country.isupper() and city):
+        raise BadInput(f"{where}: {country!r} and {city!r} are not a country's code and a city")
+    return country, city

@@ -35,7 +35,8 @@ def parse(data: bytes, as_of: date | None) -> RangeFile:
     blocks = [b for i, region in enumerate(regions, 1) for b in _blocks(region, i)]
     entries = require_entries(tuple(entry for block in blocks for entry in block))
     counts = count_entries(block[0] for block in blocks)
-    return RangeFile(PROVIDER, as_of or _date(document), entries, counts)
+    edition = str(document.get("last_updated_timestamp", ""))
+    return RangeFile(PROVIDER, as_of or _date(document), entries, counts, edition=edition)
 
 
 def _blocks(region: Any, number: int) -> list[list[RangeEntry]]:

@@ -19,7 +19,7 @@ def entry(prefix, service="EC2", region="us-east-1", group=None):
 
 
 def table(*entries):
-    return RangeFile("aws", DAY, entries, count_entries(entries))
+    return RangeFile("aws", DAY, entries, count_entries(entries), edition="1")
 
 
 def blocks(count, region="us-east-1"):

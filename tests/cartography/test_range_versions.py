@@ -77,7 +77,10 @@ def test_an_observation_before_every_table_has_none():
 
 def test_an_older_version_fills_the_past_and_changes_nothing_today():
     put(aws("2014-05-01"))
-    put(aws("2013-03-29", count=2))
+    with pytest.raises(BadInput, match="2014-05-01 is in force; --as-of 2013-03-29 takes it"):
+        put(aws("2013-03-29", count=2), file_name="ip-ranges.json")
+    put(aws("2013-03-29", count=2), file_name="ip-ranges-2013-03.json")
+    put(aws("2013-03-28", count=2), as_of=date(2013, 3, 28))
 
     assert in_force() == {("aws", ""): date(2014, 5, 1)}
     assert in_force(date(2013, 12, 31)) == {("aws", ""): date(2013, 3, 29)}

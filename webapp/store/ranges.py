@@ -14,6 +14,11 @@ from django.utils import timezone
 from cartography.origin_files import OriginFile, read_origins
 from cartography.ranges import RangeFile, read_ranges
 from cartography.ranges.changes import Change, compare, find_doubt
+from cartography.ranges.editions import (
+    has_same_content,
+    is_same_publication,
+    tell_difference,
+)
 from cartography.ranges.packing import unpack
 from core.errors import BadInput, MissingData
 from core.records import Placement
@@ -33,6 +38,7 @@ __all__ = [
     "versions",
 ]
 
+FORCE_HINT = "ranges import --force takes the file all the same"
 IMPORT_HINT = "import one with: manage.py ranges import PROVIDER FILE"
 # Files of origin ASes stand beside the providers' under this word.
 ORIGINS = "asn"
@@ -84,9 +90,10 @@ def import_ranges(
     ``force`` takes a sound file without looking at that version.
     """
     parsed = read_with_date(provider, data, file_name, as_of)
-    digest = hashlib.sha256(data).hexdigest()
     if not (force or origin):
-        _refuse_doubtful(parsed, digest)
+        known = _refuse_doubtful(parsed, data, as_of or date_in_name(file_name))
+        if known is not None:
+            return known, parsed
     row = keep_file(parsed.provider, data, parsed.as_of, origin, parsed.counts, parsed.variant)
     return row, parsed
 
@@ -136,16 +143,44 @@ def keep_file(
     return row
 
 
-def _refuse_doubtful(parsed: RangeFile, digest: str) -> None:
+def _refuse_doubtful(parsed: RangeFile, data: bytes, said: date | None) -> RangeTable | None:
+    """Raises ``BadInput`` for what is not to be believed; the row of a publication that is kept
+    already, packed or spaced in another way. ``said`` is the user's own word on the date."""
     if parsed.as_of > timezone.now().date() + _AHEAD:
         raise BadInput(f"the file says that it is of {parsed.as_of}, which is yet to come")
-    before = _versions(parsed.provider, parsed.variant).filter(as_of__lte=parsed.as_of).last()
-    if before is not None and before.sha256 == digest:
-        return
-    doubt = find_doubt(parsed, read_table(before) if before else None)
+    rows = versions(parsed.provider, parsed.variant)
+    before = in_force_on(rows, parsed.as_of)
+    if before is not None and before.sha256 == hashlib.sha256(data).hexdigest():
+        return None
+    old = read_table(before) if before else None
+    if before and old and is_same_publication(parsed, old):
+        return _find_known(parsed, data, before, old)
+    if rows and rows[-1].as_of > parsed.as_of and not _is_month(said, parsed.as_of):
+        raise BadInput(
+            f"the file is of {parsed.as_of}, and the table of {rows[-1].as_of} is in force; --as-of"
+            f" {parsed.as_of} takes it for the days before"
+        )
+    doubt = find_doubt(parsed, old)
     if doubt:
         stays = f"; the table of {before.as_of} stays in force" if before else ""
-        raise BadInput(f"{doubt}{stays} (ranges import --force takes the file all the same)")
+        raise BadInput(f"{doubt}{stays} ({FORCE_HINT})")
+    return None
+
+
+def _find_known(
+    parsed: RangeFile, data: bytes, before: RangeTable, old: RangeFile
+) -> RangeTable | None:
+    path = raw_path(before.provider, before.sha256)
+    if not has_same_content(data, path.read_bytes()):
+        raise BadInput(
+            f"it says that it is the publication in force, of {before.as_of}, but"
+            f" {tell_difference(parsed, old)}; the table in force stays ({FORCE_HINT})"
+        )
+    return before if before.as_of == parsed.as_of else None
+
+
+def _is_month(said: date | None, as_of: date) -> bool:
+    return said is not None and (said.year, said.month) == (as_of.year, as_of.month)
 
 
 def raw_path(provider: str, digest: str) -> Path:
