@@ -21,6 +21,8 @@ from analysis.regions.survival import Measured, Survival, best_first, fits_memor
 from analysis.regions.tree import ROOT_LENGTH, ROOT_STEPS, rough_dual
 from core.errors import BadInput
 
+Sets = tuple[tuple[tuple[int, ...], Fraction], ...]
+
 
 @dataclass(frozen=True, eq=False)
 class After:
@@ -123,13 +125,27 @@ def solve_after_loss(costs: Costs, limits: Limits, size: int, aim: Aim, after: A
     offer_near(problem, limits, after)
     if problem.found:
         exchange(problem, list(problem.best))
+        problem.shorten(cutoff_of(problem.cost(problem.best), aim))
     found = _search(problem, limits, after, aim.until)
     weight = Fraction(1, costs.total_weight)
-    sets = tuple((s, problem.cost(s) * weight) for s in problem.listed)
+    sets = sets_within(tuple((s, problem.cost(s) * weight) for s in problem.listed), aim)
     if found is None:
         return Solved(sets, plain.bound, False, 0, plain.nodes, _loosened(plain, costs))
     value = sets[0][1] if sets else Fraction(0)
     return Solved(sets, value, True, len(sets), plain.nodes, found)
+
+
+def cutoff_of(cost: int, aim: Aim) -> int:
+    """Give what sets cost at most that are near enough to one of this cost; 0 for no such limit."""
+    return int(cost * (1 + Fraction(aim.within))) + 1 if aim.within else 0
+
+
+def sets_within(sets: Sets, aim: Aim) -> Sets:
+    """Give the sets that are near enough to the best of them."""
+    if not aim.within or not sets:
+        return sets
+    most = sets[0][1] * (1 + Fraction(aim.within))
+    return tuple(one for one in sets if one[1] <= most)
 
 
 def _loosened(plain: Solved, costs: Costs) -> Proof | None:

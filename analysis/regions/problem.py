@@ -83,6 +83,12 @@ class Problem:
         held = {*self.limits.inside, *self.limits.outside}
         return as_ints([j for j in range(self.field.values.shape[0]) if j not in held])
 
+    def shorten(self, cutoff: int) -> None:
+        """Ask for no set that costs so much, where the podium has places left; 0 asks nothing."""
+        costs = self.podium.costs
+        costs[:] = np.minimum(costs, cutoff or costs[-1])
+        self.podium.sets[costs >= (cutoff or np.iinfo(np.int64).max)] = -1
+
     def cost(self, chosen: Any) -> int:
         """Weigh a set exactly."""
         members = as_ints(chosen)

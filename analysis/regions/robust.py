@@ -8,11 +8,13 @@ import numpy as np
 
 from analysis.regions.afterwards import (
     After,
+    cutoff_of,
     far_measure,
     keep,
     offer_near,
     proof_of_all,
     rules_for,
+    sets_within,
 )
 from analysis.regions.ascent import Ascent, Effort, Node
 from analysis.regions.constraints import Limits
@@ -46,20 +48,22 @@ def solve_robust(
 ) -> Solved:
     """Give the sets of least mean after their worst loss."""
     field = field_of(costs.matrix, costs.weights)
-    whole = Whole(field, keep(limits, after), size, aim.places)
     first = Whole(field, limits, size, aim.places)
     if not start(first):
         return Solved((), Fraction(0), True, 0, 0, None)
     exchange_losses(first)
+    whole = Whole(field, keep(limits, after), size, aim.places)
     whole.guide = first.best
     for members in first.listed:
         whole.offer(members)
     if after is not None and not whole.found:
         offer_near(whole, limits, after)
         exchange_losses(whole)
+    if whole.found:
+        whole.shorten(cutoff_of(whole.cost(whole.best), aim))
     end = _search(whole, limits, aim, after)
     weight = Fraction(1, costs.total_weight)
-    sets = tuple((s, whole.cost(s) * weight) for s in whole.listed)
+    sets = sets_within(tuple((s, whole.cost(s) * weight) for s in whole.listed), aim)
     bound = sets[0][1] if end.proven and sets else end.bound * weight
     places = len(sets) if end.proven else 0
     return Solved(sets, bound, end.proven, places, end.nodes, end.proof)

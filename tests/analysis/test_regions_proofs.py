@@ -1,6 +1,9 @@
 """A proof is believed only if it holds: wrong ones of every kind are found out."""
 
+import math
 from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -19,7 +22,7 @@ from analysis.regions import (
 from analysis.regions.constraints import limit
 from analysis.regions.costs import cost
 from analysis.regions.problem import Problem, field_of
-from analysis.regions.proofs import Multipliers
+from analysis.regions.proofs import Box, Multipliers
 from analysis.regions.search import as_ints, explore
 from analysis.regions.tree import rough_dual
 
@@ -42,7 +45,12 @@ QUESTIONS = [
     (instance(gaps=0.2), Objective(missing=Missing.EXCLUDE), Constraints(), CLIMB),
     (instance(), Objective(percentile=90), Constraints(), CLIMB),
     (instance(regions=8), Objective(), Constraints(survive_loss=True), CLIMB),
+    (instance(), Objective(), Constraints(survive_loss=True), Effort()),
+    (instance(), Objective(), Constraints(after_loss_ms=150, after_loss_share=0.022), CLIMB),
+    (instance(), Objective(), Constraints(after_loss_ms=110, after_loss_share=0.14), Effort()),
 ]
+# Places of questions that are answered from remainders.
+SURVIVING = (5, 6, 7, 8)
 
 
 @pytest.fixture(params=range(len(QUESTIONS)))
@@ -85,6 +93,38 @@ def test_a_worse_set_is_not_the_best(case):
 def test_a_bound_that_is_too_good_is_found_out(case):
     faster = case[2].measure is Measure.LATENCY
     assert complaint(case, bound=case[1].bound * (1.02 if faster else 0.98)) != []
+
+
+def test_the_questions_after_a_loss_bind():
+    for samples, objective, constraints, effort in QUESTIONS[7:]:
+        free = Study(samples, objective).recommend(3, None, effort)
+        kept = Study(samples, objective).recommend(3, constraints, effort)
+        assert kept.value > free.value
+        assert check(samples, replace(free, proof=kept.proof), objective, constraints) != []
+
+
+@pytest.mark.parametrize("place", SURVIVING)
+def test_boxes_of_single_sets_are_weighed(place):
+    # A box that holds one set has no bound to lean on: what it holds must be looked at.
+    samples, objective, constraints, effort = QUESTIONS[place]
+    study = Study(samples, objective)
+    answer = study.recommend(3, constraints, replace(effort, runners_up=3))
+    worse = answer.runners_up[-1]
+    everyone = frozenset(range(len(samples.regions)))
+    boxes = tuple(
+        Box(frozenset(s), everyone - frozenset(s), frozenset(), 0)
+        for s in combinations(everyone, 3)
+    )
+    own = tuple(samples.regions.index(name) for name in worse.regions)
+    costs = study.costs
+    floor = math.ceil(Fraction(worse.value) * costs.scale * costs.total_weight - Fraction(1, 2))
+    proof = replace(answer.proof, boxes=boxes, listed=(own,), floor=floor)
+    found = replace(
+        answer, regions=worse.regions, value=worse.value, bound=worse.value, proof=proof
+    )
+    assert "costs less" in check(samples, found, objective, constraints)[0]
+    right = replace(answer, proof=replace(answer.proof, boxes=boxes))
+    assert check(samples, right, objective, constraints) == []
 
 
 def test_a_missing_box_is_found_out(case):
