@@ -5,6 +5,7 @@ It listens on a socket only; ``deploy.gate`` lets vantage points in over TLS.
 
 import os
 import secrets
+import socket
 import sys
 from pathlib import Path
 
@@ -50,6 +51,21 @@ def command(data: Path) -> list[str]:
         # Whoever sits there without a word; waiting for work is no silence.
         *("--timeout", "300"),
     ]
+
+
+def answers(data: Path) -> bool:
+    """Whether the server takes commands: one that reads its memory back refuses all but names."""
+    try:
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.settimeout(1)
+            sock.connect(str(broker.socket_path(data, NAME)))
+            sock.sendall(f"AUTH {USER} {secret_of(data)}\r\nPING\r\n".encode())
+            reply = b""
+            while reply.count(b"\r\n") < 2 and (more := sock.recv(256)):
+                reply += more
+    except OSError:
+        return False
+    return b"+PONG" in reply
 
 
 def gate_command(data: Path, host: str, port: int) -> list[str]:

@@ -97,7 +97,7 @@ def start_links(family: Family, data: Path) -> None:
     if "NEPHOSCOPE_LINKS_URL" not in os.environ:
         broker.reap(data, links.NAME)
         child = family.start(Child("links", links.command(data)))
-        wait_for("the links' broker", lambda: broker.answers(data, links.NAME), family, child)
+        wait_for("the links' broker", lambda: links.answers(data), family, child)
         _open_gate(family, data)
     family.start(Child("collector", [PYTHON, str(ROOT / "manage.py"), "vantage", "collect"]))
 

@@ -21,9 +21,14 @@ from lab import namespaces
 # As netem: packets that may wait for a slow link.
 QUEUE_PACKETS = 1000
 _PACKETS_AT_ONCE = 32
-_TIMER_SLACK = 29
+# No packet is larger: devices keep the usual limit of 1500 octets.
+_LARGEST_PACKET = 2048
+_TIMER_SLACK, _LOCK_ALL_MEMORY = 29, 3
 # A sleep may end as much too late; from this long before a packet is due, nobody sleeps.
 _AWAKE_S = 0.0002
+# What came out later than this met a jam, which is no lateness of ours.
+_MADE_UP_S = 0.02
+_REMEMBERED = 4096
 
 
 class Joint:
@@ -59,6 +64,31 @@ class Joint:
         return int(self.outs[0] if len(self.outs) == 1 else self._chance.choice(self.outs))
 
 
+def mark_of(packet: bytes) -> bytes:
+    """What stays of a packet from link to link: all but the hops that it has left."""
+    if packet[0] >> 4 == 6:
+        return packet[8:72]
+    return packet[4:6] + packet[12:64]
+
+
+class Lateness:
+    """When packets should have come out, so that the next link makes up for what came late."""
+
+    def __init__(self) -> None:
+        self._due: dict[bytes, float] = {}
+
+    def note(self, packet: bytes, due_s: float) -> None:
+        """A packet comes out now, and should have at ``due_s``."""
+        if len(self._due) >= _REMEMBERED:
+            self._due.clear()
+        self._due[mark_of(packet)] = due_s
+
+    def arrival(self, packet: bytes, now_s: float) -> float:
+        """When a packet that comes in now would have, had the link before it been on time."""
+        due_s = self._due.pop(mark_of(packet), now_s)
+        return due_s if now_s - due_s < _MADE_UP_S else now_s
+
+
 class DelayLine:
     """All joints, and the packets that are on their way."""
 
@@ -67,18 +97,18 @@ class DelayLine:
         self._numbered = list(self._joints.values())
         self._waiting: list[tuple[float, int, int, bytes]] = []
         self._count = 0
+        self._late = Lateness()
+        self._poll = select.epoll()
         for number in self._joints:
             os.set_blocking(number, False)
+            self._poll.register(number, select.EPOLLIN)
 
     def forward(self, owner: int) -> None:
         """Forward packets until the owner's end of a pipe is closed."""
-        numbers = [*self._joints, owner]
+        self._poll.register(owner, select.EPOLLIN)
         while True:
-            left = None
-            if self._waiting:
-                left = max(self._waiting[0][0] - time.monotonic() - _AWAKE_S, 0.0)
-            ready, _, _ = select.select(numbers, [], [], left)
-            for number in ready:
+            self._sleep()
+            for number, _ in self._poll.poll(0):
                 if number == owner:
                     if not self._listen(owner):
                         return
@@ -86,14 +116,23 @@ class DelayLine:
                     self._take(number)
             self._give()
 
+    def _sleep(self) -> None:
+        """Until a packet comes in, or shortly before one is due."""
+        left = None
+        if self._waiting:
+            left = self._waiting[0][0] - time.monotonic() - _AWAKE_S
+        if left is None or left > 0:
+            # The poll itself knows whole milliseconds only.
+            select.select([self._poll], [], [], left)
+
     def _take(self, number: int) -> None:
         joint = self._joints[number]
         for _ in range(_PACKETS_AT_ONCE):
             try:
-                packet = os.read(number, 65_536)
+                packet = os.read(number, _LARGEST_PACKET)
             except OSError:
                 return
-            due = joint.schedule(time.monotonic(), len(packet))
+            due = joint.schedule(self._late.arrival(packet, time.monotonic()), len(packet))
             if due is not None:
                 self._count += 1
                 heapq.heappush(self._waiting, (due, self._count, joint.out(), packet))
@@ -101,7 +140,8 @@ class DelayLine:
     def _give(self) -> None:
         waiting = self._waiting
         while waiting and waiting[0][0] <= time.monotonic():
-            _, _, number, packet = heapq.heappop(waiting)
+            due, _, number, packet = heapq.heappop(waiting)
+            self._late.note(packet, due)
             # A device that is down takes nothing: the packet is lost.
             with contextlib.suppress(OSError):
                 os.write(number, packet)
@@ -122,10 +162,12 @@ def say(word: str) -> None:
 
 
 def hurry() -> None:
-    """Wake up on time beside other work: real-time priority where we get it, no timer slack."""
+    """Wake up on time beside other work: real-time priority, and no memory that is paged out."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
-    ctypes.CDLL(None).prctl(_TIMER_SLACK, 1)
+    libc = ctypes.CDLL(None)
+    libc.prctl(_TIMER_SLACK, 1)
+    libc.mlockall(_LOCK_ALL_MEMORY)
     gc.disable()
 
 

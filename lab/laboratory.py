@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
-from lab import building, namespaces, servers
+from lab import building, control, namespaces, servers, within
 from lab.ability import find_ability
 from lab.plan import Line, Plan
 from lab.truth import Truth
@@ -27,8 +26,10 @@ T = TypeVar("T")
 class Laboratory:
     """A plan that stands; use it as a context, which raises ``OSError`` where it cannot be."""
 
-    def __init__(self, plan: Plan, seed: int = 1, links: str = "") -> None:
+    def __init__(self, plan: Plan, seed: int = 1, links: str = "", *, centre: bool = False) -> None:
+        """With ``centre``, hosts reach a namespace that is no part of the plan."""
         self.plan, self.truth = plan, Truth.of(plan)
+        self._centre = [control.NODE] if centre else []
         self._seed = seed
         self._links = links or find_ability().links
         self._stack = ExitStack()
@@ -53,11 +54,16 @@ class Laboratory:
     @property
     def names(self) -> list[str]:
         """All namespaces, as the ``ip`` command knows them."""
-        return [self.prefix + node.name for node in self.plan.nodes]
+        return [self.prefix + name for name in (*self.plan.by_name, *self._centre)]
 
     def inside(self, node: str, work: Callable[[], T]) -> T:
         """Do something at a node, in a thread of its own; its error is raised here."""
         return namespaces.inside(self.prefix + node, work)
+
+    def start(self, node: str, program: list[str], **more: Any) -> "subprocess.Popen[str]":
+        """Start a program at a node; it ends with this process at the latest."""
+        command = within.command(self.prefix + node, program)
+        return subprocess.Popen(command, cwd=within.PROJECT, text=True, **more)
 
     def fail(self, links: Iterable[int]) -> None:
         """Take links down, and let routes find other ways, as routing would."""
@@ -77,10 +83,14 @@ class Laboratory:
             self._delay(number, line)
 
     def _build(self, stack: ExitStack) -> None:
+        for name in self.names:
+            namespaces.add(name)
         for node in self.plan.nodes:
-            namespaces.add(self.prefix + node.name)
             self.inside(node.name, partial(building.set_up, node))
         self._join(stack)
+        if self._centre:
+            hosts = [node.name for node in self.plan.nodes if node.kind != "router"]
+            control.join(self.prefix, hosts)
         for node in self.plan.nodes:
             commands = building.address_commands(self.plan, node)
             namespaces.batch(self.prefix + node.name, commands)
@@ -169,7 +179,7 @@ class Laboratory:
         """A process of ours, until our end of its standard input is closed, also by our death."""
         process = subprocess.Popen(
             [sys.executable, "-S", "-m", module],
-            cwd=Path(__file__).parents[1], pass_fds=numbers, text=True,
+            cwd=within.PROJECT, pass_fds=numbers, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
         stack.callback(_end, process)

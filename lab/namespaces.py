@@ -53,12 +53,17 @@ def add(name: str) -> None:
 def inside(name: str, work: Callable[[], T]) -> T:
     """Do something in a namespace, in a thread that ends with it; its error is raised here."""
 
-    def enter() -> T:
-        with (RUN / name).open() as handle:
-            _call(_libc.setns, handle.fileno(), _NEWNET)
+    def run() -> T:
+        enter(name)
         return work()
 
-    return in_thread(enter)
+    return in_thread(run)
+
+
+def enter(name: str) -> None:
+    """Have this thread be in a namespace from now on; raises ``OSError``."""
+    with (RUN / name).open() as handle:
+        _call(_libc.setns, handle.fileno(), _NEWNET)
 
 
 def remove(names: Iterable[str]) -> None:

@@ -8,6 +8,7 @@ from core.errors import Unavailable
 
 _PROJECT = Path(__file__).resolve().parent.parent
 CENTRE_USER = "centre"
+LINKS_URL = "NEPHOSCOPE_LINKS_URL"
 
 
 def data_folder() -> Path:
@@ -22,10 +23,15 @@ def links_folder() -> Path:
 
 def links_url() -> str:
     """``NEPHOSCOPE_LINKS_URL``, or the embedded server's socket; raises ``Unavailable``."""
-    given = os.environ.get("NEPHOSCOPE_LINKS_URL")
+    given = os.environ.get(LINKS_URL)
     if given:
         return given
-    secret, place = (_read(links_folder() / name) for name in ("secret", "socket-path"))
+    return url_of(links_folder())
+
+
+def url_of(folder: Path) -> str:
+    """The embedded server that lies in a folder; raises ``Unavailable`` where there is none."""
+    secret, place = (_read(folder / name) for name in ("secret", "socket-path"))
     if not place:
         raise Unavailable("there is no links' broker; make run starts one, or set its URL")
     return f"unix://{CENTRE_USER}:{quote(secret, safe='')}@{place}"

@@ -15,20 +15,23 @@ from core.clock import Clock, SystemClock
 from core.errors import BadInput, Unavailable
 from lake.measurements import rows_of_result, table_of
 from lake.parts import part_path, write_part
+from probes import traceroute
 from probes.plans.plan import Slot
 from probes.records import ProbeStatus
 from tasks.measuring import BEGAN, RESULT
 from tasks.parcels import Parcel
 from tasks.probe_results import sound_result
-from webapp.store import units, wide_area
+from webapp.store import units, vantages, wide_area
 from webapp.store.measurement_plans import plan_of
-from webapp.store.models import Measurement, MeasurementUnit
+from webapp.store.models import MeasurementUnit
 
 log = logging.getLogger(__name__)
 # Later than this after its planned moment, a slot counts as late.
 LATE_S = 1.0
 _LONGEST_REASON = 200
 UNTOLD = "nothing was told of it"
+# Probes whose rows say which way they look; round trips belong to the target, whoever asks.
+_TRACING = frozenset({traceroute.NAME})
 
 
 @dataclass
@@ -125,12 +128,15 @@ def _read(unit: MeasurementUnit, parcel: Parcel) -> Tally:
     planned = {s.number: s for s in plan.slots(unit.activity, unit.round, unit.vantage)}
     probe = plan.schedule.activity(unit.activity).probe
     tally, seen = Tally(), set()
+    stands = vantages.cloud_of(unit.vantage) if probe in _TRACING else {}
+    begun = unit.due_at.timestamp() if unit.due_at else 0.0
     for row in parcel.rows():
         slot = _slot(planned, row.get("slot"))
         if slot.number in seen:
             raise BadInput(f"slot {slot.number} is told twice", field="slot")
         seen.add(slot.number)
-        _count(tally, unit, slot, row, probe)
+        result = sound_result(row.get("result"), probe, begun + slot.offset_s)
+        _count(tally, place_of(unit, slot, stands), result, row.get("late_s"))
     missed = parcel.head.get("missed") or {}
     for number, slot in planned.items():
         if slot.number not in seen:
@@ -146,31 +152,29 @@ def _slot(planned: Mapping[int, Slot], number: Any) -> Slot:
     return found
 
 
-def _count(
-    tally: Tally, unit: MeasurementUnit, slot: Slot, row: Mapping[str, Any], probe: str
-) -> None:
-    begun = unit.due_at.timestamp() if unit.due_at else 0.0
-    result = sound_result(row.get("result"), probe, begun + slot.offset_s)
-    late_s = row.get("late_s")
-    late_s = float(late_s) if isinstance(late_s, (int, float)) and 0 <= late_s < 1e9 else 0.0
-    place = place_of(unit.measurement, unit, slot)
+def _count(tally: Tally, place: Mapping[str, Any], result: Mapping[str, Any], late: Any) -> None:
+    late_s = float(late) if isinstance(late, (int, float)) and 0 <= late < 1e9 else 0.0
     kind, rows = rows_of_result(result, {**place, "late_s": late_s})
     tally.late += late_s > LATE_S
     tally.add(kind, rows, result)
 
 
-def place_of(measurement: Measurement, unit: MeasurementUnit, slot: Slot) -> dict[str, Any]:
-    """Where a slot's rows belong."""
-    target = measurement.targets[slot.target]
+def place_of(unit: MeasurementUnit, slot: Slot, stands: Mapping[str, str]) -> dict[str, Any]:
+    """Where a slot's rows belong; ``stands`` is the cloud in which its vantage point is.
+
+    A path from there to an end outside every cloud leads from the cloud, all others to it.
+    """
+    target = unit.measurement.targets[slot.target]
+    leaves = bool(stands) and not target["provider"]
+    cloud = stands if leaves else target
     return {
         "round": unit.round,
         "vantage": unit.vantage,
         "target": target["name"],
-        "provider": target["provider"],
-        "region": target["region"],
-        "zone": target["zone"],
+        "provider": cloud["provider"],
+        "region": cloud["region"],
+        "zone": cloud["zone"],
         "activity": unit.activity,
         "slot": slot.number,
-        # Vantage points stand outside; the cloud is where their paths lead.
-        "direction": "to",
+        "direction": "from" if leaves else "to",
     }

@@ -4,13 +4,15 @@ Parts of single units are put together now and then: tens of thousands of files 
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from analysis.wide_area.addresses import Addresses
 from analysis.wide_area.isps import find_isps
 from analysis.wide_area.tables import build
 from core.errors import NephoscopeError
@@ -25,6 +27,14 @@ REPORT_EVERY_S = 60.0
 # So many parts of single units are put together.
 LOOSE_PARTS = 400
 KINDS = ("samples", "paths")
+
+
+@dataclass(frozen=True)
+class Whose:
+    """Whose each address is, and the names of ASes."""
+
+    addresses: Addresses
+    names: Mapping[int, str]
 
 
 def wants_report(measurement: Measurement, now: datetime) -> bool:
@@ -45,21 +55,25 @@ def take_report(measurement: Measurement, now: datetime) -> bool:
     return bool(rows.update(reported_at=now))
 
 
-def report(measurement: Measurement) -> None:
-    """Build and keep all tables of what was measured so far; raises ``Unavailable``."""
+def report(measurement: Measurement, whose: Whose | None = None) -> None:
+    """Build and keep all tables of what was measured so far; raises ``Unavailable``.
+
+    Whose addresses are is told by the imported tables, unless others are given.
+    """
     join_parts(measurement, least=LOOSE_PARTS)
     samples, paths = (wide_area.parts(measurement, kind) for kind in KINDS)
-    routes = find_isps(paths, routing.addresses(measurement)) if paths else None
-    built = build(samples, routes, routing.isp_names())
+    known = whose or Whose(routing.addresses(measurement), routing.isp_names())
+    routes = find_isps(paths, known.addresses) if paths else None
+    built = build(samples, routes, known.names)
     coverage = measurement_progress.coverage_tables(measurement)
     wide_area.save_tables(measurement, [*built.reports, *coverage], built.files)
     measurements.note_summary(measurement, measurement_progress.summary(measurement))
 
 
-def conclude(measurement: Measurement, now: datetime) -> None:
+def conclude(measurement: Measurement, now: datetime, whose: Whose | None = None) -> None:
     """Report for the last time and close the campaign."""
     try:
-        report(measurement)
+        report(measurement, whose)
     except NephoscopeError as error:
         if not error.permanent:
             raise

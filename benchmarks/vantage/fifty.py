@@ -40,7 +40,7 @@ def main() -> None:
 @contextmanager
 def links_in(folder: Path) -> Iterator[int]:
     """A broker and its door; the door's port."""
-    from deploy import broker, links  # noqa: PLC0415
+    from deploy import links  # noqa: PLC0415
 
     told = folder / "port"
     quiet: dict[str, Any] = {"cwd": ROOT, "stdout": subprocess.DEVNULL}
@@ -48,7 +48,7 @@ def links_in(folder: Path) -> Iterator[int]:
     gate = [*links.gate_command(folder, "127.0.0.1", 0), "--port-file", str(told)]
     door = subprocess.Popen(gate, **quiet)
     try:
-        while not (broker.answers(folder, links.NAME) and told.exists() and told.read_text()):
+        while not (links.answers(folder) and told.exists() and told.read_text()):
             time.sleep(0.05)
         yield int(told.read_text())
     finally:

@@ -1,12 +1,15 @@
 """One laboratory for all tests of what probes see in it."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from lab.ability import find_ability
 from lab.laboratory import Laboratory
 from lab.sixbyfour import six_by_four
+
+ROOT = Path(__file__).parents[2]
 
 
 def need_laboratory():
@@ -21,9 +24,9 @@ def lab():
         yield standing
 
 
-def everywhere(lab, work, starts=None):
-    """What ``work(start)`` gives at each start, all at once."""
+def everywhere(lab, work, starts=None, at_once=None):
+    """What ``work(start)`` gives at each start, all or some of them at once."""
     starts = starts or [v.name for v in lab.plan.of_kind("vantage")]
-    with ThreadPoolExecutor(len(starts)) as pool:
+    with ThreadPoolExecutor(at_once or len(starts)) as pool:
         found = [pool.submit(lab.inside, s, lambda s=s: work(s)) for s in starts]
         return {s: f.result() for s, f in zip(starts, found, strict=True)}

@@ -1,8 +1,10 @@
 """What probes measure in the laboratory, beside what is configured and what others' tools say."""
 
+import json
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
-from statistics import fmean
 
 import pytest
 
@@ -10,45 +12,37 @@ from core.clock import SystemClock
 from probes import icmp_echo, jitter, resolver, tcp_ping, throughput, traceroute
 from probes.hops import routes_of
 from probes.records import ProbeStatus, Target
-from tests.lab.conftest import everywhere
-from tests.lab.reference import curl, ping
+from tests.lab.beside import is_right
+from tests.lab.conftest import ROOT, everywhere
+from tests.lab.reference import curl
 
 CLOCK = SystemClock()
 # One instance of each region.
 ENDS = ("us-a", "eu-b", "asia-a", "br-b")
-COUNT, INTERVAL_S = 10, 0.01
+# Vantage points that measure at once: more would only wait for each other on two cores.
+AT_ONCE, COUNT, TRIES = 3, 10, 4
 
 
-def see(lab, start, end):
-    """Mean round trips of both probes and of ``ping``, one right after the other."""
-    home = lab.plan.home(end)
-    config = {"count": COUNT, "interval_s": INTERVAL_S, "timeout_s": 0.2}
-    echo = icmp_echo.run(Target(home), icmp_echo.Config(**config), CLOCK)
-    syn = tcp_ping.run(Target(home, 80), tcp_ping.Config(**config), CLOCK)
-    return echo.mean_ms, syn.mean_ms, fmean(ping(home, COUNT, INTERVAL_S))
-
-
-def is_right(lab, start, end, seen):
-    *own, reference = seen
-    near = all(abs(x - reference) <= max(0.3, 0.02 * reference) for x in own)
-    return near and abs(reference - lab.truth.rtt_ms(start, end)) <= 1.0
+def beside(lab, start):
+    """What a process of its own saw at a vantage point, our probes and ``ping`` taking turns."""
+    ends = {end: (lab.plan.home(end), lab.truth.rtt_ms(start, end)) for end in ENDS}
+    asked = json.dumps({"ends": ends, "count": COUNT, "tries": TRIES})
+    command = [sys.executable, "-m", "tests.lab.beside", asked]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 def test_round_trips_are_those_of_ping_and_of_the_plan(lab):
-    def measure(start):
-        wrong = {}
-        for end in ENDS:
-            # Other work on the machine only ever slows packets down: a pair has three tries.
-            tries = []
-            while len(tries) < 3 and not (tries and is_right(lab, start, end, tries[-1])):
-                tries.append(see(lab, start, end))
-            if not is_right(lab, start, end, tries[-1]):
-                wrong[end] = tries, lab.truth.rtt_ms(start, end)
-        return wrong
-
-    found = everywhere(lab, measure)
-    assert found == {start: {} for start in found}
-    assert len(found) == 6
+    """Other work on the machine only ever slows packets down: a pair has some tries."""
+    found = everywhere(lab, lambda start: beside(lab, start), at_once=AT_ONCE)
+    wrong = {
+        (start, end): (lab.truth.rtt_ms(start, end), tries)
+        for start, own in found.items()
+        for end, tries in own.items()
+        if not is_right(tries[-1], lab.truth.rtt_ms(start, end))
+    }
+    assert wrong == {}
+    assert sum(map(len, found.values())) == 6 * 4
 
 
 def test_loss_lies_within_its_binomial_interval(lab):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy import broker, certificates, links
+from deploy import certificates, links
 from tasks import admission, identity
 from tasks.addresses import authority
 from tests.tasks.site import ROOT, kill, wait
@@ -38,7 +38,7 @@ class Place:
 
     def start(self):
         self.broker = self.run(*links.command(self.folder), stdout=subprocess.DEVNULL)
-        wait(lambda: broker.answers(self.folder, links.NAME), 20)
+        wait(lambda: links.answers(self.folder), 20)
 
     def join(self, name, **limits):
         """A vantage point of the store and its identity in a folder of its own."""

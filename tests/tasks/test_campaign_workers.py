@@ -70,7 +70,7 @@ class Target:
 def site(tmp_path):
     found = Site(tmp_path / "s")
     found.folder.mkdir()
-    assert found.manage("migrate", "--verbosity", "0").wait(60) == 0
+    assert found.manage("migrate", "--verbosity", "0").wait(180) == 0
     found.open_links()
     found.join(*NAMES)
     yield found
@@ -115,7 +115,7 @@ def test_a_killed_vantage_point_and_a_restarted_broker_lose_and_double_nothing(s
     kill(scheduler, signal.SIGKILL)
     site.start_links()
     site.manage("campaign", "schedule")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=180)
     found = json.loads(out)
     told = found["progress"]
     planned = ROUNDS * len(NAMES) * 3 * 2

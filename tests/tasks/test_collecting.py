@@ -191,10 +191,10 @@ def test_a_collector_that_is_killed_loses_and_doubles_nothing(tmp_path):
             "for n in range(8): links.client().rpush('v:anna:results', pack(Parcel('t', {'n': n})))"
         )
         env = site.env | {"PYTHONPATH": str(ROOT)}
-        assert site.start(sys.executable, "-c", send, env=env).wait(30) == 0
+        assert site.start(sys.executable, "-c", send, env=env).wait(120) == 0
         for mode in ("before", "after"):
             child = site.start(sys.executable, "-c", KILLED, str(stored), mode, env=env)
-            assert child.wait(40) == -9
+            assert child.wait(120) == -9
         last = site.start(sys.executable, "-c", KILLED, str(stored), "to the end", env=env)
         wait(lambda: (stored / "7").exists(), 40)
         kill(last, 15)

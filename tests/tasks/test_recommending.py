@@ -31,7 +31,7 @@ def site(tmp_path):
 
 
 def state(site, change=""):
-    with closing(sqlite3.connect(site.folder / "nephoscope.sqlite3", timeout=30)) as store, store:
+    with closing(sqlite3.connect(site.folder / "nephoscope.sqlite3", timeout=180)) as store, store:
         if change:
             store.execute(f"UPDATE store_recommendation SET {change}")
         query = "SELECT state, result FROM store_recommendation"
@@ -42,7 +42,7 @@ def test_a_question_waits_for_the_broker_and_outlives_its_worker(site):
     samples = site.folder / "samples.csv"
     rows = [f"1,c{i},r{j},{(i * 7 + j * 3) % 11 + 1}" for i in range(20) for j in range(5)]
     samples.write_text("round,client,region,value\n" + "\n".join(rows) + "\n")
-    assert site.start(sys.executable, "-c", TAKE, str(samples)).wait(60) == 0
+    assert site.start(sys.executable, "-c", TAKE, str(samples)).wait(180) == 0
     assert state(site) == ("queued", None)
 
     # As if a worker had taken it and died.

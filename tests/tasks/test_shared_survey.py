@@ -55,7 +55,7 @@ def test_no_server_is_asked_too_fast_and_no_name_is_lost_or_doubled(site, tmp_pa
         kill(site.first, signal.SIGKILL)
         site.let_leases_end()
         site.sweep()
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=180)
     found = json.loads(out)
     assert found["state"] == "finished", err
     assert [attempt for _, _, attempt, _ in site.shards()].count(2) == 1

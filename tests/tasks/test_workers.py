@@ -26,7 +26,7 @@ def test_killed_workers_and_a_restarted_broker_lose_and_double_nothing(site):
     few = ("--wordlist", words, "--timeout", "0.3")
     server_address, domains = site.testbed("imc2013", "--scale", "1/1000")
     whole = site.survey(server_address, domains, "--name", "undisturbed", *few)
-    expected = json.loads(whole.communicate(timeout=120)[0])
+    expected = json.loads(whole.communicate(timeout=240)[0])
 
     server = site.valkey()
     first = site.worker()
@@ -39,7 +39,7 @@ def test_killed_workers_and_a_restarted_broker_lose_and_double_nothing(site):
     site.worker()
     site.let_leases_end()
     site.sweep()
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=180)
     found = json.loads(out)
     assert found["state"] == "finished", err
     assert found["tables"] == expected["tables"]
@@ -63,7 +63,7 @@ def test_a_crawl_that_is_silent_keeps_its_lease(site):
     wait(lambda: not site.has_lapsed_lease(), 3)
     assert [state for state, *_ in site.shards()] == ["running"]
     site.sweep()
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=180)
     assert json.loads(out)["state"] == "finished", err
     assert site.attempts("s") == 1
 
@@ -75,6 +75,6 @@ def test_a_shard_that_ends_its_workers_is_given_up(site):
     wait(lambda: site.shards(), 20)
     site.pretend_attempts(5)
     site.worker()
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=180)
     assert json.loads(out)["state"] == "partial", err
     assert {state for state, *_ in site.shards()} == {"failed"}

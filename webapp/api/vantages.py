@@ -11,20 +11,12 @@ from core.errors import BadInput
 from tasks import admission
 from tasks.addresses import authority
 from webapp.api import problems
+from webapp.api.problems import Problem
 from webapp.store import vantages
 from webapp.store.models import VantagePoint
 from webapp.store.vantage_documents import document
 
 router = Router(tags=["vantage points"])
-
-
-class Problem(Schema):
-    """Problem details."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
 
 
 class JoinIn(Schema):
@@ -64,6 +56,7 @@ class InviteIn(Schema):
     lon: float | None = None
     provider: str = ""
     asn: int | None = None
+    cloud: str = ""
     limits: dict[str, Any] = {}
 
 

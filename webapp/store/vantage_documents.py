@@ -63,6 +63,7 @@ def document(point: VantagePoint, *, operator: bool = False) -> dict[str, Any]:
         "lon": point.lon,
         "provider": point.provider,
         "asn": point.asn,
+        "cloud": "/".join(filter(None, ((point.detail or {}).get("cloud") or {}).values())),
         "limits": point.limits,
         "version": point.version,
         "clock_offset_ms": point.clock_offset_ms,

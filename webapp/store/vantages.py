@@ -27,6 +27,10 @@ STALE_AFTER = timedelta(seconds=35)
 LOST_AFTER = timedelta(seconds=120)
 # A clock that is further off than this is told: it moves times of samples between rounds.
 CLOCK_WARNING_MS = 1_000.0
+# PROVIDER/REGION or PROVIDER/REGION/ZONE.
+_CLOUD = re.compile(
+    r"(?P<provider>[a-z0-9-]{1,40})/(?P<region>[a-z0-9-]{1,60})(?:/(?P<zone>[a-z0-9-]{1,60}))?"
+)
 _PLACE = ("city", "country", "continent", "lat", "lon", "provider", "asn")
 WORKING = (State.JOINED, State.DRAINING)
 
@@ -74,7 +78,22 @@ def check_place(place: Mapping[str, Any]) -> dict[str, Any]:
     for field, (pattern, hint) in _TEXTS.items():
         if field in values and not re.fullmatch(pattern, str(values[field])):
             raise BadInput(f"{values[field]!r} is no {hint}", field=field)
-    return {k: v.upper() if k in ("country", "continent") else v for k, v in values.items()}
+    values = {k: v.upper() if k in ("country", "continent") else v for k, v in values.items()}
+    return values | ({"detail": {"cloud": _cloud(place["cloud"])}} if place.get("cloud") else {})
+
+
+def _cloud(text: Any) -> dict[str, str]:
+    """The cloud in which a vantage point stands; raises ``BadInput``."""
+    found = _CLOUD.fullmatch(str(text))
+    if found is None:
+        raise BadInput(f"{text!r} is not like aws/us-east-1 or aws/us-east-1/a", field="cloud")
+    return found.groupdict("")
+
+
+def cloud_of(name: str) -> dict[str, str]:
+    """Provider, region and zone of a vantage point that stands in a cloud; else nothing."""
+    detail = VantagePoint.objects.filter(name=name).values_list("detail", flat=True).first()
+    return dict((detail or {}).get("cloud") or {})
 
 
 _BOUNDS = {"lat": (-90.0, 90.0), "lon": (-180.0, 180.0), "asn": (1, 2**32 - 1)}

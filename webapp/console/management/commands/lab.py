@@ -1,11 +1,13 @@
 """``manage.py lab``: an Internet of network namespaces whose truth is known."""
 
 import signal
+from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from tasks import laboratory
+from tasks.lab_campaigns import Extent
 from webapp.console.door import Door
 
 
@@ -22,6 +24,8 @@ class Command(Door):
         run.add_argument("--rounds", type=int, default=3)
         run.add_argument("--failing", type=int, default=0, metavar="AS",
                          help="an AS whose links are down in the last round")  # fmt: skip
+        run.add_argument("--brisk", action="store_true",
+                         help="one instance per region, few and small measurements")  # fmt: skip
         destroy = actions.add_parser("destroy", help="remove what dead laboratories left")
         for sub in (tell, build, run, destroy):
             sub.add_argument("--json", action="store_true")
@@ -54,22 +58,14 @@ class Command(Door):
             signal.pause()
 
     def _run(self, options: dict[str, Any]) -> None:
-        found = laboratory.run(options["rounds"], options["failing"], self.say)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        extent = Extent(options["rounds"], options["failing"], options["brisk"])
+        found = laboratory.run(extent, self.say)
         if options["json"]:
             self.put_json(found)
             return
-        largest = max(abs(r["difference_ms"] or 0.0) for r in found["latency"])
-        equal = sum(row["equal"] for row in found["isps"])
-        self.stdout.write(
-            f"{found['campaign']}: {len(found['latency'])} pairs, means at most {largest:.2f} ms "
-            f"from what is configured; ISPs equal to the truth in {equal} of {len(found['isps'])} "
-            "zones"
-        )
-        for row in found["failed"] or ():
-            self.stdout.write(
-                f"after the failure {row['region']} {row['zone']}: {row['seen']}, "
-                f"true {row['true']}"
-            )
+        for line in sentences(found):
+            self.stdout.write(line)
 
     def _destroy(self, options: dict[str, Any]) -> None:
         found = laboratory.sweep()
@@ -79,3 +75,24 @@ class Command(Door):
         self.stdout.write(f"removed {len(found['removed'])} namespaces")
         for pid, number in found["living"].items():
             self.stdout.write(f"process {pid} holds {number}: it removes them when it ends")
+
+
+def sentences(found: dict[str, Any]) -> Iterator[str]:
+    """What a run found, one finding a line."""
+    latency, paths, isps = (found[name] for name in ("latency", "paths", "isps"))
+    largest = max(abs(r["difference_ms"] or 0.0) for r in latency)
+    yield (
+        f"{found['campaign']}: {found['vantages']} vantage points, {len(latency)} pairs, means at "
+        f"most {largest:.2f} ms from what is configured"
+    )
+    seen, hops, wrong = (sum(r[name] for r in paths) for name in ("seen", "hops", "wrong"))
+    yield f"{seen} of {hops} hops of all ways were found, {wrong} that are none"
+    equal = sum(row["equal"] for row in isps)
+    yield f"{found['outwards']}: ISPs equal to the truth in {equal} of {len(isps)} zones"
+    failed = found["failed"]
+    if failed:
+        lost = ", ".join(f"{end} from {region}" for region, end in failed["lost"])
+        right = "as in truth" if failed["equal"] else "not what is true"
+        yield f"after the failure nobody reaches {lost or 'less'} ({right})"
+        for row in failed["isps"]:
+            yield f"{row['region']} {row['zone']} then has {row['seen']}, true {row['true']}"

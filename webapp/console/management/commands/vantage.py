@@ -23,7 +23,7 @@ _LIMITS = {
 }
 _PLACE = {
     "city": str, "country": str, "continent": str, "lat": float, "lon": float, "provider": str,
-    "asn": int,
+    "asn": int, "cloud": str,
 }  # fmt: skip
 
 

@@ -1,0 +1,35 @@
+"""``python -m lab.within NAMESPACE PROGRAM …``: become a program in a namespace.
+
+It ends with the process that started it, so that nothing stays when that one is killed.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+from pathlib import Path
+
+from lab import namespaces
+
+_DEATH_SIGNAL = 1
+
+
+def main(arguments: list[str]) -> None:
+    """Enter and become it; raises ``OSError``."""
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)
+    name, *command = arguments
+    namespaces.enter(name)
+    if os.getppid() == parent:
+        os.execv(command[0], command)
+
+
+def command(name: str, program: list[str]) -> list[str]:
+    """The command line that does so."""
+    return [sys.executable, "-S", "-m", "lab.within", name, *program]
+
+
+PROJECT = Path(__file__).resolve().parents[1]
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,186 @@
+"""Campaigns of a laboratory's vantage points: from outside to the cloud, and from there outwards.
+
+The second is how ISPs of a cloud are counted: by traceroutes that begin at its instances.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from celery import Task
+
+from core.clock import SystemClock
+from lab.laboratory import Laboratory
+from lab.plan import Node, Plan
+from probes.plans.layout import lay_out
+from probes.plans.schedules import read_schedule
+from tasks import campaign_calls, campaigns, concluding, orders
+from tasks.collecting import Collector
+from tasks.lab_links import Host
+from webapp.store import measurements
+from webapp.store.models import Measurement
+
+LABEL = "Laboratory: network namespaces of one machine, with links whose delay is configured"
+INWARD, OUTWARD = "Laboratory: six by four", "Laboratory: from the cloud outwards"
+# Between two rounds; links are taken down in it, and routes find other ways.
+GAP_S = 1.5
+_STEP_S = 0.25
+_LONG_S = 86_400.0
+_START_S = 0.5
+_PLACES = {
+    "Berlin": ("EU", 52.5, 13.4), "Toronto": ("NA", 43.7, -79.4), "Tokyo": ("AS", 35.7, 139.7),
+    "Mumbai": ("AS", 19.1, 72.9), "São Paulo": ("SA", -23.5, -46.6), "Sydney": ("OC", -33.9, 151.2),
+}  # fmt: skip
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much is measured: ``brisk`` is one instance per region, and little at each.
+
+    In the last round the links of the AS ``failing`` are down, unless it is 0.
+    """
+
+    rounds: int = 3
+    failing: int = 0
+    brisk: bool = False
+
+    @property
+    def pings(self) -> int:
+        return 4 if self.brisk else 10
+
+    @property
+    def octets(self) -> int:
+        return 50_000 if self.brisk else 1_000_000
+
+
+def name_of(node: Node) -> str:
+    """What the store calls a node that measures."""
+    return f"lab-{node.name}"
+
+
+def instances(plan: Plan, extent: Extent) -> list[Node]:
+    """The instances that take part."""
+    found = plan.of_kind("instance")
+    return [n for n in found if n.zone == "a"] if extent.brisk else found
+
+
+def hosts(plan: Plan, extent: Extent) -> list[Host]:
+    """All nodes that measure, where they stand, and in which cloud."""
+    found = []
+    for node in (*plan.of_kind("vantage"), *instances(plan, extent)):
+        city, country = node.place.split(", ")
+        continent, lat, lon = _PLACES.get(city, ("", None, None))
+        place = {"city": city, "country": country, "continent": continent, "lat": lat, "lon": lon,
+                 "asn": node.asn}  # fmt: skip
+        cloud = f"{plan.provider}/{node.region}/{node.zone}" if node.kind == "instance" else ""
+        found.append(Host(node.name, name_of(node), {**place, "cloud": cloud}))
+    return found
+
+
+def begin(plan: Plan, extent: Extent) -> tuple[Measurement, Measurement]:
+    """Store both campaigns; they begin at the same moment. Raises ``BadInput``."""
+    close_old()
+    inner, outer = instances(plan, extent), plan.of_kind("vantage")
+    inward, outward = _activities(len(inner), len(outer), extent)
+    longest_s = max(_length_s(inward, len(outer), len(inner)),
+                    _length_s(outward, len(inner), len(outer)))  # fmt: skip
+    starts = datetime.now(UTC) + timedelta(seconds=_START_S)
+    found = []
+    for name, own, ends, starting in (
+        (INWARD, inward, inner, outer),
+        (OUTWARD, outward, outer, inner),
+    ):
+        schedule = {"round_s": longest_s + GAP_S, "rounds": extent.rounds, "activities": own,
+                    "title": "Laboratory"}  # fmt: skip
+        asked = {"name": name, "schedule": schedule, "label": LABEL, "seed": 1,
+                 "targets": [_target(plan, end, extent) for end in ends],
+                 "vantages": [name_of(v) for v in starting], "starts_at": starts}  # fmt: skip
+        made = campaign_calls.start(asked, here=True)
+        # No other scheduler takes it up, and wherever it is shown it is labelled.
+        made.synthetic = True
+        made.save(update_fields=["synthetic"])
+        found.append(made)
+    return found[0], found[1]
+
+
+def close_old() -> None:
+    """Campaigns whose laboratory was killed have ended."""
+    for left in Measurement.objects.filter(label=LABEL, in_process=True):
+        if not left.is_final:
+            measurements.fail(left, "its laboratory ended before it did", datetime.now(UTC))
+
+
+def _target(plan: Plan, node: Node, extent: Extent) -> Row:
+    own = {"host": plan.home(node.name), "port": 80, "path": f"/octets/{extent.octets}"}
+    if node.kind == "vantage":
+        return {**own, "name": name_of(node), "region": name_of(node)}
+    return {**own, "name": node.name, "provider": plan.provider, "region": node.region,
+            "zone": node.zone}  # fmt: skip
+
+
+def _activities(inner: int, outer: int, extent: Extent) -> tuple[list[Row], list[Row]]:
+    """What is done from outside, and from the cloud; slots leave room for ends that are gone."""
+    wait_s = 0.15 if extent.brisk else 0.3
+    get_s = 0.3 if extent.brisk else 1.5
+    pings = {"count": extent.pings, "interval_s": 0.02, "timeout_s": wait_s}
+    ping = {"name": "ping", "probe": "tcp-ping", "slot_s": extent.pings * wait_s, "options": pings}
+    get = {"name": "get", "probe": "throughput", "slot_s": get_s + 0.05, "clients": 1,
+           "strict": True, "options": {"octets": extent.octets, "timeout_s": get_s}}  # fmt: skip
+    trace = {"timeout_s": wait_s, "interval_s": 0.001, "silent_hops": 2, "attempts": 2}
+    paths = {"name": "trace", "probe": "traceroute", "slot_s": 1.2 if extent.brisk else 2.0,
+             "options": {**trace, "mda": True, "risk": 0.001}}  # fmt: skip
+    away = {"name": "trace", "probe": "traceroute", "slot_s": 1.0,
+            "options": {**trace, "window": 8}}  # fmt: skip
+    return [ping, get, paths], [away]
+
+
+def _length_s(activities: list[Row], vantages: int, targets: int) -> float:
+    """How long a round is without a pause, as it would be laid out."""
+    whole = read_schedule({"round_s": _LONG_S, "activities": activities})
+    return max(max(a.offsets_s) + a.window_s for a in lay_out(whole, vantages, targets).activities)
+
+
+class Course:
+    """Both campaigns from their beginning to their end, and a failure before the last round."""
+
+    def __init__(self, lab: Laboratory, extent: Extent, whose: concluding.Whose) -> None:
+        self._lab, self._extent, self._whose = lab, extent, whose
+        self._clock = SystemClock()
+        self._failed = not extent.failing
+        self._outlets = campaigns.Outlets(orders.WAYS, self._leave)
+
+    def run(self, found: tuple[Measurement, Measurement], tell: Callable[[str], None]) -> None:
+        """Send, take in and conclude; raises ``Unavailable``."""
+        collector = Collector(clock=self._clock)
+        told = -1
+        while any(not one.is_final for one in found):
+            for one in found:
+                one.refresh_from_db()
+                if not one.is_final:
+                    campaigns.advance(one, self._clock, self._outlets)
+            collector.collect()
+            number = self._round(found[0])
+            if number > told:
+                told = number
+                tell(f"round {number + 1} of {self._extent.rounds}")
+            self._fail_in_time(found[0])
+            time.sleep(_STEP_S)
+
+    def _round(self, one: Measurement) -> int:
+        passed_s = measurements.elapsed_s(one, self._clock.now())
+        return min(int(passed_s // one.schedule["round_s"]), self._extent.rounds - 1)
+
+    def _fail_in_time(self, one: Measurement) -> None:
+        left_s = (self._extent.rounds - 1) * one.schedule["round_s"] - measurements.elapsed_s(
+            one, self._clock.now()
+        )
+        if not self._failed and one.started_at and left_s <= GAP_S - 0.2:
+            self._failed = True
+            self._lab.fail(self._lab.plan.links_of_as(self._extent.failing))
+
+    def _leave(self, task: Task, one: Measurement) -> None:
+        if task.name == campaigns.conclude.name:
+            concluding.conclude(one, self._clock.now(), self._whose)
