@@ -10,21 +10,13 @@ from ninja.errors import HttpError
 from pydantic import ConfigDict
 
 from tasks import campaign_calls
+from webapp.api.problems import Problem
 from webapp.store import measurement_progress, wide_area
 from webapp.store.accounts import owner_of
 from webapp.store.measurement_plans import presets
 from webapp.store.models import Measurement
 
 router = Router(tags=["measurements"])
-
-
-class Problem(Schema):
-    """Problem details."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
 
 
 class Changes(Schema):

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from ninja import NinjaAPI
+from ninja import NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
 
 from core.errors import BadInput, MissingData, NephoscopeError
@@ -26,6 +26,19 @@ _TITLES = {
     500: "Something broke on this site",
     503: "A part of this site does not answer",
 }
+
+
+class Problem(Schema):
+    """Problem details (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+# What an operation that takes something may answer instead of what was wanted.
+ERRORS = dict.fromkeys((401, 403, 404, 413, 422, 429, 503), Problem)
 
 
 def problem(status: int, kind: str, detail: str, **more: Any) -> HttpResponse:

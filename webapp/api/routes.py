@@ -4,7 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from ninja import NinjaAPI, Query, Schema, Status
+from ninja import Query, Schema, Status
 from ninja.errors import HttpError
 
 from tasks import export
@@ -23,14 +23,16 @@ from webapp.api import (
     vantages,
     wide_area,
 )
+from webapp.api.described import DescribedAPI
 from webapp.api.documents import etag_of, survey_json
 from webapp.api.events import stream
 from webapp.api.files import download, table_file
-from webapp.store import evidence, selectors, services, sharing
+from webapp.api.problems import ERRORS
+from webapp.store import evidence, selectors, services, sharing, snapshots
 from webapp.store.accounts import owner_of
 from webapp.store.models import Campaign
 
-api = NinjaAPI(
+api = DescribedAPI(
     title="Nephoscope",
     version="1",
     description="Where in the cloud the web lives. Errors are problem details (RFC 9457).",
@@ -49,15 +51,6 @@ api.add_router("/screening", screening.router)
 api.add_router("/screening", shared_pools.router)
 
 
-class Problem(Schema):
-    """Problem details."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-
-
 class SurveyIn(Schema):
     """A survey to run: domain names, or the text of a list in any form that a page takes.
 
@@ -69,17 +62,6 @@ class SurveyIn(Schema):
     axfr: bool = True
     aaaa: bool = True
     public: bool = False
-
-
-_ERRORS = {
-    401: Problem,
-    403: Problem,
-    404: Problem,
-    413: Problem,
-    422: Problem,
-    429: Problem,
-    503: Problem,
-}
 
 
 def _list_bytes(domains: list[str] | str) -> bytes:
@@ -94,7 +76,7 @@ def _known(request: HttpRequest, slug: str) -> selectors.CampaignRow:
     return row
 
 
-@api.post("/surveys", response={202: dict, **_ERRORS}, tags=["surveys"])
+@api.post("/surveys", response={202: dict, **ERRORS}, tags=["surveys"])
 def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse) -> Any:
     """Start a survey; poll or stream ``Location``. ``Idempotency-Key`` makes a retry safe."""
     user = owner_of(request.user)
@@ -114,7 +96,7 @@ def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse
     return Status(202, survey_json(selectors.row_of(campaign)))
 
 
-@api.post("/plan", response={200: services.Plan, **_ERRORS}, tags=["surveys"])
+@api.post("/plan", response={200: services.Plan, **ERRORS}, tags=["surveys"])
 def plan(request: HttpRequest, survey: SurveyIn) -> Any:
     """What a survey of these domains would cost; nothing is asked."""
     options = resolving_from({})
@@ -128,7 +110,7 @@ def list_surveys(request: HttpRequest) -> Any:
     return {"count": len(rows), "results": rows}
 
 
-@api.get("/surveys/{slug}", response={200: dict, **_ERRORS}, tags=["surveys"])
+@api.get("/surveys/{slug}", response={200: dict, **ERRORS}, tags=["surveys"])
 def get_survey(request: HttpRequest, slug: str) -> Any:
     """State and counters; ``ETag`` changes when they do."""
     document = survey_json(_known(request, slug))
@@ -140,7 +122,7 @@ def get_survey(request: HttpRequest, slug: str) -> Any:
     return answer
 
 
-@api.post("/surveys/{slug}/cancel", response={200: dict, **_ERRORS}, tags=["surveys"])
+@api.post("/surveys/{slug}/cancel", response={200: dict, **ERRORS}, tags=["surveys"])
 def cancel_survey(request: HttpRequest, slug: str) -> Any:
     """Stop a survey; what was stored stays."""
     campaign = Campaign.objects.get(pk=_known(request, slug).id)
@@ -160,7 +142,7 @@ def survey_events(request: HttpRequest, slug: str) -> Any:
     return answer
 
 
-@api.get("/surveys/{slug}/report.json", response={200: dict, **_ERRORS}, tags=["reports"])
+@api.get("/surveys/{slug}/report.json", response={200: dict, **ERRORS}, tags=["reports"])
 def get_report(request: HttpRequest, slug: str) -> Any:
     """The whole report, as ``manage.py survey --json`` gives it."""
     _known(request, slug)
@@ -174,7 +156,7 @@ def get_names(request: HttpRequest, slug: str) -> Any:
     return download(f"{slug}-names.csv", "text/csv", "".join(export.names_csv(slug)))
 
 
-@api.get("/surveys/{slug}/tables", response={200: dict, **_ERRORS}, tags=["reports"])
+@api.get("/surveys/{slug}/tables", response={200: dict, **ERRORS}, tags=["reports"])
 def list_tables(request: HttpRequest, slug: str) -> Any:
     """The survey's tables with their headlines."""
     _known(request, slug)
@@ -186,12 +168,20 @@ def list_tables(request: HttpRequest, slug: str) -> Any:
     }
 
 
-@api.get("/surveys/{slug}/tables/{table}", response={200: dict, **_ERRORS}, tags=["reports"])
-def get_table(request: HttpRequest, slug: str, table: str, format: str = "") -> Any:
-    """One table as ``ID.json``, ``ID.csv``, ``ID.jsonl`` or ``ID.parquet`` (or ``?format=``)."""
+@api.get("/surveys/{slug}/tables/{table}", response={200: dict, **ERRORS}, tags=["reports"])
+def get_table(
+    request: HttpRequest, slug: str, table: str, format: str = "", snapshot: str = ""
+) -> Any:
+    """One table as ``ID.json``, ``ID.csv``, ``ID.jsonl`` or ``ID.parquet`` (or ``?format=``).
+
+    With ``snapshot`` the table as it was when it was pinned.
+    """
     table_id, _, ending = table.partition(".")
     survey = _known(request, slug)
-    row = selectors.report(slug, table_id)
+    if snapshot:
+        row = (snapshots.open_snapshot(slug, snapshot) or {}).get(table_id)
+    else:
+        row = selectors.report(slug, table_id)
     if row is None:
         raise Http404(f"survey {slug!r} has no table {table_id!r}")
     kind = ending or format or "json"
@@ -211,7 +201,7 @@ def get_table(request: HttpRequest, slug: str, table: str, format: str = "") -> 
     }
 
 
-@api.get("/surveys/{slug}/regions.geojson", response={200: dict, **_ERRORS}, tags=["reports"])
+@api.get("/surveys/{slug}/regions.geojson", response={200: dict, **ERRORS}, tags=["reports"])
 def get_regions(request: HttpRequest, slug: str) -> Any:
     """Regions as GeoJSON points; regions without a known place have no geometry."""
     _known(request, slug)
@@ -237,14 +227,14 @@ class DomainQuery(Schema):
     page: int = 1
 
 
-@api.get("/surveys/{slug}/domains", response={200: dict, **_ERRORS}, tags=["evidence"])
+@api.get("/surveys/{slug}/domains", response={200: dict, **ERRORS}, tags=["evidence"])
 def list_domains(request: HttpRequest, slug: str, query: Query[DomainQuery]) -> Any:
     """Domains of the survey in rank order."""
     _known(request, slug)
     return evidence.domains(slug, query.q, min(max(query.page, 1), 100_000))
 
 
-@api.get("/surveys/{slug}/domains/{domain}", response={200: dict, **_ERRORS}, tags=["evidence"])
+@api.get("/surveys/{slug}/domains/{domain}", response={200: dict, **ERRORS}, tags=["evidence"])
 def get_domain(request: HttpRequest, slug: str, domain: str) -> Any:
     """The passport of one domain."""
     _known(request, slug)
@@ -254,7 +244,7 @@ def get_domain(request: HttpRequest, slug: str, domain: str) -> Any:
     return found
 
 
-@api.get("/surveys/{slug}/names/{name}", response={200: dict, **_ERRORS}, tags=["evidence"])
+@api.get("/surveys/{slug}/names/{name}", response={200: dict, **ERRORS}, tags=["evidence"])
 def get_name(request: HttpRequest, slug: str, name: str) -> Any:
     """Every answer, placement and label of one name."""
     _known(request, slug)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from webapp.pages import accounts, keys, sharing
+from webapp.pages import accounts, keys, sharing, takeout
 
 urlpatterns = [
     path("sign-in/", accounts.sign_in, name="sign-in"),
@@ -14,6 +14,7 @@ urlpatterns = [
     path("account/tokens/", keys.new_token, name="new-token"),
     path("account/tokens/<int:pk>/revoke/", keys.revoke_token, name="revoke-token"),
     path("account/links/<int:pk>/revoke/", keys.revoke_link, name="revoke-link"),
+    path("account/archive/", takeout.take_out, name="take-out"),
     path("account/close/", keys.close_account, name="close-account"),
     path("s/<slug:slug>/sharing/", sharing.overview, name="sharing"),
     path("s/<slug:slug>/sharing/links/", sharing.new_link, name="new-share-link"),

@@ -32,24 +32,36 @@ class Look:
     options: Part = field(default_factory=dict)
 
 
-def choose(rows: Sequence[Part], asked: str) -> int:
+def choose(result: Part, asked: str) -> int:
     """The size to show: what is asked for, else the last that brings more than chance and enough.
 
-    Enough is a twentieth of what one region gives.
+    Enough is a twentieth of what one region gives. Nobody is led to less than they have: sizes
+    that are worse than the deployment as it is count only where none is as good.
     """
-    sizes = [row["k"] for row in rows if row["regions"]]
+    rows = result["results"]
     if asked.isdecimal() and int(asked) in [row["k"] for row in rows]:
         return int(asked)
-    if not sizes:
-        return int(rows[0]["k"]) if rows else 1
     solved = [row for row in rows if row["regions"]]
-    best, first = solved[0], solved[0]["value"]
-    for row in solved[1:]:
+    if not solved:
+        return int(rows[0]["k"]) if rows else 1
+    least = LEAST_GAIN * abs(solved[0]["value"])
+    good = [row for row in solved if _is_as_good(row, result)] or solved
+    best = good[0]
+    for row in good[1:]:
         gain = abs(row["value"] - best["value"])
-        if not (row.get("gain") or {}).get("beyond_noise", True) or gain < LEAST_GAIN * abs(first):
+        if not (row.get("gain") or {}).get("beyond_noise", True) or gain < least:
             break
         best = row
     return int(best["k"])
+
+
+def _is_as_good(row: Part, result: Part) -> bool:
+    """Whether a set serves as well as the deployment as it is; any does where there is none."""
+    here = (result.get("current") or {}).get("value")
+    if here is None:
+        return True
+    is_less_better = bool(UNITS[str(result["objective"]["measure"])])
+    return bool(row["value"] <= here if is_less_better else row["value"] >= here)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,9 @@ from core.errors import BadInput
 
 LISTS = ("include", "exclude", "provider", "continent", "country", "presence")
 PERCENTILES = ("50", "95", "99")
+NUMBERS = ("per_provider", "price_ceiling", "percentile", "after_loss_ms", "after_loss_share")
+# Clients, by weight, whom a limit after a loss may leave out.
+LEFT_OUT = (("0", "all"), ("0.01", "99 of 100"), ("0.05", "95 of 100"), ("0.1", "90 of 100"))
 # A longer field is no list of regions.
 MOST_LETTERS = 4000
 
@@ -38,6 +41,8 @@ class Controls:
     per_provider: str
     price_ceiling: str
     survive_loss: bool
+    after_loss_ms: str
+    after_loss_share: tuple[Choice, ...]
     has_prices: bool
 
 
@@ -51,11 +56,13 @@ def tried(query: QueryDict, asked: Mapping[str, Any]) -> dict[str, Any]:
     for name in LISTS:
         if whole or name in query:
             found[name] = _names(query, name)
-    for name in ("per_provider", "price_ceiling", "percentile"):
+    for name in NUMBERS:
         if whole or name in query:
             found[name] = _number(query, name)
     if whole or "survive_loss" in query:
         found["survive_loss"] = query.get("survive_loss", "") not in ("", "0")
+    if not found.get("after_loss_ms", asked.get("after_loss_ms")):
+        found.pop("after_loss_share", None)
     return {
         name: value for name, value in found.items() if _plain(value) != _plain(asked.get(name))
     }
@@ -105,8 +112,17 @@ def controls(options: Mapping[str, Any], places: list[dict[str, Any]]) -> Contro
         per_provider=_figure(options.get("per_provider")),
         price_ceiling=_figure(options.get("price_ceiling")),
         survive_loss=bool(options.get("survive_loss")),
+        after_loss_ms=_figure(options.get("after_loss_ms")),
+        after_loss_share=_left_out(options.get("after_loss_share") or 0),
         has_prices=any(p.get("price") is not None for p in places),
     )
+
+
+def _left_out(share: float) -> tuple[Choice, ...]:
+    known = dict(LEFT_OUT)
+    if not any(_same(share, text) for text in known):
+        known[f"{share:g}"] = f"{100 * (1 - share):g} of 100"
+    return tuple(Choice(text, label, _same(share, text)) for text, label in known.items())
 
 
 def _same(asked: Any, text: str) -> bool:

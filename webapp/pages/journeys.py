@@ -1,5 +1,6 @@
 """From domains, or from clients alone, to a recommendation: forms, the plan, and the start."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -137,8 +138,16 @@ def _ask(request: HttpRequest, form: ClientsForm) -> Any:
     current = [name.strip() for name in asked["current"].split(",") if name.strip()]
     wanted = _source(form, request.user)
     files, options, source = journeys.without_domains(audience, wanted, current, request.user)
-    origin = recommendations.Origin(owner_of(request.user), asked["name"], None, source)
+    title = asked["name"] or _title(audience)
+    origin = recommendations.Origin(owner_of(request.user), title, None, source)
     return advising.take(files, options, None, origin=origin)
+
+
+def _title(audience: Mapping[str, float]) -> str:
+    """What tells this run from others of the same person: the heaviest countries."""
+    heavy = sorted(audience, key=lambda code: -audience[code])
+    more = f" and {len(heavy) - 3} more" if len(heavy) > 3 else ""
+    return f"Clients in {', '.join(heavy[:3])}{more}" if heavy else "Clients everywhere"
 
 
 def _source(form: forms.Form, user: Any) -> str:

@@ -132,7 +132,7 @@ def _look(request: HttpRequest, row: Recommendation, parts: Parts) -> dict[str, 
     """The stored answer, or the one to the constraints of the address, as it is looked at."""
     query, result, error = request.GET, row.result or {}, ""
     changed: dict[str, Any] = {}
-    k = choose(result["results"], query.get("k", ""))
+    k = choose(result, query.get("k", ""))
     try:
         changed = constraints.tried(query, row.options)
         if changed:

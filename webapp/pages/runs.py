@@ -97,7 +97,7 @@ def _deployment(before: Part, after: Part) -> dict[str, Any]:
         "went": sorted(old - new),
         "before": then["value"],
         "after": now["value"],
-        "is_known": bool(old or new),
+        "is_known": bool(old and new),
     }
 
 

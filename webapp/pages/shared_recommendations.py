@@ -28,7 +28,7 @@ def answer(request: HttpRequest, share_token: str) -> HttpResponse:
     """The answer as its owner keeps it; sizes and failures can be looked at."""
     row = _shared(share_token)
     result = row.result or {}
-    k = choose(result["results"], request.GET.get("k", ""))
+    k = choose(result, request.GET.get("k", ""))
     look = Look(k, request.GET.get("fail", "")[:400], row.options)
     context = {
         **view(result, look, {n: row.source[n] for n in _TOLD_OF_SOURCE if n in row.source}),

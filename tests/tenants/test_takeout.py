@@ -1,0 +1,104 @@
+"""All that is somebody's in one archive, and nothing of others."""
+
+import io
+import zipfile
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from tests.pages import cast
+from webapp.store import packs, pool_changes, recommendations, tokens
+from webapp.store.models import (
+    Campaign,
+    Measurement,
+    Pool,
+    PoolInstance,
+    PoolReport,
+    Recommendation,
+)
+from webapp.store.pool_changes import PoolSettings
+from webapp.store.uploads import save_entries
+
+pytestmark = [
+    pytest.mark.django_db,
+    # The test client is no server that waits for nobody.
+    pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume"),
+]
+
+
+@pytest.fixture
+def anna(settings: Any, tmp_path: Path) -> Any:
+    settings.LAKE_DIR, settings.UPLOADS_DIR = tmp_path / "lake", tmp_path / "uploads"
+    settings.DATA_DIR = tmp_path
+    return get_user_model().objects.create_user("anna", password="a walnut on the shelf")
+
+
+@pytest.fixture
+def survey(anna: Any) -> Campaign:
+    mine = cast.atlas("Mine")
+    Campaign.objects.filter(pk=mine.pk).update(owner=anna, maker=anna)
+    save_entries(mine.slug, [])
+    return mine
+
+
+@pytest.fixture
+def answer(anna: Any) -> Recommendation:
+    origin = recommendations.Origin(owner=anna)
+    return recommendations.create({"samples": b"1,c,a,5\n"}, {}, origin)
+
+
+@pytest.fixture
+def pool(anna: Any) -> Pool:
+    """With two reports, of which one is lost."""
+    made = Pool.objects.get(pk=pool_changes.create_pool(anna, PoolSettings(name="Mine")).id)
+    machine = PoolInstance.objects.create(pool=made, name="m")
+    body = packs.append(made.pk, [packs.compress(b'{"stalls": 3}')])[0]
+    for number, place in enumerate((body, replace(body, pack="lost.pack"))):
+        PoolReport.objects.create(
+            pool=made, instance=machine, report_id=f"r{number}", started_at=cast.THEN,
+            received_at=cast.THEN, **asdict(place),
+        )  # fmt: skip
+    return made
+
+
+def take_out(user: Any) -> zipfile.ZipFile:
+    client = Client()
+    client.force_login(user)
+    assert client.get("/account/archive/").status_code == 405
+    given = client.post("/account/archive/")
+    assert "attachment" in given["Content-Disposition"]
+    archive = zipfile.ZipFile(io.BytesIO(b"".join(given)))
+    assert archive.testzip() is None
+    return archive
+
+
+def test_all_that_is_somebodys_comes_along(
+    anna: Any, survey: Campaign, answer: Recommendation, pool: Pool
+) -> None:
+    Measurement.objects.create(slug="hers", name="Hers", owner=anna)
+    archive = take_out(anna)
+    names, base = archive.namelist(), f"surveys/{survey.slug}"
+    assert {"account.json", f"{base}/survey.json", f"{base}/{survey.slug}.csv"} <= {*names}
+    assert any(n.startswith(f"{base}/lake/") and n.endswith(".parquet") for n in names)
+    assert archive.read(f"recommendations/{answer.token}/files/samples.csv") == b"1,c,a,5\n"
+    assert archive.read(f"pools/{pool.key}/reports/r0.json") == b'{"stalls": 3}'
+    assert b"lost" in archive.read(f"pools/{pool.key}/reports/r1.json")
+    assert "campaigns/hers/campaign.json" in names
+
+
+def test_neither_keys_nor_others_things_are_in_it(
+    anna: Any, survey: Campaign, answer: Recommendation
+) -> None:
+    link, secret = recommendations.share(answer), tokens.issue(anna, "export", "read")[1]
+    other = cast.atlas("Of others")
+    archive = take_out(anna)
+    assert not [n for n in archive.namelist() if other.slug in n]
+    held = b"".join(archive.read(n) for n in archive.namelist() if n.endswith(".json"))
+    answer.refresh_from_db()
+    for word in (link, secret, answer.share_sha256, answer.share_seed, anna.password):
+        assert word.encode() not in held
+    assert Client().post("/account/archive/")["Location"].startswith("/sign-in/")
