@@ -21,6 +21,7 @@ MOST_SILENT_EACH = 200
 # Those that came a moment ago may have sent a request that was not read yet.
 FRESH_S = 3.0
 BACKLOG = 2048
+MOST_FILES = 16_384
 TOO_SLOW = (
     b"HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain; charset=utf-8\r\n"
     b"Content-Length: 33\r\nConnection: close\r\n\r\nthe request took too long to come"
@@ -31,9 +32,8 @@ class Silence:
     """Connections that have not sent a whole head yet, by address, the oldest first."""
 
     def __init__(self) -> None:
-        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         # The rest is for requests, the database and what it reads.
-        self.most = max(64, files // 2)
+        self.most = max(64, _raise_limit() // 2)
         self._since: dict[Connection, float] = {}
         self._by_address: dict[str, dict[Connection, None]] = {}
 
@@ -41,10 +41,11 @@ class Silence:
         """A connection waits from now on; the oldest goes when there are too many."""
         own = self._by_address.setdefault(one.address, {})
         self._since[one], own[one] = now, None
-        for crowd, most in ((own, MOST_SILENT_EACH), (self._since, self.most)):
-            oldest = next(iter(crowd))
-            if len(crowd) > most and now - self._since[oldest] > FRESH_S:
-                oldest.give_up()
+        oldest = next(iter(own))
+        if len(own) > MOST_SILENT_EACH and now - self._since[oldest] > FRESH_S:
+            oldest.give_up()
+        if len(self._since) > self.most:
+            next(iter(self._since)).give_up()
 
     def remove(self, one: "Connection") -> None:
         """A connection has spoken, or has ended."""
@@ -54,6 +55,16 @@ class Silence:
         del own[one]
         if not own:
             del self._by_address[one.address]
+
+
+def _raise_limit() -> int:
+    """Files that the process may open: as many as it may allow itself, within reason."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    return MOST_FILES if soft == resource.RLIM_INFINITY else soft
 
 
 _silence = Silence()
