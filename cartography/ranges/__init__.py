@@ -7,6 +7,7 @@ Each module has ``PROVIDER``, ``URLS`` (where the files are published), ``recogn
 from datetime import date
 from typing import Protocol
 
+from cartography.garbage import many_rows
 from cartography.ranges import (
     akamai,
     aws,
@@ -81,7 +82,8 @@ def read_ranges(provider: str, data: bytes, as_of: date | None = None) -> RangeF
         looks = f"; it looks like a file of {other}" if other and other != provider else ""
         raise BadInput(f"this is no {provider} range file{looks}")
     try:
-        return reader.parse(plain, as_of)
+        with many_rows():
+            return reader.parse(plain, as_of)
     finally:
         forget_prefixes()
 

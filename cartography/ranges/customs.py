@@ -37,6 +37,15 @@ def _overlaps(file: RangeFile, group: Callable[[RangeEntry], Hashable]) -> Itera
                 yield f"{outer_text} and {text} overlap, as none of its prefixes do"
 
 
+def _repeats(file: RangeFile) -> Iterator[str]:
+    """A row that stands twice; Amazon has published such a one."""
+    seen: set[RangeEntry] = set()
+    for entry in file.entries:
+        if entry in seen:
+            yield f"{entry.prefix} ({entry.region_as_published or entry.service}) stands twice"
+        seen.add(entry)
+
+
 def _overlaps_anywhere(file: RangeFile) -> Iterator[str]:
     return _overlaps(file, lambda entry: None)
 
@@ -125,13 +134,31 @@ def _around(prefix: str, around: dict[_Key, RangeEntry]) -> RangeEntry | None:
 _Custom = Callable[[RangeFile], Iterator[str]]
 _CUSTOMS: dict[str, tuple[_Custom, ...]] = {
     "aws": (_contradictions, _uncovered),
-    "azure": (_disorder, _overlaps_in_tags, _overlaps_of_regions, _strangers_of_regions),
-    "google": (_disorder, _overlaps_anywhere),
-    "oracle": (_overlaps_anywhere,),
-    "digitalocean": (_contradictions,),
-    "linode": (_contradictions, _overlaps_anywhere),
-    "cloudflare": (_overlaps_anywhere,),
-    "fastly": (_overlaps_anywhere,),
-    "akamai": (_overlaps_anywhere,),
-    "ibm": (_overlaps_anywhere,),
+    "azure": (_repeats, _disorder, _overlaps_in_tags, _overlaps_of_regions, _strangers_of_regions),
+    "google": (_repeats, _disorder, _overlaps_anywhere),
+    "oracle": (
+        _repeats,
+        _overlaps_anywhere,
+    ),
+    "digitalocean": (
+        _repeats,
+        _contradictions,
+    ),
+    "linode": (_repeats, _contradictions, _overlaps_anywhere),
+    "cloudflare": (
+        _repeats,
+        _overlaps_anywhere,
+    ),
+    "fastly": (
+        _repeats,
+        _overlaps_anywhere,
+    ),
+    "akamai": (
+        _repeats,
+        _overlaps_anywhere,
+    ),
+    "ibm": (
+        _repeats,
+        _overlaps_anywhere,
+    ),
 }

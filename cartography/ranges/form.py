@@ -130,7 +130,9 @@ def _read(text: str) -> tuple[int, int, str]:
     if "/" not in text:
         raise ValueError("its length is missing")
     family, first, length = read_prefix(text)
-    return family, length, write_prefix(family, first, length)
+    # What is read of an IPv4 address has one spelling.
+    is_plain = family == 4 and text.endswith(f"/{length}")
+    return family, length, text if is_plain else write_prefix(family, first, length)
 
 
 def require_entries(entries: tuple[RangeEntry, ...]) -> tuple[RangeEntry, ...]:

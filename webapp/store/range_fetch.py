@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -97,8 +97,8 @@ def _take(provider: str, url: str) -> RangeTable | None:
     row = None
     if known is None:
         name = Path(urlsplit(file_url).path).name
-        _refuse_older(provider, data, name)
-        row, _ = ranges.import_ranges(provider, data, file_name=name)
+        as_of = _refuse_older(provider, data, name)
+        row, _ = ranges.import_ranges(provider, data, as_of=as_of, file_name=name)
     # The mark is kept only now: a file that was refused is asked for again the next time.
     _write_mark(found.mark)
     return row
@@ -113,11 +113,13 @@ def _locate(provider: str, url: str) -> str:
     return str(locate(unpack(page.data), url)) if page else url
 
 
-def _refuse_older(provider: str, data: bytes, name: str) -> None:
+def _refuse_older(provider: str, data: bytes, name: str) -> date:
+    """The day of a file that is as new as the table in force: its own, else today."""
     parsed = ranges.read_with_date(provider, data, name)
     rows = ranges.versions(provider, parsed.variant)
     if rows and rows[-1].as_of > parsed.as_of:
         raise BadInput(f"it is of {parsed.as_of}; the table of {rows[-1].as_of} stays in force")
+    return parsed.as_of
 
 
 def _mark_path(url: str) -> Path:

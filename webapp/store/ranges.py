@@ -155,6 +155,8 @@ def _refuse_doubtful(parsed: RangeFile, data: bytes, said: date | None) -> Range
     old = read_table(before) if before else None
     if before and old and is_same_publication(parsed, old):
         return _find_known(parsed, data, before, old)
+    if before and old and not (parsed.edition or said):
+        return _find_undated(parsed, data, before, old)
     if rows and rows[-1].as_of > parsed.as_of and not _is_month(said, parsed.as_of):
         raise BadInput(
             f"the file is of {parsed.as_of}, and the table of {rows[-1].as_of} is in force; --as-of"
@@ -177,6 +179,16 @@ def _find_known(
             f" {tell_difference(parsed, old)}; the table in force stays ({FORCE_HINT})"
         )
     return before if before.as_of == parsed.as_of else None
+
+
+def _find_undated(parsed: RangeFile, data: bytes, before: RangeTable, old: RangeFile) -> RangeTable:
+    """The row of the table in force, where a list whose day nobody knows is that table."""
+    if has_same_content(data, raw_path(before.provider, before.sha256).read_bytes()):
+        return before
+    raise BadInput(
+        f"neither the file nor its name says its day, and it is not the table of {before.as_of}:"
+        f" {tell_difference(parsed, old)}; --as-of DATE takes it as that day's"
+    )
 
 
 def _is_month(said: date | None, as_of: date) -> bool:
