@@ -3,6 +3,7 @@
 The same for cloud prefixes and origin-AS tables: what a label means is not known here.
 """
 
+import socket
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from cartography.addresses import BITS
+from cartography.addresses import BITS, read_prefix
 
 NO_LABEL = -1
 Labels = NDArray[np.int32]
@@ -145,6 +146,41 @@ def flatten(firsts: Column, lengths: NDArray[np.uint8]) -> Nest:
     kept = np.flatnonzero(np.diff(painted, prepend=NO_LABEL - 1))
     starts = Column.from_keys(firsts.family, bounds[kept])
     return Nest(Intervals(starts, painted[kept]), parents)
+
+
+def read_prefixes(family: int, texts: list[str]) -> tuple[Column, NDArray[np.uint8]]:
+    """First addresses and lengths of prefixes of one family; raises ``ValueError`` for a text that
+    is none."""
+    kind = socket.AF_INET6 if family == 6 else socket.AF_INET
+    try:
+        parts = [text.split("/") for text in texts]
+        if not all(digits.isascii() and digits.isdigit() for _, digits in parts):
+            raise ValueError
+        firsts = Column.unpack(family, [socket.inet_pton(kind, address) for address, _ in parts])
+        lengths = np.array([int(digits) for _, digits in parts], dtype=np.uint8)
+    except (OSError, ValueError, OverflowError):
+        # One after the other, so that the first that is wrong is named with its reason.
+        rows = [read_prefix(text) for text in texts]
+        firsts = Column.of(family, (first for _, first, _ in rows))
+        lengths = np.array([length for _, _, length in rows], dtype=np.uint8)
+    wrong = np.flatnonzero((lengths > BITS[family]) | has_host_bits(firsts, lengths))
+    for at in wrong.tolist():
+        read_prefix(texts[at])
+    return firsts, lengths
+
+
+def has_host_bits(firsts: Column, lengths: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which prefixes have bits set behind their length."""
+    host = BITS[firsts.family] - np.minimum(lengths, BITS[firsts.family]).astype(np.uint64)
+    one, low = np.uint64(1), firsts.low.astype(np.uint64)
+    # A shift by 64 is none, so the whole lower half is told apart.
+    below = (one << np.minimum(host, np.uint64(63))) - one
+    below = np.where(host >= 64, np.uint64(_LOW64), below)
+    found: NDArray[np.bool_] = (low & below) != 0
+    if firsts.high is not None:
+        above = (one << np.where(host > 64, host - np.uint64(64), np.uint64(0))) - one
+        found |= (firsts.high & above) != 0
+    return found
 
 
 def sort_distinct(keys: NDArray[Any]) -> NDArray[Any]:

@@ -4,7 +4,7 @@ In go the rows of one prefix from any number of files; out comes a placement wit
 See ``docs/methods/ranges.md``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -32,28 +32,33 @@ class Labeller:
     def __init__(self) -> None:
         self.meanings: list[Placement] = []
         self._position: dict[Placement, int] = {}
-        self._known: dict[tuple[tuple[int, ...], int], tuple[int, bool]] = {}
+        # What was worked out: by the numbers of a prefix's rows and the meaning around it.
+        self.known: dict[tuple[tuple[int, ...], int], tuple[int, bool]] = {}
         self._statements: list[Statement] = []
-        self._number: dict[tuple[tuple[Any, ...], date], int] = {}
+        self._number: dict[date, dict[tuple[Any, ...], int]] = {}
 
-    def number(self, entry: RangeEntry, as_of: date) -> int:
-        """The number of what a row says, whichever prefix it says it of."""
-        said = (entry[1:], as_of)  # all but the prefix
-        found = self._number.get(said)
-        if found is None:
-            found = self._number[said] = len(self._statements)
-            self._statements.append((entry, as_of))
-        return found
+    def numbers(self, as_of: date) -> Callable[[RangeEntry], int]:
+        """What gives the number of what a row says, whichever prefix it says it of."""
+        numbered = self._number.setdefault(as_of, {})
 
-    def label(self, rows: Iterable[int], around: int) -> tuple[int, bool]:
+        def number(entry: RangeEntry) -> int:
+            said = entry[1:]  # all but the prefix
+            found = numbered.get(said)
+            if found is None:
+                found = numbered[said] = len(self._statements)
+                self._statements.append((entry, as_of))
+            return found
+
+        return number
+
+    def label(self, rows: tuple[int, ...], around: int) -> tuple[int, bool]:
         """The meaning of a prefix by the numbers of its rows and the meaning around it (-1 for
         none), and whether the prefix around it is the one that is shown."""
-        key = (tuple(rows), around)
-        found = self._known.get(key)
+        found = self.known.get((rows, around))
         if found is None:
             outer = self.meanings[around] if around != _NOWHERE else None
-            meaning, is_outer = _label([self._statements[n] for n in key[0]], outer)
-            found = self._known[key] = (self._intern(meaning), is_outer)
+            meaning, is_outer = _label([self._statements[n] for n in rows], outer)
+            found = self.known[rows, around] = (self._intern(meaning), is_outer)
         return found
 
     def _intern(self, meaning: Placement) -> int:

@@ -4,6 +4,7 @@ In go bytes, plain or gzip; out come the prefixes or ranges with the sets of the
 refusal that names the line.
 """
 
+import io
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -74,7 +75,8 @@ def read_origins(data: bytes) -> OriginFile:
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    for number, line in enumerate(data.split(b"\n"), 1):
+    # Line by line, since many only want the first.
+    for number, line in enumerate(io.BytesIO(data), 1):
         text = line.strip()
         if text and not text.startswith(_COMMENT):
             yield number, text

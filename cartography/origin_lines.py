@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 # Signs of a plain line: digits, and six separators that stand in this order.
 _ORDER = np.frombuffer(b".../\t\n", dtype=np.uint8)
 _SEPARATOR, _OTHER = 1, 2
+_ZERO = np.uint8(ord("0"))
 _CLASS = np.full(256, _OTHER, dtype=np.uint8)
 _CLASS[ord("0") : ord("9") + 1] = 0
 _CLASS[_ORDER] = _SEPARATOR
@@ -33,11 +34,13 @@ def read_regular(plain: bytes) -> tuple[Regular, list[tuple[int, bytes]]]:
     several origins, and lines that are no prefix at all."""
     data = np.frombuffer(plain + b"\n", dtype=np.uint8)
     kinds = _CLASS[data]
-    line_ends = np.flatnonzero(data == ord("\n"))
-    regular = _well_formed(data, kinds, line_ends)
-    marked = np.repeat(regular, np.diff(line_ends, prepend=-1))
-    values, sound = _values(data[marked], kinds[marked])
+    separators = np.flatnonzero(kinds == _SEPARATOR)
+    ends = np.flatnonzero(data[separators] == ord("\n"))
+    line_ends = separators[ends]
+    regular = np.diff(ends, prepend=-1) == len(_ORDER)
+    regular[np.searchsorted(line_ends, np.flatnonzero(kinds == _OTHER))] = False
     chosen = np.flatnonzero(regular)
+    values, sound = _values(data, separators, ends[chosen] - len(_ORDER) + 1)
     regular[chosen[~sound]] = False
     first = np.zeros(int(sound.sum()), dtype=np.int64)
     for part in values[:4]:
@@ -46,35 +49,22 @@ def read_regular(plain: bytes) -> tuple[Regular, list[tuple[int, bytes]]]:
     return columns, _others(plain, line_ends, regular)
 
 
-def _well_formed(
-    data: NDArray[np.uint8], kinds: NDArray[np.uint8], line_ends: NDArray[np.intp]
-) -> NDArray[np.bool_]:
-    """Which lines consist of digits and the six separators in their order."""
-    separators = np.flatnonzero(kinds == _SEPARATOR)
-    behind = np.searchsorted(separators, line_ends, side="right")
-    before = np.concatenate([[0], behind[:-1]])
-    good: NDArray[np.bool_] = behind - before == len(_ORDER)
-    for at, sign in enumerate(_ORDER):
-        where = np.minimum(before + at, len(separators) - 1)
-        good &= data[separators[where]] == sign
-    strange = np.searchsorted(line_ends, np.flatnonzero(kinds == _OTHER))
-    good[strange] = False
-    return good
-
-
 def _values(
-    data: NDArray[np.uint8], kinds: NDArray[np.uint8]
+    data: NDArray[np.uint8], separators: NDArray[np.intp], begins: NDArray[np.intp]
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.bool_]]:
-    """The six numbers of each line, and which lines have them all within their bounds."""
-    ends = np.flatnonzero(kinds == _SEPARATOR)
-    sizes = np.diff(ends, prepend=-1) - 1
-    sound = np.ones(len(ends) // 6, dtype=np.bool_)
+    """The six numbers of each line, whose separators begin at a place among all of them; and which
+    lines have them all, each within its bounds and behind its own sign."""
+    before = separators[begins - 1]
+    before[begins == 0] = -1
+    sound = np.ones(len(begins), dtype=np.bool_)
     values = []
-    for column, most in enumerate(_MOST_DIGITS):
-        end, size = ends[column::6], sizes[column::6]
-        sound &= (size >= 1) & (size <= most)
-        sound &= (size == 1) | (data[np.maximum(end - size, 0)] != ord("0"))
+    for column, (most, sign) in enumerate(zip(_MOST_DIGITS, _ORDER, strict=True)):
+        end = separators[begins + column]
+        size = end - before - 1
+        sound &= (size >= 1) & (size <= most) & (data[end] == sign)
+        sound &= (size == 1) | (data[before + 1] != ord("0"))
         values.append(_number(data, end, np.minimum(size, most)))
+        before = end
     return values, sound & _within_bounds(values)
 
 
@@ -88,10 +78,14 @@ def _within_bounds(values: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
 
 
 def _number(data: NDArray[np.uint8], ends: Any, sizes: Any) -> NDArray[np.int64]:
-    number, power = np.zeros(len(ends), dtype=np.int64), 1
-    for place in range(int(sizes.max(initial=0))):
-        digit = data[np.maximum(ends - 1 - place, 0)].astype(np.int64) - ord("0")
-        number += np.where(sizes > place, digit * power, 0)
+    """The number whose digits end before each place: the last digit of all, then those before it
+    where there are any."""
+    number: NDArray[np.int64] = (data[ends - 1] - _ZERO).astype(np.int64)
+    power = 10
+    for place in range(1, int(sizes.max(initial=0))):
+        longer = np.flatnonzero(sizes > place)
+        digits = data[ends[longer] - 1 - place] - _ZERO
+        number[longer] += digits.astype(np.int64) * power
         power *= 10
     return number
 

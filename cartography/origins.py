@@ -25,7 +25,7 @@ from cartography.origin_files import (
 from core.errors import BadInput
 
 _KIND = "origins"
-# Sets are looked up in a table of this many numbers where they are single and small enough.
+# Single origins below this number, which most are, are looked up in a table instead of sorted.
 _SMALL_ASN = 1 << 22
 
 
@@ -104,16 +104,17 @@ def _by_rows(file: OriginFile) -> OriginFile:
 
 def _number_sets(asns: NDArray[np.int64]) -> tuple[list[Origins], Labels]:
     """Single origins numbered in order, and the number of each row."""
-    if len(asns) and int(asns.max()) < _SMALL_ASN:
-        seen = np.zeros(_SMALL_ASN, dtype=np.bool_)
-        seen[asns] = True
-        distinct = np.flatnonzero(seen)
-        number = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-        labels = number[asns]
-    else:
-        distinct, inverse = np.unique(asns, return_inverse=True)
-        labels = inverse.astype(np.int32)
-    return [(asn,) for asn in distinct.tolist()], labels
+    large = np.flatnonzero(asns >= _SMALL_ASN)
+    beyond, inverse = np.unique(asns[large], return_inverse=True)
+    small = np.delete(asns, large) if len(large) else asns
+    seen = np.zeros(_SMALL_ASN, dtype=np.bool_)
+    seen[small] = True
+    distinct = np.flatnonzero(seen)
+    number = np.zeros(_SMALL_ASN, dtype=np.int32)
+    number[distinct] = np.arange(len(distinct), dtype=np.int32)
+    labels = number[np.minimum(asns, _SMALL_ASN - 1)]
+    labels[large] = len(distinct) + inverse
+    return [(asn,) for asn in [*distinct.tolist(), *beyond.tolist()]], labels
 
 
 def _label(firsts: Column, lengths: NDArray[np.uint8], labels: Labels) -> Intervals:

@@ -16,8 +16,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cartography import compiled
-from cartography.addresses import BITS, read_prefix, write_prefix
-from cartography.intervals import NO_LABEL, Column, Intervals, Labels, flatten
+from cartography.addresses import BITS, write_prefix
+from cartography.garbage import many_rows
+from cartography.intervals import NO_LABEL, Column, Intervals, Labels, flatten, read_prefixes
 from cartography.labels import Labeller
 from cartography.matching import AddressMap
 from cartography.ranges.form import RangeFile
@@ -25,8 +26,6 @@ from core.records import Placement
 from core.statuses import AddressKind
 
 _KIND = "cloud"
-# (first address, length)
-_Key = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -68,8 +67,9 @@ class PrefixTable:
         """Compile range files; their order does not matter. Raises ``ValueError`` for an
         entry that is no prefix, which ``read_ranges`` never lets through."""
         labeller = Labeller()
-        rows = _group(files, labeller)
-        parts = {family: _compile(family, rows[family], labeller) for family in BITS}
+        with many_rows():
+            rows = _group(files, labeller)
+            parts = {family: _compile(rows[family], labeller) for family in BITS}
         return cls(*_join(parts), labeller.meanings)
 
     @classmethod
@@ -181,39 +181,65 @@ def _meaning(row: dict[str, Any]) -> Placement:
     return Placement("", **(row | kinds))
 
 
-def _group(
-    files: Iterable[RangeFile], labeller: Labeller
-) -> dict[int, dict[_Key, tuple[int, ...]]]:
-    """Numbers of the statements on each prefix, by family."""
-    by_text: dict[str, list[int]] = {}
+@dataclass(frozen=True)
+class _Rows:
+    """The distinct prefixes of one family in order, wide ones first; ``said`` are the numbers of
+    the statements on each."""
+
+    firsts: Column
+    lengths: NDArray[np.uint8]
+    said: list[tuple[int, ...]]
+
+
+def _group(files: Iterable[RangeFile], labeller: Labeller) -> dict[int, _Rows]:
+    """All prefixes with the statements on them, by family."""
+    by_text: dict[str, tuple[int, ...]] = {}
     for file in files:
+        number_of = labeller.numbers(file.as_of)
         for entry in file.entries:
-            by_text.setdefault(entry.prefix, []).append(labeller.number(entry, file.as_of))
-    grouped: dict[int, dict[_Key, tuple[int, ...]]] = {family: {} for family in BITS}
-    for text, numbers in by_text.items():
-        family, first, length = read_prefix(text)
-        own = grouped[family]
-        own[first, length] = tuple({*own.get((first, length), ()), *numbers})
-    return grouped
+            text, number = entry[0], number_of(entry)
+            said = by_text.get(text)
+            if said is None:
+                by_text[text] = (number,)
+            elif number not in said:
+                by_text[text] = (*said, number)
+    return {
+        family: _sort(family, [(t, n) for t, n in by_text.items() if (":" in t) == (family == 6)])
+        for family in BITS
+    }
+
+
+def _sort(family: int, rows: list[tuple[str, tuple[int, ...]]]) -> _Rows:
+    firsts, lengths = read_prefixes(family, [text for text, _ in rows])
+    keys = firsts.keys()
+    order = np.lexsort((lengths, keys))
+    keys, lengths = keys[order], lengths[order]
+    said = [rows[at][1] for at in order.tolist()]
+    fresh = np.ones(len(rows), dtype=np.bool_)
+    fresh[1:] = (keys[1:] != keys[:-1]) | (lengths[1:] != lengths[:-1])
+    # One prefix in two spellings is one prefix.
+    for at in np.flatnonzero(~fresh).tolist()[::-1]:
+        said[at - 1] = tuple({*said[at - 1], *said[at]})
+    kept = np.flatnonzero(fresh)
+    firsts = Column.from_keys(family, keys[kept])
+    return _Rows(firsts, lengths[kept], [said[at] for at in kept.tolist()])
 
 
 _Part = tuple[Column, NDArray[np.uint8], Intervals, Labels, Labels]
 
 
-def _compile(family: int, rows: dict[_Key, tuple[int, ...]], labeller: Labeller) -> _Part:
+def _compile(rows: _Rows, labeller: Labeller) -> _Part:
     """Flatten the prefixes of one family and label them, the outer ones first."""
-    keys = sorted(rows)
-    firsts = Column.of(family, (first for first, _ in keys))
-    lengths = np.fromiter((length for _, length in keys), dtype=np.uint8, count=len(keys))
-    nest = flatten(firsts, lengths)
+    nest = flatten(rows.firsts, rows.lengths)
     meanings: list[int] = []
     shown: list[int] = []
-    for at, (key, parent) in enumerate(zip(keys, nest.parents.tolist(), strict=True)):
+    known = labeller.known
+    for at, (said, parent) in enumerate(zip(rows.said, nest.parents.tolist(), strict=True)):
         around = meanings[parent] if parent >= 0 else NO_LABEL
-        meaning, is_outer = labeller.label(rows[key], around)
+        meaning, is_outer = known.get((said, around)) or labeller.label(said, around)
         meanings.append(meaning)
         shown.append(shown[parent] if is_outer else at)
-    return firsts, lengths, nest.intervals, _labels(shown), _labels(meanings)
+    return rows.firsts, rows.lengths, nest.intervals, _labels(shown), _labels(meanings)
 
 
 def _labels(numbers: list[int]) -> Labels:

@@ -229,3 +229,23 @@ def test_nested_tables_agree_with_a_linear_search(data, corner):
 
     for address, place in zip(asked, places, strict=True):
         assert (place.prefix, set(place.services), place.region) == expected(entries, address)
+
+
+@pytest.mark.parametrize("text", ["10.0.0.0/+8", "10.0.0.1/8", "10.0.0.0/33", "10.0/8", "::1/300"])
+def test_an_entry_that_is_no_prefix_is_refused(text):
+    good = RangeEntry("192.0.2.0/24", "aws", "EC2", "us-east-1")
+    bad = RangeEntry(text, "aws", "EC2", "us-east-1")
+    with pytest.raises(ValueError, match=r"/|length|address|bits"):
+        PrefixTable.build([RangeFile("aws", date(2024, 6, 1), (good, bad))])
+
+
+def test_two_spellings_of_one_prefix_are_one():
+    rows = [
+        RangeEntry("2001:db8::/32", "aws", "AMAZON", "us-east-1"),
+        RangeEntry("2001:0db8:0::/32", "aws", "EC2", "us-east-1"),
+        RangeEntry("192.0.2.7", "aws", "EC2", "us-east-1"),
+    ]
+    table = PrefixTable.build([RangeFile("aws", date(2024, 6, 1), tuple(rows))])
+    assert set(table.place("2001:db8::1").services) == {"EC2", "AMAZON"}
+    assert table.place("192.0.2.7").prefix == "192.0.2.7/32"
+    assert len(table.prefixes.lengths) == 2
