@@ -73,7 +73,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "webapp.pages.statics.Statics",
     "webapp.pages.security.ContentSecurityPolicy",
     "webapp.pages.access.SecureCookies",
     "django.contrib.sessions.middleware.SessionMiddleware",

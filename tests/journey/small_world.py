@@ -1,0 +1,22 @@
+"""Fills the data folder of the environment with a survey of a small world, and says its report."""
+
+import subprocess
+import sys
+
+_MANAGE = [sys.executable, "manage.py"]
+
+
+def main() -> None:
+    """Serve the world, survey it, end it."""
+    serve = [*_MANAGE, "testbed", "serve", "imc2013", "--scale", "1/1000", "--port", "0"]
+    with subprocess.Popen(serve, stderr=subprocess.PIPE, text=True) as testbed:
+        assert testbed.stderr is not None
+        line = next(x for x in testbed.stderr if x.startswith("answering"))
+        port, domains = line.split("port ")[1].split(";")[0], line.split("survey ")[1].split()[0]
+        survey = [*_MANAGE, "survey", domains, "--name", "Small world", "--json"]
+        subprocess.run([*survey, "--name-server", f"127.0.0.1:{port}"], check=True, timeout=120)
+        testbed.terminate()
+
+
+if __name__ == "__main__":
+    main()

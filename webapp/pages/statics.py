@@ -1,0 +1,59 @@
+"""Static files as they stand in the tree go out packed, for phones on slow networks.
+
+The packed copy of a file is made once, at the first start that sees it, in the data folder.
+"""
+
+import gzip
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from wsgiref.headers import Headers
+
+from django.conf import settings
+from whitenoise.middleware import WhiteNoiseMiddleware
+from whitenoise.responders import StaticFile
+
+# Fonts and pictures are packed already; below this many bytes nothing is won.
+_PACKABLE = frozenset({".css", ".js", ".json", ".svg", ".html", ".map"})
+_LEAST_BYTES = 512
+# Libraries and fonts change with an installation only; what is newer is asked for after this.
+_VENDOR_AGE_S = 24 * 3600
+
+
+class Statics(WhiteNoiseMiddleware):
+    """WhiteNoise over the tree itself, so that there is no step between editing and serving."""
+
+    def get_static_file(self, path: str, url: str, stat_cache: Any = None) -> StaticFile:
+        """A file with its headers, and its packed copy where that is smaller."""
+        plain = super().get_static_file(path, url, stat_cache)
+        copy = pack(Path(path), Path(settings.DATA_DIR) / "packed")
+        if copy is None:
+            return plain
+        headers = Headers([])
+        self.add_mime_headers(headers, path, url)
+        self.add_cache_headers(headers, path, url)
+        return StaticFile(path, headers.items(), encodings={"gzip": str(copy)})
+
+    def add_cache_headers(self, headers: Headers, path: str, url: str) -> None:
+        """How long a browser need not ask."""
+        if url.startswith(f"{self.static_prefix}vendor/"):
+            headers["Cache-Control"] = f"max-age={_VENDOR_AGE_S}, public"
+        else:
+            super().add_cache_headers(headers, path, url)
+
+
+def pack(path: Path, folder: Path) -> Path | None:
+    """The packed copy of a file as it stands now; ``None`` for what is not worth it."""
+    found = path.stat()
+    if path.suffix not in _PACKABLE or found.st_size < _LEAST_BYTES:
+        return None
+    name = sha256(f"{path} {found.st_mtime_ns} {found.st_size}".encode()).hexdigest()[:24]
+    copy = folder / f"{name}.gz"
+    if not copy.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        # Processes that start together write the same; each moves a whole file into place.
+        part = copy.with_suffix(f".{os.getpid()}")
+        part.write_bytes(gzip.compress(path.read_bytes(), 9, mtime=0))
+        part.replace(copy)
+    return copy
