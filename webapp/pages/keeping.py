@@ -68,8 +68,8 @@ def kept(view: View) -> View:
         version = _version(slug, request.user) if request.method == "GET" else None
         if version is None:
             return view(request, slug, *args, **more)
-        reader = reader_key(request.user)
-        key, now_s = (reader, request.get_full_path(), *version), time.monotonic()
+        asked = (reader_key(request.user), request.build_absolute_uri())
+        key, now_s = (*asked, *version), time.monotonic()
         found = _shelf.get(key, now_s)
         if found is None:
             answer = view(request, slug, *args, **more)

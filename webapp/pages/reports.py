@@ -9,7 +9,7 @@ from webapp.pages.charts import chart_of
 from webapp.pages.families import FAMILIES, FAMILY_BY_SLUG, neighbours
 from webapp.pages.grids import grid_of, places_of
 from webapp.pages.keeping import kept
-from webapp.store import selectors
+from webapp.store import selectors, snapshots
 
 
 def campaign_or_404(request: HttpRequest, slug: str) -> selectors.CampaignRow:
@@ -27,7 +27,7 @@ def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
     family = FAMILY_BY_SLUG.get(page)
     if family is None:
         raise Http404(f"no report {page}")
-    stored = selectors.reports(slug)
+    stored, pinned = _tables(request, slug)
     sections = [section(stored[t], slug) for t in family.tables if t in stored]
     before, after = neighbours(family)
     context = {
@@ -40,9 +40,22 @@ def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
         "before": before,
         "after": after,
         "charts": [s["chart"] for s in sections if s["chart"]],
+        "snapshot": pinned,
+        "snapshot_id": pinned or snapshots.identify(stored),
     }
     status = 200 if sections or campaign.is_final else 202
     return render(request, "reports/page.html", context, status=status)
+
+
+def _tables(request: HttpRequest, slug: str) -> tuple[dict[str, selectors.ReportRow], str]:
+    """The tables as they are, or as they were pinned, and under which id."""
+    pinned = request.GET.get("snapshot", "")
+    if not pinned:
+        return selectors.reports(slug), ""
+    found = snapshots.open_snapshot(slug, pinned)
+    if found is None:
+        raise Http404(f"no snapshot {pinned!r} of {slug}")
+    return found, pinned
 
 
 def section(found: selectors.ReportRow, slug: str) -> dict[str, Any]:

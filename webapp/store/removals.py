@@ -9,7 +9,15 @@ from django.conf import settings
 from django.db import transaction
 
 from lake.schemas import SCHEMAS
-from webapp.store import batches, derived, packs, recommendations, services, wide_area
+from webapp.store import (
+    batches,
+    derived,
+    packs,
+    recommendations,
+    services,
+    snapshots,
+    wide_area,
+)
 from webapp.store.models import Campaign, Measurement, Pool, Recommendation
 from webapp.store.uploads import list_path
 
@@ -48,4 +56,5 @@ def _folders(slug: str) -> list[Path]:
     """Folders of a survey in the lake, table by table: nothing else that may stand there goes."""
     lake = Path(settings.LAKE_DIR) / slug
     tables = [lake / table for table in SCHEMAS]
-    return [*tables, derived.root() / slug, *derived.root().glob(f"*/against/{slug}")]
+    others = [derived.root() / slug, *derived.root().glob(f"*/against/{slug}")]
+    return [*tables, snapshots.root() / slug, *others]

@@ -129,9 +129,10 @@ def standing(dimension: str, text: str) -> SafeString:
 
 
 @register.simple_tag
-def export_url(slug: str, table_id: str, kind: str) -> str:
-    """Where the API gives exactly this table."""
-    return api_url(f"surveys/{slug}/tables/{table_id}.{kind}")
+def export_url(slug: str, table_id: str, kind: str, snapshot: str = "") -> str:
+    """Where the API gives exactly this table, as it is or as it was pinned."""
+    url = api_url(f"surveys/{slug}/tables/{table_id}.{kind}")
+    return f"{url}?snapshot={snapshot}" if snapshot else url
 
 
 @register.simple_tag

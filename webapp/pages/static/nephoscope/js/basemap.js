@@ -3,21 +3,22 @@ import { equalEarth } from "./projection.js";
 
 const RAD = Math.PI / 180;
 
-export function makeMap(box, { onlyLook = false } = {}) {
+// With a tile URL the map is the usual Mercator of such tiles, and goes nearer.
+export function makeMap(box, tiles = "") {
   const L = window.L;
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const map = L.map(box, {
-    crs: equalEarth(L),
+    crs: tiles ? L.CRS.EPSG3857 : equalEarth(L),
     zoomControl: false,
     attributionControl: false,
     zoomSnap: 0.1,
     zoomDelta: 0.7,
     scrollWheelZoom: false,
-    dragging: !onlyLook && !matchMedia("(pointer: coarse)").matches,
+    dragging: !matchMedia("(pointer: coarse)").matches,
     zoomAnimation: !calm,
     fadeAnimation: false,
     inertia: !calm,
-    maxZoom: 4.6,
+    maxZoom: tiles ? 10 : 4.6,
     minZoom: 0,
   });
   map.on("focus", () => map.scrollWheelZoom.enable());

@@ -68,7 +68,17 @@ function sayMissing() {
     const note = box.querySelector(".chart__wait");
     note.textContent = "The chart could not be loaded; the table holds every figure.";
     note.style.visibility = "visible";
+    box.closest(".figure").querySelector(".figure__save")?.remove();
   }
+}
+
+function offerImages() {
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-image]");
+    if (!button) return;
+    const { save } = await import("./chart-image.js");
+    await save(button.closest(".figure"), button.dataset.image);
+  });
 }
 
 async function start() {
@@ -79,6 +89,7 @@ async function start() {
     return sayMissing();
   }
   drawAll();
+  offerImages();
   document.addEventListener("themechange", drawAll);
   const widths = new Map();
   const watch = new ResizeObserver((entries) => {

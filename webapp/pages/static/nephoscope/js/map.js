@@ -1,7 +1,7 @@
 // The atlas: regions as circles by area, provider by hue and letter; selection and view in the URL.
+import { drawLand, makeMap } from "./basemap.js";
 import { dodge, placeLabels } from "./labels.js";
 import { count, share } from "./format.js";
-import { equalEarth } from "./projection.js";
 
 const L = window.L;
 const box = document.getElementById("map");
@@ -14,59 +14,13 @@ const spots = data.regions
   .filter((r) => r.latitude !== null)
   .sort((a, b) => b.subdomains - a.subdomains);
 const byKey = new Map(spots.map((s) => [s.key, s]));
-const crs = data.tiles ? L.CRS.EPSG3857 : equalEarth(L);
-const map = L.map(box, {
-  crs,
-  zoomControl: false,
-  attributionControl: false,
-  zoomSnap: 0.1,
-  zoomDelta: 0.7,
-  scrollWheelZoom: false,
-  dragging: !matchMedia("(pointer: coarse)").matches,
-  zoomAnimation: !calm.matches,
-  fadeAnimation: false,
-  inertia: !calm.matches,
-  maxZoom: data.tiles ? 10 : 4.6,
-  minZoom: 0,
-});
+const map = makeMap(box, data.tiles);
 const svg = L.svg({ padding: 0.6 });
 // On some pages a region leads to a page of its own instead of opening the drawer.
 const leads = "navigate" in box.dataset;
 let selected = null;
 let opener = null;
 let userMoved = false;
-
-/* Base map */
-function ring() {
-  const edge = [];
-  for (let lat = -90; lat <= 90; lat += 3) edge.push([lat, -180]);
-  for (let lat = 90; lat >= -90; lat -= 3) edge.push([lat, 180]);
-  return edge;
-}
-
-function graticule() {
-  const lines = [];
-  for (let lng = -150; lng <= 150; lng += 30) {
-    const line = [];
-    for (let lat = -90; lat <= 90; lat += 3) line.push([lat, lng]);
-    lines.push(line);
-  }
-  for (let lat = -60; lat <= 60; lat += 30) lines.push([[lat, -180], [lat, 180]]);
-  return lines;
-}
-
-async function drawLand() {
-  if (data.tiles) return L.tileLayer(data.tiles, { maxZoom: 10 }).addTo(map);
-  const quiet = { renderer: svg, interactive: false };
-  const sphere = L.polygon(ring(), { ...quiet, className: "sphere", smoothFactor: 0 }).addTo(map);
-  const lines = L.polyline(graticule(), { ...quiet, className: "graticule", smoothFactor: 0 }).addTo(map);
-  const world = await (await fetch(box.dataset.world)).json();
-  const shown = (f) => !["Antarctica"].includes(f.properties?.name);
-  const land = L.geoJSON(world, { ...quiet, filter: shown, style: { ...quiet, className: "land" } });
-  land.addTo(map).bringToBack();
-  lines.bringToBack();
-  return sphere.bringToBack();
-}
 
 /* Regions */
 function radius(spot) {
@@ -301,9 +255,8 @@ function start() {
     writeHash();
   });
   map.on("click", clear);
-  map.on("focus", () => map.scrollWheelZoom.enable());
-  map.on("blur mouseout", () => map.scrollWheelZoom.disable());
-  drawLand();
+  if (data.tiles) L.tileLayer(data.tiles, { maxZoom: 10 }).addTo(map);
+  else drawLand(map, svg, box.dataset.world);
 }
 
 if (!spots.length) box.closest(".map").classList.add("map--bare");
