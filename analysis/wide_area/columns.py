@@ -116,6 +116,9 @@ def _among(batch: pa.RecordBatch, column: str, values: tuple[str, ...]) -> pa.Re
     if not isinstance(coded, pa.DictionaryArray):
         coded = coded.dictionary_encode()
     words = pa.array(values, pa.string())
+    known = pc.is_in(coded.dictionary.cast(pa.string()), words)
+    if not coded.indices.null_count and pc.all(known).as_py():
+        return batch
     numbers = pc.index_in(coded.dictionary.cast(pa.string()), words).take(coded.indices)
     kept = pc.is_valid(numbers)
     found = batch.filter(kept)

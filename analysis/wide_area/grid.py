@@ -4,7 +4,7 @@ A cell is what the keys say: region and vantage for the grid, region and round f
 time. All quantiles are exact.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,13 +15,16 @@ from numpy.typing import NDArray
 
 from analysis.wide_area import kernels
 from analysis.wide_area.columns import Equal, Source, Vocabulary, column_names, read_batches
+from analysis.wide_area.describing import describe
 from core.errors import BadInput
 
 GRID = ("region", "vantage")
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+SHARES = tuple(QUANTILES.values())
 # Beyond these many cells, the answer itself would be the problem.
 MAX_CELLS = 200_000_000
 Floats32 = NDArray[np.float32]
+_NONE = np.empty(0, np.int64)
 
 
 class Rows(NamedTuple):
@@ -110,32 +113,41 @@ def summarise(
     what is larger, the files are read several times.
     """
     cells = Cells(tuple(keys))
-    counts, sent = _count(source, cells, equal)
+    counts, sent = _count(source, cells, equal).T
     used = np.flatnonzero(sent + counts)
     out = np.empty((len(used), kernels.FIXED_FIGURES + len(QUANTILES)))
     for begin, end in _spans(counts, memory_mb * (1 << 20) // 4):
         chosen = slice(*np.searchsorted(used, [begin, end]))
         values, begins = _gather(source, cells, equal, counts, (begin, end))
-        out[chosen] = _figures(values, begins)[used[chosen] - begin]
-    return _table(cells, used, counts[used], sent[used], out)
+        out[chosen] = describe(values, begins, SHARES)[used[chosen] - begin]
+    table = figures_table(cells.columns(used), counts[used], sent[used], out)
+    return table.take(pa.array(cells.order(used)))
 
 
 def rows_of(source: Source, cells: Cells, equal: Equal | None = None) -> Iterator[Rows]:
-    """Batches of samples: lists of values with what was sent, or one value or none a row."""
+    """Batches of samples with the numbers of their cells."""
+    for batch, rows in read_rows(source, cells.keys, equal):
+        yield rows._replace(cells=cells.number(batch))
+
+
+def read_rows(
+    source: Source, keys: Sequence[str], equal: Equal | None = None
+) -> Iterator[tuple[pa.RecordBatch, Rows]]:
+    """Batches of samples, lists of values with what was sent, or one value or none a row, with the
+    columns that are asked for; their cells are not numbered yet."""
     names = column_names(source)
     extra = ["values", "sent"] if "values" in names else ["value"]
-    for batch in read_batches(source, [*cells.keys, *extra], equal):
-        number = cells.number(batch)
+    for batch in read_batches(source, [*keys, *extra], equal):
         if "values" in names:
             column = batch.column("values")
             lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
             values = _numbers(column.flatten())
             sent = np.asarray(batch.column("sent").to_numpy(zero_copy_only=False), np.int64)
-            yield Rows(number, np.cumsum(lengths, dtype=np.int64), values, sent)
+            yield batch, Rows(_NONE, np.cumsum(lengths, dtype=np.int64), values, sent)
         else:
             ends = np.arange(1, batch.num_rows + 1)
             one = np.ones(batch.num_rows, np.int64)
-            yield Rows(number, ends, _numbers(batch.column("value")), one)
+            yield batch, Rows(_NONE, ends, _numbers(batch.column("value")), one)
 
 
 def _by_value(numbered: tuple[int, Any]) -> tuple[bool, Any]:
@@ -148,29 +160,26 @@ def _numbers(column: pa.Array) -> Floats32:
     return np.asarray(column.to_numpy(zero_copy_only=False), np.float32)
 
 
-def _count(
-    source: Source, cells: Cells, equal: Equal | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    counts, sent = np.zeros(0, np.int64), np.zeros(0, np.int64)
+def _count(source: Source, cells: Cells, equal: Equal | None) -> NDArray[np.int64]:
+    """Values of each cell, and what was sent."""
+    tallies = np.zeros((0, 2), np.int64)
     before: tuple[int, ...] = (0,) * len(cells.keys)
     for rows in rows_of(source, cells, equal):
         if cells.shape != before:
-            counts, sent = (_reshape(a, before, cells.shape) for a in (counts, sent))
-            before = cells.shape
-        kernels.count_values(rows.cells, rows.ends, rows.values, counts)
-        kernels.add_up(rows.cells, rows.sent, sent)
+            tallies, before = reshape(tallies, before, cells.shape), cells.shape
+        kernels.tally(rows.cells, rows.ends, rows.values, rows.sent, tallies)
     cells.fix()
-    return _reshape(counts, before, cells.shape), _reshape(sent, before, cells.shape)
+    return reshape(tallies, before, cells.shape)
 
 
-def _reshape(
+def reshape(
     amounts: NDArray[np.int64], before: tuple[int, ...], after: tuple[int, ...]
 ) -> NDArray[np.int64]:
-    """Amounts of cells under their numbers in another shape."""
-    found = np.zeros(after, np.int64)
+    """Rows of amounts of cells under their numbers in another shape."""
+    found = np.zeros((*after, amounts.shape[1]), np.int64)
     common = tuple(slice(min(a, b)) for a, b in zip(before, after, strict=True))
-    found[common] = amounts.reshape(before)[common]
-    return found.ravel()
+    found[common] = amounts.reshape(*before, amounts.shape[1])[common]
+    return found.reshape(-1, amounts.shape[1])
 
 
 def _spans(counts: NDArray[np.int64], room: int) -> Iterator[tuple[int, int]]:
@@ -197,28 +206,14 @@ def _gather(
     return values, begins
 
 
-def _figures(values: Floats32, begins: NDArray[np.int64]) -> NDArray[np.float64]:
-    out = np.empty((len(begins) - 1, kernels.FIXED_FIGURES + len(QUANTILES)))
-    kernels.figures(values, begins, np.array(list(QUANTILES.values())), out)
-    return out
-
-
-def _table(
-    cells: Cells, used: NDArray[np.int64], counts: NDArray[np.int64], sent: NDArray[np.int64],
+def figures_table(
+    keys: Mapping[str, Any], counts: NDArray[np.int64], sent: NDArray[np.int64],
     out: NDArray[np.float64],
 ) -> pa.Table:  # fmt: skip
+    """Cells with what was sent and lost, and the figures of their values."""
     names = ("mean", "sd", "min", *QUANTILES, "max")
     lost = sent - counts
     loss = np.divide(lost, sent, out=np.full(len(sent), np.nan), where=sent > 0)
     figures = {n: pa.array(out[:, i], from_pandas=True) for i, n in enumerate(names)}
-    table = pa.table(
-        {
-            **cells.columns(used),
-            "sent": sent,
-            "lost": lost,
-            "loss": pa.array(loss, from_pandas=True),
-            "n": counts,
-            **figures,
-        }
-    )
-    return table.take(pa.array(cells.order(used)))
+    told = {"sent": sent, "lost": lost, "loss": pa.array(loss, from_pandas=True), "n": counts}
+    return pa.table({**keys, **told, **figures})

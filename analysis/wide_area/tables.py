@@ -4,7 +4,7 @@ Small tables are plain rows with a headline; those that grow with vantage points
 Arrow tables, sorted by vantage point, of which a page reads a part.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,9 +16,9 @@ from analysis.wide_area import choices, failures, zones
 from analysis.wide_area.columns import Equal, Source, read_batches
 from analysis.wide_area.grid import summarise
 from analysis.wide_area.headlines import headline_of
+from analysis.wide_area.held import MOST_VALUES, Held, hold
 from analysis.wide_area.isp_tables import isp_tables
 from analysis.wide_area.pivot import Pivot, pivot
-from analysis.wide_area.rounds import means_by_round
 
 Row = dict[str, Any]
 THROUGHPUT_PROBES = ("throughput", "mlab-throughput")
@@ -28,8 +28,8 @@ LATENCY_PROBES = ("tcp-ping", "icmp-echo", "globalping-ping", "matrix-rtt", "mla
 PING_PREFIX = "ping-"
 
 
-# Cells of vantage point, region and round whose means are held at once.
-MOST_CELLS = 16_000_000
+# Cells of vantage point, region and round whose means are held at once; more are no faster.
+MOST_CELLS = 2_000_000
 # Of a campaign with more such cells, no file by rounds is kept: each takes 100 bytes, and pages can
 # read the rounds of a pair from its samples.
 MOST_ROUNDS = 3_000_000
@@ -84,7 +84,7 @@ def build(
             _add_metric(built, samples, metric, {"probe": probes})
     if seen:
         counts = failures.count_runs(samples)
-        built.files["failed-runs"] = failures.failed_only(counts)
+        built.files["failed-runs"] = counts.failed
         built.reports.append(_told("failures", failures.by_place(counts, "region")))
         worst = sorted(failures.by_place(counts, "vantage"), key=_by_failures)[:MOST_FAILING]
         built.reports.append(_told("failing-vantages", [r for r in worst if r["failed"]]))
@@ -112,40 +112,61 @@ def _probes(samples: Source) -> set[str]:
 
 
 def _add_metric(built: Built, samples: Source, metric: Metric, equal: Equal) -> None:
-    grid = summarise(samples, equal=equal)
-    built.files[f"{metric.id}-grid"] = _by_vantage(grid)
-    means = pivot(grid, higher_is_better=metric.higher_is_better)
-    course = summarise(samples, ("region", "round"), equal)
-    rounds = len(course["round"].unique())
-    chosen: list[choices.Choice] = []
-    apart, kept = [], []
-    for part in _parts(means.vantages, len(means.regions) * rounds, equal):
-        found = means_by_round(samples, part)
-        chosen += choices.choose(found, higher_is_better=metric.higher_is_better)
-        apart.append(zones.apart_by_vantage(found))
-        if grid.num_rows * rounds <= MOST_ROUNDS:
-            kept.append(summarise(samples, ("vantage", "region", "round"), part))
-    if kept:
-        built.files[f"{metric.id}-rounds"] = _by_vantage(pa.concat_tables(kept))
-    built.files[f"{metric.id}-vantages"] = _vantages(samples, equal, means, chosen)
+    held = hold(samples, equal)
+    read = _read_parts(held, metric)
+    means = pivot(read.grid, higher_is_better=metric.higher_is_better)
+    built.files[f"{metric.id}-grid"] = read.grid
+    if read.grid.num_rows * len(held.rounds) <= MOST_ROUNDS:
+        rounds = summarise(samples, ("vantage", "region", "round"), equal)
+        built.files[f"{metric.id}-rounds"] = _by_vantage(rounds)
+    built.files[f"{metric.id}-vantages"] = _vantages(read.vantages, means, read.chosen)
+    course, regions = read.across or _across(samples, equal)
     told: dict[str, Iterable[Row]] = {
-        "regions": _regions(samples, equal, means),
+        "regions": _regions(regions, means),
         "course": course.to_pylist(),
-        "choice": [choices.summary(chosen)],
-        "zones": [asdict(c) for c in zones.compare_zones(samples, equal)],
-        "apart": [zones.median_apart(np.concatenate(apart))],
+        "choice": [choices.summary(read.chosen)],
+        "zones": [asdict(c) for c in zones.compare_means(read.zones)],
+        "apart": [zones.median_apart(np.concatenate(read.apart))],
     }
     built.reports += [_told(f"{metric.id}-{name}", rows) for name, rows in told.items()]
 
 
-def _parts(vantages: Sequence[str], cells_each: int, equal: Equal) -> Iterator[Equal]:
-    """Vantage points together whose rounds fit into the memory; each part reads all files."""
-    size = max(1, MOST_CELLS // max(1, cells_each))
-    if size >= len(vantages):
-        yield equal
-        return
-    for begin in range(0, len(vantages), size):
-        yield {**equal, "vantage": tuple(vantages[begin : begin + size])}
+class _Read(NamedTuple):
+    """What the values of all vantage points gave.
+
+    ``across`` is the course and the regions, where all could be held at once.
+    """
+
+    grid: pa.Table
+    vantages: pa.Table
+    zones: pa.Table
+    chosen: list[choices.Choice]
+    apart: list[Any]
+    across: tuple[pa.Table, pa.Table] | None
+
+
+def _read_parts(held: Held, metric: Metric) -> _Read:
+    grids, vantages, by_zone, chosen, apart = [], [], [], list[choices.Choice](), []
+    across = None
+    for part in held.parts(MOST_VALUES):
+        grids.append(part.grid())
+        vantages.append(part.by_vantage())
+        by_zone.append(part.by_zone())
+        for means in part.means(MOST_CELLS):
+            chosen += choices.choose(means, higher_is_better=metric.higher_is_better)
+            apart.append(zones.apart_by_vantage(means))
+        if len(part.vantages) == len(held.vantages) and held.has_own_names:
+            across = part.across()
+    grid, told, zone_means = (pa.concat_tables(own) for own in (grids, vantages, by_zone))
+    return _Read(grid, told, zone_means, chosen, apart, across)
+
+
+def _across(samples: Source, equal: Equal) -> tuple[pa.Table, pa.Table]:
+    """The same, cell by cell from the files."""
+    return (
+        summarise(samples, ("region", "round"), equal),
+        summarise(samples, ("provider", "region"), equal),
+    )
 
 
 def _told(table_id: str, rows: Iterable[Row]) -> MeasuredTable:
@@ -173,17 +194,13 @@ def _by_vantage(table: pa.Table) -> pa.Table:
     return table.select([*keys, *rest]).sort_by([(k, "ascending") for k in keys])
 
 
-def _regions(samples: Source, equal: Equal, means: Pivot) -> list[Row]:
+def _regions(found: pa.Table, means: Pivot) -> list[Row]:
     averages = means.averages()
-    found = summarise(samples, ("provider", "region"), equal).to_pylist()
-    return [{**row, **averages[row["region"]]} for row in found]
+    return [{**row, **averages[row["region"]]} for row in found.to_pylist()]
 
 
-def _vantages(
-    samples: Source, equal: Equal, means: Pivot, chosen: list[choices.Choice]
-) -> pa.Table:
+def _vantages(found: pa.Table, means: Pivot, chosen: list[choices.Choice]) -> pa.Table:
     choice = {c.vantage: c for c in chosen}
-    found = summarise(samples, ("vantage",), equal)
     return pa.Table.from_pylist(list(_vantage_rows(found, means.factors(), choice)))
 
 

@@ -40,9 +40,13 @@ class Comparison:
 
 def compare_zones(source: Source, equal: Equal | None = None) -> list[Comparison]:
     """All pairs of zones of every region; raises ``BadInput``. Samples without a zone are left."""
-    found = summarise(source, ("region", "zone", "vantage"), equal)
+    return compare_means(summarise(source, ("region", "zone", "vantage"), equal))
+
+
+def compare_means(found: pa.Table) -> list[Comparison]:
+    """The same from the mean of each region, zone and vantage point."""
     found = found.filter(pc.and_(pc.is_valid(found["mean"]), pc.not_equal(found["zone"], "")))
-    regions = found["region"].unique().to_pylist()
+    regions = pc.unique(found["region"]).to_pylist()
     compared = (
         _compare(region, pair, means)
         for region in sorted(regions)
@@ -54,8 +58,8 @@ def compare_zones(source: Source, equal: Equal | None = None) -> list[Comparison
 
 def _means(rows: pa.Table) -> dict[str, Floats]:
     """Of each zone of a region, the means of all vantage points that saw any, in one order."""
-    vantages = rows["vantage"].combine_chunks().dictionary_encode()
-    size = len(rows["vantage"].unique())
+    vantages = pc.cast(rows["vantage"], pa.string()).combine_chunks().dictionary_encode()
+    size = len(vantages.dictionary)
     codes = np.asarray(vantages.indices)
     zones, means = rows["zone"].to_numpy(zero_copy_only=False), rows["mean"].to_numpy()
     made = {}

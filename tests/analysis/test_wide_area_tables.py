@@ -1,14 +1,16 @@
 """The tables of a campaign: the same figures by columns as by rows, and edges that have none."""
 
 import random
+from dataclasses import asdict
 
 import pyarrow as pa
 import pytest
 
-from analysis.wide_area import figures, tables
+from analysis.wide_area import choices, figures, tables, zones
 from analysis.wide_area.grid import summarise
 from analysis.wide_area.headlines import headline_of
 from analysis.wide_area.pivot import pivot
+from analysis.wide_area.rounds import means_by_round
 from lake.measurements import table_of
 
 
@@ -53,11 +55,45 @@ def test_what_does_not_fit_is_built_in_parts_with_the_same_figures(samples, monk
     whole = tables.build(samples)
     monkeypatch.setattr(tables, "MOST_CELLS", 4 * 5 * 2)
     monkeypatch.setattr(tables, "MOST_ROUNDS", 4 * 5 * 2)
+    monkeypatch.setattr(tables, "MOST_VALUES", 50)
     parted = tables.build(samples)
     assert "latency-rounds" not in parted.files
     told = [b.files["latency-vantages"].to_pylist() for b in (parted, whole)]
     assert told[0] == told[1]
+    assert parted.files["latency-grid"].equals(whole.files["latency-grid"])
     assert {r.id: r.rows for r in parted.reports} == {r.id: r.rows for r in whole.reports}
+
+
+@pytest.mark.parametrize("providers", [("aws",), ("aws", "google")])
+def test_what_is_held_says_the_same_as_each_cell_by_itself(samples, providers):
+    """Regions of several providers may share a name; names come in any order."""
+    table = samples
+    for provider in providers[1:]:
+        extra = [{**r, "provider": provider, "region": f"r{(v % 3) + 2}"}
+                 for v, r in enumerate(rows(4, 2, 7, seed=5, vantage="b0"))]  # fmt: skip
+        table = pa.concat_tables([table_of("samples", extra), samples]).unify_dictionaries()
+    built = tables.build(table)
+    told = {r.id: [dict(zip(r.columns, c, strict=True)) for c in r.rows] for r in built.reports}
+
+    def plain(rows, keys):
+        kept = [{k: None if v != v else v for k, v in r.items()} for r in rows]
+        return {tuple(r[k] for k in keys): r for r in kept}
+
+    for keys, found in (
+        (("vantage", "region"), built.files["latency-grid"].to_pylist()),
+        (("vantage",), built.files["latency-vantages"].to_pylist()),
+        (("region", "round"), told["latency-course"]),
+        (("provider", "region"), told["latency-regions"]),
+    ):
+        expected = plain(summarise(table, keys).to_pylist(), keys)
+        own = plain(found, keys)
+        assert own.keys() == expected.keys()
+        for key, row in expected.items():
+            assert {k: own[key][k] for k in row} == pytest.approx(row, nan_ok=True)
+    assert told["latency-zones"] == [asdict(c) for c in zones.compare_zones(table)]
+    choice = {c.vantage: c.differs for c in choices.choose(means_by_round(table))}
+    vantages = built.files["latency-vantages"].to_pylist()
+    assert {r["vantage"]: r["differs"] for r in vantages} == choice
 
 
 def test_failures_are_counted_by_region_and_by_vantage_point(samples):
