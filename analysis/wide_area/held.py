@@ -31,7 +31,7 @@ class _Places:
 
     def __init__(self) -> None:
         self._words = tuple(Vocabulary() for _ in _PLACE)
-        self._shape = (1, 1, 1)
+        self._shape: tuple[int, ...] = (1, 1, 1)
         self._numbers = np.full(1, -1, np.int64)
         self.known: list[tuple[int, ...]] = []
 
@@ -82,7 +82,7 @@ class _Tally:
     """Values, and what was sent, by two keys of which more may come."""
 
     def __init__(self) -> None:
-        self.amounts = np.zeros((1, 1, 2), np.int64)
+        self.amounts: Integers = np.zeros((1, 1, 2), np.int64)
 
     def add(self, codes: tuple[Integers, Integers], sizes: tuple[int, int], rows: Rows) -> None:
         have = self.amounts.shape
