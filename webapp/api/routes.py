@@ -28,7 +28,7 @@ from webapp.api.documents import etag_of, survey_json
 from webapp.api.events import stream
 from webapp.api.files import download, table_file
 from webapp.api.problems import ERRORS
-from webapp.store import evidence, selectors, services, sharing
+from webapp.store import evidence, selectors, services, sharing, snapshots
 from webapp.store.accounts import owner_of
 from webapp.store.models import Campaign
 
@@ -169,11 +169,19 @@ def list_tables(request: HttpRequest, slug: str) -> Any:
 
 
 @api.get("/surveys/{slug}/tables/{table}", response={200: dict, **ERRORS}, tags=["reports"])
-def get_table(request: HttpRequest, slug: str, table: str, format: str = "") -> Any:
-    """One table as ``ID.json``, ``ID.csv``, ``ID.jsonl`` or ``ID.parquet`` (or ``?format=``)."""
+def get_table(
+    request: HttpRequest, slug: str, table: str, format: str = "", snapshot: str = ""
+) -> Any:
+    """One table as ``ID.json``, ``ID.csv``, ``ID.jsonl`` or ``ID.parquet`` (or ``?format=``).
+
+    With ``snapshot`` the table as it was when it was pinned.
+    """
     table_id, _, ending = table.partition(".")
     survey = _known(request, slug)
-    row = selectors.report(slug, table_id)
+    if snapshot:
+        row = (snapshots.open_snapshot(slug, snapshot) or {}).get(table_id)
+    else:
+        row = selectors.report(slug, table_id)
     if row is None:
         raise Http404(f"survey {slug!r} has no table {table_id!r}")
     kind = ending or format or "json"
