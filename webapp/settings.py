@@ -20,6 +20,7 @@ ALLOWED_NETWORKS = read_list("NEPHOSCOPE_ALLOWED_NETWORKS")
 # Whether the scheduler asks the providers for newer range files, once a day.
 FETCH_RANGES = read_flag("NEPHOSCOPE_FETCH_RANGES", True)
 MAP_TILES_URL = read_text("NEPHOSCOPE_MAP_TILES_URL", "")
+MAP_TILES_CREDIT = read_text("NEPHOSCOPE_MAP_TILES_CREDIT", "")
 # Where people and vantage points reach this site, and where vantage points reach the links' broker.
 SITE_URL = read_text("NEPHOSCOPE_SITE_URL", "http://127.0.0.1:8000").rstrip("/")
 LINKS_ADDRESS = read_text("NEPHOSCOPE_LINKS_ADDRESS", "127.0.0.1:6390")
@@ -139,6 +140,8 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+# Only where every visitor comes by HTTPS for good: browsers keep to it for as long.
+SECURE_HSTS_SECONDS = 86_400 * read_int("NEPHOSCOPE_HSTS_DAYS", 0)
 # Memory-hard, and of the standard library; sums made by Django's usual hasher stay good.
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.ScryptPasswordHasher",
