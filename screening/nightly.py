@@ -18,6 +18,10 @@ FEWEST_DAYS = 3
 BIN_S = 600
 # A day counts when at least this share of its bins was measured.
 FEWEST_MEASURED = 0.9
+# On a day that counts the window has at least so many times the stalls of the day's rest.
+FEWEST_TIMES = 1.5
+# Turned days that are looked at together.
+AT_ONCE = 100
 Floats = NDArray[np.float64]
 
 
@@ -82,26 +86,31 @@ def detect_nightly(
         raise BadInput(f"a return every night needs {FEWEST_DAYS} days or more, not {days}")
     levels = np.log1p(counts)
     observed = levels.mean(axis=0)
-    rng = np.random.default_rng(seed)
-    highest = np.array([_turn(levels, rng).mean(axis=0).max() for _ in range(permutations)])
+    highest = _find_peaks(levels, permutations, np.random.default_rng(seed))
     p_value = (1 + int((highest >= observed.max() - 1e-12).sum())) / (permutations + 1)
     first, last = _widen(observed)
     inside = [at % bins for at in range(first, last + 1)]
     outside = np.setdiff1d(np.arange(bins), inside)
-    rest = counts[:, outside].mean(axis=1)
     peaks = counts[:, inside].mean(axis=1)
+    rest = counts[:, outside].mean(axis=1) if len(outside) else peaks
     minutes = DAY_S // 60 // bins
+    seen = int((peaks > FEWEST_TIMES * rest).sum())
     return Nightly(
-        p_value <= alpha, first % bins * minutes, (last % bins + 1) * minutes,
-        float((peaks.mean() + 0.01) / (rest.mean() + 0.01)), int((peaks > 2 * rest).sum()), days,
+        p_value <= alpha and 2 * seen > days, first % bins * minutes, (last % bins + 1) * minutes,
+        float((peaks.mean() + 0.01) / (rest.mean() + 0.01)), seen, days,
         p_value,
     )  # fmt: skip
 
 
-def _turn(levels: Floats, rng: np.random.Generator) -> Floats:
+def _find_peaks(levels: Floats, permutations: int, rng: np.random.Generator) -> Floats:
+    """The highest mean of a bin, each time that every day was turned by a random amount."""
     days, bins = levels.shape
-    shifts = rng.integers(bins, size=(days, 1))
-    return np.asarray(np.take_along_axis(levels, (np.arange(bins) + shifts) % bins, axis=1))
+    found = []
+    for first in range(0, permutations, AT_ONCE):
+        turns = min(AT_ONCE, permutations - first)
+        at = (np.arange(bins) + rng.integers(bins, size=(turns, days, 1))) % bins
+        found.append(levels[np.arange(days)[None, :, None], at].mean(axis=1).max(axis=1))
+    return np.concatenate(found)
 
 
 def _widen(observed: Floats) -> tuple[int, int]:

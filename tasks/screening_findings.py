@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from core.errors import BadInput
-from screening import calibration, heatmaps, nightly, persistence
+from screening import calibration, heatmaps, persistence
+from tasks.screening_nights import tell_nights
 from tasks.screening_truth import Tested
 from webapp.store.models import Pool, PoolInstance, PoolReport
 from webapp.store.pools import BAD, GOOD, UNKNOWN
@@ -37,7 +38,7 @@ def find(pool: Pool, tested: Tested | None) -> dict[str, Any]:
         "causes": _causes(rows),
         "calibration": _try(lambda: _calibrate(machines)),
         "persistence": _try(lambda: _persist(rows)),
-        "nights": _try(lambda: _nights(rows)),
+        "nights": _try(lambda: tell_nights([(at, summary) for _, at, _, summary in rows])),
         "heatmap": _try(lambda: _heatmap(machines, tested)) if tested else before,
     }
 
@@ -150,31 +151,6 @@ def _make_rounds(series: Mapping[str, Sequence[tuple[float, bool]]]) -> Any:
     return np.array([[each[name] for name in there] for each in full], dtype=bool).reshape(
         len(full), len(there)
     )
-
-
-def _nights(rows: Sequence[Row]) -> dict[str, Any]:
-    stalls: dict[int, int] = defaultdict(int)
-    measured_s: dict[int, float] = defaultdict(float)
-    for _, at, _, summary in rows:
-        for number, count in summary["stall_bins"]:
-            stalls[number] += count
-        end, n_cpus = at + summary["seconds"], summary.get("n_cpus", 1)
-        for number in range(int(at // nightly.BIN_S), int(end // nightly.BIN_S) + 1):
-            span = min(end, (number + 1) * nightly.BIN_S) - max(at, number * nightly.BIN_S)
-            measured_s[number] += span * n_cpus
-    found = nightly.detect_nightly(nightly.rate_stalls(stalls, measured_s))
-    window = f"{_clock(found.start_minute)} to {_clock(found.end_minute)} UTC"
-    said = (
-        f"Stalls return from {window}: {found.ratio:.1f} times the rest of the day, "
-        f"on {found.days} of {found.of_days} days (p = {found.p_value:.3f})"
-        if found.found
-        else f"No time of the day stands out in {found.of_days} days (p = {found.p_value:.3f})"
-    )
-    return {"headline": said, "n": found.of_days, **asdict(found)}
-
-
-def _clock(minute: int) -> str:
-    return f"{minute // 60 % 24:02d}:{minute % 60:02d}"
 
 
 def _heatmap(machines: Sequence[PoolInstance], tested: Tested) -> dict[str, Any]:

@@ -77,7 +77,8 @@ def _tell_corrected(log: Log) -> list[str]:
 def _tell_overflows(log: Log) -> list[str]:
     if not log.overflows or not len(log.values):
         return []
-    return [f"{log.overflows:,} samples ran over the histogram, which ends at {log.values[-1]:g} "
+    samples = "sample" if log.overflows == 1 else "samples"
+    return [f"{log.overflows:,} {samples} ran over the histogram, which ends at {log.values[-1]:g} "
             f"{log.unit}: a percentile among them is given as the longest"]  # fmt: skip
 
 

@@ -1,6 +1,8 @@
 """Pools: who sees them, what they say, and what their owners can change."""
 
+import random
 import re
+import time
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -192,6 +194,31 @@ def test_what_lasts_and_what_returns_is_said(owner, filled):
     assert "published" in text
 
 
+def test_stalls_that_return_every_night_are_told_with_their_days(owner, ann):
+    rng, midnight = random.Random(3), time.time() // 86_400 * 86_400
+    pool = cast.make_pool(ann, "Nights")
+    cast.send(pool, [
+        cast.make_report(
+            name, "steal" if name == "late" and hour % 24 == 3 else "none",
+            midnight - (96 - hour) * 3600, rng, seconds=20, cpus=1,
+        )
+        for name in ("late", "calm") for hour in range(96)
+    ])  # fmt: skip
+    said = (
+        "Stalls return from 03:00 to 04:00 UTC: over 100 times the rest of the day, on 4 of 4 days"
+    )
+    text = show(owner, pool).content.decode()
+    assert said in text
+    assert "history/#nights" in text
+    rows = {row.name: row for row in pools.list_instances(pool)}
+    late = show(owner, pool, f"instances/{rows['late'].id}/")
+    assert said in late.content.decode()
+    assert late.context["day"].shapes
+    calm = show(owner, pool, f"instances/{rows['calm'].id}/").content.decode()
+    assert "Stalls return" not in calm
+    pool_changes.delete_pool(pool)
+
+
 def test_a_calibrated_mark_is_used(owner, filled):
     from tasks import screening
 
@@ -219,6 +246,9 @@ def test_logs_of_other_tools_stand_beside(owner, filled):
     assert "1 log of other tools beside 1 measured machine" in text
     assert "mine &lt;i&gt;.txt" in text
     assert "12,000" in text
+    beside = show(owner, filled.one).content.decode()
+    assert "what other tools saw" in beside
+    assert beside.index("single") < beside.index("mine &lt;i&gt;.txt")
     file.seek(0)
     again = owner.post(f"{url}add/", {"log": file})
     assert again.status_code == 422

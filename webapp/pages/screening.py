@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from core.errors import BadInput
 from tasks import fleets, strange_logs
-from webapp.pages.screening_plots import draw_curves, draw_sweep
+from webapp.pages.screening_plots import draw_curves, draw_sweep, list_keys
 from webapp.store import pools
 
 MOST_CURVES = 8
@@ -45,11 +45,14 @@ def read_log(request: HttpRequest) -> HttpResponse:
         rows = strange_logs.summarise(bytes(sent.read()))
     except BadInput as error:
         return render(request, "screening/log.html", context | {"errors": [str(error)]}, status=422)
-    context |= {"name": str(sent.name)[:120], "rows": rows, "plot": _draw(rows)}
+    context |= {"name": str(sent.name)[:120], "rows": rows, **_draw(rows)}
     return render(request, "screening/log.html", context)
 
 
-def _draw(rows: list[dict[str, Any]]) -> Any:
+def _draw(rows: list[dict[str, Any]]) -> dict[str, Any]:
     drawn = [(row["name"] or row["kind"], row["curve"]) for row in rows if row["curve"]]
+    drawn = drawn[:MOST_CURVES]
+    if not drawn:
+        return {"plot": None}
     unit = "ms" if rows[0].get("in_ms") else rows[0]["unit"]
-    return draw_curves(drawn[:MOST_CURVES], unit) if drawn else None
+    return {"plot": draw_curves(drawn, unit), "keys": list_keys(drawn) if len(drawn) > 1 else []}

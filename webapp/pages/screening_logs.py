@@ -9,10 +9,10 @@ from django.views.decorators.http import require_GET, require_POST
 from core.errors import BadInput
 from tasks import strange_logs
 from webapp.pages.screening_doors import Door, own_pool, pool_page
-from webapp.pages.screening_plots import draw_curves
+from webapp.pages.screening_plots import KINDS, draw_curves, list_keys
 from webapp.store import pool_logs, pools
 
-MOST_CURVES = 8
+MOST_CURVES = len(KINDS)
 # Percentiles in milliseconds that a pool's own machines are summed up by.
 OWN_SHARES = (0.0, 0.5, 0.9, 0.99, 1.0)
 
@@ -29,7 +29,7 @@ def _show(request: HttpRequest, door: Door, errors: list[str]) -> HttpResponse:
     own = sorted(r.p999_ms for r in pools.list_instances(door.pool) if r.p999_ms is not None)
     context = door.context("logs") | {
         "logs": rows,
-        "plot": _draw(rows),
+        **_draw(rows),
         "own": [(share, own[min(int(share * len(own)), len(own) - 1)]) for share in OWN_SHARES]
         if own
         else [],
@@ -40,14 +40,16 @@ def _show(request: HttpRequest, door: Door, errors: list[str]) -> HttpResponse:
     return render(request, "screening/logs.html", context, status=422 if errors else 200)
 
 
-def _draw(rows: list[pools.LogRow]) -> Any:
+def _draw(rows: list[pools.LogRow]) -> dict[str, Any]:
     drawn = [
         (f"{row.name}: {one['name'] or one['kind']}", one["curve"])
         for row in rows
         for one in row.series
         if one.get("in_ms") and one.get("curve")
-    ]
-    return draw_curves(drawn[:MOST_CURVES], "ms") if drawn else None
+    ][:MOST_CURVES]
+    if not drawn:
+        return {"plot": None}
+    return {"plot": draw_curves(drawn, "ms"), "keys": list_keys(drawn)}
 
 
 @own_pool

@@ -8,7 +8,8 @@ from webapp.pages.plots import Plot, Scale, list_decades, list_round
 from webapp.pages.words import THIN
 
 SHOWN_NINES = (0.0, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
-KINDS = ("chosen", "second", "third")
+# Tones and dashes by which curves are told apart.
+KINDS = ("chosen", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
 def draw_sweep(points: Sequence[dict[str, Any]], mark: float, tried: float | None = None) -> Plot:
@@ -65,7 +66,7 @@ def draw_curves(series: Sequence[tuple[str, Sequence[tuple[float, float]]]], uni
     """Values by percentile, both axes logarithmic: the tail is where the difference lies."""
     every = [value for _, points in series for _, value in points if value > 0]
     low, high = (min(every), max(every)) if every else (0.1, 10)
-    low = 10.0 ** (list_decades(low / 10, low) or [-1])[-1] if False else low / 1.3
+    low /= 1.3
     most = max((share for _, points in series for share, _ in points), default=0.9)
     end = max(most, 0.99)
     plot = Plot(
@@ -81,6 +82,11 @@ def draw_curves(series: Sequence[tuple[str, Sequence[tuple[float, float]]]], uni
         plot.add_steps([(1 / (1 - s), v) for s, v in points if v > 0], "path" + kind)
     _tell_percentiles(plot, series, unit)
     return plot
+
+
+def list_keys(series: Sequence[tuple[str, Any]]) -> list[tuple[str, str]]:
+    """(kind of line, name) of every curve, for the key below a drawing of several."""
+    return [(kind, name) for kind, (name, _) in zip(KINDS, series, strict=False)]
 
 
 def _tell_percentiles(

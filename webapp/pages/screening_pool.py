@@ -10,7 +10,9 @@ from django.views.decorators.http import require_GET
 
 from core.errors import BadInput
 from tasks.export import table_csv
+from tasks.screening_nights import tell_own_nights
 from webapp.pages import screening_findings as findings
+from webapp.pages.screening_analysis_plots import draw_day
 from webapp.pages.screening_doors import Door, pool_page
 from webapp.pages.screening_instance import describe_instance
 from webapp.pages.screening_pools import take_token
@@ -19,6 +21,8 @@ from webapp.store import pool_details, pool_views, pools
 from webapp.store.pools import InstanceRow
 
 PAGE_ROWS = 500
+# Series of other tools beside the verdicts; their own page has all.
+MOST_SERIES = 12
 # What a provider's name of a machine may hold without quoting or reading as an option.
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 EXPORTED = (
@@ -45,6 +49,8 @@ def overview(request: HttpRequest, door: Door) -> HttpResponse:
         "token": token,
         "tag": tag,
         "site": request.build_absolute_uri("/").rstrip("/"),
+        "nights": door.pool.findings.get("nights") or {},
+        **_list_series(door),
         **_cut(request, rows),
     }
     worst = pool_details.find_worst_cpus(door.pool, [row.id for row in context["rows"]])
@@ -53,6 +59,12 @@ def overview(request: HttpRequest, door: Door) -> HttpResponse:
     if not token:
         response["ETag"] = tag
     return response
+
+
+def _list_series(door: Door) -> dict[str, Any]:
+    """Series of other tools' logs that are kept beside the verdicts."""
+    found = [(log, one) for log in pools.list_logs(door.pool) for one in log.series]
+    return {"series": found[:MOST_SERIES], "n_series": len(found)}
 
 
 def _rank(row: InstanceRow) -> tuple[bool, float, str]:
@@ -101,8 +113,16 @@ def instance(request: HttpRequest, door: Door, pk: int) -> HttpResponse:
     if view is None:
         raise Http404("there is no such report")
     context = door.context("verdicts") | describe_instance(view, _number(request, "cpu", -1))
-    context["headline"] = findings.say([row])
+    context |= {"headline": findings.say([row]), **_find_nights(door, pk)}
     return render(request, "screening/instance.html", context)
+
+
+def _find_nights(door: Door, pk: int) -> dict[str, Any]:
+    """Whether this machine's stalls return at a time of the day, with the days behind it."""
+    nights = tell_own_nights(door.pool.id, pk)
+    if not nights:
+        return {}
+    return {"nights": nights, "day": draw_day(pool_details.count_by_minute(door.pool, pk), nights)}
 
 
 @pool_page

@@ -20,6 +20,11 @@ CAUSES = {
     "unexplained": "unexplained",
     "": "no stall",
 }
+TOOLS = {
+    "hdrhistogram": "HdrHistogram log",
+    "vm-noise": "table of machines",
+    "agent": "own report",
+}
 BATTERY = {
     "cpu_ms": "Fixed piece of computing, ms",
     "disk_read_mb_s": "Reading whole files, MB/s",
@@ -39,6 +44,16 @@ CAUSE_SENTENCES = {
     "mostly a hypervisor that does not report steal.",
     "": "No sleep took 10 ms or longer.",
 }
+
+
+def tool_word(kind: str) -> str:
+    """What wrote a log."""
+    return TOOLS.get(kind, kind)
+
+
+def unit_word(unit: str) -> str:
+    """A unit as people write it."""
+    return "µs" if unit == "us" else unit
 
 
 def ms(value: Any) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from screening.nightly import BIN_S, DAY_S
 from webapp.store import packs
@@ -46,12 +46,25 @@ def read_body(pool: PoolRow, report_id: str) -> bytes | None:
         return None
 
 
-def count_by_minute(pool: PoolRow, most: int = MOST_REPORTS) -> dict[int, int]:
+def count_by_minute(
+    pool: PoolRow, instance: int | None = None, most: int = MOST_REPORTS
+) -> dict[int, int]:
     """Stalls by minute of the day (UTC, in steps of ten), over the newest reports."""
     found: dict[int, int] = {}
-    rows = PoolReport.objects.filter(pool=pool.id, has_sleeps=True).order_by("-started_at")
+    rows = _own(pool.id, instance).order_by("-started_at")
     for bins in rows.values_list("summary__stall_bins", flat=True)[:most]:
         for number, count in bins or ():
             minute = number * BIN_S % DAY_S // 60
             found[minute] = found.get(minute, 0) + count
     return found
+
+
+def list_times(pool: int, instance: int, most: int) -> list[tuple[float, dict[str, Any]]]:
+    """Start and summary of a machine's newest reports about sleeps."""
+    rows = _own(pool, instance).order_by("-started_at").values_list("started_at", "summary")
+    return [(at.timestamp(), summary) for at, summary in rows[:most]]
+
+
+def _own(pool: int, instance: int | None) -> QuerySet[PoolReport]:
+    found = PoolReport.objects.filter(pool=pool, has_sleeps=True)
+    return found if instance is None else found.filter(instance=instance)

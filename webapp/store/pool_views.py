@@ -169,7 +169,8 @@ def _headline(wanted: int, chosen: int, bad: float, factor: LaunchFactor | None)
     if not chosen:
         return "No machine of this pool is good enough yet"
     some = f"The best {chosen}" if chosen == wanted else f"Only {chosen} of {wanted} wanted"
-    text = f"{some} {'is' if chosen == 1 else 'are'} found, {bad:.1f} of them expected to be bad"
+    doubt = f"{bad:.1f}" if bad >= 0.05 else "none"
+    text = f"{some} {'is' if chosen == 1 else 'are'} found, {doubt} of them expected to be bad"
     if factor is None:
         return text
     return f"{text}; launch {factor.k:.1f} ({factor.low:.1f} to {factor.high:.1f}) per good one"

@@ -255,4 +255,7 @@ def find_last_change(pool: PoolRow) -> str:
     last = PoolReport.objects.filter(pool=pool.id).aggregate(
         last=Max("pk"), network=Count("pk", filter=Q(has_network=True))
     )
-    return f"{pool.revision}-{pool.analysed_revision}-{last['last'] or 0}-{last['network']}"
+    logs = PoolLog.objects.filter(pool=pool.id).aggregate(last=Max("pk"), n=Count("pk"))
+    numbers = (pool.revision, pool.analysed_revision, last["last"] or 0, last["network"],
+               logs["last"] or 0, logs["n"])  # fmt: skip
+    return "-".join(map(str, numbers))
