@@ -17,7 +17,8 @@ from django.conf import settings
 from analysis.casualties import casualties
 from analysis.changes import Side, compare
 from analysis.indexing import index_shards
-from webapp.store import derived, selectors
+from analysis.searching import write_names
+from webapp.store import derived, indexes, selectors
 from webapp.store.models import Campaign
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ def index_survey(campaign: Campaign) -> None:
             place.say(derived.RUNNING, "reading names", number, len(batches) + 1)
             tables.append(_index_batch(folder, campaign.slug, batch, number))
         _write_domains(folder, pa.concat_tables(tables))
+        write_names(sorted(folder.glob("names-*.parquet")), folder / indexes.NAMES)
         place.say(derived.RUNNING, "imagining outages", len(batches), len(batches) + 1)
         _write_casualties(folder, campaign.slug, shards)
 

@@ -82,13 +82,12 @@ def name(slug: str, host: str) -> Row | None:
 def search(slug: str, text: str, limit: int = 20) -> list[Row]:
     """Names of a survey that hold ``text``, the closest first."""
     index, wanted = _index_of(slug), text.strip().lower()
-    if index is None or not wanted:
-        return passports.search_names(
-            settings.LAKE_DIR, slug, text, limit, shards=finished_shards(slug)
-        )
-    exact = [wanted] if index.shards_of(wanted) and name(slug, wanted) else []
-    names = exact + [n for n in index.names_holding(wanted, limit) if n not in exact]
-    return [{"name": found} for found in names[:limit]]
+    names = index.names_holding(wanted, limit) if index and wanted else None
+    if names is not None:
+        return [{"name": found} for found in names]
+    return passports.search_names(
+        settings.LAKE_DIR, slug, text, limit, shards=finished_shards(slug)
+    )
 
 
 def _index_of(slug: str) -> indexes.Index | None:

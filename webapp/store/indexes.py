@@ -20,10 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from analysis.searching import NameFile
 from webapp.store import derived
 from webapp.store.models import Campaign
 
 Row = dict[str, Any]
+# All names of the survey, for the search.
+NAMES = "names.txt"
 # The sets of providers and the like that domains and names carry.
 SETS = ("providers", "regions", "patterns", "zones")
 
@@ -97,16 +100,10 @@ class Index:
         hits = pc.match_substring(_domain_column(self.folder), text)
         return np.flatnonzero(hits.to_numpy(zero_copy_only=False))
 
-    def names_holding(self, text: str, limit: int) -> list[str]:
-        """Some names that hold the text, the closest first; reading stops when there are enough."""
-        found: set[str] = set()
-        for path in sorted(self.folder.glob("names-*.parquet")):
-            names = _rows_of(path).column("name").combine_chunks()
-            hits = names.filter(pc.match_substring(names, text))
-            found.update(hits.slice(0, limit * 4).to_pylist())
-            if len(found) >= limit:
-                break
-        return sorted(found, key=lambda name: (name != text, len(name), name))[:limit]
+    def names_holding(self, text: str, limit: int) -> list[str] | None:
+        """The closest names that hold the text; ``None`` where an index of old has no names."""
+        path = self.folder / NAMES
+        return _names_of(path).closest(text, limit) if path.exists() else None
 
     def having(self, kind: str, key: str) -> np.ndarray[Any, Any]:
         """Numbers of the rows whose set ``kind`` holds a key, by rank."""
@@ -156,6 +153,11 @@ def _open(folder: Path) -> Index:
 @lru_cache(maxsize=256)
 def _rows_of(path: Path) -> RowFile:
     return RowFile(path)
+
+
+@lru_cache(maxsize=32)
+def _names_of(path: Path) -> NameFile:
+    return NameFile(path)
 
 
 @lru_cache(maxsize=4)
