@@ -44,6 +44,7 @@ def show_atlas(request: HttpRequest, campaign: selectors.CampaignRow) -> HttpRes
         "map_data": {
             "regions": [_spot(r, campaign.slug) for r in regions],
             "tiles": settings.MAP_TILES_URL,
+            "credit": settings.MAP_TILES_CREDIT,
         },
     }
     return render(request, "atlas/index.html", context)

@@ -159,7 +159,8 @@ def _map(slug: str, targets: list[Target]) -> dict[str, Any]:
         target = by_region.get((region["provider"], region["region"]))
         if target:
             spots.append(_spot(region, target))
-    return {"regions": spots, "tiles": settings.MAP_TILES_URL}
+    tiles = {"tiles": settings.MAP_TILES_URL, "credit": settings.MAP_TILES_CREDIT}
+    return {"regions": spots, **tiles}
 
 
 def _spot(region: dict[str, Any], target: Target) -> dict[str, Any]:

@@ -1,18 +1,24 @@
 """Response headers that keep a page to its own origin."""
 
 from collections.abc import Awaitable, Callable
+from urllib.parse import urlsplit
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 
+def _tiles() -> str:
+    """The origin of the map's tiles, also where ``{s}`` stands for several hosts."""
+    url = urlsplit(settings.MAP_TILES_URL)
+    return f" {url.scheme}://{url.netloc.replace('{s}', '*')}" if url.netloc else ""
+
+
 def _policy() -> str:
-    tiles = f" {settings.MAP_TILES_URL.split('{')[0]}" if settings.MAP_TILES_URL else ""
     return "; ".join(
         [
             "default-src 'self'",
-            f"img-src 'self' data:{tiles}",
+            f"img-src 'self' data:{_tiles()}",
             "style-src 'self'",
             "script-src 'self'",
             "object-src 'none'",
