@@ -29,7 +29,7 @@ _FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-_START_S = 60
+_START_S = 180
 
 
 def free_port() -> int:

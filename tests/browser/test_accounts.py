@@ -5,17 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import AXE, Gallery
+from tests.browser.conftest import Gallery
+from tests.browser.visitor import find_violations, read_axe
 
 WORD = "a walnut on the shelf"
 
 
 def check(page: Any) -> list[str]:
     """What axe holds against the page, and whether it scrolls sideways."""
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    faults = [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found
-              if v["impact"] in ("serious", "critical")]  # fmt: skip
+    faults = find_violations(page, read_axe())
     if page.evaluate("document.documentElement.scrollWidth - innerWidth") > 0:
         faults.append("too wide")
     return [f"{page.url} {fault}" for fault in faults]
@@ -30,8 +28,6 @@ def say(page: Any, **values: str) -> None:
 
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
 def test_it_works(visit: Any, gallery: Gallery, width: int, theme: str) -> None:
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed; run: make setup-test")
     name, faults = f"reader-{width}", []
     page = visit("/account/", width=width, theme=theme)
     assert "/sign-in/?next=" in page.url

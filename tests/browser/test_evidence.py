@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.browser.conftest import AXE
+from tests.browser.visitor import find_violations, read_axe
 
 LABEL = "a[data-evidence][href*='kind=pattern'][href*='www.linkedin.com']"
 
@@ -40,9 +40,7 @@ def test_the_focus_stays_inside_until_it_is_closed(visit: Any) -> None:
 
 def test_it_is_clean_on_a_phone_by_night(visit: Any) -> None:
     page = open_panel(visit, width=390, theme="dark")
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == []
+    assert find_violations(page, read_axe()) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

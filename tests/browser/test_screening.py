@@ -3,17 +3,19 @@
 The site of these tests holds pools of its own, and a person who is signed in.
 """
 
-import json
 import os
 import subprocess
 import sys
 import time
-from typing import Any
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
 from benchmarks.screening import neighbours
-from tests.browser.conftest import AXE, ROOT, VENDOR, _free_port, _wait_for
+from tests.browser.conftest import Gallery
+from tests.browser.visitor import Visitor
+from tests.sites import ROOT, filled, serve
 
 AGENT = ROOT / "screening" / "agent.py"
 SECONDS = 5
@@ -21,62 +23,23 @@ SECONDS = 5
 SHIELD = neighbours.FIFO_PRIORITY // 2
 
 
-class Site:
-    """Address of the site, keys of its pools, and the session of their owner."""
-
-    def __init__(self, base: str, cast: dict[str, Any]) -> None:
-        self.base, self.keys, self.session = base, cast["keys"], cast["session"]
-        self.secret = cast["secret"]
-
-
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    if not VENDOR.is_dir():
-        pytest.skip("the browser libraries are not installed; run: make setup")
-    environment = {
-        **os.environ,
-        "NEPHOSCOPE_DATA": str(tmp_path_factory.mktemp("screening")),
-        "DJANGO_SETTINGS_MODULE": "webapp.settings",
-        "REDIS_URL": "redis://127.0.0.1:1/0",
-    }
-    filled = subprocess.run(
-        [sys.executable, "-m", "tests.pages.screening_cast"],
-        cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE,
-    )  # fmt: skip
-    port = _free_port()
-    command = [sys.executable, "-m", "uvicorn", "webapp.asgi:application", "--port", str(port)]
-    server = subprocess.Popen([*command, "--log-level", "warning"], cwd=ROOT, env=environment)
-    try:
-        _wait_for(f"http://127.0.0.1:{port}/about/", server)
-        yield Site(f"http://127.0.0.1:{port}", json.loads(filled.stdout))
-    finally:
-        server.terminate()
-        try:
-            server.wait(10)
-        except subprocess.TimeoutExpired:
-            server.kill()
+def gallery(chromium, tmp_path_factory):
+    folder, cast = filled("tests.pages.screening_cast", tmp_path_factory)
+    with serve(folder) as base:
+        yield Gallery(base, cast)
 
 
 @pytest.fixture
-def visit(chromium, site):
-    contexts = []
+def site(gallery):
+    """Address of the site, and keys of its pools."""
+    return SimpleNamespace(base=gallery.base, **gallery.slugs)
 
-    def open_page(path, width=1440, theme="light", script=True, owner=True):
-        context = chromium.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=theme,
-            reduced_motion="reduce", java_script_enabled=script,
-        )  # fmt: skip
-        contexts.append(context)
-        if owner:
-            cookie = {"name": "sessionid", "value": site.session, "url": site.base}
-            context.add_cookies([cookie])
-        page = context.new_page()
-        page.goto(site.base + path, wait_until="load")
-        return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
+@pytest.fixture
+def own(visit, site):
+    """Opens a page as the owner of the pools."""
+    return partial(visit, cookies=(("sessionid", site.session),))
 
 
 def start_agent(site, token, name, cpu, folder):
@@ -99,12 +62,12 @@ def finish(*agents):
         assert agent.returncode == 0, said.decode()
 
 
-def test_it_works(visit, site, tmp_path):
+def test_it_works(own, site, tmp_path):
     cpus = sorted(os.sched_getaffinity(0))
     missing = neighbours.find_missing("burst")
     if missing or len(cpus) < 2:
         pytest.skip(missing or "one CPU cannot be both idle and disturbed")
-    page = visit("/screening/pools/new/")
+    page = own("/screening/pools/new/")
     page.fill("#id_name", "Three machines")
     page.fill("#id_wanted", "2")
     page.click("text=Create the pool")
@@ -134,13 +97,6 @@ def test_it_works(visit, site, tmp_path):
     assert token not in page.content()
 
 
-@pytest.fixture(scope="module")
-def axe():
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed; run: make setup-test")
-    return AXE.read_text()
-
-
 def list_pages(site):
     twenty, odd = site.keys["twenty"], site.keys["odd"]
     return [
@@ -153,26 +109,19 @@ def list_pages(site):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
-def test_every_page_is_clean(visit, site, axe, width, theme):
-    page, faults = visit("/screening/", width=width, theme=theme), []
-    page.on("console", lambda m: m.type in ("error", "warning") and faults.append(m.text[:200]))
-    paths = list_pages(site)
-    page.goto(site.base + f"/screening/pools/{site.keys['twenty']}/")
-    paths.append(page.locator("#instances tbody a").first.get_attribute("href"))
-    for path in paths:
-        page.goto(site.base + path, wait_until="load")
-        page.evaluate(axe)
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-        grave = [v for v in found if v["impact"] in ("serious", "critical")]
-        faults += [f"{path} {v['id']}: {v['nodes'][0]['html'][:160]}" for v in grave]
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            faults.append(f"{path} scrolls sideways")
-    assert not faults, "\n".join(faults)
+def test_every_page_is_clean(chromium, site):
+    visitor = Visitor(chromium, site.base)
+    cookie = {"name": "sessionid", "value": site.session, "url": site.base}
+    visitor.context.add_cookies([cookie])
+    visitor.page.goto(site.base + f"/screening/pools/{site.keys['twenty']}/")
+    instance = visitor.page.locator("#instances tbody a").first.get_attribute("href")
+    visitor.walk_all([*list_pages(site), instance])
+    visitor.close()
+    assert not visitor.faults, "\n".join(visitor.faults)
 
 
-def test_a_slider_answers_to_the_keyboard(visit):
-    page = visit("/screening/pay-off/?bad=20")
+def test_a_slider_answers_to_the_keyboard(own):
+    page = own("/screening/pay-off/?bad=20")
     before = page.inner_text("h1")
     page.focus("#ask-bad")
     for _ in range(10):
@@ -187,8 +136,8 @@ def test_a_slider_answers_to_the_keyboard(visit):
     assert page.inner_text("output[for=ask-bad]") == "30 %"
 
 
-def test_without_script_the_form_asks(visit):
-    page = visit("/screening/pay-off/", script=False)
+def test_without_script_the_form_asks(own):
+    page = own("/screening/pay-off/", script=False)
     page.fill("#ask-n", "10")
     page.check("input[name='fan'][value='40']")
     page.click("text=Compute")
@@ -197,8 +146,8 @@ def test_without_script_the_form_asks(visit):
     assert page.locator("[data-plot] svg").count() > 0
 
 
-def test_without_script_a_pool_reads(visit, site):
-    page = visit(f"/screening/pools/{site.keys['twenty']}/", script=False)
+def test_without_script_a_pool_reads(own, site):
+    page = own(f"/screening/pools/{site.keys['twenty']}/", script=False)
     text = page.inner_text("main")
     assert "7 of 20 instances have long-tail neighbours" in text
     assert "Reload the page" in text
@@ -207,8 +156,8 @@ def test_without_script_a_pool_reads(visit, site):
     assert "The hypervisor gave the CPU to a neighbour" in page.inner_text("main")
 
 
-def test_an_order_survives_what_arrives(visit, site, tmp_path):
-    page = visit(f"/screening/pools/{site.keys['one']}/settings/")
+def test_an_order_survives_what_arrives(own, site, tmp_path):
+    page = own(f"/screening/pools/{site.keys['one']}/settings/")
     page.click("text=Make a token")
     token = page.inner_text(".secret code")
     for name in ("aardvark", "zebra"):
@@ -229,8 +178,8 @@ def test_an_order_survives_what_arrives(visit, site, tmp_path):
     assert head.get_attribute("aria-sort") == "descending"
 
 
-def test_a_lost_connection_is_said(visit, site):
-    page = visit(f"/screening/pools/{site.keys['none']}/")
+def test_a_lost_connection_is_said(own, site):
+    page = own(f"/screening/pools/{site.keys['none']}/")
     page.context.set_offline(True)
     page.wait_for_selector("text=connection lost", timeout=10_000)
     page.context.set_offline(False)
@@ -239,8 +188,8 @@ def test_a_lost_connection_is_said(visit, site):
     assert time.monotonic() - start < 15
 
 
-def test_what_a_mark_tells_is_seen_by_a_pointer(visit):
-    page = visit("/screening/pay-off/")
+def test_what_a_mark_tells_is_seen_by_a_pointer(own):
+    page = own("/screening/pay-off/")
     page.locator(".plot__strip").nth(25).hover()
     page.wait_for_selector(".plot-tip b")
     assert "% bad" in page.inner_text(".plot-tip").replace("\u202f", "")

@@ -1,6 +1,10 @@
 """The theme is kept, and charts follow it."""
 
+import re
+import struct
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 PAPER = "getComputedStyle(document.body).backgroundColor"
 
@@ -41,3 +45,30 @@ def test_a_lost_chart_library_leaves_the_table(chromium: Any, gallery: Any) -> N
     page.wait_for_selector("text=The chart could not be loaded")
     assert "521,681" in page.inner_text("#table-regions")
     context.close()
+
+
+def test_a_chart_is_saved_as_a_picture_that_says_where_it_is_from(
+    visit: Any, tmp_path: Path
+) -> None:
+    page = visit("/s/{atlas}/reports/regions/")
+    page.wait_for_selector("[data-chart='regions'] svg")
+    saved = {}
+    for kind in ("svg", "png"):
+        with page.expect_download() as found:
+            page.locator(f"[data-image={kind}]").first.click()
+        saved[kind] = tmp_path / found.value.suggested_filename
+        found.value.save_as(saved[kind])
+    assert [path.name for path in saved.values()] == [
+        "top-domains-of-march-2013-regions.svg", "top-domains-of-march-2013-regions.png"
+    ]  # fmt: skip
+    texts = ElementTree.parse(saved["svg"]).iter("{http://www.w3.org/2000/svg}text")
+    text = "".join("".join(one.itertext()) for one in texts)
+    for words in ("73.8", "Amazon-hosted", "us-east-1", "n = 713,910", "/reports/regions/"):
+        assert words in text
+    # The address in the picture shows these figures, whatever is computed later.
+    address = re.search(r"http://\S+\?snapshot=[0-9a-f]{16}", text)[0]
+    page.goto(address)
+    assert "Snapshot" in page.inner_text(".pinned")
+    width, height = struct.unpack(">II", saved["png"].read_bytes()[16:24])
+    assert width > 2000
+    assert height > 800

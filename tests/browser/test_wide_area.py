@@ -1,15 +1,13 @@
 """Measurement campaigns in a browser: every page at both widths, odd ones too, with axe."""
 
-import json
-import os
-import subprocess
-import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.browser.conftest import AXE, ROOT, VENDOR, Gallery, _free_port, _wait_for
-from tests.browser.test_every_page import Visitor
+from tests.browser.conftest import Gallery
+from tests.browser.visitor import Visitor
+from tests.sites import filled, serve
 
 PAIR = "/wide-area/{demo}/pairs/synthetic-seattle/us-west-2/"
 PAGES = (
@@ -47,55 +45,17 @@ PAGES = (
 
 
 @pytest.fixture(scope="module")
-def gallery(tmp_path_factory):
-    if not VENDOR.is_dir():
-        pytest.skip("the browser libraries are not installed; run: make setup")
-    environment = {
-        **os.environ,
-        "NEPHOSCOPE_DATA": str(tmp_path_factory.mktemp("wide-area")),
-        "DJANGO_SETTINGS_MODULE": "webapp.settings",
-        "REDIS_URL": "redis://127.0.0.1:1/0",
-    }
-    filled = subprocess.run(
-        [sys.executable, "-m", "tests.pages.wide_area_cast"],
-        cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE,
-    )  # fmt: skip
-    port = _free_port()
-    command = [sys.executable, "-m", "uvicorn", "webapp.asgi:application", "--port", str(port)]
-    server = subprocess.Popen([*command, "--log-level", "error"], cwd=ROOT, env=environment)
-    try:
-        _wait_for(f"http://127.0.0.1:{port}/about/", server)
-        yield Gallery(f"http://127.0.0.1:{port}", json.loads(filled.stdout))
-    finally:
-        server.terminate()
-        try:
-            server.wait(10)
-        except subprocess.TimeoutExpired:
-            server.kill()
+def gallery(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gallery]:
+    folder, slugs = filled("tests.pages.wide_area_cast", tmp_path_factory)
+    with serve(folder) as base:
+        yield Gallery(base, slugs)
 
 
-@pytest.mark.parametrize(("width", "theme"), [(390, "light"), (1440, "dark")])
-def test_it_works(chromium: Any, gallery: Gallery, width: int, theme: str) -> None:
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed; run: make setup-test")
-    visitor, faults = Visitor(chromium, gallery, width, theme), []
-    for path in PAGES:
-        visitor.go(path)
-        visitor.measure()
-        visitor.check(AXE.read_text())
-        faults += visitor.report(path)
-    visitor.context.close()
-    assert not faults, "\n".join(faults)
-
-
-def test_no_page_scrolls_sideways_on_the_narrowest_phone(chromium: Any, gallery: Gallery) -> None:
-    visitor, faults = Visitor(chromium, gallery, 360, "light"), []
-    for path in (p for p in PAGES if "{demo}" in p or "{alone}" in p):
-        visitor.go(path)
-        visitor.measure()
-        faults += visitor.report(path)
-    visitor.context.close()
-    assert not faults, "\n".join(faults)
+def test_it_works(chromium: Any, gallery: Gallery) -> None:
+    visitor = Visitor(chromium, gallery.base)
+    visitor.walk_all(path.format(**gallery.slugs) for path in PAGES)
+    visitor.close()
+    assert not visitor.faults, "\n".join(visitor.faults)
 
 
 def test_the_map_is_chosen_from_by_keyboard_and_without_a_script(

@@ -2,18 +2,30 @@
 
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 _MANAGE = [sys.executable, "manage.py"]
+_WORDS = Path("fixtures/wordlists/subdomains.txt")
+# The world holds the names that the list can find, and a longer list takes longer.
+_N_LABELS = 300
 
 
 def main() -> None:
     """Serve the world, survey it, end it."""
-    serve = [*_MANAGE, "testbed", "serve", "imc2013", "--scale", "1/1000", "--port", "0"]
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as words:
+        words.writelines(_WORDS.read_text().splitlines(keepends=True)[:_N_LABELS])
+        words.flush()
+        _survey(["--wordlist", words.name])
+
+
+def _survey(words: list[str]) -> None:
+    serve = [*_MANAGE, "testbed", "serve", "imc2013", "--scale", "1/1000", "--port", "0", *words]
     with subprocess.Popen(serve, stderr=subprocess.PIPE, text=True) as testbed:
         assert testbed.stderr is not None
         line = next(x for x in testbed.stderr if x.startswith("answering"))
         port, domains = line.split("port ")[1].split(";")[0], line.split("survey ")[1].split()[0]
-        survey = [*_MANAGE, "survey", domains, "--name", "Small world", "--json"]
+        survey = [*_MANAGE, "survey", domains, "--name", "Small world", "--json", *words]
         subprocess.run([*survey, "--name-server", f"127.0.0.1:{port}"], check=True, timeout=120)
         testbed.terminate()
 

@@ -1,6 +1,5 @@
 """A tenant from signing up to a shared recommendation; somebody else sees none of it."""
 
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -8,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.journey.conftest import Window
+from tests.browser.visitor import Visitor
+from tests.sites import free_port
 from tests.tasks.site import ROOT, Site, wait
 
 pytestmark = pytest.mark.browser
@@ -27,9 +27,7 @@ class Tenancy(Site):
         self.domains = [line.split(",")[1].strip() for line in lines][:5]
         subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity", "0"], cwd=ROOT,
                        env=self.env, check=True)  # fmt: skip
-        with socket.socket() as sock:
-            sock.bind(("127.0.0.1", 0))
-            port = sock.getsockname()[1]
+        port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         command = ("-m", "uvicorn", "webapp.asgi:application", "--port", str(port))
         self.start(sys.executable, *command, "--lifespan", "off")
@@ -56,14 +54,11 @@ def tenancy(tmp_path_factory, chromium):
 @pytest.fixture(scope="module")
 def person(chromium, tenancy):
     """Opens a window of somebody new: ``person("ada")``, or of nobody."""
-    contexts = []
+    windows = []
 
     def enter(name="", **more):
-        context = chromium.new_context(
-            viewport={"width": 1440, "height": 900}, reduced_motion="reduce", **more
-        )
-        contexts.append(context)
-        window = Window(context.new_page(), tenancy.url)
+        window = Visitor(chromium, tenancy.url, viewport={"width": 1440, "height": 900}, **more)
+        windows.append(window)
         if name:
             window.open("/sign-up/")
             window.page.fill("input[name=username]", name)
@@ -74,8 +69,8 @@ def person(chromium, tenancy):
         return window
 
     yield enter
-    for context in contexts:
-        context.close()
+    for window in windows:
+        window.close()
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +89,7 @@ def ada(person, tenancy):
     page.click("main form button[type=submit]")
     page.wait_for_load_state()
     window.waiting = page.inner_text("main")
-    page.wait_for_selector("[data-recommendation]", timeout=ANSWER_S * 1000)
-    page.wait_for_load_state("networkidle")
+    page.wait_for_selector("[data-recommendation] .arc", state="attached", timeout=ANSWER_S * 1000)
     return window
 
 
@@ -142,8 +136,9 @@ def test_constraints_are_solved_again_in_place(ada):
     settle(page)
     assert len(figures(page)[0].split(", ")) == 2
     assert page.evaluate("window.stayed") is True
-    page.click("[data-reset]")
-    page.wait_for_load_state("networkidle")
+    with page.expect_navigation():
+        page.click("[data-reset]")
+    page.wait_for_selector("[data-recommendation] .arc", state="attached")
     assert figures(page) == (before, value)
 
 
@@ -189,6 +184,7 @@ def test_others_see_nothing_until_it_is_shared_and_then_only_read(ada, person):
     ada.page.click("text=Make a link that only reads")
     ada.page.wait_for_load_state()
     link = ada.page.locator("a[href*='/recommendations/shared/']").get_attribute("href")
+    link = link.removeprefix(ada.url)
     nobody.open(link)
     assert "proven the best" in nobody.page.inner_text("main")
     assert nobody.page.locator("form.tries, .owning").count() == 0

@@ -32,7 +32,7 @@ def cast(django_db_setup, django_db_blocker, lake):
     before = settings.LAKE_DIR, settings.DATA_DIR
     settings.LAKE_DIR = settings.DATA_DIR = lake
     with django_db_blocker.unblock():
-        made = wide_area_cast.everyone(rounds=8)
+        made = wide_area_cast.everyone()
         yield made
         for found in made.values():
             found.delete()

@@ -15,7 +15,7 @@ LONG = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch"
 RTL = "القاهرة"
 
 
-def everyone(rounds=16):
+def everyone(rounds=8):
     """All campaigns by name."""
     from tasks.demo_measurement import build_demo
 
