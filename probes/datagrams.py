@@ -36,7 +36,7 @@ def _await(
     for _ in range(MAX_REPLIES):
         if not wait_readable([sock], start + timeout_s, clock):
             return Attempt(ProbeStatus.TIMEOUT)
-        data, _, at = receive(sock, clock)
+        data, _, at = receive(sock, clock, start)
         found = judge(data)
         if found is not None:
             return Attempt(found, (at - start) * 1e3 if found is ProbeStatus.OK else None)

@@ -14,12 +14,12 @@ from probes.guard import Endpoint
 from probes.hops import Reply
 from probes.packets import PORT_UNREACHABLE, TIME_EXCEEDED
 from probes.trace_packets import UDP_PORT
-from probes.waiting import stamp_arrivals, waited_s
+from probes.waiting import arrival, stamp_arrivals
 
 # Linux's numbers, which the socket module does not name; level, switch.
 _RECEIVE_ERRORS = {4: (socket.IPPROTO_IP, 11), 6: (socket.IPPROTO_IPV6, 25)}
 _ERROR = struct.Struct("@IBBBBII")
-# Who answered, as what, and how long the answer waited for us.
+# Who answered, as what, and when the answer came in.
 Found = tuple[str, str, float]
 
 
@@ -69,11 +69,10 @@ class Queue:
         poll.register(self._sock, select.POLLIN)
         while (left_s := start + self._timeout_s - self._clock.monotonic()) > 0:
             poll.poll(left_s * 1e3)
-            now = self._clock.monotonic()
             found = self._error() or self._data()
             if found:
-                address, kind, waited = found
-                return Reply(ttl, flow, address, (now - waited - start) * 1e3, kind)
+                address, kind, at = found
+                return Reply(ttl, flow, address, max(0.0, at - start) * 1e3, kind)
         return Reply(ttl, flow)
 
     def _send(self, payload: bytes) -> None:
@@ -91,7 +90,7 @@ class Queue:
         for level, kind, value in notes:
             if (level, kind) == _RECEIVE_ERRORS[self._endpoint.family]:
                 found = self._read(value)
-                return None if found is None else (*found, waited_s(notes, self._clock))
+                return None if found is None else (*found, arrival(notes, self._clock))
         return None
 
     def _data(self) -> Found | None:
@@ -99,7 +98,7 @@ class Queue:
             self._sock.recv(64, socket.MSG_DONTWAIT)
         except OSError:
             return None
-        return self._endpoint.address, "target", 0.0
+        return self._endpoint.address, "target", self._clock.monotonic()
 
     def _read(self, note: bytes) -> tuple[str, str] | None:
         """Who sent the error, and as what."""

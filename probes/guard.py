@@ -19,6 +19,13 @@ Record = TypeVar("Record", bound=Outcome)
 METADATA = ("168.63.129.16/32", "192.0.0.192/32", "100.100.100.200/32", "fd00:ec2::254/128")
 # Forms of IPv6 address that carry an IPv4 address which some gateway would use.
 _NAT64 = ip_network("64:ff9b::/96")
+# The middle of addresses of ISATAP (RFC 5214, 6.1), before the IPv4 address.
+_ISATAP = (0x0000_5EFE, 0x0200_5EFE)
+# All of IPv6 that is given out for the public (RFC 4291, 2.4). Elsewhere stand site-local ones,
+# translators of a network's own (64:ff9b:1::/48, ::ffff:0:0:0/96) and what nobody has.
+_GIVEN_OUT = ip_network("2000::/3")
+# Within what is given out, or not told by older tables: documentation, and relays of 6to4.
+_CLOSED = ("3fff::/20", "192.88.99.0/24", "192.0.0.0/24")
 _COMPATIBLE = ip_network("::/96")
 _FAMILIES = {0: socket.AF_UNSPEC, 4: socket.AF_INET, 6: socket.AF_INET6}
 
@@ -79,7 +86,10 @@ def admit(
     for address in found:
         refused = why_forbidden(address, allow, deny)
         if not refused:
-            return Endpoint(address.version, str(address), target.port)
+            endpoint = Endpoint(address.version, str(address), target.port)
+            if _within(address, allow) or not is_own(endpoint):
+                return endpoint
+            refused = f"{address} is this machine's own"
     return Refusal(ProbeStatus.FORBIDDEN, refused, str(found[-1]))
 
 
@@ -97,10 +107,29 @@ def why_forbidden(address: Address, allow: tuple[str, ...], deny: tuple[str, ...
     inner = _carried(address)
     if inner is not None:
         carried = why_forbidden(inner, allow, deny)
-        return f"{address} carries an address that may not be probed: {carried}" if carried else ""
-    if address.is_multicast or not address.is_global:
+        if carried:
+            return f"{address} carries an address that may not be probed: {carried}"
+        return ""
+    is_strange = address.version == 6 and address not in _GIVEN_OUT
+    if is_strange or address.is_multicast or not address.is_global or _within(address, _CLOSED):
         return f"{address} is not a public address"
     return ""
+
+
+def is_own(endpoint: Endpoint) -> bool:
+    """Whether an address is this machine's, so that a socket may stand there."""
+    foreign = "192.0.2.1" if endpoint.family == 4 else "2001:db8::1"
+    # Where sockets may stand anywhere, that says nothing.
+    return _binds(endpoint.domain, endpoint.address) and not _binds(endpoint.domain, foreign)
+
+
+def _binds(domain: socket.AddressFamily, address: str) -> bool:
+    with socket.socket(domain, socket.SOCK_DGRAM) as sock:
+        try:
+            sock.bind((address, 0))
+        except OSError:
+            return False
+    return True
 
 
 def _within(address: Address, prefixes: tuple[str, ...]) -> bool:
@@ -121,7 +150,8 @@ def _carried(address: Address) -> IPv4Address | None:
         return address.sixtofour
     if address.teredo is not None:
         return address.teredo[1]
-    if address in _NAT64 or (address in _COMPATIBLE and int(address) > 1):
+    is_isatap = int(address) >> 32 & 0xFFFFFFFF in _ISATAP
+    if address in _NAT64 or is_isatap or (address in _COMPATIBLE and int(address) > 1):
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return None
 

@@ -89,7 +89,7 @@ def _echo(line: _Line, number: int, config: Config, clock: Clock) -> Attempt:
     try:
         line.sock.send(request)
         while wait_readable([line.sock], start + config.timeout_s, clock):
-            data, _, at = receive(line.sock, clock)
+            data, _, at = receive(line.sock, clock, start)
             if _is_ours(line, data, number, payload):
                 return Attempt(ProbeStatus.OK, (at - start) * 1e3)
     except OSError as error:

@@ -30,6 +30,11 @@ class Config:
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
 
+    @property
+    def streams(self) -> bool:
+        """Packets leave at their pace, whatever comes back."""
+        return True
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream(Outcome):
@@ -141,4 +146,4 @@ def _note(flight: _Flight, data: bytes, at: float) -> None:
         flight.duplicates += 1
         return
     flight.reordered += bool(flight.transits_ms) and number < max(flight.transits_ms)
-    flight.transits_ms[number] = (at - flight.left_at[number]) * 1e3
+    flight.transits_ms[number] = max(0.0, at - flight.left_at[number]) * 1e3

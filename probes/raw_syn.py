@@ -71,7 +71,7 @@ def _ping_once(ways: _Ways, timeout_s: float, clock: Clock) -> Attempt:
     try:
         ways.raw.send(segment)
         while wait_readable([ways.raw], start + timeout_s, clock):
-            data, _, at = receive(ways.raw, clock)
+            data, _, at = receive(ways.raw, clock, start)
             found = _judge(ways, data, sequence)
             if found is ProbeStatus.OK and at - start >= REPEATED_AFTER_S:
                 return Attempt(ProbeStatus.TIMEOUT)

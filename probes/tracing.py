@@ -99,5 +99,5 @@ class Tracer:
                 opened = self._open.pop(sight.tag, None) if sight else None
                 if sight and opened:
                     index, (ttl, flow), left_at = opened
-                    rtt_ms = (at - left_at) * 1e3
+                    rtt_ms = max(0.0, at - left_at) * 1e3
                     self._found[index] = Reply(ttl, flow, sight.address, rtt_ms, sight.kind)

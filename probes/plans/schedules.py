@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from core.errors import BadInput
+from probes.plans.bounds import check_bounds
 from probes.registry import configure, find_probe
 
 MAX_ROUNDS = 100_000
@@ -120,13 +121,13 @@ def _check_options(probe: str, options: dict[str, Any], where: str) -> None:
         if name in options:
             raise BadInput("networks are allowed for the whole campaign", field=f"{where}.options")
     try:
-        configure(find_probe(probe), options)
+        config = configure(find_probe(probe), options)
     except (ValueError, TypeError) as error:
         raise BadInput(str(error), field=where) from error
-    for name, value in options.items():
-        bad = isinstance(value, float) and not 0 <= value < 1e12
-        if bad or isinstance(value, int) and not 0 <= value < 10**12:
-            raise BadInput(f"{name} is {value}", field=f"{where}.options")
+    try:
+        check_bounds(options, config)
+    except (ValueError, TypeError) as error:
+        raise BadInput(str(error), field=f"{where}.options") from error
 
 
 def _refuse_strange(data: Mapping[str, Any], kind: Any, where: str) -> None:

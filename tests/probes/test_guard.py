@@ -36,6 +36,19 @@ CLOSED = [
     "64:ff9b::a9fe:a9fe",
     "2002:7f00:1::",
     "::10.0.0.1",
+    # Site-local, translators of a network's own, and what nobody has been given.
+    "fec0::1",
+    "64:ff9b:1::7f00:1",
+    "::ffff:0:a9fe:a9fe",
+    "2002:a9fe:a9fe::1",
+    "2001:4860::5efe:10.0.0.1",
+    "2001:4860::200:5efe:7f00:1",
+    "3fff::1",
+    "5f00::1",
+    "4000::1",
+    "192.88.99.1",
+    "192.0.0.8",
+    "192.0.0.9",
 ]
 
 
@@ -68,6 +81,14 @@ def test_names_are_resolved_once_and_given_as_addresses():
     found = admit(Target("localhost", 80, 4), allow=("127.0.0.0/8",))
     assert found == Endpoint(4, "127.0.0.1", 80)
     assert isinstance(admit(Target("localhost", 80, 4)), Refusal)
+
+
+def test_an_address_of_this_machine_is_its_own_business():
+    """Public addresses lead to what listens here, and no further: as closed as loopback."""
+    own = Endpoint(4, "127.0.0.77", 80)
+    assert guard.is_own(own)
+    assert guard.is_own(Endpoint(6, "::ffff:127.0.0.1", 80))
+    assert not guard.is_own(Endpoint(4, "8.8.8.8", 53))
 
 
 def test_the_wanted_family_is_kept():
