@@ -176,6 +176,8 @@ class Examiner:
     def _recount(self, box: Box, free: list[int]) -> str:
         """Weigh what is left of the sets of a box after each loss, and judge what survives."""
         order, size = [*sorted(box.inside), *free], self.proof.size
+        if size == PAIR and self.proof.robust:
+            return self._pair_up(box, order)
         if size <= PAIR or comb(len(order), size - 1) > MOST_REMAINDERS:
             return self._list(box, box.inside, free)
         fixed = len(box.inside) if len(box.inside) <= size - PAIR else 0
@@ -187,6 +189,16 @@ class Examiner:
         for places in recount.sets(None if self.proof.robust else own):
             members = frozenset(order[place] for place in places)
             wrong = self._judge(members) if box.inside <= members else ""
+            if wrong:
+                return wrong
+        return ""
+
+    def _pair_up(self, box: Box, order: list[int]) -> str:
+        """Judge the pairs of which each by itself costs less than the floor."""
+        weights, floor = self.costs.weights, self.proof.floor
+        good = [j for j in order if int((self.matrix[j] * weights).sum()) < floor]
+        for pair in combinations(good, PAIR):
+            wrong = self._judge(frozenset(pair)) if box.inside <= set(pair) else ""
             if wrong:
                 return wrong
         return ""

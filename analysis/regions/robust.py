@@ -1,5 +1,6 @@
 """Costs and limits go in; the sets come out whose worst single loss leaves the least mean."""
 
+import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb
@@ -20,6 +21,7 @@ from analysis.regions.ascent import Ascent, Effort, Node
 from analysis.regions.constraints import Limits
 from analysis.regions.costs import Costs
 from analysis.regions.interchange import exchange_losses, start
+from analysis.regions.kernels import weigh
 from analysis.regions.losses import Losses, Rest, Whole, without
 from analysis.regions.means import Aim, Solved
 from analysis.regions.problem import field_of
@@ -31,6 +33,8 @@ from analysis.regions.tree import ROOT_LENGTH, ROOT_STEPS, rough_dual
 
 # Beyond so many times the cells of a plain search, climbing first pays for itself.
 PLAIN_FACTOR = 10
+# What a loss leaves of two regions is one.
+PAIR = 2
 
 
 @dataclass(frozen=True)
@@ -72,11 +76,32 @@ def solve_robust(
 def _search(whole: Whole, limits: Limits, aim: Aim, after: After | None) -> End:
     """Weigh all remainders where memory holds them, else branch on regions."""
     regions = whole.free.size + len(limits.inside)
+    if whole.size == PAIR:
+        return _pair_up(whole, limits, aim.until)
     if fits_memory(regions, whole.size):
         return _weigh_all(whole, limits, aim, after)
     if after is None:
         return _branch(whole, aim.until)
     return _weigh_all(whole, limits, replace(aim, until=0.0), after)
+
+
+def _pair_up(whole: Whole, limits: Limits, until: float) -> End:
+    """Try pairs in the order of the worse of the two, which is what a loss may leave."""
+    rows = as_ints(sorted({*whole.free, *limits.inside}))
+    costs = as_ints([weigh(whole.field.weights, whole.field.values[j]) for j in rows])
+    order = np.argsort(costs, kind="stable")
+    proven, bound = True, int(whole.podium.costs[-1])
+    for b, worse in enumerate(order):
+        proven = proven and time.monotonic() < until
+        if costs[worse] >= whole.podium.costs[-1] or not proven:
+            bound = min(int(costs[worse]), int(whole.podium.costs[-1]))
+            break
+        for better in order[:b]:
+            whole.offer((int(rows[better]), int(rows[worse])))
+    bound = int(whole.podium.costs[-1]) if proven else bound
+    node = Node(limits.inside, whole.free, rough_dual(whole))
+    proof = proof_of_all(whole, (Ledger(), node, whole.free), limits, bound, robust=True)
+    return End(proof, bound, proven, 1)
 
 
 def _weigh_all(whole: Whole, limits: Limits, aim: Aim, after: After | None) -> End:
