@@ -94,6 +94,8 @@ def _line_starts(data: bytes) -> NDArray[np.int64]:
 
 
 def _unescape(text: str) -> str:
+    if text == "\\t":
+        return "\t"  # as converters of other logs write it
     if text.startswith("\\x") and len(text) == 4:
         try:
             return chr(int(text[2:], 16))

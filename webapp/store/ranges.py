@@ -154,7 +154,8 @@ def _refuse_doubtful(parsed: RangeFile, data: bytes, said: date | None) -> Range
         return None
     old = read_table(before) if before else None
     if before and old and is_same_publication(parsed, old):
-        return _find_known(parsed, data, before, old)
+        _refuse_difference(parsed, data, before, old)
+        return before if said is None or before.as_of == parsed.as_of else None
     if before and old and not (parsed.edition or said):
         return _find_undated(parsed, data, before, old)
     if rows and rows[-1].as_of > parsed.as_of and not _is_month(said, parsed.as_of):
@@ -169,16 +170,13 @@ def _refuse_doubtful(parsed: RangeFile, data: bytes, said: date | None) -> Range
     return None
 
 
-def _find_known(
-    parsed: RangeFile, data: bytes, before: RangeTable, old: RangeFile
-) -> RangeTable | None:
+def _refuse_difference(parsed: RangeFile, data: bytes, before: RangeTable, old: RangeFile) -> None:
     path = raw_path(before.provider, before.sha256)
     if not has_same_content(data, path.read_bytes()):
         raise BadInput(
             f"it says that it is the publication in force, of {before.as_of}, but"
             f" {tell_difference(parsed, old)}; the table in force stays ({FORCE_HINT})"
         )
-    return before if before.as_of == parsed.as_of else None
 
 
 def _find_undated(parsed: RangeFile, data: bytes, before: RangeTable, old: RangeFile) -> RangeTable:

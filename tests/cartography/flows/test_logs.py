@@ -80,6 +80,14 @@ def test_separators_unset_and_empty_are_the_headers_own(tmp_path):
     assert [r["service"] for r in parts["conn"]] == ["ssl,http", None]
 
 
+def test_a_tab_may_be_named_as_converters_name_it(tmp_path):
+    text = header("conn").replace("#separator \\x09", "#separator \\t") + conn("C1")
+    assert "#separator \\t\n" in text
+
+    (account,), _ = read(tmp_path, text)
+    assert (account.rows, account.tally.total) == (1, 0)
+
+
 def test_windows_line_ends_blank_lines_and_remarks_do_not_matter(tmp_path):
     text = "### a remark\n" + header("conn") + "\n" + conn("C1") + "\n\n" + conn("C2")
     for number, own in enumerate((text, text.replace("\n", "\r\n"))):
