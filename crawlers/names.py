@@ -13,6 +13,8 @@ from core.records import DomainEntry, Rejection
 from crawlers.spelling import check_name, to_ascii
 
 MAX_LIST_BYTES = 32 * 1024 * 1024
+# What stands further right in a line describes the name that it begins with; and no URL is longer.
+MAX_LINE, MAX_CELL = 100_000, 8_000
 # Rejections are shown to a person; past this many only their number is kept.
 KEPT_REJECTIONS = 1_000
 _LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
@@ -48,6 +50,8 @@ def normalise_domain(text: str) -> str:
 
 
 def _is_address(text: str) -> bool:
+    if ":" not in text and not text.rstrip("]")[-1:].isdigit():
+        return False  # what most names are told by at once
     try:
         ip_address(text.strip("[]"))
     except ValueError:
@@ -63,12 +67,17 @@ def read_domain_list(data: bytes) -> DomainList:
     list's own where it has them, else the position. Raises ``BadInput`` when the whole input is
     unusable; otherwise each unusable part is one rejection and the rest goes on.
     """
-    text = _decode(_unpack(data))
+    text = read_text(data)
     reading = _Reading()
     parts = _array_parts(text) if _ARRAY.match(text) else _line_parts(text)
     for line, rank, cells in parts:
         reading.take(line, rank, cells)
     return reading.finish()
+
+
+def read_text(data: bytes) -> str:
+    """The text of a list, unpacked and decoded; raises ``BadInput`` where it is none."""
+    return _decode(_unpack(data))
 
 
 def _unpack(data: bytes) -> bytes:
@@ -117,7 +126,7 @@ def _array_parts(text: str) -> _Parts:
 
 def _line_parts(text: str) -> _Parts:
     for number, line in enumerate(text.splitlines(), 1):
-        plain = line.split("#")[0] if line.lstrip().startswith("#") else line
+        plain = line.split("#")[0] if line.lstrip().startswith("#") else line[:MAX_LINE]
         cells = [c.strip().strip("\"'") for c in re.split(r"[,;\t]|\s+", plain.strip())]
         cells = [c for c in cells if c]
         if not cells or (number == 1 and _is_header(cells)):
@@ -155,7 +164,9 @@ class _Reading:
     def _domain(self, cells: list[str]) -> str:
         # The first cell is the domain; later columns (a URL, a count) only repeat or describe it.
         text = cells[0]
-        if any("\udc80" <= c <= "\udcff" for c in text):
+        if len(text) > MAX_CELL:
+            raise BadInput("is longer than any name or URL")
+        if not text.isascii() and any("\udc80" <= c <= "\udcff" for c in text):
             raise BadInput("is not UTF-8; save the list as UTF-8")
         domain = normalise_domain(text)
         self.changed += domain != text.strip().lower()

@@ -11,6 +11,7 @@ from analysis.consequences.audiences import Audience, read_audience, split_list
 from analysis.consequences.people import lands
 from core.errors import BadInput, NephoscopeError
 from core.statuses import CampaignState
+from crawlers.names import read_text
 from tasks.latencies import AUTO, Latencies, latencies_for, name_in
 from tasks.options import resolving_from
 from tasks.resolvers import count_words
@@ -34,7 +35,9 @@ class Intention:
 
 def intend(data: bytes, audience: bytes) -> Intention:
     """Read a list and its clients, and predict the cost; raises BadInput naming field or line."""
-    domains, columns = split_list(data)
+    # Packed lists and those in UTF-16 carry weights like any other.
+    plain = read_text(data).encode("utf-8", "surrogateescape")
+    domains, columns = split_list(plain)
     own = read_audience(audience)
     if own and columns:
         raise BadInput("the list has weights by country too; give them once", field="audience")

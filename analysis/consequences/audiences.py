@@ -8,7 +8,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from analysis.consequences.people import lands
 from core.errors import BadInput
@@ -121,13 +121,22 @@ def _split(
     # The header's line stays, empty, so that reasons name the lines of the file.
     plain = [""]
     rows = csv.reader(io.StringIO(data.decode("utf-8-sig", "surrogateescape")), delimiter=delimiter)
-    for number, row in enumerate(rows, 1):
+    for number, row in enumerate(_readable(rows), 1):
         if number == 1:
             continue
         plain.append(",".join(row[a].strip() for a in kept if a < len(row)))
         for code, text in _weights_of(row, named, pair, number):
             found[code] = found.get(code, 0.0) + _weight(text, number)
     return "\n".join(plain).encode("utf-8", "surrogateescape"), _weighty(found)
+
+
+def _readable(rows: Iterator[list[str]]) -> Iterator[list[str]]:
+    number = 0
+    try:
+        for number, row in enumerate(rows, 1):  # noqa: B007 (the line that cannot be read is next)
+            yield row
+    except csv.Error as error:
+        raise BadInput(f"this line cannot be read: {error}", line=number + 1) from error
 
 
 def _weights_of(

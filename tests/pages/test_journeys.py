@@ -1,14 +1,19 @@
 """From clients to a recommendation, whose it is, and what odd inputs come to."""
 
+import gzip
 import os
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import QueryDict
 from django.test import Client
 
+from core.errors import BadInput
 from tasks import advising, journeys
 from tasks.latencies import latencies_for, name_in
+from webapp.pages.answers import choose
+from webapp.pages.constraints import controls, tried
 from webapp.pages.runs import changes
 from webapp.store import links, recommendations, services
 from webapp.store.models import Campaign, Recommendation
@@ -243,3 +248,51 @@ def test_limits_are_of_each_person():
     with pytest.raises(recommendations.TooManyQuestions):
         recommendations.create({"samples": HEAD + TWO}, {}, origin)
     assert recommendations.create({"samples": HEAD + TWO}, {})
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [
+        lambda text: text.encode(),
+        lambda text: ("\ufeff" + text).encode().replace(b"\n", b"\r\n"),
+        lambda text: text.encode("utf-16"),
+        lambda text: gzip.compress(text.encode()),
+    ],
+    ids=["plain", "Windows", "UTF-16", "gzip"],
+)
+def test_a_list_in_any_dress_carries_its_weights(pack):
+    meant = journeys.intend(pack("rank,domain,DE,US\n1,a.example,4,6\n2,b.example,1,1\n"), b"")
+    assert (meant.plan.accepted, meant.audience) == (2, {"DE": 5.0, "US": 7.0})
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"rank,domain,DE\n1,a.example,1\n2," + b"b" * 200_000 + b",5\n",
+        b'rank,domain,DE\n1,a.example,1\n2,"' + b"b\n" * 100_000,
+    ],
+)
+def test_a_line_without_end_is_refused_by_its_number(data):
+    with pytest.raises(BadInput, match="line 3"):
+        journeys.intend(data, b"")
+
+
+def test_nobody_is_led_to_less_than_they_have():
+    sizes = [{"k": k, "regions": ["r"] * k, "value": v, "gain": {"beyond_noise": k != 2}}
+             for k, v in ((1, 120.0), (2, 90.0), (3, 50.0), (4, 49.0))]  # fmt: skip
+    told = {"results": sizes, "objective": {"measure": "latency"}}
+    assert choose({**told, "current": None}, "") == 1
+    assert choose({**told, "current": {"value": 101.0}}, "") == 3
+    assert choose({**told, "current": {"value": 1.0}}, "") == 1
+    assert choose({**told, "current": {"value": 101.0}}, "1") == 1
+    faster = {**told, "objective": {"measure": "throughput"}, "current": {"value": 100.0}}
+    assert choose(faster, "") == 1
+
+
+def test_what_serves_after_a_loss_is_a_control():
+    asked = QueryDict("set=1&after_loss_ms=200&after_loss_share=0.05")
+    assert tried(asked, {}) == {"after_loss_ms": 200, "after_loss_share": 0.05}
+    assert tried(QueryDict("set=1&after_loss_ms=&after_loss_share=0.05"), {}) == {}
+    kept = controls({"after_loss_ms": 150.0, "after_loss_share": 0.02}, [])
+    assert kept.after_loss_ms == "150"
+    assert [c.label for c in kept.after_loss_share if c.is_on] == ["98 of 100"]
