@@ -16,11 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
+from analysis.foul_rows import refuse
 from analysis.regions.samples import Row, Samples, client_weights, samples_of
 from core.errors import BadInput
 
 COLUMNS = ("round", "client", "region", "value")
 # Eight octets each: a file whose every line names a new client, region and round asks for more.
+# Some editors put it before the first letter.
+BYTE_ORDER_MARK = "\ufeff"
 MOST_CELLS = 1_000_000_000
 
 
@@ -28,7 +31,7 @@ def read_samples(
     path: Path, weights: dict[str, float] | None = None, most_cells: int = MOST_CELLS
 ) -> Samples:
     """Read a CSV of round, client, region, value; raises BadInput naming the line or column."""
-    table = _read_table(path, {c: pa.string() for c in COLUMNS[:3]} | {"value": pa.float64()})
+    table = _read_table(path, COLUMNS[:3], "value")
     codes, names = [], []
     for column in ("region", "client", "round"):
         coded = pc.dictionary_encode(table[column]).combine_chunks()
@@ -49,14 +52,16 @@ def read_samples(
 
 def read_weights(path: Path) -> dict[str, float]:
     """Read a CSV of client, weight; raises BadInput naming the line or column."""
-    table = _read_table(path, {"client": pa.string(), "weight": pa.float64()})
+    table = _read_table(path, ("client",), "weight")
     names, weights = table["client"].to_pylist(), table["weight"].to_pylist()
     if None in weights:
         raise BadInput("a weight is missing", line=weights.index(None) + 2)
-    if len(set(names)) < len(names):
-        twice = next(n for n in names if names.count(n) > 1)
-        raise BadInput(f"{twice!r} has two weights", field="client")
-    return dict(zip(names, weights, strict=True))
+    found: dict[str, float] = {}
+    for line, (name, weight) in enumerate(zip(names, weights, strict=True), 2):
+        if name in found:
+            raise BadInput(f"{name!r} has two weights", line=line)
+        found[name] = weight
+    return found
 
 
 def read_square(path: Path, *, zero_is_missing: bool = True) -> Samples:
@@ -66,7 +71,8 @@ def read_square(path: Path, *, zero_is_missing: bool = True) -> Samples:
     what lies below zero.
     """
     with open_text(path) as stream:
-        lines = [(n, line.split()) for n, line in enumerate(stream, 1) if line.strip()]
+        texts = ((n, line.lstrip(BYTE_ORDER_MARK)) for n, line in enumerate(stream, 1))
+        lines = [(n, line.split()) for n, line in texts if line.strip()]
     rows = [_numbers_of(n, words, len(lines)) for n, words in lines]
     if not rows:
         raise BadInput(f"{path.name} holds no table")
@@ -119,7 +125,9 @@ def _pairs(lines: Iterable[dict[str, str]], wanted: set[str]) -> Iterator[Row]:
             raise BadInput("source, destination and rtt_avg_ms are needed", line=number) from error
 
 
-def _read_table(path: Path, types: dict[str, Any]) -> Any:
+def _read_table(path: Path, names: tuple[str, ...], number: str) -> Any:
+    """Read columns of names and one of numbers from 0 up, which may be empty; raises BadInput."""
+    types = dict.fromkeys(names, pa.string()) | {number: pa.float64()}
     convert = arrow_csv.ConvertOptions(
         column_types=types,
         include_columns=list(types),
@@ -127,10 +135,14 @@ def _read_table(path: Path, types: dict[str, Any]) -> Any:
         strings_can_be_null=False,
     )
     try:
-        return arrow_csv.read_csv(path, convert_options=convert)
+        table = arrow_csv.read_csv(path, convert_options=convert)
     except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
-        columns = ", ".join(types)
-        raise BadInput(f"{path.name} needs the columns {columns}: {error}") from error
+        raise refuse(path, names, number, str(error)) from error
+    low, high = pc.min_max(table[number]).as_py().values()
+    unnamed = [n for n in names if n != "round" and pc.any(pc.equal(table[n], "")).as_py()]
+    if unnamed or (low is not None and not 0 <= low <= high < math.inf):
+        raise refuse(path, names, number, f"{number} must be finite and not negative")
+    return table
 
 
 def _refuse_twice(place: Any, size: int) -> None:

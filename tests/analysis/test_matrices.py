@@ -45,8 +45,18 @@ def test_columns_may_stand_in_any_order(tmp_path):
         ("round,client,region\n1,c,a\n", "value"),
         ("round,client,region,value\n1,c,a,fast\n", "fast"),
         ("round,client,region,value\n1,c,a,5\n1,c,b,6\n1,c,a,7\n", "line 4"),
-        ("round,client,region,value\n1,c,a,-5\n", "not negative"),
-        ("round,client,region,value\n1,c,a,inf\n", "finite"),
+        ("round,client,region,value\n1,c,a,-5\n", "line 2: .*'-5' is below zero"),
+        ("round,client,region,value\n1,c,a,5\n\n1,d,a,inf\n", "line 4: .*not finite"),
+        ("round,client,region,value\n1,c,a,1e400\n", "line 2: .*not finite"),
+        ("round,client,region,value\n1,c,a,0x5\n", "line 2: .*'0x5' is no number"),
+        ("round,client,region,value\n1,c,a,1_0\n", "line 2: .*'1_0' is no number"),
+        ("round,client,region,value\n1,c,a,8,5\n", "line 2: .*5 columns, where"),
+        ("round,client,region,value\n1,c,a,5\n1,c\n", "line 3: .*2 columns, where"),
+        ("round,client,region,value\n1,,a,5\n", "line 2: .*the client is empty"),
+        ("round;client;region;value\n1;c;a;5\n", "line 1: .*semicolons"),
+        ("round\tclient\tregion\tvalue\n1\tc\ta\t5\n", "line 1: .*tabs"),
+        ("Round,client,region,value\n1,c,a,5\n", "line 1: .*'round' is missing.*'Round'"),
+        ("1,c,a,5\n", "line 1: .*'round' is missing"),
         ("round,client,region,value\n", "no samples"),
         ("", "samples.csv"),
     ],
@@ -54,6 +64,22 @@ def test_columns_may_stand_in_any_order(tmp_path):
 def test_what_is_wrong_is_named(tmp_path, text, says):
     with pytest.raises(BadInput, match=says):
         read_samples(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("text", [SAMPLES.replace("\n", "\r\n"), "\ufeff" + SAMPLES])
+def test_marks_of_other_systems_change_nothing(tmp_path, text):
+    found = read_samples(write(tmp_path, text))
+    plain = read_samples(write(tmp_path, SAMPLES))
+    assert found.regions == plain.regions
+    assert np.array_equal(found.values, plain.values, equal_nan=True)
+
+
+@pytest.mark.parametrize("octets", [SAMPLES.encode("utf-16"), b"\xff" + SAMPLES.encode()])
+def test_what_is_no_text_is_refused_with_its_line(tmp_path, octets):
+    path = tmp_path / "samples.csv"
+    path.write_bytes(octets)
+    with pytest.raises(BadInput, match=r"line 1: samples\.csv: "):
+        read_samples(path)
 
 
 def test_weights(tmp_path):
@@ -65,6 +91,8 @@ def test_weights(tmp_path):
         read_weights(write(tmp_path, "client,weight\nparis,2.5\nparis,1\n"))
     with pytest.raises(BadInput, match="line 3"):
         read_weights(write(tmp_path, "client,weight\nparis,2.5\nboston,\n"))
+    with pytest.raises(BadInput, match=r"line 3: .*below zero"):
+        read_weights(write(tmp_path, "client,weight\nparis,2.5\nboston,-1\n"))
     with pytest.raises(BadInput, match="from 0 up"):
         read_samples(write(tmp_path, SAMPLES), {"paris": -2, "boston": 1})
 

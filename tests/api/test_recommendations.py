@@ -83,6 +83,24 @@ def test_constraints_are_solved_anew_for_the_same_samples(client, samples, value
     assert client.get(made["links"]["self"]).json() == made
 
 
+def test_clients_stay_near_after_any_loss(client, samples, values):
+    made = post(client, samples=samples, k=3, current=["us-east-1", "us-west-2"]).json()
+    asked = {"after_loss_ms": 120, "after_loss_share": 0.22, "draws": 0}
+
+    def worst(chosen):
+        rests = combinations(chosen, len(chosen) - 1)
+        return max((values[list(r)].min(axis=0) > 120).mean() for r in rests)
+
+    found = post(client, f"{made['links']['variants']}", **asked).json()["result"]
+    sets = [s for s in combinations(range(4), 3) if worst(s) <= 0.22]
+    assert 0 < len(sets) < 4
+    row = found["results"][0]
+    assert row["value"] == pytest.approx(min(best(values, 3, s) for s in sets))
+    told = found["current"]["after_loss"]
+    assert told["worst_share"] == pytest.approx(worst((0, 1)))
+    assert told["kept"] == (worst((0, 1)) <= 0.22)
+
+
 def test_a_worker_answers_what_is_not_to_wait_for(client, samples):
     reply = post(client, samples=samples, k=2, headers={"Prefer": "respond-async"})
     assert reply.status_code == 202

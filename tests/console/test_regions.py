@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import os
 import subprocess
 import sys
@@ -115,6 +116,37 @@ def test_constraints_by_what_is_known_of_regions(world):
     best = min(brute(values, weights, 2, pair)[1] for pair in pairs)
     assert row["value"] == pytest.approx(best)
     assert "westeurope" in row["regions"]
+
+
+def test_clients_stay_near_after_any_loss(world):
+    folder, samples, values, weights = world
+    limit, allowed = 120, 0.3
+    far = np.isnan(values) | (values > limit)
+
+    def worst(chosen):
+        rests = [[j for j in chosen if j != lost] for lost in chosen]
+        return max(np.average(far[r].all(axis=0).mean(axis=1), weights=weights) for r in rests)
+
+    done = run(folder, samples, "--k", "2..4", "--weights", folder / "weights.csv", "--json",
+               "--after-loss-ms", limit, "--after-loss-share", allowed, "--draws", 0)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    bound = 0
+    for row in json.loads(done.stdout)["results"]:
+        sets = [s for s in combinations(range(len(REGIONS)), row["k"]) if worst(s) <= allowed]
+        bound += len(sets) < math.comb(len(REGIONS), row["k"])
+        if not sets:
+            assert row["regions"] == []
+            assert row["proven"]
+            continue
+        best = min(brute(values, weights, row["k"], s)[1] for s in sets)
+        assert row["value"] == pytest.approx(best)
+        assert row["proven"]
+        told = row["after_loss"]
+        chosen = tuple(REGIONS.index(name) for name in row["regions"])
+        assert told["worst_share"] == pytest.approx(worst(chosen))
+        assert told["kept"]
+        assert set(told["share_above"]) == set(row["regions"])
+    assert bound, "the limit excludes no set"
 
 
 def test_what_no_set_can_keep_to_is_said(world):

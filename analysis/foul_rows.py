@@ -1,0 +1,99 @@
+"""A table that cannot be taken goes in; its first fault comes out, with the line it stands in.
+
+Read only after a fast reader has refused the file, which cannot say where.
+"""
+
+import csv
+import gzip
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from core.errors import BadInput
+
+# What a mark of octets that are no text becomes.
+NO_TEXT = "\N{REPLACEMENT CHARACTER}"
+OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs"}
+# Letters of a cell that a message repeats at most.
+MOST_LETTERS = 40
+# A cell may be as long as a whole hostile file.
+csv.field_size_limit(2**30)
+
+
+def refuse(path: Path, names: Sequence[str], number: str, fallback: str) -> BadInput:
+    """Give the error that says what is wrong, and in which line as far as that is known.
+
+    ``names`` are columns that name something, ``number`` is one from 0 up that may be empty.
+    """
+    try:
+        with _open(path) as stream:
+            line, text = next(_faults(stream, (*names, number)), (None, fallback))
+    except (OSError, csv.Error) as error:
+        line, text = None, f"this is no CSV: {error}"
+    return BadInput(f"{path.name}: {text}", line=line)
+
+
+def _open(path: Path) -> TextIO:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", errors="replace", newline="")
+    return path.open(encoding="utf-8-sig", errors="replace", newline="")
+
+
+def _faults(stream: TextIO, columns: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    rows = csv.reader(stream)
+    header = next(rows, None)
+    if header is None:
+        yield 1, f"the file is empty; it needs the columns {', '.join(columns)}"
+        return
+    lacking = [name for name in columns if name not in header]
+    if lacking:
+        yield 1, _header_fault(header, lacking, columns)
+        return
+    places = [header.index(name) for name in columns]
+    for row in rows:
+        if row and (text := _row_fault(row, len(header), places, columns)):
+            yield rows.line_num, text
+
+
+def _header_fault(header: list[str], lacking: list[str], columns: tuple[str, ...]) -> str:
+    first = header[0] if header else ""
+    needed = f"the columns are {', '.join(columns)}"
+    for mark, word in OTHER_SEPARATORS.items():
+        if mark in first:
+            return f"columns stand between {word}; put commas: {needed}"
+    if NO_TEXT in first or "\0" in first:
+        return f"this is no text in UTF-8; save it as such: {needed}"
+    alike = [h for h in header if h.strip().lower() == lacking[0]]
+    hint = f", there is {alike[0]!r}" if alike else ""
+    return f"the column {lacking[0]!r} is missing{hint}; {needed}"
+
+
+def _row_fault(row: list[str], wide: int, places: list[int], columns: tuple[str, ...]) -> str:
+    if len(row) != wide:
+        return f"{len(row)} columns, where the first line has {wide}"
+    cells = [row[place] for place in places]
+    for name, cell in zip(columns[:-1], cells[:-1], strict=True):
+        if NO_TEXT in cell:
+            return f"the {name} {_short(cell)} is no text in UTF-8"
+        if not cell and name != "round":
+            return f"the {name} is empty"
+    return _number_fault(columns[-1], cells[-1])
+
+
+def _number_fault(name: str, cell: str) -> str:
+    if cell in ("", "nan", "NaN"):
+        return ""
+    try:
+        value = float(cell) if "_" not in cell else math.nan
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        return f"the {name} {_short(cell)} is no number"
+    if math.isinf(value):
+        return f"the {name} {_short(cell)} is not finite"
+    return f"the {name} {_short(cell)} is below zero" if value < 0 else ""
+
+
+def _short(cell: str) -> str:
+    return repr(cell if len(cell) <= MOST_LETTERS else f"{cell[:MOST_LETTERS]}…")
