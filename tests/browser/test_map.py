@@ -67,3 +67,19 @@ def test_a_survey_without_regions_has_a_map_all_the_same(visit: Any) -> None:
     page = visit("/s/{empty}/map/")
     page.wait_for_selector("#map .land", state="attached")
     assert page.locator(".pin").count() == 0
+
+
+def test_the_map_fits_whatever_the_screen_becomes(visit: Any) -> None:
+    page = visit("/", width=390)
+    page.wait_for_selector("#map .land", state="attached")
+    for width in (420, 700, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function(
+            """() => {
+              const map = document.querySelector("#map");
+              const pins = [...document.querySelectorAll(".pin")];
+              const xs = pins.map((e) => e.getBoundingClientRect().left);
+              return (Math.max(...xs) - Math.min(...xs)) / map.clientWidth > 0.55;
+            }"""
+        )
+    assert "at=" not in page.url

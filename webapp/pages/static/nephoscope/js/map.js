@@ -21,6 +21,7 @@ const leads = "navigate" in box.dataset;
 let selected = null;
 let opener = null;
 let userMoved = false;
+let isFitting = false;
 
 /* Regions */
 function radius(spot) {
@@ -132,6 +133,13 @@ function home() {
   return [map.unproject(centre, 0), Math.max(0, Math.min(3, zoom))];
 }
 
+// A view that the page chose: the address and later changes of size do not hold it for the reader's.
+function view(centre, zoom) {
+  isFitting = true;
+  map.setView(centre, zoom, { animate: false });
+  isFitting = false;
+}
+
 function readHash() {
   const values = new URLSearchParams(location.hash.slice(1));
   const at = (values.get("at") ?? "").split(",").map(Number);
@@ -219,7 +227,7 @@ function applyHash() {
   const { region, at } = readHash();
   const [centre, zoom] = home();
   userMoved = at !== null;
-  map.setView(at ? [at[0], at[1]] : centre, at ? at[2] : zoom, { animate: false });
+  view(at ? [at[0], at[1]] : centre, at ? at[2] : zoom);
   if (region && byKey.has(region) && !leads) select(region);
   else arrange();
   if (leads) mark(box.dataset.navigate);
@@ -231,7 +239,7 @@ const WholeMap = L.Control.Zoom.extend({
     const bar = L.Control.Zoom.prototype.onAdd.call(this, target);
     this._createButton("◎", "Whole map", "map-home", bar, () => {
       userMoved = false;
-      map.setView(...home());
+      view(...home());
       writeHash();
     });
     return bar;
@@ -243,7 +251,7 @@ function start() {
   pane.classList.add("pins");
   pane.style.zIndex = 620;
   map.addControl(new WholeMap({ position: narrow.matches ? "bottomleft" : "topright", zoomInTitle: "Nearer", zoomOutTitle: "Farther" }));
-  map.setView(...home(), { animate: false });
+  view(...home());
   spots.forEach(addSpot);
   pane.append(...spots.map((s) => s.label));
   box.append(card);
@@ -251,6 +259,7 @@ function start() {
   map.on("zoomstart", () => spots.forEach((s) => s.label.classList.add("place--still")));
   map.on("moveend", arrange);
   map.on("dragend zoomend", () => {
+    if (isFitting) return;
     userMoved = true;
     writeHash();
   });
@@ -268,7 +277,7 @@ new ResizeObserver(() => {
   if (now === size) return;
   size = now;
   map.invalidateSize({ animate: false });
-  if (!userMoved) map.setView(...home(), { animate: false });
+  if (!userMoved) view(...home());
   arrange();
 }).observe(box);
 addEventListener("hashchange", applyHash);
