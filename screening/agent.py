@@ -634,26 +634,49 @@ def compile_native() -> int | None:
     compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
     if not compiler or not sys.platform.startswith("linux"):
         return None
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reading)
+        _compile_apart(compiler, writing)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        program = pipe.read()
+    os.waitpid(pid, 0)
+    return _load(program) if program else None
+
+
+def _compile_apart(compiler: str, pipe: int) -> NoReturn:
+    """In a process that nothing ends early, so that its folder goes even if the agent is killed."""
+    program = b""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        os.setsid()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        program = _compile(compiler)
+    with contextlib.suppress(OSError), os.fdopen(pipe, "wb") as file:
+        file.write(program)
+    os._exit(0)
+
+
+def _compile(compiler: str) -> bytes:
     folder = tempfile.mkdtemp(prefix="nephoscope-agent-")
     try:
-        program = str(Path(folder) / "sampler")
+        path = Path(folder) / "sampler"
         subprocess.run(
-            [compiler, "-O2", "-x", "c", "-", "-o", program],
+            [compiler, "-O2", "-x", "c", "-", "-o", str(path)],
             input=NATIVE_SOURCE.encode(), timeout=30, check=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        return _load(program)
-    except (OSError, subprocess.SubprocessError):
-        return None
+        return path.read_bytes()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _load(program: str) -> int:
+def _load(program: bytes) -> int:
     memory = os.memfd_create("nephoscope-sampler")
-    data = Path(program).read_bytes()
-    while data:
-        data = data[os.write(memory, data) :]
+    while program:
+        program = program[os.write(memory, program) :]
     return memory
 
 
@@ -667,6 +690,7 @@ def exec_native(memory: int, words: list[str], pipe: int) -> None:
 
 # What a sampler may take over its time before it is ended.
 GRACE_S = 15.0
+NO_COMPILER = "no C compiler, or no room for it: measured in Python"
 
 
 class Crew:
@@ -719,7 +743,11 @@ class Crew:
 def measure(orders: list[Order], native: bool) -> tuple[list[Tally], list[str]]:
     """One tally per order; the notes say what was missing."""
     memory = compile_native() if native else None
-    notes = ["no C compiler: measured in Python"] if native and memory is None else []
+    notes = (
+        ["no C compiler, or no room for it: measured in Python"]
+        if native and memory is None
+        else []
+    )
     crew, pipes = Crew(), {}
     try:
         for order in orders:
@@ -1490,7 +1518,7 @@ def parse_options(words: list[str] | None) -> argparse.Namespace:
     add("--battery", action="store_true", help="CPU, disk and network tests as well")
     add("--rounds", type=int, default=1, help="rounds of the battery, 1 to 10000")
     add("--every", type=float, default=300.0, help="seconds from round to round")
-    add("--folder", default=tempfile.gettempdir(), help="where the disk tests put their files")
+    add("--folder", help="where the disk tests put their files (default: for temporary files)")
     add("--files", type=int, default=20, help="5 MB files of the disk tests, 3 to 400")
     add("--peer", metavar="HOST[:PORT]", help="machine with --server, for 32 KB there and back")
     add("--output", metavar="FILE", help="write the report to a file")
@@ -1549,14 +1577,30 @@ def run(options: argparse.Namespace) -> int:
     if options.upload:
         return max(send(json.loads(Path(path).read_text()), options) for path in options.upload)
     report = make_report(options)
-    if options.output:
-        save(report, options.output)
-    if options.json:
-        sys.stdout.write(json.dumps(report) + "\n")
-        sys.stdout.flush()
-    else:
+    is_kept = not options.output or keep(report, options.output)
+    if options.json and is_kept:
+        write_out(report)
+    elif is_kept:
         show(report)
-    return send(report, options) if options.pool else 0
+    sent = send(report, options) if options.pool else 0
+    return sent if is_kept else 1
+
+
+def keep(report: dict[str, Any], path: str) -> bool:
+    """Write a result file; where none can be written, standard output gets the report."""
+    try:
+        save(report, path)
+    except OSError as error:
+        say(f"{error}; the report is on standard output")
+        write_out(report)
+        return False
+    return True
+
+
+def write_out(report: dict[str, Any]) -> None:
+    """The report as one line."""
+    sys.stdout.write(json.dumps(report) + "\n")
+    sys.stdout.flush()
 
 
 def _tell_port(port: int) -> None:
@@ -1571,7 +1615,8 @@ def send(report: dict[str, Any], options: argparse.Namespace) -> int:
         kept = options.output or (options.upload and "the file it came from")
         if not kept:
             kept = "nephoscope-{}.json".format(report["report_id"])
-            save(report, kept)
+            if not keep(report, kept):
+                return say(str(error), 1)
         return say(f"{error}; the report is in {kept}, send it with --upload", 1)
     return say("report {} has arrived".format(report["report_id"]))
 
@@ -1607,11 +1652,20 @@ def _find_notes() -> list[str]:
 
 
 def _plan(options: argparse.Namespace) -> Plan:
-    plan = Plan(options.rounds, options.every, options.folder, options.files)
+    folder = options.folder or find_folder()
+    plan = Plan(options.rounds, options.every, folder, options.files)
     if options.peer:
         plan.peer = read_address(options.peer)
         plan.target = plan.peer[0]
     return plan
+
+
+def find_folder() -> str:
+    """Where temporary files go; where none can be written, the disk tests will say so."""
+    try:
+        return tempfile.gettempdir()
+    except OSError:
+        return "/tmp"
 
 
 def find_cpus() -> list[int]:

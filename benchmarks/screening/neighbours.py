@@ -112,11 +112,14 @@ def make_group(cpus: float) -> Iterator[Path]:
     folder.mkdir()
     try:
         quota = str(round(cpus * PERIOD_US))
+        # With the greatest weight it is the quota that ends its turn, and not what others do.
         if version == 1:
             (folder / "cpu.cfs_period_us").write_text(str(PERIOD_US))
             (folder / "cpu.cfs_quota_us").write_text(quota)
+            (folder / "cpu.shares").write_text("262144")
         else:
             (folder / "cpu.max").write_text(f"{quota} {PERIOD_US}")
+            (folder / "cpu.weight").write_text("10000")
         yield folder
     finally:
         _remove(folder)

@@ -82,7 +82,7 @@ def parse_options(words: list[str] | None) -> argparse.Namespace:
     add("--battery", action="store_true", help="CPU, disk and network tests as well")
     add("--rounds", type=int, default=1, help="rounds of the battery, 1 to 10000")
     add("--every", type=float, default=300.0, help="seconds from round to round")
-    add("--folder", default=tempfile.gettempdir(), help="where the disk tests put their files")
+    add("--folder", help="where the disk tests put their files (default: for temporary files)")
     add("--files", type=int, default=20, help="5 MB files of the disk tests, 3 to 400")
     add("--peer", metavar="HOST[:PORT]", help="machine with --server, for 32 KB there and back")
     add("--output", metavar="FILE", help="write the report to a file")
@@ -141,14 +141,30 @@ def run(options: argparse.Namespace) -> int:
     if options.upload:
         return max(send(json.loads(Path(path).read_text()), options) for path in options.upload)
     report = make_report(options)
-    if options.output:
-        save(report, options.output)
-    if options.json:
-        sys.stdout.write(json.dumps(report) + "\n")
-        sys.stdout.flush()
-    else:
+    is_kept = not options.output or keep(report, options.output)
+    if options.json and is_kept:
+        write_out(report)
+    elif is_kept:
         show(report)
-    return send(report, options) if options.pool else 0
+    sent = send(report, options) if options.pool else 0
+    return sent if is_kept else 1
+
+
+def keep(report: dict[str, Any], path: str) -> bool:
+    """Write a result file; where none can be written, standard output gets the report."""
+    try:
+        save(report, path)
+    except OSError as error:
+        say(f"{error}; the report is on standard output")
+        write_out(report)
+        return False
+    return True
+
+
+def write_out(report: dict[str, Any]) -> None:
+    """The report as one line."""
+    sys.stdout.write(json.dumps(report) + "\n")
+    sys.stdout.flush()
 
 
 def _tell_port(port: int) -> None:
@@ -163,7 +179,8 @@ def send(report: dict[str, Any], options: argparse.Namespace) -> int:
         kept = options.output or (options.upload and "the file it came from")
         if not kept:
             kept = "nephoscope-{}.json".format(report["report_id"])
-            save(report, kept)
+            if not keep(report, kept):
+                return say(str(error), 1)
         return say(f"{error}; the report is in {kept}, send it with --upload", 1)
     return say("report {} has arrived".format(report["report_id"]))
 
@@ -199,11 +216,20 @@ def _find_notes() -> list[str]:
 
 
 def _plan(options: argparse.Namespace) -> Plan:
-    plan = Plan(options.rounds, options.every, options.folder, options.files)
+    folder = options.folder or find_folder()
+    plan = Plan(options.rounds, options.every, folder, options.files)
     if options.peer:
         plan.peer = read_address(options.peer)
         plan.target = plan.peer[0]
     return plan
+
+
+def find_folder() -> str:
+    """Where temporary files go; where none can be written, the disk tests will say so."""
+    try:
+        return tempfile.gettempdir()
+    except OSError:
+        return "/tmp"
 
 
 def find_cpus() -> list[int]:

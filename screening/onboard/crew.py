@@ -16,6 +16,7 @@ from screening.onboard.sampling import Order, Tally, die_with_parent, parse_tall
 
 # What a sampler may take over its time before it is ended.
 GRACE_S = 15.0
+NO_COMPILER = "no C compiler, or no room for it: measured in Python"
 
 
 class Crew:
@@ -68,7 +69,11 @@ class Crew:
 def measure(orders: list[Order], native: bool) -> tuple[list[Tally], list[str]]:
     """One tally per order; the notes say what was missing."""
     memory = compile_native() if native else None
-    notes = ["no C compiler: measured in Python"] if native and memory is None else []
+    notes = (
+        ["no C compiler, or no room for it: measured in Python"]
+        if native and memory is None
+        else []
+    )
     crew, pipes = Crew(), {}
     try:
         for order in orders:

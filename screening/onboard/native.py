@@ -6,12 +6,15 @@ lives in a memory file: nothing is left on the disk, however the agent ends.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NoReturn
 
 NATIVE_SOURCE = r"""
 #define _GNU_SOURCE
@@ -183,26 +186,49 @@ def compile_native() -> int | None:
     compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
     if not compiler or not sys.platform.startswith("linux"):
         return None
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reading)
+        _compile_apart(compiler, writing)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        program = pipe.read()
+    os.waitpid(pid, 0)
+    return _load(program) if program else None
+
+
+def _compile_apart(compiler: str, pipe: int) -> NoReturn:
+    """In a process that nothing ends early, so that its folder goes even if the agent is killed."""
+    program = b""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        os.setsid()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        program = _compile(compiler)
+    with contextlib.suppress(OSError), os.fdopen(pipe, "wb") as file:
+        file.write(program)
+    os._exit(0)
+
+
+def _compile(compiler: str) -> bytes:
     folder = tempfile.mkdtemp(prefix="nephoscope-agent-")
     try:
-        program = str(Path(folder) / "sampler")
+        path = Path(folder) / "sampler"
         subprocess.run(
-            [compiler, "-O2", "-x", "c", "-", "-o", program],
+            [compiler, "-O2", "-x", "c", "-", "-o", str(path)],
             input=NATIVE_SOURCE.encode(), timeout=30, check=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        return _load(program)
-    except (OSError, subprocess.SubprocessError):
-        return None
+        return path.read_bytes()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _load(program: str) -> int:
+def _load(program: bytes) -> int:
     memory = os.memfd_create("nephoscope-sampler")
-    data = Path(program).read_bytes()
-    while data:
-        data = data[os.write(memory, data) :]
+    while program:
+        program = program[os.write(memory, program) :]
     return memory
 
 

@@ -21,13 +21,14 @@ from screening.onboard.network import (
 def port():
     ready = threading.Event()
     found = []
+    # It ends by itself after its time; nobody waits for that.
     thread = threading.Thread(
-        target=serve, args=("127.0.0.1", 0, 6.0, lambda port: (found.append(port), ready.set()))
-    )
+        target=serve, args=("127.0.0.1", 0, 30.0, lambda port: (found.append(port), ready.set())),
+        daemon=True,
+    )  # fmt: skip
     thread.start()
     ready.wait(5)
-    yield found[0]
-    thread.join()
+    return found[0]
 
 
 def test_calls_are_poisson_and_all_answered(port):

@@ -10,7 +10,7 @@ from benchmarks.screening.physical import run_agent
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
 CPU = max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
-SECONDS = 4
+SECONDS = 3
 
 
 def need(kind):
