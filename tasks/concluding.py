@@ -65,6 +65,9 @@ def report(measurement: Measurement, whose: Whose | None = None) -> None:
     known = whose or Whose(routing.addresses(measurement), routing.isp_names())
     routes = find_isps(paths, known.addresses) if paths else None
     built = build(samples, routes, known.names)
+    if paths:
+        # Pages tell whose each hop is without asking the tables of that day again.
+        built.files["hops"] = known.addresses.told(known.names)
     coverage = measurement_progress.coverage_tables(measurement)
     wide_area.save_tables(measurement, [*built.reports, *coverage], built.files)
     measurements.note_summary(measurement, measurement_progress.summary(measurement))

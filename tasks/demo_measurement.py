@@ -111,7 +111,9 @@ def _store(made: Measurement, kind: str, name: str, table: pa.Table) -> Measurem
 def _conclude(made: Measurement) -> None:
     """The tables of the campaign, by the code that concludes every campaign."""
     paths: list[Path] = wide_area.parts(made, "paths")
-    found = find_isps(paths, Addresses(routes.find_origins, routes.find_clouds))
-    built = build(wide_area.parts(made, "samples"), found, routes.isp_names())
+    addresses, names = Addresses(routes.find_origins, routes.find_clouds), routes.isp_names()
+    found = find_isps(paths, addresses)
+    built = build(wide_area.parts(made, "samples"), found, names)
+    built.files["hops"] = addresses.told(names)
     coverage = measurement_progress.coverage_tables(made)
     wide_area.save_tables(made, [*built.reports, *coverage], built.files)

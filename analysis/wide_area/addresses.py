@@ -3,7 +3,8 @@
 Look-ups are arguments, because the tables behind them belong to another stage.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from ipaddress import ip_address, ip_network
 from socket import AF_INET, inet_pton
@@ -25,6 +26,8 @@ _FAMILY_BITS = {4: 1 << 40, 6: 1 << 160}
 # First octets under which special addresses lie beside public ones, or alone.
 _MIXED_OCTETS = frozenset({0, 10, 100, 127, 169, 172, 192, 198, 203})
 _FIRST_MULTICAST = 224
+# Published names of ASes end with the country of their registration.
+_COUNTRY = re.compile(r",\s*([A-Z]{2})$")
 
 
 class Kind(IntEnum):
@@ -132,6 +135,27 @@ class Addresses:
             self._rows = []
         return self._book
 
+    def told(self, names: Mapping[int, str]) -> pa.Table:
+        """Every address that was asked for: what it is, its ASes with their names and the country
+        of the first one's registration, and the cloud's region."""
+        book, texts = self.book(), self._texts.to_pylist()
+        rows = []
+        for number, text in enumerate(texts, 1):
+            own = book.members[book.begins[number] : book.begins[number + 1]].tolist()
+            provider, region = self._places.get(text, ("", ""))
+            known = [names.get(asn, "") for asn in own]
+            country = _COUNTRY.search(known[0]) if known else None
+            rows.append({
+                "address": text,
+                "kind": Kind(int(book.kinds[number])).name.lower(),
+                "ases": ", ".join(f"AS{asn}" for asn in own),
+                "name": "; ".join(_COUNTRY.sub("", n) for n in known if n),
+                "country": country[1] if country else "",
+                "provider": provider,
+                "region": region,
+            })  # fmt: skip
+        return pa.Table.from_pylist(rows, schema=_TOLD)
+
     def _provider(self, name: str) -> int:
         return self._names.setdefault(name, len(self._names))
 
@@ -147,6 +171,11 @@ class Addresses:
             owners |= self._owners_of.get(asn, 0)
         kind = _kind(text, ases, self._exchanges)
         return kind, ases[0] if kind is Kind.AS else -1, owners, ases
+
+
+_TOLD = pa.schema(
+    [(n, pa.string()) for n in ("address", "kind", "ases", "name", "country", "provider", "region")]
+)
 
 
 def _kind(text: str, ases: tuple[int, ...], exchanges: dict[int, set[int]]) -> Kind:

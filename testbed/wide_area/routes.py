@@ -46,7 +46,8 @@ def find_clouds(addresses: Sequence[str]) -> list[tuple[str, str]]:
 def isp_names() -> dict[int, str]:
     """Names of the made-up networks, which say what they are."""
     most = max(max(r.isps) for r in REGIONS) + len(REGIONS)
-    return {FIRST_ISP + i: f"{LABEL} ISP {i + 1}" for i in range(most)}
+    edges = {FIRST_EDGE + i: f"{LABEL} network, {c.country}" for i, c in enumerate(CITIES)}
+    return {FIRST_ISP + i: f"{LABEL} ISP {i + 1}" for i in range(most)} | edges
 
 
 def _parts(address: str) -> list[int]:

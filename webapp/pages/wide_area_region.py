@@ -1,4 +1,4 @@
-"""One region as clients see it: latency by country, its ISPs and zones; and routes hop by hop."""
+"""One region as clients see it: latency by country, its ISPs and zones."""
 
 from statistics import fmean
 from typing import Any
@@ -7,13 +7,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from webapp.pages import wide_area_words as said
 from webapp.pages.wide_area_frame import Frame, frame_or_404
-from webapp.pages.wide_area_pair import ends_of
-from webapp.store import wide_area, wide_area_samples
+from webapp.store import wide_area
 
 Row = dict[str, Any]
-SHOWN_WAYS, SHOWN_SHARES = 12, 40
+SHOWN_SHARES = 40
 
 
 @require_GET
@@ -75,47 +73,4 @@ def _country(frame: Frame, key: tuple[str, str], own: list[Row]) -> Row | None:
     return {
         "country": key[0], "continent": key[1], "vantages": len(own), "mean": fmean(values),
         "best": ends[0], "worst": ends[1], "loss": lost / sent if sent else 0.0,
-    }  # fmt: skip
-
-
-@require_GET
-def routes(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResponse:
-    """Traceroutes between the two: every way that was seen, and where it differs."""
-    frame = frame_or_404(request, slug)
-    found = wide_area_samples.read_paths(frame.row, vantage, region)
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for path in found:
-        groups.setdefault(_way_of(path), []).append(path)
-    ways = sorted(groups.values(), key=lambda g: -len(g))
-    usual = {h["address"] for h in ways[0][0]["hops"]} if ways else set()
-    more = {
-        **ends_of(frame, vantage, region),
-        "traces": len(found),
-        "ways": [_way(g, usual if at else None) for at, g in enumerate(ways[:SHOWN_WAYS])],
-        "more": max(0, len(ways) - SHOWN_WAYS),
-    }
-    return render(request, "wide_area/routes.html", frame.context(request, **more))
-
-
-def _way_of(path: Row) -> tuple[str, ...]:
-    return (path["zone"] or "", *(h["address"] or "" for h in path["hops"]))
-
-
-def _way(group: list[Row], usual: set[Any] | None) -> Row:
-    """One way: the mean time of each hop over all its traceroutes."""
-    hops = []
-    for at, hop in enumerate(group[0]["hops"]):
-        times = [p["hops"][at]["rtt_ms"] for p in group if p["hops"][at]["rtt_ms"] is not None]
-        mean = fmean(times) if times else None
-        is_new = usual is not None and hop["address"] is not None and hop["address"] not in usual
-        hops.append({**hop, "rtt_ms": mean, "rtt": said.milliseconds(mean), "is_new": is_new})
-    most = max((h["rtt_ms"] or 0.0 for h in hops), default=0.0) or 1.0
-    for hop in hops:
-        hop["part"] = (hop["rtt_ms"] or 0.0) / most
-    numbers = sorted({p["round"] for p in group})
-    shown = ", ".join(map(str, numbers[:12])) + (" …" if len(numbers) > 12 else "")
-    return {
-        "count": len(group), "reached": group[0]["reached"], "rounds": shown, "hops": hops,
-        "zones": ", ".join(sorted({p["zone"] for p in group if p["zone"]})),
-        "changed": usual is not None,
     }  # fmt: skip

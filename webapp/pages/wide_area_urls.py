@@ -11,6 +11,7 @@ from webapp.pages import (
     wide_area_pair,
     wide_area_region,
     wide_area_regions,
+    wide_area_routes,
 )
 
 PAIR = "<slug:slug>/pairs/<path:vantage>/<str:region>/"
@@ -32,7 +33,7 @@ urlpatterns = [
     path("<slug:slug>/failures/", wide_area_isps.failures, name="wide-area-failures"),
     path("<slug:slug>/method/", wide_area.method, name="wide-area-method"),
     path("<slug:slug>/regions/<str:region>/", wide_area_region.region, name="wide-area-region"),
-    path(f"{PAIR}routes/", wide_area_region.routes, name="wide-area-routes"),
+    path(f"{PAIR}routes/", wide_area_routes.routes, name="wide-area-routes"),
     path(f"{PAIR}samples/", wide_area_pair.samples, name="wide-area-samples"),
     path(PAIR, wide_area_pair.pair, name="wide-area-pair"),
 ]

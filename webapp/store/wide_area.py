@@ -182,7 +182,19 @@ def vantage_points(names: Iterable[str]) -> dict[str, Spot]:
     if len(wanted) <= _ASKED_BY_NAME:
         rows = rows.filter(name__in=wanted)
     known = {row[0]: Spot(*row) for row in rows.values_list(*Spot._fields)}
-    return {name: known[name] for name in wanted if name in known}
+    found = {name: known.get(name) or _region_spot(name) for name in wanted}
+    return {name: spot for name, spot in found.items() if spot}
+
+
+def _region_spot(name: str) -> Spot | None:
+    """Where a region of a cloud stands that took part as a vantage point: ``aws/eu-west-1``."""
+    provider, _, own = name.partition("/")
+    known = region_of(provider, own) if own else None
+    if known is None:
+        return None
+    return Spot(
+        name, own, known.country, "", known.latitude, known.longitude, provider, None, "imported"
+    )
 
 
 def places(regions: Iterable[tuple[str, str]]) -> dict[str, Row]:
