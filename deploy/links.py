@@ -48,6 +48,8 @@ def command(data: Path) -> list[str]:
         *("--maxmemory", _MEMORY),
         *("--maxmemory-policy", "noeviction"),
         *("--maxclients", "4000"),
+        # Access lists name keys, not databases: with more than one, each key would stand in all.
+        *("--databases", "1"),
         # Whoever sits there without a word; waiting for work is no silence.
         *("--timeout", "300"),
     ]

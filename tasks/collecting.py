@@ -9,6 +9,7 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from django.db import OperationalError, close_old_connections
 
@@ -59,6 +60,7 @@ class Collector:
                     pause_s = 1.0
             except (Unavailable, OperationalError) as error:
                 log.warning("collecting waits: %s", error)
+                self._make_room()
                 pause_s = 1.0
             stop.wait(pause_s)
         self._let_go()
@@ -81,8 +83,16 @@ class Collector:
         # What a revoked one sent before is stored still.
         joined = vantages.own_points().exclude(state=vantages.State.INVITED)
         self._names = list(joined.values_list("name", flat=True))
+        self._make_room()
         pulses.hear_all(self._names, self._clock)
         self._tended_at = self._clock.monotonic()
+
+    def _make_room(self) -> None:
+        """Where one vantage point has filled the broker, nothing else can be written there."""
+        with suppress(Unavailable, OperationalError):
+            names = self._names or list(vantages.own_points().values_list("name", flat=True))
+            for name in links.empty_hoards(names):
+                log.warning("%s filled the links' broker, and lost what lay there", name)
 
     def _handle(self, received: Received) -> None:
         try:
@@ -131,8 +141,9 @@ class Collector:
         links.asked(links.client().ltrim, key, 0, _REFUSED_KEPT - 1)
 
     def _holds(self) -> bool:
-        held = links.asked(links.client().set, _HOLDER, self._name, nx=True, px=_HOLD_MS, get=False)
-        return bool(held) or self._renew()
+        if self._renew():
+            return True
+        return bool(links.asked(links.client().set, _HOLDER, self._name, nx=True, px=_HOLD_MS))
 
     def _renew(self) -> bool:
         ours = links.asked(links.client().get, _HOLDER) == self._name.encode()

@@ -26,6 +26,8 @@ from tasks.app import app
 NOT_AFTER = "not_after"
 # What one vantage point may have lying here; more is a fault of it, and the newest is dropped.
 MOST_WAITING = 2_000
+# What a vantage point may take of the broker's memory, which all share.
+MOST_OCTETS = 48_000_000
 _ANSWER_WITHIN_S = 5.0
 
 
@@ -123,6 +125,27 @@ def take_in(vantages: Sequence[str]) -> Iterator[Received]:
             data = _move(vantage)
             if data is not None:
                 yield Received(vantage, data)
+
+
+def empty_hoards(vantages: Sequence[str]) -> list[str]:
+    """Take from vantage points what would crowd out others; their names; raises ``Unavailable``.
+
+    A sound one never comes near: its results are taken in within a second, and while nobody takes
+    them, the newest are what it has to do without.
+    """
+    parts = ("results", "unacked", "unacked_index", "pulse", "holder")
+    pipe = client().pipeline(transaction=False)
+    for vantage in vantages:
+        for part in parts:
+            pipe.memory_usage(key(vantage, part))
+    found = iter(asked(pipe.execute))
+    used = {vantage: sum(next(found) or 0 for _ in parts) for vantage in vantages}
+    greedy = [vantage for vantage, octets in used.items() if octets > MOST_OCTETS]
+    for vantage in greedy:
+        asked(client().delete, *(key(vantage, part) for part in parts[1:]))
+        left = asked(client().llen, key(vantage, "results"))
+        asked(client().ltrim, key(vantage, "results"), 0, max(left // 2 - 1, 0))
+    return greedy
 
 
 def _lengths(vantages: Sequence[str]) -> dict[str, tuple[int, int]]:

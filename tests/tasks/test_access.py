@@ -14,7 +14,9 @@ from redis.exceptions import (
 )
 from redis.retry import Retry
 
+from core.errors import Unavailable
 from tasks import admission, links
+from tasks.collecting import Collector
 from tasks.identity import tls_options
 from tasks.station import Station
 from tests.tasks.places import open_place
@@ -152,6 +154,50 @@ def test_what_a_vantage_point_needs_is_allowed(anna):
     links.client().lpush("v:anna:tasks", "work")
     assert anna.brpop(["v:anna:tasks"], 1) == (b"v:anna:tasks", b"work")
     assert anna.time()
+
+
+def test_there_is_one_database(anna):
+    """Access lists do not know databases: in a second one, the same keys would lie unseen."""
+    with pytest.raises(ResponseError):
+        anna.execute_command("SELECT", 1)
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        lambda c, text, n: c.rpush("v:anna:results", text),
+        lambda c, text, n: c.hset("v:anna:unacked", str(n), text),
+        lambda c, text, n: c.zadd("v:anna:unacked_index", {f"{n}{text}": 1}),
+    ],
+)
+def test_who_fills_the_broker_crowds_out_nobody(anna, fill):
+    text = "x" * 4_000_000
+    for n in range(14):
+        fill(anna, text, n)
+    assert links.empty_hoards(["anna", "bert"]) == ["anna"]
+    assert links.empty_hoards(["anna", "bert"]) == []
+    assert int(links.client().info("memory")["used_memory"]) < 40_000_000
+    # Others keep what they have, and it can go on with less.
+    assert links.client().lrange("v:bert:results", 0, -1) == [b"of bert"]
+    anna.rpush("v:anna:results", "parcel")
+
+
+def test_a_full_broker_is_made_room_in(anna):
+    """Where nothing can be written any more, a collector that starts anew can still tidy up."""
+    for _ in range(14):
+        anna.rpush("v:anna:results", "x" * 4_000_000)
+    links.client().config_set("maxmemory", "50mb")
+    try:
+        with pytest.raises(ResponseError):
+            links.client().rpush("v:bert:results", "of bert")
+        collector = Collector({})
+        with pytest.raises(Unavailable):
+            collector._holds()
+        collector._make_room()
+        assert collector._holds()
+        links.client().rpush("v:bert:results", "of bert")
+    finally:
+        links.client().config_set("maxmemory", "512mb")
 
 
 def test_nobody_is_let_in_without_a_name_and_its_password(place, anna):
