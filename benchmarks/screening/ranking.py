@@ -88,7 +88,7 @@ def find_swaps(tails: dict[str, tuple[float, float]]) -> list[tuple[str, str]]:
 def main() -> int:
     """Print both orders."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=6)
+    parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)))
     parser.add_argument("--shield", action="store_true")
