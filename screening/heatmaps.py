@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import BadInput
+from screening.truth import LIMIT_MS
 
-LIMIT_MS = 10.0
 FEWEST_NODES = 4
 # Permutations at a time: 100 tables of 100 nodes have 8 MB.
 BATCH = 100

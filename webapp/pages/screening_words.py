@@ -46,6 +46,10 @@ CAUSE_SENTENCES = {
 }
 
 
+def _is_missing(value: Any) -> bool:
+    return value is None or value == "" or not math.isfinite(float(value))
+
+
 def tool_word(kind: str) -> str:
     """What wrote a log."""
     return TOOLS.get(kind, kind)
@@ -58,7 +62,7 @@ def unit_word(unit: str) -> str:
 
 def ms(value: Any) -> str:
     """``8.4 ms`` of milliseconds, three digits that count; a missing figure is a dash."""
-    if value is None or value == "" or not math.isfinite(float(value)):
+    if _is_missing(value):
         return NONE
     number = float(value)
     if number == 0:
@@ -73,7 +77,7 @@ def ms(value: Any) -> str:
 
 def rate(value: Any) -> str:
     """``12.3`` stalls per 100 s; a missing or endless figure is a dash."""
-    if value is None or value == "" or not math.isfinite(float(value)):
+    if _is_missing(value):
         return NONE
     number = float(value)
     return f"{number:,.0f}" if number >= 99.95 or number == int(number) else f"{number:.1f}"
@@ -81,7 +85,7 @@ def rate(value: Any) -> str:
 
 def points(value: Any) -> str:
     """``87.8 %`` of a share that may be negative."""
-    if value is None or value == "" or not math.isfinite(float(value)):
+    if _is_missing(value):
         return NONE
     percent = 100 * float(value)
     sign = "−" if percent <= -0.05 else ""
@@ -90,12 +94,12 @@ def points(value: Any) -> str:
 
 def money(value: Any) -> str:
     """``7.60`` of a price."""
-    return NONE if value is None or value == "" else f"{float(value):,.2f}"
+    return NONE if _is_missing(value) else f"{float(value):,.2f}"
 
 
 def price(value: Any) -> str:
     """``0.0960`` of the price of one: what is cheap keeps digits that count."""
-    if value is None or value == "":
+    if _is_missing(value):
         return NONE
     number = float(value)
     return f"{number:,.2f}" if number >= 1 or number == round(number, 2) else f"{number:.3g}"
@@ -103,7 +107,7 @@ def price(value: Any) -> str:
 
 def p_value(value: Any) -> str:
     """``p = 0.004``; very small ones are said to be below."""
-    if value is None or value == "":
+    if _is_missing(value):
         return NONE
     return f"p{THIN}<{THIN}0.001" if float(value) < 0.001 else f"p{THIN}={THIN}{float(value):.3f}"
 
