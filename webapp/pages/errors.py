@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -55,11 +56,14 @@ def read_only(request: HttpRequest) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """A fault of this site."""
-    return _page(
-        request,
-        500,
-        "Something broke on this site",
+    """A fault of this site, also where its store is away: the page then asks nothing of it."""
+    title = "Something broke on this site"
+    advice = (
         "Stored surveys are safe. Try again in a moment; if it stays, the log of the web server "
-        "says what happened.",
+        "says what happened."
     )
+    try:
+        return _page(request, 500, title, advice)
+    except DatabaseError:
+        words = {"title": title, "advice": advice}
+        return render(request, "error_bare.html", words, status=500)
