@@ -105,7 +105,7 @@ def _take(point: VantagePoint, order: Order, api: Api, path: Path) -> float | No
     # Every pass holds the unit, so that nobody gives it up while the network works.
     until = datetime.fromtimestamp(order.ends + GRACE_S[point.source] + _SLACK_S, UTC)
     hold_unit(order.measurement, point.name, order.unit, until)
-    own = _Step(point, order, api, work)
+    own = _Step(point, order, api, work, NETWORKS[point.source])
     left = [wait_s for slot in order.slots if (wait_s := own.advance(slot)) is not None]
     _write(path, work)
     if left:
@@ -123,10 +123,7 @@ class _Step:
     order: Order
     api: Api
     work: Work
-
-    @property
-    def network(self) -> ModuleType:
-        return NETWORKS[self.point.source]
+    network: ModuleType
 
     @property
     def now(self) -> float:

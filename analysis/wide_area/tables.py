@@ -18,6 +18,7 @@ from analysis.wide_area.grid import summarise
 from analysis.wide_area.headlines import headline_of
 from analysis.wide_area.held import MOST_VALUES, Held, hold
 from analysis.wide_area.isp_tables import isp_tables
+from analysis.wide_area.measured import MeasuredTable
 from analysis.wide_area.pivot import Pivot, pivot
 
 Row = dict[str, Any]
@@ -50,18 +51,6 @@ METRICS = (
     Metric("latency", "ms", LATENCY_PROBES, False),
     Metric("throughput", "B/s", THROUGHPUT_PROBES, True),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredTable:
-    """One small table of a campaign as it is stored."""
-
-    id: str
-    columns: tuple[str, ...]
-    rows: list[list[Any]]
-    n: int
-    headline: str
-    checks: list[str] = field(default_factory=list)
 
 
 @dataclass

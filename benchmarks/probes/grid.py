@@ -4,12 +4,6 @@ Prints CPU seconds and peak memory of the summary alone; the samples are made fi
 process, in a folder that is given or removed at the end.
 """
 
-import argparse
-import resource
-import subprocess
-import sys
-import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.wide_area.grid import summarise
-from lake.measurements import MEASUREMENT_SCHEMAS
-
-PEAK = ("analysis.wide_area", "VmHWM")
+from analysis.wide_area.tables import build
+from benchmarks.probes.inputs import Used, ask, made
+from lake.measurements import fill_table
 
 
 def names(prefix: str, codes: np.ndarray, count: int) -> pa.DictionaryArray:
@@ -44,8 +38,15 @@ def one_round(number: int, vantages: int, regions: int, chance: np.random.Genera
         "sent": pa.array(np.ones(rows, np.int32)),
         "values": pa.ListArray.from_arrays(offsets, pa.array(rtts[: offsets[-1]])),
     }
-    schema = pa.schema([f for f in MEASUREMENT_SCHEMAS["samples"] if f.name in columns])
-    return pa.table([columns[f.name] for f in schema], schema=schema)
+    lost = np.diff(offsets) == 0
+    words = pa.array(["OK", "TIMEOUT"])
+    extra = {
+        "probe": pa.repeat(pa.scalar("tcp-ping"), rows),
+        "status": pa.DictionaryArray.from_arrays(pa.array(lost.astype(np.int32)), words),
+        "zone": names("zone", order % 2, 2),
+        "at": pa.nulls(rows, pa.timestamp("us", tz="UTC")),
+    }
+    return fill_table("samples", pa.table(columns), extra)
 
 
 def make(folder: Path, rounds: int, vantages: int, regions: int) -> None:
@@ -61,39 +62,18 @@ def make(folder: Path, rounds: int, vantages: int, regions: int) -> None:
                 writer.write_table(one_round(number, vantages, regions, chance))
 
 
-def peak_mb() -> float:
-    """The most memory that this process ever held."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(t.split()[1]) for t in lines if t.startswith(PEAK[1])) / 1024
-
-
 def main() -> None:
     """Make what is not there, summarise it, print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", type=Path)
-    parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--vantages", type=int, default=10_000)
-    parser.add_argument("--regions", type=int, default=100)
-    parser.add_argument("--make", action="store_true")
+    parser = ask(__doc__, {"rounds": 100, "vantages": 10_000, "regions": 100})
+    parser.add_argument("--tables", action="store_true", help="all tables of a campaign")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = given.folder or Path(temporary)
-        folder.mkdir(parents=True, exist_ok=True)
-        if given.make:
-            make(folder, given.rounds, given.vantages, given.regions)
+    sizes = given.rounds, given.vantages, given.regions
+    with made(given, "benchmarks.probes.grid", "*.parquet", lambda f: make(f, *sizes)) as folder:
+        if folder is None:
             return
-        if not list(folder.glob("*.parquet")):
-            size = [f"--{k}={getattr(given, k)}" for k in ("rounds", "vantages", "regions")]
-            program = [sys.executable, "-m", "benchmarks.probes.grid"]
-            subprocess.run([*program, "--make", f"--folder={folder}", *size], check=True)
-        before = time.process_time()
-        table = summarise(sorted(folder.glob("*.parquet")))
-        cpu_s = time.process_time() - before
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    print(
-        f"{sum(table['sent'].to_numpy()):,} samples in {len(table):,} cells: {cpu_s:.1f} CPU s, "
-        f"peak {peak_mb():,.0f} MB (whole process {usage.ru_utime + usage.ru_stime:.1f} CPU s)"
-    )
+        files, used = sorted(folder.glob("*.parquet")), Used()
+        table = build(files).files["latency-grid"] if given.tables else summarise(files)
+    print(f"{sum(table['sent'].to_numpy()):,} samples in {len(table):,} cells: {used}")
 
 
 if __name__ == "__main__":

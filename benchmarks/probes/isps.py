@@ -4,13 +4,9 @@ Prints CPU seconds and peak memory of each; traceroutes of 15 hops with 3 replie
 first, by another process, over 200,000 routers of 30,000 ASes.
 """
 
-import argparse
 import json
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Sequence
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -22,7 +18,7 @@ from analysis.wide_area import diversity
 from analysis.wide_area.addresses import Addresses
 from analysis.wide_area.atlas import AtlasFiles
 from analysis.wide_area.isps import find_isps
-from benchmarks.probes.grid import peak_mb
+from benchmarks.probes.inputs import Used, ask, made
 from cartography.origin_files import read_origins
 from cartography.origins import OriginTable
 from lake.measurements import HOP, fill_table
@@ -115,36 +111,27 @@ def make(folder: Path, count: int, as_json: bool) -> None:
 
 def main() -> None:
     """Make what is not there, find the ISPs, print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", type=Path)
-    parser.add_argument("--count", type=int, default=1_000_000)
+    parser = ask(__doc__, {"count": 1_000_000})
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--make", action="store_true")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = given.folder or Path(temporary)
-        folder.mkdir(parents=True, exist_ok=True)
-        if given.make:
-            make(folder, given.count, given.json)
+    pattern = "*.json" if given.json else "*.parquet"
+    maker = partial(make, count=given.count, as_json=given.json)
+    with made(given, "benchmarks.probes.isps", pattern, maker) as folder:
+        if folder is None:
             return
-        if not list(folder.glob("*.json" if given.json else "*.parquet")):
-            options = [f"--folder={folder}", f"--count={given.count}", "--make"]
-            program = [sys.executable, "-m", "benchmarks.probes.isps", *options]
-            subprocess.run(program + ["--json"] * given.json, check=True)
         table = origins()
-        before = time.process_time()
+        used = Used()
         book = Addresses(table.find_many, clouds, own_ases={"acme": frozenset({64_500})})
         if given.json:
             tables = AtlasFiles([folder / "atlas.json"]).traceroutes()
             routes = pa.concat_tables([find_isps(t, book) for t in tables])
         else:
-            routes = find_isps(sorted(folder.glob("*.parquet")), book)
+            routes = find_isps(sorted(folder.glob(pattern)), book)
         rows = diversity.table(routes, diversity.REGION)
-        cpu_s = time.process_time() - before
-    print(
-        f"{len(routes):,} traceroutes, {len(rows)} regions, first with {rows[0]['isps']:,} ISPs: "
-        f"{cpu_s:.1f} CPU s, peak {peak_mb():,.0f} MB"
-    )
+        print(
+            f"{len(routes):,} traceroutes, {len(rows)} regions, first with {rows[0]['isps']:,} "
+            f"ISPs: {used}"
+        )
 
 
 if __name__ == "__main__":

@@ -4,12 +4,13 @@ import hashlib
 import json
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import ConfigDict
 
 from tasks import campaign_calls
+from webapp.api.campaigns import campaign_or_404
 from webapp.api.problems import Problem
 from webapp.store import measurement_progress, wide_area
 from webapp.store.accounts import owner_of
@@ -54,13 +55,6 @@ def _user(request: HttpRequest) -> Any:
     return user
 
 
-def _known(request: HttpRequest, slug: str) -> Measurement:
-    found = wide_area.campaign(slug, request.user)
-    if found is None:
-        raise Http404(f"there is no measurement {slug!r}")
-    return found
-
-
 def _document(row: Measurement) -> dict[str, Any]:
     return {**measurement_progress.as_json(row), "page": f"/wide-area/{row.slug}/"}
 
@@ -102,7 +96,7 @@ def create_measurement(request: HttpRequest, asked: Changes, response: HttpRespo
 @router.get("/measurements/{slug}", response={200: dict, 304: None, **_ERRORS})
 def get_measurement(request: HttpRequest, slug: str) -> Any:
     """State, progress and coverage; ``ETag`` changes when they do."""
-    document = _document(_known(request, slug))
+    document = _document(campaign_or_404(request, slug))
     tag = _tag(document)
     if request.headers.get("If-None-Match") == tag:
         return HttpResponse(status=304, headers={"ETag": tag})
@@ -119,7 +113,7 @@ def _tag(document: dict[str, Any]) -> str:
 @router.get("/measurements/{slug}/coverage", response={200: dict, **_ERRORS})
 def get_coverage(request: HttpRequest, slug: str) -> Any:
     """Slots by how they ended: of each vantage point, of each round, and the reasons."""
-    row = _known(request, slug)
+    row = campaign_or_404(request, slug)
     return {
         "vantages": measurement_progress.by_vantage(row),
         "rounds": measurement_progress.by_round(row),
@@ -133,7 +127,7 @@ def clone_measurement(
 ) -> Any:
     """Start the same once more, some fields otherwise."""
     user = _user(request)
-    row = campaign_calls.clone(_known(request, slug), _asked(changed), user)
+    row = campaign_calls.clone(campaign_or_404(request, slug), _asked(changed), user)
     response["Location"] = f"/api/v1/measurements/{row.slug}"
     return Status(201, _document(row))
 
@@ -157,7 +151,7 @@ def stop_measurement(request: HttpRequest, slug: str) -> Any:
 
 
 def _change(request: HttpRequest, slug: str, action: str) -> dict[str, Any]:
-    user, row = _user(request), _known(request, slug)
+    user, row = _user(request), campaign_or_404(request, slug)
     if not campaign_calls.may_change(row, user):
         raise HttpError(403, "only whoever started this measurement may change it")
     if not campaign_calls.ACTIONS[action](row):

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema
 
+from webapp.api.campaigns import campaign_or_404
 from webapp.api.files import download, table_file
 from webapp.store import wide_area, wide_area_samples
 from webapp.store.models import Measurement
@@ -30,13 +31,6 @@ class Pair(Schema):
     vantage: str
     region: str
     round: int | None = None
-
-
-def _known(request: HttpRequest, slug: str) -> Measurement:
-    found = wide_area.campaign(slug, request.user)
-    if found is None:
-        raise Http404(f"there is no measurement {slug!r}")
-    return found
 
 
 def _document(row: Measurement) -> dict[str, Any]:
@@ -65,7 +59,7 @@ def list_campaigns(request: HttpRequest) -> Any:
 @router.get("/wide-area/{slug}", response={200: dict})
 def get_campaign(request: HttpRequest, slug: str) -> Any:
     """One campaign with the findings of its tables."""
-    row = _known(request, slug)
+    row = campaign_or_404(request, slug)
     told = [
         {"id": t.table_id, "headline": t.headline, "n": t.n} for t in wide_area.tables(row).values()
     ]
@@ -75,7 +69,7 @@ def get_campaign(request: HttpRequest, slug: str) -> Any:
 @router.get("/wide-area/{slug}/tables/{table}", response={200: dict})
 def get_table(request: HttpRequest, slug: str, table: str, cells: Query[Cells]) -> Any:
     """One table as ``ID.json``, ``ID.csv``, ``ID.jsonl`` or ``ID.parquet``, or some rows of it."""
-    row = _known(request, slug)
+    row = campaign_or_404(request, slug)
     table_id, _, kind = table.partition(".")
     wanted = {k: v for k, v in (("vantage", cells.vantage), ("region", cells.region)) if v}
     stored = wide_area.some_tables(row, table_id).get(table_id)
@@ -130,7 +124,7 @@ def _answer(
 @router.get("/wide-area/{slug}/samples.{kind}", response={200: dict})
 def get_samples(request: HttpRequest, slug: str, kind: str, pair: Query[Pair]) -> Any:
     """Every raw sample of a pair, as it was stored."""
-    row = _known(request, slug)
+    row = campaign_or_404(request, slug)
     found = wide_area_samples.read_samples(row, pair.vantage, pair.region, pair.round)
     return _answer(row, "samples", kind, *_cells(found), {})
 
@@ -138,7 +132,7 @@ def get_samples(request: HttpRequest, slug: str, kind: str, pair: Query[Pair]) -
 @router.get("/wide-area/{slug}/paths.{kind}", response={200: dict})
 def get_paths(request: HttpRequest, slug: str, kind: str, pair: Query[Pair]) -> Any:
     """Every traceroute of a pair, hop by hop."""
-    row = _known(request, slug)
+    row = campaign_or_404(request, slug)
     found = wide_area_samples.read_paths(row, pair.vantage, pair.region)
     return _answer(row, "paths", kind, *_cells(found), {})
 
@@ -159,7 +153,7 @@ def get_comparison(
     request: HttpRequest, before: str, after: str, kind: str, query: Query[Compared]
 ) -> Any:
     """Medians of the pairs that both campaigns measured, the most changed first."""
-    first, second = (_known(request, slug) for slug in (before, after))
+    first, second = (campaign_or_404(request, slug) for slug in (before, after))
     columns, rows = _cells(wide_area.changed_pairs(first, second, query.metric))
     if kind == "json":
         label = first.synthetic or second.synthetic

@@ -14,10 +14,18 @@ from webapp.pages.wide_area_frame import Frame, facts, frame_or_404
 from webapp.store import wide_area
 from webapp.store.models import Measurement
 
-SMALL = (
-    "latency-regions", "throughput-regions", "latency-choice", "throughput-choice",
-    "latency-zones", "failures", "isp-regions", "isp-shares", "isp-failures",
-)  # fmt: skip
+# Tables with a finding, where each is shown, and what stands above it.
+_PAGES = (
+    ("latency-regions", "wide-area-figures", "", "Latency"),
+    ("throughput-regions", "wide-area-figures", "?metric=throughput", "Throughput"),
+    ("latency-choice", "wide-area-choice", "", "Choice over time"),
+    ("throughput-choice", "wide-area-choice", "?metric=throughput", "Choice, by throughput"),
+    ("latency-zones", "wide-area-zones", "", "Zones"),
+    ("isp-regions", "wide-area-isps", "", "ISP diversity"),
+    ("isp-shares", "wide-area-isps", "#shares", "Spread over ISPs"),
+    ("isp-failures", "wide-area-isps", "#what-if", "When an ISP fails"),
+    ("failures", "wide-area-failures", "", "Failures"),
+)
 
 
 @require_GET
@@ -35,7 +43,7 @@ def campaigns(request: HttpRequest) -> HttpResponse:
 def campaign(request: HttpRequest, slug: str) -> HttpResponse:
     """What one measurement found; the map shows the region or vantage point that is chosen."""
     frame = frame_or_404(request, slug)
-    stored = wide_area.some_tables(frame.row, *SMALL)
+    stored = wide_area.some_tables(frame.row, *(page[0] for page in _PAGES))
     drawn = draw_map(request, frame, stored)
     more = {
         "stored": stored,
@@ -83,19 +91,6 @@ def _figure(name: str, value: str, text: str) -> dict[str, str]:
 
 def _rows(stored: dict[str, wide_area.StoredTable], table_id: str) -> list[dict[str, Any]]:
     return stored[table_id].dicts() if table_id in stored else []
-
-
-_PAGES = (
-    ("latency-regions", "wide-area-figures", "", "Latency"),
-    ("throughput-regions", "wide-area-figures", "?metric=throughput", "Throughput"),
-    ("latency-choice", "wide-area-choice", "", "Choice over time"),
-    ("throughput-choice", "wide-area-choice", "?metric=throughput", "Choice, by throughput"),
-    ("latency-zones", "wide-area-zones", "", "Zones"),
-    ("isp-regions", "wide-area-isps", "", "ISP diversity"),
-    ("isp-shares", "wide-area-isps", "#shares", "Spread over ISPs"),
-    ("isp-failures", "wide-area-isps", "#what-if", "When an ISP fails"),
-    ("failures", "wide-area-failures", "", "Failures"),
-)
 
 
 def _findings(row: Measurement, stored: dict[str, wide_area.StoredTable]) -> list[dict[str, Any]]:

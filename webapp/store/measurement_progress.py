@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
 from django.utils import timezone
 
+from analysis.wide_area.measured import MeasuredTable
 from webapp.store.measurements import elapsed_s
 from webapp.store.models import Measurement, MeasurementUnit
 
@@ -15,18 +15,6 @@ State = MeasurementUnit.State
 ENDED = (State.DONE, State.MISSED, State.FAILED)
 _COUNTS = ("ok", "failed", "missed", "late")
 _MOST_REASONS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class CoverageTable:
-    """A table of coverage, in the form in which all tables of a campaign are kept."""
-
-    id: str
-    columns: tuple[str, ...]
-    rows: list[list[Any]]
-    n: int
-    headline: str
-    checks: list[str] = field(default_factory=list)
 
 
 def progress(measurement: Measurement) -> dict[str, Any]:
@@ -144,7 +132,7 @@ def _grouped(units: QuerySet[MeasurementUnit], key: str) -> Iterable[dict[str, A
         }
 
 
-def coverage_tables(measurement: Measurement) -> list[CoverageTable]:
+def coverage_tables(measurement: Measurement) -> list[MeasuredTable]:
     """What was planned and what became of it, as tables of the campaign."""
     return [
         _coverage_table("coverage", "vantage", by_vantage(measurement)),
@@ -152,14 +140,14 @@ def coverage_tables(measurement: Measurement) -> list[CoverageTable]:
     ]
 
 
-def _coverage_table(table_id: str, key: str, rows: list[dict[str, Any]]) -> CoverageTable:
+def _coverage_table(table_id: str, key: str, rows: list[dict[str, Any]]) -> MeasuredTable:
     columns = (key, "planned", *_COUNTS, "coverage")
     planned, missed = sum(r["planned"] for r in rows), sum(r["missed"] for r in rows)
     measured = sum(r["ok"] + r["failed"] for r in rows)
     headline = f"{measured:,} of {planned:,} planned slots were measured"
     if missed:
         headline += f"; {missed:,} were missed"
-    return CoverageTable(
+    return MeasuredTable(
         table_id, columns, [[r[c] for c in columns] for r in rows], planned, headline,
         [] if measured + missed <= planned else [f"{table_id}: more slots ended than were planned"],
     )  # fmt: skip

@@ -1,0 +1,16 @@
+"""The form of a small finished table of a campaign, for whoever makes one and whoever stores it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredTable:
+    """One small table of a campaign as it is stored."""
+
+    id: str
+    columns: tuple[str, ...]
+    rows: list[list[Any]]
+    n: int
+    headline: str
+    checks: list[str] = field(default_factory=list)
