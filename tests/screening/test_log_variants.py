@@ -12,6 +12,8 @@ from screening.logs.hdr import decode_histogram
 from screening.logs.summaries import summarise_log
 from tests.screening.test_logs import pack
 
+KEEPS_TIME = False
+
 HEAD = "#[Logged with jHiccup version 2.0.7]\n#[Histogram log format version 1.2]\n"
 
 

@@ -19,6 +19,8 @@ from screening.payoff import (
     simulate_sequential,
 )
 
+KEEPS_TIME = False
+
 TRIALS = 400_000
 
 

@@ -17,6 +17,8 @@ from screening.selection import (
     find_launches,
 )
 
+KEEPS_TIME = False
+
 HOUR = 3600.0
 
 
