@@ -70,7 +70,6 @@ class Target:
 def site(tmp_path):
     found = Site(tmp_path / "s")
     found.folder.mkdir()
-    assert found.manage("migrate", "--verbosity", "0").wait(180) == 0
     found.open_links()
     found.join(*NAMES)
     yield found

@@ -20,6 +20,8 @@ from tests.tasks.field import Field, join, rows_in_lake, targets
 from webapp.store import wide_area
 from webapp.store.models import Measurement, VantagePoint
 
+KEEPS_TIME = False
+
 pytestmark = pytest.mark.django_db
 PING = {
     "round_s": 60,
@@ -200,3 +202,21 @@ def test_ways_of_both_networks_are_known():
     assert {globalping.NETWORK, atlas.NETWORK} == set(public_networks.NETWORKS)
     assert arrivals.take_result
     assert campaign_calls.start
+
+
+def test_what_a_probe_of_atlas_could_not_do_is_told_and_second_answers_are_none():
+    def told(probe, **entry):
+        usual = {"timestamp": 1_700_000_000, "dst_addr": "8.8.8.8", "sent": 3, **entry}
+        (row,) = atlas.results({"results": [usual]}, probe, "dns.google")
+        return row
+
+    twice = told("icmp-echo", result=[{"rtt": 9.0}, {"rtt": 9.5, "dup": 1}, {"x": "*"}])
+    assert (twice["sent"], twice["values"], twice["status"]) == (3, [9.0], "OK")
+    error = [{"error": "name resolution failed: no such name"}]
+    nameless = told("traceroute", dst_addr="", result=error)
+    assert (nameless["status"], nameless["reason"]) == ("NO_NAME", error[0]["error"])
+    mute = told("traceroute", result=[{"error": "sendto failed: Network is unreachable"}])
+    assert (mute["status"], mute["replies"]) == ("UNREACHABLE", [])
+    hops = [{"hop": 1, "result": [{"from": "192.0.2.1", "rtt": 1.0}, {"from": "8.8.8.8", "late": 1},
+                                  {"from": "192.0.2.1", "rtt": 2.0, "dup": True}]}]  # fmt: skip
+    assert [r["address"] for r in told("traceroute", result=hops)["replies"]] == ["192.0.2.1"]

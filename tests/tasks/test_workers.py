@@ -22,7 +22,7 @@ def site(tmp_path):
 
 def test_killed_workers_and_a_restarted_broker_lose_and_double_nothing(site):
     words = site.folder / "words.txt"
-    words.write_text("www\nmail\nm\napi\nblog\n" + "\n".join(f"w{i}" for i in range(200)))
+    words.write_text("www\nmail\nm\napi\nblog\n" + "\n".join(f"w{i}" for i in range(60)))
     few = ("--wordlist", words, "--timeout", "0.3")
     server_address, domains = site.testbed("imc2013", "--scale", "1/1000")
     whole = site.survey(server_address, domains, "--name", "undisturbed", *few)
@@ -50,7 +50,7 @@ def test_killed_workers_and_a_restarted_broker_lose_and_double_nothing(site):
 def test_a_crawl_that_is_silent_keeps_its_lease(site):
     """At three queries a second it reports nothing for longer than a lease lasts."""
     words, domains = site.folder / "words.txt", site.folder / "one.txt"
-    words.write_text("\n".join(f"w{i}" for i in range(8)))
+    words.write_text("\n".join(f"w{i}" for i in range(4)))
     server_address, listed = site.testbed("imc2013", "--scale", "1/2000")
     domains.write_text(Path(listed).read_text().splitlines()[-1])
     site.valkey()
