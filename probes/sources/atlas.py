@@ -162,32 +162,48 @@ def failure(head: Mapping[str, Any], status: ProbeStatus, reason: str) -> Row:
 def _result(probe: str, entry: Mapping[str, Any]) -> Row:
     address = str(entry.get("dst_addr") or "")
     if not address:
-        return failure(
-            {}, ProbeStatus.NO_NAME, str(entry.get("error") or "the name has no address")
-        )
+        told = entry.get("error") or "; ".join(_errors(entry["result"]))
+        return failure({}, ProbeStatus.NO_NAME, str(told or "the name has no address"))
     if probe == "traceroute":
         return {"address": address, **_trace(entry, address)}
-    packets = entry["result"]
+    packets = [p for p in entry["result"] if not _is_second(p)]
     values = [float(p["rtt"]) for p in packets if p.get("rtt") is not None]
     sent = max(int(entry.get("sent") or 0), len(packets))
-    errors = [str(p["error"]) for p in packets if p.get("error")]
+    errors = _errors(packets)
     status = ProbeStatus.OK if values else ProbeStatus.TIMEOUT
     if errors and not values:
         status = ProbeStatus.UNREACHABLE
-    reason = "; ".join(dict.fromkeys(errors))[:_REASON]
+    reason = "; ".join(errors)[:_REASON]
     return {"address": address, "status": str(status), "reason": reason, "sent": sent,
             "values": values}  # fmt: skip
 
 
+def _is_second(packet: Mapping[str, Any]) -> bool:
+    """Whether it answers a packet that was answered already; no value of its own."""
+    told = packet.get("dup")
+    return told is True or (type(told) is int and told != 0)
+
+
+def _errors(packets: Any) -> list[str]:
+    """What the probe itself says that it could not do."""
+    told = (p.get("error") for p in packets if isinstance(p, Mapping))
+    return list(dict.fromkeys(str(e) for e in told if e))
+
+
 def _trace(entry: Mapping[str, Any], address: str) -> Row:
+    errors = _errors(entry["result"])
     replies = [
         r
         for hop in entry["result"]
+        if "hop" in hop
         for r in _replies(hop, int(entry.get("paris_id") or 0), address)
     ]
     reached = any(r["kind"] == "target" for r in replies)
+    status = ProbeStatus.OK if reached else ProbeStatus.TIMEOUT
+    if errors and not any(r["address"] for r in replies):
+        status = ProbeStatus.UNREACHABLE
     return {
-        "status": str(ProbeStatus.OK if reached else ProbeStatus.TIMEOUT), "reason": "",
+        "status": str(status), "reason": "; ".join(errors)[:_REASON],
         "sent": len(replies), "values": [], "replies": replies,
         "source": str(entry.get("src_addr") or entry.get("from") or ""),
     }  # fmt: skip
@@ -196,7 +212,7 @@ def _trace(entry: Mapping[str, Any], address: str) -> Row:
 def _replies(hop: Mapping[str, Any], flow: int, target: str) -> Iterator[Row]:
     packets: list[Row] = hop.get("result") or [{}]
     for packet in packets:
-        if packet.get("late"):
+        if "late" in packet or _is_second(packet):
             continue
         address = packet.get("from")
         kind = "silent" if address is None else "target" if address == target else "hop"

@@ -5,6 +5,7 @@ import re
 import pytest
 from django.contrib.auth.models import User
 
+from tests.probes.networks import LIMITS, Network
 from tests.tasks.field import Field, join, targets
 from webapp.store import measurements
 from webapp.store.models import Measurement
@@ -124,6 +125,27 @@ def test_buttons_do_what_they_say_for_whoever_may(client, anna):
     Measurement.objects.update(owner=None)
     assert client.post("/wide-area/mine/do/stop/").status_code == 403
     assert "Stop for good" not in text(client.get("/wide-area/mine/progress/"))
+
+
+def test_the_plan_says_what_may_be_spent_at_public_networks(client, anna, settings):
+    join("far", source="atlas", country="DE", detail={"probe": 6123})
+    join("near", source="globalping", country="DE", city="Berlin")
+    asked = {"vantages": ["far", "near"], "preset": "latency", "rounds": 4}
+    with Network() as network:
+        settings.GLOBALPING_URL = settings.ATLAS_URL = network.url
+        network.documents["/v1/limits"] = LIMITS
+        network.documents["/api/v2/credits/"] = {
+            "current_balance": 70, "estimated_daily_expenditure": 12,
+        }  # fmt: skip
+        plan = text(client.post("/wide-area/new/", {"targets": CSV, **asked}))
+        assert "the account has 70, and spends 12 a day" in plan
+        assert "RIPE Atlas may not do all of it" in plan
+        assert "free tests are left this hour, and 9,000 credits" in plan
+        assert "Globalping may not do all of it" not in plan
+    # A network that does not answer costs the plan nothing but this line.
+    plan = text(client.post("/wide-area/new/", {"targets": CSV, **asked}))
+    assert plan.count("what may be spent cannot be told now") == 2
+    assert not Measurement.objects.exists()
 
 
 def test_a_clone_begins_with_what_was_asked(client, anna):

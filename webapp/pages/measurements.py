@@ -15,6 +15,7 @@ from core.errors import BadInput, NephoscopeError
 from tasks import campaign_calls
 from webapp.pages import words
 from webapp.pages.access import signed_in
+from webapp.pages.credits import costs
 from webapp.pages.grids import Cell, Column, Grid, Row
 from webapp.pages.measurement_forms import CampaignForm
 from webapp.pages.measurement_words import FIELDS, plan_sentence, state_sentence
@@ -106,6 +107,7 @@ def _show_plan(
         "per_vantage": words.size(plan.predicted["per_vantage"]["octets_per_day"]),
         "per_target": words.size(plan.predicted["per_target"]["octets_per_day"]),
         "activities": [_activity(a) for a in plan.predicted["activities"]],
+        "costs": costs(plan.predicted["credits"]),
         "draft": drafts.save_draft(json.dumps(asked).encode()),
         "once": uuid4().hex,
         "before": before,
