@@ -16,6 +16,8 @@ import radix
 from tests.shared import shared_file
 
 ROOT = Path(__file__).resolve().parents[2]
+WORDS = ROOT / "fixtures" / "wordlists" / "subdomains.txt"
+N_LABELS = 300
 
 
 class House:
@@ -63,6 +65,14 @@ def testbed(house):
     yield f"127.0.0.1:{port}", domains
     process.terminate()
     process.wait(10)
+
+
+@pytest.fixture(scope="module")
+def labels(house):
+    """The most frequent labels alone, where what is looked at is not how many names are found."""
+    path = house.folder / "labels.txt"
+    path.write_text("".join(WORDS.read_text().splitlines(keepends=True)[:N_LABELS]))
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -117,9 +127,15 @@ def test_files_hold_the_same_figures(survey, truth):
         assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall()[0][0] > 0
 
 
-def test_a_killed_survey_resumes_to_the_same_report(house, testbed, survey, tmp_path):
+def test_a_killed_survey_resumes_to_the_same_report(house, testbed, labels, tmp_path):
     server, domains = testbed
-    arguments = ("survey", domains, "--name", "killed", "--name-server", server, "--json")
+    options = ("--name-server", server, "--wordlist", labels, "--json")
+    code, text, err = house.run(
+        "survey", domains, "--name", "spared", *options, "--out", tmp_path / "spared"
+    )
+    assert code == 0, err
+    spared = json.loads(text)
+    arguments = ("survey", domains, "--name", "killed", *options)
     first = house.start(*arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     parts = house.folder / "lake" / "killed" / "servers"
     deadline = time.monotonic() + 60
@@ -127,20 +143,20 @@ def test_a_killed_survey_resumes_to_the_same_report(house, testbed, survey, tmp_
         time.sleep(0.02)
     first.send_signal(signal.SIGKILL)
     first.wait()
-    code, text, err = house.run(*arguments, "--out", tmp_path)
+    code, text, err = house.run(*arguments, "--out", tmp_path / "killed")
     assert code == 0, err
     assert "resuming killed" in err
     resumed = json.loads(text)
-    assert resumed["tables"] == survey[0]["tables"]
-    assert resumed["names"] == survey[0]["names"]
+    assert resumed["tables"] == spared["tables"]
+    assert resumed["names"] == spared["names"]
     counted = "SELECT count(*), count(DISTINCT (domain, name, type)) FROM '{}'"
-    for folder in (tmp_path, survey[1]):
-        path = folder / "observations" / "lookups.parquet"
+    for folder in ("killed", "spared"):
+        path = tmp_path / folder / "observations" / "lookups.parquet"
         whole, distinct = duckdb.sql(counted.format(path)).fetchall()[0]
         assert whole == distinct
 
 
-def test_placements_agree_with_an_independent_match_on_real_ranges(house, tmp_path):
+def test_placements_agree_with_an_independent_match_on_real_ranges(house, labels, tmp_path):
     aws = shared_file("ip-ranges/aws-ip-ranges-2015-04.json")
     azure = shared_file("ip-ranges/azure-PublicIPs-20170911.xml")
     names = shared_file("domains-dns/alexa-top-1000-2013-11.csv")
@@ -149,9 +165,10 @@ def test_placements_agree_with_an_independent_match_on_real_ranges(house, tmp_pa
 
     short.write_text("\n".join(re.findall(r'"([^"]+)"', names.read_text())[:120]))
     options = ["--domains", short, "--ranges", f"aws={aws}", "--ranges", f"azure={azure}"]
-    process, port, _ = house.serve("imc2013", *options)
+    process, port, _ = house.serve("imc2013", *options, "--wordlist", labels)
     try:
         arguments = ("survey", short, "--name", "real", "--name-server", f"127.0.0.1:{port}")
+        arguments += ("--wordlist", labels)
         code, _, err = house.run(*arguments, "--out", tmp_path / "out", "--json")
         assert code == 0, err
     finally:

@@ -22,12 +22,14 @@ def main() -> None:
 def _survey(words: list[str]) -> None:
     serve = [*_MANAGE, "testbed", "serve", "imc2013", "--scale", "1/1000", "--port", "0", *words]
     with subprocess.Popen(serve, stderr=subprocess.PIPE, text=True) as testbed:
-        assert testbed.stderr is not None
-        line = next(x for x in testbed.stderr if x.startswith("answering"))
-        port, domains = line.split("port ")[1].split(";")[0], line.split("survey ")[1].split()[0]
-        survey = [*_MANAGE, "survey", domains, "--name", "Small world", "--json", *words]
-        subprocess.run([*survey, "--name-server", f"127.0.0.1:{port}"], check=True, timeout=120)
-        testbed.terminate()
+        try:
+            line = next(x for x in testbed.stderr or () if x.startswith("answering"))
+            server = "127.0.0.1:" + line.split("port ")[1].split(";")[0]
+            survey = [*_MANAGE, "survey", line.split("survey ")[1].split()[0], *words]
+            more = ["--name", "Small world", "--name-server", server, "--json"]
+            subprocess.run([*survey, *more], check=True)
+        finally:
+            testbed.terminate()
 
 
 if __name__ == "__main__":
