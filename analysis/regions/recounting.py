@@ -70,17 +70,18 @@ def sum_pairs(prices: Ints, low: Ints, alive: NDArray[np.bool_], first: int) -> 
     """Weigh a stem with each living pair of later regions."""
     places = prices.shape[0]
     sums = np.zeros((places, places), np.int64)
+    with_c = np.empty(SLICE, prices.dtype)
     for start in range(0, low.size, SLICE):
         stop = min(start + SLICE, low.size)
         for c in range(first, places - 1):
-            if not alive[c].any():
-                continue
-            with_c = np.minimum(low[start:stop], prices[c, start:stop])
+            own = prices[c, start:stop]
+            for i in range(stop - start):
+                with_c[i] = min(low[start + i], own[i])
             for x in range(c + 1, places):
                 if alive[c, x]:
                     part = prices[x, start:stop]
                     total = np.int64(0)
-                    for i in range(with_c.size):
+                    for i in range(stop - start):
                         total += np.int64(min(with_c[i], part[i]))
                     sums[c, x] += total
     return sums

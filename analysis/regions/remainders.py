@@ -62,17 +62,31 @@ def hope_of(
     own = np.empty(levels.size, np.int64)
     sure = capped(field.weights, levels, least, field.shift, own)
     saved = gains(field.values, field.weights, own, order, field.shift)
-    best = np.sort(saved)[max(saved.size - left, 0) :].sum()
-    return bool(saved.size >= left and sure - best <= cut), Hope(
-        np.int64(sure), saved, np.int64(cut)
-    )
+    return bool(sure - most_saved(saved, left) <= cut), Hope(sure, saved, cut)
+
+
+@njit(cache=True, nogil=True)
+def most_saved(saved: Ints, left: int) -> int:
+    """Sum the most that so many regions may save; sorting would compile for seconds."""
+    top = np.zeros(left, np.int64)
+    for j in range(saved.size):
+        value = saved[j]
+        for a in range(left):
+            if value > top[a]:
+                top[a], value = value, top[a]
+    total = 0
+    for a in range(left):
+        total += top[a]
+    return total
 
 
 @njit(cache=True, nogil=True)
 def list_pairs(stem: Stem, order: Ints, rules: Rules, hope: Hope) -> Ints:
     """Give the pairs of places that may complete a remainder, as bound and ceilings allow."""
     size, first = stem.places.size, order.size - hope.saved.size
-    fixed, wide = np.sum(stem.places < stem.fixed), hope.saved.size
+    fixed, wide = 0, hope.saved.size
+    for a in range(size):
+        fixed += stem.places[a] < stem.fixed
     most = np.zeros(order.size + 1, np.int64)
     for c in range(order.size - 1, first - 1, -1):
         most[c] = max(most[c + 1], hope.saved[c - first])

@@ -1,16 +1,21 @@
-"""``regions recommend`` from files to figures, as a process of its own."""
+"""``regions recommend`` from files to figures; where a process of its own matters, as one."""
 
 import csv
+import io
 import json
 import math
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
+from webapp.console.management.commands.regions import Command
 
 ROOT = Path(__file__).resolve().parents[2]
 REGIONS = ("us-east-1", "us-west-2", "eu-west-1", "westeurope", "ap-northeast-1")
@@ -18,7 +23,21 @@ PLACES = ((39, -77), (46, -120), (53, -6), (52, 5), (35.7, 139.7))
 CLIENTS, ROUNDS = 30, 6
 
 
-def run(folder, *arguments, stdin=None):
+def run(folder, *arguments):
+    """The command within this process, as its output and exit code."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            Command(stdout=out, stderr=err, no_color=True).run_from_argv(
+                ["manage.py", "regions", "recommend", *map(str, arguments)]
+            )
+        except SystemExit as end:
+            code = end.code or 0
+    return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=err.getvalue())
+
+
+def run_apart(folder, *arguments, stdin=None):
+    """The command as a person starts it."""
     env = {
         k: v for k, v in os.environ.items() if not k.startswith(("NEPHOSCOPE", "DJANGO", "DATAB"))
     }
@@ -87,7 +106,7 @@ def brute(values, weights, k, allowed):
 def test_every_size_is_the_best_of_all_sets(world):
     folder, samples, values, weights = world
 
-    done = run(folder, samples, "--k", "1..4", "--weights", folder / "weights.csv", "--json")
+    done = run_apart(folder, samples, "--k", "1..4", "--weights", folder / "weights.csv", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["n_clients"], found["n_rounds"]) == (CLIENTS, ROUNDS)
@@ -197,7 +216,7 @@ def test_consequences_of_the_deployment_and_of_each_set(world):
 
 def test_samples_come_by_a_pipe_and_people_get_lines(world):
     folder, samples, *_ = world
-    done = run(folder, "-", "--k", 2, stdin=samples.read_text())
+    done = run_apart(folder, "-", "--k", 2, stdin=samples.read_text())
     assert done.returncode == 0, done.stderr
     (line,) = done.stdout.splitlines()
     assert line.startswith("2\t")
@@ -259,7 +278,7 @@ def test_other_forms_of_samples(tmp_path):
 )
 def test_bad_input_is_one_line(world, arguments, message):
     folder, samples, *_ = world
-    done = run(folder, samples, *arguments)
+    done = (run_apart if "--include" in arguments else run)(folder, samples, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
