@@ -196,3 +196,19 @@ def test_noise_as_other_programs_write_their_tables(text):
     (log,) = read_log(text.encode())
     assert (log.name, log.samples, log.maximum) == ("VM 0", 1, 90.6)
     assert log.details["at"][0] == pytest.approx(1_717_679_022.41)
+
+
+def test_a_log_of_bombs_is_given_up_as_a_whole():
+    zeros = pack(2, [1] + [0] * 1_900_000, True)
+    line = f"0.1,1.0,2.0,{zeros}\n"
+    with pytest.raises(BadInput, match="more histograms than can be read"):
+        read_log((HEAD + line * 60).encode())
+    assert read_log((HEAD + line).encode())[0].samples == 1
+
+
+def test_counts_and_values_beyond_all_bounds_are_damage():
+    with pytest.raises(BadInput, match="beyond all bounds"):
+        decode(b"\x02" * 20_000)
+    many = pack(2, [0, 1 << 40], True)
+    with pytest.raises(BadInput, match="a count beyond all bounds"):
+        read_log(f"{HEAD}0.1,1.0,2.0,{many}\n".encode())
