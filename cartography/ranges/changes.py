@@ -4,7 +4,6 @@ In go two range files; out come added, removed and changed prefixes, or a reason
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import ne
@@ -118,9 +117,8 @@ def _find_slip(new: RangeFile, old: RangeFile) -> str | None:
     if new.entries == old.entries[: len(new.entries)] and len(new.entries) < len(old.entries):
         lost = old.entries[len(new.entries)]
         return f"it ends before {lost.prefix}, and is the table of {old.as_of} up to there"
-    before, after = _statements(old), _statements(new)
-    was = sorted({*_rows(before)} - {*_rows(after)})
-    now = sorted({*_rows(after)} - {*_rows(before)})
+    before, after = {*map(_row, old.entries)}, {*map(_row, new.entries)}
+    was, now = sorted(before - after), sorted(after - before)
     if len(was) != len(now) or not 0 < len(now) <= _FEW_ROWS:
         return None
     pairs = [(a, b) for b in now for a in was if _is_slip(a, b)]
@@ -129,8 +127,9 @@ def _find_slip(new: RangeFile, old: RangeFile) -> str | None:
     return f"it differs from the table of {old.as_of} by a slip: {pairs[0][1]}, not {pairs[0][0]}"
 
 
-def _rows(statements: dict[str, tuple[str, ...]]) -> Iterator[str]:
-    return (f"{prefix} {said}" for prefix, rows in statements.items() for said in rows)
+def _row(entry: RangeEntry) -> str:
+    parts = (entry.prefix, entry.service, entry.region_as_published, entry.border_group)
+    return " ".join(part for part in parts if part)
 
 
 def _is_slip(before: str, after: str) -> bool:

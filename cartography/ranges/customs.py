@@ -28,8 +28,8 @@ def _overlaps(file: RangeFile, group: Callable[[RangeEntry], Hashable]) -> Itera
     """Prefixes of one group that overlap; the rows of a block with several tags are one."""
     groups: dict[Hashable, set[tuple[_Key, str]]] = defaultdict(set)
     for entry in file.entries:
-        place = entry.region_as_published or ""
-        groups[group(entry)].add((read_prefix(entry.prefix), f"{entry.prefix} ({place})"))
+        place = f" ({entry.region_as_published})" if entry.region_as_published else ""
+        groups[group(entry)].add((read_prefix(entry.prefix), entry.prefix + place))
     for rows in groups.values():
         for (inner, outer_text), (key, text) in pairwise(sorted(rows)):
             family, first, length = inner
@@ -38,7 +38,7 @@ def _overlaps(file: RangeFile, group: Callable[[RangeEntry], Hashable]) -> Itera
 
 
 def _repeats(file: RangeFile) -> Iterator[str]:
-    """A row that stands twice; Amazon has published such a one."""
+    """A row that stands twice; Amazon and Microsoft have published such."""
     seen: set[RangeEntry] = set()
     for entry in file.entries:
         if entry in seen:
@@ -47,7 +47,8 @@ def _repeats(file: RangeFile) -> Iterator[str]:
 
 
 def _overlaps_anywhere(file: RangeFile) -> Iterator[str]:
-    return _overlaps(file, lambda entry: None)
+    # Google's own addresses say nothing of places, so that an overlap is no contradiction.
+    return iter(()) if file.variant == "goog" else _overlaps(file, lambda entry: None)
 
 
 def _overlaps_in_tags(file: RangeFile) -> Iterator[str]:
@@ -91,9 +92,7 @@ def _words(place: Sequence[str | None]) -> str:
 
 
 def _disorder(file: RangeFile) -> Iterator[str]:
-    """The rows of one tag or region stand in the order of their addresses."""
-    if file.provider == "azure" and not file.counts.get("tags"):
-        return  # the older list does not keep to it
+    """The rows of one region stand in the order of their addresses."""
     keyed = ((e.service, e.region_as_published, ":" in e.prefix) for e in file.entries)
     rows = zip(keyed, file.entries, strict=True)
     for _, group in groupby(rows, key=lambda row: row[0]):
@@ -132,33 +131,17 @@ def _around(prefix: str, around: dict[_Key, RangeEntry]) -> RangeEntry | None:
 
 
 _Custom = Callable[[RangeFile], Iterator[str]]
+# What lists without regions, and geofeeds of machines that stand in one city each, keep to.
+_DISJOINT = (_repeats, _overlaps_anywhere)
 _CUSTOMS: dict[str, tuple[_Custom, ...]] = {
     "aws": (_contradictions, _uncovered),
-    "azure": (_repeats, _disorder, _overlaps_in_tags, _overlaps_of_regions, _strangers_of_regions),
-    "google": (_repeats, _disorder, _overlaps_anywhere),
-    "oracle": (
-        _repeats,
-        _overlaps_anywhere,
-    ),
-    "digitalocean": (
-        _repeats,
-        _contradictions,
-    ),
-    "linode": (_repeats, _contradictions, _overlaps_anywhere),
-    "cloudflare": (
-        _repeats,
-        _overlaps_anywhere,
-    ),
-    "fastly": (
-        _repeats,
-        _overlaps_anywhere,
-    ),
-    "akamai": (
-        _repeats,
-        _overlaps_anywhere,
-    ),
-    "ibm": (
-        _repeats,
-        _overlaps_anywhere,
-    ),
+    "azure": (_overlaps_in_tags, _overlaps_of_regions, _strangers_of_regions),
+    "google": (*_DISJOINT, _disorder),
+    "oracle": _DISJOINT,
+    "digitalocean": (_repeats, _contradictions),
+    "linode": (*_DISJOINT, _contradictions),
+    "cloudflare": _DISJOINT,
+    "fastly": _DISJOINT,
+    "akamai": _DISJOINT,
+    "ibm": _DISJOINT,
 }

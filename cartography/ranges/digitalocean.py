@@ -23,6 +23,7 @@ _FEED = Feed(
         ("US", "San Francisco"): "sfo",
         ("US", "Santa Clara"): "sfo",
         ("US", "Atlanta"): "atl",
+        ("US", "Douglasville"): "atl",
         ("US", "Richmond"): "ric",
         ("NL", "Amsterdam"): "ams",
         ("SG", "Singapore"): "sgp",

@@ -28,7 +28,7 @@ URLS = (
 OWN_SERVICE = "Google"
 # Addresses that are announced everywhere: rented out, but of no region.
 _GLOBAL = "global"
-_HOURS_WEST = (7, 8)
+_HOURS_WEST = (0, 7, 8)
 # The time has more digits than the token, and is cut off instead of rounded.
 _MILLISECONDS_APART = 2
 
@@ -67,7 +67,7 @@ def _entry(row: Any, number: int) -> RangeEntry:
 
 
 def _doubt(document: dict[str, Any]) -> str:
-    """The token counts milliseconds of the creation time, which is told in California's."""
+    """The token counts milliseconds of the creation time, told in California's or in UTC."""
     token, created = str(document.get("syncToken", "")), str(document.get("creationTime", ""))
     try:
         hours = (int(token) / 1000 - datetime.fromisoformat(created + "+00:00").timestamp()) / 3600
