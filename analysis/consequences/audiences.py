@@ -16,6 +16,8 @@ from core.errors import BadInput
 Audience = dict[str, float]
 
 MOST_LINES = 2_000
+# In one cell of a domain list.
+MOST_LETTERS = 100_000
 # Larger lists keep what they have in the first column; nobody weighs them by country by hand.
 MOST_LIST_BYTES = 32 * 1024 * 1024
 _ENTRY = re.compile(r"[\"']?([A-Za-z]{2})[\"']?[\s,;:=]+[\"']?([0-9]+(?:[.][0-9]+)?)\s*%?[\"']?")
@@ -133,7 +135,9 @@ def _split(
 def _readable(rows: Iterator[list[str]]) -> Iterator[list[str]]:
     number = 0
     try:
-        for number, row in enumerate(rows, 1):  # noqa: B007 (the line that cannot be read is next)
+        for number, row in enumerate(rows, 1):
+            if max(map(len, row), default=0) > MOST_LETTERS:
+                raise BadInput("a cell of this line is too long; is a quote open?", line=number)
             yield row
     except csv.Error as error:
         raise BadInput(f"this line cannot be read: {error}", line=number + 1) from error

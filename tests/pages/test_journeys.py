@@ -293,6 +293,8 @@ def test_what_serves_after_a_loss_is_a_control():
     asked = QueryDict("set=1&after_loss_ms=200&after_loss_share=0.05")
     assert tried(asked, {}) == {"after_loss_ms": 200, "after_loss_share": 0.05}
     assert tried(QueryDict("set=1&after_loss_ms=&after_loss_share=0.05"), {}) == {}
+    both = {"after_loss_ms": 200, "after_loss_share": 0.05}
+    assert tried(QueryDict("set=1"), both) == {"after_loss_ms": None, "after_loss_share": None}
     kept = controls({"after_loss_ms": 150.0, "after_loss_share": 0.02}, [])
     assert kept.after_loss_ms == "150"
     assert [c.label for c in kept.after_loss_share if c.is_on] == ["98 of 100"]

@@ -62,7 +62,7 @@ def tried(query: QueryDict, asked: Mapping[str, Any]) -> dict[str, Any]:
     if whole or "survive_loss" in query:
         found["survive_loss"] = query.get("survive_loss", "") not in ("", "0")
     if not found.get("after_loss_ms", asked.get("after_loss_ms")):
-        found.pop("after_loss_share", None)
+        found["after_loss_share"] = None  # a share of nothing
     return {
         name: value for name, value in found.items() if _plain(value) != _plain(asked.get(name))
     }

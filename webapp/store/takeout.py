@@ -13,6 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import Model, Q
+from django.utils import timezone
 
 from lake.schemas import SCHEMAS
 from webapp.store import batches, packs, recommendations, sharing, tokens, wide_area
@@ -128,10 +129,10 @@ class _Pipe(BytesIO):
 
 def pack(files: Iterable[Member]) -> Iterator[bytes]:
     """A ZIP archive, piece by piece, so that neither memory nor disk has to hold it."""
-    pipe = _Pipe()
+    pipe, now = _Pipe(), timezone.now().timetuple()[:6]
     with zipfile.ZipFile(pipe, "w", compresslevel=1) as archive:
         for name, content in files:
-            entry = zipfile.ZipInfo(name)
+            entry = zipfile.ZipInfo(name, now)
             entry.compress_type = (
                 zipfile.ZIP_STORED if name.endswith(_PACKED) else zipfile.ZIP_DEFLATED
             )
