@@ -17,8 +17,6 @@ NO_TEXT = "\N{REPLACEMENT CHARACTER}"
 OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs"}
 # Letters of a cell that a message repeats at most.
 MOST_LETTERS = 40
-# A cell may be as long as a whole hostile file.
-csv.field_size_limit(2**30)
 
 
 def refuse(path: Path, names: Sequence[str], number: str, fallback: str) -> BadInput:
@@ -51,9 +49,12 @@ def _faults(stream: TextIO, columns: tuple[str, ...]) -> Iterator[tuple[int, str
         yield 1, _header_fault(header, lacking, columns)
         return
     places = [header.index(name) for name in columns]
-    for row in rows:
-        if row and (text := _row_fault(row, len(header), places, columns)):
-            yield rows.line_num, text
+    try:
+        for row in rows:
+            if row and (text := _row_fault(row, len(header), places, columns)):
+                yield rows.line_num, text
+    except csv.Error as error:
+        yield rows.line_num, f"this line cannot be read: {error}"
 
 
 def _header_fault(header: list[str], lacking: list[str], columns: tuple[str, ...]) -> str:

@@ -27,7 +27,7 @@ def penalty_of(rows, objective):
     return max((v for _, cells in rows for v in cells if v is not None), default=Fraction(0))
 
 
-def value(rows, chosen, objective):
+def value(rows, chosen, objective, penalty):
     pick = min if objective.measure == "latency" else max
     got = []
     for weight, cells in rows:
@@ -35,7 +35,7 @@ def value(rows, chosen, objective):
         if answered:
             got.append((pick(answered), weight))
         elif objective.missing == "penalty":
-            got.append((penalty_of(rows, objective), weight))
+            got.append((penalty, weight))
     total = sum(w for _, w in got)
     if not total:
         return None
@@ -53,16 +53,15 @@ def percentile(got, enough, downwards):
     raise AssertionError("no percentile")
 
 
-def worst_loss(rows, chosen, objective):
-    left = [value(rows, [j for j in chosen if j != lost], objective) for lost in chosen]
+def worst_loss(rows, chosen, objective, penalty):
+    left = [value(rows, [j for j in chosen if j != lost], objective, penalty) for lost in chosen]
     return (max if objective.measure == "latency" else min)(left)
 
 
-def near_enough(samples, chosen, c):
+def near_enough(rows, chosen, c):
     """Whether, whichever region is lost, little enough weight is left too far or unanswered."""
     if c.after_loss_ms is None:
         return True
-    rows = points(samples)
     most = Fraction(str(c.after_loss_share)) * sum(w for w, _ in rows)
     for lost in chosen:
         rest = [j for j in chosen if j != lost]
@@ -95,12 +94,13 @@ def allowed(names, c):
 def ranking(samples, k, objective, constraints):
     """All allowed sets with their values, best first."""
     rows = points(samples)
+    penalty = penalty_of(rows, objective)
     found = []
     for chosen in combinations(range(len(samples.regions)), k):
         names = [samples.regions[r] for r in chosen]
-        if allowed(names, constraints) and near_enough(samples, chosen, constraints):
+        if allowed(names, constraints) and near_enough(rows, chosen, constraints):
             judge = worst_loss if constraints.survive_loss else value
-            worth = judge(rows, chosen, objective)
+            worth = judge(rows, chosen, objective, penalty)
             if worth is not None:
                 found.append((worth, chosen))
     return sorted(found, key=lambda f: f[0], reverse=objective.measure != "latency")

@@ -57,6 +57,7 @@ def test_columns_may_stand_in_any_order(tmp_path):
         ("round\tclient\tregion\tvalue\n1\tc\ta\t5\n", "line 1: .*tabs"),
         ("Round,client,region,value\n1,c,a,5\n", "line 1: .*'round' is missing.*'Round'"),
         ("1,c,a,5\n", "line 1: .*'round' is missing"),
+        (f"round,client,region,value\n1,{'c' * 200_000},a,-1\n", "line 2: .*cannot be read"),
         ("round,client,region,value\n", "no samples"),
         ("", "samples.csv"),
     ],
