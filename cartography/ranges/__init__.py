@@ -4,6 +4,7 @@ Each module has ``PROVIDER``, ``URLS`` (where the files are published), ``recogn
 ``parse(data, as_of)``; see ``cartography/README.md`` for adding one.
 """
 
+from codecs import BOM_UTF8
 from datetime import date
 from typing import Protocol
 
@@ -74,7 +75,7 @@ def read_ranges(provider: str, data: bytes, as_of: date | None = None) -> RangeF
     entry that is no prefix, a file without a date when none is given.
     """
     reader = reader_of(provider)
-    plain = unpack(data)
+    plain = unpack(data).removeprefix(BOM_UTF8)
     if not plain.strip():
         raise BadInput("the range file is empty")
     if not reader.recognises(plain):
@@ -101,5 +102,5 @@ def reader_of(provider: str) -> Reader:
 
 def guess_provider(data: bytes) -> str | None:
     """Whose file this looks like (plain or gzip); raises ``BadInput`` for a damaged gzip."""
-    plain = unpack(data)
+    plain = unpack(data).removeprefix(BOM_UTF8)
     return next((r.PROVIDER for r in READERS if r.recognises(plain)), None)
