@@ -11,7 +11,7 @@ from typing import Any
 from core.errors import BadInput
 from screening.logs import read_log
 from screening.logs.own import is_report
-from screening.logs.records import NS_PER_UNIT, Log
+from screening.logs.records import NS_PER_UNIT, Log, join_logs
 from screening.logs.summaries import summarise_file, summarise_log
 
 MOST_BYTES = 8_000_000
@@ -52,9 +52,11 @@ def _summarise(data: bytes) -> list[dict[str, Any]]:
     if is_report(data[:4096].decode("utf-8", "replace")):
         return [{**row, "curve": []} for row in summarise_file(data)]
     logs = read_log(data)
-    rows = [_describe(log) for log in logs[:MOST_SERIES]]
-    if len(logs) > MOST_SERIES and rows:
-        rows[0]["reasons"].append(f"the first {MOST_SERIES} of {len(logs):,} series are shown")
+    if len(logs) <= MOST_SERIES:
+        return [_describe(log) for log in logs]
+    shown = logs[: MOST_SERIES - 1]
+    rows = [_describe(log) for log in (join_logs(logs, f"all {len(logs):,}"), *shown)]
+    rows[0]["reasons"].append(f"beside it the first {len(shown)} of {len(logs):,} series are shown")
     return rows
 
 

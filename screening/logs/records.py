@@ -1,6 +1,6 @@
 """The record that all readers of logs give out, and figures that need nothing but counts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,3 +62,15 @@ def count_values(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
     """Ascending distinct values and how often each occurs."""
     distinct, counts = np.unique(values, return_counts=True)
     return distinct, counts.astype(np.int64)
+
+
+def join_logs(logs: Sequence[Log], name: str) -> Log:
+    """One series of several of the same tool and unit: of many machines that have few values."""
+    first = logs[0]
+    values = np.concatenate([log.values for log in logs])
+    distinct, places = np.unique(values, return_inverse=True)
+    counts = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(counts, places, np.concatenate([log.counts for log in logs]))
+    return Log(first.kind, name, first.unit, len(logs), distinct, counts,
+               max(log.maximum for log in logs), None, sum(log.overflows for log in logs),
+               first.rejected)  # fmt: skip

@@ -10,6 +10,7 @@ from core.errors import BadInput
 from screening.logs import read_log
 from screening.logs.hdr import decode_histogram
 from screening.logs.summaries import summarise_log
+from tasks.strange_logs import MOST_SERIES, summarise
 from tests.screening.test_logs import pack
 
 KEEPS_TIME = False
@@ -212,3 +213,14 @@ def test_counts_and_values_beyond_all_bounds_are_damage():
     many = pack(2, [0, 1 << 40], True)
     with pytest.raises(BadInput, match="a count beyond all bounds"):
         read_log(f"{HEAD}0.1,1.0,2.0,{many}\n".encode())
+
+
+def test_a_table_of_machines_that_lived_for_minutes():
+    lines = [f"{at % 7},2024-06-06 13:03:42,{at}" for at in range(12_000)]
+    data = "\n".join(["value,starttime,VM_id", *lines]).encode()
+    logs = read_log(data)
+    assert len(logs) == sum(log.samples for log in logs) == 12_000
+    rows = summarise(data)
+    assert len(rows) == MOST_SERIES
+    assert (rows[0]["name"], rows[0]["samples"], rows[0]["p50"]) == ("all 12,000", 12_000, 3)
+    assert rows[1]["name"] == "VM 0"
