@@ -36,12 +36,12 @@ def _read_text(text: str) -> list[Log]:
     rows: list[tuple[int, list[int]]] = []
     summary: dict[str, list[int]] = {}
     rejected = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if found := ROW.match(line):
             rows.append((int(found[1]), [int(word) for word in found[2].split()]))
         elif found := SUMMARY.match(line):
             summary[found[1]] = [int(word) for word in found[2].split()]
-        elif line.strip() and not TALK.match(line):
+        elif line and not TALK.match(line):
             rejected.append((number, "neither a row nor a summary"))
     threads = _count_threads(rows, summary)
     for value, counts in rows:

@@ -99,6 +99,8 @@ def test_cyclictest_with_a_column_for_all_threads_and_its_table():
         ("thread 0", 7, 900), ("thread 1", 5, 11),
     ]  # fmt: skip
     assert not logs[0].rejected
+    indented = read_log(ALL_THREADS.replace("\n0", "\n  0").replace("\n#", "\n  #").encode())
+    assert [log.samples for log in indented] == [7, 5]
     assert any("2 samples ran over" in reason for reason in summarise_log(logs[0])["reasons"])
 
 
