@@ -34,6 +34,8 @@ from analysis.regions.search import Field, Rules, as_ints
 MOST_MARKS = 2**27
 # Sets of fewer regions have no stem.
 LEAST_SIZE = 3
+# Places after which the clock is looked at, where one stem is all.
+SPAN = 8
 
 
 @dataclass(eq=False)
@@ -100,15 +102,21 @@ class Survival:
         plain = levels is not None
         aim = (levels, 0) if levels is not None else (as_ints([]), self.measures[0].cutoff)
         for head in self._heads():
-            if time.monotonic() > self.until:
-                return False
             if plain and not self._hopeful(problem, head, aim[0]):
                 continue
-            first = head[-1] + 1 if head else 0
-            last = self.fixed if len(head) < self.fixed else self.order.size
-            span = as_ints(head), first, last
-            unite(problem.field, self.rules, tables, span, problem.podium, aim)
+            for first, last in self._spans(head):
+                if time.monotonic() > self.until:
+                    return False
+                span = as_ints(head), first, last
+                unite(problem.field, self.rules, tables, span, problem.podium, aim)
         return True
+
+    def _spans(self, head: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+        """Give the places that follow a head, few at a time where heads are few."""
+        first = head[-1] + 1 if head else 0
+        last = self.fixed if len(head) < self.fixed else self.order.size
+        step = SPAN if self.size == LEAST_SIZE else max(last - first, 1)
+        yield from ((place, min(place + step, last)) for place in range(first, last, step))
 
     def _heads(self) -> Iterator[tuple[int, ...]]:
         """Give the first places of sets, but for the last three."""

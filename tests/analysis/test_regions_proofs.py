@@ -187,3 +187,24 @@ def test_a_box_whose_own_regions_break_a_limit_gives_no_set():
         dual = rough_dual(problem)
         assert explore(problem.field, problem.rules, dual, box, problem.podium, 2**60)
         assert problem.listed == []
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        Constraints(survive_loss=True),
+        Constraints(survive_loss=True, after_loss_ms=120, after_loss_share=0.05),
+        Constraints(after_loss_ms=120, after_loss_share=0.02),
+    ],
+)
+def test_without_time_the_gap_is_honest(asked):
+    samples = instance(regions=40, clients=200)
+    study = Study(samples)
+    hasty = study.recommend(5, asked, Effort(time_limit_s=0.0, plain_cells=0))
+    best = study.recommend(5, asked)
+    assert best.proven
+    assert not hasty.proven
+    assert hasty.gap > 0 or hasty.value is None
+    if hasty.value is not None:
+        assert hasty.bound <= best.value <= hasty.value
+        assert check(samples, hasty, None, asked) == []
