@@ -25,7 +25,13 @@ from cartography.zones.observations import (
 )
 from cartography.zones.proximity import AddressMap, Labels, locate, map_addresses
 from cartography.zones.signatures import guess_known
-from cartography.zones.verdicts import LatencyFinding, Method, ProximityFinding, Verdict
+from cartography.zones.verdicts import (
+    LatencyFinding,
+    Method,
+    ProximityFinding,
+    Reason,
+    Verdict,
+)
 
 Thresholds = Mapping[tuple[str, str], float]
 _Row = TypeVar("_Row", Sample, Target, RoundTrip, ZoneId)
@@ -111,8 +117,14 @@ def _labels_of(given: Observations, alignments: Sequence[Alignment]) -> Labels:
 
 
 def _combine(target: Target, near: ProximityFinding, far: LatencyFinding) -> Verdict:
-    """Proximity where it knows, as in IMC'13; else latency."""
+    """Proximity where it knows, as in IMC'13; else latency.
+
+    Where round trips that known targets calibrated name another zone, one of the two is wrong.
+    """
     region, name = target.region, target.target
+    if near.zone and far.zone not in (None, near.zone) and far.rule == "calibrated":
+        reason = str(Reason.METHODS_DISAGREE)
+        return Verdict(region, name, None, Method.NONE, 0.0, reason, near, far)
     if near.zone:
         return Verdict(region, name, near.zone, Method.PROXIMITY, near.confidence, None, near, far)
     if far.zone:

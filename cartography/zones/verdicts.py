@@ -16,6 +16,7 @@ class Reason(StrEnum):
     UNRESPONSIVE = "unresponsive"
     NO_PROBE_IN_ZONE = "no_probe_in_zone"  # the zone that fits best has no probe that measured it
     TIE = "tie"  # two zones fit about equally well
+    METHODS_DISAGREE = "methods_disagree"  # address and round trip name different zones
     OVER_THRESHOLD = "over_threshold"  # farther from every probe than a zone's own instances
 
 

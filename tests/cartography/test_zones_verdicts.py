@@ -57,10 +57,23 @@ def test_it_works():
     assert found.latency.rtt_ms == {"a": 0.52, "b": 1.53}
 
 
-def test_proximity_is_preferred_and_the_difference_stays_visible():
+def test_methods_that_disagree_leave_the_zone_open_and_both_answers_visible():
     found = verdict("10.1.200.1", trips("203.0.113.1", 1.53, 0.52))
 
+    assert (found.zone, found.method, found.reason) == (None, "none", "methods_disagree")
+    assert (found.proximity.zone, found.latency.zone) == ("a", "b")
+
+
+def test_proximity_is_preferred_to_a_bare_threshold():
+    found = verdict("10.1.200.1", trips("203.0.113.1", 1.53, 0.52), calibration=())
+
     assert (found.zone, found.method, found.latency.zone) == ("a", "proximity", "b")
+
+
+def test_proximity_answers_where_round_trips_do_not():
+    found = verdict("10.1.200.1", trips("203.0.113.1", 0.55, 0.55))
+
+    assert (found.zone, found.method, found.latency.reason) == ("a", "proximity", "tie")
 
 
 def test_latency_answers_where_addresses_do_not():
