@@ -112,13 +112,13 @@ def summarise(
     ``equal`` keeps the rows that have these values. Values are held in ``memory_mb`` at most: of
     what is larger, the files are read several times.
     """
-    cells = Cells(tuple(keys))
-    counts, sent = _count(source, cells, equal).T
+    cells, numbers = Cells(tuple(keys)), _Numbers(memory_mb << 20)
+    counts, sent = _count(source, cells, equal, numbers).T
     used = np.flatnonzero(sent + counts)
     out = np.empty((len(used), kernels.FIXED_FIGURES + len(QUANTILES)))
     for begin, end in _spans(counts, memory_mb * (1 << 20) // 4):
         chosen = slice(*np.searchsorted(used, [begin, end]))
-        values, begins = _gather(source, cells, equal, counts, (begin, end))
+        values, begins = _gather(numbers.rows(source, cells, equal), counts, (begin, end))
         out[chosen] = describe(values, begins, SHARES)[used[chosen] - begin]
     table = figures_table(cells.columns(used), counts[used], sent[used], out)
     return table.take(pa.array(cells.order(used)))
@@ -160,15 +160,60 @@ def _numbers(column: pa.Array) -> Floats32:
     return np.asarray(column.to_numpy(zero_copy_only=False), np.float32)
 
 
-def _count(source: Source, cells: Cells, equal: Equal | None) -> NDArray[np.int64]:
+class _Numbers:
+    """The cell of each row as it was found at the first reading, as far as the room goes."""
+
+    def __init__(self, room_octets: int) -> None:
+        self._left = room_octets
+        self._kept: list[tuple[tuple[int, ...], NDArray[Any]]] = []
+
+    def keep(self, shape: tuple[int, ...], cells: NDArray[np.int64]) -> None:
+        """Remember the cells of one batch, numbered by a shape."""
+        self._left -= 4 * len(cells)
+        if self._left < 0:
+            self._kept = []
+        else:
+            # There are never so many cells that a number needs more.
+            self._kept.append((shape, cells.astype(np.int32)))
+
+    def rows(self, source: Source, cells: Cells, equal: Equal | None) -> Iterator[Rows]:
+        """The rows once more; only their values are read where their cells are known."""
+        if self._left < 0:
+            yield from rows_of(source, cells, equal)
+            return
+        begin, chunk = 0, 0
+        for _, rows in read_rows(source, (), equal):
+            # Batches of fewer columns need not end where those of all columns did.
+            taken, missing = [], len(rows.ends)
+            while missing:
+                own = self._cells(chunk, cells.shape)[begin : begin + missing]
+                taken.append(own)
+                missing -= len(own)
+                begin += len(own)
+                if begin == len(self._kept[chunk][1]):
+                    begin, chunk = 0, chunk + 1
+            yield rows._replace(cells=np.concatenate(taken))
+
+    def _cells(self, chunk: int, shape: tuple[int, ...]) -> NDArray[Any]:
+        """The cells of one batch under the numbers of the last shape."""
+        before, own = self._kept[chunk]
+        if before != shape:
+            own = np.ravel_multi_index(np.unravel_index(own, before), shape).astype(np.int32)
+            self._kept[chunk] = shape, own
+        return own
+
+
+def _count(
+    source: Source, cells: Cells, equal: Equal | None, numbers: _Numbers
+) -> NDArray[np.int64]:
     """Values of each cell, and what was sent."""
     tallies = np.zeros((0, 2), np.int64)
     before: tuple[int, ...] = (0,) * len(cells.keys)
     for rows in rows_of(source, cells, equal):
         if cells.shape != before:
             tallies, before = reshape(tallies, before, cells.shape), cells.shape
+        numbers.keep(cells.shape, rows.cells)
         kernels.tally(rows.cells, rows.ends, rows.values, rows.sent, tallies)
-    cells.fix()
     return reshape(tallies, before, cells.shape)
 
 
@@ -194,14 +239,13 @@ def _spans(counts: NDArray[np.int64], room: int) -> Iterator[tuple[int, int]]:
 
 
 def _gather(
-    source: Source, cells: Cells, equal: Equal | None,
-    counts: NDArray[np.int64], span: tuple[int, int],
-) -> tuple[Floats32, NDArray[np.int64]]:  # fmt: skip
+    found: Iterator[Rows], counts: NDArray[np.int64], span: tuple[int, int]
+) -> tuple[Floats32, NDArray[np.int64]]:
     begins = np.zeros(span[1] - span[0] + 1, np.int64)
     np.cumsum(counts[span[0] : span[1]], out=begins[1:])
     values = np.empty(int(begins[-1]), np.float32)
     nexts = begins[:-1].copy()
-    for rows in rows_of(source, cells, equal):
+    for rows in found:
         kernels.place_values(rows.cells, rows.ends, rows.values, span, nexts, values)
     return values, begins
 

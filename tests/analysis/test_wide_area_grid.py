@@ -228,3 +228,18 @@ def test_zones_are_compared_by_the_vantage_points_that_saw_both():
     assert found.relative == pytest.approx(np.median([1 / 100.5, 2 / 102, 3 / 103.5, 4 / 105]))
     spread = spread_of_regions(means_by_round(table_of("samples", rows)))
     assert spread["relative"] > 50 * found.relative
+
+
+def test_files_whose_batches_end_elsewhere_for_fewer_columns_are_read_right(tmp_path):
+    """Texts that are new in each group of rows make other batches than values alone."""
+    chance, rows = np.random.default_rng(3), 40_000
+    whole = pa.table({
+        "region": [f"r{i // 9_000}-{i % 7}" for i in range(rows)],
+        "vantage": [f"v{i // 7_000}-{i % 5}" for i in range(rows)],
+        "sent": np.ones(rows, np.int32),
+        "values": [[float(v)] if v > 1 else [] for v in chance.gamma(2.0, 9.0, rows).round(3)],
+    })  # fmt: skip
+    path = tmp_path / "odd.parquet"
+    pq.write_table(whole, path, row_group_size=3_000)
+    told = summarise([path])
+    assert told.equals(summarise(whole))
