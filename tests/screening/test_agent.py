@@ -20,6 +20,9 @@ from screening.onboard.histograms import SLOTS, find_bounds_ns, find_slot
 from screening.reports import parse_report
 from tests.screening.conftest import AGENT
 
+# How exact the samplers are is looked at beside real neighbours.
+KEEPS_TIME = False
+
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the agent needs Linux")
 compiler = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler is installed")
 
@@ -83,29 +86,6 @@ def test_slots_cover_all_durations_without_a_gap():
         low, high = find_bounds_ns(find_slot(value))
         assert low <= value <= high
         assert high - low <= max(value * 0.016, 1)
-
-
-@linux
-@compiler
-def test_native_and_python_samplers_report_the_same(agent):
-    found = {}
-    for mode, words in (("native", ()), ("python", ("--python",))):
-        done = agent("--seconds", 1, "--json", *words)
-        report = json.loads(done.stdout)
-        parsed = parse_report(done.stdout.encode(), time.time())
-        assert {cpu.mode for cpu in parsed.cpus} == {mode}
-        assert [cpu.cpu for cpu in parsed.cpus] == sorted(os.sched_getaffinity(0))
-        found[mode] = report
-    native, python = found["native"], found["python"]
-    assert native.keys() == python.keys()
-    assert native["cpus"][0].keys() == python["cpus"][0].keys()
-    for one, other in zip(native["cpus"], python["cpus"], strict=True):
-        assert one["pinned"]
-        assert other["pinned"]
-        assert one["seconds"] == pytest.approx(1, abs=0.5)
-        # A busy machine moves the median, but not by half.
-        assert other["p50_us"] == pytest.approx(one["p50_us"], rel=0.5)
-        assert one["p50_us"] >= 100
 
 
 @linux

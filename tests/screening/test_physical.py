@@ -1,12 +1,16 @@
-"""Neighbours made for real: bursts and a quota show as what they are, on a busy machine too."""
+"""Neighbours made for real show as what they are, on a busy machine too; both samplers agree."""
 
+import json
 import os
+import shutil
 import sys
+import time
 
 import pytest
 
 from benchmarks.screening import neighbours
 from benchmarks.screening.physical import run_agent
+from screening.reports import parse_report
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
 CPU = max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
@@ -52,3 +56,25 @@ def test_an_exhausted_quota_is_named():
 def test_a_control_without_neighbour_has_no_quota():
     report = run_agent(CPU, 2)
     assert "quota" not in report["cpus"][0]["causes"]
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler is installed")
+def test_native_and_python_samplers_report_the_same(agent):
+    found = {}
+    for mode, words in (("native", ()), ("python", ("--python",))):
+        done = agent("--seconds", 1, "--json", *words)
+        report = json.loads(done.stdout)
+        parsed = parse_report(done.stdout.encode(), time.time())
+        assert {cpu.mode for cpu in parsed.cpus} == {mode}
+        assert [cpu.cpu for cpu in parsed.cpus] == sorted(os.sched_getaffinity(0))
+        found[mode] = report
+    native, python = found["native"], found["python"]
+    assert native.keys() == python.keys()
+    assert native["cpus"][0].keys() == python["cpus"][0].keys()
+    for one, other in zip(native["cpus"], python["cpus"], strict=True):
+        assert one["pinned"]
+        assert other["pinned"]
+        assert one["seconds"] == pytest.approx(1, abs=0.5)
+        # A busy machine moves the median, but not by half.
+        assert other["p50_us"] == pytest.approx(one["p50_us"], rel=0.5)
+        assert one["p50_us"] >= 100
