@@ -7,7 +7,7 @@ at the ratio to be beaten (Dinkelbach 1967), until no set beats it.
 import math
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -30,6 +30,8 @@ SPARE_PLACES = 16
 MOST_SPARE_PLACES = 4096
 # From so many client-rounds on, the problem of mean rounds is worth solving first.
 MANY_POINTS = 50_000
+# After so many times what may be spent on the next best set, its proof is not even tried.
+MOST_SPENT = 2
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
     """Give the sets of least mean cost; no set at all where none keeps to the limits."""
     if costs.gaps and costs.penalty is None:
         return _solve_ratio(costs, limits, size, aim)
+    begun = time.monotonic()
     field = field_of(costs.matrix, costs.weights)
     cells = sets_of(costs.matrix.shape[0], size) * costs.weights.size
     if cells <= aim.plain_cells and not aim.within:
@@ -77,7 +80,8 @@ def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
     )
     if not first.found or not outcome.proven or (aim.places < 2 and not aim.within):
         return best
-    return _extend(first, best, aim, tree.root)
+    hopeless = time.monotonic() - begun > MOST_SPENT * aim.extra_s and not aim.within
+    return _extend(first, best, replace(aim, extra_s=0.0) if hopeless else aim, tree.root)
 
 
 def _solve_plainly(costs: Costs, problem: Problem, aim: Aim) -> Solved:
@@ -122,6 +126,9 @@ def _extend(first: Problem, best: Solved, aim: Aim, seed: Node | None) -> Solved
     more.offer(first.best)
     for other in neighbours(first, first.best, 2 * aim.places):
         more.offer(other)
+    if not aim.extra_s:
+        sets = tuple((s, more.cost(s) * weight) for s in more.listed)
+        return Solved(sets, best.bound, True, 1, best.nodes, best.proof)
     until = min(aim.until, time.monotonic() + aim.extra_s)
     _, outcome, proof = search(more, until, aim.plain_cells, seed)
     sets = tuple((s, more.cost(s) * weight) for s in more.listed)
