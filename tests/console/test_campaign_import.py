@@ -54,6 +54,16 @@ def test_results_of_atlas_become_a_campaign_that_says_where_it_came_from(capsys,
     assert wide_area.campaign("their-pings", OPERATOR).is_final
 
 
+def test_regions_that_measured_stand_on_the_map_where_their_cloud_has_them(capsys, tmp_path):
+    path = tmp_path / "matrix.json"
+    path.write_text('{"us-east-1": {"eu-west-1": 70}}')
+    row = Measurement.objects.get(slug=run(capsys, path)["campaign"])
+    spots = wide_area.vantage_points([*row.vantages, "aws/nowhere", "somebody"])
+    (spot,) = spots.values()
+    assert (spot.name, spot.city, spot.country) == ("aws/us-east-1", "us-east-1", "US")
+    assert 37 < spot.lat < 40
+
+
 @pytest.mark.parametrize(
     ("text", "options", "form", "means"),
     [
