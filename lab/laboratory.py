@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -36,16 +37,20 @@ class Laboratory:
         self._joints: dict[int, tuple[int, int]] = {}
         self._line: subprocess.Popen[str] | None = None
         self.prefix = ""
+        # How long it took to build, which tells how busy the machine is.
+        self.built_in_s = 0.0
 
     def __enter__(self) -> "Laboratory":
         if reason := find_ability().reason:
             raise OSError(reason)
         namespaces.sweep()
+        began = time.monotonic()
         self.prefix = namespaces.own_prefix()
         with ExitStack() as stack:
             stack.callback(lambda: namespaces.remove(self.names))
             self._build(stack)
             self._stack = stack.pop_all()
+        self.built_in_s = time.monotonic() - began
         return self
 
     def __exit__(self, *_: object) -> None:

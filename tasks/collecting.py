@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from django.db import OperationalError, close_old_connections
+from django.db import OperationalError, close_old_connections, connection
 
 from core.clock import Clock, SystemClock
 from core.errors import BadInput, NephoscopeError, Unavailable
@@ -76,7 +76,9 @@ class Collector:
         return self.stored - before
 
     def _tend(self) -> None:
-        close_old_connections()
+        # Whoever has opened a transaction around this needs the connection that it is on.
+        if not connection.in_atomic_block:
+            close_old_connections()
         differed = admission.reconcile(renew=not self._names)
         if differed:
             log.info("%d users of the links' broker were mended", differed)

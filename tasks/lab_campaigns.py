@@ -3,6 +3,7 @@
 The second is how ISPs of a cloud are counted: by traceroutes that begin at its instances.
 """
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,8 +25,10 @@ from webapp.store.models import Measurement
 
 LABEL = "Laboratory: network namespaces of one machine, with links whose delay is configured"
 INWARD, OUTWARD = "Laboratory: six by four", "Laboratory: from the cloud outwards"
-# Between two rounds; links are taken down in it, and routes find other ways.
-GAP_S = 1.5
+# Before a failure, what was begun comes to its end.
+_SETTLING_S = 1.0
+# A machine that builds a laboratory no faster than this gives all else more time, too.
+_USUAL_S, _MOST_STRETCH = 1.5, 4.0
 _STEP_S = 0.25
 _LONG_S = 86_400.0
 _START_S = 0.5
@@ -80,11 +83,31 @@ def hosts(plan: Plan, extent: Extent) -> list[Host]:
     return found
 
 
-def begin(plan: Plan, extent: Extent) -> tuple[Measurement, Measurement]:
+@dataclass(frozen=True, slots=True)
+class Tempo:
+    """How much time a busy machine is given: for slots, and for a failure between two rounds."""
+
+    built_in_s: float
+
+    @property
+    def stretch(self) -> float:
+        return min(_MOST_STRETCH, max(1.0, self.built_in_s / _USUAL_S))
+
+    @property
+    def failing_s(self) -> float:
+        """Links are taken down, and routes find other ways, by about as many commands."""
+        return 0.5 + self.built_in_s
+
+    @property
+    def gap_s(self) -> float:
+        return _SETTLING_S + self.failing_s
+
+
+def begin(plan: Plan, extent: Extent, tempo: Tempo) -> tuple[Measurement, Measurement]:
     """Store both campaigns; they begin at the same moment. Raises ``BadInput``."""
     close_old()
     inner, outer = instances(plan, extent), plan.of_kind("vantage")
-    inward, outward = _activities(len(inner), len(outer), extent)
+    inward, outward = (_stretched(own, tempo) for own in _activities(extent))
     longest_s = max(_length_s(inward, len(outer), len(inner)),
                     _length_s(outward, len(inner), len(outer)))  # fmt: skip
     starts = datetime.now(UTC) + timedelta(seconds=_START_S)
@@ -93,7 +116,7 @@ def begin(plan: Plan, extent: Extent) -> tuple[Measurement, Measurement]:
         (INWARD, inward, inner, outer),
         (OUTWARD, outward, outer, inner),
     ):
-        schedule = {"round_s": longest_s + GAP_S, "rounds": extent.rounds, "activities": own,
+        schedule = {"round_s": longest_s + tempo.gap_s, "rounds": extent.rounds, "activities": own,
                     "title": "Laboratory"}  # fmt: skip
         asked = {"name": name, "schedule": schedule, "label": LABEL, "seed": 1,
                  "targets": [_target(plan, end, extent) for end in ends],
@@ -121,7 +144,7 @@ def _target(plan: Plan, node: Node, extent: Extent) -> Row:
             "zone": node.zone}  # fmt: skip
 
 
-def _activities(inner: int, outer: int, extent: Extent) -> tuple[list[Row], list[Row]]:
+def _activities(extent: Extent) -> tuple[list[Row], list[Row]]:
     """What is done from outside, and from the cloud; slots leave room for ends that are gone."""
     wait_s = 0.15 if extent.brisk else 0.3
     get_s = 0.3 if extent.brisk else 1.5
@@ -137,6 +160,10 @@ def _activities(inner: int, outer: int, extent: Extent) -> tuple[list[Row], list
     return [ping, get, paths], [away]
 
 
+def _stretched(activities: list[Row], tempo: Tempo) -> list[Row]:
+    return [{**a, "slot_s": a["slot_s"] * tempo.stretch} for a in activities]
+
+
 def _length_s(activities: list[Row], vantages: int, targets: int) -> float:
     """How long a round is without a pause, as it would be laid out."""
     whole = read_schedule({"round_s": _LONG_S, "activities": activities})
@@ -149,37 +176,49 @@ class Course:
     def __init__(self, lab: Laboratory, extent: Extent, whose: concluding.Whose) -> None:
         self._lab, self._extent, self._whose = lab, extent, whose
         self._clock = SystemClock()
-        self._failed = not extent.failing
         self._outlets = campaigns.Outlets(orders.WAYS, self._leave)
+        self._failure: threading.Timer | None = None
 
     def run(self, found: tuple[Measurement, Measurement], tell: Callable[[str], None]) -> None:
         """Send, take in and conclude; raises ``Unavailable``."""
         collector = Collector(clock=self._clock)
         told = -1
-        while any(not one.is_final for one in found):
-            for one in found:
-                one.refresh_from_db()
-                if not one.is_final:
-                    campaigns.advance(one, self._clock, self._outlets)
-            collector.collect()
-            number = self._round(found[0])
-            if number > told:
-                told = number
-                tell(f"round {number + 1} of {self._extent.rounds}")
-            self._fail_in_time(found[0])
-            time.sleep(_STEP_S)
+        try:
+            while any(not one.is_final for one in found):
+                self._step(found, collector)
+                number = self._round(found[0])
+                if number > told:
+                    told = number
+                    tell(f"round {number + 1} of {self._extent.rounds}")
+                time.sleep(_STEP_S)
+        finally:
+            if self._failure is not None:
+                self._failure.cancel()
+                self._failure.join()
+
+    def _step(self, found: tuple[Measurement, Measurement], collector: Collector) -> None:
+        for one in found:
+            one.refresh_from_db()
+            if not one.is_final:
+                campaigns.advance(one, self._clock, self._outlets)
+        collector.collect()
+        if self._failure is None and self._extent.failing and found[0].started_at:
+            self._failure = self._fail_later(found[0])
 
     def _round(self, one: Measurement) -> int:
         passed_s = measurements.elapsed_s(one, self._clock.now())
-        return min(int(passed_s // one.schedule["round_s"]), self._extent.rounds - 1)
+        return max(0, min(int(passed_s // one.schedule["round_s"]), self._extent.rounds - 1))
 
-    def _fail_in_time(self, one: Measurement) -> None:
-        left_s = (self._extent.rounds - 1) * one.schedule["round_s"] - measurements.elapsed_s(
-            one, self._clock.now()
+    def _fail_later(self, one: Measurement) -> threading.Timer:
+        """Before the last round, at its moment, whatever else is being done then."""
+        last_s = (self._extent.rounds - 1) * one.schedule["round_s"]
+        left_s = last_s - measurements.elapsed_s(one, self._clock.now())
+        links = self._lab.plan.links_of_as(self._extent.failing)
+        timer = threading.Timer(
+            max(0.0, left_s - Tempo(self._lab.built_in_s).failing_s), self._lab.fail, [links]
         )
-        if not self._failed and one.started_at and left_s <= GAP_S - 0.2:
-            self._failed = True
-            self._lab.fail(self._lab.plan.links_of_as(self._extent.failing))
+        timer.start()
+        return timer
 
     def _leave(self, task: Task, one: Measurement) -> None:
         if task.name == campaigns.conclude.name:

@@ -77,7 +77,7 @@ def run(extent: Extent, tell: Tell) -> Row:
         before = lab.truth
         with lab_links.Field(lab, lab_campaigns.hosts(plan, extent)) as field:
             tell(f"{len(field.workers)} vantage points have joined")
-            found = lab_campaigns.begin(plan, extent)
+            found = lab_campaigns.begin(plan, extent, lab_campaigns.Tempo(lab.built_in_s))
             try:
                 lab_campaigns.Course(lab, extent, Whose(book, names)).run(found, tell)
             finally:
