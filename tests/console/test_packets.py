@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -21,17 +20,25 @@ from tests.cartography.flows.logs import (
     row,
 )
 from tests.cartography.flows.packets import ethernet, ipv4, pcap, tcp
+from tests.console.forks import Forks
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forks(tmp_path_factory):
+    found = Forks(tmp_path_factory.mktemp("forks"))
+    run.forks = found
+    yield found
+    found.close()
 
 
 def run(data, *arguments, path=None):
     env = {
         k: v for k, v in os.environ.items() if not k.startswith(("NEPHOSCOPE", "DJANGO", "DATAB"))
     }
-    command = [sys.executable, str(ROOT / "manage.py"), *map(str, arguments)]
     env |= {"NEPHOSCOPE_DATA": str(data), **({"PATH": path} if path else {})}
-    return subprocess.run(command, env=env, text=True, capture_output=True)
+    return run.forks.run(arguments, env)
 
 
 def done(data, *arguments, **more):
