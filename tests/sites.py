@@ -30,6 +30,8 @@ _FLAGS = [
     "--disable-sync",
 ]
 _START_S = 180
+# How long a page may take where others load the machine too.
+PATIENCE_MS = 120_000
 
 
 def free_port() -> int:

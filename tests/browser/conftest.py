@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.sites import filled, launch, serve
+from tests.sites import PATIENCE_MS, filled, launch, serve
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -59,6 +59,7 @@ def visit(chromium: Any, gallery: Gallery) -> Iterator[Any]:
             reduced_motion="reduce",
             java_script_enabled=script,
         )
+        context.set_default_navigation_timeout(PATIENCE_MS)
         contexts.append(context)
         context.add_cookies([{"name": n, "value": v, "url": gallery.base} for n, v in cookies])
         page = context.new_page()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.sites import AXE
+from tests.sites import AXE, PATIENCE_MS
 
 MAX_LAYOUT_SHIFT = 0.02
 # A phone by day and a desk by night: each layout and each palette once, in half the time of all.
@@ -52,6 +52,7 @@ class Visitor:
         self.url, self.at = url, ""
         self.draws = settings.get("java_script_enabled", True)
         self.context = chromium.new_context(reduced_motion="reduce", **settings)
+        self.context.set_default_navigation_timeout(PATIENCE_MS)
         self.page = self.context.new_page()
         self.page.add_init_script(_WATCH)
         self.faults: list[str] = []

@@ -1,15 +1,15 @@
 """A tenant from signing up to a shared recommendation; somebody else sees none of it."""
 
-import subprocess
 import sys
 import urllib.request
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from tests.browser.visitor import Visitor
 from tests.sites import free_port
-from tests.tasks.site import ROOT, Site, wait
+from tests.tasks.site import Site, wait
 
 pytestmark = pytest.mark.browser
 PASSWORD = "a very long pass phrase 77"
@@ -20,13 +20,14 @@ class Tenancy(Site):
     """A whole installation: broker, testbed, worker and web server."""
 
     def begin(self):
+        # The store is made while the world is: neither needs the other.
+        migration = self.manage("migrate", "--verbosity", "0")
         self.valkey()
         server, domains = self.testbed("imc2013", "--scale", "1/1000")
         self.env["NEPHOSCOPE_NAME_SERVERS"] = server
         lines = Path(domains).read_text().splitlines()
         self.domains = [line.split(",")[1].strip() for line in lines][:5]
-        subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity", "0"], cwd=ROOT,
-                       env=self.env, check=True)  # fmt: skip
+        assert migration.wait() == 0
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         command = ("-m", "uvicorn", "webapp.asgi:application", "--port", str(port))
@@ -152,6 +153,43 @@ def test_what_fails_is_told_and_drawn(ada):
     page.click("[data-mode=now]")
     assert page.locator(".station--failed").count() == 0
     assert page.locator(".station--now").count() >= 1
+
+
+def test_what_serves_after_a_loss_is_solved_in_place(ada):
+    page, before = ada.page, ada.page.url
+    page.fill("#try_after", "400")
+    page.press("#try_after", "Enter")
+    page.wait_for_url("**after_loss_ms=400*")
+    settle(page)
+    assert "keeps to these constraints" in page.inner_text("h1") or figures(page)[1] > 0
+    page.goto(before, wait_until="load")
+    assert page.input_value("#try_after") == ""
+
+
+def test_the_keyboard_reaches_sizes_and_constraints(ada):
+    page = ada.page
+    page.focus("[data-part=curve] a >> nth=0")
+    sizes = page.locator("[data-part=curve] a").count()
+    reached = []
+    for _ in range(sizes + 40):
+        reached.append(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
+        page.keyboard.press("Tab")
+    wanted = ["try_percentile", "try_include", "try_exclude", "try_country", "try_share"]
+    assert [name for name in reached if name in wanted] == wanted
+    assert reached.index("try_percentile") >= sizes
+
+
+def test_all_that_is_hers_comes_along(ada):
+    back = ada.page.url
+    ada.open("/account/")
+    with ada.page.expect_download() as sent:
+        ada.page.click("text=Download all of it")
+    with zipfile.ZipFile(sent.value.path()) as archive:
+        assert archive.testzip() is None
+        kinds = {name.split("/")[0] for name in archive.namelist()}
+    assert kinds == {"account.json", "surveys", "recommendations"}
+    ada.page.goto(back)
+    ada.page.wait_for_load_state("networkidle")
 
 
 def test_exports_hold_what_is_shown(ada):
