@@ -124,7 +124,12 @@ def vary(
 @lru_cache(maxsize=64)
 def _varied(token: str, asked: str, parts: Parts) -> dict[str, Any]:
     """One varied answer; who goes back and forth between constraints waits once."""
-    question = replace(ask(_known(token), json.loads(asked)), **_EFFORTS[parts])
+    options = json.loads(asked)
+    effort = dict(_EFFORTS[parts])
+    if options.get("after_loss_ms") is not None:
+        # The next best set under such a limit takes seconds; what is kept is told its own.
+        effort["runners_up"] = 0
+    question = replace(ask(_known(token), options), **effort)
     if len(question.ks) > QUICK_SIZES:
         raise BadInput(f"at most {QUICK_SIZES} sizes at once", field="k")
     found = _within(question, _study(token, question.objective), QUICK_WAIT_S)
