@@ -16,7 +16,8 @@ class Draft:
 
     ``owner`` names the domain when the name shares its front end with nobody else's;
     ``pinned`` names stand behind one common name of their platform; ``named`` ones are reached
-    through a name of the provider although their label allows a plain address.
+    through a name of the provider although their label allows a plain address; ``zones`` are the
+    letters of those that a publication gives it.
     """
 
     provider: str
@@ -29,6 +30,7 @@ class Draft:
     other_cloud: str = ""
     pinned: bool = False
     named: bool = False
+    zones: str = ""
     spots: list[tuple[PoolKey, int]] = field(default_factory=list)
 
     @property

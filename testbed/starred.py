@@ -62,6 +62,7 @@ def _draft(
     raw: Mapping[str, Any],
 ) -> Draft:  # fmt: skip
     draft = Draft(provider, str(front["label"]), tuple(front["regions"]))
+    draft.zones = str(front.get("zones", ""))
     if "instances" in front:
         draft.count = _instances(entry, front, provider, scale, raw)
         draft.owner = "" if front.get("shared") else str(entry["domain"])
