@@ -22,6 +22,9 @@ _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _ARRAY = re.compile(r"^\s*((var|let|const)\s+\w+\s*=|\w+\s*=|export\s+default)?\s*\[")
 _QUOTED = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'")
 _HEADER_WORDS = {"domain", "domains", "rank", "url", "name", "host", "hostname", "site", "website"}
+_HEADER_WORDS |= {"origin"}
+# The Majestic Million has two ranks before the domain, and much behind it.
+_MAJESTIC_HEAD = "globalrank,tldrank,domain,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +128,15 @@ def _array_parts(text: str) -> _Parts:
 
 
 def _line_parts(text: str) -> _Parts:
+    is_majestic = text[: len(_MAJESTIC_HEAD)].lower() == _MAJESTIC_HEAD
     for number, line in enumerate(text.splitlines(), 1):
         plain = line.split("#")[0] if line.lstrip().startswith("#") else line[:MAX_LINE]
         cells = [c.strip().strip("\"'") for c in re.split(r"[,;\t]|\s+", plain.strip())]
         cells = [c for c in cells if c]
-        if not cells or (number == 1 and _is_header(cells)):
+        if not cells or (number == 1 and (is_majestic or _is_header(cells))):
             continue
+        if is_majestic:
+            cells = [cells[0], *cells[2:3]]
         rank = int(cells[0]) if len(cells) > 1 and re.fullmatch(r"[0-9]{1,12}", cells[0]) else None
         yield number, rank, cells[1:] if rank is not None else cells
 

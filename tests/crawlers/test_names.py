@@ -102,3 +102,17 @@ def test_any_bytes_give_a_list_or_bad_input(data):
 def test_real_lists(path, count):
     found = read_domain_list(shared_file(path).read_bytes())
     assert (len(found.entries), found.n_rejected) == (count, 0)
+
+
+def test_the_majestic_million_and_lists_of_origins_are_read():
+    majestic = (
+        b"GlobalRank,TldRank,Domain,TLD,RefSubNets\n1,1,a.example,example,9\n2,2,b.example,x,8\n"
+    )
+    origins = b"origin,rank\nhttps://www.a.example,1000\n"
+
+    assert [(e.domain, e.rank) for e in read_domain_list(majestic).entries] == [
+        ("a.example", 1),
+        ("b.example", 2),
+    ]
+    assert [e.domain for e in read_domain_list(origins).entries] == ["www.a.example"]
+    assert not read_domain_list(origins).rejected
