@@ -12,6 +12,7 @@ import json
 import os
 import random
 import select
+import signal
 import sys
 import time
 from typing import Any
@@ -173,6 +174,9 @@ def hurry() -> None:
 
 def main() -> None:
     """Forward until the owner is gone."""
+    # Whoever ends a whole group of processes ends the owner; what that made is then removed here.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     given = json.loads(sys.stdin.readline())
     line = DelayLine(given["joints"])
     hurry()

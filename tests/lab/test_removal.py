@@ -57,14 +57,18 @@ with Laboratory(small()) as lab:
 """
 
 
-def test_killing_the_process_removes_its_laboratory():
+@pytest.mark.parametrize("whole_group", [False, True])
+def test_killing_the_process_removes_its_laboratory(whole_group):
     need_laboratory()
     process = subprocess.Popen([sys.executable, "-c", KILLED], cwd=PROJECT, text=True,
-                               stdout=subprocess.PIPE)  # fmt: skip
+                               stdout=subprocess.PIPE, start_new_session=True)  # fmt: skip
     names = process.stdout.readline().split()
     assert len(names) == 3
     assert namespaces.alive(process.pid)
-    process.send_signal(signal.SIGKILL)
+    if whole_group:
+        os.killpg(process.pid, signal.SIGTERM)
+    else:
+        process.send_signal(signal.SIGKILL)
     process.wait()
     assert not namespaces.alive(process.pid)
     until = time.monotonic() + 10
