@@ -20,8 +20,9 @@ _BATCH_ROWS = 1 << 18
 _FIRST_SLOTS = 1 << 20
 # 512 MiB of keys; a file with more distinct rows than half of these is handed on as it is.
 MAX_SLOTS = 1 << 25
-# Codes of a column take less than this per row, texts rarely do.
-_CODE_BYTES = 4
+# A column of a few values takes less than this per row; with more of them, carrying the values from
+# batch to batch costs more than it saves.
+_CODE_BYTES = 1
 # Follows the empty value that stands for a missing one; no text is that long.
 _MISSING = np.int64(-(1 << 62))
 Keys = NDArray[np.uint64]
