@@ -15,6 +15,7 @@ from core.errors import BadInput
 # What a mark of octets that are no text becomes.
 NO_TEXT = "\N{REPLACEMENT CHARACTER}"
 OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs"}
+GZIP = b"\x1f\x8b"
 # Letters of a cell that a message repeats at most.
 MOST_LETTERS = 40
 
@@ -24,12 +25,19 @@ def refuse(path: Path, names: Sequence[str], number: str, fallback: str) -> BadI
 
     ``names`` are columns that name something, ``number`` is one from 0 up that may be empty.
     """
+    if path.suffix != ".gz" and _head_of(path) == GZIP:
+        return BadInput(f"{path.name}: this is packed; give it as it was before gzip")
     try:
         with _open(path) as stream:
             line, text = next(_faults(stream, (*names, number)), (None, fallback))
     except (OSError, csv.Error) as error:
         line, text = None, f"this is no CSV: {error}"
     return BadInput(f"{path.name}: {text}", line=line)
+
+
+def _head_of(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(2)
 
 
 def _open(path: Path) -> TextIO:

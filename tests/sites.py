@@ -82,7 +82,7 @@ def serve(folder: Path, **more: str) -> Iterator[str]:
     if not _VENDOR.is_dir():
         pytest.skip("the browser libraries are not installed; run: make setup")
     port = free_port()
-    command = [sys.executable, "-m", "uvicorn", "webapp.asgi:application", "--port", str(port)]
+    command = [sys.executable, "-m", "webapp.server", "--port", str(port)]
     server = subprocess.Popen(
         [*command, "--log-level", "error"], cwd=ROOT, env=environment(folder, **more)
     )

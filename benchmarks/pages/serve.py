@@ -1,6 +1,6 @@
 """How long the server works on a page of a stored survey, and how many pages one core gives.
 
-The real server (uvicorn, one process) answers over loopback on a data folder that is given. Beside
+The real server (one process) answers over loopback on a data folder that is given. Beside
 the wall clock stands the CPU time of the server process, which other work on the machine
 does not lengthen. Every page is asked once cold, then many times; of a domain's and a name's page
 every request asks for another one, so that nothing is remembered.
@@ -66,8 +66,8 @@ class Server:
             "NEPHOSCOPE_DATA": str(data),
             "REDIS_URL": "redis://127.0.0.1:1/0",
         }
-        command = [sys.executable, "-m", "uvicorn", "webapp.asgi:application"]
-        options = ["--port", str(self.port), "--log-level", "error", "--no-access-log"]
+        command = [sys.executable, "-m", "webapp.server"]
+        options = ["--port", str(self.port), "--log-level", "error"]
         self.process = subprocess.Popen([*command, *options], cwd=ROOT, env=environment)
 
     def cpu_ms(self) -> float:

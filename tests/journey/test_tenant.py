@@ -30,8 +30,8 @@ class Tenancy(Site):
         assert migration.wait() == 0
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
-        command = ("-m", "uvicorn", "webapp.asgi:application", "--port", str(port))
-        self.start(sys.executable, *command, "--lifespan", "off")
+        command = ("-m", "webapp.server", "--port", str(port))
+        self.start(sys.executable, *command)
         self.worker(concurrency=1)
         wait(self.answers, 60)
         return self

@@ -87,8 +87,8 @@ def test_odd_clients_are_refused_where_they_stand(audience, words):
     [
         (b"1,c,a,\n1,d,a,\n", "every value is missing"),
         (b"1,c,a,5\n1,c,a,6\n", "second value"),
-        (b"1,\xff\xfe,a,5\n", "UTF8"),
-        (b"1,c,a,-5\n", "not negative"),
+        (b"1,\xff\xfe,a,5\n", "no text in UTF-8"),
+        (b"1,c,a,-5\n", "is below zero"),
         (b"1,c,a,1e300\n", "too large"),
         (b"", "no samples"),
     ],
@@ -98,6 +98,14 @@ def test_odd_samples_are_refused_in_one_line(data, words):
     assert reply.status_code == 422
     assert words in reply.content.decode()
     assert not Recommendation.objects.exists()
+
+
+def test_packed_samples_are_refused_by_what_they_are():
+    packed = SimpleUploadedFile("samples.csv", gzip.compress(HEAD + b"1,c,a,5\n"))
+    post = {"samples": packed, "objective": "latency"}
+    reply = Client().post("/recommendations/samples/", post)
+    assert reply.status_code == 422
+    assert "this is packed" in reply.content.decode()
 
 
 @pytest.mark.parametrize(

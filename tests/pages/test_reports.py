@@ -19,7 +19,7 @@ def test_cells_that_their_source_contradicts_are_named_with_the_reason(atlas):
     patterns = page(atlas, "patterns")
     assert "The source contradicts itself" in patterns
     assert "aws vm, Share of domains: 52.5 % of 19.9K are 37.9K EC2 domains" in patterns
-    assert "The source contradicts itself" not in page(atlas, "zones")
+    assert "The source contradicts itself" not in page(atlas, "regions")
 
 
 def test_a_table_without_a_published_one_claims_none(atlas):

@@ -99,8 +99,8 @@ class Site:
             sock.bind(("127.0.0.1", 0))
             port = sock.getsockname()[1]
         env = self.env | {"NEPHOSCOPE_LINKS_ADDRESS": f"127.0.0.1:{self.gate_port}"}
-        command = ["-m", "uvicorn", "webapp.asgi:application", "--port", str(port)]
-        self.start(sys.executable, *command, "--lifespan", "off", env=env)
+        command = ["-m", "webapp.server", "--port", str(port)]
+        self.start(sys.executable, *command, env=env)
         wait(lambda: answers(port), 30)
         return f"http://127.0.0.1:{port}"
 
