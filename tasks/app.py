@@ -10,6 +10,7 @@ from pathlib import Path
 from celery import Celery, Task
 from celery.schedules import crontab
 from kombu.exceptions import OperationalError
+from kombu.transport import TRANSPORT_ALIASES
 from redis.exceptions import RedisError
 
 AWAY = (OperationalError, RedisError, OSError)
@@ -30,6 +31,8 @@ def _backend_url(url: str) -> str:
     return url.replace("unix://", "redis+socket://") if url.startswith("unix://") else url
 
 
+# Loaded when a connection is made.
+TRANSPORT_ALIASES.update(redis="tasks.transport:Transport", rediss="tasks.transport:Transport")
 app = Celery("nephoscope")
 app.conf.update(
     broker_url=_backend_url(broker_url()),

@@ -128,7 +128,7 @@ def configure(who: Identity, folder: Path) -> None:
     unacked = {f"unacked{part}_key": who.key(f"unacked{part}") for part in ("", "_index", "_mutex")}
     app.conf.update(
         broker_url=who.url,
-        broker_transport="tasks.transport:Transport",
+        broker_transport="tasks.transport:OwnTransport",
         broker_transport_options={**OPTIONS, **unacked},
         broker_use_ssl=identity.tls_options(who, folder),
         broker_connection_max_retries=None,

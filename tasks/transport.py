@@ -1,12 +1,12 @@
-"""Kombu's transport for Redis, cut down to what a vantage point's few permissions allow.
+"""Kombu's transport for Redis with places that are never lost, and one for vantage points.
 
-Plain queues only: no bindings, no scripts, no messages to all. What a killed process had begun is
-sent anew by the centre, so nothing has to be restored here.
+That one is cut down to what their few permissions allow: plain queues, no bindings, no scripts, no
+messages to all. What a killed process had begun is sent anew by the centre.
 """
 
 from typing import Any
 
-from kombu.transport import redis
+from kombu.transport import redis, virtual
 
 from tasks.tls import PinnedConnection
 
@@ -21,7 +21,35 @@ OPTIONS = {
 }
 
 
-class OwnQoS(redis.QoS):
+class FreeingQoS(redis.QoS):
+    """Acknowledgements that free their place also where the broker cannot take them.
+
+    A worker with one place would take no message any more, nor notice that its connection is gone,
+    if the broker ended while it worked. The message itself is sent anew by whoever leases it.
+    """
+
+    def ack(self, delivery_tag: str) -> None:
+        """Acknowledge; raises what the broker's client raises."""
+        try:
+            super().ack(delivery_tag)
+        except redis.Transport.connection_errors:
+            virtual.QoS.ack(self, delivery_tag)
+            raise
+
+
+class Channel(redis.Channel):
+    """A channel of Redis as it is, but for its places."""
+
+    QoS = FreeingQoS
+
+
+class Transport(redis.Transport):
+    """The transport of the centre."""
+
+    Channel = Channel
+
+
+class OwnQoS(FreeingQoS):
     """Acknowledgements without the search for lost messages, which takes scripts and locks."""
 
     def restore_visible(self, start: int = 0, num: int = 10, interval: int = 10) -> None:
@@ -32,7 +60,7 @@ class OwnQoS(redis.QoS):
         self._remove_from_indices(tag).execute()
 
 
-class OwnChannel(redis.Channel):
+class OwnChannel(Channel):
     """A channel that consumes one named queue; queues are bound to nothing."""
 
     QoS = OwnQoS
@@ -49,7 +77,7 @@ class OwnChannel(redis.Channel):
         """No bindings, so none expire."""
 
 
-class Transport(redis.Transport):
+class OwnTransport(redis.Transport):
     """The transport of vantage points."""
 
     Channel = OwnChannel

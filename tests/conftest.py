@@ -6,7 +6,8 @@ import pytest
 from hypothesis import settings
 
 # A busy machine, or a first compilation, says nothing about whether a test is right.
-settings.register_profile("patient", deadline=None)
+# Whatever needs more examples than this says so itself.
+settings.register_profile("patient", deadline=None, max_examples=60)
 settings.load_profile("patient")
 
 _HERE = Path(__file__).parent

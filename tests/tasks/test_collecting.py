@@ -8,12 +8,16 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 import pytest
+from kombu import Connection
+from kombu.simple import SimpleQueue
 
 from core.errors import BadInput, Unavailable
 from tasks import links
+from tasks.addresses import links_url
 from tasks.collecting import Collector
 from tasks.parcels import LARGEST_BYTES, Parcel, pack
 from tasks.station import Station
+from tasks.transport import OPTIONS, FreeingQoS
 from tests.tasks.places import open_place
 from tests.tasks.site import ROOT, Site, kill, wait
 from webapp.store.models import VantagePoint
@@ -152,6 +156,24 @@ def test_a_worker_works_on_when_its_broker_was_killed(place, anna):
     answered()
     assert seen == [7]
     assert child.poll() is None
+
+
+def test_a_message_that_a_killed_broker_hears_nothing_of_frees_its_place(place):
+    """Else a worker with one place would wait for ever, and never look at its connection."""
+    url = links_url().replace("unix", "redis+socket")
+    with Connection(url, transport_options=OPTIONS) as connection:
+        channel = connection.channel()
+        assert isinstance(channel.qos, FreeingQoS)
+        channel.basic_qos(prefetch_count=1)
+        queue = SimpleQueue(channel, "q")
+        queue.put("work")
+        message = queue.get(timeout=10)
+        assert not channel.qos.can_consume()
+        kill(place.broker, 9)
+        with pytest.raises(connection.connection_errors):
+            message.ack()
+        assert channel.qos.can_consume()
+        place.start()
 
 
 KILLED = """
