@@ -62,12 +62,13 @@ def report(measurement: Measurement, whose: Whose | None = None) -> None:
     """
     join_parts(measurement, least=LOOSE_PARTS)
     samples, paths = (wide_area.parts(measurement, kind) for kind in KINDS)
-    known = whose or Whose(routing.addresses(measurement), routing.isp_names())
-    routes = find_isps(paths, known.addresses) if paths else None
-    built = build(samples, routes, known.names)
     if paths:
+        known = whose or Whose(routing.addresses(measurement), routing.isp_names())
+        built = build(samples, find_isps(paths, known.addresses), known.names)
         # Pages tell whose each hop is without asking the tables of that day again.
         built.files["hops"] = known.addresses.told(known.names)
+    else:
+        built = build(samples)
     coverage = measurement_progress.coverage_tables(measurement)
     wide_area.save_tables(measurement, [*built.reports, *coverage], built.files)
     measurements.note_summary(measurement, measurement_progress.summary(measurement))

@@ -5,16 +5,14 @@ What is stored is labelled synthetic, and stands on every page and in every expo
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from django.db import transaction
 
 from analysis.wide_area.addresses import Addresses
-from analysis.wide_area.isps import find_isps
-from analysis.wide_area.tables import build
 from lake.parts import part_path, write_part
+from tasks import concluding
 from testbed.wide_area import routes, synthetic
 from testbed.wide_area.cities import CITIES
 from webapp.store import measurement_progress, wide_area
@@ -46,7 +44,8 @@ def build_demo(rounds: int = synthetic.ROUNDS) -> Measurement | None:
     )
     _store_vantages()
     _store_parts(made, world, rounds)
-    _conclude(made)
+    addresses = Addresses(routes.find_origins, routes.find_clouds)
+    concluding.report(made, concluding.Whose(addresses, routes.isp_names()))
     made.state, made.finished_at = Measurement.State.FINISHED, ended
     made.summary = measurement_progress.summary(made)
     made.save(update_fields=["state", "finished_at", "summary"])
@@ -106,14 +105,3 @@ def _store(made: Measurement, kind: str, name: str, table: pa.Table) -> Measurem
         state=MeasurementUnit.State.DONE, attempt=1, rows={kind: rows}, part=key,
         ok=ok, failed=rows - ok, counters={"failed": dict(ended)}, finished_at=made.started_at,
     )  # fmt: skip
-
-
-def _conclude(made: Measurement) -> None:
-    """The tables of the campaign, by the code that concludes every campaign."""
-    paths: list[Path] = wide_area.parts(made, "paths")
-    addresses, names = Addresses(routes.find_origins, routes.find_clouds), routes.isp_names()
-    found = find_isps(paths, addresses)
-    built = build(wide_area.parts(made, "samples"), found, names)
-    built.files["hops"] = addresses.told(names)
-    coverage = measurement_progress.coverage_tables(made)
-    wide_area.save_tables(made, [*built.reports, *coverage], built.files)
