@@ -14,7 +14,7 @@ from tests.pages import wide_area_cast
 from webapp.pages import wide_area_map, wide_area_words
 from webapp.pages.wide_area_drawing import Axis, runs_of
 from webapp.store import wide_area
-from webapp.store.models import Measurement
+from webapp.store.models import Measurement, VantagePoint
 
 SECTIONS = ("", "grid/", "regions/", "choice/", "zones/", "isps/", "failures/", "method/")
 
@@ -36,6 +36,7 @@ def cast(django_db_setup, django_db_blocker, lake):
         yield made
         for found in made.values():
             found.delete()
+        VantagePoint.objects.all().delete()
     settings.LAKE_DIR, settings.DATA_DIR = before
 
 
