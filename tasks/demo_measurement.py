@@ -13,6 +13,7 @@ from django.db import transaction
 from analysis.wide_area.addresses import Addresses
 from lake.parts import part_path, write_part
 from tasks import concluding
+from tasks.finished_units import Ended, finished_unit
 from testbed.wide_area import routes, synthetic
 from testbed.wide_area.cities import CITIES
 from webapp.store import measurement_progress, wide_area
@@ -96,12 +97,6 @@ def _store_parts(made: Measurement, world: synthetic.World, rounds: int) -> None
 def _store(made: Measurement, kind: str, name: str, table: pa.Table) -> MeasurementUnit:
     key = f"{kind}-{name}"
     path = part_path(wide_area.lake_root(), made.slug, kind, key)
-    rows = write_part(path, kind, table)
+    write_part(path, kind, table)
     ended = Counter(table["status"].to_pylist())
-    ok = ended.pop("OK", 0)
-    return MeasurementUnit(
-        measurement=made, key=key, activity=kind, vantage=name, round=0, starts_s=0.0,
-        ends_s=made.schedule["rounds"] * made.schedule["round_s"], slots=rows,
-        state=MeasurementUnit.State.DONE, attempt=1, rows={kind: rows}, part=key,
-        ok=ok, failed=rows - ok, counters={"failed": dict(ended)}, finished_at=made.started_at,
-    )  # fmt: skip
+    return finished_unit(made, key, Ended(kind, name, key, ended))

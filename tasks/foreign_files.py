@@ -105,21 +105,12 @@ def _is_number(word: str) -> bool:
 
 def _atlas(files: Sequence[Path], asked: Asked) -> Imported:
     """Pings and traceroutes; what is neither is of another kind."""
-    pings, traces = (AtlasFiles(files, asked.round_s) for _ in range(2))
-    samples, paths = list(pings.pings()), list(traces.traceroutes())
-    of_traces = traces.seen - traces.reasons["other_kind"] - _broken(traces.reasons)
-    reasons = Counter({r: max(n, pings.reasons[r]) for r, n in traces.reasons.items()})
-    for reason in _LACKS:
-        reasons[reason] = pings.reasons[reason] + traces.reasons[reason]
-    reasons["other_kind"] = pings.reasons["other_kind"] - of_traces
-    return Imported(_joined("samples", samples), _joined("paths", paths), +reasons)
-
-
-_LACKS = ("no_probe", "no_time", "no_result")
-
-
-def _broken(reasons: Counter[str]) -> int:
-    return sum(reasons[r] for r in ("not_json", "cut", "damaged"))
+    reader = AtlasFiles(files, asked.round_s)
+    tables: dict[str, list[pa.Table]] = {"samples": [], "paths": []}
+    for kind, table in reader.tables():
+        tables[kind].append(table)
+    samples, paths = (_joined(kind, own) for kind, own in tables.items())
+    return Imported(samples, paths, reader.reasons)
 
 
 def _scamper(files: Sequence[Path], asked: Asked) -> Imported:

@@ -18,8 +18,9 @@ from analysis.wide_area.imported import Imported
 from core.errors import BadInput, NephoscopeError
 from lake.parts import part_path, write_part
 from tasks import concluding, routing
+from tasks.finished_units import Ended, finished_unit
 from tasks.foreign_files import Asked, read_files
-from webapp.store import measurements, units, wide_area
+from webapp.store import measurements, wide_area
 from webapp.store.models import Measurement, MeasurementUnit
 
 _KINDS = ("samples", "paths")
@@ -176,23 +177,9 @@ def _store(made: Measurement, kind: str, table: pa.Table) -> None:
     by_vantage: dict[str, dict[str, int]] = {}
     for row in counts:
         by_vantage.setdefault(row["vantage"], {})[row["status"]] = row["count_all"]
-    ends_s = made.schedule["rounds"] * made.schedule["round_s"]
     rows = [
-        _unit(made, f"{kind}-{number}", (kind, vantage, part, ends_s), ended)
+        finished_unit(made, f"{kind}-{number}", Ended(kind, vantage, part, ended))
         for number, (vantage, ended) in enumerate(sorted(by_vantage.items()))
     ]
     with transaction.atomic():
         MeasurementUnit.objects.bulk_create(rows, batch_size=_ROWS)
-
-
-def _unit(
-    made: Measurement, key: str, what: tuple[str, str, str, float], ended: dict[str, int]
-) -> MeasurementUnit:
-    kind, vantage, part, ends_s = what
-    ok, runs = ended.pop("OK", 0), sum(ended.values())
-    return MeasurementUnit(
-        measurement=made, key=key, activity=kind, vantage=vantage[:63], round=0, starts_s=0.0,
-        ends_s=ends_s, slots=ok + runs, state=units.State.DONE, attempt=1, ok=ok, failed=runs,
-        rows={kind: ok + runs}, part=part, counters={"failed": ended},
-        finished_at=made.finished_at,
-    )  # fmt: skip

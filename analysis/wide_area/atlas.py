@@ -25,6 +25,8 @@ from lake.measurements import HOP, fill_table
 ROUND_S = 900
 _COLUMN = {name: number for number, name in enumerate(scan.FIELDS)}
 _LOW_BITS = 0xFFFF_FFFF
+# Kinds of results that become rows.
+KINDS = ("ping", "traceroute")
 
 
 class _Results(NamedTuple):
@@ -41,6 +43,47 @@ class _Results(NamedTuple):
     rtts: NDArray[np.float32]
     # Numbers of the destinations, among those of the addresses.
     ends: NDArray[np.int32]
+
+
+class _Found(NamedTuple):
+    """All results of a piece; ``names`` are the texts of the addresses."""
+
+    records: NDArray[np.int64]
+    elements: NDArray[np.int64]
+    bits: NDArray[np.int64]
+    addresses: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    names: pa.Array
+    coded: dict[str, Any]
+
+    @classmethod
+    def of(cls, piece: Piece) -> "_Found":
+        """What a piece holds; late replies say nothing."""
+        records, elements, replies = _rows(piece.sheets)
+        # Whoever looks up addresses looks up the whole dictionary: nothing else stands in it.
+        spans = [replies[:, scan.SPAN], records[:, _COLUMN["dst_addr"]]]
+        (addresses, ends), names = _texts(piece, spans)
+        numbers, texts = _texts(piece, [records[:, _COLUMN[n]] for n in scan.TEXTS])
+        coded = dict(zip(scan.TEXTS, (_coded(n, texts) for n in numbers), strict=True))
+        return cls(records, elements, replies[:, scan.REPLY_BITS], addresses, ends, names, coded)
+
+    def results(self, kept: NDArray[np.bool_], kind: str, round_s: int) -> "_Results":
+        """Some of the results, which are all of one kind."""
+        records, elements, bits, addresses, ends, names, coded = self
+        per_result = np.maximum(records[:, scan.RESULT], 0)
+        per_element = elements[:, scan.REPLIES]
+        if not kept.all():
+            of_elements = np.repeat(kept, per_result)
+            of_replies = np.repeat(of_elements, per_element)
+            records, per_result = records[kept], per_result[kept]
+            elements, per_element = elements[of_elements], per_element[of_elements]
+            addresses, bits, ends = addresses[of_replies], bits[of_replies], ends[kept]
+            coded = {name: column.filter(pa.array(kept)) for name, column in coded.items()}
+        late, rtts = bits & scan.LATE > 0, _reals(bits)
+        rtts[late] = np.nan
+        common = _common(records, coded, kind, round_s)
+        own = _coded(np.where(late, np.int32(-1), addresses), names)
+        return _Results(common, elements, per_result, per_element, own, rtts, ends)
 
 
 @dataclass
@@ -64,13 +107,14 @@ class AtlasFiles:
 
     def traceroutes(self) -> Iterator[pa.Table]:
         """Tables of paths; raises ``BadInput`` for files that are no JSON."""
-        return self._tables("traceroute", _paths)
+        return (table for _, table in self.tables(("traceroute",)))
 
     def pings(self) -> Iterator[pa.Table]:
         """Tables of samples; raises ``BadInput`` for files that are no JSON."""
-        return self._tables("ping", _samples)
+        return (table for _, table in self.tables(("ping",)))
 
-    def _tables(self, kind: str, table_of: Callable[[_Results], pa.Table]) -> Iterator[pa.Table]:
+    def tables(self, kinds: Sequence[str] = KINDS) -> Iterator[tuple[str, pa.Table]]:
+        """Results of some kinds, each with the name of its table; raises ``BadInput``."""
         self.seen = self.read = 0
         self.reasons = Counter()
         reading = Reading()
@@ -78,39 +122,25 @@ class AtlasFiles:
             before, lost = self.seen, reading.lost.total()
             for piece in reading.read(path):
                 self.seen += int(piece.sheets.counts[scan.RECORDS])
-                results = self._choose(piece, kind)
-                if len(results.common):
+                for kind, results in self._choose(piece, kinds):
                     self.read += len(results.common)
-                    yield table_of(results)
+                    name, make = _TABLES[kind]
+                    yield name, make(results)
             if self.seen == before and reading.lost.total() > lost:
                 raise BadInput(f"the results cannot be read: {path.name} holds no JSON object")
         self.seen += reading.lost.total()
         self.reasons += reading.lost
 
-    def _choose(self, piece: Piece, kind: str) -> _Results:
-        """The results of a kind that say who measured and when."""
-        records, elements, replies = _rows(piece.sheets)
-        # Whoever looks up addresses looks up the whole dictionary: nothing else stands in it.
-        spans = [replies[:, scan.SPAN], records[:, _COLUMN["dst_addr"]]]
-        (addresses, ends), names = _texts(piece, spans)
-        numbers, texts = _texts(piece, [records[:, _COLUMN[n]] for n in scan.TEXTS])
-        coded = dict(zip(scan.TEXTS, (_coded(n, texts) for n in numbers), strict=True))
-        kept = self._judge(records, pc.fill_null(pc.equal(coded["type"], kind), False))
-        per_result = np.maximum(records[:, scan.RESULT], 0)
-        per_element = elements[:, scan.REPLIES]
-        late = replies[:, scan.REPLY_BITS] & scan.LATE > 0
-        rtts = _reals(replies[:, scan.REPLY_BITS])
-        addresses[late], rtts[late] = -1, np.nan
-        if not kept.all():
-            of_elements = np.repeat(kept, per_result)
-            of_replies = np.repeat(of_elements, per_element)
-            records, per_result = records[kept], per_result[kept]
-            elements, per_element = elements[of_elements], per_element[of_elements]
-            addresses, rtts, ends = addresses[of_replies], rtts[of_replies], ends[kept]
-            coded = {name: column.filter(pa.array(kept)) for name, column in coded.items()}
-        common = _common(records, coded, kind, self.round_s)
-        own = _coded(addresses, names)
-        return _Results(common, elements, per_result, per_element, own, rtts, ends)
+    def _choose(self, piece: Piece, kinds: Sequence[str]) -> Iterator[tuple[str, _Results]]:
+        """The results of each kind that say who measured and when."""
+        found = _Found.of(piece)
+        right = pc.is_in(found.coded["type"].cast(pa.string()), pa.array(kinds, pa.string()))
+        kept = self._judge(found.records, right)
+        for kind in kinds:
+            own = pc.fill_null(pc.equal(found.coded["type"], kind), False)
+            chosen = kept & own.to_numpy(zero_copy_only=False)
+            if chosen.any():
+                yield kind, found.results(chosen, kind, self.round_s)
 
     def _judge(self, records: NDArray[np.int64], right: pa.Array) -> NDArray[np.bool_]:
         """Which records are whole; the others are counted by the first thing that they lack."""
@@ -210,6 +240,12 @@ def _status(found: _Results, well: pa.Array) -> pa.Array:
     wrong &= found.per_result > 0
     reason = pc.if_else(pa.array(found.ends >= 0), "UNREACHABLE", "NO_NAME")
     return pc.if_else(well, "OK", pc.if_else(pa.array(wrong), reason, "TIMEOUT"))
+
+
+_TABLES: dict[str, tuple[str, Callable[[_Results], pa.Table]]] = {
+    "ping": ("samples", _samples),
+    "traceroute": ("paths", _paths),
+}
 
 
 def _starts(lengths: NDArray[Any]) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from analysis.matrices import open_text
-from analysis.wide_area.published import LONGEST_MS, sound_file
+from analysis.wide_area.published import pair_row, round_trip, sound_file
 from core.errors import BadInput
 from lake.measurements import table_of
 
@@ -68,21 +68,9 @@ def _rows(
 
 
 def _row(source: str, target: str, average: str, moment: str, round_s: int) -> Row:
-    value = float(average) if average.strip() else None
-    if value is not None and not 0.0 <= value <= LONGEST_MS:
-        raise ValueError(f"{average!r} is no round trip")
     at = _moment(moment) if moment else None
-    return {
-        "round": int(at.timestamp()) // round_s if at else 0,
-        "vantage": source,
-        "target": target,
-        "region": target,
-        "at": at,
-        "probe": "matrix-rtt",
-        "status": "TIMEOUT" if value is None else "OK",
-        "sent": 1,
-        "values": [] if value is None else [value],
-    }
+    own = {"round": int(at.timestamp()) // round_s if at else 0, "at": at}
+    return pair_row(source, target, round_trip(average.strip())) | own
 
 
 def _moment(text: str) -> datetime:

@@ -104,13 +104,13 @@ def _pair(number: int, line: str, scale: float) -> dict[str, Any] | None:
     if len(words) != 3:
         raise BadInput("source, destination and round trip are needed", line=number)
     try:
-        value = _round_trip(float(words[2]) * scale, least=-LONGEST_MS)
+        value = round_trip(float(words[2]) * scale, least=-LONGEST_MS)
     except ValueError as error:
         if number == 1:
             return None  # a heading
         raise BadInput(f"{words[2]!r} is no round trip", line=number) from error
     own = words[0] == words[1]
-    return None if own else _row(words[0], words[1], value if value and value > 0 else None)
+    return None if own else pair_row(words[0], words[1], value if value and value > 0 else None)
 
 
 def read_cloudping(path: Path, provider: str = "aws") -> pa.Table:
@@ -123,7 +123,7 @@ def read_cloudping(path: Path, provider: str = "aws") -> pa.Table:
         text = stream.read()
     try:
         cells = _cells_of(json.loads(text)) if text.lstrip()[:1] in "[{" else _cells_of_csv(text)
-        rows = [_row(f"{provider}/{s}", t, _round_trip(v), provider) for s, t, v in cells]
+        rows = [pair_row(f"{provider}/{s}", t, round_trip(v), provider) for s, t, v in cells]
     except (ValueError, AttributeError, TypeError, OverflowError, RecursionError, KeyError,
             csv.Error) as error:  # fmt: skip
         raise BadInput(f"{path.name} is no matrix of regions: {error}") from error
@@ -154,10 +154,11 @@ def _cells_of_csv(text: str) -> Iterator[Cell]:
                 f"{len(line)} cells where {len(names) + 1} are named", line=lines.line_num
             )
         for target, value in zip(names, line[1:], strict=True):
-            yield line[0], target, value.strip() or None
+            yield line[0], target, value.strip()
 
 
-def _row(source: str, target: str, value: float | None, provider: str = "") -> dict[str, Any]:
+def pair_row(source: str, target: str, value: float | None, provider: str = "") -> dict[str, Any]:
+    """One sample of a pair: a round trip in milliseconds, or none."""
     return {
         "vantage": source,
         "target": target,
@@ -170,9 +171,9 @@ def _row(source: str, target: str, value: float | None, provider: str = "") -> d
     }
 
 
-def _round_trip(value: Any, least: float = 0.0) -> float | None:
-    """Milliseconds; raises ``ValueError`` for what no packet can take."""
-    if value is None:
+def round_trip(value: Any, least: float = 0.0) -> float | None:
+    """Milliseconds, none where there is none; raises ``ValueError`` for what no packet can take."""
+    if value is None or value == "":
         return None
     found = float(value)
     if not least <= found <= LONGEST_MS:
