@@ -5,11 +5,10 @@ for, so that a worker that dies pays for nothing twice. Raw answers stay beside 
 """
 
 import fcntl
-import json
 import logging
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
@@ -25,8 +24,9 @@ from probes.sources.web import Api, Busy, Garbled, Refused
 from tasks import arrivals, orders
 from tasks.app import AWAY, app, queue
 from tasks.measuring import BEGAN, COLUMNS, RESULT, Order
+from tasks.network_files import Work, held_until, hold, path_of, read, write
 from tasks.parcels import Parcel, columns_of
-from webapp.store import wide_area
+from webapp.store import units
 from webapp.store.models import VantagePoint
 from webapp.store.network_leases import hold_unit
 
@@ -37,25 +37,20 @@ GRACE_S = {"globalping": 60.0, "atlas": 600.0}
 _LONGEST_STEP_S = 60.0
 # Between the last moment at which the network is asked and that at which a unit is given up.
 _SLACK_S = 90.0
+_PATIENCE_S = 2.0
 Row = dict[str, Any]
 Target = Mapping[str, Any]
-
-
-@dataclass
-class Work:
-    """How far one order is: tests by slot, and results of slots that have ended."""
-
-    tests: dict[str, dict[str, Any]] = field(default_factory=dict)
-    results: dict[str, dict[str, Any]] = field(default_factory=dict)
-    raw: dict[str, Any] = field(default_factory=dict)
-    attempt: int = 0
 
 
 def api_of(source: str, clock: Clock | None = None) -> Api:
     """The API of a network, with the key of this installation."""
     if source == "atlas":
-        return atlas.client(settings.ATLAS_KEY, settings.ATLAS_URL, clock)
-    return globalping.client(settings.GLOBALPING_TOKEN, settings.GLOBALPING_URL, clock)
+        found = atlas.client(settings.ATLAS_KEY, settings.ATLAS_URL, clock)
+    else:
+        found = globalping.client(settings.GLOBALPING_TOKEN, settings.GLOBALPING_URL, clock)
+    # A worker waits for no network: what has to wait comes back with the next step.
+    found.patience_s = _PATIENCE_S
+    return found
 
 
 def send(point: VantagePoint, order: Order, expires_s: float) -> None:
@@ -78,16 +73,28 @@ def measure(vantage: str, told: dict[str, Any]) -> None:
     if point is None:
         return
     order = Order.from_json(told)
-    wait_s = step(point, order, api_of(point.source))
+    try:
+        wait_s = step(point, order, api_of(point.source))
+    except Unavailable as error:
+        # A full disk, say: what was created is asked for when there is room.
+        log.warning("%s of %s waits: %s", order.unit, order.measurement, error)
+        wait_s = _LONGEST_STEP_S / 4
     if wait_s is not None:
         measure.apply_async(args=[vantage, told], countdown=wait_s)
 
 
 def step(point: VantagePoint, order: Order, api: Api) -> float | None:
-    """Create what is due, ask for what was created; seconds to wait, or ``None`` at the end."""
-    path = _path(order)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_suffix(".lock").open("a") as lock:
+    """Create what is due, ask for what was created; seconds to wait, or ``None`` at the end.
+
+    Raises ``Unavailable`` where the disk refuses.
+    """
+    path = path_of(order)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = path.with_suffix(".lock").open("a")
+    except OSError as error:
+        raise Unavailable(f"cannot write {path.name}: {error.strerror or error}") from error
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -96,18 +103,22 @@ def step(point: VantagePoint, order: Order, api: Api) -> float | None:
 
 
 def _take(point: VantagePoint, order: Order, api: Api, path: Path) -> float | None:
-    work = _read(path)
+    work = read(path)
     if order.attempt < work.attempt:
         return None  # it was sent anew, and a later one goes on with it
+    own = _Step(point, order, api, work, NETWORKS[point.source])
+    if units.open_unit(order.measurement, point.name, order.unit) is None:
+        own.abandon()
+        path.with_suffix(".done").touch()
+        return None
     if order.attempt > work.attempt:
         work.attempt = order.attempt
         arrivals.take_begun(point.name, Parcel(BEGAN, order.head), api.clock)
     # Every pass holds the unit, so that nobody gives it up while the network works.
     until = datetime.fromtimestamp(order.ends + GRACE_S[point.source] + _SLACK_S, UTC)
     hold_unit(order.measurement, point.name, order.unit, until)
-    own = _Step(point, order, api, work, NETWORKS[point.source])
     left = [wait_s for slot in order.slots if (wait_s := own.advance(slot)) is not None]
-    _write(path, work)
+    write(path, work)
     if left:
         return min(min(left), _LONGEST_STEP_S)
     arrivals.take_result(point.name, _parcel(order, work), api.clock)
@@ -140,27 +151,61 @@ class _Step:
             return None
         if number in self.work.tests:
             return self._ask(number, target)
-        planned = self.order.due + float(slot[2])
-        early_s = planned - self.now
-        return early_s if early_s > 0 else self._create(number, target, planned)
+        early_s = self.order.due + float(slot[2]) - self.now
+        return early_s if early_s > 0 else self._create(slot, number, target)
 
-    def _create(self, number: str, target: Target, planned: float) -> float | None:
+    def abandon(self) -> None:
+        """Nobody wants the results any more: end what still runs."""
+        for number, test in self.work.tests.items():
+            if number not in self.work.results and test["name"]:
+                with suppress(NephoscopeError):
+                    self.network.cancel(self.api, test["name"])
+
+    def _create(self, slot: Sequence[float], number: str, target: Target) -> float | None:
         begun, point = self.now, self.point
         place = {"country": point.country, "city": point.city, "asn": point.asn, **point.detail}
+        late_s = round(max(0.0, begun - self.order.due - float(slot[2])), 3)
         try:
+            self._refuse_held()
             wanted = self.order.probe, target, self.order.options, place
-            name = self.network.create(self.api, self.network.request_for(*wanted))
-        except NephoscopeError as error:
+            body = self.network.request_for(*wanted)
+            # Before it is paid for, it is known that it may have been.
+            self._keep(number, {"name": "", "etag": "", "late_s": late_s})
+            self._keep(number, {"name": self.network.create(self.api, body)})
+        except Busy as error:
+            self.work.tests.pop(number, None)
+            hold(point.source, begun + error.wait_s)
+            if begun + error.wait_s <= self.order.due + float(slot[3]):
+                return error.wait_s
             self._fail(number, target, error, begun)
             return None
-        late_s = round(max(0.0, begun - planned), 3)
-        self.work.tests[number] = {"name": name, "etag": "", "late_s": late_s}
-        # Paid for: it must be known before anything else can go wrong.
-        _write(_path(self.order), self.work)
+        except NephoscopeError as error:
+            if number not in self.work.tests and isinstance(error, Unavailable):
+                raise  # nothing was asked for, since it could not have been kept
+            self._fail(number, target, error, begun)
+            return None
         return float(self.network.POLL_S)
+
+    def _refuse_held(self) -> None:
+        left_s = held_until(self.point.source) - self.now
+        if left_s > 0:
+            raise Busy("the network asked to wait", left_s)
+
+    def _keep(self, number: str, known: Row) -> None:
+        before = dict(self.work.tests)
+        self.work.tests[number] = {**before.get(number, {}), **known}
+        try:
+            write(path_of(self.order), self.work)
+        except Unavailable:
+            if number not in before:
+                self.work.tests = before
+            raise
 
     def _ask(self, number: str, target: Target) -> float | None:
         test = self.work.tests[number]
+        if not test["name"]:
+            self._fail(number, target, _Unknown(), self.order.due)
+            return None
         try:
             found, test["etag"] = self.network.fetch(self.api, test["name"], test["etag"])
         except (Refused, Unavailable) as error:
@@ -199,6 +244,13 @@ class _Late(Unavailable):
         super().__init__("no result in time")
 
 
+class _Unknown(Unavailable):
+    """A process ended between asking and hearing."""
+
+    def __init__(self) -> None:
+        super().__init__("whether the network took it is not known, and nothing is paid twice")
+
+
 _STATUS = (
     (Busy, ProbeStatus.BUSY),
     (Garbled, ProbeStatus.MALFORMED),
@@ -222,22 +274,3 @@ def _parcel(order: Order, work: Work) -> Parcel:
         for number, result in sorted(work.results.items(), key=lambda r: int(r[0]))
     ]  # fmt: skip
     return Parcel(RESULT, {**order.head, "missed": {}}, columns_of(rows, COLUMNS))
-
-
-def _path(order: Order) -> Path:
-    # The same for every attempt: what was paid for once is not created again.
-    name = f"{order.unit}.json".replace("/", "_")
-    return wide_area.lake_root() / order.measurement / "raw" / name
-
-
-def _read(path: Path) -> Work:
-    try:
-        return Work(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return Work()
-
-
-def _write(path: Path, work: Work) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(asdict(work)), encoding="utf-8")
-    temporary.replace(path)

@@ -11,7 +11,7 @@ from typing import Any
 from probes.plans.plan import Plan
 from probes.plans.schedules import Activity
 from probes.registry import configure, find_probe
-from probes.sources.atlas import credits_for
+from probes.sources import atlas, globalping
 
 DAY_S = 86_400
 # Octets of IP and transport heads with Ethernet's: 20 + 20 + 18, and 28 + 18 of a datagram.
@@ -107,11 +107,12 @@ def credits_of(plan: Plan, sources: Mapping[str, str]) -> dict[str, int]:
 
 def _atlas(activity: Activity) -> int:
     """The price of a one-off result, which is what every slot is."""
-    return credits_for(activity.probe, activity.options)
+    known = activity.probe in atlas.TYPES
+    return atlas.credits_for(activity.probe, activity.options) if known else 0
 
 
-def _globalping(_: Activity) -> int:
-    return 1
+def _globalping(activity: Activity) -> int:
+    return int(activity.probe in globalping.TYPES)
 
 
 def _requests(config: Any) -> int:

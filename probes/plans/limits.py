@@ -6,6 +6,7 @@ from typing import Any
 from probes.plans.cost import cost_of
 from probes.plans.plan import Plan
 from probes.plans.schedules import Activity
+from probes.sources import atlas, globalping
 
 # What a campaign may set for all its ends, and which share of its cost is held against it.
 _OF_CAMPAIGN = {
@@ -14,6 +15,7 @@ _OF_CAMPAIGN = {
     "probes_per_target_and_day": ("per_target", "probes_per_day", "probes", "target"),
 }
 CAMPAIGN_LIMITS = tuple(_OF_CAMPAIGN)
+_NETWORKS = {"atlas": ("RIPE Atlas", atlas.TYPES), "globalping": ("Globalping", globalping.TYPES)}
 
 
 def broken_limits(
@@ -38,6 +40,19 @@ def broken_limits(
         if fastest is not None and rate > fastest:
             found.append(f"{vantage} allows {fastest:g} probes a second, and would make {rate:g}")
     return found
+
+
+def strange_probes(plan: Plan, sources: Mapping[str, str]) -> list[str]:
+    """One sentence per activity that a public network of the plan has not."""
+    used = {sources.get(name) for name in plan.vantages}
+    return [
+        f"{name} has no {activity.probe}, which {activity.name} takes; it has {', '.join(known)}: "
+        "leave out the activity, or its vantage points"
+        for network, (name, known) in _NETWORKS.items()
+        if network in used
+        for activity in plan.schedule.activities
+        if activity.probe not in known
+    ]
 
 
 def peak_rate(plan: Plan) -> float:

@@ -10,19 +10,21 @@ from typing import Any
 from core.clock import Clock, SystemClock
 from core.errors import BadInput
 from probes.records import ProbeStatus
-from probes.sources.web import Api, Garbled
+from probes.sources.web import Api, Garbled, address_family
 
 URL = "https://atlas.ripe.net"
 NETWORK = "atlas"
 # One-offs take a minute or more until probes have been told.
 POLL_S = 15.0
-_TYPES = {"icmp-echo": "ping", "traceroute": "traceroute"}
+TYPES = {"icmp-echo": "ping", "traceroute": "traceroute"}
 # States of a measurement from which no more results come, with what they mean.
 _ENDED = {
     4: "", 5: "it was stopped by force", 6: "no suitable probe", 7: "the network could not do it",
     8: "", 10: "it was denied",
 }  # fmt: skip
 _REASON = 200
+# A larger payload is refused.
+_MOST_OCTETS = 2_048
 Row = dict[str, Any]
 
 
@@ -53,7 +55,7 @@ def balance(api: Api) -> Balance:
 def credits_for(probe: str, options: Mapping[str, Any]) -> int:
     """Credits of one one-off result: packets for a ping, ten times as many for a traceroute."""
     packets = _packets(probe, options)
-    large = int(options.get("size", 48)) // 1500 + 1
+    large = _size(options) // 1500 + 1
     return 2 * packets * large * (10 if probe == "traceroute" else 1)
 
 
@@ -64,11 +66,12 @@ def _packets(probe: str, options: Mapping[str, Any]) -> int:
     return min(16, max(1, int(told)))
 
 
-def places(api: Api, country: str = "", limit: int = 100) -> list[Row]:
+def places(api: Api, country: str = "", limit: int = 100, asn: int = 0) -> list[Row]:
     """Probes that are connected now, with where they stand; raises as ``Api.get``."""
     fields = "id,asn_v4,country_code,geometry,is_anchor"
     query = f"/api/v2/probes/?status=1&fields={fields}&page_size={min(max(limit, 1), 500)}"
-    told = api.get(query + (f"&country_code={country.upper()}" if country else "")).document
+    query += f"&country_code={country.upper()}" if country else ""
+    told = api.get(query + (f"&asn_v4={asn}" if asn else "")).document
     rows = told.get("results") if isinstance(told, dict) else None
     if not isinstance(rows, list):
         raise Garbled("RIPE Atlas’ probes cannot be read")
@@ -87,23 +90,38 @@ def request_for(
     probe: str, target: Mapping[str, Any], options: Mapping[str, Any], place: Mapping[str, Any]
 ) -> Row:
     """The body that creates a one-off of one probe (``place['probe']``); raises ``BadInput``."""
-    kind = _TYPES.get(probe)
+    kind = TYPES.get(probe)
     if kind is None:
-        raise BadInput(f"RIPE Atlas has no {probe}; it has {', '.join(_TYPES)}", field="probe")
+        raise BadInput(f"RIPE Atlas has no {probe}; it has {', '.join(TYPES)}", field="probe")
     if not place.get("probe"):
         raise BadInput("a vantage point of RIPE Atlas needs the number of its probe", field="probe")
-    made: Row = {
-        "type": kind, "target": target["host"], "af": 6 if target.get("family") == 6 else 4,
-        "description": "Nephoscope",
-        "packets": _packets(probe, options),
-    }  # fmt: skip
-    if kind == "traceroute":
-        made |= {"protocol": str(options.get("method", "ICMP")).upper(), "paris": 16}
     return {
-        "definitions": [made],
+        "definitions": [{**_definition(target), "type": kind, **_details(kind, options, target)}],
         "probes": [{"requested": 1, "type": "probes", "value": str(place["probe"])}],
         "is_oneoff": True,
     }
+
+
+def _definition(target: Mapping[str, Any]) -> Row:
+    """What all kinds have; a name is looked up where it is measured, as our own probes do."""
+    own = address_family(str(target["host"]))
+    family = own or (6 if target.get("family") == 6 else 4)
+    return {"target": target["host"], "af": family, "description": "Nephoscope",
+            **({} if own else {"resolve_on_probe": True})}  # fmt: skip
+
+
+def _details(kind: str, options: Mapping[str, Any], target: Mapping[str, Any]) -> Row:
+    packets = {"packets": _packets("traceroute" if kind == "traceroute" else "", options)}
+    if kind == "ping":
+        return {**packets, **({"size": _size(options)} if "size" in options else {})}
+    protocol = str(options.get("protocol", "udp")).upper()
+    port = {"port": int(target.get("port") or 80)} if protocol == "TCP" else {}
+    hops = {"max_hops": int(options["max_ttl"])} if "max_ttl" in options else {}
+    return {**packets, **port, **hops, "protocol": protocol, "paris": 16}
+
+
+def _size(options: Mapping[str, Any]) -> int:
+    return min(_MOST_OCTETS, max(1, int(options.get("size", 48))))
 
 
 def create(api: Api, body: Mapping[str, Any]) -> str:
@@ -113,6 +131,11 @@ def create(api: Api, body: Mapping[str, Any]) -> str:
     if not isinstance(found, list) or not found or not isinstance(found[0], int):
         raise Garbled("RIPE Atlas did not number the measurement")
     return str(found[0])
+
+
+def cancel(api: Api, name: str) -> None:
+    """Stop a measurement, so that it costs nothing more; raises as ``Api.get``."""
+    api.delete(f"/api/v2/measurements/{name}/")
 
 
 def fetch(api: Api, name: str, etag: str = "") -> tuple[Row | None, str]:

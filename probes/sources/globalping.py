@@ -12,13 +12,13 @@ from typing import Any
 from core.clock import Clock, SystemClock
 from core.errors import BadInput
 from probes.records import ProbeStatus
-from probes.sources.web import Api, Garbled
+from probes.sources.web import Api, Garbled, is_address
 
 URL = "https://api.globalping.io"
 NETWORK = "globalping"
 # The network's own guidelines: not more often than twice a second.
 POLL_S = 1.0
-_TYPES = {"icmp-echo": "ping", "tcp-ping": "ping", "traceroute": "traceroute", "http": "http"}
+TYPES = {"icmp-echo": "ping", "tcp-ping": "ping", "traceroute": "traceroute", "http": "http"}
 _MOST_PACKETS = 16
 # As many as our own pings send where a schedule does not say.
 DEFAULT_PACKETS = 5
@@ -97,9 +97,9 @@ def request_for(
 
     ``place`` has country, city and asn, as far as they are to be the same.
     """
-    kind = _TYPES.get(probe)
+    kind = TYPES.get(probe)
     if kind is None:
-        raise BadInput(f"Globalping has no {probe}; it has {', '.join(_TYPES)}", field="probe")
+        raise BadInput(f"Globalping has no {probe}; it has {', '.join(TYPES)}", field="probe")
     where = {k: place[k] for k in ("country", "city", "asn", "magic") if place.get(k)}
     return {
         "type": kind,
@@ -110,16 +110,27 @@ def request_for(
 
 
 def _options(probe: str, target: Mapping[str, Any], options: Mapping[str, Any]) -> Row:
-    port = {"port": int(target["port"])} if target.get("port") else {}
-    version = {"ipVersion": target["family"]} if target.get("family") in (4, 6) else {}
+    # The family of an address is its own, and must not be said.
+    is_open = target.get("family") in (4, 6) and not is_address(str(target["host"]))
+    version = {"ipVersion": target["family"]} if is_open else {}
     packets = {"packets": min(_MOST_PACKETS, max(1, int(options.get("count", DEFAULT_PACKETS))))}
+    port = int(target.get("port") or 0)
     if probe == "icmp-echo":
         return {**packets, **version}
     if probe == "tcp-ping":
-        return {**packets, "protocol": "TCP", **(port or {"port": 80}), **version}
+        return {**packets, "protocol": "TCP", "port": port or 80, **version}
     if probe == "traceroute":
-        return {"protocol": str(options.get("method", "ICMP")).upper(), **port, **version}
-    return {"request": {"path": target.get("path") or "/", "method": "GET"}, **port, **version}
+        protocol = str(options.get("protocol", "udp")).upper()
+        return {"protocol": protocol, **({"port": port or 80} if protocol == "TCP" else {}),
+                **version}  # fmt: skip
+    return {**_request(target, bool(options.get("tls")), port), **version}
+
+
+def _request(target: Mapping[str, Any], tls: bool, port: int) -> Row:
+    path, _, query = str(target.get("path") or "/").partition("?")
+    wanted = {"path": path, "method": "GET", **({"query": query} if query else {})}
+    own = port or (443 if tls else 80)
+    return {"request": wanted, "protocol": "HTTPS" if tls else "HTTP", "port": own}
 
 
 def create(api: Api, body: Mapping[str, Any]) -> str:
@@ -129,6 +140,10 @@ def create(api: Api, body: Mapping[str, Any]) -> str:
     if not isinstance(name, str) or not name.isalnum():
         raise Garbled("Globalping did not name the measurement")
     return name
+
+
+def cancel(api: Api, name: str) -> None:
+    """Nothing: a test takes seconds, and the network ends none."""
 
 
 def fetch(api: Api, name: str, etag: str = "") -> tuple[Row | None, str]:
@@ -177,11 +192,18 @@ def _result(probe: str, result: Mapping[str, Any], measurement: Mapping[str, Any
     if state == "offline":
         return failure({}, ProbeStatus.NETWORK, "the probe went offline")
     if state != "finished":
-        text = str(result.get("rawOutput") or "the test failed")
-        return failure({"address": address}, _status_of(text), " ".join(text.split()))
+        return _failed(result, address)
     if probe == "traceroute":
         return {"address": address, **_trace(result, address)}
     return {"address": address, **_times(probe, result, measurement)}
+
+
+def _failed(result: Mapping[str, Any], address: str) -> Row:
+    text = " ".join(str(result.get("rawOutput") or "the test failed").split())
+    status = _status_of(text)
+    if status == ProbeStatus.NETWORK and result.get("failureSource") == "target":
+        status = ProbeStatus.UNREACHABLE
+    return failure({"address": address}, status, text)
 
 
 def _status_of(text: str) -> ProbeStatus:

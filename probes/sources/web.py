@@ -7,10 +7,13 @@ import json
 import random
 import urllib.error
 import urllib.request
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.message import Message
+from email.utils import parsedate_to_datetime
 from http.client import HTTPException
+from ipaddress import ip_address
 from typing import Any
 
 from core.clock import Clock, SystemClock
@@ -20,7 +23,7 @@ TIMEOUT_S = 20.0
 MAX_BYTES = 16 * 1024 * 1024
 TRIES = 4
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
-AGENT = "Nephoscope (cloud measurement)"
+AGENT = "nephoscope/0.1.0 (cloud measurement)"
 _LONGEST_MESSAGE = 200
 BUSY, UNAVAILABLE, NOT_MODIFIED = 429, 503, 304
 
@@ -71,6 +74,8 @@ class Api:
     headers: dict[str, str] = field(default_factory=dict, repr=False)
     clock: Clock = field(default_factory=SystemClock)
     chance: random.Random = field(default_factory=random.Random, repr=False)
+    # Whoever has other work meanwhile is told to wait, rather than made to.
+    patience_s: float = LONGEST_PAUSE_S
 
     def get(self, path: str, etag: str = "") -> Answer:
         """A document; raises ``Refused``, ``Busy``, ``Garbled`` or ``Unavailable``."""
@@ -83,6 +88,10 @@ class Api:
         """
         return self._try("POST", path, json.dumps(body).encode(), {})
 
+    def delete(self, path: str) -> None:
+        """End something; raises as ``get``."""
+        self._try("DELETE", path, None, {})
+
     def _try(self, method: str, path: str, body: bytes | None, more: dict[str, str]) -> Answer:
         for attempt in range(1, TRIES + 1):
             try:
@@ -90,7 +99,7 @@ class Api:
             except (Busy, Unavailable) as error:
                 wait_s = self._pause_s(error, attempt)
                 again = isinstance(error, Busy) or method == "GET"
-                if not again or attempt == TRIES or wait_s > LONGEST_PAUSE_S:
+                if not again or attempt == TRIES or wait_s > self.patience_s:
                     raise
                 self.clock.sleep(wait_s)
         raise AssertionError("the last try gives or raises")
@@ -103,7 +112,7 @@ class Api:
         )
 
     def _ask(self, method: str, path: str, body: bytes | None, more: dict[str, str]) -> Answer:
-        known = {"Accept": "application/json", "User-Agent": AGENT}
+        known = {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": AGENT}
         if body is not None:
             known["Content-Type"] = "application/json"
         address = self.base.rstrip("/") + path
@@ -112,7 +121,8 @@ class Api:
         opener = urllib.request.build_opener(_NoRedirects)
         try:
             with opener.open(request, timeout=TIMEOUT_S) as reply:
-                return Answer(_document(reply.read(MAX_BYTES + 1)), _plain(reply.headers))
+                headers = _plain(reply.headers)
+                return Answer(_document(_expand(reply.read(MAX_BYTES + 1), headers)), headers)
         except urllib.error.HTTPError as error:
             return self._judge(error)
         except (OSError, HTTPException) as error:
@@ -126,12 +136,22 @@ class Api:
             return Answer(None, headers)
         message = self._hide(_message(error))
         if error.code == BUSY:
-            raise Busy(message or "too many requests", _wait_s(headers))
+            raise Busy(message or "too many requests", self._told_s(headers))
         if error.code == UNAVAILABLE and "retry-after" in headers:
-            raise Busy(message or "not available now", _wait_s(headers))
+            raise Busy(message or "not available now", self._told_s(headers))
         if error.code >= 500:
             raise Unavailable(f"{message or 'the network failed'} (status {error.code})")
         raise Refused(error.code, message or "the network refused")
+
+    def _told_s(self, headers: Mapping[str, str]) -> float:
+        """Seconds to wait, by whichever head says it; a little where none does."""
+        for name in ("retry-after", "x-ratelimit-reset"):
+            try:
+                return max(0.0, float(headers[name]))
+            except (KeyError, ValueError):
+                if moment := _moment(headers.get(name, "")):
+                    return max(0.0, moment - self.clock.now().timestamp())
+        return FIRST_PAUSE_S * 4
 
     def _hide(self, text: str) -> str:
         """A text without any key that it may repeat."""
@@ -141,8 +161,31 @@ class Api:
         return text
 
 
+def is_address(host: str) -> bool:
+    """Whether a host is an address, and no name."""
+    return address_family(host) != 0
+
+
+def address_family(host: str) -> int:
+    """4 or 6 of an address, 0 of a name."""
+    try:
+        return ip_address(host.strip("[]").partition("%")[0]).version
+    except ValueError:
+        return 0
+
+
 def _plain(headers: Message) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}
+
+
+def _expand(data: bytes, headers: Mapping[str, str]) -> bytes:
+    """A body as it was before it was packed for the way, as far as it is wanted."""
+    if headers.get("content-encoding", "").lower() != "gzip":
+        return data
+    try:
+        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, MAX_BYTES + 1)
+    except zlib.error:
+        raise Garbled("an answer whose packing cannot be undone") from None
 
 
 def _document(data: bytes) -> Any:
@@ -157,7 +200,7 @@ def _document(data: bytes) -> Any:
 def _message(error: urllib.error.HTTPError) -> str:
     """What the body says is wrong, in either network's form."""
     try:
-        told = _document(error.read(65_536))
+        told = _document(_expand(error.read(65_536), _plain(error.headers)))
     except (Garbled, OSError, HTTPException):
         return ""
     found = told.get("error", told) if isinstance(told, dict) else {}
@@ -169,11 +212,9 @@ def _message(error: urllib.error.HTTPError) -> str:
     return "; ".join(str(d) for d in details if d)[:_LONGEST_MESSAGE]
 
 
-def _wait_s(headers: Mapping[str, str]) -> float:
-    """Seconds to wait, by whichever head says it; a little where none does."""
-    for name in ("retry-after", "x-ratelimit-reset"):
-        try:
-            return max(0.0, float(headers[name]))
-        except (KeyError, ValueError):
-            continue
-    return FIRST_PAUSE_S * 4
+def _moment(text: str) -> float:
+    """A moment in the form of HTTP's heads; 0 for anything else."""
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, TypeError):
+        return 0.0

@@ -1,5 +1,9 @@
 """Clients of public networks against servers that speak their API on loopback."""
 
+import gzip
+from datetime import timedelta
+from email.utils import format_datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +11,7 @@ from hypothesis import strategies as st
 from core.clock import FakeClock
 from core.errors import BadInput, Unavailable
 from probes.sources import atlas, globalping
-from probes.sources.web import LONGEST_PAUSE_S, Api, Busy, Garbled, Refused
+from probes.sources.web import LONGEST_PAUSE_S, MAX_BYTES, Api, Busy, Garbled, Refused
 from tests.probes.networks import (
     ATLAS_KEY,
     GLOBALPING_KEY,
@@ -249,6 +253,95 @@ def test_no_result_whatever_stops_the_others(entry):
     rows = list(atlas.results({"results": [entry, atlas_ping(5.0)]}, "icmp-echo", "x"))
     assert len(rows) == 2
     assert rows[1]["values"] == [5.0]
+
+
+HOSTS = ("8.8.8.8", "2001:4860:4860::8888", "dns.google")
+
+
+@pytest.mark.parametrize("family", [0, 4, 6])
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize(
+    ("probe", "options"),
+    [
+        ("icmp-echo", {"count": 99, "size": 1600}),
+        ("tcp-ping", {"method": "connect"}),
+        ("traceroute", {"method": "raw"}),
+        ("traceroute", {"protocol": "tcp", "attempts": 20, "max_ttl": 12}),
+        ("traceroute", {"protocol": "icmp"}),
+        ("http", {"tls": True}),
+        ("http", {}),
+    ],
+)
+def test_no_body_breaks_the_documented_rules(network, host, family, probe, options):
+    target = {"host": host, "port": 0, "family": family, "path": "/a?b=c"}
+    made = globalping.request_for(probe, target, options, PLACE)
+    assert globalping.create(globalping.client(url=network.url), made) == "gp1"
+    if probe in atlas.TYPES:
+        made = atlas.request_for(probe, target, options, {"probe": 1})
+        assert atlas.create(atlas.client(ATLAS_KEY, network.url), made) == "1002"
+        assert network.spent["atlas"] == atlas.credits_for(probe, options)
+
+
+def test_a_body_says_what_was_planned():
+    def asked(probe, options, host="dns.google", **more):
+        target = {"host": host, "port": 0, "family": 0, "path": "/a?b=c", **more}
+        return globalping.request_for(probe, target, options, PLACE)["measurementOptions"]
+
+    # Without a word a network would take HTTPS, HEAD and ICMP.
+    request = {"path": "/a", "query": "b=c", "method": "GET"}
+    assert asked("http", {}) == {"request": request, "protocol": "HTTP", "port": 80}
+    assert asked("http", {"tls": True})["protocol"] == "HTTPS"
+    assert asked("http", {"tls": True})["port"] == 443
+    assert asked("traceroute", {}) == {"protocol": "UDP"}
+    assert asked("traceroute", {"protocol": "tcp"}, port=443)["port"] == 443
+    assert asked("icmp-echo", {}, family=6)["ipVersion"] == 6
+    assert "ipVersion" not in asked("icmp-echo", {}, host="::1", family=6)
+
+    def of_atlas(host, probe="icmp-echo", options=(), **more):
+        target = {"host": host, "port": 0, "family": 0, **more}
+        return atlas.request_for(probe, target, dict(options), {"probe": 1})["definitions"][0]
+
+    assert of_atlas("2001:db8::1")["af"] == 6
+    assert of_atlas("192.0.2.1", family=6)["af"] == 4
+    named = of_atlas("dns.google", family=6)
+    assert (named["af"], named["resolve_on_probe"]) == (6, True)
+    route = of_atlas("192.0.2.1", "traceroute", {"protocol": "tcp"}, port=443)
+    assert (route["protocol"], route["port"], route["paris"]) == ("TCP", 443, 16)
+
+
+def test_answers_are_packed_for_the_way_and_a_bomb_is_refused(network, api):
+    network.documents["/v1/limits"] = LIMITS
+    assert globalping.limits(api).free == 487
+    assert network.packed == 1
+    bomb = gzip.compress(b" " * (MAX_BYTES + 5))
+    network.faults["/v1/limits"] = [(200, {"Content-Encoding": "gzip"}, bomb)] * 4
+    network.packs = False
+    with pytest.raises(Garbled, match="more than"):
+        globalping.limits(api)
+    network.faults["/v1/limits"] = [(200, {"Content-Encoding": "gzip"}, b"no")] * 4
+    with pytest.raises(Garbled, match="packing"):
+        globalping.limits(api)
+
+
+def test_a_wait_may_be_told_as_a_date(network, api):
+    until = format_datetime(api.clock.now() + timedelta(seconds=7), usegmt=True)
+    network.faults["/v1/limits"] = [(429, {"Retry-After": until}, {})]
+    network.documents["/v1/limits"] = LIMITS
+    before = api.clock.monotonic()
+    assert globalping.limits(api).credits == 9000
+    assert 6 <= api.clock.monotonic() - before <= 8
+
+
+def test_atlas_stops_what_nobody_waits_for(network):
+    atlas.cancel(atlas.client(ATLAS_KEY, network.url), "1001")
+    assert network.asked == [("DELETE", "/api/v2/measurements/1001/")]
+    assert network.keys == [f"Key {ATLAS_KEY}"]
+
+
+def test_whose_fault_a_failure_is_is_heard():
+    found = ping_measurement(status="failed", failureSource="target", rawOutput="odd")
+    (row,) = globalping.results(found, "icmp-echo", "x")
+    assert (row["status"], row["reason"]) == ("UNREACHABLE", "odd")
 
 
 def test_the_api_is_asked_by_name():

@@ -17,7 +17,7 @@ from django.conf import settings
 from core.errors import BadInput
 from probes.guard import why_forbidden
 from probes.plans.cost import predict
-from probes.plans.limits import CAMPAIGN_LIMITS, broken_limits
+from probes.plans.limits import CAMPAIGN_LIMITS, broken_limits, strange_probes
 from probes.plans.plan import Plan
 from probes.plans.presets import preset_data, preset_names
 from probes.plans.schedules import Schedule, read_schedule
@@ -80,7 +80,8 @@ def define(data: Mapping[str, Any], ends: Ends | None = None, *, operator: bool)
         )
     known = ends or Ends()
     predicted = predict(plan, known.sources)
-    refusals = broken_limits(plan, predicted, limits, known.limits)
+    refusals = strange_probes(plan, known.sources)
+    refusals += broken_limits(plan, predicted, limits, known.limits)
     name = str(data.get("name") or _title(data, plan))[:200]
     return Definition(
         name, str(data.get("preset") or ""), plan, targets, limits, predicted, refusals
