@@ -14,8 +14,11 @@ from deploy import broker, certificates
 NAME = "links"
 USER = "centre"
 # A parcel has at most 4 MB; nobody can store a larger text, nor fill the machine's memory.
-_LARGEST_TEXT = "8mb"
+_LARGEST_TEXT = "5mb"
 _MEMORY = "512mb"
+# What all connections may hold together; whoever holds most is cut. Half-sent texts on many
+# connections would else take the memory that everybody's messages need.
+_MEMORY_OF_CONNECTIONS = "128mb"
 _OWN = {"localhost": "127.0.0.1", "127.0.0.1": "127.0.0.1", "::1": "[::1]"}
 
 
@@ -45,6 +48,7 @@ def command(data: Path) -> list[str]:
         *("--aclfile", str(users)),
         *("--proto-max-bulk-len", _LARGEST_TEXT),
         *("--client-query-buffer-limit", "16mb"),
+        *("--maxmemory-clients", _MEMORY_OF_CONNECTIONS),
         *("--maxmemory", _MEMORY),
         *("--maxmemory-policy", "noeviction"),
         *("--maxclients", "4000"),

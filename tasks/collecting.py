@@ -30,6 +30,7 @@ HANDLERS: Mapping[str, Handler] = {LOOKUPS: second_pass.store_parcel, **arrivals
 _PAUSE_S = 0.2
 _TEND_EVERY_S = 5.0
 _HOLD_MS = 5_000
+_RENEW_EVERY_S = 1.0
 _MOST_TRIES = 5
 _REFUSED_KEPT = 20
 _HOLDER = "collector"
@@ -44,7 +45,7 @@ class Collector:
         self._handlers = handlers
         self._clock: Clock = clock or SystemClock()
         self._name = str(uuid.uuid4())
-        self._tended_at = -_TEND_EVERY_S
+        self._tended_at = self._renewed_at = -_TEND_EVERY_S
         self._names: list[str] = []
         self._tries: Counter[tuple[str, int]] = Counter()
         self.stored = self.refused = 0
@@ -72,7 +73,8 @@ class Collector:
         before = self.stored
         for received in links.take_in(self._names):
             self._handle(received)
-            self._renew()
+            if self._clock.monotonic() - self._renewed_at >= _RENEW_EVERY_S:
+                self._renew()
         return self.stored - before
 
     def _tend(self) -> None:
@@ -151,6 +153,7 @@ class Collector:
         ours = links.asked(links.client().get, _HOLDER) == self._name.encode()
         if ours:
             links.asked(links.client().pexpire, _HOLDER, _HOLD_MS)
+            self._renewed_at = self._clock.monotonic()
         return ours
 
     def _let_go(self) -> None:

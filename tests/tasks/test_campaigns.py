@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import BadInput, Unavailable
 from tasks import campaign_calls, campaigns
-from tasks.measuring import RESULT
+from tasks.measuring import BEGAN, RESULT
 from tasks.parcels import Parcel
 from tests.tasks.field import Field, answer_of, assert_all_accounted, join, rows_in_lake, targets
 from webapp.store import measurement_progress, measurements, vantages, wide_area
@@ -250,6 +250,33 @@ def test_results_of_others_and_of_nobody_change_nothing():
             found.deliver(owner, Parcel(RESULT, head))
     found.deliver(owner, Parcel(RESULT, {**order.head, "unit": "r9.none"}))
     assert not rows_in_lake(found.measurement)
+
+
+def test_a_result_that_comes_again_with_other_values_changes_nothing():
+    found = field(1, 2)
+    found.step()
+    order = found.sent[0]
+    found.deliver("v0", answer_of(order, 10.0))
+    before = rows_in_lake(found.measurement)
+    for lie in (answer_of(order, 1.0), answer_of(order, 1.0, attempt=99), Parcel(BEGAN, order.head),
+                Parcel(RESULT, order.head, {"slot": [], "late_s": [], "result": []})):  # fmt: skip
+        found.deliver("v0", lie)
+    assert rows_in_lake(found.measurement) == before
+    assert_all_accounted(found.run())
+
+
+def test_moments_that_cannot_be_are_those_of_the_plan():
+    """A clock that lies by days moves no sample to another round."""
+    found = field(1, 2)
+    found.step()
+    order = found.sent[0]
+    parcel = answer_of(order)
+    lies = [{**r, "at": r["at"] + lie} for r, lie in
+            zip(parcel.columns["result"], (-9e8, 3e8), strict=True)]  # fmt: skip
+    found.deliver("v0", Parcel(RESULT, parcel.head, {**parcel.columns, "result": lies}))
+    planned = sorted(order.due + s[2] for s in order.slots)
+    found_at = sorted(r["at"].timestamp() for r in rows_in_lake(found.measurement))
+    assert found_at == pytest.approx(planned, abs=0.01)
 
 
 @pytest.mark.parametrize(

