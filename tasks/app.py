@@ -47,6 +47,7 @@ app.conf.update(
         "tasks.screening",
         "tasks.campaigns",
         "tasks.public_networks",
+        "tasks.network_finds",
     ]
     if os.environ.get("DJANGO_SETTINGS_MODULE")
     else ["tasks.vantage"],

@@ -63,7 +63,8 @@ def test_the_list_says_how_many_can_measure_and_the_table_does_what_the_map_does
     client: Client, points: Any
 ) -> None:
     page = client.get(LIST).content.decode()
-    assert heading(page) == "1 of 4 vantage points alive: 2 silent, 1 not joined yet"
+    own = "1 of 4 vantage points alive: 2 silent, 1 not joined yet"
+    assert heading(page) == f"{own}; 1 of public networks can be asked"
     for name in points:
         assert f"/vantage-points/{name}/" in page
     # Selection is an address, of the mark and of the row alike; what has no place has no mark.
@@ -72,6 +73,20 @@ def test_the_list_says_how_many_can_measure_and_the_table_does_what_the_map_does
     chosen = client.get(LIST + "?point=oslo&view=europe").content.decode()
     assert "Oslo answers, heard" in chosen
     assert "is-chosen" in chosen
+
+
+def test_made_up_places_cannot_measure_and_are_said_not_to(client: Client, points: Any) -> None:
+    VantagePoint.objects.exclude(name="gp-1").delete()
+    assert heading(text := client.get(LIST).content.decode()) == (
+        "1 place of public networks can measure"
+    )
+    assert "On demand: 1" in text
+    VantagePoint.objects.update(source="synthetic")
+    assert heading(text := client.get(LIST).content.decode()) == (
+        "No place can measure yet: 1 is synthetic"
+    )
+    assert "Synthetic: 1" in text
+    assert "place--synthetic" in text
 
 
 def test_one_source_can_be_looked_at_alone(client: Client, points: Any) -> None:

@@ -7,6 +7,7 @@ import pytest
 from core.errors import BadInput
 from probes.sources import atlas, globalping
 from tasks import arrivals, campaign_calls, campaigns, network_places, public_networks
+from tasks.network_places import Wanted
 from tests.probes.networks import (
     LIMITS,
     PROBE,
@@ -170,20 +171,20 @@ def test_places_become_vantage_points_once_spread_over_countries(network):
         {**PROBE, "country": "JP", "city": "Tokyo"}
     ]
     network.documents["/v1/probes"] = [{"location": p} for p in places]
-    found = network_places.enlist("globalping", 2)
+    found = network_places.enlist(Wanted("globalping", count=2))
     assert [p.name for p in found] == ["globalping-de-berlin-1", "globalping-jp-tokyo-3320"]
-    assert network_places.enlist("globalping", 2)[0].pk == found[0].pk
+    assert network_places.enlist(Wanted("globalping", count=2))[0].pk == found[0].pk
     assert found[1].state == VantagePoint.State.JOINED
     assert (found[0].lat, found[0].city, found[0].provider) == (52.52, "Berlin", PROBE["network"])
     with pytest.raises(BadInput, match="no probe"):
-        network_places.enlist("globalping", 2, "AQ")
+        network_places.enlist(Wanted("globalping", "AQ"))
 
 
 def test_probes_of_atlas_become_vantage_points_with_their_number(network):
     network.documents["/api/v2/probes/"] = {"results": [
         {"id": 6123, "asn_v4": 3320, "country_code": "DE",
          "geometry": {"type": "Point", "coordinates": [13.4, 52.5]}}, {"id": "odd"}]}  # fmt: skip
-    (point,) = network_places.enlist("atlas", 5, "de")
+    (point,) = network_places.enlist(Wanted("atlas", "de", count=5))
     assert (point.name, point.detail, point.lon) == ("atlas-6123", {"probe": 6123}, 13.4)
     assert "country_code=DE" in network.asked[0][1]
 

@@ -15,6 +15,7 @@ from webapp.api import (
     accounts,
     comparisons,
     measurements,
+    networks,
     problems,
     recommendations,
     screening,
@@ -45,6 +46,7 @@ api.add_router("", studies.router)
 api.add_router("", accounts.router)
 api.add_router("", recommendations.router)
 api.add_router("", vantages.router)
+api.add_router("", networks.router)
 api.add_router("", wide_area.router)
 api.add_router("", measurements.router)
 api.add_router("/screening", screening.router)

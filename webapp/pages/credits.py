@@ -21,13 +21,15 @@ def _cost(network: str, need: int) -> dict[str, Any]:
         told = network_places.credits(network)
     except NephoscopeError as error:
         return {**row, "text": f"what may be spent cannot be told now: {error}"}
-    if network == "atlas":
-        has = told["credits"]
-        spent = words.count(told["spent_a_day"])
-        text = f"the account has {words.count(has)}, and spends {spent} a day"
-        return {**row, "text": text, "is_short": has < need}
-    own = told["credits"] or 0
-    free = f"{words.count(told['free'])} of {words.count(told['free_limit'])} free tests"
-    text = f"{free} are left this hour, and {words.count(own)} credits"
+    has = told["credits"] if network == "atlas" else told["free"] + (told["credits"] or 0)
     # Free ones come back every hour, so that only a longer campaign can wait for them.
-    return {**row, "text": text, "is_short": told["free"] + own < need}
+    return {**row, "text": spendable(told), "is_short": has < need}
+
+
+def spendable(told: Mapping[str, Any]) -> str:
+    """What a network says that may be spent now."""
+    if told["network"] == "atlas":
+        spent = words.count(told["spent_a_day"])
+        return f"the account has {words.count(told['credits'])}, and spends {spent} a day"
+    free = f"{words.count(told['free'])} of {words.count(told['free_limit'])} free tests"
+    return f"{free} are left this hour, and {words.count(told['credits'] or 0)} credits"

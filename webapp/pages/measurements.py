@@ -20,10 +20,11 @@ from webapp.pages.grids import Cell, Column, Grid, Row
 from webapp.pages.measurement_forms import CampaignForm
 from webapp.pages.measurement_words import FIELDS, plan_sentence, state_sentence
 from webapp.pages.passports import page_number
+from webapp.pages.vantage_words import choices_of
 from webapp.pages.wide_area_frame import frame_or_404
-from webapp.store import drafts, measurement_progress, wide_area
+from webapp.store import drafts, measurement_progress, vantages, wide_area
 from webapp.store.measurement_plans import Definition
-from webapp.store.models import Measurement
+from webapp.store.models import Measurement, VantagePoint
 
 SECTION = "wide-area"
 SHOWN = 100
@@ -73,13 +74,14 @@ def _form_or_plan(request: HttpRequest, before: Measurement | None) -> HttpRespo
 def _show_form(
     request: HttpRequest, form: CampaignForm, before: Measurement | None
 ) -> HttpResponse:
-    chosen = request.POST.getlist("vantages") if form.is_bound else _chosen(form, before)
     names = [name for name, _ in form.fields["vantages"].choices]  # type: ignore[attr-defined]
+    points = vantages.points_named(names)
+    chosen = request.POST.getlist("vantages") if form.is_bound else _chosen(points, before)
     context = {
         "section": SECTION,
         "form": form,
         "before": before,
-        "points": [(name, name in chosen) for name in names],
+        "groups": choices_of(points, set(chosen)),
         "targets": form["targets"].value()
         or (campaign_calls.targets_csv(before) if before else ""),
         "name": form["name"].value() or (f"{before.name}, again" if before else ""),
@@ -88,10 +90,12 @@ def _show_form(
     return render(request, "measurements/new.html", context, status=status)
 
 
-def _chosen(form: CampaignForm, before: Measurement | None) -> list[str]:
+def _chosen(points: list[VantagePoint], before: Measurement | None) -> list[str]:
+    """Who takes part if nobody says otherwise: own machines, for others cost something."""
     if before is not None:
         return list(before.vantages)
-    return [name for name, _ in form.fields["vantages"].choices]  # type: ignore[attr-defined]
+    own = [p.name for p in points if p.source == VantagePoint.Source.OWN]
+    return own or [p.name for p in points]
 
 
 def _show_plan(

@@ -1,10 +1,11 @@
-"""The form that invites a vantage point."""
+"""The forms that invite a vantage point, and that look for probes of public networks."""
 
 from typing import Any
 
 from django import forms
 
 from tasks.limits import Limits
+from tasks.network_places import MOST_PLACES, Wanted
 
 CONTINENTS = (
     ("", "not said"), ("AF", "Africa"), ("AN", "Antarctica"), ("AS", "Asia"), ("EU", "Europe"),
@@ -63,3 +64,27 @@ class InviteForm(forms.Form):
             "from_hour": data["from_hour"],
             "to_hour": data["to_hour"],
         }
+
+
+class EnlistForm(forms.Form):
+    """Which probes of which public network; only the network and how many must be said."""
+
+    network = forms.ChoiceField(
+        choices=(("globalping", "Globalping"), ("atlas", "RIPE Atlas")), initial="globalping"
+    )
+    country = forms.RegexField(
+        "^[A-Za-z]{2}$",
+        required=False,
+        error_messages={"invalid": "Two letters, such as NO for Norway."},
+    )
+    city = forms.CharField(max_length=80, required=False)
+    asn = forms.IntegerField(min_value=1, max_value=2**32 - 1, required=False)
+    count = forms.IntegerField(min_value=1, max_value=MOST_PLACES, initial=20)
+
+    @property
+    def wanted(self) -> Wanted:
+        """What was asked for."""
+        data = self.cleaned_data
+        return Wanted(
+            data["network"], data["country"], data["city"].strip(), data["asn"] or 0, data["count"]
+        )

@@ -44,8 +44,8 @@ def _dot(request: HttpRequest, point: VantagePoint, chosen: str) -> dict[str, An
     return {
         "x": x,
         "y": y,
-        "health": str(health),
+        "health": said.mark(point, health),
         "is_chosen": is_chosen,
-        "title": f"{point.name}, {said.place(point)}: {said.HEALTH[health].lower()}",
+        "title": f"{point.name}, {said.place(point)}: {said.health(point, health).lower()}",
         "href": with_query(request, point="" if is_chosen else point.name) + "#map",
     }

@@ -1,13 +1,13 @@
 """How vantage points are spoken of: their health, age, clock and limits."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import timedelta
 from typing import Any
 
 from webapp.pages.words import NONE, THIN, count, size
 from webapp.store.models import VantagePoint
-from webapp.store.vantage_documents import Health, age_of, clock_is_off
+from webapp.store.vantage_documents import Health, age_of, clock_is_off, health_of
 
 HEALTH = {
     Health.ALIVE: "Alive",
@@ -34,6 +34,19 @@ SOURCES = {
     "atlas": "RIPE Atlas",
     "synthetic": "Synthetic",
 }
+
+
+def health(point: VantagePoint, found: Health) -> str:
+    """The word for its health; what has no pulse is told by what it is."""
+    if found != Health.OUTSIDE:
+        return HEALTH[found]
+    return "Synthetic" if point.source == VantagePoint.Source.SYNTHETIC else "On demand"
+
+
+def mark(point: VantagePoint, found: Health) -> str:
+    """How it is drawn: as its health, and those that nobody can ask for as what they are."""
+    is_made_up = point.source == VantagePoint.Source.SYNTHETIC
+    return "synthetic" if found == Health.OUTSIDE and is_made_up else str(found)
 
 
 def age(point: VantagePoint) -> str:
@@ -103,12 +116,21 @@ def network(point: VantagePoint) -> str:
     return " · ".join(filter(None, (point.provider, number))) or NONE
 
 
-def sentence(healths: Sequence[Health]) -> str:
-    """The finding of the list: how many of the own ones can measure now."""
-    seen = Counter(healths)
-    own = len(healths) - seen[Health.OUTSIDE] - seen[Health.REVOKED]
-    if not own:
-        return f"{count(len(healths))} places can measure" if seen[Health.OUTSIDE] else ""
+def sentence(points: Sequence[tuple[VantagePoint, Health]]) -> str:
+    """The finding of the list: how many can measure now, own ones first."""
+    seen = Counter(mark(p, h) for p, h in points)
+    asked, made_up = seen[Health.OUTSIDE], seen["synthetic"]
+    own = len(points) - asked - made_up - seen[Health.REVOKED]
+    if own:
+        others = f"; {asked:,} of public networks can be asked" if asked else ""
+        return _of_own(seen, own) + others
+    if asked:
+        return f"{asked:,} place{'' if asked == 1 else 's'} of public networks can measure"
+    verb = "is" if made_up == 1 else "are"
+    return f"No place can measure yet: {made_up:,} {verb} synthetic" if made_up else ""
+
+
+def _of_own(seen: Counter[str], own: int) -> str:
     able = seen[Health.ALIVE] + seen[Health.DRAINING]
     if able == own:
         return "The one vantage point is alive" if own == 1 else f"All {own:,} are alive"
@@ -130,5 +152,21 @@ def point_sentence(point: VantagePoint, health: Health) -> str:
         Health.REVOKED: f"{name} is revoked and measures no more",
         Health.OUTSIDE: f"{name} is a place of {SOURCES.get(point.source, point.source)}",
     }
+    if mark(point, health) == "synthetic":
+        return f"{name} is made up by a model: nothing measures there"
     off = f"; its clock is {clock_off(point)}" if clock_is_off(point) else ""
     return spoken[health] + (off if point.source == VantagePoint.Source.OWN else "")
+
+
+def choices_of(points: Sequence[VantagePoint], chosen: Set[str]) -> list[dict[str, Any]]:
+    """Vantage points to choose from, own ones first, each with its place and what is odd of it."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for point in points:
+        found = health_of(point)
+        odd = HEALTH[found].lower() if found in (Health.STALE, Health.LOST) else ""
+        groups.setdefault(point.source, []).append(
+            {"name": point.name, "place": place(point), "odd": odd,
+             "is_chosen": point.name in chosen}
+        )  # fmt: skip
+    order = sorted(groups, key=lambda source: source != VantagePoint.Source.OWN)
+    return [{"source": SOURCES.get(s, s), "points": groups[s]} for s in order]

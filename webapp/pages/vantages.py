@@ -16,7 +16,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from core.errors import BadInput, NephoscopeError
-from tasks import admission
+from tasks import admission, network_places
 from webapp.pages import vantage_map, words
 from webapp.pages import vantage_words as said
 from webapp.pages.access import signed_in
@@ -34,6 +34,7 @@ _ACTS: dict[str, Callable[[VantagePoint], None]] = {
     "drain": admission.drain,
     "resume": admission.resume,
     "revoke": admission.revoke,
+    "release": network_places.release,
 }
 _COLUMNS = (
     Column("name", "Vantage point"),
@@ -76,7 +77,9 @@ def index(request: HttpRequest) -> HttpResponse:
     context = {
         "section": SECTION,
         "points": points,
-        "sentence": said.sentence([health_of(p) for p in points]),
+        "sentence": said.sentence([(p, health_of(p)) for p in points]),
+        "enlisted": _number(request.GET.get("enlisted", "")),
+        "is_own_there": any(p.source == VantagePoint.Source.OWN for p in points),
         "sources": _sources(request, everyone, source),
         "map": vantage_map.draw(request, points, chosen),
         "chosen": _card(next((p for p in points if p.name == chosen), None)),
@@ -89,20 +92,26 @@ def index(request: HttpRequest) -> HttpResponse:
     return render(request, "vantages/list.html", context)
 
 
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 5 else 0
+
+
 def _sources(request: HttpRequest, points: list[VantagePoint], chosen: str) -> list[Any]:
     seen = Counter(p.source for p in points)
     if len(seen) < 2:
         return []
     rows = [("", "All", len(points)), *((s, said.SOURCES[s], n) for s, n in sorted(seen.items()))]
     return [
-        (text, n, with_query(request, source=key, page="", point=""), key == chosen)
+        (text, n, with_query(request, source=key, page="", point="", enlisted=""), key == chosen)
         for key, text, n in rows
     ]
 
 
 def _legend(points: list[VantagePoint]) -> list[tuple[str, str, int]]:
-    seen = Counter(health_of(p) for p in points if p.lat is not None)
-    return [(str(h), said.HEALTH[h], seen[h]) for h in Health if seen[h]]
+    marks = [(p, health_of(p)) for p in points if p.lat is not None]
+    seen = Counter((said.mark(p, h), said.health(p, h)) for p, h in marks)
+    order = [*Health, "synthetic"]
+    return [(m, w, n) for (m, w), n in sorted(seen.items(), key=lambda s: order.index(s[0][0]))]
 
 
 def _card(point: VantagePoint | None) -> dict[str, Any] | None:
@@ -125,7 +134,7 @@ def _row(request: HttpRequest, point: VantagePoint, chosen: str) -> Row:
     return Row(
         (
             Cell(point.name, point.name, href=reverse("vantage-point", args=[point.name])),
-            Cell(said.HEALTH[health], health),
+            Cell(said.health(point, health), health),
             Cell(said.age(point), age.total_seconds() if age else "", kind="count"),
             Cell(said.place(point), point.city),
             Cell(said.network(point), point.provider),
@@ -153,7 +162,7 @@ def _show(request: HttpRequest, point: VantagePoint, **more: Any) -> HttpRespons
         "point": point,
         "health": health,
         "state": said.STATE[health],
-        "health_word": said.HEALTH[health],
+        "health_word": said.health(point, health),
         "sentence": said.point_sentence(point, health),
         "age": said.age(point),
         "clock": said.clock(point),
@@ -182,6 +191,8 @@ def _possible(point: VantagePoint) -> dict[str, bool]:
         "drain": own and point.state == vantages.State.JOINED,
         "resume": own and point.state == vantages.State.DRAINING,
         "revoke": own and point.state != vantages.State.REVOKED,
+        "release": point.source in (VantagePoint.Source.GLOBALPING, VantagePoint.Source.ATLAS)
+        and point.state != vantages.State.REVOKED,
         "token": own and point.state in (vantages.State.INVITED, vantages.State.REVOKED),
     }
 

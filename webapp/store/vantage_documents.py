@@ -25,7 +25,7 @@ class Health(StrEnum):
 def health_of(point: VantagePoint, now: datetime | None = None) -> Health:
     """State and age of the last pulse in one word; a silent one is silent, draining or not."""
     if point.source != Source.OWN:
-        return Health.OUTSIDE
+        return Health.REVOKED if point.state == State.REVOKED else Health.OUTSIDE
     if point.state not in WORKING:
         return Health(point.state)
     age = age_of(point, now)

@@ -21,7 +21,7 @@ Source = VantagePoint.Source
 TOKEN_LIFE = timedelta(hours=24)
 # Names are parts of queues, keys and file names.
 NAME = re.compile("[a-z0-9][a-z0-9-]{0,23}")
-RESERVED = frozenset({"invite", "join"})
+RESERVED = frozenset({"enlist", "invite", "join"})
 # A pulse comes every ten seconds: three missed ones, then two minutes.
 STALE_AFTER = timedelta(seconds=35)
 LOST_AFTER = timedelta(seconds=120)
@@ -233,3 +233,8 @@ def point(name: str, user: Any = None) -> VantagePoint | None:
 def is_operator(user: Any) -> bool:
     """Whether a user may invite, drain and revoke, and sees addresses."""
     return bool(getattr(user, "is_staff", False))
+
+
+def points_named(names: list[str]) -> list[VantagePoint]:
+    """Vantage points of these names, those of one source together."""
+    return list(VantagePoint.objects.filter(name__in=names).order_by("source", "name"))

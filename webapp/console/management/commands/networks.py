@@ -19,14 +19,17 @@ class Command(Door):
         parser.add_argument("network", choices=("globalping", "atlas"))
         parser.add_argument("--count", type=int, default=20, metavar="N", help="places to enlist")
         parser.add_argument("--country", default="", metavar="CC", help="only in this country")
+        parser.add_argument("--city", default="", help="only in this city (globalping)")
+        parser.add_argument("--asn", type=int, default=0, metavar="N", help="only in this network")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run one action."""
-        network, country = options["network"], options["country"]
+        names = ("network", "country", "city", "asn", "count")
+        wanted = network_places.Wanted(**{name: options[name] for name in names})
         if options["action"] == "credits":
-            self.put_json(network_places.credits(network))
+            self.put_json(network_places.credits(wanted.network))
         elif options["action"] == "places":
-            self.put_lines(network_places.find_places(network, country))
+            self.put_lines(network_places.find_places(wanted))
         else:
-            for point in network_places.enlist(network, options["count"], country):
+            for point in network_places.enlist(wanted):
                 self.stdout.write(point.name)

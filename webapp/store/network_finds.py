@@ -1,0 +1,58 @@
+"""What somebody looks for at a public network, and what it said: kept for a day, by a secret key.
+
+A worker fills it in; pages and API read it as often as they like.
+"""
+
+import json
+import re
+import secrets
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+KEPT = timedelta(days=1)
+WAITING, ASKING, READY, FAILED = "waiting", "asking", "ready", "failed"
+Find = dict[str, Any]
+
+
+def open_find(wanted: dict[str, Any]) -> Find:
+    """A new one that waits for a worker."""
+    _drop_old()
+    told: Find = {"key": secrets.token_hex(16), "state": WAITING, "wanted": wanted, "error": ""}
+    told |= {"credits": None, "credits_error": "", "places": [], "matching": 0}
+    told |= {"asked_at": timezone.now().isoformat(), "said_at": None}
+    save(told)
+    return told
+
+
+def load(key: str) -> Find | None:
+    """One by its key, if it is not too old."""
+    if not re.fullmatch("[0-9a-f]{32}", key):
+        return None
+    try:
+        return dict(json.loads(_path(key).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None
+
+
+def save(told: Find) -> None:
+    """Replace what is known."""
+    path = _path(told["key"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(told), encoding="utf-8")
+    temporary.replace(path)
+
+
+def _path(key: str) -> Path:
+    return Path(settings.UPLOADS_DIR) / "finds" / f"{key}.json"
+
+
+def _drop_old() -> None:
+    oldest = (timezone.now() - KEPT).timestamp()
+    for path in (Path(settings.UPLOADS_DIR) / "finds").glob("*.json"):
+        if path.stat().st_mtime < oldest:
+            path.unlink(missing_ok=True)
