@@ -86,7 +86,7 @@ def conclude(measurement: Measurement, now: datetime, whose: Whose | None = None
     sweep_lake(measurement)
     # Solved before anybody asks; where no broker is, the first visitor's request has it solved.
     for metric in best_sets.METRICS:
-        best_sets.submit(measurement, metric)
+        best_sets.solve_or_submit(measurement, metric)
 
 
 def join_parts(measurement: Measurement, least: int = 2) -> None:

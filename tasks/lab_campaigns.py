@@ -21,12 +21,12 @@ from tasks import campaign_calls, campaigns, concluding, orders
 from tasks.collecting import Collector
 from tasks.lab_links import Host
 from webapp.store import measurements
-from webapp.store.models import Measurement
+from webapp.store.models import Measurement, MeasurementUnit
 
 LABEL = "Laboratory: network namespaces of one machine, with links whose delay is configured"
 INWARD, OUTWARD = "Laboratory: six by four", "Laboratory: from the cloud outwards"
-# Before a failure, what was begun comes to its end.
-_SETTLING_S = 1.0
+# Before a failure, what was begun comes to its end, and its results come home.
+_SETTLING_S = 4.0
 # A machine that builds a laboratory no faster than this gives all else more time, too.
 _USUAL_S, _MOST_STRETCH = 1.5, 4.0
 _STEP_S = 0.25
@@ -100,7 +100,8 @@ class Tempo:
 
     @property
     def gap_s(self) -> float:
-        return _SETTLING_S + self.failing_s
+        """Between two rounds: what came late ends, links fail, and routes are found."""
+        return _SETTLING_S * self.stretch + self.failing_s
 
 
 def begin(plan: Plan, extent: Extent, tempo: Tempo) -> tuple[Measurement, Measurement]:
@@ -152,7 +153,7 @@ def _activities(extent: Extent) -> tuple[list[Row], list[Row]]:
     ping = {"name": "ping", "probe": "tcp-ping", "slot_s": extent.pings * wait_s, "options": pings}
     get = {"name": "get", "probe": "throughput", "slot_s": get_s + 0.05, "clients": 1,
            "strict": True, "options": {"octets": extent.octets, "timeout_s": get_s}}  # fmt: skip
-    trace = {"timeout_s": wait_s, "interval_s": 0.001, "silent_hops": 2, "attempts": 2}
+    trace = {"timeout_s": wait_s, "interval_s": 0.001, "silent_hops": 2, "attempts": 3}
     paths = {"name": "trace", "probe": "traceroute", "slot_s": 1.2 if extent.brisk else 2.0,
              "options": {**trace, "mda": True, "risk": 0.001}}  # fmt: skip
     away = {"name": "trace", "probe": "traceroute", "slot_s": 1.0,
@@ -177,7 +178,7 @@ class Course:
         self._lab, self._extent, self._whose = lab, extent, whose
         self._clock = SystemClock()
         self._outlets = campaigns.Outlets(orders.WAYS, self._leave)
-        self._failure: threading.Timer | None = None
+        self._failure: threading.Thread | None = None
 
     def run(self, found: tuple[Measurement, Measurement], tell: Callable[[str], None]) -> None:
         """Send, take in and conclude; raises ``Unavailable``."""
@@ -193,7 +194,6 @@ class Course:
                 time.sleep(_STEP_S)
         finally:
             if self._failure is not None:
-                self._failure.cancel()
                 self._failure.join()
 
     def _step(self, found: tuple[Measurement, Measurement], collector: Collector) -> None:
@@ -202,23 +202,31 @@ class Course:
             if not one.is_final:
                 campaigns.advance(one, self._clock, self._outlets)
         collector.collect()
-        if self._failure is None and self._extent.failing and found[0].started_at:
-            self._failure = self._fail_later(found[0])
+        if self._failure is None and self._extent.failing and self._may_fail(found):
+            self._failure = self._begin_failure()
 
     def _round(self, one: Measurement) -> int:
         passed_s = measurements.elapsed_s(one, self._clock.now())
         return max(0, min(int(passed_s // one.schedule["round_s"]), self._extent.rounds - 1))
 
-    def _fail_later(self, one: Measurement) -> threading.Timer:
-        """Before the last round, at its moment, whatever else is being done then."""
-        last_s = (self._extent.rounds - 1) * one.schedule["round_s"]
-        left_s = last_s - measurements.elapsed_s(one, self._clock.now())
+    def _may_fail(self, found: tuple[Measurement, Measurement]) -> bool:
+        """Once all rounds but the last are measured; at the latest when links just have time."""
+        if found[0].started_at is None:
+            return False
+        last = self._extent.rounds - 1
+        out = (MeasurementUnit.State.WAITING, MeasurementUnit.State.SENT)
+        if not any(m.units.filter(round__lt=last, state__in=out).exists() for m in found):
+            return True
+        begins_s = last * found[0].schedule["round_s"]
+        left_s = begins_s - measurements.elapsed_s(found[0], self._clock.now())
+        return left_s <= Tempo(self._lab.built_in_s).failing_s
+
+    def _begin_failure(self) -> threading.Thread:
+        """Beside all else, which goes on."""
         links = self._lab.plan.links_of_as(self._extent.failing)
-        timer = threading.Timer(
-            max(0.0, left_s - Tempo(self._lab.built_in_s).failing_s), self._lab.fail, [links]
-        )
-        timer.start()
-        return timer
+        thread = threading.Thread(target=self._lab.fail, args=[links])
+        thread.start()
+        return thread
 
     def _leave(self, task: Task, one: Measurement) -> None:
         if task.name == campaigns.conclude.name:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 import pyarrow as pa
@@ -62,13 +62,19 @@ def compare(seen: Seen, before: Truth, after: Truth) -> Row:
     return {
         "vantages": len(seen.inward.vantages) + len(seen.outward.vantages),
         "rows": kinds,
-        "progress": {m.slug: measurement_progress.progress(m) for m in (seen.inward, seen.outward)},
+        "progress": {m.slug: _progress(m) for m in (seen.inward, seen.outward)},
         "latency": list(_latencies(before, seen)),
         "throughput": list(_throughputs(before, seen)),
         "paths": list(_paths(before, seen)),
         "isps": _isps(before, seen, failed=False),
         "failed": _failure(before, after, seen) if seen.extent.failing else None,
     }
+
+
+def _progress(found: Measurement) -> Row:
+    """How its slots ended, and why some did not run."""
+    reasons = measurement_progress.reasons(found)
+    return {**measurement_progress.progress(found), "reasons": reasons["missed"]}
 
 
 def _rows(found: Measurement, kind: str) -> list[Row]:
@@ -99,9 +105,12 @@ def _latencies(truth: Truth, seen: Seen) -> Iterator[Row]:
         own = values.get((vantage, instance), [])
         configured = truth.rtt_ms(vantage, instance)
         mean = fmean(own) if own else None
+        # A machine that is busy keeps single packets back, which a mean of few does not bear.
+        middle = median(own) if own else None
         yield {"vantage": vantage, "instance": instance, "n": len(own), "mean_ms": mean,
-               "configured_ms": configured,
-               "difference_ms": None if mean is None else mean - configured}  # fmt: skip
+               "median_ms": middle, "configured_ms": configured,
+               "difference_ms": None if mean is None else mean - configured,
+               "median_off_ms": None if middle is None else middle - configured}  # fmt: skip
 
 
 def _throughputs(truth: Truth, seen: Seen) -> Iterator[Row]:
@@ -125,9 +134,11 @@ def _paths(truth: Truth, seen: Seen) -> Iterator[Row]:
     for vantage, instance in _pairs(truth.plan, seen.extent):
         ways = [truth.hops(vantage, w) for w in truth.ways(vantage, instance)]
         true = {(ttl, hop) for way in ways for ttl, hop in enumerate(way, 1) if hop}
-        own = found.get((vantage, instance), set())
+        own = found.get((vantage, instance))
+        seen_hops = own or set()
         yield {"vantage": vantage, "instance": instance, "ways": len(ways), "hops": len(true),
-               "seen": len(own & true), "wrong": len(own - true)}  # fmt: skip
+               "measured": own is not None, "seen": len(seen_hops & true),
+               "wrong": len(seen_hops - true)}  # fmt: skip
 
 
 def _isps(truth: Truth, seen: Seen, *, failed: bool) -> list[Row]:

@@ -13,6 +13,9 @@ from probes.plans.layout import lay_out
 from probes.plans.rotation import Rotation
 from probes.plans.schedules import Activity, Schedule
 
+# A result that comes later than this after its window is not waited for as a matter of course.
+MOST_SPARE_S = 15.0
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -81,7 +84,7 @@ class Plan:
     def slots(self, activity: str, number: int, vantage: str) -> tuple[Slot, ...]:
         """The slots of a window, in the order of time."""
         own = self.schedule.activity(activity)
-        rank = self.seats[vantage][1]
+        group, rank = self.seats[vantage]
         rotation = self.rotation(own, number)
         width_s = own.window_s / rotation.slots
         visits = rotation.visits(rank)
@@ -89,8 +92,9 @@ class Plan:
             spare_s = width_s - own.limit_s
             return tuple(Slot(s, t, s * width_s, s * width_s + spare_s) for s, t in visits)
         delays = self._delays(own, number, vantage, len(visits))
+        latest_s = own.window_s + self._spare_s(own, group)
         return tuple(
-            Slot(slot, target, (slot + delay) * width_s, own.window_s)
+            Slot(slot, target, (slot + delay) * width_s, latest_s)
             for (slot, target), delay in zip(visits, delays, strict=True)
         )
 
@@ -112,6 +116,17 @@ class Plan:
                 begin + activity.window_s,
                 self.targets,
             )
+
+    def _spare_s(self, activity: Activity, group: int) -> float:
+        """How long after its window a vantage point that came late may still begin.
+
+        It has nothing else to do until its next window; a slot's length is left before that.
+        """
+        begins = [a.offsets_s[group] for a in self.schedule.activities]
+        ended_s = activity.offsets_s[group] + activity.window_s
+        following_s = min((b for b in begins if b >= ended_s - 1e-6),
+                          default=self.schedule.round_s + min(begins))  # fmt: skip
+        return max(0.0, min(MOST_SPARE_S, following_s - ended_s - activity.slot_s))
 
     def _delays(self, activity: Activity, number: int, vantage: str, count: int) -> list[float]:
         """Parts of a slot by which runs are put off, so that they do not come in step."""

@@ -82,6 +82,7 @@ def assert_apart(plan, windows, activity):
             assert 0 <= slot.offset_s <= slot.latest_s
             if activity.strict:
                 assert slot.latest_s + activity.limit_s <= activity.window_s + 1e-6
+            assert slot.latest_s <= max(activity.window_s, free_until(plan, window))
             if activity.strict:
                 begin = window.starts_s + slot.offset_s
                 end = window.starts_s + slot.latest_s + activity.limit_s
@@ -92,6 +93,31 @@ def assert_apart(plan, windows, activity):
     for _, change, target in sorted(busy):
         now[target] += change
         assert now[target] <= activity.clients
+
+
+def free_until(plan, window):
+    """Seconds from a window's beginning to that of the next one of its vantage point."""
+    later = [w.starts_s for w in plan.windows()
+             if w.vantage == window.vantage and w.starts_s >= window.ends_s - 1e-6]  # fmt: skip
+    end = (window.round + 1) * plan.schedule.round_s
+    return min([*later, end + plan.schedule.round_s]) - window.starts_s
+
+
+def test_who_has_nothing_else_to_do_may_begin_late():
+    """Where the round goes on after the last window, what came late is measured all the same."""
+    ping = {"name": "ping", "probe": "tcp-ping", "slot_s": 1.0}
+    get = {"name": "get", "probe": "throughput", "slot_s": 11.0, "strict": True, "clients": 1}
+    alone = read_schedule({"round_s": 100, "rounds": 2, "activities": [ping]})
+    latest = {s.latest_s for s in Plan.of(alone, ["a"], 5).slots("ping", 0, "a")}
+    assert latest == {5.0 + 15.0}
+    tight = read_schedule({"round_s": 8, "rounds": 2, "activities": [ping]})
+    latest = {s.latest_s for s in Plan.of(tight, ["a"], 5).slots("ping", 0, "a")}
+    # Room for the run is left before the next round.
+    assert latest == {7.0}
+    mixed = read_schedule({"round_s": 63, "rounds": 2, "activities": [ping, get]})
+    plan = Plan.of(mixed, ["a", "b"], 5)
+    assert plan.schedule.activity("ping").offsets_s == (55.0,)
+    assert {s.latest_s for s in plan.slots("ping", 0, "a")} == {7.0}
 
 
 def test_the_studys_schedule_is_laid_out_as_in_the_study():

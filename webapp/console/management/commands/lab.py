@@ -80,13 +80,18 @@ class Command(Door):
 def sentences(found: dict[str, Any]) -> Iterator[str]:
     """What a run found, one finding a line."""
     latency, paths, isps = (found[name] for name in ("latency", "paths", "isps"))
-    largest = max(abs(r["difference_ms"] or 0.0) for r in latency)
+    means, medians = (
+        max(abs(r[name] or 0.0) for r in latency) for name in ("difference_ms", "median_off_ms")
+    )
     yield (
         f"{found['campaign']}: {found['vantages']} vantage points, {len(latency)} pairs, means at "
-        f"most {largest:.2f} ms from what is configured"
+        f"most {means:.2f} ms and medians {medians:.2f} ms from what is configured"
     )
-    seen, hops, wrong = (sum(r[name] for r in paths) for name in ("seen", "hops", "wrong"))
+    seen, hops, wrong = (
+        sum(r[name] for r in paths if r["measured"]) for name in ("seen", "hops", "wrong")
+    )
     yield f"{seen} of {hops} hops of all ways were found, {wrong} that are none"
+    yield from _unmeasured(found)
     equal = sum(row["equal"] for row in isps)
     yield f"{found['outwards']}: ISPs equal to the truth in {equal} of {len(isps)} zones"
     failed = found["failed"]
@@ -96,3 +101,13 @@ def sentences(found: dict[str, Any]) -> Iterator[str]:
         yield f"after the failure nobody reaches {lost or 'less'} ({right})"
         for row in failed["isps"]:
             yield f"{row['region']} {row['zone']} then has {row['seen']}, true {row['true']}"
+
+
+def _unmeasured(found: dict[str, Any]) -> Iterator[str]:
+    """What cannot be compared because it did not take place, and why not."""
+    paths = [f"{r['vantage']} to {r['instance']}" for r in found["paths"] if not r["measured"]]
+    if paths:
+        yield f"{len(paths)} of {len(found['paths'])} paths were not measured: {', '.join(paths)}"
+    for slug, told in found["progress"].items():
+        for reason, count in told["reasons"].items():
+            yield f"{slug}: {count} of {told['planned']} slots were missed: {reason}"

@@ -1,0 +1,33 @@
+"""What a run of the laboratory says of itself: also of what it could not measure, and why."""
+
+from webapp.console.management.commands.lab import sentences
+
+KEEPS_TIME = False
+
+
+def path(vantage, instance, seen, measured=True):
+    return {"vantage": vantage, "instance": instance, "ways": 1, "hops": 5, "measured": measured,
+            "seen": seen, "wrong": 0}  # fmt: skip
+
+
+def found(paths, reasons):
+    told = {"planned": 288, "reasons": reasons}
+    return {
+        "campaign": "six-by-four", "outwards": "outwards", "vantages": 14, "paths": paths,
+        "latency": [{"difference_ms": 0.2, "median_off_ms": 0.1}], "isps": [{"equal": True}],
+        "failed": None,
+        "progress": {"six-by-four": told, "outwards": {"planned": 96, "reasons": {}}},
+    }  # fmt: skip
+
+
+def test_a_path_that_was_not_measured_is_no_path_without_hops():
+    paths = [path("berlin", "us-a", 5), path("saopaulo", "eu-a", 0, measured=False)]
+    lines = list(sentences(found(paths, {"its time was over": 2})))
+    assert "5 of 5 hops of all ways were found, 0 that are none" in lines
+    assert "1 of 2 paths were not measured: saopaulo to eu-a" in lines
+    assert "six-by-four: 2 of 288 slots were missed: its time was over" in lines
+
+
+def test_where_all_was_measured_nothing_is_said_of_it():
+    lines = list(sentences(found([path("berlin", "us-a", 5)], {})))
+    assert not [line for line in lines if "not measured" in line or "missed" in line]
