@@ -8,11 +8,16 @@ from importlib import import_module
 # Commands that use neither the store nor the site; loading both takes longer than to resolve
 # fifty thousand names.
 STANDALONE = ("resolve", "regions")
+OVERVIEW = ([], ["help"], ["--help"], ["-h"])
+VERSION = (["version"], ["--version"])
 
 
 def main() -> None:
     """Run one management command."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+    if sys.argv[1:] in (*OVERVIEW, *VERSION):
+        _say_what_there_is()
+        return
     if sys.argv[1:2] and sys.argv[1] in STANDALONE:
         module = import_module(f"webapp.console.management.commands.{sys.argv[1]}")
         module.Command().run_from_argv(sys.argv)
@@ -20,6 +25,13 @@ def main() -> None:
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(sys.argv)
+
+
+def _say_what_there_is() -> None:
+    from webapp.console import overview, parsing
+
+    words = f"nephoscope {parsing.version()}" if sys.argv[1:] in VERSION else overview.text()
+    sys.stdout.write(words + "\n")
 
 
 if __name__ == "__main__":

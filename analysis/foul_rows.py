@@ -6,6 +6,7 @@ Read only after a fast reader has refused the file, which cannot say where.
 import csv
 import gzip
 import math
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
@@ -30,6 +31,8 @@ def refuse(path: Path, names: Sequence[str], number: str, fallback: str) -> BadI
     try:
         with _open(path) as stream:
             line, text = next(_faults(stream, (*names, number)), (None, fallback))
+    except (EOFError, zlib.error):
+        line, text = None, "the packed file is damaged or cut off"
     except (OSError, csv.Error) as error:
         line, text = None, f"this is no CSV: {error}"
     return BadInput(f"{path.name}: {text}", line=line)

@@ -1,5 +1,6 @@
 """What an engine is asked, what it gives back, its limits and its counters."""
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -86,7 +87,7 @@ class EngineConfig:
                 raise BadInput(f"must be from {low} to {high}", field=name.removesuffix("_s"))
         for name, option in (("rate_per_server", "rate"), ("zone_rate", "zone-rate")):
             value = getattr(self, name)
-            if value is not None and value <= 0:
+            if value is not None and not 0 < value < math.inf:
                 raise BadInput("must be more than 0", field=option)
 
 

@@ -4,6 +4,7 @@ The command, the API and the pages give the same names of options and files.
 """
 
 import re
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -284,8 +285,11 @@ def _read(files: Mapping[str, Path], name: str, reader: Any) -> Any:
         return None
     try:
         return reader(path)
+    except (EOFError, zlib.error) as error:
+        text = f"{path.name}: the packed file is damaged or cut off"
+        raise BadInput(text, field=name) from error
     except OSError as error:
-        raise BadInput(f"cannot read {path}: {error.strerror}", field=name) from error
+        raise BadInput(f"cannot read {path}: {error.strerror or error}", field=name) from error
 
 
 def _bytes(files: Mapping[str, Path], name: str, reader: Any) -> Any:

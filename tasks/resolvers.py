@@ -78,7 +78,8 @@ def engine_config(
     """
     # No server named: the Internet's root servers.
     local = bool(servers) and all(ipaddress.ip_address(s.address).is_loopback for s in servers)
-    rate = options.rate or (None if local else INTERNET_RATE_QPS)
+    usual = None if local else INTERNET_RATE_QPS
+    rate = usual if options.rate is None else options.rate
     chosen: dict[str, Any] = {
         "window": options.window,
         "retries": options.retries,

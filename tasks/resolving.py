@@ -32,6 +32,7 @@ from tasks.resolvers import Resolving, open_engine, open_iteration
 
 TYPES = ("A", "AAAA", "CAA", "CNAME", "HTTPS", "MX", "NS", "PTR", "SOA", "SRV", "SVCB", "TXT")
 _TAKEN_AT_ONCE = 32
+_HEAD_OCTETS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +267,16 @@ def _open_names(path: str) -> Iterator[BinaryIO]:
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from error
     with handle:
+        _refuse_what_is_no_text(path, handle.peek(_HEAD_OCTETS))
         yield handle
+
+
+def _refuse_what_is_no_text(path: str, head: bytes) -> None:
+    """A packed or binary file would become thousands of lines that are left out."""
+    if head.startswith(b"\x1f\x8b"):
+        raise BadInput(f"{path} is packed by gzip; use: zcat {path} | manage.py resolve -")
+    if b"\0" in head:
+        raise BadInput(f"{path} is no plain text; save the list as UTF-8")
 
 
 def _count_lines(path: str) -> int:

@@ -24,6 +24,7 @@ _RECEIVE_BUFFER_BYTES = 4 << 20
 _DRAIN = 512
 _POLL_S = 0.2
 _BACKLOG = 128
+_LAST_PORT = 65_535
 _MAX_STREAMS = 512
 # A port that is free for TCP may be taken for UDP; with port 0 another one is tried.
 _PORT_TRIALS = 20
@@ -63,6 +64,8 @@ def serve(
     for address in addresses:
         if not (address.startswith("127.") or address == "::1"):
             raise BadInput(f"{address} is not loopback, and an emulated Internet stays at home")
+    if not 0 <= port <= _LAST_PORT:
+        raise BadInput(f"{port} is not a port from 1 to {_LAST_PORT}", field="port")
     halted = threading.Event()
     with _signals_to(halted), selectors.DefaultSelector() as selector:
         house = _House(selector, Responder(Authority(world)))

@@ -241,6 +241,12 @@ def in_force_on(rows: Sequence[RangeTable], day: date | None) -> RangeTable | No
     return next((row for row in reversed(rows) if day is None or row.as_of <= day), None)
 
 
+def check_there_is_one() -> None:
+    """Refuse before any work what could place no address; raises ``MissingData``."""
+    if not RangeTable.objects.exclude(provider=ORIGINS).exists():
+        raise MissingData(f"there is no range table; {IMPORT_HINT}")
+
+
 def tables_in_force(origin: str = "", as_of: date | None = None) -> list[RangeTable]:
     """The newest table of each provider and variant, not newer than ``as_of``.
 

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.urls import reverse
 
+from core.errors import BadInput
 from webapp.console.door import Door
 from webapp.store import people, removals
 
@@ -58,6 +59,8 @@ class Command(Door):
         if options["json"]:
             self.put_json(rows)
             return
+        if not rows:
+            self.say("no account yet; make one with: manage.py account create NAME")
         for row in rows:
             state = "open" if row["is_active"] else "closed"
             state = state if row["has_password"] else f"{state}, invited"
@@ -78,6 +81,6 @@ class Command(Door):
     def _delete(self, options: dict[str, Any]) -> None:
         user = people.known(options["name"])
         if not options["yes"]:
-            raise CommandError("this deletes every private survey of the account; say --yes")
+            raise BadInput("this deletes every private survey of the account; say --yes")
         removals.remove_account(user)
         self.say("deleted")

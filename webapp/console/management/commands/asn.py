@@ -60,6 +60,8 @@ class Command(Door):
         if options["json"]:
             self.put_json([range_rows.table_row(row) for row in rows])
             return
+        if not rows:
+            self.say("no route table yet; import one with: manage.py asn import FILE")
         for row in rows:
             counts = ", ".join(f"{v:,} {k}" for k, v in row.counts.items())
             self.stdout.write(f"{row.variant or 'origins':8} {row.as_of} {counts}")

@@ -69,6 +69,8 @@ class Command(Door):
         if options["json"]:
             self.put_json(names)
             return
+        if not names:
+            self.say("nothing was imported yet; import logs with: manage.py packets import LOG")
         for name in names:
             self.stdout.write(name)
 

@@ -113,6 +113,8 @@ class Command(Door):
         if options["json"]:
             self.put_json([range_rows.table_row(r) for r in rows])
             return
+        if not rows:
+            self.say("no range table yet; import one with: manage.py ranges import PROVIDER FILE")
         for row in rows:
             entries, variant = row.counts.get("entries", 0), row.variant
             name = f"{row.provider} {variant}".strip()

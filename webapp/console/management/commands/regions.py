@@ -76,7 +76,9 @@ class Command(Door):
 
 def _file(path: str) -> Path:
     found = Path(path)
-    if not found.is_file():
+    if found.is_dir():
+        raise BadInput(f"cannot read {path}: it is a folder")
+    if not found.exists():
         raise BadInput(f"cannot read {path}: there is no such file")
     return found
 

@@ -26,15 +26,31 @@ class Command(Door):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("names_file", metavar="NAMES_FILE", help="file, or - for stdin")
-        parser.add_argument("--type", action="append", default=[])
+        parser.add_argument(
+            "--type", action="append", default=[], metavar="T", help="default A; may be repeated"
+        )
         parser.add_argument("--output", metavar="F", help="write .jsonl or .parquet instead")
         parser.add_argument("--resume", action="store_true", help="go on with an unfinished run")
         parser.add_argument("--subnet", metavar="CIDR", help="EDNS client subnet to ask for")
         parser.add_argument("--case-mixing", action="store_true", help='random case ("0x20")')
-        parser.add_argument("--zone-rate", type=float, metavar="N", help="queries/s and zone")
+        parser.add_argument(
+            "--zone-rate", type=float, metavar="N", help="queries per second and domain"
+        )
         parser.add_argument("--iterative", action="store_true", help="go down from root servers")
-        parser.add_argument("--root-server", action="append", default=[], metavar="IP[:PORT]")
-        parser.add_argument("--allow-network", action="append", default=[], metavar="CIDR")
+        parser.add_argument(
+            "--root-server",
+            action="append",
+            default=[],
+            metavar="IP[:PORT]",
+            help="where --iterative begins",
+        )
+        parser.add_argument(
+            "--allow-network",
+            action="append",
+            default=[],
+            metavar="CIDR",
+            help="ask name servers that were found in this network, too",
+        )
         add_resolving(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -96,10 +112,13 @@ class _Meter:
         stats = progress.asker.stats
         counts = " ".join(f"{s} {n:,}" for s, n in sorted(progress.by_status().items()))
         total = f" of {progress.total:,}" if progress.total and not self._is_over(progress) else ""
-        return (
-            f"{progress.done:,}{total} · {here / seconds:,.0f} names/s · {counts} · "
-            f"{stats.queries:,} queries, {stats.retries:,} retries"
-        )
+        parts = [
+            f"{progress.done:,}{total}",
+            f"{here / seconds:,.0f} names/s",
+            counts,
+            f"{stats.queries:,} queries, {stats.retries:,} retries",
+        ]
+        return " · ".join(part for part in parts if part)
 
     def _is_over(self, progress: resolving.Progress) -> bool:
         return progress.asker.is_over

@@ -81,6 +81,8 @@ class Command(Door):
         if options["json"]:
             self.put_lines(_pool_document(row) for row in rows)
             return
+        if not rows:
+            self.say("no pool yet; make one with: manage.py screening new-pool NAME")
         for row in rows:
             counts = ", ".join(f"{count} {name}" for name, count in row.verdicts.items())
             self.stdout.write(f"{row.key}  {row.name}: {row.n_instances:,} machines ({counts})")

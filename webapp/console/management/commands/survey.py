@@ -14,7 +14,7 @@ from tasks.options import resolving_from
 from tasks.resolvers import count_words
 from tasks.second_pass import check_vantages
 from webapp.console.door import Door, add_crawling, read_input
-from webapp.store import selectors, services
+from webapp.store import ranges, selectors, services
 from webapp.store.models import Campaign
 
 
@@ -39,6 +39,7 @@ class Command(Door):
 
     def handle(self, *args: Any, **options: Any) -> None:
         data = read_input(options["domains_file"])
+        ranges.check_there_is_one()
         campaign = self._campaign(data, options)
         self._run(campaign, workers=options["workers"])
         campaign.refresh_from_db()

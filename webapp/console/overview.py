@@ -1,0 +1,48 @@
+"""What ``manage.py`` says when no command is named: every command of the product, by subject."""
+
+from webapp.console.parsing import version
+
+SUBJECTS: dict[str, dict[str, str]] = {
+    "Where domains live": {
+        "survey": "domain list to report: names, places, tables",
+        "resolve": "many names to their records, fast",
+        "enumerate": "domains to their subdomains",
+        "study": "bring zones and customers to a survey, compare it with the publication",
+        "zones": "zones of addresses, from own instances and round trips",
+        "packets": "traffic logs and captures, by cloud and domain",
+    },
+    "What addresses are": {
+        "ranges": "files of address ranges of providers",
+        "asn": "origin ASes of addresses",
+    },
+    "How well regions serve": {
+        "campaign": "measurements from many places to many regions, round after round",
+        "vantage": "own vantage points",
+        "networks": "vantage points of Globalping and RIPE Atlas",
+        "isp-diversity": "traceroutes to the ISPs behind each region",
+        "regions": "the provably best k regions for given clients",
+    },
+    "Which machines are good": {
+        "screening": "verdicts on machines, pools and their pay-off",
+    },
+    "Where the truth is known": {
+        "testbed": "an emulated Internet on loopback",
+        "lab": "an Internet of network namespaces, for probes",
+        "demo": "the first survey of a new installation",
+        "demo_measurement": "the first measurement of a new installation",
+    },
+    "The installation": {
+        "account": "accounts of people",
+        "migrate": "bring the database up to date (PostgreSQL; SQLite does it itself)",
+    },
+}
+
+
+def text() -> str:
+    """The whole overview."""
+    lines = [f"Nephoscope {version()} measures clouds from outside.", ""]
+    lines += ["usage: manage.py COMMAND …; manage.py COMMAND --help tells more"]
+    for subject, commands in SUBJECTS.items():
+        lines += ["", subject]
+        lines += [f"  {name:<17} {words}" for name, words in commands.items()]
+    return "\n".join([*lines, "", "All options and shapes: docs/reference/commands.md"])

@@ -1,0 +1,79 @@
+"""What every command's parser is like: one clear line for a bad option, help without noise."""
+
+import argparse
+import tomllib
+from pathlib import Path
+from typing import Any, NoReturn
+
+from django.core.management.base import BaseCommand, CommandParser, DjangoHelpFormatter
+
+# Django's own options work, and would fill half of each help page.
+QUIET = frozenset(
+    {
+        "--version",
+        "--verbosity",
+        "--settings",
+        "--pythonpath",
+        "--traceback",
+        "--no-color",
+        "--force-color",
+        "--skip-checks",
+    }
+)
+BAD_USAGE = 2
+_PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
+
+
+class DoorParser(CommandParser):
+    """A parser that refuses in one line and says where help is; so do those of its actions."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("formatter_class", DjangoHelpFormatter)
+        super().__init__(**kwargs)
+
+    def error(self, message: str) -> NoReturn:
+        if self.called_from_command_line:
+            self.exit(BAD_USAGE, f"error: {message} ({self.prog} --help tells more)\n")
+        super().error(message)
+        raise AssertionError("the line above raises")
+
+
+def version() -> str:
+    """The product's version, as its project file has it."""
+    return str(tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]["version"])
+
+
+def add_base_options(command: BaseCommand, parser: CommandParser) -> None:
+    """What Django's own entry reads of every command."""
+    add = command.add_base_argument
+    add(parser, "--version", action="version", version=f"nephoscope {version()}")
+    add(parser, "-v", "--verbosity", default=1, type=int, choices=(0, 1, 2, 3))
+    add(parser, "--settings")
+    add(parser, "--pythonpath")
+    for flag in ("--traceback", "--no-color", "--force-color", "--skip-checks"):
+        add(parser, flag, action="store_true")
+
+
+def spread(parser: CommandParser) -> None:
+    """Give every action of a command ``--json`` and the description that the list has.
+
+    An action's own default would undo what stands before its name, as in ``ranges --json list``.
+    """
+    for actions in _of_actions(parser):
+        words = {choice.dest: choice.help for choice in actions._choices_actions}
+        for name, sub in actions.choices.items():
+            sub.description = sub.description or words.get(name)
+            add_json(sub, argparse.SUPPRESS)
+    add_json(parser, False)
+
+
+def add_json(parser: argparse.ArgumentParser, default: Any) -> None:
+    """Give a parser ``--json``, or its own one this default."""
+    given = [action for action in parser._actions if "--json" in action.option_strings]
+    action = given[0] if given else parser.add_argument("--json", action="store_true")
+    action.default = default
+    action.help = action.help or "machine-readable result"
+
+
+def _of_actions(parser: argparse.ArgumentParser) -> list[Any]:
+    return [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
