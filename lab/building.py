@@ -10,12 +10,17 @@ from lab.plan import Line, Node, Plan
 from lab.routing import Routes
 
 _TUNSETIFF, _TUN, _NO_PI = 0x400454CA, 0x1, 0x1000
+# Octets of an Ethernet frame's head.
+_FRAME = 14
 # What is set in every namespace before there are devices.
 _SETTINGS: dict[str, int | str] = {
     # Echoes without raw sockets; no other group is known where another user began the laboratory.
     "ipv4/ping_group_range": "0 0",
     "ipv4/conf/all/rp_filter": 0,
     "ipv4/conf/default/rp_filter": 0,
+    # Hosts without IPv6 of their own may be set up to have none anywhere.
+    "ipv6/conf/all/disable_ipv6": 0,
+    "ipv6/conf/default/disable_ipv6": 0,
     "ipv6/conf/default/accept_dad": 0,
     "ipv6/conf/all/keep_addr_on_down": 1,
     "ipv6/conf/default/keep_addr_on_down": 1,
@@ -63,38 +68,50 @@ def pair_command(plan: Plan, number: int, prefix: str) -> str:
     first, second = (device(plan, number, node) for node in (link.first, link.second))
     macs = [_mac(number, side) for side in (0, 1)]
     peer = f"peer name {second} address {macs[1]} netns {prefix}{link.second}"
-    return f"link add {first} address {macs[0]} type veth {peer}"
+    # Without the word before it, a name like "a" is read as the beginning of another word.
+    return f"link add name {first} address {macs[0]} type veth {peer}"
 
 
 def _mac(number: int, side: int) -> str:
     return f"02:00:00:{number >> 8:02x}:{number & 255:02x}:0{side}"
 
 
-def netem_command(name: str, line: Line, seed: int) -> str:
-    """The command of ``tc`` for one end of a link."""
-    words = [f"qdisc replace dev {name} root netem limit 1000 delay {line.delay_ms}ms"]
-    words += [f"{line.jitter_ms}ms"] if line.jitter_ms else []
-    words += [f"loss random {line.loss * 100}%"] if line.loss else []
-    words += [f"rate {line.rate_mbit}mbit"] if line.rate_mbit else []
-    return " ".join([*words, f"seed {seed}"])
+def netem_command(name: str, line: Line, seed: int | None) -> str:
+    """The command of ``tc`` for one end of a link; seeds are known from version 6.6 on.
+
+    Every value is said, since the kernel keeps the rate of before where none is.
+    """
+    words = [f"qdisc replace dev {name} root netem limit 1000 delay {line.delay_ms:g}ms"]
+    words += [f"{line.jitter_ms:g}ms"] if line.jitter_ms else []
+    words += [f"loss random {line.loss * 100:g}%"]
+    # The rate is that of IP packets: the frame around them is not counted.
+    words += [f"rate {line.rate_mbit:g}mbit -{_FRAME}" if line.rate_mbit else "rate 0bit"]
+    return " ".join([*words, *([] if seed is None else [f"seed {seed}"])])
+
+
+def segment_commands(plan: Plan, node: str) -> Iterator[str]:
+    """Hosts send packets of the usual size: netem takes 64 KB of one for a single packet."""
+    for number in plan.around[node]:
+        yield f"link set dev {device(plan, number, node)} gso_max_segs 1"
 
 
 def address_commands(plan: Plan, node: Node) -> Iterator[str]:
     """Addresses, and devices up."""
-    yield "link set lo up"
+    yield "link set dev lo up"
     for number in plan.around[node.name]:
         name = device(plan, number, node.name)
-        for family, bits, extra in ((4, 30, ""), (6, 64, " nodad")):
-            address = plan.address(number, node.name, family)  # type: ignore[arg-type]
+        for family in plan.families:
+            bits, extra = (30, "") if family == 4 else (64, " nodad")
+            address = plan.address(number, node.name, family)
             yield f"addr add {address}/{bits} dev {name}{extra}"
-        yield f"link set {name} up"
+        yield f"link set dev {name} up"
 
 
 def neighbour_commands(plan: Plan, node: str, number: int) -> Iterator[str]:
     """Neighbours on a veth pair are known from the beginning: no first packet waits for them."""
     link = plan.links[number]
     mac = _mac(number, 1 if node == link.first else 0)
-    for family in (4, 6):
+    for family in plan.families:
         near = plan.address(number, link.other(node), family)
         name = device(plan, number, node)
         yield f"neigh replace {near} lladdr {mac} dev {name} nud permanent"
@@ -112,7 +129,7 @@ def route_commands(plan: Plan, node: str, old: Routes, new: Routes) -> Iterator[
         if links == before or any(plan.links[n].other(node) == end for n in links + before):
             continue
         home = plan.around[end][0]
-        for family in (4, 6):
+        for family in plan.families:
             prefix = plan.subnet(home, family)
             if before:
                 yield f"route del {prefix}"

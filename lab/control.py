@@ -16,7 +16,7 @@ def join(prefix: str, hosts: Sequence[str]) -> None:
     """Lay a link from the centre to each host; raises ``OSError``."""
     if len(hosts) > _MOST_HOSTS:
         raise OSError(f"the centre has room for {_MOST_HOSTS} hosts")
-    namespaces.batch(prefix + NODE, ["link set lo up", *_links(prefix, hosts)])
+    namespaces.batch(prefix + NODE, ["link set dev lo up", *_links(prefix, hosts)])
     for number, host in enumerate(hosts):
         namespaces.batch(prefix + host, _own_end(number))
 
@@ -24,14 +24,14 @@ def join(prefix: str, hosts: Sequence[str]) -> None:
 def _links(prefix: str, hosts: Sequence[str]) -> Iterator[str]:
     for number, host in enumerate(hosts):
         name = f"h{number}"
-        yield f"link add {name} type veth peer name {NODE} netns {prefix}{host}"
+        yield f"link add name {name} type veth peer name {NODE} netns {prefix}{host}"
         yield f"addr add {ADDRESS} peer {_address(number)}/32 dev {name}"
-        yield f"link set {name} up"
+        yield f"link set dev {name} up"
 
 
 def _own_end(number: int) -> Iterator[str]:
     yield f"addr add {_address(number)} peer {ADDRESS}/32 dev {NODE}"
-    yield f"link set {NODE} up"
+    yield f"link set dev {NODE} up"
 
 
 def _address(number: int) -> str:

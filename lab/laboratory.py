@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -29,10 +29,13 @@ class Laboratory:
 
     def __init__(self, plan: Plan, seed: int = 1, links: str = "", *, centre: bool = False) -> None:
         """With ``centre``, hosts reach a namespace that is no part of the plan."""
-        self.plan, self.truth = plan, Truth.of(plan)
+        ability = find_ability()
+        spoken = tuple(f for f in plan.families if f in ability.families)
+        self.plan = replace(plan, families=spoken or plan.families)
+        self.truth = Truth.of(self.plan)
         self._centre = [control.NODE] if centre else []
         self._seed = seed
-        self._links = links or find_ability().links
+        self._links, self._seeded = links or ability.links, ability.seeded
         self._stack = ExitStack()
         self._joints: dict[int, tuple[int, int]] = {}
         self._line: subprocess.Popen[str] | None = None
@@ -41,7 +44,7 @@ class Laboratory:
         self.built_in_s = 0.0
 
     def __enter__(self) -> "Laboratory":
-        if reason := find_ability().reason:
+        if reason := self._refusal():
             raise OSError(reason)
         namespaces.sweep()
         began = time.monotonic()
@@ -87,6 +90,12 @@ class Laboratory:
         else:
             self._delay(number, line)
 
+    def _refusal(self) -> str:
+        ability = find_ability()
+        if ability.reason or set(self.plan.families) <= set(ability.families):
+            return ability.reason
+        return "there is no IPv6 here, and the plan has nothing else"
+
     def _build(self, stack: ExitStack) -> None:
         for name in self.names:
             namespaces.add(name)
@@ -100,11 +109,15 @@ class Laboratory:
             commands = building.address_commands(self.plan, node)
             namespaces.batch(self.prefix + node.name, commands)
             self._introduce(node.name)
+            if self._links == "netem" and node.kind != "router":
+                sizes = building.segment_commands(self.plan, node.name)
+                namespaces.batch(self.prefix + node.name, sizes, force=True)
         for node in self.plan.nodes:
             commands = building.route_commands(self.plan, node.name, {}, self.truth.routes)
             namespaces.batch(self.prefix + node.name, commands)
-            for family in ("-4", "-6") if node.silent else ():
-                namespaces.batch(self.prefix + node.name, [building.MUTE], tool=("ip", family))
+            for family in self.plan.families if node.silent else ():
+                tool = ("ip", f"-{family}")
+                namespaces.batch(self.prefix + node.name, [building.MUTE], tool=tool)
         self._serve(stack)
 
     def _join(self, stack: ExitStack) -> None:
@@ -133,7 +146,8 @@ class Laboratory:
         link = self.plan.links[number]
         for side, node in enumerate((link.first, link.second)):
             name = building.device(self.plan, number, node)
-            command = building.netem_command(name, line, self._seed + 2 * number + side)
+            seed = self._seed + 2 * number + side if self._seeded else None
+            command = building.netem_command(name, line, seed)
             namespaces.batch(self.prefix + node, [command], tool=("tc",))
 
     def _begin_line(self, late: list[int], stack: ExitStack) -> None:
@@ -167,7 +181,7 @@ class Laboratory:
     def _serve(self, stack: ExitStack) -> None:
         specs, kept = [], []
         for node in self.plan.of_kind("instance"):
-            addresses = [self.plan.home(node.name), self.plan.home(node.name, 6)]
+            addresses = [self.plan.home(node.name, family) for family in self.plan.families]
             for address in addresses:
                 for port, kind, what in servers.SERVICES:
                     opening = partial(servers.open_service, address, port, kind)
@@ -200,7 +214,7 @@ class Laboratory:
         for node in self.plan.nodes:
             own = [n for n in self.plan.around[node.name] if n in changed]
             states = [
-                f"link set {building.device(self.plan, n, node.name)} "
+                f"link set dev {building.device(self.plan, n, node.name)} "
                 f"{'down' if n in after.down else 'up'}"
                 for n in own
             ]

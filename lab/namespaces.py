@@ -8,17 +8,21 @@ import fcntl
 import itertools
 import os
 import re
+import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
+PROJECT = Path(__file__).resolve().parents[1]
 RUN = Path("/run/netns")
 LOCKS = Path("/run/nephoscope-lab")
 _NAME = re.compile(r"^neph(\d+)\.\d+-")
 _NEWNET = 0x40000000
 _BIND, _DETACH = 0x1000, 0x2
+# Where tools of the administrator stand; the path of one who became root may not name it.
+_TOOLS = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"
 _libc = ctypes.CDLL(None, use_errno=True)
 _held: list[int] = []
 _numbers = itertools.count(1)
@@ -43,11 +47,26 @@ def add(name: str) -> None:
     place.touch(mode=0o444, exist_ok=False)
 
     def make() -> None:
-        _call(_libc.unshare, _NEWNET)
-        own = f"/proc/self/task/{threading.get_native_id()}/ns/net"
-        _call(_libc.mount, own.encode(), str(place).encode(), b"none", _BIND, None)
+        leave()
+        keep(place)
 
     in_thread(make)
+
+
+def leave() -> None:
+    """Have this thread be in a new namespace; raises ``OSError``."""
+    _call(_libc.unshare, _NEWNET)
+
+
+def keep(place: Path) -> None:
+    """Bind the namespace of this thread to a file, by which it stays; raises ``OSError``."""
+    own = f"/proc/self/task/{threading.get_native_id()}/ns/net"
+    _call(_libc.mount, own.encode(), str(place).encode(), b"none", _BIND, None)
+
+
+def find_tool(name: str) -> str | None:
+    """Where a tool stands, also one that only the administrator's path names."""
+    return shutil.which(name) or shutil.which(name, path=_TOOLS)
 
 
 def inside(name: str, work: Callable[[], T]) -> T:
@@ -114,10 +133,11 @@ def batch(
     With ``force`` a command that fails does not keep the others back.
     """
     text = "\n".join(lines)
-    command = [*tool, "-n", name, *(["-force"] if force else []), "-batch", "-"]
+    program = [find_tool(tool[0]) or tool[0], *tool[1:]]
+    command = [*program, "-n", name, *(["-force"] if force else []), "-batch", "-"]
     done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
     if done.returncode and not force:
-        raise OSError(f"ip in {name}: {done.stderr.strip()[:400]}")
+        raise OSError(f"{tool[0]} in {name}: {done.stderr.strip()[:400]}")
 
 
 def in_thread(work: Callable[[], T]) -> T:

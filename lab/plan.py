@@ -80,6 +80,8 @@ class Plan:
     blocks: dict[int, int]
     # Links over which the first node of each sends packets by chance, whatever their flow.
     sprays: tuple[tuple[int, ...], ...] = ()
+    # The families that all nodes speak; the first is the one that is meant where none is said.
+    families: tuple[Family, ...] = (4, 6)
 
     @cached_property
     def by_name(self) -> dict[str, Node]:
@@ -121,9 +123,9 @@ class Plan:
         network = ip_network(self.subnet(number, family))
         return str(network[1 if node == self.links[number].first else 2])
 
-    def home(self, node: str, family: Family = 4) -> str:
+    def home(self, node: str, family: Family | None = None) -> str:
         """The address by which a vantage point or an instance is known."""
-        return self.address(self.around[node][0], node, family)
+        return self.address(self.around[node][0], node, family or self.families[0])
 
     def block_prefix(self, block: int, family: Family) -> str:
         """All addresses of a block."""

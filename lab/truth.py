@@ -43,13 +43,14 @@ class Truth:
             names.append(at)
         return names
 
-    def hops(self, start: str, way: Way, family: Family = 4) -> list[str | None]:
+    def hops(self, start: str, way: Way, family: Family | None = None) -> list[str | None]:
         """The address that each hop answers with, nothing for silent ones; the last is the end.
 
         Routers answer from where the packet came in.
         """
+        own = family or self.plan.families[0]
         return [
-            None if self.plan.by_name[name].silent else self.plan.address(number, name, family)
+            None if self.plan.by_name[name].silent else self.plan.address(number, name, own)
             for name, number in zip(self.nodes(start, way), way, strict=True)
         ]
 
@@ -101,7 +102,7 @@ def origin_lines(plan: Plan) -> str:
     rows = [
         f"{plan.block_prefix(block, family)}\t{asn}"
         for block, asn in plan.blocks.items()
-        for family in (4, 6)
+        for family in plan.families
         if asn
     ]
     return "\n".join(rows) + "\n"
@@ -110,7 +111,7 @@ def origin_lines(plan: Plan) -> str:
 def exchange_prefixes(plan: Plan) -> list[str]:
     """Prefixes that belong to exchanges."""
     own = [block for block, asn in plan.blocks.items() if not asn]
-    return [plan.block_prefix(block, family) for block in own for family in (4, 6)]
+    return [plan.block_prefix(block, family) for block in own for family in plan.families]
 
 
 def region_prefixes(plan: Plan) -> list[tuple[str, str]]:
@@ -118,7 +119,7 @@ def region_prefixes(plan: Plan) -> list[tuple[str, str]]:
     return [
         (plan.subnet(plan.around[node.name][0], family), node.region)
         for node in plan.of_kind("instance")
-        for family in (4, 6)
+        for family in plan.families
     ]
 
 

@@ -7,9 +7,9 @@ import ctypes
 import os
 import signal
 import sys
-from pathlib import Path
 
 from lab import namespaces
+from lab.namespaces import PROJECT
 
 _DEATH_SIGNAL = 1
 
@@ -24,12 +24,13 @@ def main(arguments: list[str]) -> None:
         os.execv(command[0], command)
 
 
+__all__ = ["PROJECT", "command", "main"]
+
+
 def command(name: str, program: list[str]) -> list[str]:
     """The command line that does so."""
     return [sys.executable, "-S", "-m", "lab.within", name, *program]
 
-
-PROJECT = Path(__file__).resolve().parents[1]
 
 if __name__ == "__main__":
     main(sys.argv[1:])
