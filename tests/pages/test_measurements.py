@@ -16,7 +16,7 @@ CSV = "host,port,provider,region\n8.8.1.8,80,aws,us-east-1\n8.8.2.8,80,aws,us-we
 
 @pytest.fixture(autouse=True)
 def lake(settings, tmp_path):
-    settings.LAKE_DIR = settings.DATA_DIR = settings.UPLOADS_DIR = tmp_path
+    settings.LAKE_DIR = settings.UPLOADS_DIR = tmp_path
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_buttons_do_what_they_say_for_whoever_may(client, anna):
 def test_the_plan_says_what_may_be_spent_at_public_networks(client, anna, settings):
     join("far", source="atlas", country="DE", detail={"probe": 6123})
     join("near", source="globalping", country="DE", city="Berlin")
-    asked = {"vantages": ["far", "near"], "preset": "latency", "rounds": 4}
+    asked = {"vantages": ["far", "near"], "preset": "routes", "rounds": 2}
     with Network() as network:
         settings.GLOBALPING_URL = settings.ATLAS_URL = network.url
         network.documents["/v1/limits"] = LIMITS

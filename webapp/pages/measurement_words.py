@@ -1,5 +1,6 @@
 """What a campaign's plan and progress are called in sentences."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webapp.pages import words
@@ -46,3 +47,17 @@ def state_sentence(row: Measurement, found: dict[str, Any]) -> str:
         f"measured, {words.share(found['coverage'])}"
     )
     return f"Paused: {told}" if row.state == Measurement.State.PAUSED else told
+
+
+def coverage_sentence(listed: Sequence[Mapping[str, Any]]) -> str:
+    """Who measured how much of what is over, in one line; the one with least is named."""
+    known = [row for row in listed if row["coverage"] is not None]
+    if not known:
+        return "By vantage point"
+    number = f"{words.count(len(listed))} vantage point{_s(len(listed))}"
+    least = min(known, key=lambda row: (row["coverage"], row["vantage"]))
+    if least["coverage"] == 1:
+        return f"{number} missed no slot" if len(listed) > 1 else f"{least['vantage']} missed none"
+    partly = sum(row["coverage"] < 1 for row in known)
+    share = words.share(least["coverage"])
+    return f"{words.count(partly)} of {number} missed slots: {least['vantage']} measured {share}"

@@ -1,6 +1,7 @@
 """Measurement campaigns: a new one with its plan, a running one with its progress, and its end."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -18,16 +19,25 @@ from webapp.pages.access import signed_in
 from webapp.pages.credits import costs
 from webapp.pages.grids import Cell, Column, Grid, Row
 from webapp.pages.measurement_forms import CampaignForm
-from webapp.pages.measurement_words import FIELDS, plan_sentence, state_sentence
+from webapp.pages.measurement_words import (
+    FIELDS,
+    coverage_sentence,
+    plan_sentence,
+    state_sentence,
+)
 from webapp.pages.passports import page_number
-from webapp.pages.vantage_words import choices_of
+from webapp.pages.vantage_words import choices_of, point_sentence
 from webapp.pages.wide_area_frame import frame_or_404
 from webapp.store import drafts, measurement_progress, vantages, wide_area
 from webapp.store.measurement_plans import Definition
 from webapp.store.models import Measurement, VantagePoint
+from webapp.store.vantage_documents import Health, health_of
 
 SECTION = "wide-area"
 SHOWN = 100
+# Own machines of one campaign that are looked after; nobody has more.
+_MOST_OWN = 1_000
+_SILENT = (Health.STALE, Health.LOST, Health.REVOKED)
 _VANTAGES = (
     Column("vantage", "Vantage point"),
     Column("planned", "Planned", numeric=True),
@@ -154,33 +164,61 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
     """How far a campaign is: slots by how they ended, in all and by vantage point."""
     frame = frame_or_404(request, slug)
     row = frame.row
-    told = _progress(row)
+    told = _progress(request, row)
     listed = measurement_progress.by_vantage(row)
     page = page_number(request)
     shown = listed[(page - 1) * SHOWN : page * SHOWN]
+    missing = [r["vantage"] for r in listed if r["missed"] and not r["ok"]][:20]
+    linked = _linked(request, [*missing, *(r["vantage"] for r in shown)])
+    rows = tuple(_row(r, linked) for r in shown)
     more = {
         **told,
         "grid": Grid("coverage", "Slots by vantage point", _VANTAGES, tuple(map(_row, shown))),
         "pager": {"page": page, "pages": max(1, -(-len(listed) // SHOWN))},
         "rounds": measurement_progress.by_round(row)[-12:],
+        "coverage_sentence": coverage_sentence(listed),
         "may_change": campaign_calls.may_change(row, request.user),
-        "is_live": not row.is_final,
-        "missing": [r["vantage"] for r in listed if r["missed"] and not r["ok"]][:20],
+        "missing": [(name, linked.get(name, "")) for name in missing],
+        "cloned_from": _cloned_from(request, row),
     }
     return render(request, "measurements/progress.html", frame.context(request, **more))
+
+
+def _linked(request: HttpRequest, names: list[str]) -> dict[str, str]:
+    """Addresses of those vantage points that this reader may open; a link's visitor opens none."""
+    found = vantages.points(request.user).filter(name__in=set(names))
+    return {
+        name: reverse("vantage-point", args=[name]) for name in found.values_list("name", flat=True)
+    }
+
+
+def _cloned_from(request: HttpRequest, row: Measurement) -> Measurement | None:
+    """What it was cloned from, where the reader may see that as well."""
+    before = row.cloned_from
+    return before and wide_area.campaign(before.slug, request.user)
 
 
 @never_cache
 @require_GET
 def part(request: HttpRequest, slug: str) -> HttpResponse:
-    """The live figures alone."""
+    """The headline and the live figures alone."""
     row = _known(request, slug)
-    answer = render(request, "measurements/figures.html", {"m": row, **_progress(row)})
+    told = {"m": row, **_progress(request, row), "cloned_from": _cloned_from(request, row)}
+    answer = render(request, "measurements/part.html", told)
     answer["X-Measurement-State"] = row.state
     return answer
 
 
-def _progress(row: Measurement) -> dict[str, Any]:
+def _silent(request: HttpRequest, row: Measurement) -> list[str]:
+    """Own machines that take part and are not heard of while it runs."""
+    if row.is_final or row.state == Measurement.State.WAITING:
+        return []
+    own = vantages.points(request.user).filter(source=VantagePoint.Source.OWN)
+    found = own.filter(name__in=row.vantages[:_MOST_OWN])
+    return [point_sentence(p, h) for p in found if (h := health_of(p)) in _SILENT]
+
+
+def _progress(request: HttpRequest, row: Measurement) -> dict[str, Any]:
     found = measurement_progress.progress(row)
     ended = found["ok"] + found["failed"] + found["missed"]
     whole = found["planned"] or 1
@@ -190,18 +228,20 @@ def _progress(row: Measurement) -> dict[str, Any]:
         "done_share": ended / whole,
         "reasons": measurement_progress.reasons(row),
         "sentence": state_sentence(row, found),
+        "silent": _silent(request, row),
+        "is_live": not row.is_final,
         "can_pause": row.state == Measurement.State.RUNNING,
         "can_resume": row.state == Measurement.State.PAUSED,
     }
 
 
-def _row(told: dict[str, Any]) -> Row:
+def _row(told: dict[str, Any], linked: Mapping[str, str]) -> Row:
     share = told["coverage"]
     counts = ("planned", "ok", "failed", "missed", "late")
     name = told["vantage"]
     return Row(
         (
-            Cell(name, name, href=reverse("vantage-point", args=[name])),
+            Cell(name, name, href=linked.get(name, "")),
             *(Cell(words.count(told[c]), told[c], kind="count") for c in counts),
             Cell(
                 "nothing yet" if share is None else words.share(share),

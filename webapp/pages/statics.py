@@ -5,6 +5,7 @@ The packed copy of a file is made once, at the first start that sees it, in the 
 
 import gzip
 import os
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,12 @@ def pack(path: Path, folder: Path) -> Path | None:
         folder.mkdir(parents=True, exist_ok=True)
         # Processes that start together write the same; each moves a whole file into place.
         part = copy.with_suffix(f".{os.getpid()}")
-        part.write_bytes(gzip.compress(path.read_bytes(), 9, mtime=0))
+        part.write_bytes(_squeeze(path, found.st_mtime_ns))
         part.replace(copy)
     return copy
+
+
+@cache
+def _squeeze(path: Path, written_ns: int) -> bytes:
+    """A file packed; once a process, however many folders it goes to."""
+    return gzip.compress(path.read_bytes(), 9, mtime=0)

@@ -1,7 +1,12 @@
-// A running measurement: its figures every two seconds; the page anew once it has ended.
+// A running measurement: its figures every two seconds, its tables with every fifth of them; buttons
+// and all else anew when its state changes.
+import { fetchParts } from "./swap.js";
+import { sortable } from "./table.js";
+
 const box = document.querySelector("[data-measurement]");
 const announce = document.querySelector("[data-announce]");
-const FINAL = ["finished", "partial", "stopped", "failed"];
+const TURNS = 5;
+let turn = 0;
 let announced = 0;
 
 function tell() {
@@ -13,15 +18,17 @@ function tell() {
 }
 
 async function poll() {
+  turn += 1;
   try {
-    const answer = await fetch(box.dataset.partial, { headers: { Accept: "text/html" } });
-    if (FINAL.includes(answer.headers.get("X-Measurement-State"))) return location.reload();
-    if (answer.ok) box.innerHTML = await answer.text();
+    const { fresh } = await fetchParts(turn % TURNS ? box.dataset.partial : location.href);
+    const state = fresh.querySelector("[data-state]")?.dataset.state;
+    if (state && state !== box.dataset.measurement) return location.reload();
     tell();
   } catch {
-    // The connection is away for a moment; the next round asks again.
+    // The connection is away for a moment; the next turn asks again.
   }
   setTimeout(poll, document.hidden ? 10000 : 2000);
 }
 
+document.addEventListener("partschange", () => sortable(document));
 if (box) setTimeout(poll, 2000);
