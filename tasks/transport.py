@@ -7,6 +7,7 @@ messages to all. What a killed process had begun is sent anew by the centre.
 from typing import Any
 
 from kombu.transport import redis, virtual
+from redis.exceptions import ResponseError
 
 from tasks.tls import PinnedConnection
 
@@ -21,6 +22,11 @@ OPTIONS = {
 }
 
 
+# A broker that refuses, since its disk or memory is full or it is loading, is away for a while:
+# whoever meets that connects anew, instead of ending.
+AWAY = (*redis.Transport.connection_errors, ResponseError)
+
+
 class FreeingQoS(redis.QoS):
     """Acknowledgements that free their place also where the broker cannot take them.
 
@@ -32,7 +38,7 @@ class FreeingQoS(redis.QoS):
         """Acknowledge; raises what the broker's client raises."""
         try:
             super().ack(delivery_tag)
-        except redis.Transport.connection_errors:
+        except AWAY:
             virtual.QoS.ack(self, delivery_tag)
             raise
 
@@ -47,6 +53,7 @@ class Transport(redis.Transport):
     """The transport of the centre."""
 
     Channel = Channel
+    connection_errors = AWAY
 
 
 class OwnQoS(FreeingQoS):
@@ -77,7 +84,7 @@ class OwnChannel(Channel):
         """No bindings, so none expire."""
 
 
-class OwnTransport(redis.Transport):
+class OwnTransport(Transport):
     """The transport of vantage points."""
 
     Channel = OwnChannel

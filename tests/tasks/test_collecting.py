@@ -158,22 +158,44 @@ def test_a_worker_works_on_when_its_broker_was_killed(place, anna):
     assert child.poll() is None
 
 
+def took_a_message(connection):
+    channel = connection.channel()
+    assert isinstance(channel.qos, FreeingQoS)
+    channel.basic_qos(prefetch_count=1)
+    queue = SimpleQueue(channel, "q")
+    queue.put("work")
+    message = queue.get(timeout=10)
+    assert not channel.qos.can_consume()
+    return channel, message
+
+
+def as_the_centre():
+    url = links_url().replace("unix", "redis+socket")
+    return Connection(url, transport="tasks.transport:Transport", transport_options=OPTIONS)
+
+
 def test_a_message_that_a_killed_broker_hears_nothing_of_frees_its_place(place):
     """Else a worker with one place would wait for ever, and never look at its connection."""
-    url = links_url().replace("unix", "redis+socket")
-    with Connection(url, transport_options=OPTIONS) as connection:
-        channel = connection.channel()
-        assert isinstance(channel.qos, FreeingQoS)
-        channel.basic_qos(prefetch_count=1)
-        queue = SimpleQueue(channel, "q")
-        queue.put("work")
-        message = queue.get(timeout=10)
-        assert not channel.qos.can_consume()
+    with as_the_centre() as connection:
+        channel, message = took_a_message(connection)
         kill(place.broker, 9)
         with pytest.raises(connection.connection_errors):
             message.ack()
         assert channel.qos.can_consume()
         place.start()
+
+
+def test_a_broker_that_refuses_is_away_for_a_while(place):
+    """With a full disk, say, it answers, and takes nothing: its workers must outlive that."""
+    with as_the_centre() as connection:
+        channel, message = took_a_message(connection)
+        links.client().config_set("min-replicas-to-write", 1)
+        try:
+            with pytest.raises(connection.connection_errors, match="NOREPLICAS"):
+                message.ack()
+        finally:
+            links.client().config_set("min-replicas-to-write", 0)
+        assert channel.qos.can_consume()
 
 
 def collect_in_a_child(folder, dies=None):

@@ -1,9 +1,12 @@
 """How far a campaign is: slots by how they ended, in all, by vantage point and by round."""
 
+import shutil
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
 from django.utils import timezone
 
@@ -15,6 +18,8 @@ State = MeasurementUnit.State
 ENDED = (State.DONE, State.MISSED, State.FAILED)
 _COUNTS = ("ok", "failed", "missed", "late")
 _MOST_REASONS = 20
+# Less than a few parts and a broker's page need: nothing is written any more.
+_LEAST_ROOM_BYTES = 1_000_000
 
 
 def progress(measurement: Measurement) -> dict[str, Any]:
@@ -48,8 +53,26 @@ def _counted(measurement: Measurement) -> dict[str, Any]:
         "units": {"ended": found["ended_units"], "of": found["all_units"]},
         "round": None if found["last_round"] is None else found["last_round"] + 1,
         "rounds": measurement.schedule.get("rounds", 0),
+        "trouble": trouble(measurement),
         **_times(measurement),
     }
+
+
+def trouble(measurement: Measurement) -> str:
+    """What keeps a campaign from going on, looked up now; empty when nothing does.
+
+    Where the disk is full, nothing can be noted: so it is asked each time.
+    """
+    if measurement.error or measurement.is_final:
+        return measurement.error
+    folders = [Path(settings.DATA_DIR), Path(settings.LAKE_DIR)]
+    left = min(shutil.disk_usage(f).free for f in folders if f.is_dir())
+    if left >= _LEAST_ROOM_BYTES:
+        return ""
+    return (
+        f"the disk is full ({left:,} bytes are left): results wait where they are, and are taken "
+        "in when there is room"
+    )
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -181,7 +204,7 @@ def as_json(measurement: Measurement) -> dict[str, Any]:
         "vantages": len(measurement.vantages),
         "targets": len(measurement.targets),
         "seed": measurement.seed,
-        "error": measurement.error,
+        "error": trouble(measurement),
         "progress": progress(measurement),
         "predicted": measurement.predicted,
         "summary": {k: v for k, v in measurement.summary.items() if k != "progress"},

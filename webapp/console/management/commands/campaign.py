@@ -145,6 +145,8 @@ class Command(Door):
             f"{found.slug}: {found.state}; {p['ok']:,} of {p['planned']:,} slots measured, "
             f"{p['late']:,} of them late, {p['failed']:,} failed, {p['missed']:,} missed"
         )
+        if trouble := measurement_progress.trouble(found):
+            self.stdout.write(f"  {'failed' if found.is_final else 'it waits'}: {trouble}")
         for kind, counts in measurement_progress.reasons(found).items():
             for reason, n in counts.items():
                 self.stdout.write(f"  {kind}: {reason or 'without a reason'}: {n:,}")

