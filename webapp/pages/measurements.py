@@ -173,7 +173,7 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
     rows = tuple(_row(r, linked) for r in shown)
     more = {
         **told,
-        "grid": Grid("coverage", "Slots by vantage point", _VANTAGES, tuple(map(_row, shown))),
+        "grid": Grid("coverage", "Slots by vantage point", _VANTAGES, rows),
         "pager": {"page": page, "pages": max(1, -(-len(listed) // SHOWN))},
         "rounds": measurement_progress.by_round(row)[-12:],
         "coverage_sentence": coverage_sentence(listed),
