@@ -76,6 +76,8 @@ def plan(asked: Mapping[str, Any], user: Any = OPERATOR, *, here: bool = False) 
     names = [str(v) for v in asked.get("vantages") or ()]
     ends = Ends() if here else measurements.ends_of(names, user)
     operator = isinstance(user, Operator) or is_staff(user)
+    # Who may see it is no part of what is measured.
+    asked = {k: v for k, v in asked.items() if k != "public"}
     return define(asked if operator else _capped(asked), ends, operator=operator)
 
 
@@ -113,6 +115,7 @@ def start(
         _refuse_too_many(owner)
     given = Circumstances(
         owner=owner,
+        is_public=bool(asked.get("public")),
         starts_at=_moment(asked.get("starts_at")),
         in_process=here,
         label=str(asked.get("label") or ""),
@@ -174,11 +177,11 @@ def find(slug: str, user: Any = OPERATOR) -> Measurement:
 
 
 def may_change(measurement: Measurement, user: Any) -> bool:
-    """Whether a user may pause or stop a campaign: the operator, or its owner."""
+    """Whether a user may pause or stop a campaign: an operator, or its maker."""
     if isinstance(user, Operator) or is_staff(user):
         return True
     owner = owner_of(user)
-    return owner is not None and measurement.owner_id == owner.pk
+    return owner is not None and measurement.maker_id == owner.pk
 
 
 def pause(measurement: Measurement) -> bool:

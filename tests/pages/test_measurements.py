@@ -91,7 +91,7 @@ def test_progress_counts_slots_and_names_what_is_missing(client, anna):
         name="Live",
     )  # fmt: skip
     row = field.start()
-    Measurement.objects.filter(pk=row.pk).update(owner=anna)
+    Measurement.objects.filter(pk=row.pk).update(owner=anna, maker=anna)
     field.dead.add("v1")
     for _ in range(30):
         field.step()
@@ -107,7 +107,7 @@ def test_progress_counts_slots_and_names_what_is_missing(client, anna):
 def test_buttons_do_what_they_say_for_whoever_may(client, anna):
     field = Field(preset="latency", targets=targets(2), vantages=["v0"], name="Mine")
     row = field.start()
-    Measurement.objects.filter(pk=row.pk).update(owner=anna)
+    Measurement.objects.filter(pk=row.pk).update(owner=anna, maker=anna)
     measurements.lay_out(row, field.now)
     measurements.begin(row, field.now)
     for action, state in (("pause", "paused"), ("resume", "running"), ("stop", "stopped")):
@@ -172,10 +172,12 @@ def test_strangers_sign_in_first_and_old_plans_are_refused(client, anna):
     page = text(client.post("/wide-area/run/", {"draft": "0" * 64}), 422)
     assert "older than a day" in page
     client.logout()
-    for path in ("new/", "run/", "x/do/stop/", "x/clone/"):
+    for path in ("new/", "run/"):
         answer = client.post(f"/wide-area/{path}")
         assert answer.status_code == 302
         assert answer["Location"].startswith("/sign-in/")
+    for path in ("x/do/stop/", "x/clone/"):
+        assert client.post(f"/wide-area/{path}").status_code == 404
 
 
 def test_without_vantage_points_the_page_says_what_to_do(client):

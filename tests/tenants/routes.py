@@ -10,8 +10,8 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-# Names a survey by its slug: for its owner, and whoever has a link to it.
-SURVEY = "survey"
+# Names something by its slug: for its owner, and whoever has a link to it.
+SHOWN = "shown"
 # The same for its maker alone.
 MAKER = "maker"
 # One thing of somebody's that has a name of its own, with tests of its own beside its page.
@@ -21,32 +21,44 @@ OPEN = "open"
 # For people with an account, and about nothing but that.
 ACCOUNT = "account"
 
+# What an address of the first two classes names.
+SURVEY, MEASUREMENT = "survey", "measurement"
+_FOR_MAKERS = r"(visibility|links(/<int:number>)?)"
 RULES = (
-    (MAKER, r"s/<slug:slug>/(sharing/.*|delete/)"),
-    (SURVEY, r"s/<slug:slug>/.*"),
-    (SURVEY, r"(api/v1/)?compare/<(slug:)?before>/<(slug:)?after>.*"),
-    (SURVEY, r"api/v1/surveys/<slug>.*"),
-    (ACCOUNT, r"account/.*|sign-(in|out|up)/|welcome/<str:who>/<str:key>/|api/v1/account"),
-    (OPEN, r"|search/|surveys/(new/|run/)?|compare/|about/|components/"),
-    (OPEN, r"traffic/(<slug:name>/)?|api/v1/captures.*"),
-    (OPEN, r"api/v1/(|surveys|plan|range-tables|limits|docs|openapi\.json)"),
-    (OPEN, r"api/v1/domains/<domain>/history"),
-    (OPEN, r"screening/(log/|pay-off/|pay-off\.<slug:kind>)?"),
-    (OPEN, r"agent|api/v1/screening/(agent|schema|verdict)"),
-    (OWNED, r"screening/(pools|shared)/.*|api/v1/screening/(pools|shared).*"),
-    (OWNED, r"recommendations/.*|api/v1/recommendations.*"),
-    (OWNED, r"vantages/.*|vantage-points/.*|api/v1/vantage-points.*"),
-    (OWNED, r"measurements/.*|wide-area.*|api/v1/(measurements|wide-area).*"),
+    (MAKER, SURVEY, r"s/<slug:slug>/(sharing/.*|delete/)"),
+    (MAKER, SURVEY, rf"api/v1/surveys/<slug>/{_FOR_MAKERS}"),
+    (SHOWN, SURVEY, r"s/<slug:slug>/.*"),
+    (SHOWN, SURVEY, r"(api/v1/)?compare/<(slug:)?before>/<(slug:)?after>.*"),
+    (SHOWN, SURVEY, r"api/v1/surveys/<slug>.*"),
+    (MAKER, MEASUREMENT, r"wide-area/<slug:slug>/(sharing/.*|delete/|clone/|do/.*)"),
+    (MAKER, MEASUREMENT, rf"api/v1/measurements/<slug>/({_FOR_MAKERS}|clone)"),
+    (SHOWN, MEASUREMENT, r"wide-area/<slug:slug>/.*"),
+    (SHOWN, MEASUREMENT, r"wide-area/compare/<slug:before>/<slug:after>/"),
+    (SHOWN, MEASUREMENT, r"api/v1/(measurements|wide-area)/<slug>.*"),
+    (SHOWN, MEASUREMENT, r"api/v1/wide-area-comparison/<before>/<after>.*"),
+    (ACCOUNT, "", r"account/.*|sign-(in|out|up)/|welcome/<str:who>/<str:key>/|api/v1/account"),
+    (OPEN, "", r"|search/|surveys/(new/|run/)?|compare/|about/|components/"),
+    (OPEN, "", r"traffic/(<slug:name>/)?|api/v1/captures.*"),
+    (OPEN, "", r"api/v1/(|surveys|plan|range-tables|limits|docs|openapi\.json)"),
+    (OPEN, "", r"api/v1/domains/<domain>/history"),
+    (OPEN, "", r"screening/(log/|pay-off/|pay-off\.<slug:kind>)?"),
+    (OPEN, "", r"agent|api/v1/screening/(agent|schema|verdict)"),
+    (OPEN, "", r"wide-area/(new/|run/|compare/)?|api/v1/wide-area"),
+    (OPEN, "", r"api/v1/measurements(/presets|/plan)?"),
+    (OWNED, "", r"screening/(pools|shared)/.*|api/v1/screening/(pools|shared).*"),
+    (OWNED, "", r"recommendations/.*|api/v1/recommendations.*"),
+    (OWNED, "", r"vantages/.*|vantage-points/.*|api/v1/vantage-points.*|api/v1/networks.*"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A route and the class that it is in, if any."""
+    """A route, the class that it is in, if any, and what it names."""
 
     route: str
     name: str
     kind: str | None
+    of: str
 
     @property
     def is_api(self) -> bool:
@@ -63,15 +75,16 @@ class Address:
         return f"/{path}"
 
 
-def kind_of(route: str) -> str | None:
-    """The class of a route."""
-    return next((kind for kind, rule in RULES if re.fullmatch(rule, route)), None)
+def class_of(route: str) -> tuple[str | None, str]:
+    """The class of a route, and what it names."""
+    found = ((kind, of) for kind, of, rule in RULES if re.fullmatch(rule, route))
+    return next(found, (None, ""))
 
 
 def every_address() -> list[Address]:
     """All routes of pages and API, each once."""
     found = {
-        route: Address(route, name or "", kind_of(route))
+        route: Address(route, name or "", *class_of(route))
         for route, name in _walk(get_resolver().url_patterns, "")
     }
     return list(found.values())

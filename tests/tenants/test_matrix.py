@@ -1,8 +1,9 @@
 """Every address, opened by everybody: what is somebody's is not there for others.
 
-For a survey of Anna's each stranger gets, byte for byte, what they get for one that never was.
+For a thing of Anna's each stranger gets, byte for byte, what they get for one that never was.
 """
 
+import re
 from itertools import product
 from typing import Any
 
@@ -10,22 +11,22 @@ import pytest
 from django.test import Client
 
 from tasks import deriving
-from tests.tenants.conftest import NAME, Town
-from tests.tenants.routes import ACCOUNT, MAKER, OPEN, SURVEY, Address, every_address
+from tests.tenants.conftest import NAME, NEVER, PRIVATE, Town
+from tests.tenants.routes import ACCOUNT, MAKER, OPEN, SHOWN, Address, every_address
 
-NEVER = "umbrella-1e1e1e1e1e"  # as long as the name of the survey that there is
 OPENED = (200, 202, 302, 405)
+KINDS = pytest.mark.parametrize("kind", ["survey", "measurement"])
 
 
-def addresses(*kinds: str) -> list[Address]:
-    return [a for a in every_address() if a.kind in kinds]
+def addresses(*classes: str, of: str = "") -> list[Address]:
+    return [a for a in every_address() if a.kind in classes and of in ("", a.of)]
 
 
-@pytest.fixture(autouse=True)
-def indexed(request: pytest.FixtureRequest) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def indexed(settled: Town) -> None:
     """With derived files, so that every address has something to give."""
-    if "town" in request.fixturenames:
-        deriving.index_survey(request.getfixturevalue("town").private)
+    deriving.index_survey(settled.survey.private)
+    deriving.compare_surveys(settled.survey.private, settled.survey.public)
 
 
 def test_every_address_is_in_a_class() -> None:
@@ -41,33 +42,36 @@ def ask(client: Client, method: str, path: str, query: dict[str, str], **headers
     )
 
 
-def strangers(town: Town) -> dict[str, tuple[Client, str, dict[str, str]]]:
+def strangers(town: Town, kind: str) -> dict[str, tuple[Client, str, dict[str, str]]]:
     """Clients without a right, with what their addresses begin with and their headers."""
     his = f"Bearer {town.bert_token}"
+    other, another = (town.survey, town.measurement)[:: 1 if kind == "survey" else -1]
     return {
         "second tenant": (town.client(town.bert), "", {}),
         "nobody": (town.client(), "", {}),
         "a token of the second": (town.client(), "", {"Authorization": his}),
-        "a link to another survey": (town.client(), f"/shared/{town.other_link}", {}),
-        "owner by a link to another survey": (
-            town.client(town.anna), f"/shared/{town.other_link}", {},
+        "a link to another": (town.client(), f"/shared/{other.other_link}", {}),
+        "owner by a link to a thing of another kind": (
+            town.client(town.anna), f"/shared/{another.link}", {},
         ),
     }  # fmt: skip
 
 
+@KINDS
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_strangers_get_what_they_get_for_nothing(town: Town, method: str) -> None:
+def test_strangers_get_what_they_get_for_nothing(town: Town, method: str, kind: str) -> None:
     faults = []
-    for who, (client, prefix, headers) in strangers(town).items():
-        for address in addresses(SURVEY, MAKER):
+    for who, (client, prefix, headers) in strangers(town, kind).items():
+        for address in addresses(SHOWN, MAKER, of=kind):
             if headers and not address.is_api:
                 continue
             query = town.query(address.name)
             theirs, never = (
-                ask(client, method, prefix + address.fill(town.values(slug)), query, **headers)
-                for slug in (town.private.slug, NEVER)
-            )
-            same = theirs.content.replace(town.private.slug.encode(), NEVER.encode())
+                ask(client, method, prefix + address.fill(town.values(slug, kind)), query,
+                    **headers)
+                for slug in (PRIVATE, NEVER)
+            )  # fmt: skip
+            same = theirs.content.replace(PRIVATE.encode(), NEVER.encode())
             refused = (404,) if method == "get" or not prefix else (405,)
             if theirs.status_code not in refused or same != never.content:
                 faults.append(f"{who}: {method} {address.route} {theirs.status_code}")
@@ -83,16 +87,15 @@ def told(answer: Any) -> dict[str, str]:
 
 def test_no_other_method_is_a_way_in(town: Town) -> None:
     client = town.client(town.bert)
-    for method, address in product(("put", "patch", "delete", "head"), addresses(SURVEY, MAKER)):
-        answer = ask(client, method, address.fill(town.values(town.private.slug)), {})
+    for method, address in product(("put", "patch", "delete", "head"), addresses(SHOWN, MAKER)):
+        answer = ask(client, method, address.fill(town.values(PRIVATE, address.of)), {})
         assert answer.status_code == 404, (method, address.route, answer.status_code)
 
 
 def test_the_owner_opens_every_address(town: Town) -> None:
-    deriving.compare_surveys(town.private, town.public)
     session, program = town.client(town.anna), town.client()
-    for address in addresses(SURVEY, MAKER):
-        path = address.fill(town.values(town.private.slug))
+    for address in addresses(SHOWN, MAKER):
+        path = address.fill(town.values(PRIVATE, address.of))
         query = town.query(address.name)
         answer = ask(session, "get", path, query)
         assert answer.status_code in OPENED, (address.route, answer.status_code)
@@ -102,40 +105,53 @@ def test_the_owner_opens_every_address(town: Town) -> None:
             assert answer.status_code in OPENED, (address.route, answer.status_code)
 
 
-def test_a_link_opens_every_address_of_its_survey_to_be_read(town: Town) -> None:
-    client, prefix = town.client(), f"/shared/{town.link}"
-    for address in addresses(SURVEY):
+@KINDS
+def test_a_link_opens_every_address_of_its_thing_to_be_read(town: Town, kind: str) -> None:
+    client, prefix = town.client(), f"/shared/{getattr(town, kind).link}"
+    for address in addresses(SHOWN, of=kind):
         if "before" in address.route:
-            continue  # one survey is all that there is
-        path = prefix + address.fill(town.values(town.private.slug))
+            continue  # one thing is all that there is
+        path = prefix + address.fill(town.values(PRIVATE, kind))
         answer = ask(client, "get", path, town.query(address.name))
         assert answer.status_code in OPENED, (address.route, answer.status_code)
         assert answer["X-Robots-Tag"] == "noindex, nofollow"
+        assert re.search("no-store|private", answer["Cache-Control"])
         for method in ("post", "put", "patch", "delete"):
             assert ask(client, method, path, {}).status_code == 405, (method, address.route)
         if answer.status_code == 200 and "html" in answer["Content-Type"]:
-            leads = answer.content.decode().split('href="')[1:]
-            outside = [h.partition('"')[0] for h in leads if h.startswith(("/s/", "/api/v1/s"))]
-            assert not outside, (address.route, outside)
+            assert not leading_out(answer.content.decode(), prefix), address.route
 
 
-def test_a_link_opens_nothing_else(town: Town) -> None:
-    client, prefix = town.client(town.anna), f"/shared/{town.link}"
+def leading_out(page: str, prefix: str) -> list[str]:
+    """Addresses in a page that do not keep to the link that it was opened by."""
+    leads = [part.partition('"')[0] for part in page.replace('action="', 'href="').split('href="')]
+    return [
+        h
+        for h in leads[1:]
+        if h.startswith("/") and not h.startswith((prefix, "/static/", "/api/v1/docs"))
+    ]
+
+
+@KINDS
+def test_a_link_opens_nothing_else(town: Town, kind: str) -> None:
+    client, prefix = town.client(town.anna), f"/shared/{getattr(town, kind).link}"
+    fronts = {"survey": ("", "search/", "about/"), "measurement": ("", "about/")}[kind]
     for address in every_address():
-        if address.kind == SURVEY or address.route in ("", "search/", "about/"):
+        is_shown = address.kind == SHOWN and address.of == kind and "before" not in address.route
+        if is_shown or address.route in (*fronts, "wide-area/"):
             continue
-        path = prefix + address.fill(town.values(town.private.slug))
+        path = prefix + address.fill(town.values(PRIVATE, address.of))
         assert client.get(path).status_code == 404, address.route
 
 
 def test_what_is_open_says_nothing_of_it(town: Town) -> None:
     clients = [town.client(town.bert), town.client()]
-    secrets = (NAME, town.private.slug, "hao123.com")
+    secrets = (NAME, PRIVATE, "hao123.com")
     for client, address in product(clients, addresses(OPEN)):
-        values = {**town.values(town.private.slug), "name": "none"}
-        slug = {"survey": town.private.slug, "before": town.private.slug, "after": town.public.slug}
+        values = {**town.values(PRIVATE), "name": "none"}
+        slug = {"survey": PRIVATE, "before": PRIVATE, "after": town.survey.public.slug}
         # Elsewhere an echo of the query would be taken for something told.
-        query = slug if address.name in ("search", "compare") else {}
+        query = slug if address.name in ("search", "compare", "wide-area-compare") else {}
         answer = client.get(address.fill(values), query)
         body = answer.content.decode() + answer.get("Location", "")
         found = [s for s in secrets if s in body]
@@ -156,6 +172,6 @@ def test_every_form_needs_its_token(town: Town) -> None:
     client = Client(enforce_csrf_checks=True, raise_request_exception=False)
     client.force_login(town.anna)
     for address in every_address():
-        path = address.fill(town.values(town.private.slug))
+        path = address.fill(town.values(PRIVATE, address.of))
         answer = client.post(path, "{}", content_type="application/json")
         assert answer.status_code in (403, 404, 405), (address.route, answer.status_code)

@@ -1,7 +1,7 @@
 """Who asks the API: an account by its token or its session, else anybody.
 
-A token that is not live, or may only read, is refused before any endpoint runs; a survey that is
-not for the asker is not there.
+A token that is not live, or may only read, is refused before any endpoint runs; what is not for
+the asker is not there.
 """
 
 import re
@@ -15,11 +15,10 @@ from ninja.utils import check_csrf
 from webapp.api.problems import problem
 from webapp.store import tokens
 from webapp.store.accounts import may_see
+from webapp.store.addresses import kind_of, names_in
 
 _BASE = "/api/"
 _BEARER = re.compile(r"Bearer +(\S+)", re.IGNORECASE)
-_ROUTES_OF_A_SURVEY = re.compile(r"api/v1/(?:surveys/<slug>|compare/<before>/<after>)")
-_NAMES_A_SURVEY = ("slug", "before", "after")
 READING = ("GET", "HEAD", "OPTIONS")
 
 
@@ -42,15 +41,14 @@ class Gate(MiddlewareMixin):
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, kwargs: Any
     ) -> HttpResponse | None:
-        """Refuse what a token may not do, forms of other sites, and surveys of others."""
+        """Refuse what a token may not do, forms of other sites, and things of others."""
         match = request.resolver_match
         if match is None or not match.route.startswith("api/"):
             return None
         refused = _refuse_change(request) if request.method not in READING else None
-        if refused is None and _ROUTES_OF_A_SURVEY.match(match.route):
-            slugs = [kwargs[key] for key in _NAMES_A_SURVEY if key in kwargs]
-            if not may_see(slugs, request.user):
-                return problem(404, "not-found", "there is no such survey")
+        kind = kind_of(match.route)
+        if refused is None and kind and not may_see(kind, names_in(kwargs), request.user):
+            return problem(404, "not-found", f"there is no such {kind}")
         return refused
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:

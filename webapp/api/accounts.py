@@ -1,24 +1,14 @@
-"""REST API v1: who asks, and who else may see a survey."""
+"""REST API v1: who asks."""
 
 from typing import Any
 
-from django.http import Http404, HttpRequest
-from ninja import Router, Schema
+from django.http import HttpRequest
+from ninja import Router
 from ninja.errors import HttpError
-from pydantic import ConfigDict
 
-from webapp.api.documents import survey_json
-from webapp.store import selectors, services, sharing
+from webapp.store import services
 
 router = Router(tags=["account"])
-
-
-class SurveyChange(Schema):
-    """What may be changed of a survey: whether everybody sees it."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    public: bool
 
 
 @router.get("/account", response={200: dict})
@@ -34,19 +24,3 @@ def get_account(request: HttpRequest) -> Any:
         else {"name": token.name, "scope": token.scope, "expires_at": token.expires_at},
         "active_surveys": services.active_surveys(request.user),
     }
-
-
-@router.put("/surveys/{slug}/visibility", response={200: dict})
-def change_survey(request: HttpRequest, slug: str, change: SurveyChange) -> Any:
-    """Publish a survey or make it private again; only for who made it."""
-    campaign = sharing.made_by(request.user, slug)
-    if campaign is None:
-        if selectors.campaign(slug, request.user):
-            raise HttpError(403, "only who made this survey may change who sees it")
-        raise Http404("there is no such survey")
-    if change.public:
-        sharing.publish(campaign)
-    else:
-        sharing.withdraw(campaign)
-    campaign.refresh_from_db()
-    return survey_json(selectors.row_of(campaign))

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import get_script_prefix
 from ninja import Field, Router, Schema, Status
 from ninja.errors import HttpError
 from pydantic import ConfigDict
@@ -12,7 +13,8 @@ from pydantic import ConfigDict
 from tasks import campaign_calls
 from webapp.api.campaigns import campaign_or_404
 from webapp.api.problems import Problem
-from webapp.store import measurement_progress, wide_area
+from webapp.api.sharing import made_or_refused
+from webapp.store import measurement_progress, removals, wide_area
 from webapp.store.accounts import owner_of
 from webapp.store.measurement_plans import presets
 from webapp.store.models import Measurement
@@ -21,7 +23,10 @@ router = Router(tags=["measurements"])
 
 
 class Changes(Schema):
-    """What a campaign is asked to do; every field is an option of ``manage.py campaign``."""
+    """What a campaign is asked to do; every field is an option of ``manage.py campaign``.
+
+    With ``public`` everybody sees it, else its maker alone.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -39,6 +44,7 @@ class Changes(Schema):
     seed: int | None = None
     starts_at: str | None = Field(None, max_length=40)
     label: str = Field("", max_length=200)
+    public: bool = False
 
 
 _ERRORS = {401: Problem, 403: Problem, 404: Problem, 422: Problem, 503: Problem}
@@ -56,7 +62,11 @@ def _user(request: HttpRequest) -> Any:
 
 
 def _document(row: Measurement) -> dict[str, Any]:
-    return {**measurement_progress.as_json(row), "page": f"/wide-area/{row.slug}/"}
+    return {
+        **measurement_progress.as_json(row),
+        "is_public": row.owner_id is None,
+        "page": f"{get_script_prefix()}wide-area/{row.slug}/",
+    }
 
 
 @router.get("/measurements", response={200: dict})
@@ -108,6 +118,14 @@ def _tag(document: dict[str, Any]) -> str:
     counts = {k: v for k, v in document["progress"].items() if k not in ("elapsed_s", "left_s")}
     text = json.dumps({**document, "progress": counts}, sort_keys=True, default=str)
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
+
+
+@router.delete("/measurements/{slug}", response={204: None, **_ERRORS})
+def delete_measurement(request: HttpRequest, slug: str) -> Any:
+    """Stop it and delete it for good, with all that was measured; only for who made it."""
+    found = made_or_refused(request, "measurement", slug)
+    removals.remove(found)
+    return Status(204, None)
 
 
 @router.get("/measurements/{slug}/coverage", response={200: dict, **_ERRORS})

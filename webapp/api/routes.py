@@ -20,6 +20,7 @@ from webapp.api import (
     recommendations,
     screening,
     shared_pools,
+    sharing,
     studies,
     vantages,
     wide_area,
@@ -29,9 +30,10 @@ from webapp.api.documents import etag_of, survey_json
 from webapp.api.events import stream
 from webapp.api.files import download, table_file
 from webapp.api.problems import ERRORS
-from webapp.store import evidence, selectors, services, sharing, snapshots
+from webapp.store import evidence, selectors, services, snapshots
 from webapp.store.accounts import owner_of
 from webapp.store.models import Campaign
+from webapp.store.sharing import may_change
 
 api = DescribedAPI(
     title="Nephoscope",
@@ -44,6 +46,7 @@ problems.register(api)
 api.add_router("/compare", comparisons.router)
 api.add_router("", studies.router)
 api.add_router("", accounts.router)
+api.add_router("", sharing.router)
 api.add_router("", recommendations.router)
 api.add_router("", vantages.router)
 api.add_router("", networks.router)
@@ -128,7 +131,7 @@ def get_survey(request: HttpRequest, slug: str) -> Any:
 def cancel_survey(request: HttpRequest, slug: str) -> Any:
     """Stop a survey; what was stored stays."""
     campaign = Campaign.objects.get(pk=_known(request, slug).id)
-    if not sharing.may_change(request.user, campaign):
+    if not may_change(request.user, campaign):
         raise HttpError(403, "only who made this survey may stop it")
     services.cancel(campaign)
     return survey_json(_known(request, slug))

@@ -6,11 +6,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from django.http import Http404, HttpRequest
+from django.urls import get_script_prefix
 from ninja import Query, Router, Schema
 
 from webapp.api.campaigns import campaign_or_404
 from webapp.api.files import download, table_file
-from webapp.store import wide_area, wide_area_samples
+from webapp.store import vantages, wide_area, wide_area_samples
 from webapp.store.models import Measurement
 
 router = Router(tags=["wide area"])
@@ -46,7 +47,8 @@ def _document(row: Measurement) -> dict[str, Any]:
         "started_at": row.started_at,
         "finished_at": row.finished_at,
         "summary": row.summary,
-        "page": f"/wide-area/{row.slug}/",
+        "is_public": row.owner_id is None,
+        "page": f"{get_script_prefix()}wide-area/{row.slug}/",
     }
 
 
@@ -134,7 +136,16 @@ def get_paths(request: HttpRequest, slug: str, kind: str, pair: Query[Pair]) -> 
     """Every traceroute of a pair, hop by hop."""
     row = campaign_or_404(request, slug)
     found = wide_area_samples.read_paths(row, pair.vantage, pair.region)
+    if not vantages.is_operator(request.user):
+        found = _without_addresses(found)
     return _answer(row, "paths", kind, *_cells(found), {})
+
+
+def _without_addresses(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Paths without the addresses of own vantage points, which are for operators."""
+    own = vantages.own_points().filter(name__in={path["vantage"] for path in found})
+    names = set(own.values_list("name", flat=True))
+    return [{**path, "source": ""} if path["vantage"] in names else path for path in found]
 
 
 def _cells(found: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]]]:

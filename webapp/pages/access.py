@@ -1,9 +1,8 @@
-"""Who may open a page: those with an account where one is needed, and only surveys of theirs.
+"""Who may open a page: those with an account where one is needed, and only things of theirs.
 
-The gate looks at the address before any view runs, so that a page of a survey cannot forget to.
+The gate looks at the address before any view runs, so that no page of a thing can forget to.
 """
 
-import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -16,14 +15,9 @@ from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
 from webapp.store.accounts import may_see
+from webapp.store.addresses import kind_of, names_in
 
 View = Callable[..., HttpResponse]
-# Routes whose address names surveys, of pages and of the API.
-ROUTES_OF_A_SURVEY = re.compile(
-    r"(?:api/v1/surveys/<(?:\w+:)?slug>|s/<slug:slug>/"
-    r"|(?:api/v1/)?compare/<(?:slug:)?before>/<(?:slug:)?after>)"
-)
-_NAMES_A_SURVEY = ("slug", "before", "after")
 
 
 def signed_in(view: View) -> View:
@@ -54,17 +48,16 @@ def signed_in_unless_open(view: View) -> View:
 
 
 class Gate(MiddlewareMixin):
-    """Middleware: a survey that is not for this reader is not there, like one that never was."""
+    """Middleware: what is not for this reader is not there, like a thing that never was."""
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> None:
-        """Look for the surveys that the address names; raises ``Http404``."""
+        """Look for what the address names; raises ``Http404``."""
         match = request.resolver_match
         if match is None or match.route.startswith("api/"):
             return
-        if ROUTES_OF_A_SURVEY.match(match.route):
-            slugs = [kwargs[key] for key in _NAMES_A_SURVEY if key in kwargs]
-            if not may_see(slugs, request.user):
-                raise Http404("no such survey")
+        kind = kind_of(match.route)
+        if kind is not None and not may_see(kind, names_in(kwargs), request.user):
+            raise Http404(f"no such {kind}")
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """What an account sees is kept by its own browser alone, and asked for anew."""

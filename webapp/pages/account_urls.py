@@ -1,9 +1,16 @@
-"""Addresses of accounts, and of who may see a survey."""
+"""Addresses of accounts, and of who may see what somebody made."""
 
-from django.urls import path
+from django.urls import include, path
 
 from webapp.pages import accounts, keys, sharing, takeout
 
+# The same pages for measurements.
+_MEASUREMENT = [
+    path("sharing/", sharing.overview, name="measurement-sharing"),
+    path("sharing/links/", sharing.new_link, name="new-measurement-link"),
+    path("sharing/visibility/", sharing.visibility, name="measurement-visibility"),
+    path("delete/", sharing.delete, name="delete-measurement"),
+]
 urlpatterns = [
     path("sign-in/", accounts.sign_in, name="sign-in"),
     path("sign-out/", accounts.sign_out, name="sign-out"),
@@ -13,11 +20,12 @@ urlpatterns = [
     path("account/password/", accounts.password, name="password"),
     path("account/tokens/", keys.new_token, name="new-token"),
     path("account/tokens/<int:pk>/revoke/", keys.revoke_token, name="revoke-token"),
-    path("account/links/<int:pk>/revoke/", keys.revoke_link, name="revoke-link"),
+    path("account/links/<int:pk>/revoke/", sharing.revoke_link, name="revoke-link"),
     path("account/archive/", takeout.take_out, name="take-out"),
     path("account/close/", keys.close_account, name="close-account"),
     path("s/<slug:slug>/sharing/", sharing.overview, name="sharing"),
     path("s/<slug:slug>/sharing/links/", sharing.new_link, name="new-share-link"),
     path("s/<slug:slug>/sharing/visibility/", sharing.visibility, name="visibility"),
     path("s/<slug:slug>/delete/", sharing.delete, name="delete-survey"),
+    path("wide-area/<slug:slug>/", include(_MEASUREMENT), {"kind": "measurement"}),
 ]

@@ -48,7 +48,7 @@ def read_only(request: HttpRequest) -> HttpResponse:
     answer = _page(
         request,
         405,
-        "A shared survey is to be read",
+        "What is shared is to be read",
         "Nothing was changed. Whoever shared it can change it, signed in to their own account.",
     )
     answer["Allow"] = "GET, HEAD"

@@ -1,4 +1,4 @@
-"""The account page: surveys, tokens of programs, links that share; and what changes them."""
+"""The account page: what somebody made, tokens of programs, links that share; closing it."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from core.errors import BadInput
 from webapp.pages.access import signed_in
 from webapp.store import attempts, removals, selectors, sharing, tokens
-from webapp.store.models import ApiToken, Campaign
+from webapp.store.models import ApiToken, Campaign, Measurement
 
-SHOWN_SURVEYS = 200
+SHOWN = 200
 
 
 def lives(days: tuple[int, ...]) -> list[tuple[int, str]]:
@@ -45,7 +45,8 @@ def show_account(
     mine = Campaign.objects.filter(maker=request.user.pk).prefetch_related("range_tables")
     context = {
         "section": "account",
-        "surveys": [selectors.row_of(c) for c in mine[:SHOWN_SURVEYS]],
+        "surveys": [selectors.row_of(c) for c in mine[:SHOWN]],
+        "measurements": _measurements(request.user),
         "tokens": tokens.live(request.user),
         "links": [_link(request, link) for link in sharing.links_by(request.user)],
         "lives": lives(tokens.LIVES_DAYS),
@@ -61,14 +62,20 @@ def show_account(
     return answer
 
 
+def _measurements(user: Any) -> list[Measurement]:
+    """Those that somebody made, without their plans, which may be long."""
+    shown = ("slug", "name", "state", "owner", "synthetic", "created_at")
+    return list(Measurement.objects.filter(maker=user.pk).only(*shown)[:SHOWN])
+
+
 def _link(request: HttpRequest, link: Any) -> dict[str, Any]:
-    return {"row": link, "survey": link.survey, "address": address_of(request, link)}
+    return {"row": link, "address": address_of(request, link)}
 
 
 def address_of(request: HttpRequest, link: Any) -> str:
     """What a link's owner sends around; empty where it cannot be told any more."""
-    token = sharing.token_of(link)
-    return request.build_absolute_uri(f"/shared/{token}/") if token else ""
+    path = sharing.path_of(link)
+    return request.build_absolute_uri(path) if path else ""
 
 
 @never_cache
@@ -94,18 +101,6 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     return HttpResponseRedirect(reverse("account") + "?changed=token#tokens")
 
 
-@signed_in
-@require_POST
-def revoke_link(request: HttpRequest, pk: int) -> HttpResponse:
-    """Take a share link back."""
-    link = sharing.links_by(request.user).filter(pk=pk).first()
-    if link is None or not sharing.revoke(request.user, pk):
-        raise Http404("no such link")
-    if request.POST.get("back") == "survey":
-        return redirect("sharing", slug=link.survey.slug)
-    return HttpResponseRedirect(reverse("account") + "?changed=link#links")
-
-
 @never_cache
 @signed_in
 @require_http_methods(["GET", "POST"])
@@ -121,8 +116,13 @@ def close_account(request: HttpRequest) -> HttpResponse:
             answer = redirect("atlas")
             answer["Clear-Site-Data"] = '"cache"'
             return answer
-    n_private = Campaign.objects.filter(owner=request.user.pk).count()
-    context = {"section": "account", "n_private": n_private, "error": error}
+    owned = {"owner": request.user.pk}
+    context = {
+        "section": "account",
+        "n_surveys": Campaign.objects.filter(**owned).count(),
+        "n_measurements": Measurement.objects.filter(**owned).count(),
+        "error": error,
+    }
     return render(request, "accounts/close.html", context, status=422 if error else 200)
 
 

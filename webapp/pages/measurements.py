@@ -147,6 +147,7 @@ def run(request: HttpRequest) -> HttpResponse:
     try:
         asked = json.loads(drafts.load_draft(request.POST.get("draft", "")))
         asked["idempotency_key"] = request.POST.get("once", "")
+        asked["public"] = request.POST.get("publish") == "on"
         before = wide_area.campaign(request.POST.get("before", ""), request.user)
         made = campaign_calls.start(asked, request.user, cloned_from=before)
     except NephoscopeError as error:

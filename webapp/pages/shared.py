@@ -1,4 +1,4 @@
-"""Share links: ``/shared/TOKEN/…`` is the site as it is below ``/…``, but of one survey, to read.
+"""Share links: ``/shared/TOKEN/…`` is the site as it is below ``/…``, but of one thing, to read.
 
 The token stands in every address that such a page leads to, so that what is opened depends on the
 address alone: no cookie, and no account of the visitor's, has a part in it.
@@ -12,16 +12,17 @@ from django.urls import get_script_prefix, reverse, set_script_prefix
 from django.utils.deprecation import MiddlewareMixin
 
 from webapp.pages import errors
-from webapp.pages.access import ROUTES_OF_A_SURVEY
 from webapp.store import sharing
 from webapp.store.accounts import SharedReader
+from webapp.store.addresses import is_to_be_shown
 
-_PREFIX = re.compile(r"/shared/([A-Za-z0-9_-]{20,100})(/.*)")
+_PREFIX = re.compile(r"/shared/([A-Za-z0-9_-]{20,100})(/.*)?")
 READING = ("GET", "HEAD", "OPTIONS")
-# Pages that a visitor may open although they are of no single survey.
-_OTHERS = ("atlas", "search", "about")
-# Pages of a survey that belong to whoever made it.
-_CLOSED = ("sharing", "visibility", "new-share-link", "delete-survey")
+# Where a link leads: the first page of what it shows. Lists of such things lead there too.
+HOMES = {"survey": "survey", "measurement": "wide-area-campaign"}
+_FRONTS = ("atlas", "wide-area")
+# Pages that a visitor may open although they are of no single thing.
+_OTHERS = {"survey": ("search", "about"), "measurement": ("about",)}
 
 
 class SharedView(MiddlewareMixin):
@@ -38,7 +39,7 @@ class SharedView(MiddlewareMixin):
         request.user = SharedReader(link)
         request.shared_from = get_script_prefix()  # type: ignore[attr-defined]
         set_script_prefix(f"{get_script_prefix()}shared/{found[1]}/")
-        request.path_info = found[2]
+        request.path_info = found[2] or "/"
         if request.method not in READING:
             return errors.read_only(request)
         return None
@@ -46,15 +47,15 @@ class SharedView(MiddlewareMixin):
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, kwargs: Any
     ) -> HttpResponse | None:
-        """Lead to the survey, and let pages of other things not be there."""
+        """Lead to what is shown, and let pages of other things not be there."""
         reader, match = request.user, request.resolver_match
         if not isinstance(reader, SharedReader) or match is None:
             return None
-        if match.url_name == "atlas":
-            return HttpResponseRedirect(reverse("survey", args=[reader.link.survey.slug]))
-        is_open = ROUTES_OF_A_SURVEY.match(match.route) or match.url_name in _OTHERS
-        if not is_open or match.url_name in _CLOSED:
-            raise Http404("a share link opens one survey")
+        link = reader.link
+        if match.url_name in _FRONTS:
+            return HttpResponseRedirect(reverse(HOMES[link.kind], args=[link.slug]))
+        if not is_to_be_shown(match.route, link.kind) and match.url_name not in _OTHERS[link.kind]:
+            raise Http404("a share link opens one thing")
         return None
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:

@@ -1,7 +1,13 @@
-"""Who may see a survey: its maker publishes it, takes it back, and makes links that show it."""
+"""Who may see a survey or a measurement: its maker publishes it, takes it back, and makes links.
 
-from django.http import Http404, HttpRequest, HttpResponse
+Addresses say of which kind the thing is; each kind has the same pages.
+"""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -9,33 +15,64 @@ from core.errors import BadInput
 from webapp.pages.access import signed_in
 from webapp.pages.families import FAMILIES
 from webapp.pages.keys import address_of, lives, read_days
+from webapp.pages.wide_area_frame import frame_or_404
 from webapp.store import removals, selectors, sharing
 from webapp.store.models import Campaign
 
+# Names of each kind's addresses.
+_PAGES = {
+    "survey": {
+        "home": "survey", "sharing": "sharing", "visibility": "visibility",
+        "new": "new-share-link", "delete": "delete-survey",
+    },
+    "measurement": {
+        "home": "wide-area-campaign", "sharing": "measurement-sharing",
+        "visibility": "measurement-visibility", "new": "new-measurement-link",
+        "delete": "delete-measurement",
+    },
+}  # fmt: skip
 
-def _made_by_reader(request: HttpRequest, slug: str) -> Campaign:
-    """The survey, for whoever made it; for everybody else this page is not there."""
-    campaign = sharing.made_by(request.user, slug)
-    if campaign is None:
-        raise Http404("no such survey")
-    return campaign
+
+def sharing_page(kind: str, slug: str) -> str:
+    """The address of a thing's page on who sees it."""
+    return reverse(_PAGES[kind]["sharing"], args=[slug])
+
+
+def _made_by_reader(request: HttpRequest, kind: str, slug: str) -> sharing.Thing:
+    """The thing, for whoever made it; for everybody else this page is not there."""
+    found = sharing.made_by(request.user, kind, slug)
+    if found is None:
+        raise Http404(f"no such {kind}")
+    return found
+
+
+def _context(request: HttpRequest, kind: str, thing: sharing.Thing) -> dict[str, Any]:
+    """What stands around these pages: the strip of the thing, and where its forms lead."""
+    own = {
+        "thing": thing,
+        "kind": kind,
+        "is_private": thing.owner_id is not None,
+        "pages": {name: reverse(page, args=[thing.slug]) for name, page in _PAGES[kind].items()},
+    }
+    if isinstance(thing, Campaign):
+        row = selectors.row_of(thing)
+        return {"section": "sharing", "campaign": row, "families": FAMILIES, **own}
+    return frame_or_404(request, thing.slug).context(request, **own)
 
 
 @never_cache
 @require_GET
-def overview(request: HttpRequest, slug: str) -> HttpResponse:
-    """Who sees this survey, and the links to it."""
-    return _show(request, _made_by_reader(request, slug))
+def overview(request: HttpRequest, slug: str, kind: str = "survey") -> HttpResponse:
+    """Who sees it, and the links to it."""
+    return _show(request, kind, _made_by_reader(request, kind, slug))
 
 
-def _show(request: HttpRequest, campaign: Campaign, error: str = "") -> HttpResponse:
+def _show(request: HttpRequest, kind: str, thing: sharing.Thing, error: str = "") -> HttpResponse:
     links = [
-        {"row": link, "address": address_of(request, link)} for link in sharing.links_of(campaign)
+        {"row": link, "address": address_of(request, link)} for link in sharing.links_of(thing)
     ]
     context = {
-        "section": "sharing",
-        "campaign": selectors.row_of(campaign),
-        "families": FAMILIES,
+        **_context(request, kind, thing),
         "links": links,
         "lives": lives(sharing.LIVES_DAYS),
         "error": error,
@@ -46,36 +83,47 @@ def _show(request: HttpRequest, campaign: Campaign, error: str = "") -> HttpResp
 
 @signed_in
 @require_POST
-def visibility(request: HttpRequest, slug: str) -> HttpResponse:
-    """Publish the survey, or take it back."""
-    campaign = _made_by_reader(request, slug)
+def visibility(request: HttpRequest, slug: str, kind: str = "survey") -> HttpResponse:
+    """Publish it, or take it back."""
+    thing = _made_by_reader(request, kind, slug)
     if request.POST.get("public") == "yes":
-        sharing.publish(campaign)
+        sharing.publish(thing)
     else:
-        sharing.withdraw(campaign)
-    return redirect("sharing", slug=slug)
+        sharing.withdraw(thing)
+    return HttpResponseRedirect(sharing_page(kind, slug))
 
 
 @signed_in
 @require_POST
-def new_link(request: HttpRequest, slug: str) -> HttpResponse:
-    """A new link to the survey."""
-    campaign = _made_by_reader(request, slug)
+def new_link(request: HttpRequest, slug: str, kind: str = "survey") -> HttpResponse:
+    """A new link to it."""
+    thing = _made_by_reader(request, kind, slug)
     try:
-        sharing.issue(request.user, campaign, read_days(request, sharing.LIVES_DAYS))
+        sharing.issue(request.user, thing, read_days(request, sharing.LIVES_DAYS))
     except BadInput as error:
-        return _show(request, campaign, str(error).partition(": ")[2] or str(error))
-    return redirect("sharing", slug=slug)
+        return _show(request, kind, thing, str(error).partition(": ")[2] or str(error))
+    return HttpResponseRedirect(sharing_page(kind, slug))
 
 
 @never_cache
 @signed_in
 @require_http_methods(["GET", "POST"])
-def delete(request: HttpRequest, slug: str) -> HttpResponse:
-    """Delete a survey with its files, once it was said twice."""
-    campaign = _made_by_reader(request, slug)
+def delete(request: HttpRequest, slug: str, kind: str = "survey") -> HttpResponse:
+    """Delete it with its files, once it was said twice."""
+    thing = _made_by_reader(request, kind, slug)
     if request.method == "POST":
-        removals.remove_survey(campaign)
+        removals.remove(thing)
         return redirect("account")
-    context = {"section": "sharing", "campaign": selectors.row_of(campaign), "families": FAMILIES}
-    return render(request, "accounts/delete.html", context)
+    return render(request, "accounts/delete.html", _context(request, kind, thing))
+
+
+@signed_in
+@require_POST
+def revoke_link(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take a share link back."""
+    link = sharing.links_by(request.user).filter(pk=pk).first()
+    if link is None or not sharing.revoke(request.user, pk):
+        raise Http404("no such link")
+    if request.POST.get("back"):
+        return HttpResponseRedirect(sharing_page(link.kind, link.slug))
+    return HttpResponseRedirect(reverse("account") + "?changed=link#links")

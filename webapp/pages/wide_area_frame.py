@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.http import Http404, HttpRequest
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 
 from webapp.pages.wide_area_words import METRICS, Metric
 from webapp.store import wide_area
@@ -44,7 +44,7 @@ class Frame:
             "tabs": tabs,
             "metric": self.metric,
             "metrics": [(m, _query(request, metric=m.id)) for m in self.metrics],
-            "api": f"/api/v1/wide-area/{row.slug}",
+            "api": f"{get_script_prefix()}api/v1/wide-area/{row.slug}",
             **more,
         }
 

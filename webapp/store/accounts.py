@@ -1,6 +1,6 @@
 """Who may see what: rows of nobody are public, rows of somebody are theirs alone.
 
-A share link's visitor sees the one survey that it opens; commands of the operator see all.
+A share link's visitor sees the one thing that it opens; commands of the operator see all.
 """
 
 from collections.abc import Collection
@@ -10,13 +10,14 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Model, Q, QuerySet
 
 from webapp.store import sharing
-from webapp.store.models import Campaign, ShareLink
+from webapp.store.addresses import MODELS
+from webapp.store.models import ShareLink
 
 Row = TypeVar("Row", bound=Model)
 
 
 class SharedReader(AnonymousUser):
-    """Whoever came by a share link, signed in or not: it opens one survey and nothing else."""
+    """Whoever came by a share link, signed in or not: it opens one thing and nothing else."""
 
     def __init__(self, link: ShareLink) -> None:
         super().__init__()
@@ -37,17 +38,18 @@ def visible(queryset: QuerySet[Row], user: Any = None) -> QuerySet[Row]:
     if isinstance(user, SharedReader):
         # The link is looked at anew, so that it stops showing as soon as it is taken back.
         links = ShareLink.objects.filter(sharing.is_live(), pk=user.link.pk)
-        is_survey = issubclass(queryset.model, Campaign)
-        return queryset.filter(share_links__in=links) if is_survey else queryset.none()
+        may_be_shared = queryset.model in MODELS.values()
+        return queryset.filter(share_links__in=links) if may_be_shared else queryset.none()
     if user is None or not user.is_authenticated:
         return queryset.filter(owner__isnull=True)
     return queryset.filter(Q(owner__isnull=True) | Q(owner=user.pk))
 
 
-def may_see(slugs: Collection[str], user: Any = None) -> bool:
-    """Whether all of these surveys are there for ``user``; one that is not there is not."""
+def may_see(kind: str, slugs: Collection[str], user: Any = None) -> bool:
+    """Whether all of these things are there for ``user``; one that is not there is not."""
     wanted = set(slugs)
-    return visible(Campaign.objects.filter(slug__in=wanted), user).count() == len(wanted)
+    rows = MODELS[kind]._default_manager.filter(slug__in=wanted)
+    return visible(rows, user).count() == len(wanted)
 
 
 def reader_key(user: Any) -> tuple[str, Any]:

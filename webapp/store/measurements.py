@@ -49,13 +49,15 @@ def _refuse_unusable(name: str, point: VantagePoint | None) -> None:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """Whose a campaign is, when it may begin, and where it comes from.
+    """Who makes a campaign, when it may begin, and where it comes from.
 
+    It is its owner's alone unless ``is_public``.
     ``idempotency_key`` names it among the campaigns of its owner; ``in_process`` says that the
     command that made it measures by itself.
     """
 
     owner: Any = None
+    is_public: bool = False
     starts_at: datetime | None = None
     in_process: bool = False
     label: str = ""
@@ -71,10 +73,12 @@ def create(defined: Definition, given: Circumstances | None = None) -> Measureme
         return before
     if defined.refusals:
         raise BadInput("; ".join(defined.refusals[:3]), field="limits")
+    is_private = around.owner is not None and not around.is_public
     return Measurement.objects.create(
-        slug=free_slug(defined.name, is_private=around.owner is not None),
+        slug=free_slug(defined.name, is_private=is_private),
         name=defined.name,
-        owner=around.owner,
+        owner=around.owner if is_private else None,
+        maker=around.owner,
         preset=defined.preset,
         schedule=defined.schedule.as_json(),
         targets=defined.targets,
@@ -249,8 +253,8 @@ def unfinished_here(name: str) -> Measurement | None:
 
 
 def open_of(owner: Any) -> int:
-    """How many campaigns of somebody wait or run."""
-    return Measurement.objects.filter(owner=owner).exclude(state__in=FINAL).count()
+    """How many campaigns that somebody made wait or run."""
+    return Measurement.objects.filter(maker=owner).exclude(state__in=FINAL).count()
 
 
 def definition_of(measurement: Measurement) -> dict[str, Any]:

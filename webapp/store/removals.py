@@ -1,4 +1,4 @@
-"""What somebody owns goes for good, rows and files: one survey, or all of an account."""
+"""What somebody owns goes for good, rows and files: one thing, or all of an account."""
 
 import shutil
 from contextlib import suppress
@@ -7,11 +7,13 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 
 from lake.schemas import SCHEMAS
 from webapp.store import (
     batches,
     derived,
+    measurements,
     packs,
     recommendations,
     services,
@@ -28,14 +30,22 @@ def remove_account(user: Any) -> None:
         remove_survey(campaign)
     for row in Recommendation.objects.filter(owner=user):
         recommendations.delete(row)
-    folders = [packs.folder_of(pool.pk) for pool in Pool.objects.filter(owner=user)]
     for found in Measurement.objects.filter(owner=user):
-        folders += [wide_area.lake_root() / found.slug, wide_area.folder_of(found)]
+        remove_measurement(found)
+    folders = [packs.folder_of(pool.pk) for pool in Pool.objects.filter(owner=user)]
     # A key of nobody's is unique among nobody's.
     Campaign.objects.filter(maker=user).update(idempotency_key=None)
     user.delete()
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove(thing: Campaign | Measurement) -> None:
+    """Delete a thing of either kind with every file of it."""
+    if isinstance(thing, Campaign):
+        remove_survey(thing)
+    else:
+        remove_measurement(thing)
 
 
 def remove_survey(campaign: Campaign) -> None:
@@ -50,6 +60,21 @@ def remove_survey(campaign: Campaign) -> None:
         (Path(settings.LAKE_DIR) / slug).rmdir()
     for path in (list_path(slug), batches.names_path(slug)):
         path.unlink(missing_ok=True)
+
+
+def remove_measurement(found: Measurement) -> None:
+    """Stop a measurement campaign and delete it with its samples, routes, raw answers and tables.
+
+    What vantage points are still at comes back to nothing.
+    """
+    measurements.stop(found, timezone.now())
+    with transaction.atomic():
+        Measurement.objects.filter(pk=found.pk).delete()
+    derived_files = wide_area.folder_of(found)
+    # Tables that were being built beside those of before.
+    begun = derived_files.parent.glob(f".{found.slug}.*")
+    for folder in (wide_area.lake_root() / found.slug, derived_files, *begun):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _folders(slug: str) -> list[Path]:

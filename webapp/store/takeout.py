@@ -37,7 +37,7 @@ def members(user: Any) -> Iterator[Member]:
         yield from _survey(campaign)
     for row in Recommendation.objects.filter(owner=user):
         yield from _recommendation(row)
-    for found in Measurement.objects.filter(owner=user):
+    for found in Measurement.objects.filter(Q(owner=user) | Q(maker=user)):
         yield from _measurement(found)
     for pool in Pool.objects.filter(owner=user):
         yield from _pool(pool)
@@ -49,7 +49,7 @@ def _account(user: Any) -> dict[str, Any]:
         "created_at": user.date_joined,
         "signed_in_at": user.last_login,
         "tokens": [_plain(token) for token in tokens.live(user)],
-        "links": [{**_plain(a), "survey": a.survey.slug} for a in sharing.links_by(user)],
+        "links": [{**_plain(link), link.kind: link.slug} for link in sharing.links_by(user)],
     }
 
 

@@ -5,6 +5,7 @@ from django.db import models
 
 from webapp.store.models.bases import Key
 from webapp.store.models.campaigns import Campaign
+from webapp.store.models.measurements import Measurement
 
 
 class ApiToken(Key):
@@ -29,7 +30,7 @@ class ApiToken(Key):
 
 
 class ShareLink(Key):
-    """An address that opens one survey to whoever has it, to be read and nothing else.
+    """An address that opens one survey, or one measurement campaign, to whoever has it, to be read.
 
     The token follows from the seed and this installation's secret key, so that its owner can copy
     it again while the database alone opens nothing.
@@ -38,11 +39,44 @@ class ShareLink(Key):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="share_links"
     )
-    survey = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="share_links")
+    # What it opens: one of the two.
+    survey = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, null=True, blank=True, related_name="share_links"
+    )
+    measurement = models.ForeignKey(
+        Measurement, on_delete=models.CASCADE, null=True, blank=True, related_name="share_links"
+    )
     seed = models.CharField(max_length=64)
+
+    class Meta(Key.Meta):
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(survey__isnull=False, measurement__isnull=True)
+                | models.Q(survey__isnull=True, measurement__isnull=False),
+                name="share_link_opens_one",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.owner_id}/{self.pk}"
+
+    @property
+    def kind(self) -> str:
+        return "measurement" if self.survey_id is None else "survey"
+
+    @property
+    def slug(self) -> str:
+        return self._opened.slug
+
+    @property
+    def name(self) -> str:
+        return self._opened.name
+
+    @property
+    def _opened(self) -> Campaign | Measurement:
+        opened = self.survey or self.measurement
+        assert opened is not None
+        return opened
 
 
 class SignInFailure(models.Model):

@@ -3,10 +3,10 @@
 from django.conf import settings
 from django.db import models
 
-from webapp.store.models.bases import FinishedTable, Piece, SharedByLink
+from webapp.store.models.bases import FinishedTable, Piece
 
 
-class Measurement(SharedByLink):
+class Measurement(models.Model):
     """Targets times vantage points times rounds, measured as a schedule says.
 
     Times of units are seconds from ``started_at``; what was spent in pauses (``paused_s``) is
@@ -26,8 +26,17 @@ class Measurement(SharedByLink):
 
     slug = models.SlugField(max_length=120, unique=True)
     name = models.CharField(max_length=200)
+    # Whose it is; nobody's is public.
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True
+    )
+    # Who made it, also after it was published: only they, and operators, may change it.
+    maker = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
     )
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     # The preset that the schedule came from; empty for one's own.
