@@ -14,6 +14,8 @@ from kombu.transport import TRANSPORT_ALIASES
 from redis.exceptions import RedisError
 
 AWAY = (OperationalError, RedisError, OSError)
+# Whoever leaves a task hears at once that there is no broker, instead of looking for it for
+# seconds; workers do their waiting elsewhere.
 _AT_ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 _PROJECT = Path(__file__).resolve().parent.parent
 
@@ -59,8 +61,9 @@ app.conf.update(
     task_acks_late=True,
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
-    broker_transport_options={"visibility_timeout": 3600},
+    broker_transport_options={"visibility_timeout": 3600, **_AT_ONCE},
     broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
     worker_hijack_root_logger=False,
     task_time_limit=3600,
     timezone="UTC",
@@ -91,9 +94,5 @@ app.conf.update(
 
 
 def queue(task: Task, *args: object, **options: object) -> None:
-    """Leave a task to a worker; raises one of ``AWAY`` at once where there is no broker.
-
-    Celery itself would go on looking for the broker for seconds, while somebody waits.
-    """
-    with app.connection_for_write(transport_options=_AT_ONCE) as connection:
-        task.apply_async(args=args, retry=False, connection=connection, **options)
+    """Leave a task to a worker; raises one of ``AWAY`` at once where there is no broker."""
+    task.apply_async(args=args, retry=False, **options)
