@@ -136,7 +136,7 @@ def test_raw_samples_and_routes_are_one_click_away(get):
     # Hops have their network and country, and what is not on the usual way says so in words.
     assert "AS16509 aws us-west-2&nbsp;·&nbsp;US" in routes
     assert re.search(r"AS42000010\d\d Synthetic network&nbsp;·&nbsp;US", routes)
-    assert '<span class="hop__other">other</span>' in routes
+    assert '<span class="hop__other">not on A</span>' in routes
     assert re.search(r"way changed in \d+ of 27 cases, and the networks on it in \d+", routes)
 
 

@@ -20,8 +20,8 @@ function tell() {
 async function poll() {
   turn += 1;
   try {
-    const { fresh } = await fetchParts(turn % TURNS ? box.dataset.partial : location.href);
-    const state = fresh.querySelector("[data-state]")?.dataset.state;
+    await fetchParts(turn % TURNS ? box.dataset.partial : location.href);
+    const state = box.querySelector("[data-state]")?.dataset.state;
     if (state && state !== box.dataset.measurement) return location.reload();
     tell();
   } catch {
