@@ -1,14 +1,13 @@
 """How the best region changes: means per round go in, what one fixed choice loses comes out."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analysis.regions.samples import Samples
+from analysis.wide_area import choosing
 
-Floats = NDArray[np.float64]
 # A region that answered in fewer of the rounds cannot be a choice for all of them.
 LEAST_SHARE_OF_ROUNDS = 0.5
 
@@ -34,6 +33,9 @@ class Choice:
     best_mean: float | None
     gain: float | None
     gain_share: float | None
+
+
+_FIELDS = tuple(f.name for f in fields(Choice))
 
 
 def choose(samples: Samples, *, higher_is_better: bool = False) -> list[Choice]:
@@ -65,46 +67,22 @@ def summary(choices: list[Choice]) -> dict[str, Any]:
 
 def rows(choices: list[Choice]) -> list[dict[str, Any]]:
     """The same as plain rows."""
-    return [asdict(choice) for choice in choices]
+    return [as_row(choice) for choice in choices]
+
+
+def as_row(choice: Choice) -> dict[str, Any]:
+    """One of them; ten thousands are asked for, and copies would cost seconds."""
+    return {name: getattr(choice, name) for name in _FIELDS}
 
 
 def _choose(samples: Samples, index: int, vantage: str, sign: float) -> Choice:
-    values = np.asarray(samples.values[:, index, :], np.float64) * sign
-    heard = ~np.isnan(values)
-    rounds = int(heard.any(axis=0).sum())
-    fixed = _fixed(values, heard, rounds)
-    if fixed is None:
+    values = np.asarray(samples.values[:, index, :], np.float64)
+    found = choosing.choose_fixed(values, sign, LEAST_SHARE_OF_ROUNDS)
+    fixed, rounds, differs, unanswered, changes, regions, own, best = found
+    if fixed < 0:
         return Choice(vantage, None, rounds, None, 0, 0, 0, None, None, None, None)
-    filled = np.where(heard, values, np.inf)[:, heard.any(axis=0)]
-    best = filled.min(axis=0)
-    own = filled[fixed]
-    # Of equals, the fixed one is the best: only a better one is another.
-    winner = np.where(own == best, fixed, filled.argmin(axis=0))
-    answered = np.isfinite(own)
-    fixed_mean, best_mean = float(own[answered].mean()), float(best[answered].mean())
-    gain = fixed_mean - best_mean
+    gain = (own - best) * sign
     return Choice(
-        vantage,
-        samples.regions[fixed],
-        rounds,
-        float((winner != fixed).mean()),
-        int((~answered).sum()),
-        int((winner[1:] != winner[:-1]).sum()),
-        len(np.unique(winner)),
-        fixed_mean * sign,
-        best_mean * sign,
-        gain,
-        abs(gain / fixed_mean) if fixed_mean else 0.0,
-    )
-
-
-def _fixed(values: Floats, heard: NDArray[np.bool_], rounds: int) -> int | None:
-    """The region with the best mean of those that answered often enough."""
-    counts = heard.sum(axis=1)
-    if not rounds:
-        return None
-    often = counts >= LEAST_SHARE_OF_ROUNDS * rounds
-    if not often.any():
-        often = counts == counts.max()
-    means = np.where(heard, values, 0.0).sum(axis=1) / np.maximum(counts, 1)
-    return int(np.where(often, means, np.inf).argmin())
+        vantage, samples.regions[fixed], rounds, differs / rounds, unanswered, changes, regions,
+        own, best, gain, abs(gain / own) if own else 0.0,
+    )  # fmt: skip

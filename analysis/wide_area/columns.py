@@ -34,14 +34,20 @@ class Vocabulary:
 
     def encode(self, column: pa.Array) -> Codes:
         """The numbers of a column's values; a missing value has one of its own."""
+        table, indices = self.lookup(column)
+        codes: Codes = table[indices]
+        return codes
+
+    def lookup(self, column: pa.Array) -> tuple[Codes, Codes]:
+        """The same unexpanded: a table of numbers, and where in it each row looks."""
         if not isinstance(column, pa.DictionaryArray):
             column = pc.dictionary_encode(column, null_encoding="encode")
         words, indices = column.dictionary, column.indices
         if indices.null_count:
             indices = pc.fill_null(indices, len(words))
             words = pa.concat_arrays([words, pa.nulls(1, words.type)])
-        codes: Codes = self._number(words)[indices.to_numpy(zero_copy_only=False)]
-        return codes
+        places = indices.to_numpy(zero_copy_only=False)
+        return self._number(words), places.astype(np.int32, copy=False)
 
     def _number(self, words: pa.Array) -> Codes:
         if not len(self._known):
@@ -51,7 +57,7 @@ class Vocabulary:
             new = words.filter(pc.is_null(found)).unique()
             self._known = pa.concat_arrays([self._known, new.cast(self._known.type)])
             found = pc.index_in(words, self._known)
-        numbers: Codes = found.to_numpy(zero_copy_only=False)
+        numbers: Codes = found.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
         return numbers
 
 

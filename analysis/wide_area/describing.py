@@ -1,6 +1,7 @@
 """Values that are sorted into cells go in; mean, deviation and exact quantiles of each come out.
 
-Cells of alike sizes stand in one matrix whose rows are sorted together, which processors do fast.
+Small cells of alike sizes stand in one matrix whose rows are sorted together, which processors do
+fast. Of large cells only the values next to the quantiles are sorted.
 """
 
 from collections.abc import Iterator
@@ -8,9 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.wide_area import kernels
+from analysis.wide_area import kernels, selection
 
 Floats32 = NDArray[np.float32]
+# Cells with more values are not sorted as a whole.
+LARGE_CELL = 2_000
 # Values of one matrix; larger ones fall out of the caches, smaller ones cost more calls.
 _BLOCK_VALUES = 1 << 20
 
@@ -22,8 +25,11 @@ def describe(
     deviation, least, quantiles (linear between neighbours) and greatest; none without a value."""
     out = np.full((len(begins) - 1, kernels.FIXED_FIGURES + len(shares)), np.nan)
     lengths = np.diff(begins)
-    wanted = np.array(shares)
-    for cells in _alike(lengths):
+    wanted, begins = np.array(shares), np.ascontiguousarray(begins)
+    large = lengths > LARGE_CELL
+    if large.any():
+        selection.describe_large(values, begins, np.flatnonzero(large), wanted, out)
+    for cells in _alike(np.where(large, 0, lengths)):
         block = np.full((len(cells), int(lengths[cells].max())), np.inf, np.float32)
         kernels.copy_runs(values, begins, cells, block)
         block.sort(axis=1)

@@ -1,128 +1,122 @@
-"""Samples of one metric go in once; they are held by vantage point and place, with their rounds.
+"""Values of one metric are held by vantage point and place, with the round of each.
 
 From what is held come the grid and all tables beside it, without reading the files again.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from analysis.regions.samples import Samples
-from analysis.wide_area import kernels
-from analysis.wide_area.columns import Equal, Source, Vocabulary
+from analysis.wide_area import kernels, key_kernels
+from analysis.wide_area.columns import Source
 from analysis.wide_area.describing import describe
 from analysis.wide_area.grid import SHARES, Rows, figures_table, read_rows
-from core.errors import BadInput
+from analysis.wide_area.keys import COLUMNS, Grown, Keys, texts_of
 
-# Values that are held at once: six octets each, and four more while rounds are told.
+# Values that are held at once, where files are read again for some vantage points at a time:
+# six octets each, and four more while rounds are told.
 MOST_VALUES = 160_000_000
-_PLACE = ("provider", "region", "zone")
-_KEYS = ("vantage", *_PLACE, "round")
+# Values that are kept in one piece of memory: so large that it goes back once it is given up.
+BLOCK_VALUES = 1 << 23
+# Keys in 32 bits where they fit.
+_SHORT_BITS = 32
 Integers = NDArray[np.int64]
-Place = tuple[str, str, str]
+Place = tuple[str, ...]
 
 
-class _Places:
-    """Numbers for combinations of provider, region and zone, in the order in which they came."""
+class Chunk(NamedTuple):
+    """Values and their keys, with the bits of a place and of a round in a key."""
 
-    def __init__(self) -> None:
-        self._words = tuple(Vocabulary() for _ in _PLACE)
-        self._shape: tuple[int, ...] = (1, 1, 1)
-        self._numbers = np.full(1, -1, np.int64)
-        self.known: list[tuple[int, ...]] = []
-
-    def encode(self, batch: pa.RecordBatch) -> Integers:
-        codes = [w.encode(batch.column(k)) for w, k in zip(self._words, _PLACE, strict=True)]
-        shape = tuple(max(len(w), 1) for w in self._words)
-        if shape != self._shape:
-            self._shape = shape
-            self._numbers = np.full(int(np.prod(shape)), -1, np.int64)
-            if self.known:
-                old = np.ravel_multi_index(list(np.array(self.known).T), shape)
-                self._numbers[old] = np.arange(len(self.known))
-        flat = (codes[0].astype(np.int64) * shape[1] + codes[1]) * shape[2] + codes[2]
-        seen = np.flatnonzero(np.bincount(flat, minlength=len(self._numbers)))
-        for new in seen[self._numbers[seen] < 0]:
-            self._numbers[new] = len(self.known)
-            self.known.append(tuple(int(i) for i in np.unravel_index(new, shape)))
-        numbers: Integers = self._numbers[flat]
-        return numbers
-
-    def names(self) -> list[Place]:
-        words = [w.values for w in self._words]
-        told = [[w[i] or "" for w, i in zip(words, own, strict=True)] for own in self.known]
-        return [(one, two, three) for one, two, three in told]
+    keys: NDArray[Any]
+    values: NDArray[np.float32]
+    bits: tuple[int, int]
 
 
 @dataclass
-class _Keys:
-    """Numbers of the keys of rows; what was seen grows while files are read."""
+class Kept:
+    """What one metric has of the rows that were read; ``chosen`` says which ends are its own."""
 
-    vantages: Vocabulary = field(default_factory=Vocabulary)
-    places: _Places = field(default_factory=_Places)
-    rounds: Vocabulary = field(default_factory=Vocabulary)
+    chosen: NDArray[np.bool_]
+    course: Grown = field(default_factory=lambda: Grown(3))
+    _blocks: list[Chunk] = field(default_factory=list)
+    # Values in the last block.
+    _used: int = 0
 
-    def encode(self, batch: pa.RecordBatch) -> tuple[Integers, Integers, Integers]:
-        return (
-            self.vantages.encode(batch.column("vantage")).astype(np.int64),
-            self.places.encode(batch),
-            self.rounds.encode(batch.column("round")).astype(np.int64),
-        )
+    def add(self, codes: Any, rows: Rows, keys: Keys) -> int:
+        """Count the rows of this metric by place and round, and keep their values; returns the
+        octets that they take."""
+        _, places, rounds, _ = keys.sizes
+        block = self._block(len(rows.values), keys)
+        out = block.keys[self._used :], block.values[self._used :]
+        course = self.course.fit(places, rounds, 3)
+        n = key_kernels.pack_rows(codes, tuple(rows), self.chosen, block.bits, course, out)
+        self._used += n
+        return int(n) * (block.keys.itemsize + block.values.itemsize)
 
-    @property
-    def sizes(self) -> tuple[int, int, int]:
-        return len(self.vantages), len(self.places.known), len(self.rounds)
+    def take(self) -> Iterator[Chunk]:
+        """All values with their keys, which are given away."""
+        blocks, self._blocks = self._blocks[::-1], []
+        while blocks:
+            keys, values, bits = blocks.pop()
+            used = len(keys) if blocks else self._used
+            yield Chunk(keys[:used], values[:used], bits)
 
-
-class _Tally:
-    """Values, and what was sent, by two keys of which more may come."""
-
-    def __init__(self) -> None:
-        self.amounts: Integers = np.zeros((1, 1, 2), np.int64)
-
-    def add(self, codes: tuple[Integers, Integers], sizes: tuple[int, int], rows: Rows) -> None:
-        have = self.amounts.shape
-        if sizes[0] > have[0] or sizes[1] > have[1]:
-            # Room to spare, so that a name that comes late costs no copy each.
-            grown = [s + s // 4 if s > h else h for s, h in zip(sizes, have[:2], strict=True)]
-            larger = np.zeros((*grown, 2), np.int64)
-            larger[: have[0], : have[1]] = self.amounts
-            self.amounts = larger
-        cells = codes[0] * self.amounts.shape[1] + codes[1]
-        flat = self.amounts.reshape(-1, 2)
-        kernels.tally(cells, rows.ends, rows.values, rows.sent, flat)
+    def _block(self, values: int, keys: Keys) -> Chunk:
+        """A block with room for more values, whose keys are wide enough."""
+        _, places, rounds, _ = keys.sizes
+        bits = places.bit_length(), rounds.bit_length()
+        last = self._blocks[-1] if self._blocks else None
+        is_short = sum(bits) + len(keys.vantages).bit_length() <= _SHORT_BITS
+        kind = np.dtype(np.uint32 if is_short else np.int64)
+        left = len(last.keys) - self._used if last else -1
+        if last and left >= values and last.bits == bits and last.keys.dtype == kind:
+            return last
+        if last:
+            self._blocks[-1] = Chunk(last.keys[: self._used], last.values[: self._used], last.bits)
+        room = max(values, BLOCK_VALUES)
+        self._blocks.append(Chunk(np.empty(room, kind), np.empty(room, np.float32), bits))
+        self._used = 0
+        return self._blocks[-1]
 
 
 @dataclass
 class Held:
-    """What was counted of all samples; ``parts`` hold the values of some vantage points each."""
+    """What was counted of a metric; ``parts`` hold the values of some vantage points each.
+
+    Where the first reading could not keep all values (``has_values``), files are read again.
+    """
 
     source: Source
-    equal: Equal
+    kept: Kept
+    has_values: bool
     vantages: tuple[str, ...]
     places: list[Place]
     rounds: tuple[int, ...]
     # By vantage point and place, and by place and round: values, and what was sent.
     pairs: Integers
     course: Integers
-    # Where a vantage point and a place stand there, by their numbers while reading.
-    ranks: tuple[Integers, Integers]
+    # Where vantage points, places and rounds stand there, by their numbers while reading.
+    ranks: tuple[Integers, ...]
 
     @property
     def has_own_names(self) -> bool:
         """Whether each region is of one provider."""
         return len({p[:2] for p in self.places}) == len({p[1] for p in self.places})
 
-    def parts(self, most_values: int = MOST_VALUES) -> Iterator["Part"]:
-        """Vantage points whose values fit into the room, in order."""
+    def parts(self) -> Iterator["Part"]:
+        """Vantage points whose values fit into the room, in order; they can be had once."""
+        if self.has_values:
+            yield self._part(0, len(self.vantages))
+            return
         ends = np.cumsum(self.pairs[:, :, 0].sum(axis=1))
         begin, before = 0, 0
         while begin < len(ends):
-            end = max(int(np.searchsorted(ends, before + most_values, "right")), begin + 1)
+            end = max(int(np.searchsorted(ends, before + MOST_VALUES, "right")), begin + 1)
             yield self._part(begin, end)
             begin, before = end, int(ends[end - 1])
 
@@ -130,19 +124,22 @@ class Held:
         counts = self.pairs[begin:end, :, 0].ravel()
         begins = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=begins[1:])
-        kind = np.uint16 if len(self.rounds) < 1 << 16 else np.uint32
         values = np.empty(int(begins[-1]), np.float32)
-        periods = np.empty(len(values), kind)
-        nexts, size = begins[:-1].copy(), len(self.places)
-        order = np.argsort(np.argsort(self.rounds, kind="stable"), kind="stable").astype(kind)
-        keys = _Keys()
-        for batch, rows in read_rows(self.source, _KEYS, self.equal):
-            vantage, place, period = keys.encode(batch)
-            kernels.place_periods(
-                self.ranks[0][vantage] * size + self.ranks[1][place], order[period], rows,
-                (begin * size, end * size), nexts, (values, periods),
-            )  # fmt: skip
+        periods = np.empty(len(values), np.uint16 if len(self.rounds) < 1 << 16 else np.uint32)
+        nexts, span = begins[:-1].copy(), (begin, end, len(self.places))
+        for chunk in self._chunks():
+            key_kernels.place_values(tuple(chunk), self.ranks, span, nexts, (values, periods))
         return Part(self, slice(begin, end), values, periods, begins)
+
+    def _chunks(self) -> Iterator[Chunk]:
+        """All values with their keys, which are given away where they were kept."""
+        if self.has_values:
+            yield from self.kept.take()
+            return
+        keys, again = Keys(), Kept(self.kept.chosen)
+        for batch, rows in read_rows(self.source, COLUMNS):
+            again.add(keys.encode(batch), rows, keys)
+            yield from again.take()
 
 
 @dataclass
@@ -169,8 +166,8 @@ class Part:
         amounts = np.add.reduceat(self.held.pairs[self.span], firsts, axis=1).reshape(-1, 2)
         owners = np.arange(len(self.vantages))
         keys = {
-            "vantage": _coded(np.repeat(owners, len(regions)), self.vantages),
-            "region": _coded(np.tile(np.arange(len(regions)), len(owners)), regions),
+            "vantage": texts_of(np.repeat(owners, len(regions)), self.vantages),
+            "region": texts_of(np.tile(np.arange(len(regions)), len(owners)), regions),
         }
         table = _figures(keys, self.values, begins, amounts)
         return table.filter(pa.array(amounts.sum(axis=1) > 0))
@@ -190,11 +187,12 @@ class Part:
         used = np.flatnonzero(counts)
         vantage, zone = np.divmod(used, len(firsts))
         begins = self.begins[vantage * len(zones) + firsts[zone]]
-        totals = np.add.reduceat(self.values, begins, dtype=np.float64) if len(used) else 0.0
+        totals = np.empty(len(used))
+        key_kernels.add_runs(self.values, begins, begins + counts[used], totals)
         return pa.table({
-            "region": _coded(zone, [zones[i][0] for i in firsts]),
-            "zone": _coded(zone, [zones[i][1] for i in firsts]),
-            "vantage": _coded(vantage, self.vantages),
+            "region": texts_of(zone, [zones[i][0] for i in firsts]),
+            "zone": texts_of(zone, [zones[i][1] for i in firsts]),
+            "vantage": texts_of(vantage, self.vantages),
             "mean": totals / counts[used],
         })  # fmt: skip
 
@@ -228,7 +226,7 @@ class Part:
         kernels.scatter_periods(self.values, self.periods, self.begins, groups, nexts, values)
         rounds = pa.array(sorted(self.held.rounds), pa.int32())
         keys = {
-            "region": _coded(np.repeat(np.arange(len(regions)), amounts.shape[1]), regions),
+            "region": texts_of(np.repeat(np.arange(len(regions)), amounts.shape[1]), regions),
             "round": rounds.take(pa.array(np.tile(np.arange(len(rounds)), len(regions)))),
         }
         flat = amounts.reshape(-1, 2)
@@ -237,29 +235,6 @@ class Part:
         own = {"provider": pa.array([first[r] for r in regions]), "region": pa.array(regions)}
         whole = _figures(own, values, begins[:: amounts.shape[1]], amounts.sum(axis=1))
         return course, whole
-
-
-def hold(source: Source, equal: Equal) -> Held:
-    """Count all samples; raises ``BadInput`` where there are none."""
-    keys, pairs, course = _Keys(), _Tally(), _Tally()
-    for batch, rows in read_rows(source, _KEYS, equal):
-        vantage, place, period = keys.encode(batch)
-        sizes = keys.sizes
-        pairs.add((vantage, place), sizes[:2], rows)
-        course.add((place, period), sizes[1:], rows)
-    sizes = keys.sizes
-    if not sizes[0]:
-        raise BadInput("there are no such samples")
-    named = keys.places.names()
-    order = sorted(range(len(named)), key=lambda i: (named[i][1], named[i][2], named[i][0]))
-    names = [str(v) for v in keys.vantages.values]
-    owners = sorted(range(len(names)), key=names.__getitem__)
-    rounds = np.argsort(keys.rounds.values, kind="stable")
-    return Held(
-        source, equal, tuple(names[i] for i in owners), [named[i] for i in order],
-        keys.rounds.values, pairs.amounts[owners][:, order], course.amounts[order][:, rounds],
-        (np.argsort(owners), np.argsort(order)),
-    )  # fmt: skip
 
 
 def _regions(places: list[Place]) -> tuple[list[str], Integers]:
@@ -280,7 +255,3 @@ def _figures(
 ) -> pa.Table:
     out = describe(values, begins, SHARES)
     return figures_table(keys, amounts[:, 0].copy(), amounts[:, 1].copy(), out)
-
-
-def _coded(codes: Integers, names: Any) -> pa.Array:
-    return pa.array(names, pa.string()).take(pa.array(codes))

@@ -35,13 +35,6 @@ def tally(cells: Any, ends: Any, values: Any, sent: Any, tallies: Any) -> None:
 
 
 @compile_loop
-def add_up(cells: Any, amounts: Any, totals: Any) -> None:
-    """Add the amount of each row to its cell."""
-    for row in range(len(cells)):
-        totals[cells[row]] += amounts[row]
-
-
-@compile_loop
 def place_values(cells: Any, ends: Any, values: Any, span: Any, nexts: Any, out: Any) -> None:
     """Put the values of cells within ``span`` to where the next of their cell belongs."""
     begin = 0
@@ -67,25 +60,6 @@ def sum_values(cells: Any, ends: Any, values: Any, totals: Any, counts: Any) -> 
                 totals[cells[row]] += values[i]
                 counts[cells[row]] += 1
         begin = ends[row]
-
-
-@compile_loop
-def place_periods(cells: Any, periods: Any, rows: Any, span: Any, nexts: Any, out: Any) -> None:
-    """As ``place_values`` of (cells, ends, values, sent) with the period of each value beside it.
-
-    ``out`` is (values, periods).
-    """
-    begin = 0
-    for row in range(len(cells)):
-        cell = cells[row]
-        if span[0] <= cell < span[1]:
-            at = nexts[cell - span[0]]
-            for i in range(begin, rows[1][row]):
-                if rows[2][i] == rows[2][i]:
-                    out[0][at], out[1][at] = rows[2][i], periods[row]
-                    at += 1
-            nexts[cell - span[0]] = at
-        begin = rows[1][row]
 
 
 @compile_loop

@@ -43,6 +43,8 @@ class Pivot:
         """The number of the best region of each vantage point; of equals, the first."""
         sign = -1.0 if self.higher_is_better else 1.0
         filled = np.where(np.isfinite(self.means), self.means * sign, np.inf)
+        if not self.regions:
+            return np.zeros(len(self.vantages), np.int64)
         found: NDArray[np.int64] = filled.argmin(axis=1)
         return found
 
@@ -50,9 +52,11 @@ class Pivot:
         """By vantage point that heard any region: the best, the worst, the factor between them."""
         sign = 1.0 if self.higher_is_better else -1.0
         heard = np.isfinite(self.means) & (self.means > 0)
+        rows: dict[str, Row] = {}
+        if not self.regions:
+            return rows
         worst = np.where(heard, self.means * sign, np.inf).argmin(axis=1)
         best = np.where(heard, -self.means * sign, np.inf).argmin(axis=1)
-        rows = {}
         for at in np.flatnonzero(heard.any(axis=1)):
             one, other = (float(self.means[at, of[at]]) for of in (best, worst))
             rows[self.vantages[at]] = {

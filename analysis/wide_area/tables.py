@@ -6,17 +6,17 @@ Arrow tables, sorted by vantage point, of which a page reads a part.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from analysis.wide_area import choices, failures, zones
-from analysis.wide_area.columns import Equal, Source, read_batches
+from analysis.wide_area import choices, counting, failures, zones
+from analysis.wide_area.columns import Equal, Source
 from analysis.wide_area.grid import summarise
 from analysis.wide_area.headlines import headline_of
-from analysis.wide_area.held import MOST_VALUES, Held, hold
+from analysis.wide_area.held import Held
 from analysis.wide_area.isp_tables import isp_tables
 from analysis.wide_area.measured import MeasuredTable
 from analysis.wide_area.pivot import Pivot, pivot
@@ -66,17 +66,8 @@ def build(
 ) -> Built:
     """Every table that the samples and routes give; raises ``BadInput`` for foreign files."""
     built = Built()
-    seen = _probes(samples)
-    for metric in METRICS:
-        probes = tuple(sorted(p for p in seen if _is_of(p, metric)))
-        if probes:
-            _add_metric(built, samples, metric, {"probe": probes})
-    if seen:
-        counts = failures.count_runs(samples)
-        built.files["failed-runs"] = counts.failed
-        built.reports.append(_told("failures", failures.by_place(counts, "region")))
-        worst = sorted(failures.by_place(counts, "vantage"), key=_by_failures)[:MOST_FAILING]
-        built.reports.append(_told("failing-vantages", [r for r in worst if r["failed"]]))
+    if isinstance(samples, pa.Table) or samples:
+        _add_samples(built, samples)
     if routes is not None and routes.num_rows:
         for table_id, rows in isp_tables(routes, names or {}).items():
             built.reports.append(_told(table_id, rows))
@@ -91,25 +82,28 @@ def _by_failures(row: Row) -> tuple[float, str, str]:
     return -row["share"], row["vantage"], row["probe"]
 
 
-def _probes(samples: Source) -> set[str]:
-    if not isinstance(samples, pa.Table) and not samples:
-        return set()
-    found: set[str] = set()
-    for batch in read_batches(samples, ("probe",)):
-        found |= set(pc.unique(batch.column(0).cast(pa.string())).to_pylist())
-    return found
+def _add_samples(built: Built, samples: Source) -> None:
+    whole = counting.count(samples, {m.id: partial(_is_of, metric=m) for m in METRICS})
+    for metric in METRICS:
+        if metric.id in whole.metrics:
+            own = tuple(sorted({p for p, _ in whole.ends if _is_of(p, metric)}))
+            _add_metric(built, whole.metrics.pop(metric.id), metric, (samples, {"probe": own}))
+    if len(whole.runs):
+        built.files["failed-runs"] = failures.failed_runs(whole)
+        built.reports.append(_told("failures", failures.by_region(whole)))
+        worst = sorted(failures.by_vantage(whole), key=_by_failures)[:MOST_FAILING]
+        built.reports.append(_told("failing-vantages", [r for r in worst if r["failed"]]))
 
 
-def _add_metric(built: Built, samples: Source, metric: Metric, equal: Equal) -> None:
-    held = hold(samples, equal)
+def _add_metric(built: Built, held: Held, metric: Metric, rows: tuple[Source, Equal]) -> None:
     read = _read_parts(held, metric)
     means = pivot(read.grid, higher_is_better=metric.higher_is_better)
     built.files[f"{metric.id}-grid"] = read.grid
     if read.grid.num_rows * len(held.rounds) <= MOST_ROUNDS:
-        rounds = summarise(samples, ("vantage", "region", "round"), equal)
+        rounds = summarise(rows[0], ("vantage", "region", "round"), rows[1])
         built.files[f"{metric.id}-rounds"] = _by_vantage(rounds)
     built.files[f"{metric.id}-vantages"] = _vantages(read.vantages, means, read.chosen)
-    course, regions = read.across or _across(samples, equal)
+    course, regions = read.across or _across(*rows)
     told: dict[str, Iterable[Row]] = {
         "regions": _regions(regions, means),
         "course": course.to_pylist(),
@@ -137,7 +131,7 @@ class _Read(NamedTuple):
 def _read_parts(held: Held, metric: Metric) -> _Read:
     grids, vantages, by_zone, chosen, apart = [], [], [], list[choices.Choice](), []
     across = None
-    for part in held.parts(MOST_VALUES):
+    for part in held.parts():
         grids.append(part.grid())
         vantages.append(part.by_vantage())
         by_zone.append(part.by_zone())
@@ -185,7 +179,10 @@ def _by_vantage(table: pa.Table) -> pa.Table:
 
 def _regions(found: pa.Table, means: Pivot) -> list[Row]:
     averages = means.averages()
-    return [{**row, **averages[row["region"]]} for row in found.to_pylist()]
+    # A region to which nothing could be sent is in no pair.
+    unheard = {"vantage_mean": None, "vantages": 0, "without_value": len(means.vantages),
+               "best_for": 0}  # fmt: skip
+    return [{**row, **averages.get(row["region"], unheard)} for row in found.to_pylist()]
 
 
 def _vantages(found: pa.Table, means: Pivot, chosen: list[choices.Choice]) -> pa.Table:
@@ -200,7 +197,7 @@ def _vantage_rows(
         name = row["vantage"]
         factor = factors.get(name, {})
         own = {k: factor.get(k) for k in ("best", "best_mean", "worst", "worst_mean", "factor")}
-        made = asdict(choice[name])
+        made = choices.as_row(choice[name])
         # The mean of the best region, and the mean of the best of each round, are two figures.
         made["moving_mean"] = made.pop("best_mean")
         yield {**row, **own, **made}

@@ -6,7 +6,7 @@ from dataclasses import asdict
 import pyarrow as pa
 import pytest
 
-from analysis.wide_area import choices, figures, tables, zones
+from analysis.wide_area import choices, counting, figures, held, tables, zones
 from analysis.wide_area.grid import summarise
 from analysis.wide_area.headlines import headline_of
 from analysis.wide_area.pivot import pivot
@@ -55,7 +55,8 @@ def test_what_does_not_fit_is_built_in_parts_with_the_same_figures(samples, monk
     whole = tables.build(samples)
     monkeypatch.setattr(tables, "MOST_CELLS", 4 * 5 * 2)
     monkeypatch.setattr(tables, "MOST_ROUNDS", 4 * 5 * 2)
-    monkeypatch.setattr(tables, "MOST_VALUES", 50)
+    monkeypatch.setattr(held, "MOST_VALUES", 50)
+    monkeypatch.setattr(counting, "MOST_KEPT", 500)
     parted = tables.build(samples)
     assert "latency-rounds" not in parted.files
     told = [b.files["latency-vantages"].to_pylist() for b in (parted, whole)]
