@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from core.errors import BadInput
+from screening.chances import find_kruskal_chance
 from screening.schema import ROUND_LISTS, ROUND_VALUES
 
 BAND = 0.2
@@ -99,7 +99,7 @@ def profile(at: Sequence[float], values: Sequence[float]) -> Profile:
     )
     if len(groups) < 2 or np.ptp(data) == 0:
         return Profile(rows, 1.0)
-    return Profile(rows, float(stats.kruskal(*groups.values()).pvalue))
+    return Profile(rows, find_kruskal_chance(groups.values()))
 
 
 def compare(

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from core.errors import BadInput
+from screening.chances import find_normal_quantile
 
 TRIALS = 2_000_000
 CALLS = 10
@@ -70,8 +70,8 @@ def make_distributions(workload: Workload) -> tuple[Floats, Floats]:
     if not 0 <= w.shortest_stall_ms <= w.longest_stall_ms:
         raise BadInput("the shortest stall is at most the longest")
     ranks = (np.arange(POINTS) + 0.5) / POINTS
-    sigma = np.log(w.p99_ms / w.median_ms) / stats.norm.ppf(0.99)
-    body = w.median_ms * np.exp(sigma * stats.norm.ppf(ranks))
+    sigma = np.log(w.p99_ms / w.median_ms) / find_normal_quantile(0.99)
+    body = w.median_ms * np.exp(sigma * find_normal_quantile(ranks))
     stalled = round(POINTS * w.stall_share)
     bad = body.copy()
     if stalled:
@@ -152,6 +152,6 @@ def _measure(share: float, times: Floats) -> Point:
 
 
 def _find_ranks(trials: int, percentile: float) -> tuple[int, int, int]:
-    spread = stats.norm.ppf((1 + LEVEL) / 2) * np.sqrt(trials * percentile * (1 - percentile))
+    spread = find_normal_quantile((1 + LEVEL) / 2) * np.sqrt(trials * percentile * (1 - percentile))
     middle = min(int(np.ceil(trials * percentile)), trials) - 1
     return middle, max(int(middle - spread), 0), min(int(np.ceil(middle + spread)), trials - 1)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from core.errors import BadInput
+from screening.chances import find_beta_quantile, find_enough_chance
 from screening.onboard.judging import BAD, GOOD, NETWORK_TEST, UNKNOWN
 
 ORDER = {GOOD: 0, NETWORK_TEST: 1, UNKNOWN: 2, BAD: 3}
@@ -79,11 +79,11 @@ def estimate_factor(called: int, launched: int, wanted: int, price: float = 0.0)
     if not 0 < called <= launched:
         raise BadInput("no instance was called good: launch more before K can be estimated")
     # Jeffreys' interval of the share that is called good.
-    share = stats.beta(called + 0.5, launched - called + 0.5)
-    low, high = 1 / share.ppf([(1 + LEVEL) / 2, (1 - LEVEL) / 2])
+    levels = (1 + LEVEL) / 2, (1 - LEVEL) / 2
+    low, high = (1 / find_beta_quantile(q, called + 0.5, launched - called + 0.5) for q in levels)
     launches = find_launches(called, launched, wanted)
     k = launched / called
-    return LaunchFactor(k, float(max(low, 1.0)), float(high), launches, launches - wanted,
+    return LaunchFactor(k, max(low, 1.0), high, launches, launches - wanted,
                         launches * price, k * wanted * price)  # fmt: skip
 
 
@@ -102,8 +102,7 @@ def find_launches(called: int, launched: int, wanted: int, assurance: float = AS
 
 
 def _find_success(launches: int, called: int, launched: int, wanted: int) -> float:
-    pool = stats.betabinom(launches, called + 0.5, launched - called + 0.5)
-    return float(pool.sf(wanted - 1))
+    return find_enough_chance(wanted, launches, called + 0.5, launched - called + 0.5)
 
 
 def compute_factor(good_share: float, false_negative: float) -> float:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from core.errors import BadInput
+from screening.chances import list_binomial_chances
 from screening.payoff import BLOCK, CALLS, Floats
 
 TRIALS = 400_000
@@ -130,7 +130,7 @@ def compare(
 
 def _list_counts(group: int, share: float) -> tuple[Doubles, Doubles]:
     counts = np.arange(group + 1.0)
-    chances = np.asarray(stats.binom.pmf(counts, group, share))
+    chances = list_binomial_chances(group, share)
     likely = chances > UNLIKELY
     return counts[likely], chances[likely]
 

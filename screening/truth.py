@@ -6,8 +6,7 @@ A stall delays all calls of its time, so calls of 10 ms or more are counted in c
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from scipy import stats
-
+from screening.chances import find_beta_quantile
 from screening.histograms import Pairs, find_middles_ms, find_percentile_ms, merge
 from screening.onboard.judging import BAD, GOOD, UNKNOWN
 from screening.onboard.network import RATES
@@ -85,8 +84,8 @@ def find_cluster(pairs: Pairs, rate: float) -> float:
 def find_share_interval(over: int, total: int, cluster: float) -> tuple[float, float]:
     """Clopper and Pearson's 90 % interval of a share whose events come in clusters."""
     events, trials = over / cluster, max(total / cluster, 1.0)
-    low = float(stats.beta.ppf(0.05, events, trials - events + 1)) if events > 0 else 0.0
-    high = float(stats.beta.ppf(0.95, events + 1, trials - events)) if events < trials else 1.0
+    low = find_beta_quantile(0.05, events, trials - events + 1) if events > 0 else 0.0
+    high = find_beta_quantile(0.95, events + 1, trials - events) if events < trials else 1.0
     return low, high
 
 

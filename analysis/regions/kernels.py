@@ -6,8 +6,9 @@ Multipliers stand in fine units, 2**shift to one unit of cost, so that no roundi
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from analysis.loops import compile_loop, compile_sums
 
 Ints = NDArray[np.int64]
 Matrix = NDArray[Any]
@@ -16,7 +17,7 @@ Matrix = NDArray[Any]
 BLOCK = 2048
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def gains(values: Matrix, weights: Ints, levels: Ints, rows: Ints, shift: int) -> Ints:
     """Sum per region what it saves beneath the levels: w * max(0, level - value)."""
     saved = np.zeros(rows.size, np.int64)
@@ -33,14 +34,14 @@ def gains(values: Matrix, weights: Ints, levels: Ints, rows: Ints, shift: int) -
     return saved
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def lower(values: Matrix, row: int, least: Ints, out: Ints) -> None:
     """Write the lesser of what stands and what one region offers."""
     for i in range(least.size):
         out[i] = min(least[i], np.int64(values[row, i]))
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def joint_cost(values: Matrix, weights: Ints, least: Ints, row: int) -> np.int64:
     """Weigh the cost of a set with one more region."""
     total = np.int64(0)
@@ -49,7 +50,7 @@ def joint_cost(values: Matrix, weights: Ints, least: Ints, row: int) -> np.int64
     return total
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def weigh(weights: Ints, costs: Ints) -> np.int64:
     """Sum costs by weight."""
     total = np.int64(0)
@@ -58,7 +59,7 @@ def weigh(weights: Ints, costs: Ints) -> np.int64:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def capped(weights: Ints, levels: Ints, least: Ints, shift: int, out: Ints) -> np.int64:
     """Cap levels by what the chosen already cost; give their weighted sum."""
     total = np.int64(0)
@@ -68,7 +69,7 @@ def capped(weights: Ints, levels: Ints, least: Ints, shift: int, out: Ints) -> n
     return total
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def slopes(values: Matrix, levels: Ints, chosen: Ints, shift: int, slope: NDArray[np.int8]) -> None:
     """Write 1 minus how many chosen regions lie beneath each level."""
     for i in range(levels.size):
@@ -79,7 +80,7 @@ def slopes(values: Matrix, levels: Ints, chosen: Ints, shift: int, slope: NDArra
             slope[i] -= (np.int64(row[i]) << shift) < levels[i]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compile_sums
 def aim(
     slope: NDArray[np.int8],
     costs: Ints,
@@ -96,7 +97,7 @@ def aim(
     return norm
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def advance(
     levels: Ints, heading: NDArray[np.float32], costs: Ints, length: float, ceiling: Ints
 ) -> None:
@@ -106,7 +107,7 @@ def advance(
         levels[i] = max(np.int64(0), min(moved, ceiling[i]))
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def two_nearest(values: Matrix, chosen: Ints, worst: int, nearest: tuple[Ints, Ints, Ints]) -> None:
     """Write each point's cost at its best and second-best chosen region, and which is best."""
     first, second, who = nearest
@@ -126,7 +127,7 @@ def two_nearest(values: Matrix, chosen: Ints, worst: int, nearest: tuple[Ints, I
                 second[i] = value
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def swap_change(
     row: NDArray[Any], weights: Ints, first: Ints, second: Ints, who: Ints, change: Ints
 ) -> None:
@@ -144,7 +145,7 @@ def swap_change(
         change[a] -= gain
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def swap_table(
     values: Matrix, weights: Ints, nearest: tuple[Ints, Ints, Ints], rows: Ints, slots: int
 ) -> Ints:

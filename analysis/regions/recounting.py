@@ -12,8 +12,9 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from analysis.loops import compile_loop
 
 Ints = NDArray[Any]
 
@@ -48,7 +49,7 @@ def priced(costs: Ints, weights: Ints) -> Ints:
     return product
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def outlook(prices: Ints, ceiling: Ints, shift: int, low: Ints, first: int) -> tuple[Any, Ints]:
     """Give what sets of a stem cost at least, and what each later region may save of it."""
     sure = np.int64(0)
@@ -65,7 +66,7 @@ def outlook(prices: Ints, ceiling: Ints, shift: int, low: Ints, first: int) -> t
     return sure, saved
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def sum_pairs(prices: Ints, low: Ints, alive: NDArray[np.bool_], first: int) -> Ints:
     """Weigh a stem with each living pair of later regions."""
     places = prices.shape[0]
@@ -87,7 +88,7 @@ def sum_pairs(prices: Ints, low: Ints, alive: NDArray[np.bool_], first: int) -> 
     return sums
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def rank(table: Ints, members: Ints, lost: int) -> Any:
     """Give the number of a set of ascending places, one of them left out, or none (-1)."""
     total, size = np.int64(0), 0
@@ -98,7 +99,7 @@ def rank(table: Ints, members: Ints, lost: int) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def survives(good: NDArray[np.bool_], table: Ints, members: Ints) -> bool:
     """Say whether every remainder of a set is good."""
     fine = True
@@ -109,7 +110,7 @@ def survives(good: NDArray[np.bool_], table: Ints, members: Ints) -> bool:
     return fine
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def survivors(
     good: NDArray[np.bool_], table: Ints, stem: Ints, places: int, alive: NDArray[np.bool_]
 ) -> Ints:

@@ -7,9 +7,9 @@ marked first, and sets whose remainders are all good are found by looking the ma
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from analysis.loops import compile_loop
 from analysis.regions.kernels import BLOCK, Ints, Matrix, capped, gains, lower
 from analysis.regions.search import (
     Field,
@@ -43,7 +43,7 @@ class Hope(NamedTuple):
     cut: Any
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def binomials(places: int, size: int) -> Ints:
     """Give the table by which ascending places become the rank of their set."""
     table = np.zeros((places + 1, size + 1), np.int64)
@@ -54,7 +54,7 @@ def binomials(places: int, size: int) -> Ints:
     return table
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def hope_of(
     field: Field, levels: Ints, order: Ints, least: Ints, left: int, cut: int
 ) -> tuple[bool, Hope]:
@@ -65,7 +65,7 @@ def hope_of(
     return bool(sure - most_saved(saved, left) <= cut), Hope(sure, saved, cut)
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def most_saved(saved: Ints, left: int) -> int:
     """Sum the most that so many regions may save; sorting would compile for seconds."""
     top = np.zeros(left, np.int64)
@@ -80,7 +80,7 @@ def most_saved(saved: Ints, left: int) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def list_pairs(stem: Stem, order: Ints, rules: Rules, hope: Hope) -> Ints:
     """Give the pairs of places that may complete a remainder, as bound and ceilings allow."""
     size, first = stem.places.size, order.size - hope.saved.size
@@ -109,7 +109,7 @@ def list_pairs(stem: Stem, order: Ints, rules: Rules, hope: Hope) -> Ints:
     return pairs[:count]
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def weigh_pairs(priced: Matrix, order: Ints, least: Matrix, pairs: Ints) -> Ints:
     """Weigh a stem with each pair; costs are times weight already."""
     sums = np.zeros(pairs.shape[0], np.int64)
@@ -132,7 +132,7 @@ def weigh_pairs(priced: Matrix, order: Ints, least: Matrix, pairs: Ints) -> Ints
     return sums
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def mark_pairs(
     marks: Marks, table: Ints, places: Ints, found: tuple[Ints, Ints], cutoff: int
 ) -> None:
@@ -150,7 +150,7 @@ def mark_pairs(
         marks[rank] = max(min(steps, np.int64(STEPS)), np.int64(0))
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def ranks_without(table: Ints, places: Ints) -> Ints:
     """Give, for each place left out, the rank of what remains; of all of them, last of all."""
     size = places.size
@@ -164,7 +164,7 @@ def ranks_without(table: Ints, places: Ints) -> Ints:
     return bases
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def worst_mark(marks: Marks, bases: Ints, pair: int, most: int) -> int:
     """Give the worst mark among a stem's remainders that keep a pair; stop above the most."""
     worst = 0
@@ -175,7 +175,7 @@ def worst_mark(marks: Marks, bases: Ints, pair: int, most: int) -> int:
     return worst
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def partners(marks: Marks, table: Ints, base: int, size: int, first: int, places: int) -> Ints:
     """Give the places that make a good remainder of a stem with one region less than that."""
     found = np.empty(max(places - first, 0), np.int64)
@@ -187,7 +187,7 @@ def partners(marks: Marks, table: Ints, base: int, size: int, first: int, places
     return found[:count]
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def agreed(rules: Rules, chosen: Ints) -> bool:
     """Say whether a whole set keeps to ceilings and groups."""
     fine = meets(rules, chosen)
@@ -196,7 +196,7 @@ def agreed(rules: Rules, chosen: Ints) -> bool:
     return fine
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def unite_robust(
     field: Field, rules: Rules, tables: tuple[Marks, Ints, Ints], places: Ints, podium: Podium,
     cutoff: int,
@@ -222,7 +222,7 @@ def unite_robust(
                     record(podium, loss_cost(field, chosen, podium.costs[-1]), chosen)
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def unite_plain(
     field: Field, rules: Rules, tables: tuple[Marks, Ints, Ints], places: Ints, podium: Podium,
     levels: Ints,
@@ -254,7 +254,7 @@ def unite_plain(
                     record(podium, pair_cost(field, least, chosen[size:]), chosen)
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def pair_cost(field: Field, least: Ints, pair: Ints) -> np.int64:
     """Weigh what is chosen with two more regions."""
     cost = np.int64(0)
@@ -265,7 +265,7 @@ def pair_cost(field: Field, least: Ints, pair: Ints) -> np.int64:
     return cost
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def unite(
     field: Field, rules: Rules, tables: tuple[Marks, Ints, Ints], head: tuple[Ints, int, int],
     podium: Podium, aim: tuple[Ints, int],

@@ -6,9 +6,9 @@ In goes a box (regions inside, regions free) with multipliers; out come the best
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from analysis.loops import compile_loop
 from analysis.regions.kernels import BLOCK, Ints, Matrix, capped, gains, joint_cost, lower, weigh
 
 
@@ -75,7 +75,7 @@ MISSING = 2**31 - 1
 NOTHING_HEARD = 2**62
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def answered_cost(field: Field, chosen: Ints) -> np.int64:
     """Weigh a set's cost, where a point that no region answered costs ``lost``.
 
@@ -92,7 +92,7 @@ def answered_cost(field: Field, chosen: Ints) -> np.int64:
     return total if heard else np.int64(NOTHING_HEARD)
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def rest_cost(field: Field, chosen: Ints, skipped: int) -> np.int64:
     """Weigh a set without one of its places."""
     total = np.int64(0)
@@ -112,7 +112,7 @@ def rest_cost(field: Field, chosen: Ints, skipped: int) -> np.int64:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def loss_cost(field: Field, chosen: Ints, cutoff: int) -> np.int64:
     """Weigh a set after the loss of the one region that costs most, or give up at the cut-off."""
     worst = np.int64(0)
@@ -123,7 +123,7 @@ def loss_cost(field: Field, chosen: Ints, cutoff: int) -> np.int64:
     return worst
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def ascending(chosen: Ints) -> Ints:
     """Give a copy in ascending order."""
     members = chosen.copy()
@@ -136,7 +136,7 @@ def ascending(chosen: Ints) -> Ints:
     return members
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def same(one: Ints, other: Ints) -> bool:
     """Say whether two lists are equal."""
     alike = True
@@ -145,7 +145,14 @@ def same(one: Ints, other: Ints) -> bool:
     return alike
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
+def copy(source: Ints, place: Ints) -> None:
+    """Copy a row of the same length; an assignment of slices would take seconds to compile."""
+    for i in range(source.size):
+        place[i] = source[i]
+
+
+@compile_loop
 def record(podium: Podium, cost: np.int64, chosen: Ints) -> None:
     """Put a set in its place, unless it stands there already."""
     members = ascending(chosen)
@@ -158,13 +165,13 @@ def record(podium: Podium, cost: np.int64, chosen: Ints) -> None:
     a = last
     while a > 0 and podium.costs[a - 1] > cost:
         podium.costs[a] = podium.costs[a - 1]
-        podium.sets[a] = podium.sets[a - 1]
+        copy(podium.sets[a - 1], podium.sets[a])
         a -= 1
     podium.costs[a] = cost
-    podium.sets[a] = members
+    copy(members, podium.sets[a])
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def fits(rules: Rules, chosen: Ints, size: Whole, row: int) -> bool:
     """Say whether one more region breaks no ceiling."""
     alike = 0
@@ -175,7 +182,7 @@ def fits(rules: Rules, chosen: Ints, size: Whole, row: int) -> bool:
     return bool(alike < rules.room[rules.provider[row]] and price <= rules.purse)
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def meets(rules: Rules, chosen: Ints) -> bool:
     """Say whether every group that needs members has them."""
     for g in range(rules.needs.size):
@@ -187,7 +194,7 @@ def meets(rules: Rules, chosen: Ints) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def judge(field: Field, rules: Rules, podium: Podium, chosen: Ints, cost: np.int64) -> None:
     """Record a complete set that keeps to the rules."""
     if cost >= podium.costs[-1] or not meets(rules, chosen):
@@ -203,7 +210,7 @@ def judge(field: Field, rules: Rules, podium: Podium, chosen: Ints, cost: np.int
         record(podium, cost, chosen)
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def promising(stack: Stack, depth: Whole, left: Whole, place: int, worth: int) -> bool:
     """Say whether the best that may follow at this place could beat the cut-off."""
     if place + left > stack.width[depth]:
@@ -214,7 +221,7 @@ def promising(stack: Stack, depth: Whole, left: Whole, place: int, worth: int) -
     return bool(hope <= worth)
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def order_by_savings(rows: Ints, saved: Ints, count: int) -> None:
     """Order regions by what they save, best first; Shell's sort, which compiles in no time."""
     gap = count // 2
@@ -229,7 +236,7 @@ def order_by_savings(rows: Ints, saved: Ints, count: int) -> None:
         gap //= 2
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def fill(field: Field, dual: Dual, stack: Stack, depth: Whole, rows: Ints) -> None:
     """Weigh the free regions of a depth anew, best first, now that more regions are chosen."""
     levels, least = stack.levels[depth], stack.least[depth]
@@ -242,7 +249,7 @@ def fill(field: Field, dual: Dual, stack: Stack, depth: Whole, rows: Ints) -> No
     order_by_savings(stack.rows[depth], stack.saved[depth], rows.size)
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def enter(field: Field, dual: Dual, stack: Stack, depth: Whole, left: Whole) -> int:
     """Fill the next depth with the regions after this place; give the rows that were read."""
     here, count = stack.place[depth] - 1, stack.width[depth]
@@ -261,7 +268,7 @@ def enter(field: Field, dual: Dual, stack: Stack, depth: Whole, left: Whole) -> 
     return int(follow + 2)
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def prepare(field: Field, dual: Dual, inside: Ints, rows: Ints, size: int) -> Stack:
     """Lay out the stack, with its first depth filled."""
     deep, wide, points = size - inside.size + 1, max(rows.size, 1), field.weights.size
@@ -286,7 +293,7 @@ def prepare(field: Field, dual: Dual, inside: Ints, rows: Ints, size: int) -> St
     return stack
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def step(
     field: Field, rules: Rules, dual: Dual, stack: Stack, podium: Podium, depth: Whole
 ) -> Whole:
@@ -311,7 +318,7 @@ def step(
     return depth
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def agree(rules: Rules, inside: Ints) -> bool:
     """Say whether the regions inside a box break no ceiling by themselves."""
     fine = True
@@ -320,7 +327,7 @@ def agree(rules: Rules, inside: Ints) -> bool:
     return fine
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def explore(
     field: Field, rules: Rules, dual: Dual, box: tuple[Ints, Ints], podium: Podium, budget: int
 ) -> bool:
@@ -341,7 +348,7 @@ def explore(
     return True
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def exchange_by_loss(field: Field, chosen: Ints, rows: Ints) -> Ints:
     """Give the worst-loss cost of every exchange of one region outside for one inside."""
     table = np.empty((rows.size, chosen.size), np.int64)

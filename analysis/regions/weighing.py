@@ -6,13 +6,14 @@ Of the checker alone: the search has loops of its own, so that no fault is share
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from analysis.loops import compile_loop
 
 Ints = NDArray[Any]
 
 
-@njit(cache=True, nogil=True)
+@compile_loop
 def savings(prices: Ints, weights: Ints, levels: Ints, shift: int) -> Ints:
     """Sum per region how far its costs lie beneath the levels, each times its weight."""
     regions, points = prices.shape

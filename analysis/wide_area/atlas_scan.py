@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.loops import compile_loop
 from analysis.wide_area.json_tokens import (
     CLOSE,
     CLOSE_LIST,
@@ -24,7 +25,6 @@ from analysis.wide_area.json_tokens import (
     skip_space,
     skip_value,
 )
-from analysis.wide_area.kernels import compile_loop
 
 # Columns of a record: texts by their spans, then integers, then how many elements it holds.
 TEXTS = ("type", "dst_addr", "dst_name", "src_addr", "from", "proto")

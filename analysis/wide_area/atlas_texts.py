@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from analysis.loops import compile_loop
 from analysis.wide_area.atlas_scan import SPAN_BITS
 from analysis.wide_area.json_tokens import hash_octets
-from analysis.wide_area.kernels import compile_loop
 
 _LENGTH = (1 << SPAN_BITS) - 1
 # Keys are spread by the golden ratio; the upper bits of the product say where to look.

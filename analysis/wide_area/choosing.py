@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.wide_area.kernels import compile_loop
+from analysis.loops import compile_loop
 
 
 @compile_loop

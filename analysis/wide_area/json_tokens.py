@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.wide_area.kernels import compile_loop
+from analysis.loops import compile_loop
 
 QUOTE, _BACKSLASH, _MINUS, _POINT = 34, 92, 45, 46
 COMMA, _COLON, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE = 44, 58, 91, 93, 123, 125

@@ -1,23 +1,13 @@
-"""Compiled loops: values sorted into their cells, and the figures of each cell.
+"""Compiled loops: values sorted into their cells, and the figures of each cell."""
 
-Importing this module costs half a second, so only what summarises large inputs does.
-"""
-
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any
 
 import numpy as np
-from numba import njit
+
+from analysis.loops import compile_loop
 
 # Figures beside the quantiles: mean, standard deviation, least before them, greatest after them.
 FIXED_FIGURES = 4
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def compile_loop(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function at its first call; the result is cached on disk."""
-    return cast("Callable[P, R]", njit(cache=True, nogil=True)(function))
 
 
 @compile_loop

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.wide_area.kernels import compile_loop
+from analysis.loops import compile_loop
 
 # Drawers by the upper bits: 64 for each doubling of a value.
 _DRAWER_BITS, _SIGN = 15, 1 << 31

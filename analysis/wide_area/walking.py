@@ -3,7 +3,7 @@
 from enum import IntEnum
 from typing import Any
 
-from analysis.wide_area.kernels import compile_loop
+from analysis.loops import compile_loop
 
 # What an address can be, as in ``addresses.Kind``; compiled code wants plain numbers.
 _SILENT, _PRIVATE, _EXCHANGE, _UNANNOUNCED, _AS, _SEVERAL = 0, 1, 2, 3, 4, 5
