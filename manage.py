@@ -35,4 +35,8 @@ def _say_what_there_is() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        # Before a command is loaded there is nothing to go on with, and nothing to tell.
+        sys.exit(130)

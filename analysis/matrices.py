@@ -136,7 +136,9 @@ def _read_table(path: Path, names: tuple[str, ...], number: str) -> Any:
     )
     try:
         table = arrow_csv.read_csv(path, convert_options=convert)
-    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as error:
         raise refuse(path, names, number, str(error)) from error
     low, high = pc.min_max(table[number]).as_py().values()
     unnamed = [n for n in names if n != "round" and pc.any(pc.equal(table[n], "")).as_py()]

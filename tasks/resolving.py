@@ -165,6 +165,9 @@ def resolve_list(job: ListJob, options: Resolving, go_on: Callable[[Progress], b
         progress = Progress(names, asker, total, earlier, earlier.done if earlier else 0)
         try:
             _drive(job, progress, sink, go_on)
+        except BrokenPipeError:
+            # Whoever read has enough, as in `… | head`.
+            raise
         except OSError as error:
             raise Unavailable(_explain(job, error)) from error
     return progress
