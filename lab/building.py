@@ -5,6 +5,7 @@ import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from zlib import crc32
 
 from lab.plan import Line, Node, Plan
 from lab.routing import Routes
@@ -42,6 +43,8 @@ def set_up(node: Node) -> None:
     """The settings of a node, made in its namespace."""
     every_ms = 1000 if node.limited else 0
     limits = {"ipv4/icmp_ratelimit": every_ms, "ipv6/icmp/ratelimit": every_ms}
+    # Balancers in a row would all choose alike; newer kernels let each have a seed of its own.
+    limits["ipv4/fib_multipath_hash_seed"] = crc32(node.name.encode())
     for key, value in {**_SETTINGS, **limits, **(_ROUTER if node.kind == "router" else {})}.items():
         # Settings that this kernel does not know are those of another one.
         if (place := Path("/proc/sys/net", key)).exists():

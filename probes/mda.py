@@ -12,6 +12,8 @@ from probes.hops import Reply
 
 # Sends packets of (hop, flow) and gives their replies in the same order.
 Send = Callable[[Sequence[tuple[int, int]]], list[Reply]]
+# What stands for routers without an answer, and for the source.
+_UNNAMED = ""
 # Flows that are tried to reach one router; a router behind a wide balancer is hit by few.
 MAX_FLOWS = 512
 
@@ -31,18 +33,24 @@ class Search:
     risk: float = 0.05
     replies: dict[tuple[int, int], Reply] = field(default_factory=dict)
     links: set[tuple[int, str, str]] = field(default_factory=set)
+    # Hops at which some flow had no answer, whatever was tried.
+    silent_at: set[int] = field(default_factory=set)
 
     def explore(self, max_ttl: int, silent_hops: int) -> None:
         """Go outwards hop by hop, until all flows are at the target or nobody answers."""
-        routers, silence = {""}, 0
+        routers, silence = {_UNNAMED}, 0
         for ttl in range(max_ttl):
-            found = {name for router in sorted(routers) for name in self._follow(ttl, router)}
+            # The unnamed come last: only what nobody else leads to is behind them.
+            order = sorted(routers, key=lambda name: (name == _UNNAMED, name))
+            found = {name for router in order for name in self._follow(ttl, router)}
             silence = 0 if found else silence + 1
             going_on = {f for f in found if not self._ended(ttl + 1, f)}
             if silence >= silent_hops or (found and not going_on):
                 return
-            # Behind a silent hop, all flows go on as if from one unnamed router.
-            routers = going_on or {""}
+            # Behind a silent hop, and behind silent routers beside others, flows go on as if from
+            # one unnamed router.
+            silent = {_UNNAMED} if not going_on or ttl + 1 in self.silent_at else set()
+            routers = going_on | silent
 
     def _follow(self, ttl: int, router: str) -> set[str]:
         """The neighbours behind one router; every flow that reaches it may show another."""
@@ -62,7 +70,7 @@ class Search:
 
     def _flows_through(self, ttl: int, router: str, tested: set[int], wanted: int) -> list[int]:
         """Flows that reach a router and were not tested; tries new ones until there are enough."""
-        if ttl == 0 or router == "":
+        if router == _UNNAMED:
             return [f for f in range(MAX_FLOWS) if f not in tested][:wanted]
         own = [f for f in self._known(ttl, router) if f not in tested]
         fresh = max((f for t, f in self.replies if t == ttl), default=-1) + 1
@@ -78,6 +86,8 @@ class Search:
         new = [(ttl, f) for f in wanted if (ttl, f) not in self.replies]
         for place, reply in zip(new, self.send(new) if new else [], strict=True):
             self.replies[place] = reply
+            if reply.address is None:
+                self.silent_at.add(ttl)
         return [self.replies[ttl, f] for f in wanted]
 
     def _known(self, ttl: int, router: str) -> list[int]:
@@ -85,7 +95,11 @@ class Search:
 
     def _link(self, ttl: int, flow: int, address: str) -> None:
         before = self.replies.get((ttl, flow))
-        first = (before.address or "*") if before else "" if ttl == 0 else "*"
+        named = {first for t, first, second in self.links if (t, second) == (ttl, address)}
+        if before is None and ttl and named - {"*"}:
+            # Nobody knows by whom this flow came, and somebody who leads there is known.
+            return
+        first = (before.address or "*") if before else _UNNAMED if ttl == 0 else "*"
         self.links.add((ttl, first, address))
 
     def _ended(self, ttl: int, address: str) -> bool:

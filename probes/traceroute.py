@@ -81,7 +81,9 @@ def _multipath(
     target: Target, endpoint: Endpoint, config: Config, at: float, tracer: Tracer
 ) -> Path:
     def send(places: Sequence[tuple[int, int]]) -> list[Reply]:
-        return tracer.send_again(places, config.attempts)
+        # Where a router is known to be silent, silence is no news.
+        is_known = any(ttl in search.silent_at for ttl, _ in places)
+        return tracer.send_again(places, min(config.attempts, 2) if is_known else config.attempts)
 
     search = mda.Search(send, endpoint.address, config.risk)
     search.explore(config.max_ttl, config.silent_hops)

@@ -1,8 +1,9 @@
 """The laboratory measured as its users do, and every figure beside the truth and beside ``ping``.
 
-``python -m benchmarks.probes.lab [--rounds N] [--full]``; needs root. First a process at every
-vantage point pings in turns with our probes; then vantage points join, measure two campaigns
-through a broker, and an ISP fails before the last round. Ends with 1 where something is wrong.
+``python -m benchmarks.probes.lab [--rounds N] [--full] [--drawn SEED …]``; needs root. A process at
+every vantage point pings in turns with our probes; all other claims come one a line, also in plans
+that are drawn by lot; then vantage points join and measure two campaigns through a broker, an ISP
+failing before the last round. Ends with 1 where something is wrong, with 2 where it is unknown.
 """
 
 import argparse
@@ -16,12 +17,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from benchmarks.probes import lab_claims
+from lab.drawn import draw
 from lab.laboratory import Laboratory
 from lab.sixbyfour import six_by_four
 
 ROOT = Path(__file__).resolve().parents[2]
 AT_ONCE, COUNT, TRIES = 3, 10, 4
 FAILING = 64_505
+UNMEASURED = "NOT MEASURED:"
 Row = dict[str, Any]
 
 
@@ -30,18 +34,54 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--full", action="store_true", help="all zones, and longer measurements")
+    parser.add_argument("--drawn", type=int, nargs="*", metavar="SEED",
+                        help="plans by lot instead of the usual one, and no campaigns")  # fmt: skip
+    parser.add_argument("--isps", type=int, default=3, help="of a plan by lot")
+    parser.add_argument("--width", type=int, default=4, help="of its widest balancer")
+    parser.add_argument("--families", type=int, nargs="+", choices=(4, 6), default=(4, 6))
     options = parser.parse_args()
-    wrong = [*beside_ping(), *campaigns(options.rounds, brisk=not options.full)]
-    for line in wrong:
-        print("WRONG:", line)
-    return 1 if wrong else 0
+    return tell(by_lot(options) if options.drawn else usual(options))
 
 
-def beside_ping() -> Iterator[str]:
+def usual(options: argparse.Namespace) -> Iterator[str]:
+    """The plan of six by four: all claims, and the campaigns."""
+    with Laboratory(six_by_four()) as lab:
+        yield from beside_ping(lab)
+        yield from beside_truth(lab)
+    yield from campaigns(options.rounds, brisk=not options.full)
+
+
+def by_lot(options: argparse.Namespace) -> Iterator[str]:
+    """All claims in plans that are drawn."""
+    for seed in options.drawn:
+        plan = draw(seed, options.isps, options.width, tuple(options.families))
+        print(f"plan {seed}: {len(plan.nodes)} nodes, {len(plan.links)} links")
+        with Laboratory(plan, seed) as lab:
+            yield from beside_ping(lab)
+            yield from beside_truth(lab)
+
+
+def tell(found: Iterator[str]) -> int:
+    """Print what is wrong and what was not measured; the number to end with."""
+    lines = list(found)
+    for line in lines:
+        print(line)
+    wrong = [line for line in lines if not line.startswith(UNMEASURED)]
+    return 1 if wrong else 2 if lines else 0
+
+
+def beside_truth(lab: Laboratory) -> Iterator[str]:
+    """Loss, throughput, hops, flows, ways and ISPs, one line each."""
+    for words, wrong in lab_claims.all_of(lab):
+        print(words)
+        yield from (f"WRONG: {line}" for line in wrong)
+
+
+def beside_ping(lab: Laboratory) -> Iterator[str]:
     """Means and medians of both probes and of ``ping``, packet by packet in turns."""
     from tests.lab.beside import is_right  # noqa: PLC0415
 
-    with Laboratory(six_by_four()) as lab, ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         starts = [node.name for node in lab.plan.of_kind("vantage")]
         found = dict(zip(starts, pool.map(lambda s: one_vantage(lab, s), starts), strict=True))
         pairs = [(s, e, tries) for s, own in found.items() for e, tries in own.items()]
@@ -49,7 +89,7 @@ def beside_ping() -> Iterator[str]:
         for start, end, tries in pairs:
             last, true_ms = tries[-1], lab.truth.rtt_ms(start, end)
             if not is_right(last, true_ms):
-                yield f"{start} to {end}: {tries}, configured {true_ms}"
+                yield f"WRONG: {start} to {end}: {tries}, configured {true_ms}"
                 continue
             apart += [abs(last[kind][0] - last["ping"][0]) for kind in ("syn", "echo")]
             off += [abs(last[kind][0] - true_ms) for kind in last]
@@ -93,20 +133,34 @@ def campaigns(rounds: int, *, brisk: bool) -> Iterator[str]:
 
 
 def judge(found: Row) -> Iterator[str]:
-    """What is not as in truth, one thing a line."""
-    yield from (f"latency {r}" for r in found["latency"] if abs(r["difference_ms"] or 9.9) > 1.0)
+    """What is not as in truth, and what was not measured, one thing a line."""
+    yield from (f"WRONG: {line}" for line in _wrong(found))
+    for kind, is_there in (("latency", "n"), ("throughput", "n"), ("paths", "measured")):
+        missing = [row for row in found[kind] if not row[is_there]]
+        names = ", ".join(f"{row['vantage']} to {row['instance']}" for row in missing)
+        if missing:
+            yield f"{UNMEASURED} {len(missing)} of {len(found[kind])} {kind}: {names}"
+    for slug, told in found["progress"].items():
+        print(f"{slug}: {told['ok']} ok, {told['failed']} failed, {told['missed']} missed of "
+              f"{told['planned']}")  # fmt: skip
+
+
+def _wrong(found: Row) -> Iterator[str]:
+    """Of what was measured."""
+    yield from (f"latency {r}" for r in found["latency"] if r["n"] and abs(r["median_off_ms"]) > 1)
     yield from (
         f"throughput {r}"
         for r in found["throughput"]
         if r["n"] and r["fastest_mbit"] > r["narrowest_mbit"]
     )
-    yield from (f"path {r}" for r in found["paths"] if r["wrong"] or r["seen"] < r["hops"])
+    yield from (
+        f"path {r}"
+        for r in found["paths"]
+        if r["measured"] and (r["wrong"] or r["seen"] < r["hops"])
+    )
     yield from (f"ISPs {r}" for r in (*found["isps"], *found["failed"]["isps"]) if not r["equal"])
     if not found["failed"]["equal"]:
         yield f"lost {found['failed']['lost']}, in truth {found['failed']['truly_lost']}"
-    for slug, told in found["progress"].items():
-        print(f"{slug}: {told['ok']} ok, {told['failed']} failed, {told['missed']} missed of "
-              f"{told['planned']}")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -124,6 +124,35 @@ def test_a_silent_hop_does_not_end_the_search_and_endless_silence_does():
     assert silent.sent < 100
 
 
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10**6), st.integers(2, 5))
+def test_what_lies_behind_a_silent_router_beside_others_is_found(seed, width):
+    """One way of a balancer is silent, and leads to a router of its own."""
+    ways = ["*0", *(f"b{i}" for i in range(1, width))]
+    after = {"start": ["a"], "a": ways, **{w: [f"c{i}"] for i, w in enumerate(ways)}}
+    after |= {f"c{i}": ["end"] for i in range(width)}
+    search = Search(Network(after, seed).send, "end", risk=1e-9)
+    search.explore(20, 3)
+    assert {(a, b) for t, a, b in search.links if t == 2} == {
+        ("*", "c0"), *((f"b{i}", f"c{i}") for i in range(1, width))
+    }  # fmt: skip
+
+
+def test_a_packet_that_was_lost_makes_no_router_of_its_own():
+    """One flow's answer never came: what it leads to has been found behind who answered."""
+    network = Network({"start": ["a"], "a": ["b", "c"], "b": ["d"], "c": ["d"], "d": ["end"]}, 3)
+
+    def send(places):
+        return [Reply(*p) if p == (2, 11) else r
+                for p, r in zip(places, network.send(places), strict=True)]  # fmt: skip
+
+    search = Search(send, "end", risk=1e-6)
+    search.explore(20, 3)
+    assert search.silent_at == {2}
+    assert {(a, b) for t, a, b in search.links if t == 2 and a != "*"} == {("b", "d"), ("c", "d")}
+    assert {b for t, _, b in search.links if t == 2} == {"d"}
+
+
 OUTPUT = """traceroute to 198.51.100.7 (198.51.100.7), 30 hops max, 60 byte packets
  1  192.0.2.1  0.461 ms  0.423 ms  0.398 ms
  2  * * *

@@ -1,0 +1,297 @@
+"""A laboratory that stands goes in; each claim about what probes see in it comes out as a line.
+
+Every claim is a sentence and what is wrong with it, which is nothing where it holds.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from ipaddress import ip_address, ip_network
+from math import comb
+from typing import Any
+
+from analysis.wide_area import diversity
+from analysis.wide_area.addresses import Addresses
+from analysis.wide_area.isps import find_isps
+from cartography.origin_files import read_origins
+from cartography.origins import OriginTable
+from core.clock import SystemClock
+from lab.laboratory import Laboratory
+from lab.plan import Family
+from lab.truth import exchange_prefixes, isps_by_zone, origin_lines, region_prefixes
+from lake.measurements import rows_of_result, table_of
+from probes import jitter, throughput, traceroute
+from probes.hops import Path, routes_of
+from probes.records import Target
+
+CLOCK = SystemClock()
+AT_ONCE = 3
+PROTOCOLS = ("udp", "icmp", "tcp")
+# Packets that a flow is asked with, and flows of a pair; pairs behind balancers that are asked.
+FLOW_TRIES, FLOWS, FLOW_PAIRS = 5, 6, 8
+LOSSES, STREAM = (0.01, 0.05, 0.1), 600
+OCTETS, NEAR, TRIES = 1_000_000, 0.05, 5
+Claim = tuple[str, list[str]]
+Pair = tuple[str, str]
+
+
+def all_of(lab: Laboratory) -> Iterator[Claim]:
+    """All claims but those on round trips, which are measured by processes of their own."""
+    for claim in (losses, transfers, hops, flows, ways, isps):
+        yield claim(lab)
+    yield failure(lab)
+
+
+def losses(lab: Laboratory) -> Claim:
+    """A stream over a link that loses what it is told to, there and back."""
+    start, end, number = _clean_way(lab)
+    line = lab.plan.links[number].line
+    told, wrong = [], []
+    there_and_back = (*lab.truth.ways(start, end)[0], *lab.truth.ways(end, start)[0])
+    for loss in LOSSES:
+        lab.shape(number, replace(line, loss=loss, rate_mbit=0.0))
+        config = jitter.Config(count=STREAM, interval_s=0.002, timeout_s=0.5)
+        target = Target(lab.plan.home(end))
+        found = lab.inside(start, lambda t=target, c=config: jitter.run(t, c, CLOCK))
+        low, high = interval(STREAM, 1 - (1 - loss) ** there_and_back.count(number))
+        told.append(f"{found.lost} in {low}–{high}")
+        if not low <= found.lost <= high or found.sent != STREAM:
+            wrong.append(f"{loss:.0%} each way: {found.lost} of {found.sent} lost, {low} to {high}")
+    lab.shape(number, line)
+    return f"loss in the binomial 99 % interval of {STREAM}: {', '.join(told)}", wrong
+
+
+def interval(count: int, chance: float, share: float = 0.99) -> tuple[int, int]:
+    """The least and the most that a binomial count is, with so much of its weight between."""
+    weights = [comb(count, k) * chance**k * (1 - chance) ** (count - k) for k in range(count + 1)]
+    tail, low, high = (1 - share) / 2, 0, count
+    under = weights[0]
+    while under < tail:
+        low += 1
+        under += weights[low]
+    over = weights[count]
+    while over < tail:
+        high -= 1
+        over += weights[high]
+    return low, high
+
+
+def transfers(lab: Laboratory) -> Claim:
+    """Each vantage point that loses nothing, from one instance after the other's."""
+    if shutil.which("curl") is None:
+        return "throughput is not compared: there is no curl", []
+    ends, worst, wrong, pairs = lab.plan.of_kind("instance"), 0.0, [], 0
+    for number, vantage in enumerate(lab.plan.of_kind("vantage")):
+        end = ends[number % len(ends)].name
+        if lab.truth.loss(vantage.name, end):
+            continue
+        pairs += 1
+        own, beside = _rates(lab, vantage.name, end)
+        apart = abs(own / beside - 1)
+        worst = max(worst, apart)
+        if apart > NEAR:
+            wrong.append(f"{vantage.name} from {end}: {own:.0f} octets/s, curl {beside:.0f}")
+    return f"throughput at most {worst:.1%} from curl's on {pairs} pairs without loss", wrong
+
+
+def _rates(lab: Laboratory, start: str, end: str) -> tuple[float, float]:
+    """The fastest of some transfers each: other work on the machine only ever slows them down."""
+    from tests.lab.reference import curl  # noqa: PLC0415
+
+    home, path = lab.plan.home(end), f"/octets/{OCTETS}"
+    own, beside = 0.0, 0.0
+    for number in range(TRIES):
+        target, config = Target(home, 80, 0, path), throughput.Config(octets=OCTETS)
+        found = lab.inside(start, lambda t=target, c=config: throughput.run(t, c, CLOCK))
+        own = max(own, found.bytes_per_s or 0.0)
+        beside = max(beside, lab.inside(start, lambda: curl(home, path)) or 0.0)
+        if number and abs(own / beside - 1) <= NEAR:
+            break
+    return own, beside
+
+
+def hops(lab: Laboratory) -> Claim:
+    """Every protocol and family, between all pairs."""
+
+    def trace(start: str) -> list[str]:
+        return [w for end in _instances(lab) for w in _wrong_hops(lab, start, end)]
+
+    wrong = _everywhere(lab, trace)
+    pairs = len(_pairs(lab)) * len(PROTOCOLS) * len(lab.plan.families)
+    return f"every hop is right in {pairs - len(wrong)} of {pairs} traceroutes", wrong
+
+
+def _wrong_hops(lab: Laboratory, start: str, end: str) -> Iterator[str]:
+    for family in lab.plan.families:
+        true = _true_ways(lab, start, end, family)
+        for protocol in PROTOCOLS:
+            path = _trace(lab, end, family, protocol=protocol, window=8)
+            own = [hop[0] if len(hop) == 1 else hop or None for hop in path.hops]
+            if not path.reached or own not in true:
+                yield f"{start} to {end}, {protocol} over IPv{family}: {own}, in truth {true}"
+
+
+def flows(lab: Laboratory) -> Claim:
+    """A flow's packets all take one way, and flows do not all take the same."""
+    wide = [p for p in _pairs(lab) if len(lab.truth.ways(*p)) > 1][:FLOW_PAIRS]
+    wrong, spread = [], 0
+    for start, end in wide:
+        seen = set()
+        for flow in range(FLOWS):
+            options = {"attempts": FLOW_TRIES, "flow": flow, "window": 8,
+                       "protocol": "tcp" if flow % 2 else "udp"}  # fmt: skip
+            path = lab.inside(start, lambda e=end, o=options: _trace(lab, e, None, **o))
+            seen.add(path.hops)
+            if any(len(hop) > 1 for hop in path.hops):
+                wrong.append(f"{start} to {end}, flow {flow}: {path.hops}")
+        spread += len(seen) > 1
+    count = len(wide) * FLOWS
+    words = f"{count - len(wrong)} of {count} flows keep their way over {len(wide)} balanced pairs"
+    return f"{words}, flows of {spread} of which differ", wrong
+
+
+def ways(lab: Laboratory) -> Claim:
+    """Multipath detection finds every router at its hop, and nothing else."""
+
+    def search(start: str) -> list[str]:
+        return [w for end in _instances(lab) if (w := _wrong_ways(lab, start, end))]
+
+    wrong = _everywhere(lab, search)
+    counts = [len(lab.truth.ways(*pair)) for pair in _pairs(lab)]
+    found = len(counts) - len(wrong)
+    return f"all of 1 to {max(counts)} ways found by MDA on {found} of {len(counts)} pairs", wrong
+
+
+def _wrong_ways(lab: Laboratory, start: str, end: str) -> str:
+    path = _trace(lab, end, None, mda=True, risk=0.001)
+    true = _true_ways(lab, start, end, lab.plan.families[0])
+    wanted = {(ttl, hop) for way in true for ttl, hop in enumerate(way, 1) if hop}
+    own = {(r.ttl, r.address) for r in path.replies if r.address}
+    is_open = all(hop for way in true for hop in way)
+    if own == wanted and (not is_open or routes_of(path.links) == len(true)):
+        return ""
+    return f"{start} to {end}: not found {wanted - own}, not there {own - wanted}"
+
+
+def isps(lab: Laboratory) -> Claim:
+    """Traceroutes from every instance to every vantage point, and whose hops are."""
+    return _compared(lab, "ISPs", _routes(lab, 0))
+
+
+def failure(lab: Laboratory) -> Claim:
+    """The ISP whose failure cuts off most; the others find ways where there are any."""
+    asn = max(sorted({n.asn for n in lab.plan.nodes if 0 < n.asn - lab.plan.cloud_asn < 10}),
+              key=lambda a: len(_cut_off(lab, a)))  # fmt: skip
+    before = _routes(lab, 0)
+    lab.fail(lab.plan.links_of_as(asn))
+    try:
+        after = _routes(lab, 1)
+        words, wrong = _compared(lab, f"ISPs without AS{asn}", after)
+        true = _unreached(lab)
+    finally:
+        lab.mend()
+    told = diversity.compare(before, after)
+    lost = {(row["region"], row["end"]) for row in told["lost"]}
+    if lost != true:
+        wrong.append(f"lost {sorted(lost)}, in truth {sorted(true)}")
+    return f"{words}; lost are {len(lost)} of {len(true)} pairs of region and end", wrong
+
+
+def _cut_off(lab: Laboratory, asn: int) -> set[Pair]:
+    from lab.truth import Truth  # noqa: PLC0415
+
+    return _unreached_in(lab, Truth.of(lab.plan, lab.plan.links_of_as(asn)))
+
+
+def _unreached(lab: Laboratory) -> set[Pair]:
+    return _unreached_in(lab, lab.truth)
+
+
+def _unreached_in(lab: Laboratory, truth: Any) -> set[Pair]:
+    """Regions none of whose instances an end reaches."""
+    ends = lab.plan.of_kind("instance")
+    return {
+        (region, vantage.name)
+        for region in {n.region for n in ends}
+        for vantage in lab.plan.of_kind("vantage")
+        if not any(truth.reachable(n.name, vantage.name) for n in ends if n.region == region)
+    }
+
+
+def _compared(lab: Laboratory, what: str, routes: Any) -> Claim:
+    found: dict[Pair, set[int]] = {}
+    for row in routes.to_pylist():
+        if row["isp"]:
+            found.setdefault((row["region"], row["zone"]), set()).add(row["isp"])
+    true = {zone: own for zone, own in isps_by_zone(lab.truth).items() if own}
+    wrong = [f"{what} of {z}: {found.get(z)}, in truth {true.get(z)}"
+             for z in sorted({*true, *found}) if found.get(z) != true.get(z)]  # fmt: skip
+    return f"{what} equal to the truth in {len(true) - len(wrong)} of {len(true)} zones", wrong
+
+
+def _routes(lab: Laboratory, number: int) -> Any:
+    """The ISP of each way from the cloud, as a campaign would tell it."""
+
+    def trace(start: str) -> list[Any]:
+        cloud, rows = lab.plan.by_name[start], []
+        for end in lab.plan.of_kind("vantage"):
+            path = _trace(lab, end.name, None, window=8, silent_hops=3)
+            place = {"round": number, "vantage": start, "target": end.name, "provider": "lab",
+                     "region": cloud.region, "zone": cloud.zone, "direction": "from"}  # fmt: skip
+            rows += rows_of_result(path.as_json(), place)[1]
+        return rows
+
+    rows = _everywhere(lab, trace, _instances(lab))
+    return find_isps(table_of("paths", rows), _book(lab))
+
+
+def _book(lab: Laboratory) -> Addresses:
+    table = OriginTable.build(read_origins(origin_lines(lab.plan).encode()))
+    ranges = [(ip_network(prefix), region) for prefix, region in region_prefixes(lab.plan)]
+
+    def clouds(addresses: Any) -> list[Pair]:
+        found = (next((r for n, r in ranges if ip_address(a) in n), "") for a in addresses)
+        return [("lab", region) if region else ("", "") for region in found]
+
+    return Addresses(table.find_many, clouds, exchange_prefixes(lab.plan),
+                     {"lab": frozenset({lab.plan.cloud_asn})})  # fmt: skip
+
+
+def _trace(lab: Laboratory, end: str, family: Family | None, **options: Any) -> Path:
+    port = 80 if options.get("protocol") == "tcp" else 0
+    own = {"timeout_s": 0.3, "interval_s": 0.001, "silent_hops": 4, **options}
+    target = Target(lab.plan.home(end, family), port)
+    return traceroute.run(target, traceroute.Config(**own), CLOCK)
+
+
+def _true_ways(lab: Laboratory, start: str, end: str, family: Family) -> list[list[str | None]]:
+    return [lab.truth.hops(start, way, family) for way in lab.truth.ways(start, end)]
+
+
+def _instances(lab: Laboratory) -> list[str]:
+    return [node.name for node in lab.plan.of_kind("instance")]
+
+
+def _pairs(lab: Laboratory) -> list[Pair]:
+    return [(v.name, end) for v in lab.plan.of_kind("vantage") for end in _instances(lab)]
+
+
+def _clean_way(lab: Laboratory) -> tuple[str, str, int]:
+    """A pair that loses nothing, and a link on its way that has a delay."""
+    for start, end in _pairs(lab):
+        if not lab.truth.loss(start, end):
+            links = [n for n in lab.truth.ways(start, end)[0] if not lab.plan.links[n].line.plain]
+            if links:
+                return start, end, links[0]
+    raise ValueError("every way of this plan loses packets")
+
+
+def _everywhere(
+    lab: Laboratory, work: Callable[[str], list[Any]], starts: list[str] | None = None
+) -> list[Any]:
+    """What is told at each start, some of them at once, in the order of starts."""
+    names = starts or [node.name for node in lab.plan.of_kind("vantage")]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        told = pool.map(lambda s: lab.inside(s, lambda: work(s)), names)
+        return [one for own in told for one in own]
