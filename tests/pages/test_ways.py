@@ -75,6 +75,11 @@ def test_a_way_has_the_mean_time_of_each_hop_and_what_is_not_on_the_usual_one() 
     assert (way["letter"], way["count"], way["rounds"]) == ("B", 2, "0, 4")
 
 
+def test_the_far_end_is_told_from_whichever_side_it_was_traced() -> None:
+    assert told.end_of(path(0), "v") == ("t", "z")
+    assert told.end_of(path(0), "t") == ("v", "z")
+
+
 @pytest.mark.parametrize("hops", [(), (None, None)])
 def test_paths_without_an_answer_are_ways_too(hops: tuple[None, ...]) -> None:
     paths = [path(0, *hops), path(1, *ONE)]

@@ -1,9 +1,11 @@
 """Pages and API of measurement campaigns: what they say of known rows, and of odd ones."""
 
 import csv
+import html
 import io
 import json
 import re
+import statistics
 import time
 
 import pyarrow.parquet as pq
@@ -11,9 +13,10 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from tests.pages import wide_area_cast
-from webapp.pages import wide_area_map, wide_area_words
+from webapp.pages import wide_area_map, words
+from webapp.pages import wide_area_words as said
 from webapp.pages.wide_area_drawing import Axis, runs_of
-from webapp.store import wide_area
+from webapp.store import wide_area, wide_area_samples
 from webapp.store.models import Measurement, VantagePoint
 
 SECTIONS = ("", "grid/", "regions/", "choice/", "zones/", "isps/", "failures/", "method/")
@@ -38,6 +41,11 @@ def cast(django_db_setup, django_db_blocker, lake):
             found.delete()
         VantagePoint.objects.all().delete()
     settings.LAKE_DIR, settings.DATA_DIR = before
+
+
+def plain(page):
+    """A page's text without marks."""
+    return html.unescape(re.sub(r"<[^>]+>", "", page))
 
 
 @pytest.fixture
@@ -69,10 +77,10 @@ def test_figures_of_the_demo_are_those_of_its_rows(get, cast):
         demo, "latency-grid", None, {"vantage": "synthetic-seattle", "region": "us-west-2"}
     ).to_pylist()[0]
     page = get("/wide-area/eighty-cities/pairs/synthetic-seattle/us-west-2/")
-    assert wide_area_words.milliseconds(cell["p50"]) in page
+    assert said.milliseconds(cell["p50"]) in page
     assert f"{cell['n']:,}" in page
     grid = get("/wide-area/eighty-cities/grid/?q=Seattle")
-    assert f">{wide_area_words.bare('latency', cell['p50'])}</a>" in grid
+    assert f">{said.bare('latency', cell['p50'])}</a>" in grid
     assert "Tokyo" not in grid
 
 
@@ -100,6 +108,38 @@ def test_an_isp_that_fails_is_chosen_by_the_address(get, cast):
     isp = next(r for r in table if r["region"] == "sa-east-1")
     page = get(f"/wide-area/eighty-cities/isps/?isp={isp['isp']}")
     assert f'<option value="{isp["isp"]}" selected>' in page
+
+
+def test_headlines_of_grid_and_map_are_those_of_all_pairs(get, cast):
+    cells = wide_area.read_table(cast["demo"], "latency-grid", None).to_pylist()
+    values = sorted(c["p50"] for c in cells)
+    page = get("/wide-area/eighty-cities/grid/")
+    half = said.milliseconds(statistics.median(values))
+    ninth = said.milliseconds(statistics.quantiles(values, n=10, method="inclusive")[-1])
+    assert f"Half of 640 pairs have a median within {half}, one in ten beyond {ninth}" in plain(
+        page
+    )
+    lost = [c["loss"] for c in cells if c["loss"]]
+    told = f"{len(lost)} of 640 pairs lost something, the worst {words.share(max(lost))}"
+    assert told in plain(get("/wide-area/eighty-cities/grid/?show=loss"))
+    own = sorted((c for c in cells if c["region"] == "us-east-1"), key=lambda c: c["p50"])
+    shown = plain(get("/wide-area/eighty-cities/?region=us-east-1"))
+    near, far = (said.milliseconds(own[at]["p50"]) for at in (0, -1))
+    assert re.search(rf"us-east-1: {near} \([^)]+\) to {far} \([^)]+\)", shown)
+    # The table beside the map begins with the region of the headline, and has its figure.
+    page = get("/wide-area/eighty-cities/")
+    first = re.search(r'<tr data-end="([^"]+)">', page)[1]
+    assert plain(page).count(f"{first} is the best single region") >= 1
+
+
+def test_loss_over_time_stands_under_the_course_of_a_pair(get, cast):
+    pair = "/wide-area/eighty-cities/pairs/synthetic-durham/us-east-1/"
+    rows = wide_area_samples.read_rounds(cast["demo"], "latency", "synthetic-durham", "us-east-1")
+    lossy = [r for r in rows if r["lost"]]
+    page = get(pair)
+    assert page.count('class="losses__bar"') == len(lossy) > 0
+    most = words.share(max(r["lost"] / r["sent"] for r in lossy))
+    assert f"{len(lossy)} of {len(rows)} rounds lost something, at most {most}" in plain(page)
 
 
 def test_arcs_are_drawn_for_the_selection_only(get):
@@ -133,6 +173,14 @@ def test_raw_samples_and_routes_are_one_click_away(get):
     assert "in round 3" in one
     routes = get(f"{pair}routes/")
     assert "different ways in 30 traceroutes" in routes
+    # One end at a time, the first one where none is named; each has its own usual way.
+    ends = re.findall(r'<a href="([^"]+)"( aria-current="true")?><bdi>(us-west-2.)</bdi>', routes)
+    assert [(name, bool(here)) for _, here, name in ends] == [
+        ("us-west-2a", True), ("us-west-2b", False), ("us-west-2c", False),
+    ]  # fmt: skip
+    other = get(f"{pair}routes/{html.unescape(ends[1][0])}")
+    assert re.search(r'aria-current="true"><bdi>us-west-2b', other)
+    assert all(f'id="way-{one}"' in other for one in re.findall(r'href="#way-(\w+)"', other))
     # Hops have their network and country, and what is not on the usual way says so in words.
     assert "AS16509 aws us-west-2&nbsp;·&nbsp;US" in routes
     assert re.search(r"AS42000010\d\d Synthetic network&nbsp;·&nbsp;US", routes)
@@ -154,7 +202,9 @@ def test_what_is_not_there_is_not_found(get, path):
 @pytest.mark.parametrize("query", ["page=0", "page=99999999999", "page=x", "regions=-1", "show=x",
                                    "sort=x", "metric=x", "q=%00%3Cb%3E"])  # fmt: skip
 def test_odd_addresses_show_the_grid_all_the_same(get, query):
-    assert "every pair a cell" in get(f"/wide-area/eighty-cities/grid/?{query}")
+    page = get(f"/wide-area/eighty-cities/grid/?{query}")
+    assert "8 regions" in page
+    assert "<h1>" in page
 
 
 def test_exports_hold_exactly_the_view_and_say_synthetic(client, cast, db):
@@ -240,13 +290,13 @@ def test_axes_have_round_ticks_and_rows_their_gaps():
     ],
 )
 def test_milliseconds_keep_as_many_digits_as_matter(value, text):
-    assert wide_area_words.milliseconds(value) == text
+    assert said.milliseconds(value) == text
 
 
 def test_rates_and_shades():
-    assert wide_area_words.rate(1_143_000) == "1,143\u202fkB/s"
-    assert wide_area_words.rate(12.44e6) == "12.4\u202fMB/s"
-    assert [wide_area_words.shade("latency", v) for v in (None, 3, 25, 25.1, 900)] == [
+    assert said.rate(1_143_000) == "1,143\u202fkB/s"
+    assert said.rate(12.44e6) == "12.4\u202fMB/s"
+    assert [said.shade("latency", v) for v in (None, 3, 25, 25.1, 900)] == [
         0,
         1,
         1,

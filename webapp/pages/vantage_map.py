@@ -45,6 +45,7 @@ def _dot(request: HttpRequest, point: VantagePoint, chosen: str) -> dict[str, An
         "x": x,
         "y": y,
         "health": said.mark(point, health),
+        "name": point.name,
         "is_chosen": is_chosen,
         "title": f"{point.name}, {said.place(point)}: {said.health(point, health).lower()}",
         "href": with_query(request, point="" if is_chosen else point.name) + "#map",

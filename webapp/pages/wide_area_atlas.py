@@ -9,8 +9,9 @@ from django.urls import reverse
 from webapp.pages import wide_area_map as drawing
 from webapp.pages import wide_area_words as said
 from webapp.pages import words
+from webapp.pages.wide_area_findings import map_sentence
 from webapp.pages.wide_area_frame import Frame, with_query
-from webapp.store import wide_area
+from webapp.store import vantages, wide_area
 
 Row = dict[str, Any]
 _FIGURES = ["n", "mean", "p50", "p95", "loss"]
@@ -28,6 +29,7 @@ def draw_map(
     if table is None:
         return None
     atlas = _atlas(request, frame, table.dicts())
+    rows = atlas.rows()
     asked = request.GET.get("view", "world")
     view = asked if asked in drawing.VIEWS else "world"
     is_crowded = len(atlas.points) > drawing.MAX_LINKS
@@ -51,7 +53,9 @@ def draw_map(
         "chosen": atlas.chosen,
         "clear": with_query(request, region="", vantage="") + "#map",
         "legend": said.legend(frame.metric.id),
-        "rows": atlas.rows()[:SHOWN_ROWS],
+        "sentence": map_sentence(frame.metric, atlas.chosen, atlas.regions, rows),
+        "rows": rows[:SHOWN_ROWS],
+        "more": _page_of(request, frame, atlas.chosen),
         "n_rows": len(atlas.cells if atlas.chosen else atlas.regions),
         "unplaced": len(atlas.cells) - len(atlas.points) if not atlas.chosen else 0,
         "is_crowded": is_crowded,
@@ -96,6 +100,7 @@ class _Atlas:
         is_chosen = self.chosen.get("name") == point.name
         return {
             "x": x, "y": y, "shade": said.shade(self.metric, value), "is_chosen": is_chosen,
+            "name": point.name,
             "title": f"{point.city or point.name}: {said.amount(self.metric, value)}",
             "href": self._choose("vantage", "" if is_chosen else point.name),
         }  # fmt: skip
@@ -129,24 +134,28 @@ class _Atlas:
             (c["p50"], n) for n, c in self.cells.items() if n in spots and c["p50"] is not None
         ]
         return [
-            {"path": drawing.arc(home, spots[name]), "shade": said.shade(self.metric, value)}
+            {"path": drawing.arc(home, spots[name]), "shade": said.shade(self.metric, value),
+             "name": name}
             for value, name in sorted(known[: drawing.MAX_LINKS], reverse=True)
-        ]
+        ]  # fmt: skip
 
     def rows(self) -> list[Row]:
         """What the map shows, as rows: regions, or the far ends of what is chosen."""
+        sign = -1 if self.frame.metric.higher_is_better else 1
         if not self.chosen:
             return [
-                {**r, **self._place(r["region"]), "name": r["region"],
+                {**r, **self._place(r["region"]), "name": r["region"], "title": r["region"],
                  "href": self._choose("region", r["region"])}
-                for r in self.regions
+                for r in sorted(self.regions, key=lambda r: _rank(r["vantage_mean"], sign))
             ]  # fmt: skip
-        sign = -1 if self.frame.metric.higher_is_better else 1
         order = sorted(self.cells, key=lambda n: _rank(self.cells[n]["p50"], sign))
-        return [
-            {**self.cells[n], **self._place(n), "name": n, "href": self._pair(n)}
-            for n in order[:SHOWN_ROWS]
-        ]
+        return [self._row(name) for name in order]
+
+    def _row(self, name: str) -> Row:
+        place = self._place(name)
+        is_vantage = self.chosen["kind"] == "region"
+        title = (place["city"] if is_vantage else "") or name
+        return {**self.cells[name], **place, "name": name, "title": title, "href": self._pair(name)}
 
     def _place(self, name: str) -> Row:
         if name in self.places:
@@ -159,6 +168,16 @@ class _Atlas:
         vantage, region = ends if self.chosen["kind"] == "region" else ends[::-1]
         href = reverse("wide-area-pair", args=[self.frame.row.slug, vantage, region])
         return f"{href}?metric={self.metric}"
+
+
+def _page_of(request: HttpRequest, frame: Frame, chosen: Row) -> Row:
+    """The page that says more of what is chosen, where there is one for this reader."""
+    if chosen.get("kind") == "region":
+        href = reverse("wide-area-region", args=[frame.row.slug, chosen["name"]])
+        return {"href": f"{href}?metric={frame.metric.id}", "name": chosen["name"]}
+    if chosen and vantages.point(chosen["name"], request.user):
+        return {"href": reverse("vantage-point", args=[chosen["name"]]), "name": chosen["title"]}
+    return {}
 
 
 def _rank(value: float | None, sign: int) -> tuple[bool, float]:

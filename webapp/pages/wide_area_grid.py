@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET
 
 from webapp.pages import wide_area_words as said
 from webapp.pages import words
+from webapp.pages.wide_area_findings import grid_sentence
 from webapp.pages.wide_area_frame import Frame, frame_or_404, page_of, with_query
 from webapp.store import wide_area
 
@@ -43,7 +44,9 @@ def grid(request: HttpRequest, slug: str) -> HttpResponse:
         "sort": sort,
         "figure": figure,
         "shown": [(k, t, with_query(request, show=k, page="")) for k, t in SHOWN.items()],
-        "legend": said.legend(frame.metric.id) if figure not in ("loss", "n") else [],
+        "sentence": grid_sentence(frame, figure) if names else "",
+        "legend": said.legend(_scale(frame.metric.id, figure)),
+        "unit": "" if figure == "loss" else frame.metric.unit,
         "n_vantages": len(names),
         "n_regions": len(regions),
         "pager": page,
@@ -52,6 +55,11 @@ def grid(request: HttpRequest, slug: str) -> HttpResponse:
         "q": request.GET.get("q", "")[:80],
     }
     return render(request, "wide_area/grid.html", frame.context(request, **more))
+
+
+def _scale(metric: str, figure: str) -> str:
+    """Which shades a figure has; numbers of values and spreads have none."""
+    return "loss" if figure == "loss" else "" if figure in ("n", "sd") else metric
 
 
 def _regions(frame: Frame) -> list[str]:
@@ -144,7 +152,8 @@ def _cell(metric: str, figure: str, cell: Row | None, href: str) -> str:
         link = inner if cell is None else f'<a href="{escape(href)}?metric={metric}">{inner}</a>'
         return f'<td class="heat heat--none" title="{text}">{link}</td>'
     value = cell[figure]
-    shade = said.shade(metric, value) if figure not in ("loss", "n", "sd") else 0
+    scale = _scale(metric, figure)
+    shade = said.shade(scale, value) if scale else 0
     text = _text(metric, figure, value)
     return (
         f'<td class="heat heat--{shade}"><a href="{escape(href)}?metric={metric}">{text}</a></td>'

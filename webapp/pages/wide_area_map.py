@@ -23,7 +23,7 @@ _LEAST_STEP = 0.8
 MAX_LINKS = 300
 # (name, x, y, width, height) of parts of the map that can be looked at.
 VIEWS = {
-    "world": ("The world", 60.0, 0.0, 920.0, 405.0),
+    "world": ("The world", 60.0, -9.0, 920.0, 414.0),
     "america": ("The Americas", 120.0, 20.0, 300.0, 340.0),
     "europe": ("Europe", 440.0, 8.0, 200.0, 110.0),
     "asia": ("Asia and Pacific", 610.0, 60.0, 360.0, 330.0),
@@ -99,7 +99,7 @@ def graticule() -> str:
 @lru_cache(maxsize=1)
 def sphere() -> str:
     """The edge of the world as it is projected."""
-    side = [project(lat, 180) for lat in range(84, -61, -4)]
+    side = [project(lat, 180) for lat in range(90, -61, -3)]
     edge = [*side, *((WIDTH - x, y) for x, y in reversed(side))]
     return "M" + "L".join(f"{x:g} {y:g}" for x, y in edge) + "z"
 

@@ -7,12 +7,13 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from webapp.pages import wide_area_words as said
-from webapp.pages.wide_area_drawing import course
+from webapp.pages.wide_area_drawing import LEFT, RIGHT, Axis, course
 from webapp.pages.wide_area_frame import Frame, frame_or_404, moment_of, page_of
 from webapp.store import wide_area, wide_area_samples
 
 Row = dict[str, Any]
 SIZE = (1080.0, 320.0)
+LOSS_PX = 56.0
 ROUNDS_A_PAGE, SAMPLES_A_PAGE = 48, 100
 
 
@@ -35,6 +36,7 @@ def pair(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResp
         **ends_of(frame, vantage, region),
         "cell": cell,
         "chart": _chart(frame, rows),
+        "losses": _losses(rows),
         "days": _days(frame, rows),
         "hours": _hours(frame, rows),
         "rounds": [_round(frame, r) for r in rows[first : first + ROUNDS_A_PAGE]],
@@ -93,6 +95,25 @@ def _chart(frame: Frame, rows: list[Row]) -> Row | None:
     last = max(r["round"] for r in told) + 1
     drawn = course(told, last, SIZE, most)
     return {**drawn, "beyond": sum(r["p95"] > most for r in heard)}
+
+
+def _losses(rows: list[Row]) -> Row | None:
+    """What was lost in each round, drawn under the course and as wide as it."""
+    if len(rows) < 2:
+        return None
+    first, last = (pick(r["round"] for r in rows) for pick in (min, max))
+    across = Axis(0, last - first, LEFT, SIZE[0] - RIGHT)
+    shares = {r["round"] - first: r["lost"] / r["sent"] for r in rows if r["lost"] and r["sent"]}
+    most = max(shares.values(), default=0.0)
+    width = max(1.5, (across.end - across.begin) / (last - first + 1) * 0.8)
+    bars = [
+        {"x": round(across.at(n) - width / 2, 1), "width": round(width, 1), "share": share,
+         "height": round(LOSS_PX * share / most, 1), "y": round(LOSS_PX * (1 - share / most), 1),
+         "round": n + first}
+        for n, share in sorted(shares.items())
+    ]  # fmt: skip
+    return {"bars": bars, "most": most, "rounds": len(rows), "height": LOSS_PX,
+            "begin": across.begin, "end": across.end}  # fmt: skip
 
 
 def _days(frame: Frame, rows: list[Row]) -> list[Row]:

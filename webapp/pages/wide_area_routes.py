@@ -29,7 +29,7 @@ def routes(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpRe
     owners = _owners(frame, found)
     by_end: dict[tuple[str, str], list[Row]] = {}
     for path in found:
-        by_end.setdefault(told.end_of(path), []).append(path)
+        by_end.setdefault(told.end_of(path, vantage), []).append(path)
     ends = _ends(request, by_end)
     chosen = next((e for e in ends if e["is_chosen"]), None)
     more = {
@@ -46,19 +46,18 @@ def routes(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpRe
 
 def _ends(request: HttpRequest, by_end: dict[tuple[str, str], list[Row]]) -> list[Row]:
     """Servers or zones that were traced, one of them chosen by the address."""
-    rows = [
-        {"key": key, "name": key[1] or key[0], "target": key[0], "traces": len(paths),
-         "ways": len(told.ways_of(paths))}
-        for key, paths in sorted(by_end.items(), key=lambda e: (e[0][1], e[0][0]))
-    ]  # fmt: skip
     asked = request.GET.get("end", "")
-    names = [row["target"] for row in rows]
-    chosen = asked if asked in names else next(iter(names), "")
+    keys = sorted(by_end, key=lambda key: key[::-1])
+    chosen = next((key for key in keys if key[0] == asked), keys[0] if keys else None)
     return [
-        {**row, "is_chosen": row["target"] == chosen,
-         "href": with_query(request, end=row["target"], page="")}
-        for row in rows
+        {"key": key, "name": _name(*key), "ways": len(told.ways_of(by_end[key])),
+         "is_chosen": key == chosen, "href": with_query(request, end=key[0], page="")}
+        for key in keys
     ]  # fmt: skip
+
+
+def _name(far: str, zone: str) -> str:
+    return zone if not far or far == zone else f"{zone}, {far}" if zone else far
 
 
 def _of_end(request: HttpRequest, paths: list[Row], owners: dict[str, Row]) -> Row:

@@ -21,9 +21,10 @@ def letter(number: int) -> str:
     return text
 
 
-def end_of(path: Row) -> tuple[str, str]:
-    """Which end it led to or came from, and which zone that is in."""
-    return path["target"], path["zone"] or ""
+def end_of(path: Row, vantage: str) -> tuple[str, str]:
+    """Which end it led to, or came from, and which zone that is in."""
+    far = path["target"] if path["vantage"] == vantage else path["vantage"]
+    return far, path["zone"] or ""
 
 
 def addresses_of(path: Row) -> tuple[str, ...]:

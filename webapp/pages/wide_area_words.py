@@ -4,12 +4,13 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.pages.words import NONE, THIN
+from webapp.pages.words import NONE, THIN, share
 
 # Upper ends of the shades, from pale to dark; the last one has no end.
 SHADES = {
     "latency": (25.0, 50.0, 100.0, 150.0, 250.0),
     "throughput": (250e3, 500e3, 1e6, 2e6, 4e6),
+    "loss": (0.002, 0.01, 0.03, 0.1, 0.3),
 }
 _REASONS = {
     "TIMEOUT": "no answer in time",
@@ -104,11 +105,14 @@ def shade(metric: str, value: Any) -> int:
     return bisect_left(SHADES[metric], value) + 1
 
 
-def legend(metric: str) -> list[tuple[int, str]]:
-    """(shade, what it means) of all six shades."""
-    ends = SHADES[metric]
-    told = [tick(metric, end) for end in ends]
+def legend(scale: str) -> list[tuple[int, str]]:
+    """(shade, what it means) of all six shades; nothing for a figure without shades."""
+    if not scale:
+        return []
+    ends = SHADES[scale]
+    told = [share(end) if scale == "loss" else tick(scale, end) for end in ends]
+    unit = "" if scale == "loss" else f"{THIN}{METRICS[scale].unit}"
     texts = [f"to {told[0]}"]
     texts += [f"{low}–{high}" for low, high in zip(told, told[1:], strict=False)]
-    texts.append(f"over {told[-1]}{THIN}{METRICS[metric].unit}")
+    texts.append(f"over {told[-1]}{unit}")
     return list(enumerate(texts, 1))

@@ -1,0 +1,86 @@
+"""Figures of a campaign go in; the sentences that stand above its grid and its map come out."""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from webapp.pages import wide_area_words as said
+from webapp.pages import words
+from webapp.pages.wide_area_frame import Frame
+from webapp.store import wide_area
+
+Row = dict[str, Any]
+
+
+def grid_sentence(frame: Frame, figure: str) -> str:
+    """What all pairs together say of a figure, with its number."""
+    built = str(frame.row.reported_at or "")
+    return _sentence(frame.row.pk, built, frame.metric.id, figure)
+
+
+# One campaign in a million pairs takes tens of milliseconds; its tables change when they are built.
+@lru_cache(maxsize=128)
+def _sentence(pk: int, built: str, metric: str, figure: str) -> str:
+    found = wide_area.campaign_of(pk)
+    column = wide_area.read_table(found, f"{metric}-grid", [figure])[figure]
+    values = column.drop_null().to_numpy(zero_copy_only=False).astype(float)
+    return describe(metric, figure, values, len(column))
+
+
+def describe(metric: str, figure: str, values: NDArray[np.float64], pairs: int) -> str:
+    """The sentence of some values."""
+    number = f"{words.count(pairs)} pair{'' if pairs == 1 else 's'}"
+    if not len(values):
+        return f"None of {number} has a value" if pairs else "No pair was measured"
+    if figure == "n":
+        return f"{number}, {words.count(int(values.sum()))} values"
+    if figure == "loss":
+        return _lost(values, number)
+    return _spread(metric, figure, values, pairs)
+
+
+def _lost(values: NDArray[np.float64], number: str) -> str:
+    some = int((values > 0).sum())
+    if not some:
+        return f"Nothing was lost between {number}"
+    worst = words.share(float(values.max()))
+    return f"{words.count(some)} of {number} lost something, the worst {worst}"
+
+
+_NAMES = {
+    "p50": "median", "p95": "95th percentile", "p99": "99th percentile", "mean": "mean",
+    "sd": "spread",
+}  # fmt: skip
+
+
+def _spread(metric: str, figure: str, values: NDArray[np.float64], pairs: int) -> str:
+    low, middle, high = (said.amount(metric, v) for v in np.quantile(values, (0.1, 0.5, 0.9)))
+    of = f"{words.count(pairs)} pair{'' if pairs == 1 else 's'}"
+    if len(values) < pairs:
+        of = f"{words.count(len(values))} of {of}"
+    what = f"a {_NAMES[figure]}"
+    if len(values) == 1:
+        return f"The one value of {of} is {what} of {middle}"
+    if metric == "throughput" and figure != "sd":
+        return f"Half of {of} have {what} of at least {middle}, one in ten below {low}"
+    return f"Half of {of} have {what} within {middle}, one in ten beyond {high}"
+
+
+def map_sentence(metric: said.Metric, chosen: Row, regions: list[Row], rows: list[Row]) -> str:
+    """What the map shows; ``rows`` are the far ends of what is chosen, the best first."""
+    if not chosen:
+        first = max(regions, key=lambda r: r["best_for"], default=None)
+        of = sum(r["best_for"] for r in regions)
+        if first is None or not of:
+            return f"Every vantage point, by its {metric.best} region"
+        who = f"{words.count(first['best_for'])} of {words.count(of)}"
+        places = f"vantage point{'' if of == 1 else 's'}"
+        return f"{first['region']} is the {metric.best} region for {who} {places}"
+    known = [r for r in rows if r["p50"] is not None]
+    if not known:
+        return f"Nothing was heard between {chosen['title']} and {words.count(len(rows))} others"
+    ends = [f"{said.amount(metric.id, r['p50'])} ({r['title']})" for r in (known[0], known[-1])]
+    told = f"{ends[0]}" if len(known) == 1 else f"{ends[0]} to {ends[1]}"
+    return f"{chosen['title']}: {told}"
