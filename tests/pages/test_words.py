@@ -65,3 +65,18 @@ def test_punycode_is_shown_in_its_own_script() -> None:
     assert words.unicode_name("xn--mgbh0fb.xn--kgbechtv") == "مثال.إختبار"
     assert words.unicode_name("example.org") == ""
     assert words.unicode_name("xn--\udcff.org") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "begun"),
+    [
+        ("the list is empty", "The list is empty"),
+        ("line 3: no number", "Line 3: no number"),
+        ("samples.csv: line 3: no number", "samples.csv: line 3: no number"),
+        ("us-east-1 is no region here", "us-east-1 is no region here"),
+        ("a_list: line 1", "a_list: line 1"),
+        ("", ""),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_and_a_name_with_its_own_letter(text, begun):
+    assert words.begin(text) == begun

@@ -4,6 +4,8 @@ import re
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils.text import capfirst
+
 from core.tables import PROVIDERS
 
 # Narrow no-break space: a number never parts from its unit.
@@ -248,6 +250,13 @@ def age(then: datetime | None, now: datetime) -> str:
 def tidy(text: str) -> str:
     """Keep numbers beside their units when a sentence wraps."""
     return re.sub(r"(?<=\d) (?=%|ms\b|s\b)", THIN, text)
+
+
+def begin(text: str) -> str:
+    """A sentence with a capital, unless it begins with a name that has none (``a.csv: …``)."""
+    first = str(text).split(" ", 1)[0]
+    is_word = re.fullmatch(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*[,:;.?!]?", first)
+    return str(capfirst(text)) if is_word else str(text)
 
 
 def unicode_name(name: str) -> str:

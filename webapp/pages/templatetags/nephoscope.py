@@ -33,6 +33,7 @@ for _name in (
     "technique",
     "class_name",
     "unicode_name",
+    "begin",
 ):
     register.filter(_name, getattr(words, _name))
 register.filter("percent", percent)
