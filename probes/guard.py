@@ -27,6 +27,10 @@ _GIVEN_OUT = ip_network("2000::/3")
 # Within what is given out, or not told by older tables: documentation, and relays of 6to4.
 _CLOSED = ("3fff::/20", "192.88.99.0/24", "192.0.0.0/24")
 _COMPATIBLE = ip_network("::/96")
+# Forms that are given up (RFC 4291, 2.5.5.1; Teredo): nobody's, whatever they carry.
+_DEAD = ("::/96", "2001::/32")
+# A name with more addresses than this, as in a list of what is to be blocked, is asked no further.
+_MOST_ADDRESSES = 256
 _FAMILIES = {0: socket.AF_UNSPEC, 4: socket.AF_INET, 6: socket.AF_INET6}
 
 
@@ -83,14 +87,14 @@ def admit(
     if isinstance(found, Refusal):
         return found
     refused = ""
-    for address in found:
+    for address in found[:_MOST_ADDRESSES]:
         refused = why_forbidden(address, allow, deny)
         if not refused:
             endpoint = Endpoint(address.version, str(address), target.port)
             if _within(address, allow) or not is_own(endpoint):
                 return endpoint
             refused = f"{address} is this machine's own"
-    return Refusal(ProbeStatus.FORBIDDEN, refused, str(found[-1]))
+    return Refusal(ProbeStatus.FORBIDDEN, refused, str(found[:_MOST_ADDRESSES][-1]))
 
 
 def why_forbidden(address: Address, allow: tuple[str, ...], deny: tuple[str, ...]) -> str:
@@ -105,10 +109,11 @@ def why_forbidden(address: Address, allow: tuple[str, ...], deny: tuple[str, ...
     if _within(address, METADATA):
         return f"{address} serves instance metadata"
     inner = _carried(address)
-    if inner is not None:
-        carried = why_forbidden(inner, allow, deny)
+    for one in inner:
+        carried = why_forbidden(one, allow, deny)
         if carried:
             return f"{address} carries an address that may not be probed: {carried}"
+    if inner and not _within(address, _DEAD):
         return ""
     is_strange = address.version == 6 and address not in _GIVEN_OUT
     if is_strange or address.is_multicast or not address.is_global or _within(address, _CLOSED):
@@ -141,19 +146,20 @@ def _network(prefix: str) -> Any:
     return ip_network(prefix)
 
 
-def _carried(address: Address) -> IPv4Address | None:
+def _carried(address: Address) -> tuple[IPv4Address, ...]:
+    """The addresses that some gateway would send to; Teredo's has that of its server, too."""
     if isinstance(address, IPv4Address):
-        return None
+        return ()
     if address.ipv4_mapped is not None:
-        return address.ipv4_mapped
+        return (address.ipv4_mapped,)
     if address.sixtofour is not None:
-        return address.sixtofour
+        return (address.sixtofour,)
     if address.teredo is not None:
-        return address.teredo[1]
+        return address.teredo
     is_isatap = int(address) >> 32 & 0xFFFFFFFF in _ISATAP
     if address in _NAT64 or is_isatap or (address in _COMPATIBLE and int(address) > 1):
-        return IPv4Address(int(address) & 0xFFFFFFFF)
-    return None
+        return (IPv4Address(int(address) & 0xFFFFFFFF),)
+    return ()
 
 
 def _resolve(target: Target, timeout_s: float) -> list[Address] | Refusal:

@@ -10,7 +10,7 @@ from core.clock import SystemClock
 from lab import namespaces
 from lab.laboratory import Laboratory
 from lab.plan import Line, Link, Node, Plan
-from probes import icmp_echo, tcp_ping, traceroute
+from probes import icmp_echo, tcp_ping, throughput, traceroute
 from probes.records import ProbeStatus, Target
 from tests.lab.conftest import need_laboratory
 
@@ -106,6 +106,50 @@ def test_refusals_of_routers_have_their_reason(row, kind, status, why, family):
     if why:
         fifth = {r.kind for r in path.replies if r.ttl == 5 and r.address}
         assert fifth == {why}
+
+
+def narrow(lab, first, second, octets):
+    """What fits through a link, at both of its ends."""
+    for node, other in ((first, second), (second, first)):
+        namespaces.batch(lab.prefix + node, [f"link set dev {other} mtu {octets}"])
+
+
+def transfer(lab, family, timeout_s):
+    target = Target(lab.plan.home("there", family), 80, family, "/octets/200000")
+    config = throughput.Config(octets=200_000, timeout_s=timeout_s, allow=("10.0.0.0/8",))
+    return lab.inside("here", lambda: throughput.run(target, config, CLOCK))
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_a_narrow_link_slows_nothing_down_and_a_black_hole_is_a_time_out(row, family):
+    """The router before the first says what fits; that before the second is silent."""
+    narrow(row, "r3", "r2", 1400)
+    try:
+        fits = transfer(row, family, 3.0)
+        narrow(row, "r2", "r1", 1280)
+        lost = transfer(row, family, 0.6)
+    finally:
+        narrow(row, "r3", "r2", 1500)
+        narrow(row, "r2", "r1", 1500)
+    assert (fits.status, fits.octets) == (ProbeStatus.OK, 200_000)
+    assert (lost.status, lost.values) == (ProbeStatus.TIMEOUT, ())
+
+
+def test_what_lies_behind_a_silent_way_of_a_balancer_is_found():
+    need_laboratory()
+    middle = [router(f"m{n}", silent=n == 1) for n in range(4)]
+    nodes = (Node("here", "vantage", 1), router("r1"), *middle, router("r2"),
+             Node("there", "instance", 9))  # fmt: skip
+    links = [Link("r1", "here", 1), Link("r2", "there", 9)]
+    links += [Link("r1", m.name, 2) for m in middle] + [Link(m.name, "r2", 3) for m in middle]
+    with Laboratory(Plan("beside", "lab", 9, nodes, tuple(links), BLOCKS)) as lab:
+        path = trace(lab, mda=True, interval_s=0.0, timeout_s=0.1, risk=0.001, attempts=2)
+        ways = [lab.truth.hops("here", way) for way in lab.truth.ways("here", "there")]
+    assert path.reached
+    assert [set(hop) for hop in path.hops] == [
+        {way[n] for way in ways} - {None} for n in range(len(ways[0]))
+    ]
+    assert [len(hop) for hop in path.hops] == [1, 3, 4, 1]
 
 
 def test_no_way_at_all_is_no_route_of_a_router(row):

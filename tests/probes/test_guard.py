@@ -45,6 +45,12 @@ CLOSED = [
     "2002:a9fe:a9fe::1",
     "2001:4860::5efe:10.0.0.1",
     "2001:4860::200:5efe:7f00:1",
+    # Teredo: by its client, by its server, and at all; what carries a public address and is dead.
+    "2001:0:808:808:0:0:5601:5601",
+    "2001:0:a9fe:a9fe:0:0:f7f7:f7f7",
+    "2001:0:808:808:0:0:f7f7:f7f7",
+    "::8.8.8.8",
+    "fe80::1%lo",
     "3fff::1",
     "5f00::1",
     "4000::1",
