@@ -5,6 +5,7 @@ import io
 import json
 import shutil
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -121,5 +122,10 @@ def copy_observations(slug: str, folder: Path) -> None:
 
 
 def table_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """One JSON object per row."""
-    return "".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows)
+    """One JSON object per row; moments as ISO 8601."""
+    told = (dict(zip(columns, row, strict=True)) for row in rows)
+    return "".join(json.dumps(row, default=_moment) + "\n" for row in told)
+
+
+def _moment(value: datetime) -> str:
+    return value.isoformat()

@@ -50,6 +50,11 @@ def signed_in_unless_open(view: View) -> View:
 class Gate(MiddlewareMixin):
     """Middleware: what is not for this reader is not there, like a thing that never was."""
 
+    def process_request(self, request: HttpRequest) -> None:
+        """Let pages be asked for their headers alone; the server leaves the body out."""
+        if request.method == "HEAD" and not request.path_info.startswith("/api/"):
+            request.method = "GET"
+
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> None:
         """Look for what the address names; raises ``Http404``."""
         match = request.resolver_match

@@ -13,6 +13,10 @@ def _page(request: HttpRequest, status: int, title: str, advice: str) -> HttpRes
 
 def not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
     """No page at this address."""
+    link = getattr(getattr(request, "user", None), "link", None)
+    if link is not None:
+        advice = f"A link shows one {link.kind}, and this address is not of it."
+        return _page(request, 404, "Nothing stands at this address", advice)
     return _page(
         request,
         404,

@@ -1,0 +1,281 @@
+"""Measurement campaigns that are published, shared by links and deleted by who made them."""
+
+import csv
+import io
+import json
+from datetime import timedelta
+from hashlib import sha256
+from importlib import import_module
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import IntegrityError, connection, transaction
+from django.db.migrations.loader import MigrationLoader
+from django.test import Client
+from django.utils import timezone
+
+from lake.measurements import table_of
+from lake.parts import part_path, write_part
+from tests.pages import wide_area_cast
+from tests.tenants.conftest import NAME, PRIVATE, Town
+from webapp.store import removals, sharing, tokens, wide_area
+from webapp.store.models import Measurement, MeasurementUnit, ShareLink, VantagePoint
+
+PAGE, API = f"/wide-area/{PRIVATE}/", f"/api/v1/measurements/{PRIVATE}"
+ROUTE = {
+    "vantage": "v-one", "target": "t", "provider": "aws", "region": "us-east-1", "at": 0,
+    "probe": "traceroute", "direction": "to", "source": "203.0.113.77", "destination": "8.8.8.8",
+    "hops": [{"ttl": 1, "address": "203.0.113.1", "rtt_ms": 1.0}],
+}  # fmt: skip
+
+
+def bearer(token: str) -> dict[str, Any]:
+    return {"headers": {"Authorization": f"Bearer {token}"}, "content_type": "application/json"}
+
+
+def below(link: str, path: str = PAGE) -> str:
+    return f"/shared/{link}{path}"
+
+
+def links_on(page: Any) -> list[str]:
+    found = page.content.decode().split('data-copy="http://testserver')[1:]
+    return [part.partition('"')[0] for part in found]
+
+
+def test_its_maker_makes_a_link_and_takes_it_back(town: Town) -> None:
+    anna, nobody = town.client(town.anna), Client()
+    page = anna.get(f"{PAGE}sharing/")
+    (kept,) = links_on(page)
+    assert "You and whoever has the link see this measurement" in page.content.decode()
+    assert anna.post(f"{PAGE}sharing/links/", {"days": "9"}).status_code == 422
+    made = anna.post(f"{PAGE}sharing/links/", {"days": "7"})
+    assert made["Location"] == f"{PAGE}sharing/"
+    new, old = links_on(anna.get(made["Location"]))
+    assert old == kept
+    row = ShareLink.objects.filter(measurement=town.measurement.private).first()
+    assert timedelta(days=6) < row.expires_at - timezone.now() < timedelta(days=8)
+    # The account page tells of links to things of every kind.
+    account = anna.get("/account/")
+    assert {new, old, f"/shared/{town.survey.link}/"} == {*links_on(account)}
+    assert account.content.decode().count(NAME) > 4
+    front = nobody.get(new)
+    assert front["Location"] == f"{new.rstrip('/')}{PAGE}"
+    assert nobody.get(new.rstrip("/"))["Location"] == front["Location"]
+    shown = nobody.get(front["Location"]).content.decode()
+    assert "A shared measurement" in shown
+    assert "Shared with you, to read" in shown
+    for word in ("Sharing", "anna", "New survey", "Find a domain"):
+        assert word not in shown, word
+    taken = anna.post(f"/account/links/{row.pk}/revoke/", {"back": "thing"})
+    assert taken["Location"] == f"{PAGE}sharing/"
+    assert nobody.get(front["Location"]).status_code == 404
+    assert nobody.get(below(town.measurement.link)).status_code == 200
+
+
+@pytest.mark.parametrize("how", ["expired", "closed"])
+def test_a_link_that_is_over_is_like_one_that_never_was(town: Town, how: str) -> None:
+    path = below(town.measurement.link)
+    assert Client().get(path).status_code == 200
+    if how == "expired":
+        ShareLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    else:
+        get_user_model().objects.filter(pk=town.anna.pk).update(is_active=False)
+    over, never = Client().get(path), Client().get(below("A" * 43))
+    assert (over.status_code, over.content) == (404, never.content)
+
+
+def test_files_come_below_the_link_as_they_come_to_its_maker(town: Town) -> None:
+    anna, nobody = town.client(town.anna), Client()
+    base, pair = f"/api/v1/wide-area/{PRIVATE}", "vantage=v-one&region=us-east-1"
+    for name in ("tables/latency-grid.csv", "tables/latency-regions.parquet",
+                 f"samples.csv?{pair}", f"samples.jsonl?{pair}"):  # fmt: skip
+        shared = nobody.get(below(town.measurement.link, f"{base}/{name}"))
+        assert shared.status_code == 200, name
+        assert shared.content == anna.get(f"{base}/{name}").content, name
+    rows = list(csv.DictReader(io.StringIO(nobody.get(
+        below(town.measurement.link, f"{base}/samples.csv?{pair}")).content.decode())))  # fmt: skip
+    assert [r["values"] for r in rows] == ["[12.5, 13.5]", "[13.5, 13.5]"]
+    lines = nobody.get(below(town.measurement.link, f"{base}/samples.jsonl?{pair}")).content
+    assert json.loads(lines.splitlines()[0])["at"] == "2023-11-14T22:13:20+00:00"
+    for path in (base, API):
+        told = nobody.get(below(town.measurement.link, path)).json()
+        assert (told["page"], told["is_public"]) == (below(town.measurement.link), False)
+    method = nobody.get(below(town.measurement.link, f"{PAGE}method/")).content.decode()
+    assert f'href="{below(town.measurement.link, base)}/tables/latency-grid.csv"' in method
+
+
+def test_published_it_is_everybodys_to_read_and_its_makers_to_change(town: Town) -> None:
+    anna, bert = town.client(town.anna), town.client(town.bert)
+    shown = f"{PAGE}sharing/visibility/"
+    assert anna.post(shown, {"public": "yes"})["Location"] == f"{PAGE}sharing/"
+    assert "Everybody" in anna.get(f"{PAGE}sharing/").content.decode()
+    for client in (bert, Client()):
+        assert client.get(PAGE).status_code == 200
+        assert NAME in client.get("/wide-area/").content.decode()
+        assert "Sharing" not in client.get(PAGE).content.decode()
+        assert client.get(f"{PAGE}sharing/").status_code == 404
+        assert client.post(shown, {"public": "no"}).status_code in (302, 404)
+    assert bert.post(f"{PAGE}do/stop/").status_code == 403
+    assert "Measure again" in anna.get(f"{PAGE}progress/").content.decode()
+    for method, path in (("get", "/links"), ("post", "/links"), ("put", "/visibility"),
+                         ("delete", "")):  # fmt: skip
+        body = () if method == "get" else (json.dumps({"public": False} if path else {}),)
+        sent = getattr(Client(), method)(API + path, *body, **bearer(town.bert_token))
+        assert sent.status_code in (403, 422), (method, path)
+    hidden = Client().put(f"{API}/visibility", '{"public": false}', **bearer(town.anna_token))
+    assert hidden.json() == {"campaign": PRIVATE, "is_public": False}
+    assert bert.get(PAGE).status_code == 404
+    assert Measurement.objects.filter(slug=PRIVATE, owner=town.anna).exists()
+
+
+@pytest.mark.parametrize("kind", ["survey", "measurement"])
+def test_programs_make_list_and_end_links(town: Town, kind: str) -> None:
+    base, mine = f"/api/v1/{kind}s/{PRIVATE}/links", bearer(town.anna_token)
+    client = Client()
+    made = client.post(base, '{"days": 0}', **mine)
+    assert made.status_code == 201
+    link = made.json()
+    assert (link["expires_at"], link["last_used_at"]) == (None, None)
+    path = link["link"].removeprefix("http://testserver")
+    assert client.get(path).status_code == 302
+    listed = client.get(base, **mine).json()
+    assert (listed["count"], listed["results"][0]["id"]) == (2, link["id"])
+    assert listed["results"][0]["last_used_at"] is not None
+    for wrong in ('{"days": 8}', '{"days": "x"}', '{"day": 7}'):
+        assert client.post(base, wrong, **mine).status_code == 422
+    reads = bearer(tokens.issue(town.anna, "reader", "read")[1])
+    assert client.get(base, **reads).status_code == 200
+    assert client.post(base, "{}", **reads).status_code == 403
+    other = getattr(town, {"survey": "measurement", "measurement": "survey"}[kind]).private
+    strange = sharing.issue(town.anna, other)
+    assert client.delete(f"{base}/{strange.pk}", **mine).status_code == 404
+    assert client.delete(f"{base}/{link['id']}", **bearer(town.bert_token)).status_code == 404
+    assert client.delete(f"{base}/{link['id']}", **mine).status_code == 204
+    assert client.delete(f"{base}/{link['id']}", **mine).status_code == 404
+    assert client.get(path).status_code == 404
+    for _ in range(sharing.MAX_PER_THING - 1):
+        sharing.issue(town.anna, getattr(town, kind).private)
+    assert client.post(base, "{}", **mine).status_code == 422
+
+
+def test_what_it_was_cloned_from_stays_its_makers(town: Town) -> None:
+    found = wide_area_cast.campaign("of-bert", [], state="running")
+    before = town.measurement.private
+    Measurement.objects.filter(pk=found.pk).update(cloned_from=before)
+    path = "/wide-area/of-bert/progress/"
+    assert NAME not in Client().get(path).content.decode()
+    assert NAME in town.client(town.anna).get(path).content.decode()
+    link = sharing.token_of(sharing.issue(town.bert, found))
+    assert NAME not in Client().get(below(link, path)).content.decode()
+
+
+def test_where_a_vantage_point_is_in_the_network_is_for_operators(town: Town) -> None:
+    found = town.measurement.private
+    write_part(part_path(wide_area.lake_root(), PRIVATE, "paths", "p"), "paths",
+               table_of("paths", [ROUTE]))  # fmt: skip
+    MeasurementUnit.objects.create(
+        measurement=found, key="p", activity="trace", vantage="v-one", round=0, starts_s=0,
+        ends_s=1, slots=1, state="done", rows={"paths": 1}, part="p",
+    )  # fmt: skip
+    VantagePoint.objects.filter(name="v-one").update(public_address=ROUTE["source"])
+    pair = {"vantage": "v-one", "region": "us-east-1"}
+    path = f"/api/v1/wide-area/{PRIVATE}/paths"
+    askers = ((Client(), f"/shared/{town.measurement.link}"), (town.client(town.anna), ""))
+    for client, prefix in askers:
+        for kind in ("json", "csv", "parquet"):
+            answer = client.get(f"{prefix}{path}.{kind}", pair)
+            assert answer.status_code == 200
+            assert ROUTE["source"].encode() not in answer.content, kind
+        table = pq.read_table(io.BytesIO(answer.content))
+        assert table["hops"][0].as_py()[0]["address"] == "203.0.113.1"
+    for page in ("", "progress/", "method/", "pairs/v-one/us-east-1/routes/"):
+        shown = Client().get(below(town.measurement.link, PAGE + page))
+        assert ROUTE["source"] not in shown.content.decode(), page
+    get_user_model().objects.filter(pk=town.anna.pk).update(is_staff=True)
+    told = town.client(town.anna).get(f"{path}.json", pair).content
+    assert ROUTE["source"].encode() in told
+
+
+def test_it_goes_for_good_once_that_was_said_twice(town: Town) -> None:
+    found = wide_area_cast.campaign("to-go", [wide_area_cast.sample("v-one", "us-east-1", [1.0])])
+    Measurement.objects.filter(pk=found.pk).update(owner=town.anna, maker=town.anna)
+    link = sharing.token_of(sharing.issue(town.anna, found))
+    unfinished = wide_area.folder_of(found).with_name(".to-go.17")
+    unfinished.mkdir()
+    anna, page = town.client(town.anna), "/wide-area/to-go/delete/"
+    assert "Delete this measurement?" in anna.get(page).content.decode()
+    assert Measurement.objects.filter(slug="to-go").exists()
+    assert town.client(town.bert).post(page).status_code == 404
+    assert anna.post(page)["Location"] == "/account/"
+    assert not Measurement.objects.filter(slug="to-go").exists()
+    assert Client().get(below(link, "/wide-area/to-go/")).status_code == 404
+    for folder in (wide_area.lake_root() / "to-go", wide_area.folder_of(found), unfinished):
+        assert not folder.exists()
+    assert (wide_area.lake_root() / PRIVATE).is_dir()
+    assert wide_area.folder_of(town.measurement.private).is_dir()
+
+
+def test_a_running_one_is_stopped_by_the_program_that_deletes_it(town: Town) -> None:
+    found = wide_area_cast.campaign("under-way", [], state="running")
+    Measurement.objects.filter(pk=found.pk).update(maker=town.anna)
+    path = "/api/v1/measurements/under-way"
+    assert Client().delete(path).status_code == 403
+    assert Client().delete(path, **bearer(town.anna_token)).status_code == 204
+    assert Client().get(path).status_code == 404
+
+
+def test_an_account_goes_with_its_links_and_what_is_private(town: Town) -> None:
+    kept = town.measurement.public
+    link = sharing.token_of(sharing.issue(town.bert, kept))
+    hers = wide_area_cast.campaign("private-of-bert", [])
+    Measurement.objects.filter(pk=hers.pk).update(owner=town.bert, maker=town.bert)
+    removals.remove_account(get_user_model().objects.get(pk=town.bert.pk))
+    assert not Measurement.objects.filter(slug=hers.slug).exists()
+    assert Client().get(f"/wide-area/{kept.slug}/").status_code == 200
+    assert Client().get(below(link, f"/wide-area/{kept.slug}/")).status_code == 404
+    assert Measurement.objects.get(pk=kept.pk).maker is None
+    assert not ShareLink.objects.filter(measurement=kept).exists()
+
+
+def test_a_link_opens_one_thing(town: Town) -> None:
+    both = {"survey": town.survey.private, "measurement": town.measurement.private}
+    for wrong in ({}, both):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            ShareLink.objects.create(owner=town.anna, sha256=f"{len(wrong)}", seed="s", **wrong)
+
+
+def test_pages_are_asked_for_their_headers_alone(town: Town) -> None:
+    for path, status in (("/about/", 200), (PAGE, 404), (below(town.measurement.link), 200)):
+        assert Client().head(path).status_code == status
+    assert Client().head(f"{PAGE}delete/").status_code == 404
+
+
+def test_campaigns_of_earlier_days_know_their_makers_and_keep_their_links(db: None) -> None:
+    """What the migration does, on columns as they were."""
+    anna = get_user_model().objects.create_user("anna-of-old")
+    hers = Measurement.objects.create(slug="hers", name="Hers", owner=anna)
+    nobodys = Measurement.objects.create(slug="nobodys", name="Nobody's")
+    migration = import_module("webapp.store.migrations.0008_measurement_links")
+    state = MigrationLoader(connection).project_state([("store", "0007_share_hashes")])
+    for step in migration.Migration.operations[:4]:
+        step.state_forwards("store", state)
+    old = "an-old-link-of-forty-characters-0123456"
+    with connection.cursor() as cursor:
+        for column in ("share_seed", "share_sha256"):
+            cursor.execute(f"ALTER TABLE store_measurement ADD COLUMN {column} varchar(64)")
+        cursor.execute(
+            "UPDATE store_measurement SET share_seed = 's', share_sha256 = %s"
+            " WHERE slug IN ('hers', 'nobodys')",
+            [sha256(old.encode()).hexdigest()],
+        )
+    migration.tell_makers(state.apps, connection.schema_editor())
+    hers.refresh_from_db()
+    nobodys.refresh_from_db()
+    assert (hers.maker, nobodys.maker) == (anna, None)
+    link = sharing.find(old)
+    assert link is not None
+    assert (link.kind, link.slug, sharing.path_of(link)) == ("measurement", "hers", "")
+    migration.drop_links(state.apps, connection.schema_editor())
+    assert not ShareLink.objects.filter(survey=None).exists()
