@@ -11,6 +11,7 @@ import sys
 import django
 from django.core.management import call_command
 
+PASSWORD = "a walnut on the shelf"
 LONG = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch"
 RTL = "القاهرة"
 
@@ -108,6 +109,9 @@ def main():
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
     django.setup()
     call_command("migrate", verbosity=0)
+    from django.contrib.auth.models import User
+
+    User.objects.create_user("chief", password=PASSWORD, is_staff=True)
     sys.stdout.write(json.dumps({k: m.slug for k, m in everyone().items()}))
 
 
