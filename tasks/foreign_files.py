@@ -57,10 +57,7 @@ def read_files(files: Sequence[Path], asked: Asked) -> tuple[str, Imported]:
     except BadInput as error:
         if asked.form or form != "cloudping":
             raise
-        raise BadInput(
-            f"of no form that is known ({', '.join(READERS)}), if none is named: {error}",
-            field="--form",
-        ) from error
+        raise BadInput(f"{_NONE}, if none is named: {error}", field="--form") from error
 
 
 def form_of(path: Path) -> str:
@@ -74,11 +71,19 @@ def form_of(path: Path) -> str:
         return "wondernetwork"
     if any(word in low for word in _SPEEDS):
         return "mlab"
-    words = low.replace(",", " ").replace(";", " ").split()
-    if low.startswith(",") or (words and not _is_number(words[-1]) and "," in low):
+    return _form_of_rows(path, low)
+
+
+def _form_of_rows(path: Path, line: str) -> str:
+    """What a file with such a first line holds: names, or nothing but numbers."""
+    words = line.replace(",", " ").replace(";", " ").split()
+    if line.startswith(",") or (words and not _is_number(words[-1]) and "," in line):
         return "cloudping"
-    is_pair = low.startswith("node ") or len(words) == 3
-    return "pairs" if is_pair and not _is_square(path) else "square"
+    if line.startswith("node ") or (len(words) == 3 and not _is_square(path)):
+        return "pairs"
+    if all(map(_is_number, words)):
+        return "square"
+    raise BadInput(f"{path.name} is {_NONE}", field="--form")
 
 
 def _form_of_json(path: Path, line: str) -> str:
@@ -156,3 +161,4 @@ READERS: dict[str, Callable[[Sequence[Path], Asked], Imported]] = {
     "atlas": _atlas, "scamper": _scamper, "globalping": _globalping, "square": _square,
     "pairs": _pairs, "wondernetwork": _cities, "cloudping": _cloudping, "mlab": _mlab,
 }  # fmt: skip
+_NONE = f"of no form that is known ({', '.join(READERS)})"
