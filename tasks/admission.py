@@ -4,7 +4,7 @@ An access list names each command and key that a vantage point may use; all else
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -13,7 +13,7 @@ from redis.exceptions import RedisError, ResponseError
 from core.errors import Unavailable
 from tasks import links
 from tasks.limits import limits_of
-from webapp.store import vantages
+from webapp.store import measurements, vantages
 from webapp.store.models import VantagePoint
 from webapp.store.vantages import Joined, State
 
@@ -84,8 +84,18 @@ def change_limits(point: VantagePoint, limits: Mapping[str, Any]) -> None:
 
 def tell_orders(point: VantagePoint) -> None:
     """Lay down what a vantage point reads with its next pulse; raises ``Unavailable``."""
-    orders = json.dumps({"limits": point.limits, "state": point.state})
+    stopped = measurements.stopped_lately(point.name)
+    orders = json.dumps({"limits": point.limits, "state": point.state, "stopped": stopped})
     links.asked(links.client().set, links.key(point.name, "orders"), orders)
+
+
+def tell_all_orders(names: Sequence[str]) -> None:
+    """The same for those own ones of some; raises ``Unavailable``."""
+    for begin in range(0, len(names), 500):
+        for point in vantages.own_points().filter(
+            name__in=names[begin : begin + 500], state__in=vantages.WORKING
+        ):
+            tell_orders(point)
 
 
 def grant(point: VantagePoint) -> None:

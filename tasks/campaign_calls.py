@@ -8,13 +8,15 @@ import io
 import json
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 from core.clock import FakeClock, SystemClock
-from core.errors import BadInput
+from core.errors import BadInput, Unavailable
 from probes.plans.rehearsal import rehearse
-from tasks import concluding
+from tasks import admission, concluding
+from tasks.measuring import STOPPED
 from webapp.store import measurements, units, vantages, wide_area
 from webapp.store.accounts import OPERATOR, Operator, owner_of
 from webapp.store.measurement_plans import TARGET_FIELDS, Definition, Ends, define, target_rows
@@ -199,7 +201,11 @@ def stop(measurement: Measurement) -> bool:
     now = SystemClock().now()
     if not measurements.stop(measurement, now):
         return False
-    units.miss_rest(measurement, "the campaign was stopped", now)
+    out = units.vantages_out(measurement)
+    units.miss_rest(measurement, STOPPED, now)
+    # Where the broker is away, they measure what they have to its end.
+    with suppress(Unavailable):
+        admission.tell_all_orders(out)
     if measurement.started_at is not None:
         concluding.report(measurement)
     return True

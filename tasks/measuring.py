@@ -20,6 +20,7 @@ from tasks.journals import Journal
 log = logging.getLogger(__name__)
 BEGAN, RESULT = "unit-began", "unit-result"
 COLUMNS = ("slot", "late_s", "result")
+STOPPED = "the campaign was stopped"
 # Sleep no longer than this, so that the end of the process is noticed.
 _NAP_S = 0.5
 # A unit whose window ended so long ago is told about only if it is asked for.
@@ -75,12 +76,16 @@ Spend = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Bench:
-    """What a place gives to a measurement: a clock, a journal, limits, and whether to go on."""
+    """What a place gives to a measurement: a clock, a journal, limits, and whether to go on.
+
+    ``is_stopped`` is asked for a campaign that was ended before its time.
+    """
 
     clock: Clock
     journal: Journal
     spend: Spend | None = None
     ended: Callable[[], bool] = bool
+    is_stopped: Callable[[str], bool] = frozenset().__contains__
 
 
 def fulfil(order: Order, bench: Bench, report: Report) -> None:
@@ -125,17 +130,14 @@ def _run(order: Order, seen: frozenset[int], bench: Bench) -> bool:
     for number, place, offset_s, latest_s in order.slots:
         if number in seen:
             continue
-        if not _wait(begin + offset_s, bench):
+        if not _wait(begin + offset_s, order, bench):
             return False
         late_s = clock.monotonic() - begin - offset_s
-        if clock.monotonic() > begin + latest_s:
-            bench.journal.miss(int(number), "its time was over")
+        reason = _why_not(order, begin + latest_s, cost, bench)
+        if reason:
+            bench.journal.miss(int(number), reason)
             continue
         target = _target(order.targets[int(place)])
-        refused = _refusal(cost, bench)
-        if refused:
-            bench.journal.miss(int(number), refused)
-            continue
         result = probe.run(target, config, clock).as_json()
         kept = {k: v for k, v in result.items() if k not in _KNOWN}
         kept["at"] -= order.offset_s
@@ -151,25 +153,27 @@ def _prepare(order: Order) -> tuple[Probe, Any, Cost]:
     return probe, replace(config, allow=tuple(order.allow), deny=tuple(order.deny)), cost
 
 
-def _wait(moment: float, bench: Bench) -> bool:
-    """Sleep until a moment; false when the process has to end before."""
+def _wait(moment: float, order: Order, bench: Bench) -> bool:
+    """Sleep until a moment, or until nobody wants it; false when the process has to end before."""
     while not bench.ended():
         left = moment - bench.clock.monotonic()
-        if left <= 0:
+        if left <= 0 or bench.is_stopped(order.measurement):
             return True
         bench.clock.sleep(min(left, _NAP_S))
     return False
 
 
-def _refusal(cost: Cost, bench: Bench) -> str:
-    """Why the place's own limits do not let a probe run now; empty when they do."""
-    if bench.spend is None:
-        return ""
-    try:
-        bench.spend(cost.requests, cost.octets)
-    except NephoscopeError as error:
-        return f"limit: {error}"[:200]
-    return ""
+def _why_not(order: Order, latest: float, cost: Cost, bench: Bench) -> str:
+    """Why a slot is not run now; empty when it is."""
+    if bench.is_stopped(order.measurement):
+        return STOPPED
+    if bench.clock.monotonic() <= latest and bench.spend:
+        try:
+            bench.spend(cost.requests, cost.octets)
+        except NephoscopeError as error:
+            return f"limit: {error}"[:200]
+    # Also where the limit has let it wait: the slot may be another's by now.
+    return "" if bench.clock.monotonic() <= latest else "its time was over"
 
 
 def _target(data: Mapping[str, Any]) -> Target:

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 
-from core.clock import Clock, SystemClock
+from core.clock import Clock, WakefulClock
 from tasks import arrivals, concluding, orders
 from tasks.journals import Journal
 from tasks.measuring import Bench, fulfil
@@ -33,7 +33,7 @@ def run_here(
     Interrupted and started again, it goes on where it was; what was to be measured in between
     is missed. Raises ``Unavailable`` when the disk refuses.
     """
-    time = clock or SystemClock()
+    time = clock or WakefulClock()
     bench = Bench(time, Journal(Path(settings.DATA_DIR) / "measuring"))
     while not measurements.lay_out(measurement, time.now()):
         if measurement.state != Measurement.State.WAITING:

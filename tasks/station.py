@@ -16,7 +16,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, NoPermissionError, RedisError
 from redis.retry import Retry
 
-from core.clock import SystemClock
+from core.clock import Clock, WakefulClock
 from core.errors import MissingData, NephoscopeError, Unavailable
 from tasks.identity import VERSION, Identity, instance_of, tls_options
 from tasks.limits import Budget, Limits, limits_of
@@ -30,7 +30,7 @@ _ANSWER_WITHIN_S = 15.0
 _LONGEST_PAUSE_S = 10.0
 
 
-class SiteClock(SystemClock):
+class SiteClock(WakefulClock):
     """The site's wall time, so that hours and days of limits are those that were meant."""
 
     def __init__(self, seconds: Callable[[], float]) -> None:
@@ -44,16 +44,21 @@ class SiteClock(SystemClock):
 class Station:
     """One identity's connection and limits; safe to share between threads."""
 
-    def __init__(self, identity: Identity, folder: Path) -> None:
+    def __init__(self, identity: Identity, folder: Path, steady: Clock | None = None) -> None:
         self.identity = identity
-        # (doubt, offset) in seconds: the answer with the least doubt is believed.
-        self._offsets: deque[tuple[float, float]] = deque(maxlen=8)
+        # Its counter goes on whatever is done to the machine's wall clock.
+        self.steady: Clock = steady or WakefulClock()
+        # How wrong it may be, and how far the counter is ahead of the site's time, in seconds;
+        # the answer with the least doubt is believed.
+        self._ahead: deque[tuple[float, float]] = deque(maxlen=8)
         # Where identity, spent bytes and journals of units lie.
         self.folder = folder
         self.instance = instance_of(folder)
         spent = folder / "spent.json"
         self.budget = Budget(limits_of(identity.limits), spent, SiteClock(self.now))
         self.tasks_done = 0
+        # Campaigns that were ended before their time.
+        self.stopped: frozenset[str] = frozenset()
         # Set when nothing can be sent any more, so that nobody waits for the broker.
         self.ended = threading.Event()
         self._started = time.monotonic()
@@ -76,21 +81,38 @@ class Station:
 
     def now(self) -> float:
         """Seconds since the epoch by the site's clock, however wrong this machine's is."""
-        return time.time() - self.clock[1]
+        if not self._ahead:
+            return self.steady.now().timestamp()
+        return self.steady.monotonic() - min(self._ahead)[1]
 
     @property
     def clock(self) -> tuple[float, float]:
-        """How wrong the offset may be, and the offset of this machine's clock, in seconds."""
-        return min(self._offsets, default=(0.0, 0.0))
+        """How wrong the offset may be, and the offset of this machine's clock, in seconds.
+
+        A clock that was set a moment ago is known to be off at once.
+        """
+        if not self._ahead:
+            return 0.0, 0.0
+        doubt_s, ahead_s = min(self._ahead)
+        # A process that has to wait between two clocks would see them further apart.
+        wall_s = min(self._wall() for _ in range(3))[1]
+        return doubt_s, wall_s + ahead_s
+
+    def _wall(self) -> tuple[float, float]:
+        """How long it took to read both, and how far the wall clock is ahead of the counter."""
+        before = self.steady.monotonic()
+        wall = self.steady.now().timestamp()
+        after = self.steady.monotonic()
+        return after - before, wall - (before + after) / 2
 
     def measure_clock(self) -> None:
         """Compare this machine's clock with the broker's; raises what the client raises."""
-        for _ in range(1 if self._offsets else 5):
-            began = time.time()
+        for _ in range(1 if self._ahead else 5):
+            began = self.steady.monotonic()
             seconds, microseconds = self.client.time()
-            ended = time.time()
-            offset_s = (began + ended) / 2 - seconds - microseconds / 1e6
-            self._offsets.append((abs(ended - began) / 2, offset_s))
+            ended = self.steady.monotonic()
+            ahead_s = (began + ended) / 2 - seconds - microseconds / 1e6
+            self._ahead.append((abs(ended - began) / 2, ahead_s))
 
     def report(
         self, kind: str, head: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]
@@ -127,6 +149,8 @@ class Station:
 
     def obey(self, orders: Mapping[str, Any]) -> None:
         """Take over limits that the site has changed; those that cannot be are left."""
+        told = orders.get("stopped")
+        self.stopped = frozenset(map(str, told if isinstance(told, list) else ()))
         try:
             self.budget.limits = limits_of(orders.get("limits", {}))
         except NephoscopeError as error:

@@ -13,7 +13,6 @@ from typing import Any
 from celery import Task
 from celery.exceptions import Ignore
 
-from core.clock import SystemClock
 from core.environment import read_list
 from core.errors import NephoscopeError
 from core.records import Answer
@@ -67,7 +66,10 @@ def measure(order: dict[str, Any]) -> None:
 def bench_of(place: station.Station) -> Bench:
     """What this place gives to measurements."""
     journal = Journal(place.folder / "units")
-    return Bench(SystemClock(), journal, place.budget.spend, place.ended.is_set)
+    return Bench(
+        place.steady, journal, place.budget.spend, place.ended.is_set,
+        lambda campaign: campaign in place.stopped,
+    )  # fmt: skip
 
 
 def go_on() -> None:

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is 
 # Written into a folder that the process imports from: what is loaded when it ends, and a clock
 # that goes wrong where the test asks for one.
 SPY = """
-import atexit, os, sys, time
+import atexit, datetime, os, sys, time
 def tell():
     with open(os.environ["SPY"], "w") as file:
         file.write("\\n".join(sys.modules))
@@ -33,6 +33,11 @@ shift = float(os.environ.get("SHIFT", "0"))
 if shift:
     right = time.time
     time.time = lambda: right() + shift
+    class Shifted(datetime.datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return super().now(tz) + datetime.timedelta(seconds=shift)
+    datetime.datetime = Shifted
 """
 INVITE = """
 import json, sys, django

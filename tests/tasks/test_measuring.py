@@ -137,6 +137,39 @@ def test_limits_of_the_place_are_kept_and_told(server):
     assert all(why.startswith("limit: ") for why in head["missed"].values())
 
 
+def test_a_stopped_campaign_is_left_at_once(server):
+    address, came = server
+    stopped = []
+    asked = order(address, n=4, slots=[[i, 0, 1.0 * i, 9.0] for i in range(4)])
+    bench = Bench(FakeClock(), Journal(None), is_stopped=lambda campaign: campaign in stopped)
+    home = Home()
+    bench.clock.sleep(asked.due - bench.clock.now().timestamp())
+    spend = bench.journal.add
+    bench.journal.add = lambda *a: (spend(*a), stopped.append("m"))
+    fulfil(asked, bench, home)
+    _, head, columns = home.result
+    assert columns["slot"] == [0]
+    assert head["missed"] == dict.fromkeys([1, 2, 3], "the campaign was stopped")
+    assert visits(came, 1) == 1
+    # Nobody sat out the seconds of its slots.
+    assert bench.clock.now().timestamp() - asked.due < 1
+
+
+def test_a_slot_that_a_limit_holds_up_is_missed_where_it_is_anothers(server):
+    """The next one at the target comes when the slot is over, whatever holds this one up."""
+    address, came = server
+    clock = FakeClock()
+    budget = Budget(Limits(probes_per_s=0.1), clock=clock)
+    now = clock.now().timestamp()
+    asked = order(address, due=now, slots=[[i, 0, 1.0 * i, 1.0 * i + 0.5] for i in range(3)])
+    home = Home()
+    fulfil(asked, Bench(clock, Journal(None), budget.spend), home)
+    _, head, columns = home.result
+    assert columns["slot"] == [0]
+    assert head["missed"] == dict.fromkeys([1, 2], "its time was over")
+    assert visits(came, 1) == 1
+
+
 def test_targets_that_must_not_be_probed_are_refused_there_too(server):
     address, came = server
     home = Home()

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import models, transaction
+from django.utils import timezone
 from django.utils.text import slugify
 
 from core.errors import BadInput
@@ -205,6 +206,16 @@ def stop(measurement: Measurement, now: datetime) -> bool:
     )
     measurement.refresh_from_db()
     return bool(changed)
+
+
+def stopped_lately(vantage: str, now: datetime | None = None) -> list[str]:
+    """Campaigns that were ended before their time, of which a vantage point may have work."""
+    since = (now or timezone.now()) - timedelta(days=1)
+    rows = Measurement.objects.filter(
+        state__in=(State.STOPPED, State.FAILED), finished_at__gt=since, synthetic=False
+    )
+    found = rows.values_list("slug", "vantages").iterator()
+    return sorted(slug for slug, names in found if vantage in names)
 
 
 def finish(measurement: Measurement, summary: Mapping[str, Any], now: datetime) -> bool:

@@ -165,6 +165,12 @@ def miss_all(units: Iterable[MeasurementUnit], reason: str, now: datetime) -> No
         )  # fmt: skip
 
 
+def vantages_out(measurement: Measurement) -> list[str]:
+    """Vantage points that have work of a campaign."""
+    out = measurement.units.filter(state=State.SENT).order_by().values_list("vantage", flat=True)
+    return sorted(out.distinct())
+
+
 def miss_rest(measurement: Measurement, reason: str, now: datetime) -> int:
     """Give up all that has not ended; how many units."""
     rest = measurement.units.filter(state__in=(State.WAITING, State.SENT))
