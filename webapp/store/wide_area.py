@@ -14,21 +14,17 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from cartography.regions import region as region_of
 from lake.parts import part_path
+from webapp.store import large_files
 from webapp.store.accounts import visible
 from webapp.store.models import Measurement, MeasurementReport, VantagePoint
 
 Row = dict[str, Any]
-# A page reads one group of rows or two: larger ones take longer, smaller ones compress badly.
-GROUP_ROWS = 4_096
-# The same for tables of hundreds of thousands of rows, whose many groups take long to look through.
-LARGE_ROWS, LARGE_GROUP_ROWS = 200_000, 32_768
 # More vantage points than these are not asked for by name.
 _ASKED_BY_NAME = 5_000
 # Pairs of two campaigns that are held against each other, the most changed first.
@@ -118,9 +114,7 @@ def save_tables(found: Measurement, reports: Iterable[Any], files: Mapping[str, 
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     for name, table in files.items():
-        path = work / f"{name}.parquet"
-        size = LARGE_GROUP_ROWS if table.num_rows > LARGE_ROWS else GROUP_ROWS
-        pq.write_table(table, path, compression="zstd", row_group_size=size)
+        large_files.write(work / f"{name}.parquet", table)
     rows = [
         MeasurementReport(
             measurement=found, table_id=r.id, columns=list(r.columns), rows=r.rows, n=r.n,
@@ -157,13 +151,8 @@ def read_table(
     path = folder_of(found) / f"{name}.parquet"
     if not path.is_file():
         return pa.table({c: pa.nulls(0) for c in columns or ()})
-    if any(v in ([], ()) for v in (equal or {}).values()):
-        return pq.read_schema(path).empty_table().select(columns or pq.read_schema(path).names)
-    filters = [
-        (k, "in", list(v)) if isinstance(v, list | tuple) else (k, "=", v)
-        for k, v in (equal or {}).items()
-    ]
-    return pq.read_table(path, columns=columns, filters=filters or None, use_threads=False)
+    wanted = {k: list(v) if isinstance(v, list | tuple) else [v] for k, v in (equal or {}).items()}
+    return large_files.read_rows(path, columns, wanted)
 
 
 class Spot(NamedTuple):

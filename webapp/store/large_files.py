@@ -1,0 +1,60 @@
+"""Tables of up to millions of rows go into files; the few rows that a page shows come out.
+
+Rows stand by vantage point. A large table with regions has a copy by region, since its rows of one
+region lie in every part of the file.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+# A page reads one group of rows or two: larger ones take longer, smaller ones compress badly.
+GROUP_ROWS = 4_096
+# The same for tables of hundreds of thousands of rows, whose many groups take long to look through.
+LARGE_ROWS, LARGE_GROUP_ROWS = 200_000, 16_384
+_COPIES = "by-region"
+
+
+def write(path: Path, table: pa.Table) -> None:
+    """Write a table that is sorted by vantage point, with its copy if it is large."""
+    is_large = table.num_rows > LARGE_ROWS
+    size = LARGE_GROUP_ROWS if is_large else GROUP_ROWS
+    pq.write_table(table, path, compression="zstd", row_group_size=size)
+    if is_large and "region" in table.column_names:
+        path.with_name(_COPIES).mkdir(exist_ok=True)
+        # The order within a region stays.
+        order = pc.sort_indices(table["region"].combine_chunks())
+        copy = path.with_name(_COPIES) / path.name
+        pq.write_table(table.take(order), copy, compression="zstd", row_group_size=size)
+
+
+def read_rows(
+    path: Path, columns: Sequence[str] | None, wanted: Mapping[str, Sequence[Any]]
+) -> pa.Table:
+    """Rows that have one of the wanted values in each column; all, where nothing is wanted."""
+    copy = path.with_name(_COPIES) / path.name
+    if "region" in wanted and "vantage" not in wanted and copy.is_file():
+        path = copy
+    with pq.ParquetFile(path) as file:
+        names = list(columns or file.schema_arrow.names)
+        groups = [g for g in range(file.num_row_groups) if _may_hold(file.metadata, g, wanted)]
+        read = list(dict.fromkeys([*names, *wanted]))
+        found = file.read_row_groups(groups, columns=read, use_threads=False)
+    for column, values in wanted.items():
+        known = pa.array(values, found.schema.field(column).type)
+        found = found.filter(pc.is_in(found[column], known))
+    return found.select(names)
+
+
+def _may_hold(about: Any, group: int, wanted: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether a group of rows can have wanted values, by the least and the greatest in it."""
+    own = about.row_group(group)
+    for column, values in wanted.items():
+        told = own.column(about.schema.names.index(column)).statistics
+        if told and told.has_min_max and not any(told.min <= v <= told.max for v in values):
+            return False
+    return True
