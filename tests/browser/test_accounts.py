@@ -91,3 +91,52 @@ def test_a_survey_is_shared_by_keyboard_and_without_script(visit: Any, gallery: 
     assert other.goto(address).status == 200
     page.goto(address)
     page.click("text=Cancel the survey")
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1440, "dark"), (390, "light")])
+def test_a_measurement_is_shared_read_and_taken_back(
+    visit: Any, gallery: Gallery, width: int, theme: str
+) -> None:
+    page = visit("/sign-in/?next=/wide-area/{measured}/", width=width, theme=theme)
+    say(page, username="grace", password=WORD)
+    page.wait_for_url("**/wide-area/between-us-*/")
+    address = page.url
+    page.click(".tabs >> text=Sharing")
+    assert "You alone see this measurement" in page.text_content("h1")
+    page.click("text=Make a link")
+    faults = check(page)
+    link = page.get_attribute("main table a", "href")
+    other = visit("/about/", width=width, theme=theme)
+    assert other.goto(address).status == 404
+    assert other.goto(link).status == 200
+    assert "Shared with you" in other.text_content(".survey-bar")
+    faults += check(other)
+    if width > 1000:
+        read_through(other, link)
+    page.goto(gallery.at("/account/"))
+    assert "1 measurement of yours" in page.text_content("main")
+    faults += check(page)
+    page.click("text=Take back")
+    assert other.reload().status == 404
+    page.goto(f"{address}sharing/")
+    page.click("text=Delete this measurement")
+    assert "Delete this measurement?" in page.text_content("h1")
+    faults += check(page)
+    page.click("text=Keep it")
+    assert "You alone see this measurement" in page.text_content("h1")
+    assert not faults, "\n".join(faults)
+
+
+def read_through(page: Any, link: str) -> None:
+    """Every section of what is shared, a pair, and its file."""
+    for tab in range(page.locator(".tabs a").count()):
+        page.click(f".tabs a >> nth={tab}")
+        assert page.url.startswith(link)
+        assert page.locator("h1").count() == 1
+    page.click(".tabs >> text=Pairs")
+    page.click(".grid--heat tbody td a")
+    page.wait_for_url("**/pairs/v-one/us-east-1/**")
+    with page.expect_download() as sent:
+        page.click(".share-panel >> text=CSV")
+    assert sent.value.path().read_text().startswith("vantage,region")
+    assert page.request.post(page.url).status == 405
