@@ -20,7 +20,7 @@ from lake.parts import part_path, write_part
 from tasks import concluding, routing
 from tasks.finished_units import Ended, finished_unit
 from tasks.foreign_files import Asked, read_files
-from webapp.store import measurements, wide_area
+from webapp.store import measured_places, measurements, wide_area
 from webapp.store.models import Measurement, MeasurementUnit
 
 _KINDS = ("samples", "paths")
@@ -61,6 +61,7 @@ def import_campaign(source: Source) -> Measurement:
     try:
         for kind, table in placed.items():
             _store(made, kind, table)
+        measured_places.save_places(made, found.places)
         concluding.report(made)
     except NephoscopeError:
         # Half a campaign would look like a whole one.

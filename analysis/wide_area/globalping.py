@@ -30,6 +30,7 @@ def convert(
     """Measurements as the API's own objects; a probe that failed is a row with its reason."""
     samples: list[Row] = []
     paths: list[Row] = []
+    places: dict[str, Row] = {}
     lost = Counter[str]() if reasons is None else reasons
     for measurement in measurements:
         try:
@@ -45,7 +46,8 @@ def convert(
                 lost["odd"] += 1
                 continue
             (paths if "hops" in row else samples).append(row)
-    return imported(samples, paths, lost)
+            places.setdefault(row["vantage"], _place(result["probe"]))
+    return imported(samples, paths, lost)._replace(places=places)
 
 
 def _head(measurement: Mapping[str, Any], round_s: int) -> Row:
@@ -71,6 +73,21 @@ def _vantage(probe: Mapping[str, Any], number: int) -> str:
     """Probes have no name of their own: place and network, and the position of equals."""
     place = "/".join(str(probe.get(k) or "?") for k in ("country", "city", "asn"))
     return f"globalping-{place}/{number}"
+
+
+def _place(probe: Mapping[str, Any]) -> Row:
+    """Where a probe stands, as far as it is told and can be."""
+    lat, lon = (_degrees(probe.get(k), most) for k, most in (("latitude", 90), ("longitude", 180)))
+    texts = {k: str(probe.get(k) or "")[:80] for k in ("city", "country", "continent")}
+    known = {"lat": lat, "lon": lon} if lat is not None and lon is not None else {}
+    asn = probe.get("asn")
+    network = str(probe.get("network") or "")[:120]
+    return {**texts, **known, "provider": network, "asn": asn if isinstance(asn, int) else None}
+
+
+def _degrees(value: Any, most: float) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and -most <= value <= most else None
 
 
 def _sample(kind: str, result: Mapping[str, Any], status: str) -> Row:

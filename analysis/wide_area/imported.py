@@ -8,6 +8,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -20,11 +21,15 @@ Row = dict[str, Any]
 
 
 class Imported(NamedTuple):
-    """Samples and paths of files of others; ``reasons`` count what could not be read."""
+    """Samples and paths of files of others; ``reasons`` count what could not be read.
+
+    ``places`` say where vantage points stand, by name, where the files tell it.
+    """
 
     samples: pa.Table
     paths: pa.Table
     reasons: Counter[str]
+    places: Mapping[str, Row] = MappingProxyType({})
 
     @property
     def malformed(self) -> int:

@@ -12,6 +12,7 @@ from webapp.pages import words
 from webapp.pages.wide_area_findings import map_sentence
 from webapp.pages.wide_area_frame import Frame, with_query
 from webapp.store import vantages, wide_area
+from webapp.store.measured_places import spots_of
 
 Row = dict[str, Any]
 _FIGURES = ["n", "mean", "p50", "p95", "loss"]
@@ -187,7 +188,7 @@ def _rank(value: float | None, sign: int) -> tuple[bool, float]:
 
 def _atlas(request: HttpRequest, frame: Frame, regions: list[Row]) -> _Atlas:
     names = wide_area.grid_vantages(frame.row, frame.metric.id)
-    known = wide_area.vantage_points(names).values()
+    known = spots_of(frame.row, names).values()
     points = [p for p in known if p.lat is not None and p.lon is not None]
     chosen = _chosen(request, regions, points)
     places = wide_area.places((r["provider"], r["region"]) for r in regions)

@@ -10,6 +10,7 @@ from webapp.pages import wide_area_words as said
 from webapp.pages.wide_area_frame import Frame, frame_or_404
 from webapp.pages.wide_area_words import METRICS
 from webapp.store import wide_area
+from webapp.store.measured_places import spots_of
 
 Row = dict[str, Any]
 SHOWN_PAIRS = 20
@@ -75,7 +76,7 @@ def _regions(frames: list[Frame], metric: str) -> list[Row]:
 def _pairs(frames: list[Frame], metric: str) -> list[Row]:
     """Pairs that both measured, the largest relative change of the median first."""
     found = wide_area.changed_pairs(frames[0].row, frames[1].row, metric)
-    names = wide_area.vantage_points(r["vantage"] for r in found[:SHOWN_PAIRS])
+    names = spots_of(frames[1].row, (r["vantage"] for r in found[:SHOWN_PAIRS]))
     for row in found[:SHOWN_PAIRS]:
         point = names.get(row["vantage"])
         row["city"] = point.city if point and point.city else row["vantage"]

@@ -15,6 +15,7 @@ from webapp.pages import words
 from webapp.pages.wide_area_findings import grid_sentence
 from webapp.pages.wide_area_frame import Frame, frame_or_404, page_of, with_query
 from webapp.store import wide_area
+from webapp.store.measured_places import spots_of
 
 Row = dict[str, Any]
 # What may be shown in the cells, with its name.
@@ -81,7 +82,7 @@ def _names(
         by, names = "", wide_area.grid_vantages(frame.row, metric)
     wanted = request.GET.get("q", "").strip().casefold()[:80]
     if wanted:
-        known = wide_area.vantage_points(names)
+        known = spots_of(frame.row, names)
         names = [n for n in names if wanted in _searched(n, known)]
     return names, {"by": by, "down": down}
 
@@ -127,7 +128,7 @@ def _table(
     equal = {"vantage": list(vantages)}
     found = wide_area.read_table(frame.row, f"{frame.metric.id}-grid", columns, equal)
     cells = {(r["vantage"], r["region"]): r for r in found.to_pylist()}
-    points = wide_area.vantage_points(vantages)
+    points = spots_of(frame.row, vantages)
     base = reverse("wide-area-grid", args=[frame.row.slug]).removesuffix("grid/") + "pairs/"
     rows = []
     for name in vantages:

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET
 from webapp.pages import wide_area_words as said
 from webapp.pages.wide_area_frame import frame_or_404, with_query
 from webapp.store import wide_area
+from webapp.store.measured_places import spots_of
 
 Row = dict[str, Any]
 # IMC'13 Table 14: downstream ISPs of each zone; a zone that was not there is not in it.
@@ -137,7 +138,7 @@ def failures(request: HttpRequest, slug: str) -> HttpResponse:
     lead = stored.get("failures")
     rows = lead.dicts() if lead else []
     worst = stored["failing-vantages"].dicts() if "failing-vantages" in stored else []
-    points = wide_area.vantage_points(r["vantage"] for r in worst[:40])
+    points = spots_of(frame.row, (r["vantage"] for r in worst[:40]))
     more = {
         "lead": lead,
         "probes": [_probe(probe, rows) for probe in dict.fromkeys(r["probe"] for r in rows)],

@@ -10,6 +10,7 @@ from webapp.pages import wide_area_words as said
 from webapp.pages.wide_area_drawing import LEFT, RIGHT, Axis, course
 from webapp.pages.wide_area_frame import Frame, frame_or_404, moment_of, page_of
 from webapp.store import wide_area, wide_area_samples
+from webapp.store.measured_places import spots_of
 
 Row = dict[str, Any]
 SIZE = (1080.0, 320.0)
@@ -31,7 +32,7 @@ def pair(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResp
     regions = _column(frame, "region", vantage)
     names = wide_area.grid_vantages(frame.row, frame.metric.id)
     beside = wide_area.neighbours(names, vantage)
-    known = wide_area.vantage_points(beside)
+    known = spots_of(frame.row, beside)
     more = {
         **ends_of(frame, vantage, region),
         "cell": cell,
@@ -59,7 +60,7 @@ def _only(rows: list[Row]) -> Row:
 
 def ends_of(frame: Frame, vantage: str, region: str) -> Row:
     """The two ends of a pair, with where they stand."""
-    point = wide_area.vantage_points([vantage]).get(vantage)
+    point = spots_of(frame.row, [vantage]).get(vantage)
     providers = [t.get("provider", "") for t in frame.row.targets if t.get("region") == region]
     places = wide_area.places([(p, region) for p in providers[:1]])
     return {

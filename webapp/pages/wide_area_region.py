@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET
 
 from webapp.pages.wide_area_frame import Frame, frame_or_404
 from webapp.store import wide_area
+from webapp.store.measured_places import spots_of
 
 Row = dict[str, Any]
 SHOWN_SHARES = 40
@@ -51,7 +52,7 @@ def _countries(frame: Frame, region: str) -> tuple[list[Row], int]:
     cells = wide_area.read_table(
         frame.row, f"{frame.metric.id}-grid", columns, {"region": region}
     ).to_pylist()
-    points = wide_area.vantage_points(c["vantage"] for c in cells)
+    points = spots_of(frame.row, (c["vantage"] for c in cells))
     groups: dict[tuple[str, str], list[Row]] = {}
     for cell in cells:
         point = points.get(cell["vantage"])

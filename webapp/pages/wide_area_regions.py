@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET
 from webapp.pages.wide_area_drawing import Axis, whisker
 from webapp.pages.wide_area_frame import Frame, frame_or_404, moment_of, page_of, with_query
 from webapp.store import wide_area
+from webapp.store.measured_places import spots_of
 
 Row = dict[str, Any]
 # The figures show 15 places and three regions.
@@ -35,7 +36,7 @@ def figures(request: HttpRequest, slug: str) -> HttpResponse:
     lead = stored.get(f"{metric}-regions")
     averages = lead.dicts() if lead else []
     names = wide_area.grid_vantages(frame.row, metric)
-    points = wide_area.vantage_points(names)
+    points = spots_of(frame.row, names)
     chosen = _chosen(request, names, points, [r["region"] for r in averages])
     more = {
         "lead": lead,
@@ -172,7 +173,7 @@ def _choices(frame: Frame, names: list[str]) -> list[Row]:
     table = wide_area.read_table(
         frame.row, f"{frame.metric.id}-vantages", _CHOICE, {"vantage": names}
     )
-    points = wide_area.vantage_points(names)
+    points = spots_of(frame.row, names)
     found = {r["vantage"]: r for r in table.to_pylist()}
     for name, row in found.items():
         row["city"] = points[name].city if name in points and points[name].city else name
@@ -210,7 +211,7 @@ def _strip(frame: Frame, vantage: str) -> Row | None:
     across = Axis(numbers[0], numbers[-1] + 1, 0.0, 840.0)
     regions = sorted(set(best.values()), key=lambda r: -sum(b == r for b in best.values()))
     lanes = [_lane(region, best, across) for region in regions]
-    point = wide_area.vantage_points([vantage]).get(vantage)
+    point = spots_of(frame.row, [vantage]).get(vantage)
     return {
         "vantage": vantage, "city": point.city if point and point.city else vantage,
         "lanes": lanes, "rounds": len(best), "height": 26 * len(lanes), "silent":
