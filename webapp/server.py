@@ -16,6 +16,8 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from webapp.access_lines import keep_secrets
+
 # Connections without a request that one address, and everybody together, may hold open.
 MOST_SILENT_EACH = 200
 # Those that came a moment ago may have sent a request that was not read yet.
@@ -152,6 +154,7 @@ def make_server(host: str, port: int, log_level: str = "warning") -> uvicorn.Ser
         lifespan="off", backlog=BACKLOG, timeout_graceful_shutdown=2,
     )  # fmt: skip
     config.load()
+    keep_secrets()
     # What is loaded now stays: looking through it again and again would halt every request.
     gc.collect()
     gc.freeze()

@@ -33,6 +33,7 @@ SUBJECTS: dict[str, dict[str, str]] = {
     },
     "The installation": {
         "account": "accounts of people",
+        "backup": "a copy of all data, made while everything runs",
         "migrate": "bring the database up to date (PostgreSQL; SQLite does it itself)",
     },
 }

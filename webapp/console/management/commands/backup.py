@@ -1,0 +1,36 @@
+"""``manage.py backup``: a copy of the data with which another installation can go on."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from tasks import backing_up
+from webapp.console.door import Door
+
+
+class Command(Door):
+    """Copy the data folder while the site runs."""
+
+    help = "a copy of all data, made while everything runs"
+    # A copy is made before an upgrade, so that it must not bring the store up to date.
+    needs_store = False
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", metavar="FOLDER", type=Path, help="must not be there yet")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        made = backing_up.back_up(options["folder"])
+        if options["json"]:
+            self.put_json(
+                {
+                    "folder": str(made.folder),
+                    "files": made.files,
+                    "bytes": made.octets,
+                    "database": made.with_database,
+                }
+            )
+            return
+        self.stdout.write(f"{made.folder}: {made.files:,} files, {made.octets / 1e6:,.1f} MB")
+        if not made.with_database:
+            self.say("the database is a server of its own: copy it by its own means, before this")
