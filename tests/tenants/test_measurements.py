@@ -18,7 +18,9 @@ from django.utils import timezone
 
 from lake.measurements import table_of
 from lake.parts import part_path, write_part
+from tasks import campaign_calls
 from tests.pages import wide_area_cast
+from tests.tasks.field import Field, join, targets
 from tests.tenants.conftest import NAME, PRIVATE, Town
 from webapp.store import removals, sharing, tokens, wide_area
 from webapp.store.models import Measurement, MeasurementUnit, ShareLink, VantagePoint
@@ -224,6 +226,20 @@ def test_a_running_one_is_stopped_by_the_program_that_deletes_it(town: Town) -> 
     assert Client().delete(path).status_code == 403
     assert Client().delete(path, **bearer(town.anna_token)).status_code == 204
     assert Client().get(path).status_code == 404
+
+
+def test_what_vantage_points_are_still_at_comes_back_to_nothing(town: Town) -> None:
+    join("v0")
+    field = Field(preset="quick", targets=targets(2), vantages=["v0"], rounds=2)
+    found = campaign_calls.start({**field.asked, "name": "Short"}, town.anna)
+    while not field.waiting:
+        field.step()
+    removals.remove(found)
+    for name, order in field.waiting:
+        field.answer(name, order)
+    field.step()
+    assert not Measurement.objects.filter(pk=found.pk).exists()
+    assert not (wide_area.lake_root() / found.slug).exists()
 
 
 def test_an_account_goes_with_its_links_and_what_is_private(town: Town) -> None:

@@ -1,6 +1,7 @@
 """All that is somebody's in one archive, and nothing of others."""
 
 import io
+import json
 import zipfile
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from tests.pages import cast
-from webapp.store import packs, pool_changes, recommendations, tokens
+from webapp.store import packs, pool_changes, recommendations, sharing, tokens
 from webapp.store.models import (
     Campaign,
     Measurement,
@@ -79,7 +80,9 @@ def take_out(user: Any) -> zipfile.ZipFile:
 def test_all_that_is_somebodys_comes_along(
     anna: Any, survey: Campaign, answer: Recommendation, pool: Pool
 ) -> None:
-    Measurement.objects.create(slug="hers", name="Hers", owner=anna)
+    measured = Measurement.objects.create(slug="hers", name="Hers", maker=anna)
+    for thing in (survey, measured):
+        sharing.issue(anna, thing)
     archive = take_out(anna)
     names, base = archive.namelist(), f"surveys/{survey.slug}"
     assert {"account.json", f"{base}/survey.json", f"{base}/{survey.slug}.csv"} <= {*names}
@@ -88,6 +91,10 @@ def test_all_that_is_somebodys_comes_along(
     assert archive.read(f"pools/{pool.key}/reports/r0.json") == b'{"stalls": 3}'
     assert b"lost" in archive.read(f"pools/{pool.key}/reports/r1.json")
     assert "campaigns/hers/campaign.json" in names
+    links = json.loads(archive.read("account.json"))["links"]
+    opened = [(link.get("measurement"), link.get("survey")) for link in links]
+    assert opened == [("hers", None), (None, survey.slug)]
+    assert not {"seed", "sha256"} & {key for link in links for key in link}
 
 
 def test_neither_keys_nor_others_things_are_in_it(
