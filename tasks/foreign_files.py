@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from analysis.matrices import open_text
 from analysis.wide_area import published
@@ -153,8 +154,10 @@ def _samples(tables: Sequence[pa.Table]) -> Imported:
 
 
 def _joined(kind: str, tables: Sequence[pa.Table]) -> pa.Table:
+    """All rows by vantage point, so that who asks for one finds its rows together."""
     empty = MEASUREMENT_SCHEMAS[kind].empty_table()
-    return pa.concat_tables([empty, *tables]).unify_dictionaries()
+    whole = pa.concat_tables([empty, *tables]).unify_dictionaries().combine_chunks()
+    return whole.take(pc.sort_indices(whole["vantage"].cast(pa.string())))
 
 
 READERS: dict[str, Callable[[Sequence[Path], Asked], Imported]] = {

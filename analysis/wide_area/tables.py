@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from analysis.wide_area import choices, counting, failures, zones
 from analysis.wide_area.columns import Equal, Source
@@ -34,6 +35,8 @@ MOST_CELLS = 2_000_000
 # Of a campaign with more such cells, no file by rounds is kept: each takes 100 bytes, and pages can
 # read the rounds of a pair from its samples.
 MOST_ROUNDS = 3_000_000
+# Rows of a course over time, by region and round; of longer ones each so-manieth round is told.
+MOST_COURSE = 20_000
 # Vantage points that are told to fail, the worst first; the file of failed runs holds all.
 MOST_FAILING = 300
 
@@ -106,12 +109,21 @@ def _add_metric(built: Built, held: Held, metric: Metric, rows: tuple[Source, Eq
     course, regions = read.across or _across(*rows)
     told: dict[str, Iterable[Row]] = {
         "regions": _regions(regions, means),
-        "course": course.to_pylist(),
+        "course": _thinned(course, len(held.rounds)).to_pylist(),
         "choice": [choices.summary(read.chosen)],
         "zones": [asdict(c) for c in zones.compare_means(read.zones)],
         "apart": [zones.median_apart(np.concatenate(read.apart))],
     }
     built.reports += [_told(f"{metric.id}-{name}", rows) for name, rows in told.items()]
+
+
+def _thinned(course: pa.Table, rounds: int) -> pa.Table:
+    """A course that is not too long; what it tells of a round stays what it was."""
+    step = -(-course.num_rows // MOST_COURSE)
+    if step <= 1:
+        return course
+    order = pc.rank(course["round"], tiebreaker="dense").to_numpy() - 1
+    return course.filter(pa.array(order % min(step, rounds) == 0))
 
 
 class _Read(NamedTuple):

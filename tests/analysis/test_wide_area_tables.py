@@ -127,3 +127,15 @@ def test_probes_of_public_networks_count_as_latency():
     (regions,) = [r for r in tables.build(mixed).reports if r.id == "latency-regions"]
     assert regions.n == sum(len(v) for v in mixed["values"].to_pylist())
     assert isinstance(mixed, pa.Table)
+
+
+def test_a_long_course_tells_some_rounds_as_they_were(samples, monkeypatch):
+    def course():
+        (found,) = [r for r in tables.build(samples).reports if r.id == "latency-course"]
+        return [dict(zip(found.columns, c, strict=True)) for c in found.rows]
+
+    whole = course()
+    monkeypatch.setattr(tables, "MOST_COURSE", 10)
+    short = course()
+    assert sorted({r["round"] for r in short}) == [0, 2, 4]
+    assert short == [r for r in whole if r["round"] % 2 == 0]

@@ -65,6 +65,7 @@ def test_every_page_stands_whatever_was_measured(get, cast, who, section):
     no_lead = section == "" and who in ("none", "running")
     page = get(f"/wide-area/{slug}/{section}", 202 if no_lead else 200)
     assert "<h1" in page
+    assert "<dt>How we know</dt>" in page or section == "method/"
     assert not re.search(r"\bnan\b|>None\b(?! of)", page)
     assert (
         "Synthetic: nothing was measured" in page.replace('<span class="badge__more">', "")
@@ -223,6 +224,20 @@ def test_exports_hold_exactly_the_view_and_say_synthetic(client, cast, db):
     assert set(table["origin"].to_pylist()) == {"synthetic"}
     plain = client.get("/api/v1/wide-area/one-sample/tables/latency-grid.csv").content.decode()
     assert "synthetic" not in plain
+
+
+@pytest.mark.parametrize(("table", "total"), [("latency-grid", 640), ("latency-course", 64)])
+def test_a_table_is_read_page_by_page(client, cast, db, table, total):
+    base = f"/api/v1/wide-area/eighty-cities/tables/{table}"
+    whole = json.loads(client.get(base).content)
+    assert (whole["total"], whole["offset"], whole["next_offset"]) == (total, 0, None)
+    rows, offset = [], 0
+    while offset is not None:
+        told = json.loads(client.get(f"{base}?limit=25&offset={offset}").content)
+        rows, offset = rows + told["rows"], told["next_offset"]
+    assert rows == whole["rows"]
+    assert json.loads(client.get(f"{base}?offset=9999").content)["rows"] == []
+    assert client.get(f"{base}?limit=0").status_code == 422
 
 
 def test_a_comparison_tells_what_became_farther(get, client, cast):

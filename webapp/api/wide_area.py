@@ -1,13 +1,13 @@
 """REST API v1: measurement campaigns, their tables and raw samples, as the pages show them."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from django.http import Http404, HttpRequest
 from django.urls import get_script_prefix
-from ninja import Query, Router, Schema
+from ninja import Field, Query, Router, Schema
 
 from webapp.api.campaigns import campaign_or_404
 from webapp.api.files import download, table_file
@@ -15,6 +15,8 @@ from webapp.store import vantages, wide_area, wide_area_samples
 from webapp.store.models import Measurement
 
 router = Router(tags=["wide area"])
+# Rows of a JSON answer where nothing else is asked for; ``next_offset`` says where it goes on.
+PAGE_ROWS = 10_000
 # A CSV or JSON answer holds at most so many rows; Parquet holds all.
 MAX_ROWS = 200_000
 
@@ -24,6 +26,9 @@ class Cells(Schema):
 
     vantage: list[str] = []
     region: list[str] = []
+    # Rows of a JSON answer; other kinds are files, and begin at the first row.
+    offset: int = Field(0, ge=0)
+    limit: int = Field(PAGE_ROWS, ge=1, le=MAX_ROWS)
 
 
 class Pair(Schema):
@@ -78,13 +83,37 @@ def get_table(request: HttpRequest, slug: str, table: str, cells: Query[Cells]) 
     if stored:
         rows = [r for r in stored.rows if _is_wanted(stored.columns, r, wanted)]
         facts = {"n": stored.n, "headline": stored.headline, "computed_at": stored.computed_at}
-        return _answer(row, table_id, kind or "json", stored.columns, rows, facts)
+        return _part(row, (table_id, kind), stored.columns, _Rows(rows, len(rows), facts), cells)
     if not wide_area.has_table(row, table_id):
         raise Http404(f"measurement {slug!r} has no table {table_id!r}")
     found = wide_area.read_table(row, table_id, None, wanted)
     if kind == "parquet":
         return _whole(row, table_id, found)
-    return _answer(row, table_id, kind or "json", found.column_names, _rows(found), {})
+    return _part(row, (table_id, kind), found.column_names, _Rows(found, len(found), {}), cells)
+
+
+class _Rows(NamedTuple):
+    """Rows as a list or as a table, how many, and what is told of them."""
+
+    rows: list[list[Any]] | pa.Table
+    total: int
+    facts: dict[str, Any]
+
+
+def _part(
+    row: Measurement, name: tuple[str, str], columns: Sequence[str], found: _Rows, cells: Cells
+) -> Any:
+    """A file of all rows, or as JSON those that were asked for, with where it goes on."""
+    is_page = name[1] in ("", "json")
+    begin, size = (cells.offset, cells.limit) if is_page else (0, MAX_ROWS)
+    rows = found.rows
+    kept = _rows(rows, begin, size) if isinstance(rows, pa.Table) else rows[begin : begin + size]
+    facts = found.facts
+    if is_page:
+        end = begin + len(kept)
+        more = {"next_offset": end if end < found.total else None}
+        facts = {**facts, "total": found.total, "offset": begin, **more}
+    return _answer(row, name[0], name[1] or "json", columns, kept, facts)
 
 
 def _is_wanted(columns: Sequence[str], row: Sequence[Any], wanted: dict[str, list[str]]) -> bool:
@@ -104,8 +133,8 @@ def _whole(row: Measurement, name: str, found: pa.Table) -> Any:
     return download(f"{label}{row.slug}-{name}.parquet", "application/vnd.apache.parquet", data)
 
 
-def _rows(found: pa.Table) -> list[list[Any]]:
-    kept = found.slice(0, MAX_ROWS)
+def _rows(found: pa.Table, begin: int, size: int) -> list[list[Any]]:
+    kept = found.slice(begin, size)
     return [list(r) for r in zip(*(c.to_pylist() for c in kept.columns), strict=True)]
 
 
