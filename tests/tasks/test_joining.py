@@ -27,7 +27,7 @@ SPY = """
 import atexit, datetime, os, sys, time
 def tell():
     with open(os.environ["SPY"], "w") as file:
-        file.write("\\n".join(sys.modules))
+        file.write("\\n".join(name for name, module in sys.modules.items() if module))
 atexit.register(tell)
 shift = float(os.environ.get("SHIFT", "0"))
 if shift:
@@ -45,7 +45,17 @@ django.setup()
 from tasks import admission
 print(json.dumps({name: admission.invite(name, {}, {})[1] for name in sys.argv[1:]}))
 """
-ABSENT = {"django.conf", "django.apps", "django.db", "webapp", "pyarrow", "duckdb", "numpy"}
+ABSENT = {
+    "django",
+    "django.conf",
+    "django.apps",
+    "django.db",
+    "sqlite3",
+    "webapp",
+    "pyarrow",
+    "duckdb",
+    "numpy",
+}
 
 
 @pytest.fixture(scope="module")
