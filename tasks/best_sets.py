@@ -34,14 +34,6 @@ def find(measurement: Measurement, metric: str) -> wide_area.StoredTable | None:
     return found if found and (built is None or found.computed_at >= built) else None
 
 
-def solve_or_submit(measurement: Measurement, metric: str) -> None:
-    """Solve at once where a command measures by itself, since no worker may be there to ask."""
-    if measurement.in_process:
-        solve(measurement.pk, metric)
-    else:
-        submit(measurement, metric)
-
-
 def submit(measurement: Measurement, metric: str) -> bool:
     """Leave the table to a worker; false where no broker answers."""
     try:

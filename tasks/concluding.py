@@ -84,9 +84,10 @@ def conclude(measurement: Measurement, now: datetime, whose: Whose | None = None
         measurements.note_error(measurement, f"its tables could not be made: {error}")
     measurements.finish(measurement, measurement_progress.summary(measurement), now)
     sweep_lake(measurement)
-    # Solved before anybody asks; where no broker is, the first visitor's request has it solved.
-    for metric in best_sets.METRICS:
-        best_sets.solve_or_submit(measurement, metric)
+    # Solved before anybody asks; where a command measures by itself and no broker may be there,
+    # the first visitor's request has it solved.
+    for metric in () if measurement.in_process else best_sets.METRICS:
+        best_sets.submit(measurement, metric)
 
 
 def join_parts(measurement: Measurement, least: int = 2) -> None:

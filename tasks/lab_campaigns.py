@@ -25,10 +25,8 @@ from webapp.store.models import Measurement, MeasurementUnit
 
 LABEL = "Laboratory: network namespaces of one machine, with links whose delay is configured"
 INWARD, OUTWARD = "Laboratory: six by four", "Laboratory: from the cloud outwards"
-# Before a failure, what was begun comes to its end, and its results come home.
-_SETTLING_S = 4.0
-# A machine that builds a laboratory no faster than this gives all else more time, too.
-_USUAL_S, _MOST_STRETCH = 1.5, 4.0
+# A machine that builds a laboratory, or begins a worker, no faster gives all else more time, too.
+_USUAL_S, _USUAL_JOIN_S, _MOST_STRETCH = 1.5, 0.7, 4.0
 _STEP_S = 0.25
 _LONG_S = 86_400.0
 _START_S = 0.5
@@ -57,6 +55,11 @@ class Extent:
     @property
     def octets(self) -> int:
         return 50_000 if self.brisk else 1_000_000
+
+    @property
+    def settling_s(self) -> float:
+        """Before a failure, what was begun comes to its end, and its results come home."""
+        return 2.0 if self.brisk else 4.0
 
 
 def name_of(node: Node) -> str:
@@ -88,10 +91,14 @@ class Tempo:
     """How much time a busy machine is given: for slots, and for a failure between two rounds."""
 
     built_in_s: float
+    settling_s: float = 0.0
+    # How long a vantage point's process took to begin, where some began at once.
+    joined_in_s: float = 0.0
 
     @property
     def stretch(self) -> float:
-        return min(_MOST_STRETCH, max(1.0, self.built_in_s / _USUAL_S))
+        slower = max(self.built_in_s / _USUAL_S, self.joined_in_s / _USUAL_JOIN_S)
+        return min(_MOST_STRETCH, max(1.0, slower))
 
     @property
     def failing_s(self) -> float:
@@ -101,7 +108,7 @@ class Tempo:
     @property
     def gap_s(self) -> float:
         """Between two rounds: what came late ends, links fail, and routes are found."""
-        return _SETTLING_S * self.stretch + self.failing_s
+        return self.settling_s * self.stretch + self.failing_s
 
 
 def begin(plan: Plan, extent: Extent, tempo: Tempo) -> tuple[Measurement, Measurement]:
@@ -150,13 +157,15 @@ def _activities(extent: Extent) -> tuple[list[Row], list[Row]]:
     wait_s = 0.15 if extent.brisk else 0.3
     get_s = 0.3 if extent.brisk else 1.5
     pings = {"count": extent.pings, "interval_s": 0.02, "timeout_s": wait_s}
-    ping = {"name": "ping", "probe": "tcp-ping", "slot_s": extent.pings * wait_s, "options": pings}
+    # Few pings are lost, and who comes late may still begin: room for half of them is enough.
+    ping_s = extent.pings * wait_s * (0.5 if extent.brisk else 1.0)
+    ping = {"name": "ping", "probe": "tcp-ping", "slot_s": ping_s, "options": pings}
     get = {"name": "get", "probe": "throughput", "slot_s": get_s + 0.05, "clients": 1,
            "strict": True, "options": {"octets": extent.octets, "timeout_s": get_s}}  # fmt: skip
     trace = {"timeout_s": wait_s, "interval_s": 0.001, "silent_hops": 2, "attempts": 3}
-    paths = {"name": "trace", "probe": "traceroute", "slot_s": 1.2 if extent.brisk else 2.0,
+    paths = {"name": "trace", "probe": "traceroute", "slot_s": 0.6 if extent.brisk else 2.0,
              "options": {**trace, "mda": True, "risk": 0.001}}  # fmt: skip
-    away = {"name": "trace", "probe": "traceroute", "slot_s": 1.0,
+    away = {"name": "trace", "probe": "traceroute", "slot_s": 0.5 if extent.brisk else 1.0,
             "options": {**trace, "window": 8}}  # fmt: skip
     return [ping, get, paths], [away]
 

@@ -53,6 +53,8 @@ class Field:
         self._stack = ExitStack()
         self._folder = _root() / str(os.getpid())
         self.workers: dict[str, subprocess.Popen[str]] = {}
+        # How long all of them took to begin.
+        self.joined_in_s = 0.0
 
     def __enter__(self) -> "Field":
         sweep()
@@ -112,6 +114,7 @@ class Field:
 
     def _begin(self, stack: ExitStack) -> None:
         """A worker at each host, until all say that they are measuring."""
+        began = time.monotonic()
         env = {k: v for k, v in os.environ.items() if not k.startswith(_HIDDEN)}
         piped = {**_CLOSED, "stdout": subprocess.PIPE, "env": env}
         for host in self.hosts:
@@ -123,6 +126,7 @@ class Field:
             assert worker.stdout is not None
             if "is measuring" not in worker.stdout.readline():
                 raise Unavailable(f"the vantage point at {node} did not begin")
+        self.joined_in_s = time.monotonic() - began
 
     def _retire(self) -> None:
         """They stay as places on maps; nobody can order anything of them."""

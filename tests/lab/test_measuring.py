@@ -50,7 +50,7 @@ def test_loss_lies_within_its_binomial_interval(lab):
     line = lab.plan.links[link].line
     lab.shape(link, replace(line, loss=0.1, rate_mbit=0.0))
     target, sent = Target(lab.plan.home("eu-a")), 500
-    stream = jitter.Config(count=sent, interval_s=0.003, timeout_s=0.5)
+    stream = jitter.Config(count=sent, interval_s=0.002, timeout_s=0.5)
     found = lab.inside("berlin", lambda: jitter.run(target, stream, CLOCK))
     echoes = icmp_echo.Config(count=100, interval_s=0.0, timeout_s=0.04)
     other = lab.inside("berlin", lambda: icmp_echo.run(target, echoes, CLOCK))

@@ -209,8 +209,10 @@ def test_curl_sees_the_same_rate():
             )  # fmt: skip
             ours = fetch(server.port, octets=500_000).bytes_per_s
             rates.append((float(done.stdout), ours))
-    # The best of four tries each: other work on the machine only ever slows one down.
-    curl, own = max(r[0] for r in rates), max(r[1] for r in rates)
+            # The best of up to four tries each: other work only ever slows one down.
+            curl, own = max(r[0] for r in rates), max(r[1] for r in rates)
+            if own == pytest.approx(curl, rel=0.05):
+                break
     assert own == pytest.approx(curl, rel=0.05)
 
 

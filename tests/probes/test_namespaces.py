@@ -86,10 +86,13 @@ def test_echo_and_tcp_ping_agree(chain, server):
             median(icmp_echo.run(Target("10.0.3.2"), echo, CLOCK).values),
         )
 
-    # The least of some tries each, for the same reason as above.
-    tries = [chain.inside("home", both) for _ in range(3)]
-    one, two = (min(values) for values in zip(*tries, strict=True))
-    assert abs(one - two) <= 0.4
+    # The least of up to three tries each, for the same reason as above.
+    tries, apart = [], 1.0
+    while len(tries) < 3 and apart > 0.4:
+        tries.append(chain.inside("home", both))
+        one, two = (min(values) for values in zip(*tries, strict=True))
+        apart = abs(one - two)
+    assert apart <= 0.4
 
 
 @pytest.mark.parametrize(
