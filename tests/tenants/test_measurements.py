@@ -22,7 +22,7 @@ from tasks import campaign_calls
 from tests.pages import wide_area_cast
 from tests.tasks.field import Field, join, targets
 from tests.tenants.conftest import NAME, PRIVATE, Town
-from webapp.store import removals, sharing, tokens, wide_area
+from webapp.store import measurements, removals, sharing, tokens, wide_area
 from webapp.store.models import Measurement, MeasurementUnit, ShareLink, VantagePoint
 
 PAGE, API = f"/wide-area/{PRIVATE}/", f"/api/v1/measurements/{PRIVATE}"
@@ -226,6 +226,22 @@ def test_a_running_one_is_stopped_by_the_program_that_deletes_it(town: Town) -> 
     assert Client().delete(path).status_code == 403
     assert Client().delete(path, **bearer(town.anna_token)).status_code == 204
     assert Client().get(path).status_code == 404
+
+
+def test_it_is_published_from_the_start_where_its_maker_says_so(town: Town) -> None:
+    join("v0")
+    asked = {"preset": "quick", "targets": targets(2), "vantages": ["v0"], "name": "Loud"}
+    client, mine = Client(), bearer(town.anna_token)
+    made = client.post("/api/v1/measurements", json.dumps({**asked, "public": True}), **mine)
+    assert made.json()["is_public"] is True
+    assert client.get("/wide-area/loud/").status_code == 202
+    again = client.post("/api/v1/measurements/loud/clone", "{}", **mine).json()
+    assert again["is_public"] is False
+    assert client.get(again["page"]).status_code == 404
+    rows = Measurement.objects.filter(name="Loud").values_list("owner", "maker")
+    assert {*rows} == {(None, town.anna.pk), (town.anna.pk, town.anna.pk)}
+    # What is published counts among what its maker may have open at once.
+    assert measurements.open_of(town.anna) == 2
 
 
 def test_what_vantage_points_are_still_at_comes_back_to_nothing(town: Town) -> None:
