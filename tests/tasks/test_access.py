@@ -1,5 +1,6 @@
 """What a vantage point's credentials open at the broker, tried with a plain client over TLS."""
 
+import json
 import socket
 import ssl
 from contextlib import suppress
@@ -16,10 +17,11 @@ from redis.exceptions import (
 from redis.retry import Retry
 
 from core.errors import Unavailable
-from tasks import admission, links
+from tasks import admission, campaign_calls, links
 from tasks.collecting import Collector
 from tasks.identity import tls_options
 from tasks.station import Station
+from tests.tasks.field import Field, targets
 from tests.tasks.places import open_place
 from tests.tasks.site import wait
 from webapp.store import vantages
@@ -214,6 +216,22 @@ def test_there_is_one_database(anna):
     """Access lists do not know databases: in a second one, the same keys would lie unseen."""
     with pytest.raises(ResponseError):
         anna.execute_command("SELECT", 1)
+
+
+def test_a_stop_is_told_with_the_next_heartbeat(place, settings, tmp_path):
+    settings.LAKE_DIR = settings.DATA_DIR = tmp_path
+    station = Station(place.join("dora"), place.folder_of("dora"))
+    ping = {"round_s": 60, "activities": [{"name": "p", "probe": "tcp-ping", "slot_s": 9.0}]}
+    found = Field(schedule=ping, targets=targets(3), vantages=["dora"])
+    found.start()
+    found.tick()
+    assert found.sent
+    assert json.loads(station.client.get("v:dora:orders"))["stopped"] == []
+    assert campaign_calls.stop(found.measurement)
+    station.obey(json.loads(station.client.get("v:dora:orders")))
+    assert station.stopped == {found.measurement.slug}
+    station.obey({"stopped": "rubbish"})
+    assert station.stopped == frozenset()
 
 
 @pytest.mark.parametrize(
