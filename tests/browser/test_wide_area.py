@@ -17,7 +17,7 @@ PAIR = "/wide-area/{demo}/pairs/synthetic-seattle/us-west-2/"
 PAGES = (
     "/wide-area/",
     "/wide-area/{demo}/?region=us-east-1",
-    "/wide-area/{demo}/grid/",
+    "/wide-area/{demo}/grid/?q=NA",
     "/wide-area/{demo}/regions/",
     "/wide-area/{demo}/regions/us-east-1/",
     "/wide-area/{demo}/choice/?metric=throughput",
@@ -25,14 +25,14 @@ PAGES = (
     "/wide-area/{demo}/isps/",
     "/wide-area/{demo}/failures/",
     "/wide-area/{demo}/method/",
-    "/wide-area/{demo}/progress/",
+    "/wide-area/{one}/progress/",
     PAIR,
     f"{PAIR}samples/?round=1",
     f"{PAIR}routes/",
     "/wide-area/compare/",
     "/wide-area/compare/{demo}/{later}/",
     "/wide-area/{none}/",
-    "/vantage-points/?point=synthetic-oslo",
+    "/vantage-points/?source=own",
 )
 # The same templates with other contents: on one screen each, on the other the next.
 VARIANTS = (
@@ -50,7 +50,7 @@ VARIANTS = (
     "/wide-area/{alone}/choice/",
     "/wide-area/{none}/isps/",
     "/wide-area/{running}/",
-    "/vantage-points/?source=own",
+    "/vantage-points/?point=synthetic-oslo",
 )
 
 

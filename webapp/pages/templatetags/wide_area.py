@@ -44,3 +44,9 @@ def rough(value: Any) -> str:
 def tick(value: Any, metric: Any) -> str:
     """A round value beside an axis."""
     return said.tick(metric.id, value)
+
+
+@register.filter
+def how_known(page: Any) -> str:
+    """How the figures of a page came about, by the page's name."""
+    return said.HOW.get(str(page), "")
