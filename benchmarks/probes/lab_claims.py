@@ -176,18 +176,18 @@ def _wrong_ways(lab: Laboratory, start: str, end: str) -> str:
 
 def isps(lab: Laboratory) -> Claim:
     """Traceroutes from every instance to every vantage point, and whose hops are."""
-    return _compared(lab, "ISPs", _routes(lab, 0))
+    return compared(lab, "ISPs", measure_routes(lab, 0))
 
 
 def failure(lab: Laboratory) -> Claim:
     """The ISP whose failure cuts off most; the others find ways where there are any."""
     asn = max(sorted({n.asn for n in lab.plan.nodes if 0 < n.asn - lab.plan.cloud_asn < 10}),
               key=lambda a: len(_cut_off(lab, a)))  # fmt: skip
-    before = _routes(lab, 0)
+    before = measure_routes(lab, 0)
     lab.fail(lab.plan.links_of_as(asn))
     try:
-        after = _routes(lab, 1)
-        words, wrong = _compared(lab, f"ISPs without AS{asn}", after)
+        after = measure_routes(lab, 1)
+        words, wrong = compared(lab, f"ISPs without AS{asn}", after)
         true = _unreached(lab)
     finally:
         lab.mend()
@@ -219,7 +219,8 @@ def _unreached_in(lab: Laboratory, truth: Any) -> set[Pair]:
     }
 
 
-def _compared(lab: Laboratory, what: str, routes: Any) -> Claim:
+def compared(lab: Laboratory, what: str, routes: Any) -> Claim:
+    """ISPs of each zone, of routes, beside those of the truth."""
     found: dict[Pair, set[int]] = {}
     for row in routes.to_pylist():
         if row["isp"]:
@@ -230,7 +231,7 @@ def _compared(lab: Laboratory, what: str, routes: Any) -> Claim:
     return f"{what} equal to the truth in {len(true) - len(wrong)} of {len(true)} zones", wrong
 
 
-def _routes(lab: Laboratory, number: int) -> Any:
+def measure_routes(lab: Laboratory, number: int) -> Any:
     """The ISP of each way from the cloud, as a campaign would tell it."""
 
     def trace(start: str) -> list[Any]:

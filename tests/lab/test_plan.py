@@ -10,6 +10,7 @@ from django.core.management import call_command
 from cartography.origin_files import read_origins
 from cartography.origins import OriginTable
 from cartography.ranges import read_ranges
+from lab.drawn import draw
 from lab.sixbyfour import six_by_four
 from lab.truth import Truth, isps_by_zone, origin_lines, range_file, region_prefixes
 
@@ -68,6 +69,32 @@ def test_isps_and_what_fails_with_one():
     lost = {v.name for v in PLAN.of_kind("vantage") if not broken.reachable(v.name, "us-a")}
     assert lost == {"mumbai"}
     assert all(64_505 not in own for own in isps_by_zone(broken).values())
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(("isps", "width"), [(3, 4), (1, 6), (5, 2)])
+def test_plans_by_lot_are_sound_and_always_the_same(seed, isps, width):
+    plan = draw(seed, isps, width)
+    assert plan == draw(seed, isps, width)
+    truth = Truth.of(plan)
+    most = 0
+    for vantage in plan.of_kind("vantage"):
+        for instance in plan.of_kind("instance"):
+            assert truth.reachable(vantage.name, instance.name)
+            ways = truth.ways(vantage.name, instance.name)
+            assert len({sum(line.delay_ms for line in truth.lines(w)) for w in ways}) == 1
+            most = max(most, len(ways))
+    assert most == width or isps > 1
+    assert set().union(*isps_by_zone(truth).values()) <= {64_501 + n for n in range(isps)}
+    assert any(node.silent for node in plan.nodes) == (isps > 1)
+    assert any(link.block == 0 for link in plan.links) == (isps > 2)
+
+
+def test_a_plan_may_speak_ipv6_alone():
+    plan = draw(2, families=(6,))
+    assert ":" in plan.home("v1")
+    assert all(":" in prefix for prefix, _ in region_prefixes(plan))
+    assert all(":" in line for line in origin_lines(plan).splitlines())
 
 
 @pytest.mark.django_db
