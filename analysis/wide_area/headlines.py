@@ -15,7 +15,8 @@ def headline_of(table_id: str, rows: Rows) -> str:
 
 def _value(value: float, unit: str) -> str:
     if unit == "ms":
-        return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
+        digits = 0 if value >= 10 else 1 if value >= 1 else 2
+        return f"{value:.{digits}f} ms"
     return f"{value / 1000:,.0f} kB/s"
 
 

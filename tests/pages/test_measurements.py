@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 
 from tests.probes.networks import LIMITS, Network
 from tests.tasks.field import Field, join, targets
-from webapp.store import measurements
+from webapp.store import measurement_progress, measurements
 from webapp.store.models import Measurement
 
 pytestmark = pytest.mark.django_db
@@ -183,3 +183,27 @@ def test_strangers_sign_in_first_and_old_plans_are_refused(client, anna):
 def test_without_vantage_points_the_page_says_what_to_do(client):
     client.force_login(User.objects.create_user("cyd", "c@example.org", "a long pass phrase"))
     assert "campaign start --here" in text(client.get("/wide-area/new/"))
+
+
+def test_what_was_kept_half_way_is_not_told_as_the_end(client, anna):
+    field = Field(preset="latency", targets=targets(2), vantages=["v0"], name="Halves")
+    row = field.start()
+    Measurement.objects.filter(pk=row.pk).update(owner=anna, maker=anna)
+    measurements.lay_out(row, field.now)
+    measurements.begin(row, field.now)
+    # A report of a running campaign keeps how far it is; a stop makes that too old.
+    measurements.note_summary(row, measurement_progress.summary(row))
+    client.post("/wide-area/halves/do/stop/")
+    row.refresh_from_db()
+    slots = measurement_progress.progress(row)
+    assert slots["missed"] == slots["planned"] > 0
+    page = text(client.get("/wide-area/halves/progress/"))
+    assert f"0 of {slots['planned']} slots were measured, 0\u202f%" in page
+
+
+def test_one_that_is_stopped_before_its_time_says_so(client, anna):
+    page = text(send(client, name="Later", starts_at="2099-01-02T03:04"))
+    made = client.post("/wide-area/run/", hidden(page))
+    assert "not before 2099-01-02 03:04 UTC" in text(client.get(made["Location"]))
+    client.post(made["Location"].replace("/progress/", "/do/stop/"))
+    assert "Stopped before it began: 16 slots were planned" in text(client.get(made["Location"]))

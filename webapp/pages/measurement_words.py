@@ -39,6 +39,9 @@ def state_sentence(row: Measurement, found: dict[str, Any]) -> str:
         return f"Waiting to begin{when}: {planned}"
     if row.state == Measurement.State.FAILED:
         return "It could not go on"
+    if row.is_final and row.started_at is None:
+        were = planned.replace(" are ", " were ")
+        return f"Stopped before it began: {were}"
     if not ended:
         return f"Begun: {planned}"
     so_far = "" if row.is_final else " so far"

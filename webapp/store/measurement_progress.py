@@ -25,10 +25,13 @@ _LEAST_ROOM_BYTES = 1_000_000
 def progress(measurement: Measurement) -> dict[str, Any]:
     """Slots and units by how they ended or wait; live, and cheap enough to be asked each second.
 
-    Of a campaign that has ended, what it kept of itself.
+    Of a campaign that has ended, what it kept of itself, once that is of its very end.
     """
     kept: dict[str, Any] = measurement.summary.get("progress") or {}
-    return kept if kept and measurement.is_final else _counted(measurement)
+    if not measurement.is_final or not kept:
+        return _counted(measurement)
+    units = kept.get("units", {})
+    return kept if units.get("ended") == units.get("of") else _counted(measurement)
 
 
 def _counted(measurement: Measurement) -> dict[str, Any]:
