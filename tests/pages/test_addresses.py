@@ -1,5 +1,6 @@
 """Every address answers as it should, whoever of the cast stands there."""
 
+import re
 from typing import Any
 
 import pytest
@@ -82,6 +83,30 @@ def test_a_report_that_is_not_ready_says_so(client: Client, db: Any) -> None:
     answer = client.get(f"/s/{cast.running().slug}/reports/regions/")
     assert answer.status_code == 202
     assert "not there yet" in answer.content.decode()
+
+
+@pytest.mark.parametrize("page", ["map/", "domains/", "reports/regions/", ""])
+@pytest.mark.parametrize("end", [cast.failed, cast.cancelled])
+def test_a_survey_that_ended_early_promises_nothing(
+    client: Client, db: Any, page: str, end: Any
+) -> None:
+    text = client.get(f"/s/{end().slug}/{page}").content.decode()
+    assert "yet" not in text.split("<main")[1]
+    assert "so far" not in text
+    assert "answers from a known cloud" not in text
+
+
+def test_a_survey_without_clouds_says_so_once(client: Client, db: Any) -> None:
+    survey = cast.empty()
+    survey.summary = {"names": {"asked": 12, "resolved": 3, "cloud": 0}}
+    survey.save(update_fields=["summary"])
+    text = client.get(f"/s/{survey.slug}/").content.decode()
+    assert text.count("No subdomain of these domains answers from a known cloud") == 1
+
+
+def test_one_is_not_many(client: Client, db: Any) -> None:
+    text = client.get(f"/s/{cast.failed().slug}/").content.decode()
+    assert not re.search(r"\b1(</b>)? (domain|question)s\b", text)
 
 
 def test_emulated_data_say_so_on_every_page(client: Client, db: Any) -> None:
