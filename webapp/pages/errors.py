@@ -7,16 +7,25 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 
-def _page(request: HttpRequest, status: int, title: str, advice: str) -> HttpResponse:
-    return render(request, "error.html", {"title": title, "advice": advice}, status=status)
+def _page(
+    request: HttpRequest, status: int, title: str, advice: str, shared: str = ""
+) -> HttpResponse:
+    words = {"title": title, "advice": advice, "shared": shared}
+    return render(request, "error.html", words, status=status)
+
+
+def _shared_kind(request: HttpRequest) -> str:
+    """What the link shows by which somebody came, if they did."""
+    link = getattr(getattr(request, "user", None), "link", None)
+    return link.kind if link else ""
 
 
 def not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
     """No page at this address."""
-    link = getattr(getattr(request, "user", None), "link", None)
-    if link is not None:
-        advice = f"A link shows one {link.kind}, and this address is not of it."
-        return _page(request, 404, "Nothing stands at this address", advice)
+    shared = _shared_kind(request)
+    if shared:
+        advice = f"A link shows one {shared}, and this address is not of it."
+        return _page(request, 404, "Nothing stands at this address", advice, shared)
     return _page(
         request,
         404,
@@ -54,6 +63,7 @@ def read_only(request: HttpRequest) -> HttpResponse:
         405,
         "What is shared is to be read",
         "Nothing was changed. Whoever shared it can change it, signed in to their own account.",
+        _shared_kind(request),
     )
     answer["Allow"] = "GET, HEAD"
     return answer
