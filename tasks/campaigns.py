@@ -71,6 +71,9 @@ def tick(clock: Clock | None = None, outlets: Outlets | None = None) -> None:
 
 def advance(measurement: Measurement, clock: Clock, outlets: Outlets) -> None:
     """One step of one campaign; raises ``Unavailable``."""
+    is_due = not measurement.starts_at or measurement.starts_at <= clock.now()
+    if measurement.state == Measurement.State.WAITING and is_due:
+        _refuse_to_meet(measurement)
     # Laying out takes its time, so the first slot is set afterwards.
     if measurements.lay_out(measurement, clock.now()):
         measurements.begin(measurement, clock.now())
@@ -82,6 +85,14 @@ def advance(measurement: Measurement, clock: Clock, outlets: Outlets) -> None:
         outlets.leave(conclude, measurement)
     elif concluding.wants_report(measurement, now):
         outlets.leave(report, measurement)
+
+
+def _refuse_to_meet(measurement: Measurement) -> None:
+    host = measurements.shared_target(measurement)
+    if host:
+        raise Unavailable(
+            f"another campaign transfers at {host} too; this one begins when that has ended"
+        )
 
 
 def _queue(task: Task, measurement: Measurement) -> None:

@@ -422,6 +422,31 @@ def test_what_cannot_measure_is_refused_before_it_starts():
         campaign_calls.plan(inside, user=None)
 
 
+def test_campaigns_take_turns_at_a_target_to_which_both_transfer():
+    first = field(2, 2)
+    first.tick()
+    asked = {"schedule": SMALL, "vantages": ["v0"]}
+    second = Field(**asked, targets=targets(1))
+    second.clock = first.clock
+    second.start()
+    for _ in range(4):
+        first.step()
+    second.measurement.refresh_from_db()
+    assert second.measurement.state == Measurement.State.WAITING
+    assert second.measurement.error.startswith("another campaign transfers at 8.8.0.8 too")
+    # Pings meet nobody, and other targets are others'.
+    pings = {**SMALL, "activities": [a for a in SMALL["activities"] if not a.get("strict")]}
+    for more in ({"schedule": pings, "targets": targets(1)},
+                 {"schedule": SMALL, "targets": [{"host": "9.9.9.9"}]}):  # fmt: skip
+        other = campaign_calls.start({"vantages": ["v0"], **more})
+        first.tick()
+        other.refresh_from_db()
+        assert other.state == Measurement.State.RUNNING
+        campaign_calls.stop(other)
+    first.run()
+    assert second.run().state == Measurement.State.FINISHED
+
+
 def test_a_broken_campaign_stops_no_other():
     found = field(2, 2)
     broken = campaign_calls.start({**found.asked, "name": "broken"})

@@ -127,6 +127,27 @@ def lay_out(measurement: Measurement, now: datetime) -> bool:
     return True
 
 
+def shared_target(measurement: Measurement) -> str:
+    """A host at which this one transfers, and another that has begun too; empty without one.
+
+    Transfers to a target take turns within a campaign; so campaigns take turns as well.
+    """
+    if not _is_strict(measurement.schedule):
+        return ""
+    hosts = {target["host"] for target in measurement.targets}
+    # One that a command measures by itself may have been left without an end.
+    rows = Measurement.objects.filter(
+        state__in=(State.RUNNING, State.PAUSED), synthetic=False, in_process=False
+    )
+    found = rows.exclude(pk=measurement.pk).values_list("schedule", "targets")
+    rivals = (targets for schedule, targets in found if _is_strict(schedule))
+    return next((t["host"] for targets in rivals for t in targets if t["host"] in hosts), "")
+
+
+def _is_strict(schedule: Mapping[str, Any]) -> bool:
+    return any(activity.get("strict") for activity in schedule.get("activities", ()))
+
+
 def begin(measurement: Measurement, now: datetime) -> bool:
     """Set the first slot of a campaign that was laid out; false where another did."""
     first = max(now, measurement.starts_at or now) + timedelta(seconds=LEAD_S)
