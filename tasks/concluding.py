@@ -100,8 +100,10 @@ def join_parts(measurement: Measurement, least: int = 2) -> None:
         return
     sweep_lake(measurement)
     name = f"{loose[0].pk}-{loose[-1].pk}.joined"
+    # Rows of one vantage point stand together: pages ask for one at a time.
+    in_order = sorted(loose, key=lambda u: (u.vantage, u.key))
     for kind in KINDS:
-        _join(measurement, kind, [u for u in loose if u.rows.get(kind)], name)
+        _join(measurement, kind, [u for u in in_order if u.rows.get(kind)], name)
     units.move_parts(loose, name)
 
 
