@@ -138,6 +138,8 @@ HOW = {
     "wide-area-samples": "Every run as it came, in the order of time; nothing is left out.",
     "wide-area-choice": "The usual region has the best mean of all rounds, of those that answered "
     "in at least half of them; in each round the best mean is the best region.",
+    "wide-area-best": "Every set of each size is compared over the means of vantage points, "
+    "regions and rounds; the interval holds 95 of 100 draws of vantage points and rounds.",
     "wide-area-zones": "Differences of means, over vantage points that saw both zones; the "
     "interval is over vantage points and holds the true difference in 95 of 100 cases.",
     "wide-area-isps": "The first network after the cloud’s own on each path, by the tables of the "
