@@ -5,6 +5,8 @@ import os
 import sys
 from importlib import import_module
 
+from core.errors import NephoscopeError
+
 # Commands that use neither the store nor the site; loading both takes longer than to resolve
 # fifty thousand names.
 STANDALONE = ("resolve", "regions")
@@ -40,3 +42,7 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         # Before a command is loaded there is nothing to go on with, and nothing to tell.
         sys.exit(130)
+    except NephoscopeError as error:
+        # A setting that makes no sense; what a command finds wrong it tells itself.
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(2)

@@ -1,10 +1,13 @@
 """Typed readers of environment variables that fail loudly and name the variable."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
 
 from core.errors import BadInput
 
+Parsed = TypeVar("Parsed")
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 
 
@@ -48,3 +51,24 @@ def read_choice(
 def read_list(name: str, env: Mapping[str, str] = os.environ) -> list[str]:
     """Values separated by commas or white space."""
     return env.get(name, "").replace(",", " ").split()
+
+
+def read_parsed(
+    name: str,
+    default: str,
+    parse: Callable[[str], Parsed],
+    env: Mapping[str, str] = os.environ,
+) -> Parsed:
+    """What ``parse`` makes of a variable; its ``ValueError`` becomes ``BadInput``."""
+    try:
+        return parse(read_text(name, default, env))
+    except ValueError as error:
+        raise BadInput(f"cannot be read: {error}", field=name) from error
+
+
+def make_folder(name: str, folder: Path) -> None:
+    """A variable's folder, made where it is missing; raises ``BadInput`` where it cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot make the folder {folder}: {error.strerror}", field=name) from error

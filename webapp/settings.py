@@ -5,11 +5,19 @@ from pathlib import Path
 
 import dj_database_url
 
-from core.environment import read_choice, read_flag, read_int, read_list, read_text
+from core.environment import (
+    make_folder,
+    read_choice,
+    read_flag,
+    read_int,
+    read_list,
+    read_parsed,
+    read_text,
+)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(read_text("NEPHOSCOPE_DATA", str(BASE_DIR / "var"))).resolve()
-DATA_DIR.mkdir(parents=True, exist_ok=True)
+make_folder("NEPHOSCOPE_DATA", DATA_DIR)
 LAKE_DIR = DATA_DIR / "lake"
 RANGES_DIR = DATA_DIR / "ranges"
 UPLOADS_DIR = DATA_DIR / "uploads"
@@ -109,8 +117,8 @@ TEMPLATES = [
     }
 ]
 DATABASES = {
-    "default": dj_database_url.parse(
-        read_text("DATABASE_URL", f"sqlite:///{DATA_DIR / 'nephoscope.sqlite3'}")
+    "default": read_parsed(
+        "DATABASE_URL", f"sqlite:///{DATA_DIR / 'nephoscope.sqlite3'}", dj_database_url.parse
     )
 }
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):

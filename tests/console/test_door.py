@@ -136,6 +136,22 @@ def test_a_terminal_that_knows_few_letters_gets_all_of_them(tmp_path):
     assert "b\\xfccher.csv" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("NEPHOSCOPE_DATA", __file__),
+        ("NEPHOSCOPE_DEBUG", "maybe"),
+        ("NEPHOSCOPE_MAX_SURVEY_DOMAINS", "many"),
+        ("DATABASE_URL", "nonsense"),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_one_line(name, value, house):
+    done = start(house, "ranges", "list", env={name: value})
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {name}: ")
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("content", [b"\x1f\x8b\x08\0\0\0", b"a\0b\0"], ids=["gzip", "UTF-16"])
 def test_names_to_resolve_are_plain_text(content, tmp_path):
     names = tmp_path / "names"
