@@ -51,3 +51,13 @@ def test_a_changed_file_is_packed_anew(tmp_path):
     path.write_text("a { color: blue }\n" * 99)
     assert gzip.decompress(pack(path, folder).read_bytes()) == path.read_bytes()
     assert gzip.decompress(first.read_bytes()) != path.read_bytes()
+
+
+def test_a_disk_that_refuses_lets_files_go_out_as_they_are(tmp_path):
+    folder = tmp_path / "packed"
+    folder.write_text("no folder can be made here, as on a full disk")
+    script = tmp_path / "a.js"
+    script.write_text("let a = 1;\n" * 100)
+    assert pack(script, folder) is None
+    folder.unlink()
+    assert gzip.decompress(pack(script, folder).read_bytes()) == script.read_bytes()

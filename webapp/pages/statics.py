@@ -5,6 +5,7 @@ The packed copy of a file is made once, at the first start that sees it, in the 
 
 import gzip
 import os
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -51,13 +52,23 @@ def pack(path: Path, folder: Path) -> Path | None:
         return None
     name = sha256(f"{path} {found.st_mtime_ns} {found.st_size}".encode()).hexdigest()[:24]
     copy = folder / f"{name}.gz"
-    if not copy.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        # Processes that start together write the same; each moves a whole file into place.
-        part = copy.with_suffix(f".{os.getpid()}")
-        part.write_bytes(_squeeze(path, found.st_mtime_ns))
+    # A full disk keeps no site from starting: its files go out as they are.
+    return copy if copy.exists() or _write(copy, _squeeze(path, found.st_mtime_ns)) else None
+
+
+def _write(copy: Path, data: bytes) -> bool:
+    """Write a packed copy; false where the disk refuses."""
+    # Processes that start together write the same; each moves a whole file into place.
+    part = copy.with_suffix(f".{os.getpid()}")
+    try:
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(data)
         part.replace(copy)
-    return copy
+    except OSError:
+        with suppress(OSError):
+            part.unlink()
+        return False
+    return True
 
 
 @cache
