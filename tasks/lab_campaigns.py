@@ -26,7 +26,7 @@ from webapp.store.models import Measurement, MeasurementUnit
 LABEL = "Laboratory: network namespaces of one machine, with links whose delay is configured"
 INWARD, OUTWARD = "Laboratory: six by four", "Laboratory: from the cloud outwards"
 # A machine that builds a laboratory, or begins a worker, no faster gives all else more time, too.
-_USUAL_S, _USUAL_JOIN_S, _MOST_STRETCH = 1.5, 0.7, 4.0
+_USUAL_S, _USUAL_JOIN_S = 1.5, 0.7
 _STEP_S = 0.25
 _LONG_S = 86_400.0
 _START_S = 0.5
@@ -55,6 +55,11 @@ class Extent:
     @property
     def octets(self) -> int:
         return 50_000 if self.brisk else 1_000_000
+
+    @property
+    def most_stretch(self) -> float:
+        """How much longer slots may get: those of a whole run are roomy from the beginning."""
+        return 4.0 if self.brisk else 1.5
 
     @property
     def settling_s(self) -> float:
@@ -90,15 +95,15 @@ def hosts(plan: Plan, extent: Extent) -> list[Host]:
 class Tempo:
     """How much time a busy machine is given: for slots, and for a failure between two rounds."""
 
+    extent: Extent
     built_in_s: float
-    settling_s: float = 0.0
     # How long a vantage point's process took to begin, where some began at once.
     joined_in_s: float = 0.0
 
     @property
     def stretch(self) -> float:
         slower = max(self.built_in_s / _USUAL_S, self.joined_in_s / _USUAL_JOIN_S)
-        return min(_MOST_STRETCH, max(1.0, slower))
+        return min(self.extent.most_stretch, max(1.0, slower))
 
     @property
     def failing_s(self) -> float:
@@ -108,7 +113,7 @@ class Tempo:
     @property
     def gap_s(self) -> float:
         """Between two rounds: what came late ends, links fail, and routes are found."""
-        return self.settling_s * self.stretch + self.failing_s
+        return self.extent.settling_s * self.stretch + self.failing_s
 
 
 def begin(plan: Plan, extent: Extent, tempo: Tempo) -> tuple[Measurement, Measurement]:
@@ -162,7 +167,7 @@ def _activities(extent: Extent) -> tuple[list[Row], list[Row]]:
     ping = {"name": "ping", "probe": "tcp-ping", "slot_s": ping_s, "options": pings}
     get = {"name": "get", "probe": "throughput", "slot_s": get_s + 0.05, "clients": 1,
            "strict": True, "options": {"octets": extent.octets, "timeout_s": get_s}}  # fmt: skip
-    trace = {"timeout_s": wait_s, "interval_s": 0.001, "silent_hops": 2, "attempts": 3}
+    trace = {"timeout_s": 0.3, "interval_s": 0.001, "silent_hops": 2, "attempts": 3}
     paths = {"name": "trace", "probe": "traceroute", "slot_s": 0.6 if extent.brisk else 2.0,
              "options": {**trace, "mda": True, "risk": 0.001}}  # fmt: skip
     away = {"name": "trace", "probe": "traceroute", "slot_s": 0.5 if extent.brisk else 1.0,
@@ -228,7 +233,7 @@ class Course:
             return True
         begins_s = last * found[0].schedule["round_s"]
         left_s = begins_s - measurements.elapsed_s(found[0], self._clock.now())
-        return left_s <= Tempo(self._lab.built_in_s).failing_s
+        return left_s <= Tempo(self._extent, self._lab.built_in_s).failing_s
 
     def _begin_failure(self) -> threading.Thread:
         """Beside all else, which goes on."""

@@ -78,7 +78,7 @@ def run(extent: Extent, tell: Tell) -> Row:
         with lab_links.Field(lab, lab_campaigns.hosts(plan, extent)) as field:
             tell(f"{len(field.workers)} vantage points have joined")
             each_s = field.joined_in_s / len(field.workers)
-            tempo = lab_campaigns.Tempo(lab.built_in_s, extent.settling_s, each_s)
+            tempo = lab_campaigns.Tempo(extent, lab.built_in_s, each_s)
             found = lab_campaigns.begin(plan, extent, tempo)
             try:
                 lab_campaigns.Course(lab, extent, Whose(book, names)).run(found, tell)
