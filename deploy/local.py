@@ -27,7 +27,17 @@ from deploy.processes import Child, Family  # noqa: E402
 PYTHON = sys.executable
 READY_S = 60.0
 LINKS_ADDRESS = "127.0.0.1:6390"
-TESTBED_PORT = int(os.environ.get("TESTBED_PORT") or 5300)
+
+
+def port_of(name: str, usual: int) -> int:
+    """The port that a variable names; raises ``SystemExit`` where it names none."""
+    text = os.environ.get(name) or str(usual)
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) <= 65_535:
+        sys.exit(f"error: {name}: {text!r} is not a port from 1 to 65535")
+    return int(text)
+
+
+TESTBED_PORT = port_of("TESTBED_PORT", 5300)
 
 
 class Stop(Exception):
@@ -142,7 +152,10 @@ def start_web(family: Family, port: int) -> Child:
 def run(family: Family, data: Path, world: str, port: int) -> None:
     """Start everything, fill an empty store, serve until stopped."""
     manage = [PYTHON, str(ROOT / "manage.py")]
-    subprocess.run([*manage, "migrate", "--verbosity", "0"], env=dict(family.env), check=True)
+    ready = subprocess.run([*manage, "migrate", "--verbosity", "0"], env=dict(family.env))
+    if ready.returncode:
+        # The command has said what is wrong, such as a setting that makes no sense.
+        sys.exit(ready.returncode)
     start_broker(family, data)
     start_links(family, data)
     testbed = start_testbed(family, world) if world != "none" else None
@@ -171,8 +184,11 @@ def _stop(number: int, frame: FrameType | None) -> None:
 def main() -> int:
     """Run until Ctrl-C."""
     data = Path(os.environ.get("NEPHOSCOPE_DATA") or ROOT / "var").resolve()
-    data.mkdir(parents=True, exist_ok=True)
-    world, port = os.environ.get("WORLD") or "imc2013", int(os.environ.get("PORT") or 8000)
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        sys.exit(f"error: NEPHOSCOPE_DATA: cannot make the folder {data}: {error.strerror}")
+    world, port = os.environ.get("WORLD") or "imc2013", port_of("PORT", 8000)
     taken = [p for p in (port, *([TESTBED_PORT] if world != "none" else [])) if not port_is_free(p)]
     if taken:
         sys.exit(f"port {taken[0]} of 127.0.0.1 is in use; choose PORT= or TESTBED_PORT=")
