@@ -18,6 +18,7 @@ from analysis.wide_area.city_pings import read_city_pings
 from analysis.wide_area.globalping import read_globalping
 from analysis.wide_area.imported import Imported
 from analysis.wide_area.scamper import read_scamper
+from analysis.wide_area.soundness import sound
 from analysis.wide_area.speed_tests import read_mlab
 from core.errors import BadInput
 from lake.measurements import MEASUREMENT_SCHEMAS
@@ -25,6 +26,8 @@ from tasks import isp_documents
 
 # Thousandths of a second in each unit in which others publish.
 UNITS = {"ms": 1.0, "s": 1e3, "us": 1e-3}
+# Letters of the first line of a table: two million numbers.
+_LONGEST_LINE = 1 << 24
 # What a heading of speed tests holds, and one of pings between cities.
 _SPEEDS, _CITIES = ("mbps", "throughput", "download"), ("source", "destination")
 
@@ -54,7 +57,7 @@ def read_files(files: Sequence[Path], asked: Asked) -> tuple[str, Imported]:
     if form not in READERS:
         raise BadInput(f"{form!r} is no form; there are {', '.join(READERS)}", field="--form")
     try:
-        return form, READERS[form](files, asked)
+        return form, sound(READERS[form](files, asked))
     except BadInput as error:
         if asked.form or form != "cloudping":
             raise
@@ -64,9 +67,12 @@ def read_files(files: Sequence[Path], asked: Asked) -> tuple[str, Imported]:
 def form_of(path: Path) -> str:
     """What a file holds, by its beginning; raises ``BadInput``."""
     with published.sound_file(path), open_text(path) as stream:
-        line = next((line.strip() for line in stream if line.strip()), "")
+        lines = iter(lambda: stream.readline(_LONGEST_LINE), "")
+        line = next((line.strip() for line in lines if line.strip()), "")
     if line[:1] in "[{":
         return _form_of_json(path, line)
+    if len(line) >= _LONGEST_LINE - 1:
+        raise BadInput(f"{path.name} begins with a line of more than {_LONGEST_LINE:,} letters")
     low = line.lower()
     if all(word in low for word in _CITIES):
         return "wondernetwork"

@@ -119,3 +119,29 @@ def test_what_cannot_be_imported_is_one_line_and_leaves_nothing(capsys, tmp_path
         with pytest.raises(CommandError, match=message):
             run(capsys, *arguments)
     assert not Measurement.objects.exists()
+
+
+GLOBALPING = {
+    "type": "ping", "target": "a.example", "createdAt": "2026-01-02T03:04:05Z",
+    "results": [{"probe": {"country": "DE", "city": "Berlin", "asn": 1}, "result": {
+        "status": "finished", "timings": [{"rtt": r} for r in (float("nan"), -3, 1e300, 4.5)]}}],
+}  # fmt: skip
+SCAMPER = {
+    "type": "trace", "src": "4.0.0.1", "dst": "52.0.0.1", "start": {"sec": 900},
+    "hops": [{"addr": "4.0.0.2", "probe_ttl": 1, "rtt": -1.5},
+             {"addr": "52.0.0.1", "probe_ttl": 2, "rtt": 9.5}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "n", "told"), [
+    (GLOBALPING, 1, "impossible 3"), (SCAMPER, None, "impossible 1"),
+    ({**PING, "result": [{"rtt": -3.5}, {"rtt": 1e30}, {"rtt": 2.5}]}, 1, "impossible 2"),
+])  # fmt: skip
+def test_an_impossible_round_trip_is_counted_and_costs_no_other(capsys, tmp_path, content, n, told):
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps(content) + "\n")
+    row = Measurement.objects.get(slug=run(capsys, path)["campaign"])
+    assert row.notes[-1].endswith(f"could not be read: {told}.")
+    if n is not None:
+        (region,) = wide_area.tables(row)["latency-regions"].dicts()
+        assert (region["n"], region["max"] < 5) == (n, True)
