@@ -11,8 +11,8 @@ export WORLD SCALE PORT
 BENCHMARKS := dns.resolve dns.lossy dns.fuzz dns.transfers dns.iteration dns.wildcards dns.shared \
   zones.truth patterns.bulk regions.suite
 
-.PHONY: help setup setup-test run test test-distributed check format unit browser bench docs \
-  locks clean
+.PHONY: help setup setup-test run test test-distributed check compiled format unit browser bench \
+  docs locks clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,10 +26,19 @@ setup-test:
 run: setup ## start everything on 127.0.0.1:$(PORT); WORLD=none talks to the real Internet
 	@$(VENV)/python deploy/local.py
 
-# What keeps time, or loads the processor on purpose, runs after the rest, and alone.
-test: setup-test check ## set up and run every check and test
-	@$(VENV)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not timed"; rest=$$?; \
+# Tests wait for browsers, workers and brokers about a third of their time.
+AT_ONCE ?= $(shell expr `nproc 2> /dev/null || echo 2` + 1)
+
+# What keeps time, or loads the processor on purpose, runs after the rest, and alone. What many
+# tests need compiled is compiled while types are checked.
+test: setup-test ## set up and run every check and test
+	@$(MAKE) --no-print-directory -j 2 check compiled
+	@$(VENV)/python -m pytest -n $(AT_ONCE) --dist loadgroup --no-loadscope-reorder \
+	  -m "not timed"; rest=$$?; \
 	$(VENV)/python -m pytest -m timed && exit $$rest
+
+compiled: setup-test
+	@$(VENV)/python -m tests.compiled
 
 # Spark lives in an environment of its own, since nothing else needs it; it wants Java 17.
 SPARK_VENV := .venv-spark

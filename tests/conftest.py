@@ -1,4 +1,4 @@
-"""Settings of all tests, and which of them run alone."""
+"""Settings of all tests: which of them run alone, and in what order the others begin."""
 
 from pathlib import Path
 
@@ -13,12 +13,45 @@ settings.load_profile("patient")
 _HERE = Path(__file__).parent
 # Engines against real sockets, workers and brokers that are killed, probes and samplers: they keep
 # time, and what else the machine does would be in the figure. A module among them that has a clock
-# of its own, or only computes, says ``KEEPS_TIME = False``, and runs beside others.
+# of its own, or only computes, or waits with patience, says ``KEEPS_TIME = False``, and runs beside
+# others.
 _TIMED = {"crawlers", "lab", "probes", "screening", "tasks"}
+# Folders whose tests share a browser and a site, so that one process has them all.
+_TOGETHER = {"browser", "journey"}
+# What takes longest begins first, so that nobody waits for a last one; what waits for workers and
+# brokers is among them, since it leaves the processor to others.
+_FIRST = (
+    "browser",
+    "console/test_survey.py",
+    "tasks/test_campaign_workers.py",
+    "tasks/test_vantages.py",
+    "journey",
+    "tasks/test_joining.py",
+    "tasks/test_workers.py",
+    "tasks",
+    "api",
+    "console",
+    "crawlers/test_enumeration.py",
+    "analysis/test_regions_exact.py",
+    "analysis/test_wide_area_atlas.py",
+    "analysis/test_recount.py",
+    "pages",
+    "tenants",
+    "screening",
+    "cartography",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        keeps_time = getattr(item.module, "KEEPS_TIME", True)
-        if keeps_time and item.path.relative_to(_HERE).parts[0] in _TIMED:
+        place = item.path.relative_to(_HERE).parts
+        if getattr(item.module, "KEEPS_TIME", True) and place[0] in _TIMED:
             item.add_marker(pytest.mark.timed)
+        shared = place[0] in _TOGETHER
+        item.add_marker(pytest.mark.xdist_group(place[0] if shared else "/".join(place)))
+    items.sort(key=lambda item: _find_turn(item.path.relative_to(_HERE).as_posix()))
+
+
+def _find_turn(place: str) -> tuple[int, str]:
+    turn = next((n for n, own in enumerate(_FIRST) if place.startswith(own)), len(_FIRST))
+    return turn, place

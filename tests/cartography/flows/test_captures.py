@@ -65,7 +65,7 @@ def find(data):
         pcapng(TALK),
         pcapng(TALK, order=">"),
         pcapng(TALK, resolution=9),
-        gzip.compress(pcap(TALK)),
+        gzip.compress(pcap(TALK), mtime=0),
     ],
     ids=["little", "big", "nanoseconds", "ng", "ng big", "ng nanoseconds", "packed"],
 )
