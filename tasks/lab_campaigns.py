@@ -108,7 +108,7 @@ class Tempo:
     @property
     def failing_s(self) -> float:
         """Links are taken down, and routes find other ways, by about as many commands."""
-        return 0.5 + self.built_in_s
+        return 1.0 + 2 * self.built_in_s
 
     @property
     def gap_s(self) -> float:
@@ -192,7 +192,9 @@ class Course:
         self._lab, self._extent, self._whose = lab, extent, whose
         self._clock = SystemClock()
         self._outlets = campaigns.Outlets(orders.WAYS, self._leave)
-        self._failure: threading.Thread | None = None
+        self._failure: threading.Timer | None = None
+        # Held from the moment at which the failure begins; and while links are taken down.
+        self._begun, self._failing = threading.Lock(), threading.Lock()
 
     def run(self, found: tuple[Measurement, Measurement], tell: Callable[[str], None]) -> None:
         """Send, take in and conclude; raises ``Unavailable``."""
@@ -208,7 +210,11 @@ class Course:
                 time.sleep(_STEP_S)
         finally:
             if self._failure is not None:
+                self._failure.cancel()
                 self._failure.join()
+            # A failure that has begun comes to its end before the laboratory does.
+            with self._failing:
+                pass
 
     def _step(self, found: tuple[Measurement, Measurement], collector: Collector) -> None:
         for one in found:
@@ -216,31 +222,35 @@ class Course:
             if not one.is_final:
                 campaigns.advance(one, self._clock, self._outlets)
         collector.collect()
-        if self._failure is None and self._extent.failing and self._may_fail(found):
-            self._failure = self._begin_failure()
+        if self._extent.failing and found[0].started_at:
+            self._failure = self._failure or self._fail_later(found[0])
+            if not self._begun.locked() and self._may_fail(found):
+                threading.Thread(target=self._fail).start()
 
     def _round(self, one: Measurement) -> int:
         passed_s = measurements.elapsed_s(one, self._clock.now())
         return max(0, min(int(passed_s // one.schedule["round_s"]), self._extent.rounds - 1))
 
     def _may_fail(self, found: tuple[Measurement, Measurement]) -> bool:
-        """Once all rounds but the last are measured; at the latest when links just have time."""
-        if found[0].started_at is None:
-            return False
+        """Once all rounds but the last are measured."""
         last = self._extent.rounds - 1
         out = (MeasurementUnit.State.WAITING, MeasurementUnit.State.SENT)
-        if not any(m.units.filter(round__lt=last, state__in=out).exists() for m in found):
-            return True
-        begins_s = last * found[0].schedule["round_s"]
-        left_s = begins_s - measurements.elapsed_s(found[0], self._clock.now())
-        return left_s <= Tempo(self._extent, self._lab.built_in_s).failing_s
+        return not any(m.units.filter(round__lt=last, state__in=out).exists() for m in found)
 
-    def _begin_failure(self) -> threading.Thread:
-        """Beside all else, which goes on."""
-        links = self._lab.plan.links_of_as(self._extent.failing)
-        thread = threading.Thread(target=self._lab.fail, args=[links])
-        thread.start()
-        return thread
+    def _fail_later(self, one: Measurement) -> threading.Timer:
+        """At the latest when links just have time before the last round, whatever else is done."""
+        last_s = (self._extent.rounds - 1) * one.schedule["round_s"]
+        left_s = last_s - measurements.elapsed_s(one, self._clock.now())
+        failing_s = Tempo(self._extent, self._lab.built_in_s).failing_s
+        timer = threading.Timer(max(0.0, left_s - failing_s), self._fail)
+        timer.start()
+        return timer
+
+    def _fail(self) -> None:
+        """Once, whoever comes first."""
+        with self._failing:
+            if self._begun.acquire(blocking=False):
+                self._lab.fail(self._lab.plan.links_of_as(self._extent.failing))
 
     def _leave(self, task: Task, one: Measurement) -> None:
         if task.name == campaigns.conclude.name:
