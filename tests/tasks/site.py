@@ -168,6 +168,22 @@ class Site:
             query = "UPDATE store_shard SET leased_until='2000-01-01' WHERE state='running'"
             return store.execute(query).rowcount
 
+    def retake(self, prefix, attempt):
+        """Let leases end until a shard is taken up for the ``attempt``-th time."""
+        ended_at = [0.0]
+
+        def is_taken():
+            if self.attempts(prefix) >= attempt:
+                return True
+            # A worker that is just beginning may renew what was ended a moment ago.
+            if time.monotonic() > ended_at[0] + 3:
+                self.let_leases_end()
+                self.sweep()
+                ended_at[0] = time.monotonic()
+            return False
+
+        wait(is_taken, 30)
+
     def has_lapsed_lease(self):
         """Whether a running shard's lease is over."""
         query = (

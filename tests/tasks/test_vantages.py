@@ -55,10 +55,9 @@ def test_every_cloud_using_name_is_asked_from_every_vantage(site):
 
 def test_a_silent_vantage_is_asked_three_times_and_then_leaves_rows_that_say_so(site):
     process = start(site, "one", "nowhere")
-    for attempt in (1, 2, 3):
-        wait(lambda n=attempt: site.attempts("v.nowhere.") == n, 60)
-        site.let_leases_end()
-        site.sweep()
+    wait(lambda: site.attempts("v.nowhere.") == 1, 60)
+    for attempt in (2, 3, 4):
+        site.retake("v.nowhere.", attempt)
     out, err = process.communicate(timeout=180)
     found = json.loads(out)
     assert found["state"] == "finished", err
@@ -71,9 +70,7 @@ def test_answers_that_come_twice_are_stored_once(site):
     """The batch is asked a second time while its first answers are still on their way."""
     process = start(site, "again", "osaka")
     wait(lambda: site.attempts("v.osaka.") == 1, 60)
-    site.let_leases_end()
-    site.sweep()
-    wait(lambda: site.attempts("v.osaka.") == 2, 10)
+    site.retake("v.osaka.", 2)
     site.vantage("osaka", site.server)
     out, err = process.communicate(timeout=180)
     found = json.loads(out)
