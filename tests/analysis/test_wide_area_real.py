@@ -4,6 +4,7 @@ import gzip
 import json
 from collections import Counter
 from ipaddress import ip_address, ip_network
+from socket import inet_aton
 
 import pytest
 
@@ -41,7 +42,9 @@ def route_views():
             prefix, origin = line.split("\t")
             first, length = prefix.split("/")
             shift = 32 - int(length)
-            table[int(length)].setdefault(int(ip_address(first)) >> shift, set()).add(int(origin))
+            table[int(length)].setdefault(int.from_bytes(inet_aton(first)) >> shift, set()).add(
+                int(origin)
+            )
     return table
 
 
