@@ -6,18 +6,19 @@ import sys
 from importlib import import_module
 
 from core.errors import NephoscopeError
+from core.release import VERSION
 
 # Commands that use neither the store nor the site; loading both takes longer than to resolve
 # fifty thousand names.
 STANDALONE = ("resolve", "regions")
 OVERVIEW = ([], ["help"], ["--help"], ["-h"])
-VERSION = (["version"], ["--version"])
+ASKED_VERSION = (["version"], ["--version"])
 
 
 def main() -> None:
     """Run one management command."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
-    if sys.argv[1:] in (*OVERVIEW, *VERSION):
+    if sys.argv[1:] in (*OVERVIEW, *ASKED_VERSION):
         _say_what_there_is()
         return
     if sys.argv[1:2] and sys.argv[1] in STANDALONE:
@@ -30,9 +31,10 @@ def main() -> None:
 
 
 def _say_what_there_is() -> None:
-    from webapp.console import overview, parsing
+    from webapp.console import overview
 
-    words = f"nephoscope {parsing.version()}" if sys.argv[1:] in VERSION else overview.text()
+    is_version = sys.argv[1:] in ASKED_VERSION
+    words = f"nephoscope {VERSION}" if is_version else overview.text()
     sys.stdout.write(words + "\n")
 
 

@@ -14,7 +14,6 @@ from urllib.parse import quote
 
 from core.errors import BadInput, NephoscopeError
 
-VERSION = "0.1.0"
 _FILE = "identity.json"
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from django.conf import settings
 
 from core.errors import BadInput, Unavailable
+from core.release import VERSION
 from deploy import certificates, links
 from lab import control, namespaces
 from lab.laboratory import Laboratory
@@ -103,7 +104,7 @@ class Field:
         known.delete()
         place = {**host.place, "provider": PROVIDER}
         _, token = admission.invite(host.name, place, _LIMITS)
-        joined = admission.join(token, None, identity.VERSION)
+        joined = admission.join(token, None, VERSION)
         who = identity.Identity(
             name=host.name, site=f"http://{control.ADDRESS}:9", host=control.ADDRESS, port=port,
             user=admission.USER + host.name, password=joined.password,

@@ -14,8 +14,9 @@ from collections.abc import Callable
 
 from redis.exceptions import RedisError
 
+from core.release import VERSION
 from tasks.site_calls import Presence, say_presence
-from tasks.station import REFUSALS, VERSION, Station
+from tasks.station import REFUSALS, Station
 
 log = logging.getLogger(__name__)
 PULSE_S = 10.0

@@ -12,7 +12,8 @@ from enum import StrEnum
 from typing import Any
 
 from core.errors import BadInput, Unavailable
-from tasks.identity import VERSION, Identity
+from core.release import VERSION
+from tasks.identity import Identity
 
 _WITHIN_S = 20.0
 _LARGEST_ANSWER = 256 * 1024

@@ -18,7 +18,7 @@ from redis.retry import Retry
 
 from core.clock import Clock, WakefulClock
 from core.errors import MissingData, NephoscopeError, Unavailable
-from tasks.identity import VERSION, Identity, instance_of, tls_options
+from tasks.identity import Identity, instance_of, tls_options
 from tasks.limits import Budget, Limits, limits_of
 from tasks.parcels import Parcel, pack
 from tasks.tls import PinnedConnection
@@ -177,4 +177,4 @@ def here() -> Station:
 
 
 REFUSALS = (AuthenticationError, NoPermissionError)
-__all__ = ["REFUSALS", "VERSION", "Station", "begin", "here"]
+__all__ = ["REFUSALS", "Station", "begin", "here"]

@@ -153,7 +153,7 @@ def recommend(
 
 
 def warm_up() -> None:
-    """Compile every loop, or load it: the first time on a machine this takes some ten seconds."""
+    """Compile every loop, or load it: on a machine that never did, some twenty seconds."""
     values = np.arange(1.0, 61.0).reshape(6, 10, 1) % 7 + 1
     names = tuple(map(str, range(10)))
     samples = Samples(names[:6], names, ("1",), values)

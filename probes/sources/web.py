@@ -18,12 +18,13 @@ from typing import Any
 
 from core.clock import Clock, SystemClock
 from core.errors import NephoscopeError, Unavailable
+from core.release import VERSION
 
 TIMEOUT_S = 20.0
 MAX_BYTES = 16 * 1024 * 1024
 TRIES = 4
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
-AGENT = "nephoscope/0.1.0 (cloud measurement)"
+AGENT = f"nephoscope/{VERSION} (cloud measurement)"
 _LONGEST_MESSAGE = 200
 BUSY, UNAVAILABLE, NOT_MODIFIED = 429, 503, 304
 

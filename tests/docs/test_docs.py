@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands, load_command_class
 
+from core.release import VERSION
 from core.tables import SPECS
 from lake.schemas import SCHEMAS
 from webapp.api.routes import api
+from webapp.console.parsing import QUIET
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_OURS = {"node_modules", "var", ".venv", ".pytest_cache"}
@@ -22,18 +24,7 @@ MAY_BE_MISSING = {ROOT / "docs" / "images" / "atlas.png"}
 # What the tour quotes beside code.
 FACTS_OF_THE_TOUR = {"shop.example", "www.shop.example", "aws", "elb", "regions"}
 # What Django, and the door of all commands, give to every command.
-DJANGOS_OPTIONS = {
-    "--help",
-    "--version",
-    "--verbosity",
-    "--settings",
-    "--pythonpath",
-    "--traceback",
-    "--no-color",
-    "--force-color",
-    "--skip-checks",
-    "--json",
-}
+DJANGOS_OPTIONS = {*QUIET, "--help", "--json"}
 
 
 def reference(name):
@@ -175,3 +166,8 @@ def test_stages_introduce_themselves():
         text = (ROOT / stage / "README.md").read_text()
         assert "```python" in text, stage
         assert import_module(stage).__name__ == stage
+
+
+def test_the_version_is_the_one_whose_changes_are_told_first():
+    first = re.search(r"^## (\S+?),? ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert first[1] == VERSION

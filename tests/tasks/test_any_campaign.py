@@ -13,16 +13,11 @@ from webapp.store.models import Measurement, VantagePoint
 
 KEEPS_TIME = False
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lake")]
 NAMES = [f"v{i}" for i in range(5)]
 EVENTS = st.sampled_from(
     ["pause", "resume", "sleep", "back", "die", "mute", "drain", "away", "nothing", "nothing"]
 )
-
-
-@pytest.fixture(autouse=True)
-def lake(settings, tmp_path):
-    settings.LAKE_DIR = settings.DATA_DIR = tmp_path
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from webapp.store.models import Measurement, MeasurementUnit, VantagePoint
 
 KEEPS_TIME = False
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lake")]
 State = MeasurementUnit.State
 
 SMALL = {
@@ -30,11 +30,6 @@ SMALL = {
          "jitter": 0.5},
     ],
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def lake(settings, tmp_path):
-    settings.LAKE_DIR = settings.DATA_DIR = tmp_path
 
 
 def field(count=4, n_targets=3, schedule=SMALL, **more):

@@ -5,26 +5,13 @@ import pytest
 from core.errors import BadInput, Unavailable
 from tasks import campaign_calls, network_files, public_networks
 from tasks.network_files import Work
-from tests.probes.networks import Network, atlas_ping, ping_measurement
+from tests.probes.networks import atlas_ping, ping_measurement
 from tests.tasks.field import join, rows_in_lake, targets
 from tests.tasks.test_public_networks import PING, Crowd, measured
 
 KEEPS_TIME = False
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def lake(settings, tmp_path):
-    settings.LAKE_DIR = settings.DATA_DIR = tmp_path
-
-
-@pytest.fixture
-def network(settings):
-    with Network() as found:
-        settings.GLOBALPING_URL = settings.ATLAS_URL = found.url
-        settings.GLOBALPING_TOKEN, settings.ATLAS_KEY = "key-of-globalping", "key-of-atlas"
-        yield found
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lake")]
 
 
 def begun(network, source="globalping", schedule=PING, n_targets=1, **more):

@@ -11,7 +11,6 @@ from tasks.network_places import Wanted
 from tests.probes.networks import (
     LIMITS,
     PROBE,
-    Network,
     Series,
     atlas_ping,
     ping_measurement,
@@ -23,26 +22,13 @@ from webapp.store.models import Measurement, VantagePoint
 
 KEEPS_TIME = False
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lake")]
 PING = {
     "round_s": 60,
     "rounds": 1,
     "activities": [{"name": "ping", "probe": "icmp-echo", "options": {"count": 3}, "slot_s": 2.0}],
 }
 TRACE = {**PING, "activities": [{"name": "trace", "probe": "traceroute", "slot_s": 2.0}]}
-
-
-@pytest.fixture(autouse=True)
-def lake(settings, tmp_path):
-    settings.LAKE_DIR = settings.DATA_DIR = tmp_path
-
-
-@pytest.fixture
-def network(settings):
-    with Network() as found:
-        settings.GLOBALPING_URL = settings.ATLAS_URL = found.url
-        settings.GLOBALPING_TOKEN, settings.ATLAS_KEY = "key-of-globalping", "key-of-atlas"
-        yield found
 
 
 class Crowd(Field):

@@ -15,6 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
 from core.errors import BadInput, NephoscopeError
+from core.release import VERSION
 from webapp.console import parsing
 
 INTERRUPTED = 130
@@ -36,7 +37,7 @@ class Door(BaseCommand):
     _called_from_command_line = False
 
     def get_version(self) -> str:
-        return parsing.version()
+        return VERSION
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         parser = parsing.DoorParser(

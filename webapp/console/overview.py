@@ -1,6 +1,6 @@
 """What ``manage.py`` says when no command is named: every command of the product, by subject."""
 
-from webapp.console.parsing import version
+from core.release import VERSION
 
 SUBJECTS: dict[str, dict[str, str]] = {
     "Where domains live": {
@@ -41,7 +41,7 @@ SUBJECTS: dict[str, dict[str, str]] = {
 
 def text() -> str:
     """The whole overview."""
-    lines = [f"Nephoscope {version()} measures clouds from outside.", ""]
+    lines = [f"Nephoscope {VERSION} measures clouds from outside.", ""]
     lines += ["usage: manage.py COMMAND …; manage.py COMMAND --help tells more"]
     for subject, commands in SUBJECTS.items():
         lines += ["", subject]

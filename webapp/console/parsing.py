@@ -1,11 +1,11 @@
 """What every command's parser is like: one clear line for a bad option, help without noise."""
 
 import argparse
-import tomllib
-from pathlib import Path
 from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandParser, DjangoHelpFormatter
+
+from core.release import VERSION
 
 # Django's own options work, and would fill half of each help page.
 QUIET = frozenset(
@@ -21,7 +21,6 @@ QUIET = frozenset(
     }
 )
 BAD_USAGE = 2
-_PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 
 
 class DoorParser(CommandParser):
@@ -38,15 +37,10 @@ class DoorParser(CommandParser):
         raise AssertionError("the line above raises")
 
 
-def version() -> str:
-    """The product's version, as its project file has it."""
-    return str(tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]["version"])
-
-
 def add_base_options(command: BaseCommand, parser: CommandParser) -> None:
     """What Django's own entry reads of every command."""
     add = command.add_base_argument
-    add(parser, "--version", action="version", version=f"nephoscope {version()}")
+    add(parser, "--version", action="version", version=f"nephoscope {VERSION}")
     add(parser, "-v", "--verbosity", default=1, type=int, choices=(0, 1, 2, 3))
     add(parser, "--settings")
     add(parser, "--pythonpath")
