@@ -33,7 +33,7 @@ AT_ONCE ?= $(shell expr `nproc 2> /dev/null || echo 2` + 1)
 # tests need compiled is compiled while types are checked.
 test: setup-test ## set up and run every check and test
 	@$(MAKE) --no-print-directory -j 2 check compiled
-	@$(VENV)/python -m pytest -n $(AT_ONCE) --dist loadgroup --no-loadscope-reorder \
+	@$(VENV)/python -m pytest -n $(AT_ONCE) --no-loadscope-reorder \
 	  -m "not timed"; rest=$$?; \
 	$(VENV)/python -m pytest -m timed && exit $$rest
 

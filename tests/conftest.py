@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 # A busy machine, or a first compilation, says nothing about whether a test is right.
 # Whatever needs more examples than this says so itself.
@@ -42,13 +44,25 @@ _FIRST = (
 )
 
 
+class Companies(LoadScopeScheduling):
+    """Each process gets whole files, or all files of a folder whose tests share their set-up."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        place = nodeid.partition("::")[0]
+        folder = Path(place).parts[1]
+        return folder if folder in _TOGETHER else place
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Companies:
+    return Companies(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        place = item.path.relative_to(_HERE).parts
-        if getattr(item.module, "KEEPS_TIME", True) and place[0] in _TIMED:
+        folder = item.path.relative_to(_HERE).parts[0]
+        if getattr(item.module, "KEEPS_TIME", True) and folder in _TIMED:
             item.add_marker(pytest.mark.timed)
-        shared = place[0] in _TOGETHER
-        item.add_marker(pytest.mark.xdist_group(place[0] if shared else "/".join(place)))
     items.sort(key=lambda item: _find_turn(item.path.relative_to(_HERE).as_posix()))
 
 

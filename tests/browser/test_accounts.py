@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Gallery
-from tests.browser.visitor import find_violations, read_axe
+from tests.browser.visitor import expect_count, find_violations, read_axe
 
 WORD = "a walnut on the shelf"
 
@@ -132,7 +132,7 @@ def read_through(page: Any, link: str) -> None:
     for tab in range(page.locator(".tabs a").count()):
         page.click(f".tabs a >> nth={tab}")
         assert page.url.startswith(link)
-        assert page.locator("h1").count() == 1
+        expect_count(page.locator("h1"), 1)
     page.click(".tabs >> text=Pairs")
     page.click(".grid--heat tbody td a")
     page.wait_for_url("**/pairs/v-one/us-east-1/**")

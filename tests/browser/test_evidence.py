@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.browser.visitor import find_violations, read_axe
+from tests.browser.visitor import expect_count, find_violations, read_axe
 
 LABEL = "a[data-evidence][href*='kind=pattern'][href*='www.linkedin.com']"
 
@@ -22,7 +22,7 @@ def test_it_works(visit: Any) -> None:
     assert "lb-7.us-east-1.elb.amazonaws.com" in text
     assert "23.20.0.0/14" in text
     page.keyboard.press("Escape")
-    assert page.locator(".panel[open]").count() == 0
+    expect_count(page.locator(".panel[open]"), 0)
     assert page.evaluate(f"document.activeElement.matches({LABEL!r})")
 
 
@@ -35,7 +35,7 @@ def test_the_focus_stays_inside_until_it_is_closed(visit: Any) -> None:
         )
         assert page.evaluate(inside)
     page.click(".panel__close")
-    assert page.locator(".panel[open]").count() == 0
+    expect_count(page.locator(".panel[open]"), 0)
 
 
 def test_it_is_clean_on_a_phone_by_night(visit: Any) -> None:

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from tests.browser.visitor import expect_count
+
 _BOXES = """(selector) => [...document.querySelectorAll(selector)].map((e) => {
   const r = e.getBoundingClientRect();
   return [r.left, r.top, r.right, r.bottom];
@@ -66,7 +68,7 @@ def test_a_click_on_a_circle_opens_and_on_the_sea_closes(visit: Any) -> None:
 def test_a_survey_without_regions_has_a_map_all_the_same(visit: Any) -> None:
     page = visit("/s/{empty}/map/")
     page.wait_for_selector("#map .land", state="attached")
-    assert page.locator(".pin").count() == 0
+    expect_count(page.locator(".pin"), 0)
 
 
 def test_the_map_fits_whatever_the_screen_becomes(visit: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.visitor import expect_count
 from tests.sites import filled, serve
 
 # One grey pixel.
@@ -48,7 +49,7 @@ def test_it_works(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> No
         page.on("console", lambda message: refused.append(message.text))
         page.goto(base)
         page.wait_for_selector("img.leaflet-tile-loaded")
-        assert page.locator("#map .land").count() == 0
+        expect_count(page.locator("#map .land"), 0)
         assert "Nobody & Sons" in page.inner_text("#map-legend")
         page.locator(".pin[aria-label*='Sydney']").click()
         assert "Sydney" in page.inner_text("#drawer")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Gallery
-from tests.browser.visitor import SCREENS, Visitor, find_violations, read_axe
+from tests.browser.visitor import SCREENS, Visitor, expect_count, find_violations, read_axe
 from tests.pages import wide_area_cast
 from tests.sites import filled, serve
 
@@ -76,16 +76,16 @@ def test_the_map_is_chosen_from_by_keyboard_and_without_a_script(
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(gallery.at("/wide-area/{demo}/"))
-    assert page.locator(".arc").count() == 0
+    expect_count(page.locator(".arc"), 0)
     region = page.locator("svg a[aria-label^='us-east-1']")
     region.focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**region=us-east-1**")
-    assert page.locator(".arc").count() == 80
-    assert page.locator(".atlas__rows tbody tr").count() == 80
+    expect_count(page.locator(".arc"), 80)
+    expect_count(page.locator(".atlas__rows tbody tr"), 80)
     page.locator(".atlas__rows tbody a").first.click()
     page.wait_for_url("**/pairs/**")
-    assert page.locator(".timeline__path").count() == 1
+    expect_count(page.locator(".timeline__path"), 1)
     page.get_by_role("link", name="Every raw sample").click()
     page.wait_for_url("**/samples/**")
     context.close()
@@ -103,7 +103,7 @@ def test_grid_and_map_are_one_stop_each_and_arrows_go_through_them(
     page = context.new_page()
     page.goto(gallery.at("/wide-area/{demo}/grid/"))
     page.wait_for_selector(".grid--heat td a[tabindex='0']")
-    assert page.locator(".grid--heat td a[tabindex='0']").count() == 1
+    expect_count(page.locator(".grid--heat td a[tabindex='0']"), 1)
     page.locator(".grid--heat td a[tabindex='0']").focus()
     for key, pair in (
         ("ArrowRight", "synthetic-amsterdam/ap-southeast-1"),
@@ -117,7 +117,7 @@ def test_grid_and_map_are_one_stop_each_and_arrows_go_through_them(
         assert f"/pairs/{pair}/" in focused(page, "href"), key
     page.goto(gallery.at("/wide-area/{demo}/?region=us-east-1"))
     page.wait_for_selector(".atlas__map a[tabindex='0']")
-    assert page.locator(".atlas__map a[tabindex='0']").count() == 1
+    expect_count(page.locator(".atlas__map a[tabindex='0']"), 1)
     page.locator(".atlas__map a[data-end='us-east-1']").focus()
     page.keyboard.press("ArrowLeft")
     name = focused(page, "data-end")
@@ -163,10 +163,10 @@ def test_a_question_to_a_network_is_followed_and_announced(chromium: Any, galler
     assert not find_violations(page, read_axe())
     page.click("text=Enlist those with a mark")
     page.wait_for_url("**source=globalping**")
-    assert page.locator(".atlas__map a[data-end='globalping-no-oslo-1']").count() == 1
+    expect_count(page.locator(".atlas__map a[data-end='globalping-no-oslo-1']"), 1)
     page.goto(gallery.at("/wide-area/new/"))
     page.click("button:has-text('Choose none')")
-    assert page.locator("[name=vantages]:checked").count() == 0
+    expect_count(page.locator("[name=vantages]:checked"), 0)
     assert not find_violations(page, read_axe())
     context.close()
 
@@ -178,7 +178,7 @@ def test_a_cell_of_the_grid_leads_to_its_course(chromium: Any, gallery: Gallery)
     page.get_by_role("searchbox", name="City, country").fill("Tokyo")
     page.get_by_role("button", name="Filter").click()
     cells = page.locator(".grid--heat tbody td a")
-    assert cells.count() == 8
+    expect_count(cells, 8)
     cells.first.click()
     page.wait_for_url("**/pairs/synthetic-tokyo/**")
     context.close()

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from tests.browser.visitor import expect_count
+
 READS = {
     "/": ("Where in the cloud", "521,681", "The map needs JavaScript"),
     "/s/{atlas}/": ("of Amazon-hosted subdomains", "34,018,224"),
@@ -27,7 +29,7 @@ def test_it_works(visit: Any, path: str) -> None:
 
 def test_sorting_and_theme_are_not_offered(visit: Any) -> None:
     page = visit("/s/{atlas}/reports/regions/", script=False)
-    assert page.locator(".grid__sort").count() == 0
+    expect_count(page.locator(".grid__sort"), 0)
     assert not page.locator("[data-theme-toggle]").is_visible()
 
 

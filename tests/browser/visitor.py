@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -129,3 +130,9 @@ class Visitor:
 
     def close(self) -> None:
         self.context.close()
+
+
+def expect_count(found: Any, number: int) -> None:
+    """So many stand there, at once or as soon as the page that is loading shows them."""
+    driver = import_module("playwright.sync_api")
+    driver.expect(found).to_have_count(number, timeout=PATIENCE_MS)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import Visitor, expect_count
 from tests.sites import free_port
 from tests.tasks.site import Site, wait
 
@@ -149,9 +149,9 @@ def test_what_fails_is_told_and_drawn(ada):
     settle(page)
     page.wait_for_selector("#failure")
     assert "fails:" in page.inner_text("#failure h2")
-    assert page.locator(".station--failed").count() == 1
+    expect_count(page.locator(".station--failed"), 1)
     page.click("[data-mode=now]")
-    assert page.locator(".station--failed").count() == 0
+    expect_count(page.locator(".station--failed"), 0)
     assert page.locator(".station--now").count() >= 1
 
 
@@ -225,7 +225,7 @@ def test_others_see_nothing_until_it_is_shared_and_then_only_read(ada, person):
     link = link.removeprefix(ada.url)
     nobody.open(link)
     assert "proven the best" in nobody.page.inner_text("main")
-    assert nobody.page.locator("form.tries, .owning").count() == 0
+    expect_count(nobody.page.locator("form.tries, .owning"), 0)
     assert survey not in nobody.page.content()
     assert "sets.csv" in nobody.page.content()
     assert nobody.page.request.get(nobody.url + link + "sets.csv").text().startswith("k,value")
