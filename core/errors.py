@@ -28,3 +28,9 @@ class Unavailable(NephoscopeError):
     """A server or file that may answer later."""
 
     permanent = False
+
+
+def reason_of(error: object) -> str:
+    """What was wrong, in the system's words without its number."""
+    said: str | None = getattr(error, "strerror", None)
+    return said or str(error)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.errors import BadInput, Unavailable
+from core.errors import BadInput, Unavailable, reason_of
 
 _VERSION = 1
 _HASHED_OCTETS = 1 << 20
@@ -77,7 +77,7 @@ def load_checkpoint(output: Path, names: str, asked: list[str]) -> Checkpoint:
             f"there is no unfinished run of {output.name}; leave --resume out", field="resume"
         ) from error
     except (OSError, TypeError, ValueError) as error:
-        raise BadInput(f"cannot use {path}: {error}; delete it to begin anew") from error
+        raise BadInput(f"cannot use {path}: {reason_of(error)}; delete it to begin anew") from error
     if found.version != _VERSION or (found.names, found.asked) != (names, asked):
         raise BadInput(
             "the unfinished run asked other names or types; give the same list, --type and "

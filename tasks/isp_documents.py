@@ -20,7 +20,7 @@ from analysis.wide_area.globalping import read_globalping
 from analysis.wide_area.isps import ROUTES, find_isps
 from analysis.wide_area.scamper import read_scamper
 from cartography.as_names import read_as_names
-from core.errors import BadInput
+from core.errors import BadInput, reason_of
 
 _HEAD_OCTETS = 1 << 16
 _MOST_ROWS = 200_000
@@ -85,7 +85,7 @@ def _head(path: Path) -> bytes:
             with gzip.open(path) as packed:
                 head = packed.read(_HEAD_OCTETS)
     except (OSError, EOFError) as error:
-        raise BadInput(f"cannot read {path}: {error}") from error
+        raise BadInput(f"cannot read {path}: {reason_of(error)}") from error
     return head
 
 
@@ -190,6 +190,6 @@ def read_prefixes(path: Path) -> list[str]:
     try:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot read {path}: {error}") from error
+        raise BadInput(f"cannot read {path}: {reason_of(error)}") from error
     words = [line.replace(",", " ").split() for line in lines if not line.startswith("#")]
     return [w[0] for w in words if w]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from core.errors import BadInput, Unavailable
+from core.errors import BadInput, Unavailable, reason_of
 from core.release import VERSION
 from tasks.identity import Identity
 
@@ -72,7 +72,8 @@ def _post(address: str, body: Mapping[str, Any]) -> dict[str, Any]:
     except urllib.error.HTTPError as error:
         raise _refusal(error) from error
     except (OSError, ValueError) as error:
-        raise Unavailable(f"{address} does not answer: {error}") from error
+        inner = error.reason if isinstance(error, urllib.error.URLError) else error
+        raise Unavailable(f"{address} does not answer: {reason_of(inner)}") from error
 
 
 def _refusal(error: urllib.error.HTTPError) -> BadInput | Unavailable:

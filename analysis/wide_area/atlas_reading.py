@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from analysis.wide_area.atlas_rewriting import rewrite
 from analysis.wide_area.atlas_scan import ODD, RECORDS, TRUSTED, Sheets, read_records
 from analysis.wide_area.json_tokens import end_object
-from core.errors import BadInput
+from core.errors import BadInput, reason_of
 
 # Octets that are looked at together; larger pieces are no faster.
 PIECE_OCTETS = 48 << 20
@@ -89,7 +89,7 @@ class Reading:
                 plain = iter(lambda: stream.read(_READ_OCTETS), b"")
                 yield from _unframed(self._unpack(plain) if start == _GZIP else plain)
         except OSError as error:
-            raise BadInput(f"the results cannot be read: {error}") from error
+            raise BadInput(f"the results cannot be read: {reason_of(error)}") from error
 
     def _unpack(self, packed: Iterator[bytes]) -> Iterator[bytes]:
         """What gzip packed, as far as it is sound."""

@@ -17,7 +17,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from core.clock import Clock, SystemClock
-from core.errors import NephoscopeError, Unavailable
+from core.errors import NephoscopeError, Unavailable, reason_of
 from core.release import VERSION
 
 TIMEOUT_S = 20.0
@@ -128,7 +128,7 @@ class Api:
             return self._judge(error)
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", error)
-            raise Unavailable(f"no answer from {self.base}: {str(reason)[:80]}") from None
+            raise Unavailable(f"no answer from {self.base}: {reason_of(reason)[:80]}") from None
 
     def _judge(self, error: urllib.error.HTTPError) -> Answer:
         """What another status than success means."""

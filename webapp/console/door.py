@@ -14,7 +14,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
-from core.errors import BadInput, NephoscopeError
+from core.errors import BadInput, NephoscopeError, reason_of
 from core.release import VERSION
 from webapp.console import parsing
 
@@ -111,7 +111,7 @@ def take_any_letter() -> None:
 
 
 def _words_of(error: OSError) -> str:
-    reason = error.strerror or str(error)
+    reason = reason_of(error)
     return f"cannot use {error.filename}: {reason}" if error.filename else reason
 
 
