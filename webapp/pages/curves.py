@@ -37,7 +37,8 @@ def curve_of(
     if len(rows) < 2:
         return None
     tops = [(row["interval"] or [0, row["value"]])[1] for row in rows]
-    plane = Plane(rows[0]["k"], rows[-1]["k"], max(*tops, current or 0.0))
+    before = [row.get("published") or 0.0 for row in rows]
+    plane = Plane(rows[0]["k"], rows[-1]["k"], max(*tops, *before, current or 0.0))
     points = [_point(row, plane, chosen) for row in rows]
     step = _step(plane.highest)
     ticks = [step * n for n in range(int(plane.highest / step) + 1)]
@@ -53,6 +54,7 @@ def curve_of(
 
 def _point(row: dict[str, Any], plane: Plane, chosen: int) -> dict[str, Any]:
     x, interval = plane.x(row["k"]), row["interval"] or [row["value"]]
+    before = row.get("published")
     return {
         "k": row["k"],
         "x": x,
@@ -61,6 +63,7 @@ def _point(row: dict[str, Any], plane: Plane, chosen: int) -> dict[str, Any]:
         "value": row["value"],
         "low": plane.y(interval[0]),
         "high": plane.y(interval[-1]),
+        "published": plane.y(before) if before else None,
         "is_chosen": row["k"] == chosen,
     }
 
