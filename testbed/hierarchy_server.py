@@ -7,19 +7,17 @@ measured resolver shares its machine with this process.
 """
 
 import contextlib
-import multiprocessing
 import os
 import select
-import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 from core.errors import Unavailable
 from testbed.answers import Row
+from testbed.children import serving_apart
 from testbed.hierarchy import Hierarchy, Manner, Nameservers, Said
 from testbed.wire import TYPE_NAMES, TYPES, Malformed, Query, read_query
 
@@ -30,7 +28,6 @@ _TCP_IDLE_S = 5.0
 _RECEIVE_BUFFER_BYTES = 4 << 20
 _DRAIN = 64
 _START_S = 60.0
-_STOP_S = 5.0
 _OPT = b"\0\0\x29\x04\xd0\0\0\0\0\0\0"
 # Opcode and flags zero, one question, one additional record: what an iterating resolver sends.
 _PLAIN_HEAD = b"\0\0\0\1\0\0\0\0\0\1"
@@ -209,32 +206,9 @@ class Serving:
 @contextlib.contextmanager
 def serving(world: Hierarchy, port: int) -> Iterator[Serving]:
     """Serve a hierarchy from a child process; raises ``Unavailable``."""
-    context = multiprocessing.get_context("fork")  # the child inherits the world uncopied
-    here, there = context.Pipe(duplex=False)
-    child = context.Process(target=_serve_child, args=(world, port, there), daemon=True)
-    child.start()
-    there.close()
-    try:
-        _await(here)
-        yield Serving(world.roots, port, child.pid or 0)
-    finally:
-        child.terminate()
-        child.join(_STOP_S)
-        here.close()
 
+    def answer(ready: Callable[[str], None]) -> None:
+        serve(world, port, lambda: ready("ready"))
 
-def _await(line: Connection) -> None:
-    try:
-        word = line.recv() if line.poll(_START_S) else Unavailable("no servers within a minute")
-    except EOFError as error:
-        raise Unavailable("the servers stopped while starting") from error
-    if isinstance(word, Exception):
-        raise word
-
-
-def _serve_child(world: Hierarchy, port: int, line: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
-    try:
-        serve(world, port, lambda: line.send("ready"))
-    except Unavailable as error:
-        line.send(error)
+    with serving_apart(answer, _START_S) as (pid, _):
+        yield Serving(world.roots, port, pid)

@@ -1,18 +1,17 @@
 """A real DNS server for a world, over UDP and TCP on loopback addresses."""
 
 import contextlib
-import multiprocessing
 import selectors
-import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from typing import Protocol
 
 from core.errors import BadInput, Unavailable
+from core.signals import STOPPING, caught
 from testbed.answers import Authority
+from testbed.children import serving_apart
 from testbed.model import World
 from testbed.responder import Responder
 from testbed.streams import Stream
@@ -30,7 +29,6 @@ _MAX_STREAMS = 512
 _PORT_TRIALS = 20
 # Indexing a world of scale 1/1 takes half a minute on a slow core.
 _START_S = 300.0
-_STOP_S = 5.0
 
 
 class StopSign(Protocol):
@@ -67,7 +65,7 @@ def serve(
     if not 0 <= port <= _LAST_PORT:
         raise BadInput(f"{port} is not a port from 1 to {_LAST_PORT}", field="port")
     halted = threading.Event()
-    with _signals_to(halted), selectors.DefaultSelector() as selector:
+    with caught(halted.set, *STOPPING), selectors.DefaultSelector() as selector:
         house = _House(selector, Responder(Authority(world)))
         try:
             bound = _open(house, addresses, port)
@@ -77,20 +75,6 @@ def serve(
                 _turn(house)
         finally:
             _close(house)
-
-
-@contextlib.contextmanager
-def _signals_to(event: threading.Event) -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    wanted = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(number, lambda *_: event.set()) for number in wanted]
-    try:
-        yield
-    finally:
-        for number, handler in zip(wanted, before, strict=True):
-            signal.signal(number, handler)
 
 
 def _open(house: _House, addresses: Sequence[str], port: int) -> int:
@@ -209,33 +193,9 @@ def running(
     world: World, addresses: Sequence[str] = ("127.0.0.1",), port: int = 0
 ) -> Iterator[Running]:
     """Serve ``world`` from a child process; raises ``Unavailable`` or ``BadInput``."""
-    context = multiprocessing.get_context("fork")  # the child inherits the world uncopied
-    here, there = context.Pipe(duplex=False)
-    child = context.Process(
-        target=_serve_child, args=(world, tuple(addresses), port, there), daemon=True
-    )
-    child.start()
-    there.close()
-    try:
-        yield Running(tuple(addresses), _await_port(here), child.pid or 0)
-    finally:
-        child.terminate()
-        child.join(_STOP_S)
-        here.close()
 
+    def answer(ready: Callable[[int], None]) -> None:
+        serve(world, addresses, port, ready)
 
-def _await_port(here: Connection) -> int:
-    try:
-        word = here.recv() if here.poll(_START_S) else Unavailable("no server within five minutes")
-    except EOFError as error:
-        raise Unavailable("the testbed server stopped while starting") from error
-    if isinstance(word, Exception):
-        raise word
-    return int(word)
-
-
-def _serve_child(world: World, addresses: tuple[str, ...], port: int, parent: Connection) -> None:
-    try:
-        serve(world, addresses, port, ready=parent.send)
-    except (BadInput, Unavailable) as error:
-        parent.send(error)
+    with serving_apart(answer, _START_S) as (pid, bound):
+        yield Running(tuple(addresses), bound, pid)

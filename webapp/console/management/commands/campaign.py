@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from core.errors import BadInput, NephoscopeError
+from core.signals import caught
 from tasks import campaign_calls, campaigns, concluding, measuring_here
 from tasks.foreign_files import READERS, Asked
 from tasks.importing import Source, import_campaign
@@ -192,9 +193,9 @@ class Command(Door):
 
     def _schedule(self, options: dict[str, Any]) -> None:
         stop = threading.Event()
-        signal.signal(signal.SIGTERM, lambda *_: stop.set())
         self.say("scheduling; Ctrl-C ends it")
-        campaigns.run(stop)
+        with caught(stop.set, signal.SIGTERM):
+            campaigns.run(stop)
 
 
 def _add_import(parser: CommandParser) -> None:

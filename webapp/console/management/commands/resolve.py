@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from core.errors import BadInput
+from core.signals import STOPPING, caught
 from tasks import resolving
 from tasks.options import resolving_from
 from webapp.console.door import INTERRUPTED, Door, add_resolving
@@ -58,7 +59,8 @@ class Command(Door):
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 20, 20)
         meter = _Meter()
         job = _job_from(options)
-        progress = resolving.resolve_list(job, resolving_from(options), meter.tick)
+        with caught(meter.stop, *STOPPING):
+            progress = resolving.resolve_list(job, resolving_from(options), meter.tick)
         for item in progress.names.rejected:
             self.say(f"line {item.line}: {item.text!r} left out: {item.reason}")
         meter.close(progress)
@@ -92,12 +94,11 @@ class _Meter:
         self.stopped = False
         self.started = self.shown = time.monotonic()
         self.live = sys.stderr.isatty()
-        self._previous = signal.signal(signal.SIGINT, self._stop)
-        signal.signal(signal.SIGTERM, self._stop)
 
-    def _stop(self, *_: object) -> None:
+    def stop(self) -> None:
+        """End soon; after this Ctrl-C ends the process as usual."""
         self.stopped = True
-        signal.signal(signal.SIGINT, self._previous)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def tick(self, progress: resolving.Progress) -> bool:
         if self.live and time.monotonic() - self.shown >= 1:

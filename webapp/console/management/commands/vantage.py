@@ -1,6 +1,5 @@
 """``manage.py vantage``: invite, list, drain and revoke vantage points; collect what they send."""
 
-import signal
 import threading
 from typing import Any
 
@@ -8,6 +7,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from core.errors import BadInput
+from core.signals import STOPPING, caught
 from tasks import admission
 from webapp.console.door import Door
 from webapp.store import vantages
@@ -119,10 +119,9 @@ class Command(Door):
         from tasks.collecting import Collector  # noqa: PLC0415
 
         stop = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: stop.set())
         collector = Collector()
-        collector.run(stop)
+        with caught(stop.set, *STOPPING):
+            collector.run(stop)
         if options["json"]:
             self.put_json({"stored": collector.stored, "refused": collector.refused})
 
