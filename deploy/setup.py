@@ -142,7 +142,7 @@ def main(kind: str) -> None:
     if sys.version_info < (3, 11):  # noqa: UP036
         sys.exit("Nephoscope needs Python 3.11 or newer; set PYTHON=python3.11")
     with ThreadPoolExecutor() as pool:
-        # Independent of the Python packages, so that one waits for the network while the other works.
+        # Independent of the Python packages: one waits for the network while the other works.
         debian = pool.submit(install_debian_packages) if kind == "test" else None
         make_environment()
         install_python(kind)
