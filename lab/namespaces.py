@@ -20,7 +20,7 @@ RUN = Path("/run/netns")
 LOCKS = Path("/run/nephoscope-lab")
 _NAME = re.compile(r"^neph(\d+)\.\d+-")
 _NEWNET = 0x40000000
-_BIND, _DETACH = 0x1000, 0x2
+_BIND, _RECURSIVE, _SHARED, _DETACH = 0x1000, 0x4000, 0x100000, 0x2
 # Where tools of the administrator stand; the path of one who became root may not name it.
 _TOOLS = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -42,7 +42,7 @@ def own_prefix() -> str:
 
 def add(name: str) -> None:
     """Make a namespace that stays until it is removed; raises ``OSError``."""
-    RUN.mkdir(parents=True, exist_ok=True)
+    _prepare()
     place = RUN / name
     place.touch(mode=0o444, exist_ok=False)
 
@@ -51,6 +51,24 @@ def add(name: str) -> None:
         keep(place)
 
     in_thread(make)
+
+
+def _prepare() -> None:
+    """Make the folder a shared mount of its own, as ``ip netns add`` does; raises ``OSError``.
+
+    Where that command is the first to do so, it binds each namespace that is there a second time,
+    and the first mount can no longer be removed.
+    """
+    RUN.mkdir(parents=True, exist_ok=True)
+    own = str(RUN).encode()
+    handle = os.open(RUN, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)  # ip takes the same lock
+        if _libc.mount(b"", own, b"none", _SHARED | _RECURSIVE, None):
+            _call(_libc.mount, own, own, b"none", _BIND | _RECURSIVE, None)
+            _call(_libc.mount, b"", own, b"none", _SHARED | _RECURSIVE, None)
+    finally:
+        os.close(handle)
 
 
 def leave() -> None:

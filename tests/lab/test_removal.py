@@ -47,6 +47,26 @@ def test_an_error_inside_or_while_building_leaves_nothing():
     assert set(namespaces.names_of(os.getpid())) == before
 
 
+BESIDE_IP = """
+import subprocess
+from lab import namespaces
+from lab.laboratory import Laboratory
+from tests.lab.test_removal import small
+with Laboratory(small()):
+    subprocess.run(["ip", "netns", "add", "of-another"], check=True)
+print(*(p.name for p in namespaces.RUN.iterdir()))
+"""
+
+
+def test_a_laboratory_ends_where_ip_makes_its_first_namespace_meanwhile():
+    """In a mount namespace where nobody has used ``/run/netns`` yet."""
+    need_laboratory()
+    fresh = 'mount -t tmpfs none /run && exec "$0" -c "$1"'
+    command = ["unshare", "--mount", "sh", "-c", fresh, sys.executable, BESIDE_IP]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True)
+    assert (done.stdout.split(), done.stderr) == (["of-another"], "")
+
+
 KILLED = """
 import sys, time
 from lab.laboratory import Laboratory

@@ -45,7 +45,6 @@ class Reply:
         self.before = lambda handler: None
 
     def send(self, handler):
-        self.before(handler)
         handler.send_response(self.status)
         for name, value in self.headers.items():
             handler.send_header(name, value)
@@ -83,11 +82,11 @@ class Handler(BaseHTTPRequestHandler):
             reply = server.replies.pop(0) if len(server.replies) > 1 else server.replies[0]
             server.open += 1
             server.most_open = max(server.most_open, server.open)
-        try:
-            reply.send(self)
-        finally:
-            with server.lock:
-                server.open -= 1
+        reply.before(self)
+        with server.lock:
+            # A client that has the whole reply may ask again before this thread goes on.
+            server.open -= 1
+        reply.send(self)
 
     def log_message(self, *args):
         """Quiet."""
