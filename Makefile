@@ -11,7 +11,7 @@ export WORLD SCALE PORT
 BENCHMARKS := dns.resolve dns.lossy dns.fuzz dns.transfers dns.iteration dns.wildcards dns.shared \
   zones.truth patterns.bulk regions.suite
 
-.PHONY: help setup setup-test run test test-distributed check compiled format unit browser bench \
+.PHONY: help setup setup-test run test together test-distributed check compiled format unit browser bench \
   docs locks clean
 
 help: ## list the commands
@@ -26,16 +26,21 @@ setup-test:
 run: setup ## start everything on 127.0.0.1:$(PORT); WORLD=none talks to the real Internet
 	@$(VENV)/python deploy/local.py
 
-# Tests wait for browsers, workers and brokers about a third of their time.
-AT_ONCE ?= $(shell expr `nproc 2> /dev/null || echo 2` + 1)
+# Tests wait for browsers, workers and brokers more than half of their time.
+AT_ONCE ?= $(shell expr 2 \* `nproc 2> /dev/null || echo 2` + 1)
 
-# What keeps time, or loads the processor on purpose, runs after the rest, and alone. What many
-# tests need compiled is compiled while types are checked.
+# Checks run beside the tests. What compares durations with a control (marker timed) runs after
+# them, alone, so that a control does not have to excuse what other tests do to the machine.
 test: setup-test ## set up and run every check and test
-	@$(MAKE) --no-print-directory -j 2 check compiled
-	@$(VENV)/python -m pytest -n $(AT_ONCE) --no-loadscope-reorder \
-	  -m "not timed"; rest=$$?; \
-	$(VENV)/python -m pytest -m timed && exit $$rest
+	@$(MAKE) --no-print-directory -j 2 check together; rest=$$?; \
+	$(VENV)/python -m pytest -m timed $(TIMED) && exit $$rest
+
+# Folders that hold timed tests: the others need not be read a second time.
+TIMED := tests/lab tests/probes tests/screening tests/tasks
+
+# What many tests need compiled is compiled once before them.
+together: compiled
+	@$(VENV)/python -m pytest -n $(AT_ONCE) --no-loadscope-reorder -m "not timed"
 
 compiled: setup-test
 	@$(VENV)/python -m tests.compiled

@@ -13,11 +13,6 @@ settings.register_profile("patient", deadline=None, max_examples=60)
 settings.load_profile("patient")
 
 _HERE = Path(__file__).parent
-# Engines against real sockets, workers and brokers that are killed, probes and samplers: they keep
-# time, and what else the machine does would be in the figure. A module among them that has a clock
-# of its own, or only computes, or waits with patience, says ``KEEPS_TIME = False``, and runs beside
-# others.
-_TIMED = {"crawlers", "lab", "probes", "screening", "tasks"}
 # Folders whose tests share a browser and a site, so that one process has them all.
 _TOGETHER = {"browser", "journey"}
 # What takes longest begins first, so that nobody waits for a last one; what waits for workers and
@@ -59,10 +54,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Compani
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        folder = item.path.relative_to(_HERE).parts[0]
-        if getattr(item.module, "KEEPS_TIME", True) and folder in _TIMED:
-            item.add_marker(pytest.mark.timed)
     items.sort(key=lambda item: _find_turn(item.path.relative_to(_HERE).as_posix()))
 
 

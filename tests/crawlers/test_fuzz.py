@@ -11,8 +11,6 @@ from benchmarks.dns.packets import Packet
 from crawlers.replies import read_reply
 from crawlers.wire import Malformed, encode_question
 
-KEEPS_TIME = False
-
 QUESTION = encode_question("www.alder.test", "A")
 END = 12 + len(QUESTION)
 ADDRESS = b"\xc0\x0c\0\1\0\1\0\0\1\x2c\0\4\xc0\0\2\1"

@@ -6,8 +6,6 @@ from hypothesis import strategies as st
 from crawlers.namelists import NameList, _read_name
 from crawlers.questions import Question
 
-KEEPS_TIME = False
-
 
 def names_of(data, types=("A",)):
     found = NameList(io.BytesIO(data), types)

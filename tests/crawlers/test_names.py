@@ -8,8 +8,6 @@ from core.errors import BadInput
 from crawlers.names import normalise_domain, read_domain_list
 from tests.shared import shared_file
 
-KEEPS_TIME = False
-
 
 def domains(text):
     data = text if isinstance(text, bytes) else text.encode()

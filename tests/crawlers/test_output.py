@@ -15,8 +15,6 @@ from crawlers.parquet import ParquetSink
 from crawlers.questions import Question, Result
 from lake import columns
 
-KEEPS_TIME = False
-
 NAME_SERVERS = (
     Record("a.test", "NS", 300, "ns1.a.test"),
     Record("a.test", "NS", 300, "ns2.a.test"),

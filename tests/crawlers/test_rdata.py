@@ -15,8 +15,6 @@ from crawlers.rdata import RARE_TYPES, WRITERS, find_writer, name_type
 from crawlers.replies import read_reply
 from crawlers.wire import TYPE_CODES, Malformed, encode_question
 
-KEEPS_TIME = False
-
 QUESTION = encode_question("www.alder.test", "A")
 END = 12 + len(QUESTION)
 KNOWN = sorted({*RARE_TYPES, *WRITERS})

@@ -5,8 +5,6 @@ import pytest
 from core.errors import BadInput, MissingData
 from crawlers.servers import may_query_found, parse_server, system_name_servers
 
-KEEPS_TIME = False
-
 
 def test_it_works():
     assert str(parse_server("192.0.2.1")) == "192.0.2.1:53"

@@ -13,8 +13,6 @@ from crawlers.replies import read_reply
 from crawlers.tails import TailCache
 from crawlers.wire import Malformed, encode_question
 
-KEEPS_TIME = False
-
 NS, SOA, AAAA, OPT = 2, 6, 28, 41
 ROOT = b"\0"
 

@@ -13,8 +13,6 @@ from core.records import Record
 from core.statuses import DnsStatus
 from crawlers.wildcards import PROBES, Level, Verdict
 
-KEEPS_TIME = False
-
 ZONE = "elm.test"
 WORDS = [f"word{i}" for i in range(600)]
 

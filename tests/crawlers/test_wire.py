@@ -11,8 +11,6 @@ from crawlers.questions import EngineConfig
 from crawlers.replies import read_reply
 from crawlers.wire import Malformed, encode_question
 
-KEEPS_TIME = False
-
 LABEL = st.text("abcdefghijklmnopqrstuvwxyz0123456789-", min_size=1, max_size=12).filter(
     lambda s: not s.startswith("-") and not s.endswith("-")
 )

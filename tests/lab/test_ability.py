@@ -16,8 +16,6 @@ from lab.building import netem_command
 from lab.plan import Line
 from tests.lab.conftest import ROOT, need_laboratory
 
-KEEPS_TIME = False
-
 ASK = "from lab.ability import find_ability; print(find_ability().as_json())"
 # A plan of one delayed link is built, its delay is changed, and what it was is told.
 BUILD = """

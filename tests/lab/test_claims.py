@@ -7,6 +7,8 @@ from lab.drawn import draw
 from lab.laboratory import Laboratory
 from tests.lab.conftest import need_laboratory
 
+pytestmark = pytest.mark.timed
+
 
 @pytest.fixture(scope="module")
 def drawn():

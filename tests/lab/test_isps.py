@@ -16,6 +16,8 @@ from probes import traceroute
 from probes.records import Target
 from tests.lab.conftest import everywhere
 
+pytestmark = pytest.mark.timed
+
 CLOCK = SystemClock()
 FAILING = 64_505
 

@@ -14,8 +14,6 @@ from lab.drawn import draw
 from lab.sixbyfour import six_by_four
 from lab.truth import Truth, isps_by_zone, origin_lines, range_file, region_prefixes
 
-KEEPS_TIME = False
-
 PLAN = six_by_four()
 TRUTH = Truth.of(PLAN)
 

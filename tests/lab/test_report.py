@@ -2,8 +2,6 @@
 
 from webapp.console.management.commands.lab import sentences
 
-KEEPS_TIME = False
-
 
 def path(vantage, instance, seen, measured=True):
     return {"vantage": vantage, "instance": instance, "ways": 1, "hops": 5, "measured": measured,

@@ -8,8 +8,6 @@ from probes.plans.presets import preset_data, preset_names
 from probes.plans.schedules import read_schedule
 from probes.registry import PROBES
 
-KEEPS_TIME = False
-
 
 def schedule(probe, **options):
     return read_schedule({"activities": [{"probe": probe, "options": options}]})

@@ -11,6 +11,8 @@ from probes import echo, game_query, icmp_echo, jitter, resolver, tcp_ping
 from probes.records import Attempt, ProbeStatus, Target, status_of
 from tests.probes.servers import answer, echo_connection, listen, page, running
 
+pytestmark = pytest.mark.timed
+
 ALLOW = ("127.0.0.0/8", "::1/128")
 CLOCK = SystemClock()
 FAST = {"interval_s": 0.0, "allow": ALLOW}

@@ -9,8 +9,6 @@ from probes import guard
 from probes.guard import Endpoint, Refusal, admit, why_forbidden
 from probes.records import ProbeStatus, Target
 
-KEEPS_TIME = False
-
 CLOSED = [
     "127.0.0.1",
     "10.1.2.3",

@@ -11,15 +11,20 @@ from probes.hops import routes_of
 from probes.records import ProbeStatus, Target
 from tests.probes.netlab import Lab, need_namespaces
 
+pytestmark = pytest.mark.timed
+
 ALLOW = ("10.0.0.0/8", "fd00::/16")
 CLOCK = SystemClock()
 
 
-def least_median(measure, tries=5):
-    """The least median of some tries: other work on the machine only ever slows packets down."""
-    found = []
-    while len(found) < tries and (not found or min(found) > 21.0):
-        found.append(median(measure()))
+def least_rtt_ms(measure, tries=5):
+    """The least round trip of some tries: other work only ever slows packets down."""
+    found, most = [], 21.0
+    for _ in range(tries):
+        values = measure()
+        found += values
+        if median(values) <= most:
+            break
     return min(found)
 
 
@@ -62,7 +67,7 @@ def test_tcp_pings_see_the_configured_delay(chain, server, method):
         assert (result.status, result.method, result.lost) == (ProbeStatus.OK, method, 0)
         return result.values
 
-    assert least_median(measure) == pytest.approx(20.0, abs=1.0)
+    assert least_rtt_ms(measure) == pytest.approx(20.0, abs=1.0)
 
 
 @pytest.mark.parametrize("address", ["10.0.3.2", "fd00:4::2"])
@@ -74,7 +79,7 @@ def test_echoes_see_the_configured_delay(chain, address):
         assert (result.status, result.lost) == (ProbeStatus.OK, 0)
         return result.values
 
-    assert least_median(measure) == pytest.approx(20.0, abs=1.0)
+    assert least_rtt_ms(measure) == pytest.approx(20.0, abs=1.0)
 
 
 def test_echo_and_tcp_ping_agree(chain, server):
@@ -112,7 +117,7 @@ def test_every_hop_of_the_chain_is_right(chain, server, protocol, method, family
         assert len(path.replies) == 12
         return [r.rtt_ms for r in path.replies]
 
-    assert least_median(measure) == pytest.approx(20.0, abs=1.0)
+    assert least_rtt_ms(measure) == pytest.approx(20.0, abs=1.0)
 
 
 def test_a_target_that_nobody_has_is_not_reached(chain):

@@ -24,8 +24,6 @@ from tests.probes.networks import (
     trace_measurement,
 )
 
-KEEPS_TIME = False
-
 TARGET = {"host": "8.8.8.8", "port": 443, "family": 0, "path": "/"}
 PLACE = {"country": "DE", "city": "Berlin", "asn": 3320}
 

@@ -9,8 +9,6 @@ from probes.hops import Reply, routes_of
 from probes.mda import Search, flows_needed
 from probes.system_traceroute import read_output
 
-KEEPS_TIME = False
-
 ENDS4 = (bytes([192, 0, 2, 1]), bytes([198, 51, 100, 7]))
 ENDS6 = (bytes(range(16)), bytes(range(16, 32)))
 PORTS = (40_000, 33_434)

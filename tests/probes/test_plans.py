@@ -17,8 +17,6 @@ from probes.plans.rehearsal import rehearse
 from probes.plans.rotation import Rotation
 from probes.plans.schedules import read_schedule
 
-KEEPS_TIME = False
-
 PAPER = [f"client-{i}" for i in range(80)]
 counts = st.integers(1, 30)
 

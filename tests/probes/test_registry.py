@@ -10,8 +10,6 @@ from core.clock import SystemClock
 from probes.records import Outcome, ProbeStatus, Target
 from probes.registry import PROBES, configure, find_probe
 
-KEEPS_TIME = False
-
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -11,7 +11,6 @@ from probes import echo, http_split, resolver, tcp_ping, throughput
 from probes.records import ProbeStatus, Target
 from tests.probes.servers import answer, listen, running
 
-KEEPS_TIME = False
 ALLOW = ("127.0.0.0/8", "::1/128")
 CLOCK = SystemClock()
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

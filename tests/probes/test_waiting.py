@@ -9,6 +9,8 @@ import pytest
 from core.clock import SystemClock
 from probes.waiting import SO_TIMESTAMPNS, arrival, receive, stamp_arrivals
 
+pytestmark = pytest.mark.timed
+
 
 class Torn(SystemClock):
     """Loses the processor after the n-th look at a clock, as a busy machine has it."""

@@ -20,9 +20,6 @@ from screening.onboard.histograms import SLOTS, find_bounds_ns, find_slot
 from screening.reports import parse_report
 from tests.screening.conftest import AGENT
 
-# How exact the samplers are is looked at beside real neighbours.
-KEEPS_TIME = False
-
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the agent needs Linux")
 compiler = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler is installed")
 

@@ -15,8 +15,6 @@ from screening.chances import (
     list_binomial_chances,
 )
 
-KEEPS_TIME = False
-
 
 @pytest.mark.parametrize(("a", "b"), [(0.5, 9.5), (1, 1), (3.25, 40_000.75), (1e-3, 2), (0.1, 1)])
 @pytest.mark.parametrize("level", [1e-6, 0.05, 0.5, 0.95, 1])

@@ -13,8 +13,6 @@ from screening.logs.summaries import summarise_log
 from tasks.strange_logs import MOST_SERIES, summarise
 from tests.screening.test_logs import pack
 
-KEEPS_TIME = False
-
 HEAD = "#[Logged with jHiccup version 2.0.7]\n#[Histogram log format version 1.2]\n"
 
 

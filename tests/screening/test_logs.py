@@ -17,8 +17,6 @@ from screening.logs.hdr import decode_histogram
 from screening.logs.summaries import summarise_file, summarise_log
 from tests.screening.conftest import ROOT
 
-KEEPS_TIME = False
-
 SAMPLES = ROOT / "fixtures" / "screening"
 SHARED = Path(os.environ.get("NEPHOSCOPE_SHARED_DATA", ROOT.parent / "shared" / "data"))
 REAL = SHARED / "instance-screening"

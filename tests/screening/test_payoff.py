@@ -19,8 +19,6 @@ from screening.payoff import (
     simulate_sequential,
 )
 
-KEEPS_TIME = False
-
 TRIALS = 400_000
 
 

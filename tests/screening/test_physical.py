@@ -8,11 +8,14 @@ import time
 
 import pytest
 
-from benchmarks.screening import neighbours
+from benchmarks.screening import neighbours, physical
 from benchmarks.screening.physical import run_agent
 from screening.reports import parse_report
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
+pytestmark = [
+    pytest.mark.timed,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux"),
+]
 CPU = max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
 SECONDS = 3
 
@@ -25,8 +28,9 @@ def need(kind):
 
 @pytest.mark.parametrize("busy_ms", [10, 30])
 @pytest.mark.parametrize("mode", [(), ("--python",)])
-def test_bursts_are_counted_one_by_one(busy_ms, mode):
+def test_bursts_are_counted_one_by_one(busy_ms, mode, monkeypatch):
     need("burst")
+    monkeypatch.setattr(physical, "SHIELD", [True])  # ordinary work cannot preempt the sampler
     with neighbours.burst(CPU, busy_ms, 100):
         report = run_agent(CPU, SECONDS, *mode)
     (cpu,) = report["cpus"]

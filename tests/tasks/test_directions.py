@@ -9,8 +9,6 @@ from probes.plans.plan import Slot
 from tasks.arrivals import place_of
 from webapp.store import vantages
 
-KEEPS_TIME = False
-
 INSIDE = {"provider": "aws", "region": "us-east-1", "zone": "a"}
 
 

