@@ -57,14 +57,18 @@ def make_candidates(instances: Sequence[Instance]) -> list[Candidate]:
 
 
 def _make_candidate(instance: Instance) -> Candidate:
-    confirmed = {GOOD: True, BAD: False}.get(instance.truth.status if instance.truth else UNKNOWN)
-    verdict = instance.verdict
+    truth, verdict = instance.truth, instance.verdict
+    confirmed = {GOOD: True, BAD: False}.get(truth.status if truth else UNKNOWN)
+    surely = bool(truth and truth.sure)
     if verdict is None or verdict.rate is None:
         unknown = float("inf")
-        return Candidate(instance.name, UNKNOWN, unknown, unknown, unknown, 0.0, confirmed)
+        return Candidate(
+            instance.name, UNKNOWN, unknown, unknown, unknown, 0.0, confirmed, surely
+        )  # fmt: skip
     return Candidate(
         instance.name, verdict.verdict, verdict.rate.per_100s, verdict.rate.high, verdict.p999_ms,
-        verdict.chances[GOOD], confirmed,
+        verdict.chances[GOOD], confirmed, surely, verdict.sure,
+        verdict.attribution.cause if verdict.attribution else "",
     )  # fmt: skip
 
 

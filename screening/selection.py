@@ -10,6 +10,9 @@ from screening.chances import find_beta_quantile, find_enough_chance
 from screening.onboard.judging import BAD, GOOD, NETWORK_TEST, UNKNOWN
 
 ORDER = {GOOD: 0, NETWORK_TEST: 1, UNKNOWN: 2, BAD: 3}
+# Causes of stalls: what a neighbour does to a machine, and what a machine does to itself.
+NEIGHBOUR_CAUSE = "steal"
+OWN_CAUSES = frozenset({"run delay", "quota"})
 ASSURANCE = 0.95
 LEVEL = 0.9
 MOST_LAUNCHES = 100_000
@@ -17,7 +20,10 @@ MOST_LAUNCHES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One instance to choose from; ``good_chance`` is the probability that it is good."""
+    """One instance to choose from; ``good_chance`` is the probability that it is good.
+
+    ``sure`` and ``cause`` are the verdict's, ``label`` is what the owner says (or nothing).
+    """
 
     name: str
     verdict: str
@@ -26,14 +32,25 @@ class Candidate:
     p999_ms: float
     good_chance: float
     confirmed: bool | None = None  # what a network test said
+    confirmed_surely: bool = False
+    sure: bool = False
+    cause: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The chosen, best first, and how many of them are expected to be bad."""
+    """Every candidate in one of five groups, and how many of the chosen are expected to be bad.
+
+    ``chosen`` and ``spare`` are good, best first; ``terminate`` are surely slowed by neighbours,
+    ``own_load`` by themselves; of ``measure_again`` too little is known to decide.
+    """
 
     chosen: tuple[Candidate, ...]
     spare: tuple[Candidate, ...]
+    terminate: tuple[Candidate, ...]
+    measure_again: tuple[Candidate, ...]
+    own_load: tuple[Candidate, ...]
     expected_bad: float
     missing: int
 
@@ -52,18 +69,51 @@ class LaunchFactor:
 
 
 def choose_best(candidates: Sequence[Candidate], wanted: int) -> Choice:
-    """The best ``wanted``: confirmed first, then by verdict, then by the rate's upper bound.
+    """Choose the best ``wanted``: confirmed first, then by the rate's upper bound.
 
-    Instances called bad are never chosen; ``missing`` says how many more are needed.
+    Only instances that are called good, or that network tests confirmed, are chosen; ``missing``
+    says how many more are needed. BadInput when none is wanted.
     """
     if wanted < 1:
         raise BadInput("choose at least one instance", field="wanted")
-    fit = [c for c in candidates if c.verdict in (GOOD, NETWORK_TEST) and c.confirmed is not False]
-    fit += [c for c in candidates if c.confirmed and c not in fit]
-    ranked = sorted(fit, key=_rank)
-    chosen = tuple(ranked[:wanted])
+    ranked = sorted(candidates, key=_rank)
+    fit = [c for c in ranked if _is_fit(c)]
+    unfit = [c for c in ranked if not _is_fit(c)]
+    chosen = tuple(fit[:wanted])
     expected = sum(0.0 if c.confirmed else 1 - c.good_chance for c in chosen)
-    return Choice(chosen, tuple(ranked[wanted:]), expected, wanted - len(chosen))
+    return Choice(
+        chosen,
+        tuple(fit[wanted:]),
+        tuple(c for c in unfit if is_surely_disturbed(c)),
+        tuple(c for c in unfit if not is_surely_disturbed(c) and not _is_own_load(c)),
+        tuple(c for c in unfit if not is_surely_disturbed(c) and _is_own_load(c)),
+        expected,
+        wanted - len(chosen),
+    )
+
+
+def is_surely_disturbed(candidate: Candidate) -> bool:
+    """Return whether an instance is bad beyond doubt and neighbours are the cause.
+
+    A rate between the marks is bad beyond doubt once network tests surely say so (Algorithm 1).
+    Neither network tests nor the owner may say that the instance is good.
+    """
+    if candidate.confirmed or GOOD in (candidate.label, candidate.verdict):
+        return False
+    by_sleeps = candidate.verdict == BAD and candidate.sure
+    refuted = candidate.confirmed is False and candidate.confirmed_surely
+    by_calls = candidate.verdict == NETWORK_TEST and refuted
+    return candidate.cause == NEIGHBOUR_CAUSE and (by_sleeps or by_calls)
+
+
+def _is_fit(candidate: Candidate) -> bool:
+    if candidate.confirmed is None:
+        return candidate.verdict == GOOD
+    return candidate.confirmed
+
+
+def _is_own_load(candidate: Candidate) -> bool:
+    return candidate.cause in OWN_CAUSES and candidate.verdict in (BAD, NETWORK_TEST)
 
 
 def _rank(candidate: Candidate) -> tuple[bool, int, float, float, str]:

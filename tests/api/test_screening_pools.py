@@ -143,9 +143,13 @@ def test_reports_become_verdicts_and_the_best_are_chosen(ann, pool):
     assert choice["factor"]["k"] == 2.0
     assert choice["factor"]["low"] < 2 < choice["factor"]["high"]
     three = ann.ask("get", f"{POOLS}/{pool['key']}/choice?wanted=3").json()
-    assert [one["instance"]["name"] for one in three["chosen"]][2] == "vm-2"
-    four = ann.ask("get", f"{POOLS}/{pool['key']}/choice?wanted=4").json()
-    assert four["missing"] == 1
+    assert three["missing"] == 1
+    groups = {
+        name: [one["instance"]["name"] for one in three[name]]
+        for name in ("terminate", "measure_again", "own_load")
+    }
+    # All stalls of these reports are run delay: other work inside the machines.
+    assert groups == {"terminate": [], "measure_again": [], "own_load": ["vm-2", "vm-3"]}
     assert ann.ask("get", f"{POOLS}/{pool['key']}/choice?wanted=0").status_code == 422
 
 

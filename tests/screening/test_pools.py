@@ -1,7 +1,11 @@
 """What is said of whole pools, against pools whose truth was planted."""
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.errors import BadInput
 from screening.calibration import calibrate, measure
@@ -74,9 +78,48 @@ def test_the_best_are_chosen_and_the_bad_never():
     ]
     choice = choose_best(pool, 2)
     assert [c.name for c in choice.chosen] == ["d", "b"]
-    assert [c.name for c in choice.spare] == ["a", "c"]
+    assert [c.name for c in choice.spare] == ["a"]
+    assert {c.name for c in choice.measure_again} == {"c", "e", "f"}
     assert choice.expected_bad == pytest.approx(0.01)
-    assert choose_best(pool, 6).missing == 2
+    assert choose_best(pool, 6).missing == 3
+
+
+CANDIDATES = st.lists(
+    st.builds(
+        Candidate,
+        name=st.text(max_size=3),
+        verdict=st.sampled_from(["good", "network-test", "bad", "not-enough"]),
+        per_100s=st.floats(0, 1000) | st.just(math.inf),
+        high=st.floats(0, 1000) | st.just(math.inf),
+        p999_ms=st.floats(0, 100) | st.just(math.inf),
+        good_chance=st.floats(0, 1),
+        confirmed=st.sampled_from([None, True, False]),
+        confirmed_surely=st.booleans(),
+        sure=st.booleans(),
+        cause=st.sampled_from(["", "steal", "run delay", "quota", "mixed", "unexplained"]),
+        label=st.sampled_from(["", "good", "bad"]),
+    ),
+    max_size=12,
+)
+
+
+@given(CANDIDATES, st.integers(1, 12))
+def test_only_what_neighbours_surely_slow_down_is_to_be_terminated(pool, wanted):
+    choice = choose_best(pool, wanted)
+    for one in choice.terminate:
+        assert one.cause == "steal"
+        assert one.verdict in ("bad", "network-test")
+        assert one.sure if one.verdict == "bad" else one.confirmed_surely
+        assert one.label != "good"
+        assert not one.confirmed
+    for one in (*choice.chosen, *choice.spare):
+        assert one.confirmed or one.verdict == "good"
+    groups = (
+        choice.chosen, choice.spare, choice.terminate, choice.measure_again, choice.own_load
+    )  # fmt: skip
+    # Each candidate is in one group: nothing is lost, nothing is told twice.
+    assert sorted(map(repr, (c for group in groups for c in group))) == sorted(map(repr, pool))
+    assert len(choice.chosen) + choice.missing == wanted
 
 
 def test_periods_are_weighted_by_time():

@@ -12,12 +12,14 @@ from core.errors import BadInput
 from tasks.export import table_csv
 from tasks.screening_nights import tell_own_nights
 from webapp.pages import screening_findings as findings
+from webapp.pages import screening_words as words
 from webapp.pages.screening_analysis_plots import draw_day
 from webapp.pages.screening_doors import Door, pool_page
 from webapp.pages.screening_instance import describe_instance
 from webapp.pages.screening_pools import take_token
 from webapp.pages.screening_rows import rows_html
 from webapp.store import pool_details, pool_views, pools
+from webapp.store.pool_views import ChoiceView, Chosen
 from webapp.store.pools import InstanceRow
 
 PAGE_ROWS = 500
@@ -140,42 +142,62 @@ def report_file(request: HttpRequest, door: Door, report_id: str) -> HttpRespons
 @pool_page
 @require_GET
 def choose(request: HttpRequest, door: Door) -> HttpResponse:
-    """The best N, how to end the rest, and what the next pool takes."""
+    """The best N, how to end those that neighbours slow down, and what the next pool takes."""
     wanted, error = _number(request, "n", door.pool.wanted), ""
     try:
         view = pool_views.choose(door.pool, wanted)
     except BadInput as refused:
         error, wanted = str(refused), door.pool.wanted
         view = pool_views.choose(door.pool, wanted)
-    kept = {one.instance.id for one in view.chosen}
-    rest = [row for row in pools.list_instances(door.pool) if row.id not in kept]
+    ending, by_hand = _split_names(view)
     context = door.context("choose") | {
         "view": view,
         "wanted": wanted,
         "error": error,
-        "rest": rest,
-        "commands": _list_commands([row.name for row in rest]),
-        "by_hand": [row.name for row in rest if not _PLAIN_NAME.fullmatch(row.name)],
+        "groups": _list_groups(view),
+        "commands": _list_commands(ending),
+        "by_hand": by_hand,
     }
     return render(request, "screening/choose.html", context, status=422 if error else 200)
 
 
+def _split_names(view: ChoiceView) -> tuple[list[str], list[str]]:
+    """Names that a command can end, and names to end by hand.
+
+    By hand go names that a shell could misread, and those that a machine to be kept has too.
+    """
+    kept = (view.chosen, view.spare, view.measure_again, view.own_load)
+    taken = {one.instance.name for group in kept for one in group}
+    names = [one.instance.name for one in view.terminate]
+    fit = {name for name in names if _PLAIN_NAME.fullmatch(name) and name not in taken}
+    return sorted(fit), [name for name in names if name not in fit]
+
+
+def _list_groups(view: ChoiceView) -> list[tuple[str, str, str, tuple[Chosen, ...]]]:
+    """(id, heading, what to do, machines) of every group of machines that are not chosen."""
+    return [
+        ("terminate", "to terminate", words.ADVICE["terminate"], view.terminate),
+        ("again", "to measure again", words.ADVICE["again"], view.measure_again),
+        ("own-load", "slowed by their own load", words.ADVICE["own-load"], view.own_load),
+        ("spare", "more would do as well", words.ADVICE["spare"], view.spare),
+    ]
+
+
 def _list_commands(names: list[str]) -> list[tuple[str, str]]:
-    fit = sorted({name for name in names if _PLAIN_NAME.fullmatch(name)})
-    if not fit:
+    if not names:
         return []
-    words, listed = " ".join(map(shlex.quote, fit)), ",".join(fit)
+    quoted, listed = " ".join(map(shlex.quote, names)), ",".join(names)
     amazon = (
         "aws ec2 terminate-instances --instance-ids $(aws ec2 describe-instances "
         f"--filters Name=private-dns-name,Values={listed} "
         "--query 'Reservations[].Instances[].InstanceId' --output text)"
     )
-    microsoft = f"for vm in {words}; do az vm delete --yes --resource-group GROUP --name $vm; done"
+    microsoft = f"for vm in {quoted}; do az vm delete --yes --resource-group GROUP --name $vm; done"
     return [
         ("Amazon, by private DNS name", amazon),
-        ("Google", f"gcloud compute instances delete --zone ZONE {words}"),
+        ("Google", f"gcloud compute instances delete --zone ZONE {quoted}"),
         ("Microsoft", microsoft),
-        ("Anywhere, by SSH", f"for vm in {words}; do ssh $vm sudo shutdown -h now; done"),
+        ("Anywhere, by SSH", f"for vm in {quoted}; do ssh $vm sudo shutdown -h now; done"),
     ]
 
 

@@ -46,6 +46,19 @@ CAUSE_SENTENCES = {
 }
 
 
+# What to do with the machines of each group that is not chosen.
+ADVICE = {
+    "terminate": "Surely bad, and most of their stalls are CPU time that a neighbour took. Read "
+    "before you run a command: the names are what the machines call themselves, and capitals "
+    "stand for what only you know.",
+    "again": "Too little is known to end them: run the agent for 100 s, or a network test where "
+    "the verdict asks for one.",
+    "own-load": "Not the machine's fault: other work inside it, or its own CPU quota, causes the "
+    "stalls. Another machine would stall as well. Remove the load and measure again.",
+    "spare": "Good machines beyond the number wanted, in order.",
+}
+
+
 def _is_missing(value: Any) -> bool:
     return value is None or value == "" or not math.isfinite(float(value))
 

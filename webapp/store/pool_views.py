@@ -10,12 +10,20 @@ from screening.jitter import Jitter, Profile, collect_series, describe, profile
 from screening.onboard.causes import CAUSES, find_cause
 from screening.onboard.histograms import find_bounds_ns
 from screening.reports import CallTiming, CpuTiming, Report, parse_report
-from screening.selection import Candidate, LaunchFactor, choose_best, estimate_factor
+from screening.selection import (
+    OWN_CAUSES,
+    Candidate,
+    Choice,
+    LaunchFactor,
+    choose_best,
+    estimate_factor,
+)
 from webapp.store import packs
 from webapp.store.models import PoolReport
 from webapp.store.pools import (
     BAD,
     GOOD,
+    NETWORK_TEST,
     UNKNOWN,
     InstanceRow,
     PoolRow,
@@ -26,11 +34,18 @@ from webapp.store.pools import (
 
 # A body was checked when it arrived; its clock is not looked at again.
 ANY_TIME = 4_102_444_800.0
+_CAUSES = {
+    "steal": "by a neighbour",
+    "run delay": "by other work inside the machine",
+    "quota": "by its own CPU quota",
+    "mixed": "by several causes",
+    "unexplained": "no counter of its kernel tells why",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """One machine of the choice, best first; ``why`` is a sentence."""
+    """One machine in a group of the choice; ``why`` is a sentence."""
 
     instance: InstanceRow
     why: str
@@ -40,12 +55,17 @@ class Chosen:
 class ChoiceView:
     """The best of a pool; ``factor`` is missing with a ``reason`` while nothing is called good.
 
-    ``expected_bad`` is how many of the chosen are expected to be bad after all.
+    Every machine of the pool is in one of the five groups of
+    :class:`screening.selection.Choice`. ``expected_bad`` is how many of the chosen are expected
+    to be bad after all.
     """
 
     wanted: int
     chosen: tuple[Chosen, ...]
     spare: tuple[Chosen, ...]
+    terminate: tuple[Chosen, ...]
+    measure_again: tuple[Chosen, ...]
+    own_load: tuple[Chosen, ...]
     expected_bad: float
     missing: int
     called: int
@@ -118,18 +138,20 @@ def choose(pool: PoolRow, wanted: int | None = None) -> ChoiceView:
     number = pool.wanted if wanted is None else wanted
     if not 1 <= number <= 100_000:
         raise BadInput("choose 1 to 100,000 machines", field="wanted")
-    rows = {str(row.id): row for row in list_instances(pool) if row.verdict or row.truth}
+    rows = {str(row.id): row for row in list_instances(pool)}
     choice = choose_best([_candidate(key, row) for key, row in rows.items()], number)
     judged = [row for row in rows.values() if row.verdict]
     called = sum(is_called_good(row) for row in judged)
     factor, reason = _factor(called, len(judged), number, pool.price)
-    chosen, spare = (
-        tuple(Chosen(rows[c.name], _why(c, rows[c.name])) for c in part)
-        for part in (choice.chosen, choice.spare)
-    )
+    chosen, spare, terminate, again, own = (
+        tuple(Chosen(rows[c.name], _why(c, rows[c.name])) for c in group)
+        for group in (
+            choice.chosen, choice.spare, choice.terminate, choice.measure_again, choice.own_load
+        )
+    )  # fmt: skip
     return ChoiceView(
-        number, chosen, spare, choice.expected_bad, choice.missing, called, len(judged),
-        factor, reason, _headline(number, len(chosen), choice.expected_bad, factor),
+        number, chosen, spare, terminate, again, own, choice.expected_bad, choice.missing, called,
+        len(judged), factor, reason, _headline(number, choice),
     )  # fmt: skip
 
 
@@ -144,7 +166,8 @@ def _candidate(key: str, row: InstanceRow) -> Candidate:
 
     return Candidate(
         key, row.verdict or UNKNOWN, known(row.per_100s), known(row.rate_high), known(row.p999_ms),
-        row.good_chance or 0.0, {GOOD: True, BAD: False}.get(row.truth),
+        row.good_chance or 0.0, {GOOD: True, BAD: False}.get(row.truth), row.truth_sure,
+        row.sure, row.cause, row.label,
     )  # fmt: skip
 
 
@@ -159,21 +182,49 @@ def _why(candidate: Candidate, row: InstanceRow) -> str:
     if candidate.confirmed:
         tail = "" if row.truth_p999_ms is None else f", p99.9 {row.truth_p999_ms:.1f} ms"
         return f"network tests found it good{tail}"
+    said = _say_verdict(row)
+    if row.per_100s is not None and row.verdict != UNKNOWN:
+        said += f", {row.per_100s:.1f} stalls per 100 s"
+    if row.label == GOOD and row.verdict != GOOD:
+        said += "; you said that it is good"
+    return said
+
+
+def _say_verdict(row: InstanceRow) -> str:
     doubt = "surely" if row.sure else "probably"
-    said = {GOOD: f"{doubt} good"}.get(row.verdict, "between the marks: a network test would tell")
-    rate = "" if row.per_100s is None else f", {row.per_100s:.1f} stalls per 100 s"
-    return said + rate
+    slow = row.truth == BAD
+    if row.verdict == GOOD:
+        return "calls to it are slow, its own sleeps are not" if slow else f"{doubt} good"
+    if row.verdict == BAD:
+        return f"{doubt} bad, {_CAUSES.get(row.cause, 'cause unknown')}"
+    if row.verdict != NETWORK_TEST:
+        short = f"measured for {row.seconds:.0f} s, too short to tell"
+        said = short if row.verdict else "has not measured itself yet"
+        return said + ("; calls to it are slow" if slow else "")
+    if row.cause in OWN_CAUSES:
+        return f"between the marks, {_CAUSES[row.cause]}"
+    if not slow:
+        return "between the marks: a network test would tell"
+    return (
+        f"between the marks, found slow by network tests, {_CAUSES.get(row.cause, 'cause unknown')}"
+    )
 
 
-def _headline(wanted: int, chosen: int, bad: float, factor: LaunchFactor | None) -> str:
-    if not chosen:
-        return "No machine of this pool is good enough yet"
-    some = f"The best {chosen}" if chosen == wanted else f"Only {chosen} of {wanted} wanted"
-    doubt = f"{bad:.1f}" if bad >= 0.05 else "none"
-    text = f"{some} {'is' if chosen == 1 else 'are'} found, {doubt} of them expected to be bad"
-    if factor is None:
-        return text
-    return f"{text}; launch {factor.k:.1f} ({factor.low:.1f} to {factor.high:.1f}) per good one"
+def _headline(wanted: int, choice: Choice) -> str:
+    chosen = len(choice.chosen)
+    doubt = f"{choice.expected_bad:.1f}" if choice.expected_bad >= 0.05 else "none"
+    are = "is" if chosen == 1 else "are"
+    if chosen:
+        some = f"The best {chosen}" if chosen == wanted else f"{chosen} of {wanted} wanted"
+        text = f"{some} {are} found, {doubt} of them expected to be bad"
+    else:
+        text = f"None of {wanted} wanted is found yet" if wanted > 1 else "No machine is good yet"
+    groups = (
+        (choice.terminate, "to terminate"), (choice.measure_again, "to measure again"),
+        (choice.own_load, "slowed by own load"),
+    )  # fmt: skip
+    rest = ", ".join(f"{len(group):,} {word}" for group, word in groups if group)
+    return f"{text}; {rest}" if rest else text
 
 
 def instance_view(

@@ -114,6 +114,15 @@ class Command(Door):
         self.stdout.write(found.headline)
         for place, one in enumerate(found.chosen, 1):
             self.stdout.write(f"{place:4d}  {one.instance.name}: {one.why}")
+        groups = {
+            "spare": found.spare, "terminate": found.terminate,
+            "measure again": found.measure_again, "own load": found.own_load,
+        }  # fmt: skip
+        for title, group in groups.items():
+            if group:
+                self.stdout.write(f"{title}:")
+            for one in group:
+                self.stdout.write(f"      {one.instance.name}: {one.why}")
 
     def _findings(self, options: dict[str, Any]) -> None:
         row = _find(options["pool"])
