@@ -11,6 +11,8 @@ import time
 import pyarrow.parquet as pq
 import pytest
 from django.contrib.auth import get_user_model
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from tests.pages import wide_area_cast
 from webapp.pages import wide_area_map, words
@@ -279,13 +281,38 @@ def test_pages_are_made_at_once(client, cast, db):
         assert min(spent) < 0.1, (path, spent)
 
 
-def test_great_circles_part_at_the_edge_and_meet_their_ends():
-    path = wide_area_map.arc((35.7, 139.7), (37.4, -121.9))
-    assert path.count("M") == 2
-    start = "{:g} {:g}".format(*wide_area_map.project(35.7, 139.7))
-    assert path.startswith(f"M{start}")
-    assert wide_area_map.arc((1.0, 2.0), (1.0, 2.0)) == ""
-    assert wide_area_map.arc((0.0, 0.0), (0.0, 180.0))
+PLACES = st.tuples(st.floats(-56, 78), st.floats(-180, 180))
+
+
+@given(PLACES, PLACES)
+@example((39.0, -77.5), (35.7, 139.7))
+@example((37.4, -121.9), (35.7, 139.7))
+@example((65.0, -150.0), (65.0, 150.0))
+@example((0.0, 0.0), (0.0, 180.0))
+def test_an_arc_is_one_curve_between_its_ends_that_stays_on_the_map(start, end):
+    path = wide_area_map.arc(start, end)
+    ends = wide_area_map.project(*start), wide_area_map.project(*end)
+    if ends[0] == ends[1]:
+        assert path == ""
+        return
+    assert re.fullmatch(r"M[-\d.]+ [-\d.]+Q[-\d.]+ [-\d.]+ [-\d.]+ [-\d.]+", path)
+    x, y, bent_x, bent_y, to_x, to_y = (float(n) for n in re.findall(r"-?[\d.]+", path))
+    assert ((x, y), (to_x, to_y)) == ends
+    top = min(y, to_y, 4.0) - 0.1
+    for step in range(21):
+        t, u = step / 20, 1 - step / 20
+        assert -0.1 <= u * u * x + 2 * u * t * bent_x + t * t * to_x <= wide_area_map.WIDTH + 0.1
+        assert u * u * y + 2 * u * t * bent_y + t * t * to_y >= top
+
+
+def test_what_is_not_chosen_is_grey(get):
+    region = get("/wide-area/eighty-cities/?region=us-east-1")
+    assert region.count('class="mark hue--aws is-away"') == 7
+    assert region.count('class="mark hue--aws is-chosen"') == 1
+    vantage = get("/wide-area/eighty-cities/?vantage=synthetic-tokyo")
+    assert vantage.count('class="dot dot--away"') == 79
+    assert 'class="dot dot--0' not in vantage
+    assert "other vantage points" in vantage
 
 
 def test_axes_have_round_ticks_and_rows_their_gaps():

@@ -85,11 +85,12 @@ class _Atlas:
         name, place = row["region"], self.places[row["region"]]
         x, y = drawing.project(place["latitude"], place["longitude"])
         is_chosen = self.chosen.get("name") == name
+        is_away = self.chosen.get("kind") == "region" and not is_chosen
         mean = said.amount(self.metric, row["vantage_mean"])
         return {
             "x": x, "y": y, "name": name, "provider": place["provider"],
             "letter": words.provider_letter(place["provider"]), "is_chosen": is_chosen,
-            "place": place["place"], "is_left": x > 860 or 440 < x < 515,
+            "is_away": is_away, "place": place["place"], "is_left": x > 860 or 440 < x < 515,
             "title": f"{name}, {place['place']}: {mean} in the mean",
             "href": self._choose("region", "" if is_chosen else name),
         }  # fmt: skip
@@ -100,7 +101,7 @@ class _Atlas:
         x, y = drawing.project(point.lat or 0.0, point.lon or 0.0)
         is_chosen = self.chosen.get("name") == point.name
         return {
-            "x": x, "y": y, "shade": said.shade(self.metric, value), "is_chosen": is_chosen,
+            "x": x, "y": y, "shade": self._shade(point.name), "is_chosen": is_chosen,
             "name": point.name,
             "title": f"{point.city or point.name}: {said.amount(self.metric, value)}",
             "href": self._choose("vantage", "" if is_chosen else point.name),
@@ -108,9 +109,9 @@ class _Atlas:
 
     def crowd(self) -> list[Row]:
         """Thousands of vantage points as one path for each shade: dots without links."""
-        paths: dict[int, list[str]] = {}
+        paths: dict[str, list[str]] = {}
         for point in self.points:
-            shade = said.shade(self.metric, self._value(point.name))
+            shade = self._shade(point.name)
             x, y = drawing.project(point.lat or 0.0, point.lon or 0.0)
             paths.setdefault(shade, []).append(f"M{x:g} {y:g}h0")
         return [{"shade": s, "path": "".join(p)} for s, p in sorted(paths.items())]
@@ -119,6 +120,12 @@ class _Atlas:
         """What shades a vantage point: the chosen region, or its own best one."""
         cell = self.cells.get(name) if self.chosen.get("kind") != "vantage" else None
         return None if not cell else cell["p50"] if self.chosen else cell["best_mean"]
+
+    def _shade(self, name: str) -> str:
+        """The shade of a vantage point; beside a chosen one the others are grey, not unknown."""
+        if self.chosen.get("kind") == "vantage":
+            return "chosen" if name == self.chosen["name"] else "away"
+        return str(said.shade(self.metric, self._value(name)))
 
     def _choose(self, kind: str, name: str) -> str:
         chosen = {"region": "", "vantage": "", kind: name}

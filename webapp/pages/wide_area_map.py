@@ -1,7 +1,7 @@
 """Places and values go in; a world map comes out as plain SVG that reads without a script.
 
-Equal Earth (Šavrič, Patterson and Jenny, 2018): areas are true. Measured paths are arcs of great
-circles, drawn for the selection only.
+Equal Earth (Šavrič, Patterson and Jenny, 2018): areas are true. Arcs join the ends of measured
+paths, for the selection only; they say nothing about the way between them.
 """
 
 import json
@@ -19,6 +19,8 @@ _M = math.sqrt(3) / 2
 _HALF_WIDTH, _TOP_LAT, _BOTTOM_LAT = 2.7066299836960748, 80.0, -57.0
 # Points of the coast nearer than this are one.
 _LEAST_STEP = 0.8
+# Height of an arc's control point as a share of its length, and the highest that an arc may reach.
+_BEND, _ARC_TOP = 0.24, 4.0
 # Beyond so many vantage points each is a dot and no link, and arcs are drawn for these many.
 MAX_LINKS = 300
 # (name, x, y, width, height) of parts of the map that can be looked at.
@@ -105,35 +107,21 @@ def sphere() -> str:
 
 
 def arc(start: Point, end: Point) -> str:
-    """The great circle between two places (latitude, longitude), parted at the map's edge."""
-    a, b = _vector(start), _vector(end)
-    angle = math.acos(max(-1.0, min(1.0, sum(p * q for p, q in zip(a, b, strict=True)))))
-    if angle < 1e-6:
+    """One curve between two places (latitude, longitude), bent towards the north.
+
+    Great circles would leave the map at its upper edge and at the antimeridian. The curve is drawn
+    on the map itself, and is bent less where it would leave it. Empty for a single place.
+    """
+    (x, y), (to_x, to_y) = project(*start), project(*end)
+    across, down = to_x - x, to_y - y
+    if not across and not down:
         return ""
-    steps = max(2, int(angle * 24))
-    path, before = "", 0.0
-    for step in range(steps + 1):
-        lat, lon = _between(a, b, angle, step / steps)
-        jump = step == 0 or abs(lon - before) > 180
-        x, y = project(lat, lon)
-        path += f"{'M' if jump else 'L'}{x:g} {y:g}"
-        before = lon
-    return path
-
-
-def _vector(place: Point) -> tuple[float, float, float]:
-    lat, lon = math.radians(place[0]), math.radians(place[1])
-    return math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat)
-
-
-def _between(
-    a: tuple[float, float, float], b: tuple[float, float, float], angle: float, part: float
-) -> Point:
-    if math.pi - angle < 1e-6:
-        a = (a[0] + 1e-4, a[1] - 1e-4, a[2])
-    one, two = math.sin((1 - part) * angle), math.sin(part * angle)
-    x, y, z = (one * p + two * q for p, q in zip(a, b, strict=True))
-    return math.degrees(math.atan2(z, math.hypot(x, y))), math.degrees(math.atan2(y, x))
+    side = _BEND if across >= 0 else -_BEND
+    middle_x, middle_y = (x + to_x) / 2, (y + to_y) / 2
+    # The middle of the curve lies half-way between these and the middle of the straight line.
+    bent_x = min(max(middle_x + side * down, -middle_x), 2 * WIDTH - middle_x)
+    bent_y = max(middle_y - side * across, 2 * _ARC_TOP - middle_y)
+    return f"M{x:g} {y:g}Q{bent_x:.1f} {bent_y:.1f} {to_x:g} {to_y:g}"
 
 
 def view_box(view: str) -> str:

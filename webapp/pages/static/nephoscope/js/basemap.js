@@ -1,7 +1,5 @@
-// A quiet map of the world for pages about places: land, graticule, great circles.
+// A quiet map of the world for pages about places: land, graticule, arcs.
 import { equalEarth } from "./projection.js";
-
-const RAD = Math.PI / 180;
 
 // With a tile URL the map is the usual Mercator of such tiles, and goes nearer.
 export function makeMap(box, tiles = "") {
@@ -56,29 +54,22 @@ export async function drawLand(map, renderer, url) {
   sphere.bringToBack();
 }
 
-// The great circle from one place to another; in two parts where it leaves the map's edge.
-export function greatCircle([lat1, lng1], [lat2, lng2], steps = 20) {
-  const [a, b] = [vector(lat1, lng1), vector(lat2, lng2)];
-  const angle = Math.acos(Math.max(-1, Math.min(1, a[0] * b[0] + a[1] * b[1] + a[2] * b[2])));
-  if (angle < 1e-6) return [];
-  const parts = [[]];
-  let before = null;
-  for (let n = 0; n <= steps; n += 1) {
-    const t = n / steps;
-    const [p, q] = [Math.sin((1 - t) * angle) / Math.sin(angle), Math.sin(t * angle) / Math.sin(angle)];
-    const at = place(a.map((value, axis) => p * value + q * b[axis]));
-    if (before && Math.abs(at[1] - before[1]) > 180) parts.push([]);
-    parts.at(-1).push(at);
-    before = at;
-  }
-  return parts.filter((part) => part.length > 1);
-}
+// A curve between two places, bent towards the north on the map itself: a great circle would leave the
+// map at its upper edge and at the antimeridian. Bent less where it would rise above the land.
+const BEND = 0.24;
+const TOP_LAT = 76;
 
-function vector(lat, lng) {
-  const [l, g] = [lat * RAD, lng * RAD];
-  return [Math.cos(l) * Math.cos(g), Math.cos(l) * Math.sin(g), Math.sin(l)];
-}
-
-function place([x, y, z]) {
-  return [Math.atan2(z, Math.hypot(x, y)) / RAD, Math.atan2(y, x) / RAD];
+export function arcBetween(map, from, to, steps = 20) {
+  const [a, b] = [map.project(from, 0), map.project(to, 0)];
+  const [across, down] = [b.x - a.x, b.y - a.y];
+  if (Math.hypot(across, down) < 1e-6) return [];
+  const side = across >= 0 ? BEND : -BEND;
+  const middle = a.add(b).divideBy(2);
+  const top = map.project([TOP_LAT, 0], 0).y;
+  const bent = window.L.point(middle.x + side * down, Math.max(middle.y - side * across, 2 * top - middle.y));
+  return Array.from({ length: steps + 1 }, (_, n) => {
+    const [t, u] = [n / steps, 1 - n / steps];
+    const at = a.multiplyBy(u * u).add(bent.multiplyBy(2 * u * t)).add(b.multiplyBy(t * t));
+    return map.unproject(at, 0);
+  });
 }

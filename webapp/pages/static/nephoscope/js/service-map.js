@@ -1,5 +1,5 @@
 // Who is served from where: regions, clients and arcs, now, then, or with something failed.
-import { drawLand, greatCircle, makeMap } from "./basemap.js";
+import { arcBetween, drawLand, makeMap } from "./basemap.js";
 import { share } from "./format.js";
 import { placeLabels } from "./labels.js";
 
@@ -87,7 +87,7 @@ export class ServiceMap {
     if (!region) return;
     const moved = this.mode === "then" && spot.failed && spot.then && spot.failed[0] !== spot.then[0];
     const className = `arc arc--${this.level(server[1], low, high)}${moved ? " arc--moved" : ""}`;
-    const line = greatCircle(spot.at, region.at);
+    const line = arcBetween(this.map, spot.at, region.at);
     window.L.polyline(line, { renderer: this.svg, interactive: false, className, smoothFactor: 0.5 }).addTo(this.arcs);
   }
 
