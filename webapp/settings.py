@@ -86,7 +86,7 @@ MIDDLEWARE = [
     "webapp.pages.security.ContentSecurityPolicy",
     "webapp.pages.access.SecureCookies",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.gzip.GZipMiddleware",
+    "webapp.pages.compression.Compression",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

@@ -16,10 +16,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Gallery:
-    """Base address of a running site, and the slugs of its cast."""
+    """Base address of a running site, the slugs of its cast, and its data folder."""
 
-    def __init__(self, base: str, slugs: dict[str, Any]) -> None:
-        self.base, self.slugs = base, slugs
+    def __init__(self, base: str, slugs: dict[str, Any], folder: Path) -> None:
+        self.base, self.slugs, self.folder = base, slugs, folder
 
     def at(self, path: str) -> str:
         """A full address; ``{atlas}`` and the like stand for the cast's slugs."""
@@ -38,7 +38,7 @@ def gallery(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """The product itself on a folder of its own."""
     folder, slugs = filled("tests.pages.fill", tmp_path_factory)
     with serve(folder) as base:
-        yield Gallery(base, slugs)
+        yield Gallery(base, slugs, folder)
 
 
 @pytest.fixture

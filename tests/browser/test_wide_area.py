@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,7 +57,7 @@ VARIANTS = (
 def gallery(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gallery]:
     folder, slugs = filled("tests.pages.wide_area_cast", tmp_path_factory)
     with serve(folder) as base:
-        yield Gallery(base, slugs | {"folder": str(folder)})
+        yield Gallery(base, slugs, folder)
 
 
 def test_it_works(chromium: Any, gallery: Gallery) -> None:
@@ -135,7 +134,7 @@ def test_grid_and_map_are_one_stop_each_and_arrows_go_through_them(
 
 
 def test_a_question_to_a_network_is_followed_and_announced(chromium: Any, gallery: Gallery) -> None:
-    path = Path(gallery.slugs["folder"]) / "uploads" / "finds" / f"{'a' * 32}.json"
+    path = gallery.folder / "uploads" / "finds" / f"{'a' * 32}.json"
     path.parent.mkdir(parents=True)
     wanted = {"network": "globalping", "country": "", "city": "", "asn": 0, "count": 5}
     told = {"key": path.stem, "state": "waiting", "wanted": wanted, "error": "", "credits": None,

@@ -70,7 +70,8 @@ def take_out(user: Any) -> zipfile.ZipFile:
     client = Client()
     client.force_login(user)
     assert client.get("/account/archive/").status_code == 405
-    given = client.post("/account/archive/")
+    given = client.post("/account/archive/", headers={"Accept-Encoding": "gzip"})
+    assert not given.has_header("Content-Encoding")
     assert "attachment" in given["Content-Disposition"]
     archive = zipfile.ZipFile(io.BytesIO(b"".join(given)))
     assert archive.testzip() is None

@@ -23,8 +23,6 @@ def take_out(request: HttpRequest) -> Any:
     )
     name = f"nephoscope-{request.user.get_username()}-{timezone.now():%Y-%m-%d}.zip"
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
-    # It is packed; packing it again would hold it up.
-    answer["Content-Encoding"] = "identity"
     return answer
 
 

@@ -1,9 +1,14 @@
-// A running survey: counters from the event stream, or by asking every two seconds without it.
+// A running survey: counters from the event stream; where it breaks or stays silent, by asking every
+// two seconds instead.
 import { count, duration, share } from "./format.js";
 
 const box = document.querySelector("[data-survey]");
 const announce = document.querySelector("[data-announce]");
-const FINAL = ["finished", "partial", "failed", "cancelled"];
+// The first event comes at once, later ones about once a second while something changes.
+const FIRST_EVENT_MS = 5000;
+const NEXT_EVENT_MS = 20000;
+const EVERY_MS = 2000;
+const EVERY_HIDDEN_MS = 10000;
 const words = {
   TIMEOUT: "no answer in time", SERVFAIL: "the server failed", REFUSED: "the server refused",
   NETWORK: "network unreachable", MALFORMED: "unreadable answer",
@@ -36,6 +41,10 @@ function show(counters) {
   const eta = box.querySelector("[data-eta]");
   if (counters.eta_s) eta.textContent = `about ${duration(counters.eta_s)} left`;
   else if (done >= 1) eta.textContent = "writing the report";
+  tell(done);
+}
+
+function tell(done) {
   document.title = document.title.replace(/^[^·]*·/, `${share(done)} ·`);
   if (done - announced >= 0.1) {
     announced = done;
@@ -43,38 +52,43 @@ function show(counters) {
   }
 }
 
-function take(document_) {
-  if (document_.counters) show(document_.counters);
-  if (FINAL.includes(document_.status ?? document_.state)) location.reload();
+// Headings and buttons depend on the state, so that a new one takes a new page.
+function isOver(state) {
+  if (!state || state === box.dataset.state) return false;
+  location.reload();
+  return true;
 }
 
 async function poll() {
   try {
-    const answer = await fetch(box.dataset.partial, { headers: { Accept: "text/html" } });
-    if (FINAL.includes(answer.headers.get("X-Survey-State"))) return location.reload();
-    if (answer.ok) box.innerHTML = await answer.text();
+    const answer = await fetch(box.dataset.partial, { headers: { Accept: "text/html" }, cache: "no-store" });
+    if (isOver(answer.headers.get("X-Survey-State"))) return;
+    if (answer.ok) {
+      box.innerHTML = await answer.text();
+      tell(Number(box.querySelector("[data-done]").getAttribute("value")));
+    }
   } catch {
     // The connection is away for a moment; the next round asks again.
   }
-  setTimeout(poll, 2000);
+  setTimeout(poll, document.hidden ? EVERY_HIDDEN_MS : EVERY_MS);
 }
 
 function listen() {
   const stream = new EventSource(box.dataset.events);
-  let heard = false;
-  stream.addEventListener("progress", (event) => {
-    heard = true;
-    take(JSON.parse(event.data));
-  });
-  stream.addEventListener("end", () => {
-    stream.close();
-    location.reload();
-  });
-  stream.onerror = () => {
-    if (heard && stream.readyState === EventSource.CONNECTING) return;
+  let watch = setTimeout(giveUp, FIRST_EVENT_MS);
+  function giveUp() {
+    clearTimeout(watch);
     stream.close();
     poll();
-  };
+  }
+  stream.addEventListener("progress", (event) => {
+    clearTimeout(watch);
+    watch = setTimeout(giveUp, NEXT_EVENT_MS);
+    const survey = JSON.parse(event.data);
+    if (isOver(survey.status)) stream.close();
+    else show(survey.counters);
+  });
+  stream.onerror = giveUp;
 }
 
 if (box) listen();
