@@ -9,11 +9,12 @@ from analysis.names import Connection, fetch
 from analysis.numbering import IN_DOMAIN
 from core.tables import SPEC_BY_ID, TOP_DANGLING, Table, share
 
-LABELS = ("dangling", "dangling-claimable")
+CLAIMABLE = "dangling-claimable"
+LABELS = ("dangling", CLAIMABLE)
 # A name that lies in two listed domains is listed with the one that is closest to it.
 _LOST = f"""
 CREATE OR REPLACE TEMP TABLE lost AS
-  SELECT domain, name, provider, rule, instance AS missing, label = '{LABELS[1]}' AS claimable
+  SELECT domain, name, provider, rule, instance AS missing, label = '{CLAIMABLE}' AS claimable
   FROM fronts WHERE label IN {LABELS} AND {IN_DOMAIN} GROUP BY ALL
 """
 _BY_RULE = """

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from analysis.dangling import CLAIMABLE
 from analysis.names import EXISTS, IN_CLOUD, IN_DOMAIN, IN_REGION, IS_NAME, Connection, Shards
 from core.tables import PROVIDERS
 from lake.parts import open_few, open_views
@@ -69,6 +70,11 @@ GROUP BY name ORDER BY name = $text DESC, length(name), name LIMIT $limit
 _LOOKUPS = f"""
 SELECT * REPLACE (epoch_us("at") AS "at") FROM lookups WHERE name = $name AND {IS_NAME}
 ORDER BY length(domain) DESC, type, "at"
+"""
+# Names of a domain whose target anybody can have, each with that target.
+_TAKEOVERS = f"""
+SELECT name, provider, instance AS missing, min(rule) AS rule FROM fronts
+WHERE domain = $domain AND label = '{CLAIMABLE}' GROUP BY ALL ORDER BY name, missing LIMIT $limit
 """
 # One row per address and label, however many listed domains hold the name.
 _PLACEMENTS = """
@@ -170,6 +176,14 @@ def name_page(root: Path, campaign: str, name: str, shards: Shards = None) -> di
         "placements": placements,
         "fronts": fronts,
     }
+
+
+def takeovers(
+    root: Path, campaign: str, domain: str, shards: Shards = None, limit: int = 100
+) -> list[dict[str, Any]]:
+    """Names of a domain that anybody could answer as: ``{name, provider, missing, rule}``."""
+    with open_few(root, campaign, ("fronts",), shards) as connection:
+        return _rows(connection, _TAKEOVERS, {"domain": domain.strip().lower(), "limit": limit})
 
 
 def _with_time(row: dict[str, Any]) -> dict[str, Any]:

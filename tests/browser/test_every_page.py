@@ -42,6 +42,8 @@ PAGES = (
     "/s/{edges}/domains/wide.example/",
     "/s/{edges}/domains/example.org/",
     "/s/{edges}/domains/xn--mgbh0fb.xn--kgbechtv/",
+    "/s/{edges}/domains/stonefort.example/",
+    "/s/{edges}/names/beta.stonefort.example/",
     "/s/{empty}/map/",
     "/s/{empty}/reports/regions/",
     "/s/{running}/",

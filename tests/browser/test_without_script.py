@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.conftest import Gallery
 from tests.browser.visitor import expect_count
 
 READS = {
@@ -25,6 +26,32 @@ def test_it_works(visit: Any, path: str) -> None:
     text = visit(path, script=False).inner_text("body")
     for words in READS[path]:
         assert words in text
+
+
+# Frames that nothing was drawn into: high, and without a word, a picture or a control.
+EMPTY = """() => [...document.querySelectorAll("main *")].filter((e) => e.offsetHeight >= 100
+  && !e.closest("svg") && !e.textContent.trim()
+  && !e.querySelector("svg, img, input, textarea, select, progress, button"))
+  .map((e) => e.outerHTML.slice(0, 120))"""
+FRAMED = (
+    "/",
+    "/s/{atlas}/reports/regions/",
+    "/s/{atlas}/reports/outages/",
+    "/s/{atlas}/outages/",
+    "/s/{empty}/map/",
+    "/traffic/",
+)
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_no_frame_is_empty(visit: Any, gallery: Gallery, width: int) -> None:
+    page = visit(FRAMED[0], width=width, script=False)
+    for path in FRAMED:
+        page.goto(gallery.at(path))
+        assert page.evaluate(EMPTY) == [], path
+        # The table follows its headline at once.
+        for box in page.locator("[data-chart], #map.map__canvas").all():
+            assert not box.is_visible(), path
 
 
 def test_sorting_and_theme_are_not_offered(visit: Any) -> None:

@@ -13,6 +13,7 @@ from django.conf import settings
 
 from analysis.findings import headline
 from analysis.published import published
+from cartography.patterns import find_dangling
 from core.records import Answer, DomainOutcome, Front, Lookup, NameServerPlace, Placement, Record
 from core.statuses import AddressKind, CampaignState, DnsStatus, Technique
 from core.tables import SPECS, Table, cumulate
@@ -25,6 +26,7 @@ THEN = datetime(2013, 3, 29, 12, 0, tzinfo=UTC)
 LONG_LABEL = "a" * 63
 LONG_NAME = f"{LONG_LABEL}.{'b' * 63}.{'c' * 63}.example.org"
 RTL_DOMAIN = "xn--mgbh0fb.xn--kgbechtv"  # مثال.إختبار
+LOST_DOMAIN = "stonefort.example"
 WIDE_DOMAIN = "wide.example"
 WIDE_NAMES = 3_000
 
@@ -216,7 +218,7 @@ def edges(name: str = "The wide, the long and the foreign") -> Campaign:
     ]
     campaign.n_rejected, campaign.notes = 3, ["one line per domain; ranks are positions"]
     campaign.save()
-    _store(campaign, [_wide(), _long(), _plain(RTL_DOMAIN, 3)])
+    _store(campaign, [_wide(), _long(), _plain(RTL_DOMAIN, 3), _lost()])
     services.finish(campaign, {})
     return campaign
 
@@ -416,6 +418,20 @@ def _long() -> Domain:
     return _outcome("example.org", 2, 1), lookups, []
 
 
+def _lost() -> Domain:
+    """A domain with an alias whose target is gone and free to claim."""
+    name, missing = f"beta.{LOST_DOMAIN}", "left-8.cloudapp.net"
+    gone = Answer(
+        name, "A", DnsStatus.NXDOMAIN, (Record(name, "CNAME", 300, missing),), (),
+        "127.0.0.1:5300", "udp", 1, 0.84, THEN.timestamp(),
+    )  # fmt: skip
+    lookups = [
+        Lookup(LOST_DOMAIN, Technique.WORDLIST, _answer(f"www.{LOST_DOMAIN}", _EAST)),
+        Lookup(LOST_DOMAIN, Technique.WORDLIST, gone),
+    ]
+    return _outcome(LOST_DOMAIN, 4, 2), lookups, []
+
+
 def _label(name: str, place: Placement) -> list[Front]:
     if place.provider is None:
         return []
@@ -433,6 +449,7 @@ def _store(campaign: Campaign, domains: list[Domain]) -> None:
         (x.domain, x.answer.name, _BY_ADDRESS[a]) for x in lookups for a in x.answer.addresses
     ]
     fronts = [(d, front) for d, name, place in placed for front in _label(name, place)]
+    fronts += [(x.domain, front) for x in lookups for front in find_dangling([x.answer])]
     rows = {
         "lookups": schemas.table_of_lookups(lookups),
         "domains": schemas.rows_of_domains([outcome for outcome, _, _ in domains]),

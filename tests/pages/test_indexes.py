@@ -37,6 +37,7 @@ def look(slug: str) -> dict[str, Any]:
     return {
         **{f"{d} {p}": plain(evidence.domain(slug, d, p)) for d in domains for p in (1, 30, 99)},
         **{f"name {n}": evidence.name(slug, n) for n in hosts},
+        "takeovers": evidence.takeovers(slug, cast.LOST_DOMAIN),
         "list": evidence.domains(slug),
         "beyond": evidence.domains(slug, "", 99),
         "found": evidence.domains(slug, "LINKED"),

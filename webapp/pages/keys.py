@@ -46,6 +46,7 @@ def show_account(
     context = {
         "section": "account",
         "surveys": [selectors.row_of(c) for c in mine[:SHOWN]],
+        "takeovers": selectors.takeovers_of(request.user),
         "measurements": _measurements(request.user),
         "tokens": tokens.live(request.user),
         "links": [_link(request, link) for link in sharing.links_by(request.user)],

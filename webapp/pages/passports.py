@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from analysis.dangling import CLAIMABLE, LABELS
 from webapp.pages import diagrams, words
 from webapp.pages.families import FAMILIES
 from webapp.pages.reports import campaign_or_404
@@ -57,7 +58,8 @@ def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
     found = evidence.domain(slug, domain, page_number(request))
     if found is None:
         raise Http404(f"no domain {domain}")
-    providers = sorted({row["provider"] for row in found["labels"]})
+    providers = sorted({r["provider"] for r in found["labels"] if r["label"] not in LABELS})
+    is_at_risk = any(row["label"] == CLAIMABLE for row in found["labels"])
     for row in found["names"]["rows"]:
         row["is_single"] = len(row["providers"]) < 2
     context = {
@@ -67,6 +69,7 @@ def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
         "found": found,
         "providers": providers,
         "sentence": sentence(found, providers),
+        "takeovers": evidence.takeovers(slug, found["domain"]) if is_at_risk else [],
         "diagram": diagrams.draw(found),
         "servers": _servers(found["servers"]),
         "zoned": any(row.get("zones") for row in found["names"]["rows"]),
@@ -110,20 +113,24 @@ def name(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     found = evidence.name(slug, name)
     if found is None:
         raise Http404(f"no name {name}")
+    lost = [{**f, "missing": f["instance"]} for f in found["fronts"] if f["label"] in LABELS]
     context = {
         "section": "domains",
         "campaign": campaign,
         "families": FAMILIES,
         "found": found,
-        "sentence": _name_sentence(found),
+        "sentence": _name_sentence(found, lost),
+        "takeovers": [f for f in lost if f["label"] == CLAIMABLE],
         "chain": _chain(found["lookups"]),
         "providers": sorted({p["provider"] for p in found["placements"] if p["provider"]}),
     }
     return render(request, "domains/name.html", context)
 
 
-def _name_sentence(found: dict[str, Any]) -> str:
+def _name_sentence(found: dict[str, Any], lost: list[dict[str, Any]]) -> str:
     places = found["placements"]
+    if lost:
+        return f"leads to {lost[0]['missing']}, which does not exist"
     clouds = sorted({p["provider"] for p in places if p["kind"] in ("cloud", "cdn")})
     if not places:
         return "exists, but answers with no address"

@@ -34,6 +34,8 @@ _FEATURES = {
     "tm": "Traffic Manager",
     "cdn": "Azure CDN",
     "unclassified": "No known pattern",
+    "dangling": "Missing target",
+    "dangling-claimable": "Claimable target",
 }
 _LOCATIONS = {
     "aws cloudfront": "Amazon CloudFront",

@@ -79,6 +79,14 @@ def name(slug: str, host: str) -> Row | None:
     return passports.name_page(settings.LAKE_DIR, slug, wanted, shards=shards)
 
 
+def takeovers(slug: str, domain: str) -> list[Row]:
+    """Names of a domain that anybody could answer as, each with the name that is free."""
+    index, wanted = _index_of(slug), domain.strip().lower()
+    row = index.domain(wanted) if index else None
+    shards = [row["shard"]] if row else finished_shards(slug)
+    return passports.takeovers(settings.LAKE_DIR, slug, wanted, shards=shards)
+
+
 def search(slug: str, text: str, limit: int = 20) -> list[Row]:
     """Names of a survey that hold ``text``, the closest first."""
     index, wanted = _index_of(slug), text.strip().lower()

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import lru_cache
+from itertools import islice
 from typing import Any, TypeVar
 
 from django.db.models import Model
@@ -182,6 +183,24 @@ def reports(slug: str) -> dict[str, ReportRow]:
     """All finished tables of a survey, by table id, in the order of the list of tables."""
     rows = {r.table_id: _report_row(r) for r in Report.objects.filter(campaign__slug=slug)}
     return {spec.id: rows[spec.id] for spec in SPECS if spec.id in rows}
+
+
+def takeovers_of(user: Any, limit: int = 50) -> list[dict[str, Any]]:
+    """Names of a person's surveys that anybody could answer as, by the newest survey of each list.
+
+    ``{survey, rank, domain, name, missing, provider, rule, claimable}``; ``survey`` is its row.
+    """
+    newest: dict[str, Campaign] = {}
+    made = Campaign.objects.filter(maker=user.pk, reports__table_id="dangling-names")
+    for found in made.order_by("created_at", "id"):
+        newest[found.list_sha256] = found
+    tables = Report.objects.filter(campaign__in=newest.values(), table_id="dangling-names")
+    rows = (
+        {"survey": table.campaign, **dict(zip(table.columns, row, strict=True))}
+        for table in tables.select_related("campaign").order_by("-campaign__created_at")
+        for row in table.rows
+    )
+    return list(islice((row for row in rows if row["claimable"] == "yes"), limit))
 
 
 def _report_row(found: Report) -> ReportRow:

@@ -67,7 +67,7 @@ function sayMissing() {
   for (const box of boxes.values()) {
     const note = box.querySelector(".chart__wait");
     note.textContent = "The chart could not be loaded; the table holds every figure.";
-    note.style.visibility = "visible";
+    box.classList.add("chart--missing");
     box.closest(".figure").querySelector(".figure__save")?.remove();
   }
 }
