@@ -4,14 +4,15 @@ Solved by a worker once, after the campaign has its tables; pages and exports on
 """
 
 import logging
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 from django.utils import timezone
 
-from analysis.regions import Measure, Objective, Samples
+from analysis.regions import Measure, Objective, Samples, Study, static_study
 from analysis.regions.published import COLUMNS, SizeRow, k_regions
+from analysis.regions.recommendations import unanswered
 from tasks.app import AWAY, app, queue
 from webapp.store import wide_area
 from webapp.store.models import Measurement, MeasurementReport
@@ -28,10 +29,12 @@ def table_id(metric: str) -> str:
 
 
 def find(measurement: Measurement, metric: str) -> wide_area.StoredTable | None:
-    """The table, if it was solved after the campaign's newest tables were built."""
+    """The table, if it was solved after the campaign's newest tables, and has today's columns."""
     found = wide_area.some_tables(measurement, table_id(metric)).get(table_id(metric))
     built = measurement.reported_at
-    return found if found and (built is None or found.computed_at >= built) else None
+    if found is None or tuple(found.columns) != COLUMNS:
+        return None
+    return found if built is None or found.computed_at >= built else None
 
 
 def submit(measurement: Measurement, metric: str) -> bool:
@@ -58,20 +61,35 @@ def build(measurement: Measurement, metric: str) -> list[SizeRow]:
     samples = samples_of(measurement, metric)
     if samples is None:
         return []
-    measure = Measure.LATENCY if metric == "latency" else Measure.THROUGHPUT
-    rows = k_regions(samples, Objective(measure))
+    objective = Objective(Measure.LATENCY if metric == "latency" else Measure.THROUGHPUT)
+    n = int(np.isfinite(samples.values).sum())
+    rows = (
+        k_regions(samples, objective)
+        if samples.values.size <= MOST_CELLS
+        else _by_clients(samples, objective)
+    )
     cells = [[_cell(asdict(row)[name]) for name in COLUMNS] for row in rows]
     MeasurementReport.objects.update_or_create(
         measurement=measurement,
         table_id=table_id(metric),
         defaults={
             "columns": list(COLUMNS), "rows": cells, "headline": headline_of(rows, metric),
-            "n": int(np.isfinite(samples.values).sum()), "checks": [],
+            "n": n, "checks": [],
         },
     )  # fmt: skip
     # ``computed_at`` is of the first time; a table that was solved anew is as new as its rows.
     table = MeasurementReport.objects.filter(measurement=measurement, table_id=table_id(metric))
     table.update(computed_at=timezone.now())
+    return rows
+
+
+def _by_clients(samples: Samples, objective: Objective) -> list[SizeRow]:
+    """Solve for the mean of each client's rounds, which for one region is the same figure."""
+    whole = Study(samples, objective)
+    rows = k_regions(static_study(whole).samples, objective)
+    for place, row in enumerate(rows):
+        _, silent = unanswered(samples, [samples.regions.index(name) for name in row.regions])
+        rows[place] = replace(row, answered_share=1 - silent, left_out=whole.costs.left_out)
     return rows
 
 
@@ -95,12 +113,15 @@ def samples_of(measurement: Measurement, metric: str) -> Samples | None:
         return None
     values = np.full(shape, np.nan)
     values[tuple(codes)] = table["mean"].to_numpy(zero_copy_only=False).astype(np.float64)
-    heard = ~np.isnan(values).all(axis=(0, 2))
-    if not heard.any():
+    answered = ~np.isnan(values).all(axis=0)
+    clients, rounds = answered.any(axis=1), answered.any(axis=0)
+    if not clients.any():
         return None
-    kept = tuple(n for n, is_heard in zip(orders[1], heard, strict=True) if is_heard)
-    samples = Samples(orders[0], kept, orders[2], values[:, heard])
-    return samples if samples.values.size <= MOST_CELLS else samples.collapsed()
+    kept = [
+        tuple(n for n, is_heard in zip(names, heard, strict=True) if is_heard)
+        for names, heard in zip(orders[1:], (clients, rounds), strict=True)
+    ]
+    return Samples(orders[0], *kept, values[:, clients][:, :, rounds])
 
 
 def headline_of(rows: list[SizeRow], metric: str) -> str:

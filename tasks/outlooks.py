@@ -58,6 +58,7 @@ class _View:
                 "with_country": sum(bool(client.country) for client in self.clients),
                 "with_place": placed,
             },
+            "unanswered_value": self.study.costs.value_of(self.study.costs.lost),
             "availability": asdict(self.question.assumed),
             "traffic": asdict(self.question.traffic),
             "model": asdict(self.model) if self.model else None,

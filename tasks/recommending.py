@@ -63,7 +63,8 @@ def recommend(
         "n_clients": len(samples.clients),
         "n_rounds": len(samples.rounds),
         "n_regions": len(samples.regions),
-        "missing": study.costs.gaps,
+        "missing": samples.missing,
+        "left_out": study.costs.left_out,
         "objective": _objective(study),
         "constraints": _asked(question.constraints),
         "doubt": {"draws": question.draws, "seed": question.seed, "level": 0.95},
@@ -176,8 +177,7 @@ def _members(study: Study, question: Question, answer: Recommendation) -> list[d
     here, found = study.value_of(answer.regions) if answer.regions else None, []
     sign = 1 if study.objective.measure is Measure.LATENCY else -1
     for name in answer.regions:
-        rest = tuple(other for other in answer.regions if other != name)
-        value = study.value_of(rest) if rest else None
+        value = study.value_without(answer.regions, name)
         worth = None if value is None or here is None else sign * (value - here)
         found.append({"region": name, "value_without": value, "worth": worth})
     return found

@@ -59,7 +59,7 @@ def estimate(
         alone = np.prod(each, axis=0)
         common = (1 - assumed.provider) + assumed.provider * alone
         down *= np.where(answers[places].any(axis=0), common, 1.0)
-    weights = serving.weights[:, None] * answers.any(axis=0)
+    weights = serving.mass * answers.any(axis=0)
     whole = float(weights.sum())
     lost = float((down * weights).sum()) / whole if whole else 1.0
     providers = dict.fromkeys(groups, assumed.provider)

@@ -12,10 +12,11 @@ import numpy as np
 from analysis.consequences.places import Region
 from analysis.consequences.routes import Routes
 from analysis.consequences.serving import Floats, Serving
-from analysis.consequences.spreads import spread
 
 # Less weight than this is rounding, not somebody.
 LEAST_MASS = 1e-12
+# The kind of the first row of failures: what all get while everything works.
+NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,9 @@ class Loss:
 
     ``clients_moved`` counts clients whose home fails, ``clients_lost`` those that no region is left
     for in any round; both are expectations where only a share of routes fails. ``added`` is the
-    mean worsening of those who move, ``value`` the mean of all that are still served.
+    mean worsening of those who move. ``value`` is the mean of the same client-rounds as without a
+    failure, where those that are lost cost what a missing answer costs: it never gets better. It is
+    None where nobody is served any more.
     """
 
     kind: str
@@ -40,10 +43,14 @@ class Loss:
 
 
 def losses(serving: Serving, facts: Mapping[str, Region], routes: Routes) -> list[Loss]:
-    """Give every single failure that touches the set: regions, zones, providers, ISPs."""
+    """Give what holds if nothing fails, then every single failure that touches the set.
+
+    Failures are of regions, zones, providers and ISPs.
+    """
     order = _Order(serving)
-    found = [order.fail("region", name, {name: 1.0}) for name in serving.regions]
-    found += list(_zones(serving, facts, found))
+    nothing = order.fail(NOTHING, "", {})
+    regions = [order.fail("region", name, {name: 1.0}) for name in serving.regions]
+    found = [nothing, *regions, *_zones(serving, facts, regions, nothing.value)]
     providers: dict[str, dict[str, float]] = {}
     for name in serving.regions:
         if facts[name].provider:
@@ -70,7 +77,6 @@ class _Order:
         self.order = np.argsort(serving.costs, axis=0, kind="stable")
         self.costs = np.take_along_axis(serving.costs, self.order, axis=0)
         self.answers = np.isfinite(self.costs)
-        self.weights = np.broadcast_to(serving.weights[:, None], serving.best.shape)
 
     def fail(self, kind: str, name: str, cut: Mapping[str, float]) -> Loss:
         """Give what it costs when each region loses its share of routes."""
@@ -86,7 +92,7 @@ class _Order:
         # Of those whose best region fails, what is not lost has moved.
         moved = np.where(heard, fails[0] - lost, 0.0)
         clients_moved, clients_lost = self._homes(shares, lost)
-        added, value = self._worsening(reached, moved)
+        added, value = self._worsening(reached, moved, down[-1])
         shares_of = self._mass(moved), self._mass(lost)
         return Loss(
             kind, name, dict(cut), clients_moved, shares_of[0], clients_lost, shares_of[1],
@@ -102,24 +108,30 @@ class _Order:
         return float((failing - np.minimum(never, failing)).sum()), float(never.sum())
 
     def _mass(self, part: Floats) -> float:
-        whole = float((self.weights * self.answers[0]).sum())
-        return float((part * self.weights).sum()) / whole if whole else 0.0
+        mass = self.serving.mass
+        whole = float((mass * self.answers[0]).sum())
+        return float((part * mass).sum()) / whole if whole else 0.0
 
-    def _worsening(self, reached: Floats, moved: Floats) -> tuple[float | None, float | None]:
-        """Give the mean worsening of those who move, and the mean of all that are served."""
+    def _worsening(
+        self, reached: Floats, moved: Floats, down: Floats
+    ) -> tuple[float | None, float | None]:
+        """Give the mean worsening of those who move, and the mean of all, if anybody is served."""
+        s = self.serving
         costs = np.where(self.answers, self.costs, 0.0)
         worse = (reached[1:] * (costs[1:] - costs[0])).sum(axis=0)
-        after = (reached * costs).sum(axis=0)
-        totals = [float((x * self.weights).sum()) for x in (worse, moved, after, reached.sum(0))]
+        after = (reached * costs).sum(axis=0) + down * s.lost
+        totals = [float((x * s.mass).sum()) for x in (worse, moved, reached.sum(0))]
         added = totals[0] / totals[1] if totals[1] > LEAST_MASS else None
-        if totals[3] <= LEAST_MASS:
+        if totals[2] <= LEAST_MASS:
             return added, None
-        return added, totals[2] / totals[3] * (1 if self.serving.faster else -1)
+        value = float((after * s.heard).sum()) / float(s.heard.sum())
+        return added, value * (1 if s.faster else -1)
 
 
-def _zones(serving: Serving, facts: Mapping[str, Region], whole: Sequence[Loss]) -> Iterator[Loss]:
+def _zones(
+    serving: Serving, facts: Mapping[str, Region], whole: Sequence[Loss], mean: float | None
+) -> Iterator[Loss]:
     """One zone of a region: with others beside it, clients stay in the region."""
-    mean = spread(serving).mean
     homes = np.bincount(serving.homes[serving.homes >= 0], minlength=len(serving.regions))
     for place, loss in enumerate(whole):
         zones = facts[loss.name].zones

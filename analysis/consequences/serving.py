@@ -1,7 +1,7 @@
 """Samples and chosen regions go in; which region serves which client, round by round, comes out.
 
 Per round a client gets the best region that answered; its home is the region that is best for it
-over all rounds, by the same costs as the choice itself.
+over all rounds. Costs, and the weights of client-rounds, are those of the choice itself.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.regions import Measure, Study
-from analysis.regions.costs import NO_ANSWER
+from analysis.regions.routing import client_means
 from core.errors import BadInput
 
 Floats = NDArray[np.float64]
@@ -23,7 +23,11 @@ class Serving:
     """Values by region, client and round, and who serves: region numbers, -1 where none does.
 
     ``best`` holds the value that each client-round gets, not-a-number where no region answered;
-    ``costs`` are values that are least when best, infinite without an answer.
+    ``costs`` are values that are least when best, infinite without an answer; ``means`` are those
+    of each region and client over counted rounds, infinite if the region never answered the client.
+    ``mass`` is the weight of each client-round, 0 where no region of the samples answered. ``lost``
+    is what a counted round costs without an answer; ``priced`` says whether that is in the mean, or
+    only in what a failure adds.
     """
 
     regions: tuple[str, ...]
@@ -32,7 +36,16 @@ class Serving:
     best: Floats
     by: Ints
     homes: Ints
+    means: Floats
+    mass: Floats
+    lost: float
+    priced: bool
     faster: bool
+
+    @property
+    def heard(self) -> Floats:
+        """Give the weight of the client-rounds whose mean is told while nothing fails."""
+        return self.mass if self.priced else self.mass * (self.by >= 0)
 
     @property
     def clients(self) -> int:
@@ -60,21 +73,33 @@ def serve(study: Study, regions: Sequence[str]) -> Serving:
         raise BadInput(f"no samples of the region {unknown[0]!r}" if unknown else "no region given")
     rows = [samples.regions.index(name) for name in regions]
     faster = study.objective.measure is Measure.LATENCY
-    values = samples.values[rows].astype(np.float64)
-    gaps = np.isnan(values)
-    costs = np.where(gaps, np.inf, values if faster else -values)
+    sign, made = 1 if faster else -1, study.costs
+    gaps = np.isnan(samples.values[rows])
+    cells = made.matrix[rows].reshape(gaps.shape).astype(np.float64)
+    values = (made.top - cells if made.top else cells) / made.scale
+    costs = np.where(gaps, np.inf, sign * values)
     by = costs.argmin(axis=0)
-    best = np.take_along_axis(values, by[None], axis=0)[0]
-    by = np.where(gaps.all(axis=0), -1, by)
-    homes = _homes(study, rows, gaps)
-    return Serving(tuple(regions), samples.weights, costs, best, by, homes, faster)
+    best = sign * np.take_along_axis(costs, by[None], axis=0)[0]
+    is_silent = gaps.all(axis=0)
+    means = _means(study, regions, gaps)
+    return Serving(
+        tuple(regions),
+        samples.weights,
+        costs,
+        np.where(is_silent, np.nan, best),
+        np.where(is_silent, -1, by),
+        np.where(np.isinf(means).all(axis=0), -1, means.argmin(axis=0)),
+        means,
+        made.weights.reshape(made.counted.shape) / made.total_weight,
+        sign * made.value_of(made.lost),
+        made.penalty is not None,
+        faster,
+    )
 
 
-def _homes(study: Study, rows: list[int], gaps: NDArray[np.bool_]) -> Ints:
-    cells = study.costs.matrix[rows].reshape(gaps.shape)
-    heard = cells != NO_ANSWER
-    counts = heard.sum(axis=2)
-    totals = np.where(heard, cells, 0).sum(axis=2, dtype=np.float64)
-    silent = gaps.all(axis=2)
-    means = np.where(silent | (counts == 0), np.inf, totals / np.maximum(counts, 1))
-    return np.where(silent.all(axis=0), -1, means.argmin(axis=0))
+def _means(study: Study, regions: Sequence[str], gaps: NDArray[np.bool_]) -> Floats:
+    """Give costs per region and client in the unit of the samples, least when best."""
+    means, _ = client_means(study, tuple(regions))
+    made = study.costs
+    values = (means - made.top) / made.scale
+    return np.where(np.isnan(values) | gaps.all(axis=2), np.inf, values)

@@ -65,17 +65,14 @@ def _key(client: Client) -> tuple[Point, str] | None:
 
 def served(serving: Serving, spots: Spots) -> list[list[list[float]]]:
     """Give, per spot, the regions that answer it, best first: number and mean value of each."""
-    heard = np.isfinite(serving.costs)
-    counts = heard.sum(axis=2)
-    totals = np.where(heard, serving.costs, 0.0).sum(axis=2)
-    means = totals / np.maximum(counts, 1)
     on = spots.of >= 0
     size = len(spots.spots)
     table = np.full((len(serving.regions), size), np.inf)
     for j in range(len(serving.regions)):
-        weights = serving.weights * on * (counts[j] > 0)
+        is_heard = np.isfinite(serving.means[j])
+        weights, means = serving.weights * is_heard, np.where(is_heard, serving.means[j], 0.0)
         whole = np.bincount(spots.of[on], weights[on], minlength=size)
-        part = np.bincount(spots.of[on], (weights * means[j])[on], minlength=size)
+        part = np.bincount(spots.of[on], (weights * means)[on], minlength=size)
         table[j] = np.where(whole > 0, part / np.maximum(whole, 1e-300), np.inf)
     sign = 1 if serving.faster else -1
     order = np.argsort(table, axis=0, kind="stable")

@@ -19,9 +19,9 @@ class Recommendation:
 
     ``bound`` is what no allowed set is better than. The first ``runners_up_proven`` of
     ``runners_up`` are certainly the next best; further ones are the best that were met.
-    ``unanswered`` counts client-rounds that no chosen region answered, ``missing`` empty cells of
-    the samples; ``rounding`` is by how much whole numbers may move a mean. ``reason`` says why
-    there is no set.
+    ``unanswered`` counts client-rounds that no chosen region answered though another did,
+    ``missing`` empty cells of the samples; ``rounding`` is by how much whole numbers may move a
+    mean. ``reason`` says why there is no set.
     """
 
     k: int

@@ -68,13 +68,14 @@ def measure(
 
 def _value(samples: Samples, members: list[int], objective: Objective) -> float | None:
     values = samples.values[members].astype(np.float64)
+    counted, weights = _weigh_points(samples)
     faster = objective.measure is Measure.LATENCY
     best = (np.fmin if faster else np.fmax).reduce(values, axis=0)
-    weights = np.repeat(samples.weights[:, None], best.shape[1], axis=1)
     gaps = np.isnan(best)
     if objective.missing is Missing.EXCLUDE:
         best, weights = best[~gaps], weights[~gaps]
     else:
+        best, weights, gaps = best[counted], weights[counted], gaps[counted]
         penalty = objective.penalty
         if penalty is None:
             penalty = float(np.nanmax(samples.values)) if faster else 0.0
@@ -84,6 +85,13 @@ def _value(samples: Samples, members: list[int], objective: Objective) -> float 
     if objective.percentile is None:
         return float((best * weights).sum() / weights.sum())
     return _percentile(best.ravel(), weights.ravel(), objective.percentile / 100, faster)
+
+
+def _weigh_points(samples: Samples) -> tuple[NDArray[np.bool_], Floats]:
+    """Give which client-rounds some region answered, and each one's part of its client's weight."""
+    counted = np.isfinite(samples.values).any(axis=0)
+    rounds = counted.sum(axis=1, keepdims=True)
+    return counted, np.where(counted, samples.weights[:, None] / np.maximum(rounds, 1), 0.0)
 
 
 def _percentile(best: Floats, weights: Floats, share: float, faster: bool) -> float:
@@ -134,10 +142,10 @@ def _check_loss(samples: Samples, answer: Recommendation, c: Constraints) -> lis
     if c.after_loss_ms is None:
         return []
     members = [samples.regions.index(name) for name in answer.regions]
-    weights = samples.weights / samples.weights.sum() / len(samples.rounds)
+    weights = _weigh_points(samples)[1]
     for rest in combinations(members, len(members) - 1):
         near = (samples.values[list(rest)] <= c.after_loss_ms).any(axis=0)
-        if float(weights @ (~near).sum(axis=1)) > c.after_loss_share + FLOAT_SHARE:
+        if float(weights[~near].sum() / weights.sum()) > c.after_loss_share + FLOAT_SHARE:
             return ["clients are too far after a loss"]
     return []
 

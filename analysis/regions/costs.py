@@ -1,8 +1,10 @@
 """Samples and an objective go in; whole-number costs per region and point come out.
 
-A point is one client in one round. Costs are best when least, for throughput too.
+A point is one client in one round. Costs are best when least, for throughput too. A point that no
+region of the samples answered has no weight; a client's weight is divided evenly among its others.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +31,12 @@ WEIGHT_STEPS = 2**24
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """Whole-number costs; ``matrix`` is region by point, with NO_ANSWER where none came."""
+    """Whole-number costs; ``matrix`` is region by point, with NO_ANSWER where none came.
+
+    ``counted`` is client by round; points that do not count have no weight, and a cost that does
+    not matter. ``gaps`` are missing answers at counted points. ``lost`` is the cost of a counted
+    point that a failure leaves without an answer: the penalty, or without one what it would be.
+    """
 
     matrix: Matrix
     weights: Ints
@@ -38,7 +45,13 @@ class Costs:
     penalty: int | None
     rounding: float
     gaps: int
-    rounds: int = 1
+    counted: NDArray[np.bool_]
+    lost: int
+
+    @property
+    def left_out(self) -> int:
+        """How many client-rounds do not count, because no region answered."""
+        return int(self.counted.size - self.counted.sum())
 
     @property
     def total_weight(self) -> int:
@@ -55,23 +68,51 @@ class Costs:
 
 
 def cost(samples: Samples, objective: Objective) -> Costs:
-    """Give samples as whole numbers; raises BadInput if the penalty is better than a value."""
+    """Give samples as whole numbers; raises BadInput if the penalty is better than a value.
+
+    Raises BadInput too if no region answered any client that has a weight.
+    """
     scale, highest, exact = _measure(samples.values)
     if objective.missing is Missing.EXCLUDE:
         scale, highest = _refine(scale, highest)
     maximised = objective.measure is Measure.THROUGHPUT
     top = highest if maximised else 0
-    weights, weight_error = whole_weights(samples.weights, len(samples.rounds) * highest)
+    weights, weight_error = point_weights(samples.weights, samples.counted, highest)
     matrix, gaps = _fill(samples, scale, top)
-    penalty = None
-    if objective.missing is Missing.PENALTY:
-        penalty = _penalty(objective, matrix, scale, top, gaps)
-        if gaps:
-            np.copyto(matrix, penalty, where=matrix == NO_ANSWER)
-    points = np.repeat(weights, len(samples.rounds))
+    worst = int(np.max(matrix, initial=0, where=matrix != NO_ANSWER))
+    np.copyto(matrix, worst, where=~samples.counted.reshape(-1))
+    priced = _penalty(objective, scale, top, worst if gaps else None)
+    penalty = priced if objective.missing is Missing.PENALTY else None
+    lost = max(priced, worst)
+    if gaps and penalty is not None:
+        np.copyto(matrix, penalty, where=matrix == NO_ANSWER)
     rounding = (0.0 if exact else 0.5 / scale) + weight_error * highest / scale
-    rounds = len(samples.rounds)
-    return Costs(matrix, points, scale, top, penalty, rounding, gaps, rounds)
+    return Costs(matrix, weights, scale, top, penalty, rounding, gaps, samples.counted, lost)
+
+
+def point_weights(
+    weights: NDArray[Any], counted: NDArray[np.bool_], highest: int
+) -> tuple[Ints, float]:
+    """Give each point its part of its client's weight, and how far clients' shares are off in sum.
+
+    Parts are exact where the least common multiple of the numbers of counted rounds is small.
+    """
+    rounds = counted.sum(axis=1)
+    used = np.where(rounds > 0, weights, 0.0)
+    if not used.any():
+        raise BadInput("no region answered a client that has a weight", field="samples")
+    parts, error = whole_weights(used, counted.shape[1] * highest)
+    several = np.unique(rounds[parts > 0])
+    if several.size > 1:
+        common = math.lcm(*several.tolist())
+        if common * int(parts.sum()) * highest <= MOST_SUM:
+            parts = parts * (common // np.maximum(rounds, 1))
+            parts //= np.gcd.reduce(parts)
+        else:
+            parts, _ = whole_weights(used / np.maximum(rounds, 1), counted.shape[1] * highest)
+            clients = parts * rounds
+            error = float(np.abs(clients / clients.sum() - used / used.sum()).sum())
+    return (parts[:, None] * counted).reshape(-1), error
 
 
 def whole_weights(weights: NDArray[Any], rest: int) -> tuple[Ints, float]:
@@ -127,25 +168,25 @@ def _is_whole(values: Matrix, scale: int) -> bool:
 def _fill(samples: Samples, scale: int, top: int) -> tuple[Matrix, int]:
     regions, points = len(samples.regions), len(samples.clients) * len(samples.rounds)
     matrix = np.empty((regions, points), np.int32)
-    gaps = 0
+    counted, gaps = samples.counted.reshape(-1), 0
     for row, plane in zip(matrix, samples.values, strict=True):
         flat = plane.reshape(-1)
         lost = np.isnan(flat) if flat.dtype.kind == "f" else np.zeros(points, bool)
         whole = np.rint(np.where(lost, 0, flat).astype(np.float64) * scale)
         row[:] = np.where(lost, NO_ANSWER, top - whole if top else whole)
-        gaps += int(lost.sum())
+        gaps += int((lost & counted).sum())
     return matrix, gaps
 
 
-def _penalty(objective: Objective, matrix: Matrix, scale: int, top: int, gaps: int) -> int:
-    worst = int(np.max(matrix, initial=0, where=matrix != NO_ANSWER)) if gaps else 0
+def _penalty(objective: Objective, scale: int, top: int, worst: int | None) -> int:
+    """Give the cost of a counted point without an answer; ``worst`` is None where all answered."""
     if objective.penalty is None:
-        return top if top else worst
+        return top if top else worst or 0
     if not np.isfinite(objective.penalty) or objective.penalty < 0:
         raise BadInput("a penalty is a number from 0 up", field="penalty")
     given = round(objective.penalty * scale)
     priced = top - given if top else given
-    if gaps and not worst <= priced < MOST_EXACT_COST:
+    if worst is not None and not worst <= priced < MOST_EXACT_COST:
         edge = (top - worst if top else worst) / scale
         raise BadInput(f"the penalty must be no better than {edge:g}, measured", field="penalty")
     return max(priced, 0)

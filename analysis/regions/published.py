@@ -1,11 +1,15 @@
 """Samples go in; the table that restates Figure 16 comes out: the best k, routed in two ways.
 
 Beside each size stand the interval of chance and, for round trips, what was published in 2013.
+Means are of the samples themselves, not of the whole numbers of a proof, so that a size of one
+gives the very figure that the table of regions has.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from analysis.regions.alone import DECIMALS
 from analysis.regions.answers import Recommendation
+from analysis.regions.checking import measure
 from analysis.regions.objectives import Measure, Objective
 from analysis.regions.recommendations import Effort, Study
 from analysis.regions.resampling import Doubt, Draws, doubt
@@ -16,7 +20,7 @@ from analysis.regions.samples import Samples
 PUBLISHED_MS = (184, 143, 123, 111, 102, 96, 90, 85)
 COLUMNS = (
     "k", "regions", "per_round", "low", "high", "static", "share_of_first", "gain_beyond_noise",
-    "published", "published_share", "proven",
+    "published", "published_share", "proven", "answered_share", "left_out",
 )  # fmt: skip
 MOST_SIZES = 8
 TIME_LIMIT_S = 10.0
@@ -24,7 +28,11 @@ TIME_LIMIT_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class SizeRow:
-    """One size of set; ``per_round`` is the paper's upper bound, ``static`` keeps one region."""
+    """One size of set; ``per_round`` is the paper's upper bound, ``static`` keeps one region.
+
+    ``answered_share`` is the share of counted client-rounds that the set answered, the others being
+    in the means at the penalty; ``left_out`` counts those that no region answered.
+    """
 
     k: int
     regions: tuple[str, ...]
@@ -37,6 +45,8 @@ class SizeRow:
     published: float | None
     published_share: float | None
     proven: bool
+    answered_share: float
+    left_out: int
 
 
 def k_regions(
@@ -47,12 +57,14 @@ def k_regions(
     sizes = range(1, min(MOST_SIZES, len(samples.regions)) + 1)
     answers = study.curve(sizes, None, Effort(time_limit_s=TIME_LIMIT_S))
     chance = doubt(study, answers, None, draws or Draws())
-    first = next((a.value for a in answers if a.value), None)
-    return [_row(study, a, first, d) for a, d in zip(answers, chance, strict=False) if a.value]
+    rows = [_row(study, a, d) for a, d in zip(answers, chance, strict=False) if a.value]
+    first = rows[0].per_round if rows else 0.0
+    return [replace(row, share_of_first=row.per_round / first if first else 1.0) for row in rows]
 
 
-def _row(study: Study, answer: Recommendation, first: float | None, chance: Doubt) -> SizeRow:
-    asked, value = study.objective, answer.value or 0.0
+def _row(study: Study, answer: Recommendation, chance: Doubt) -> SizeRow:
+    asked = study.objective
+    value = round(measure(study.samples, answer.regions, asked) or 0.0, DECIMALS)
     by_mean = asked.percentile is None
     compared = by_mean and asked.measure is Measure.LATENCY and answer.k <= len(PUBLISHED_MS)
     was = float(PUBLISHED_MS[answer.k - 1]) if compared else None
@@ -62,10 +74,12 @@ def _row(study: Study, answer: Recommendation, first: float | None, chance: Doub
         per_round=value,
         low=chance.low,
         high=chance.high,
-        static=route(study, answer.regions).static if by_mean else None,
-        share_of_first=value / first if first else 1.0,
+        static=round(route(study, answer.regions).static, DECIMALS) if by_mean else None,
+        share_of_first=1.0,
         gain_beyond_noise=chance.beyond_noise,
         published=was,
         published_share=None if was is None else was / PUBLISHED_MS[0],
         proven=answer.proven,
+        answered_share=1 - answer.unanswered_share,
+        left_out=study.costs.left_out,
     )

@@ -79,6 +79,25 @@ class Study:
         exact = exact_value(self.costs, members, self._share(), survive_loss=survive_loss)
         return None if exact is None else self.costs.value_of(float(exact))
 
+    def value_without(self, regions: Iterable[str], lost: str) -> float | None:
+        """Give a set's value once a region fails, never better than before; None if none is left.
+
+        Where missing answers are excluded, the rounds of the whole set stay the ones that are
+        counted: those that it no longer answers cost the worst value measured.
+        """
+        names = self.samples.regions
+        members = [names.index(name) for name in regions]
+        rest = tuple(j for j in members if j != names.index(lost))
+        if not rest:
+            return None
+        costs = self.costs
+        if costs.penalty is None:
+            heard = (costs.matrix[members] != NO_ANSWER).any(axis=0)
+            matrix = np.where(costs.matrix == NO_ANSWER, costs.lost, costs.matrix)
+            costs = replace(costs, matrix=matrix, weights=costs.weights * heard, penalty=costs.lost)
+        exact = exact_value(costs, rest, self._share())
+        return None if exact is None else costs.value_of(float(exact))
+
     def _share(self) -> Fraction | None:
         percentile = self.objective.percentile
         return None if percentile is None else Fraction(str(percentile)) / 100
@@ -121,7 +140,7 @@ class Study:
             if not solved.proven:
                 reason = "no set that keeps to the constraints was found in time"
             answer = Recommendation(k, (), None, None, solved.proven, reason=reason)
-            return replace(answer, seconds=seconds, missing=costs.gaps)
+            return replace(answer, seconds=seconds, missing=self.samples.missing)
         lost, lost_weight = unanswered(self.samples, solved.sets[0][0])
         return Recommendation(
             k,
@@ -133,7 +152,7 @@ class Study:
             runners_up_proven=max(solved.places - 1, 0),
             unanswered=lost,
             unanswered_share=lost_weight,
-            missing=costs.gaps,
+            missing=self.samples.missing,
             rounding=costs.rounding,
             seconds=seconds,
             nodes=solved.nodes,
@@ -191,9 +210,6 @@ def exact_value(
 
 
 def unanswered(samples: Samples, members: Any) -> tuple[int, float]:
-    """Give how many client-rounds no chosen region answered, and their share by weight."""
-    if samples.values.dtype.kind != "f":
-        return 0, 0.0
-    gaps = np.isnan(samples.values[list(members)]).all(axis=0)
-    share = float(samples.weights @ gaps.sum(axis=1)) / len(samples.rounds)
-    return int(gaps.sum()), share / float(samples.weights.sum())
+    """Give how many counted client-rounds no chosen region answered, and their share by weight."""
+    gaps = np.isnan(samples.values[list(members)]).all(axis=0) & samples.counted
+    return int(gaps.sum()), float(samples.shares[gaps].sum())

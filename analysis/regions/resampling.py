@@ -114,9 +114,12 @@ class _Counts:
         self.study, self.robust = study, robust
         samples = study.samples
         drawn = _draw(len(samples.clients), len(samples.rounds), draws)
-        weight = study.costs.weights.reshape(len(samples.clients), -1)[:, 0]
-        self.clients = drawn[0] * weight.astype(np.float64)
+        self.counted = study.costs.counted.astype(np.float64)
+        weight = study.costs.weights.reshape(self.counted.shape).sum(axis=1, dtype=np.float64)
         self.rounds = drawn[1].astype(np.float64)
+        # By draw and client: its weight for each of its counted rounds in that draw.
+        heard = self.rounds @ self.counted.T
+        self.clients = np.where(heard > 0, drawn[0] * weight / np.maximum(heard, 1), 0.0)
 
     def values(self, members: tuple[int, ...]) -> Floats:
         """Give a set's value in every draw."""
@@ -129,15 +132,15 @@ class _Counts:
 
     def _costs(self, members: tuple[int, ...]) -> Floats:
         """Give a set's mean or percentile of costs in every draw."""
-        costs, samples = self.study.costs, self.study.samples
+        costs = self.study.costs
         least = costs.matrix[list(members)].min(axis=0)
-        heard = (least != NO_ANSWER).astype(np.float64)
-        shape = (len(samples.clients), len(samples.rounds))
+        heard = (least != NO_ANSWER) * self.counted.reshape(-1)
         percentile = self.study.objective.percentile
         if percentile is not None:
             return self._percentiles(least, heard, percentile / 100)
-        total = self._sum((least * heard).reshape(shape))
-        mean: Floats = total / np.maximum(self._sum(heard.reshape(shape)), 1e-300)
+        total = self._sum((least * heard).reshape(self.counted.shape))
+        mass = self._sum(heard.reshape(self.counted.shape))
+        mean: Floats = total / np.maximum(mass, 1e-300)
         return mean
 
     def _sum(self, cells: Floats) -> Floats:

@@ -53,30 +53,29 @@ def margins(study: Study, regions: tuple[str, ...]) -> list[Margin]:
 
 def shares_far(samples: Samples, regions: tuple[str, ...], limit_ms: float) -> dict[str, float]:
     """Give, by the region that is lost, the share of weight above a limit or without an answer."""
-    weights = samples.weights / samples.weights.sum() / len(samples.rounds)
     near = {name: samples.values[samples.regions.index(name)] <= limit_ms for name in regions}
     none = np.zeros(samples.values.shape[1:], bool)
     found = {}
     for lost in regions:
         left = [near[name] for name in regions if name != lost]
         reached = np.logical_or.reduce(left, axis=0) if left else none
-        found[lost] = float(weights @ (~reached).sum(axis=1))
+        found[lost] = float(samples.shares[~reached].sum())
     return found
 
 
 def route(study: Study, regions: tuple[str, ...]) -> Routing:
     """Give a set's mean for per-round and for static routing; raises BadInput for percentiles.
 
-    Statically, a client keeps the region that is best for it in the mean of all rounds, where a
-    round without an answer costs what the objective says.
+    Statically, a client keeps the region that is best for it in the mean of all counted rounds,
+    where a round without an answer costs what the objective says.
     """
     if study.objective.percentile is not None:
         raise BadInput("routing is compared by means", field="percentile")
-    means, answered = _client_means(study, regions)
+    means, answered = client_means(study, regions)
     best = np.argmin(np.where(np.isnan(means), np.inf, means), axis=0)
     clients = np.arange(means.shape[1])
     value, heard = means[best, clients], answered[best, clients]
-    weights = study.samples.weights * heard
+    weights = study.costs.weights.reshape(study.costs.counted.shape).sum(axis=1) * heard
     total = float(np.nansum(value * weights)) / float(weights.sum())
     names = tuple(None if np.isnan(v) else regions[b] for b, v in zip(best, value, strict=True))
     per_round = study.value_of(regions)
@@ -86,7 +85,7 @@ def route(study: Study, regions: tuple[str, ...]) -> Routing:
 def static_study(study: Study) -> Study:
     """Give the same question for static routing, where a client's value is its mean over rounds."""
     everyone = study.samples.regions
-    means, _ = _client_means(study, everyone)
+    means, _ = client_means(study, everyone)
     values = study.costs.top - means if study.costs.top else means
     samples = Samples(
         everyone,
@@ -110,8 +109,7 @@ def regret(study: Study, current: tuple[str, ...], best: Recommendation) -> Regr
 
 def _margin(study: Study, regions: tuple[str, ...], name: str, here: float | None) -> Margin:
     chosen = name in regions
-    others = tuple(r for r in regions if r != name) if chosen else (*regions, name)
-    value = study.value_of(others) if others else None
+    value = study.value_without(regions, name) if chosen else study.value_of((*regions, name))
     if value is None or here is None:
         return Margin(name, chosen, value, None)
     gain = value - here if chosen else here - value
@@ -119,16 +117,16 @@ def _margin(study: Study, regions: tuple[str, ...], name: str, here: float | Non
     return Margin(name, chosen, value, worth)
 
 
-def _client_means(study: Study, regions: tuple[str, ...]) -> tuple[Floats, Floats]:
-    """Give cost per region and client over answered rounds, and how many rounds were answered."""
-    samples, costs = study.samples, study.costs
-    rows = [samples.regions.index(name) for name in regions]
-    shape = (len(samples.clients), len(samples.rounds))
-    means, heard = np.empty((len(rows), shape[0])), np.empty((len(rows), shape[0]))
+def client_means(study: Study, regions: tuple[str, ...]) -> tuple[Floats, Floats]:
+    """Give cost per region and client over rounds with a cost, and their share of the counted."""
+    costs, counted = study.costs, study.costs.counted
+    rows = [study.samples.regions.index(name) for name in regions]
+    heard = np.empty((len(rows), len(counted)))
+    means = np.empty_like(heard)
     for a, j in enumerate(rows):
-        cells = costs.matrix[j].reshape(shape)
-        answered = cells != NO_ANSWER
+        cells = costs.matrix[j].reshape(counted.shape)
+        answered = (cells != NO_ANSWER) & counted
         heard[a] = answered.sum(axis=1)
         total = np.where(answered, cells, 0).sum(axis=1, dtype=np.float64)
         means[a] = np.where(heard[a] > 0, total / np.maximum(heard[a], 1), np.nan)
-    return means, heard
+    return means, heard / np.maximum(counted.sum(axis=1), 1)

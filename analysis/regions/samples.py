@@ -5,6 +5,7 @@ What a missing value costs is the objective's affair; here it is kept as not-a-n
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,28 @@ class Samples:
         if self.values.dtype.kind != "f":
             return 0
         return int(sum(np.isnan(plane).sum() for plane in self.values))
+
+    @cached_property
+    def counted(self) -> NDArray[np.bool_]:
+        """Which client-rounds (client by round) count: those that at least one region answered.
+
+        Where none did, the client itself had no network, which says nothing about a region.
+        """
+        found = np.zeros(self.values.shape[1:], bool)
+        for plane in self.values:
+            found |= ~np.isnan(plane)
+        return found
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """The share of each client-round in all weight; 0 where it does not count.
+
+        A client's weight is divided evenly among its counted rounds.
+        """
+        rounds = np.maximum(self.counted.sum(axis=1, keepdims=True), 1)
+        weights = self.weights[:, None] * self.counted / rounds
+        total = float(weights.sum())
+        return np.asarray(weights / total if total else weights, np.float64)
 
     def with_weights(self, weights: NDArray[Any]) -> "Samples":
         """Give the same samples with other weights; raises BadInput as the class does."""

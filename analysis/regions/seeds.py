@@ -17,13 +17,15 @@ MOST_SECONDS = 10.0
 
 def seed_by_clients(costs: Costs, problem: Problem) -> Node | None:
     """Offer the set that is best for mean rounds; give the first box, with levels to match."""
-    rounds = costs.rounds
+    counted, rounds = costs.counted, costs.counted.shape[1]
     if rounds < 2:
         return None
-    shape = (costs.matrix.shape[0], -1, rounds)
-    means = np.stack([row.reshape(shape[1:]).mean(axis=1) for row in costs.matrix])
+    heard = np.maximum(counted.sum(axis=1), 1)
+    means = np.stack(
+        [(row.reshape(counted.shape) * counted).sum(axis=1) / heard for row in costs.matrix]
+    )
     whole = np.rint(means).astype(np.int32)
-    weights = np.ascontiguousarray(costs.weights[::rounds])
+    weights = costs.weights.reshape(counted.shape).max(axis=1)
     small = Problem(field_of(whole, weights), problem.limits, problem.size, 1)
     tree = Tree(small, time.monotonic() + MOST_SECONDS)
     tree.run()

@@ -21,12 +21,8 @@ def bars(grid: pa.Table, vantages: Sequence[str] = (), regions: Sequence[str] = 
     return [_bar(v, r, found.get((v, r), {})) for v in chosen[0] for r in chosen[1]]
 
 
-def averages(bars_of_all: Sequence[Row], *, higher_is_better: bool = False) -> list[Row]:
-    """Per region: the mean over vantage points of their means, and where it is the best.
-
-    Each vantage point counts once, however many samples it has; those without a value for a
-    region are not in that region's mean, and are counted.
-    """
+def count_regions(bars_of_all: Sequence[Row], *, higher_is_better: bool = False) -> list[Row]:
+    """Per region: how many vantage points have a value, how many none, and where it is the best."""
     best = _best(bars_of_all, higher_is_better)
     by_region: dict[str, list[Row]] = {}
     for bar in bars_of_all:
@@ -34,7 +30,6 @@ def averages(bars_of_all: Sequence[Row], *, higher_is_better: bool = False) -> l
     return [
         {
             "region": region,
-            "mean": _mean([b["mean"] for b in own if b["mean"] is not None]),
             "vantages": sum(b["mean"] is not None for b in own),
             "without_value": sum(b["mean"] is None for b in own),
             "best_for": sum(name == region for name in best.values()),
@@ -90,7 +85,3 @@ def _best(bars_of_all: Sequence[Row], higher_is_better: bool) -> dict[str, str]:
 
 def _value(bar: Row) -> float:
     return float(bar["mean"])
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None

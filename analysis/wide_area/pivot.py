@@ -23,15 +23,13 @@ class Pivot:
     means: Floats
     higher_is_better: bool = False
 
-    def averages(self) -> dict[str, Row]:
-        """By region: the mean of the vantage points' means, and for how many it is the best."""
+    def counts(self) -> dict[str, Row]:
+        """By region: how many vantage points have a value, and for how many it is the best."""
         heard = np.isfinite(self.means)
         counts = heard.sum(axis=0)
-        totals = np.where(heard, self.means, 0.0).sum(axis=0)
         best = np.bincount(self.best()[heard.any(axis=1)], minlength=len(self.regions))
         return {
             region: {
-                "vantage_mean": float(totals[at] / counts[at]) if counts[at] else None,
                 "vantages": int(counts[at]),
                 "without_value": int(len(self.vantages) - counts[at]),
                 "best_for": int(best[at]),

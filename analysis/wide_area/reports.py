@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from analysis.regions.alone import Alone
 from analysis.wide_area import choices, diversity, figures, zones
 from analysis.wide_area.columns import Source, column_names
 from analysis.wide_area.grid import summarise
@@ -38,12 +39,15 @@ def performance_report(
     grid = summarise(source)
     bars = figures.bars(grid)
     samples = means_by_round(source)
+    alone = Alone(higher_is_better=higher_is_better)
+    alone.add(samples)
+    counts = figures.count_regions(bars, higher_is_better=higher_is_better)
     found = choices.choose(samples, higher_is_better=higher_is_better)
     with_zones = "zone" in column_names(source)
     return {
         "grid": grid.to_pylist(),
         "figure": figures.bars(grid, vantages, regions),
-        "averages": figures.averages(bars, higher_is_better=higher_is_better),
+        "averages": [{**row, **alone.means()[row["region"]]} for row in counts],
         "factors": figures.factors(bars, higher_is_better=higher_is_better),
         "choices": choices.rows(found),
         "choice": choices.summary(found),

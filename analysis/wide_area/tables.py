@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from analysis.regions.alone import Alone
 from analysis.wide_area import choices, counting, failures, zones
 from analysis.wide_area.columns import Equal, Source
 from analysis.wide_area.grid import summarise
@@ -108,7 +109,7 @@ def _add_metric(built: Built, held: Held, metric: Metric, rows: tuple[Source, Eq
     built.files[f"{metric.id}-vantages"] = _vantages(read.vantages, means, read.chosen)
     course, regions = read.across or _across(*rows)
     told: dict[str, Iterable[Row]] = {
-        "regions": _regions(regions, means),
+        "regions": _regions(regions, means, read.alone),
         "course": _thinned(course, len(held.rounds)).to_pylist(),
         "choice": [choices.summary(read.chosen)],
         "zones": [asdict(c) for c in zones.compare_means(read.zones)],
@@ -137,12 +138,13 @@ class _Read(NamedTuple):
     zones: pa.Table
     chosen: list[choices.Choice]
     apart: list[Any]
+    alone: Alone
     across: tuple[pa.Table, pa.Table] | None
 
 
 def _read_parts(held: Held, metric: Metric) -> _Read:
     grids, vantages, by_zone, chosen, apart = [], [], [], list[choices.Choice](), []
-    across = None
+    across, alone = None, Alone(higher_is_better=metric.higher_is_better)
     for part in held.parts():
         grids.append(part.grid())
         vantages.append(part.by_vantage())
@@ -150,10 +152,11 @@ def _read_parts(held: Held, metric: Metric) -> _Read:
         for means in part.means(MOST_CELLS):
             chosen += choices.choose(means, higher_is_better=metric.higher_is_better)
             apart.append(zones.apart_by_vantage(means))
+            alone.add(means)
         if len(part.vantages) == len(held.vantages) and held.has_own_names:
             across = part.across()
     grid, told, zone_means = (pa.concat_tables(own) for own in (grids, vantages, by_zone))
-    return _Read(grid, told, zone_means, chosen, apart, across)
+    return _Read(grid, told, zone_means, chosen, apart, alone, across)
 
 
 def _across(samples: Source, equal: Equal) -> tuple[pa.Table, pa.Table]:
@@ -189,12 +192,14 @@ def _by_vantage(table: pa.Table) -> pa.Table:
     return table.select([*keys, *rest]).sort_by([(k, "ascending") for k in keys])
 
 
-def _regions(found: pa.Table, means: Pivot) -> list[Row]:
-    averages = means.averages()
+def _regions(found: pa.Table, means: Pivot, alone: Alone) -> list[Row]:
+    counts, values = means.counts(), alone.means()
     # A region to which nothing could be sent is in no pair.
-    unheard = {"vantage_mean": None, "vantages": 0, "without_value": len(means.vantages),
-               "best_for": 0}  # fmt: skip
-    return [{**row, **averages.get(row["region"], unheard)} for row in found.to_pylist()]
+    none = {"vantages": 0, "without_value": len(means.vantages), "best_for": 0}
+    return [
+        {**row, **values[row["region"]], **counts.get(row["region"], none)}
+        for row in found.to_pylist()
+    ]
 
 
 def _vantages(found: pa.Table, means: Pivot, chosen: list[choices.Choice]) -> pa.Table:

@@ -5,17 +5,19 @@ from itertools import combinations
 
 
 def points(samples):
-    """Rows of (weight, value per region), a value being None where no answer came."""
+    """Rows of (weight, value per region), a value being None where no answer came.
+
+    Rounds of a client that no region answered are left out; the others share its weight.
+    """
     rows = []
     for c in range(len(samples.clients)):
+        own = []
         for t in range(len(samples.rounds)):
             cells = [samples.values[r, c, t] for r in range(len(samples.regions))]
-            rows.append(
-                (
-                    Fraction(str(float(samples.weights[c]))),
-                    [None if v != v else Fraction(str(float(v))) for v in cells],
-                )
-            )
+            own.append([None if v != v else Fraction(str(float(v))) for v in cells])
+        own = [cells for cells in own if any(v is not None for v in cells)]
+        weight = Fraction(str(float(samples.weights[c])))
+        rows += [(weight / len(own), cells) for cells in own]
     return rows
 
 

@@ -202,11 +202,10 @@ def test_figures_14_and_15_have_a_bar_for_every_pair():
         figures.bars(grid, ["nowhere"])
 
 
-def test_averages_count_each_vantage_point_once():
+def test_regions_are_counted_by_vantage_point():
     grid = summarise(rounds_of({"seattle": SEATTLE, "boulder": BOULDER, "far": {"east": [200.0]}}))
     bars = figures.bars(grid)
-    found = {r["region"]: r for r in figures.averages(bars)}
-    assert found["east"]["mean"] == pytest.approx((60 + 40 + 200) / 3)
+    found = {r["region"]: r for r in figures.count_regions(bars)}
     assert (found["west-1"]["without_value"], found["west-1"]["best_for"]) == (1, 1)
     assert sum(r["best_for"] for r in found.values()) == 3
     factors = {r["vantage"]: r for r in figures.factors(bars)}

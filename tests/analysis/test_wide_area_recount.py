@@ -144,6 +144,25 @@ def zones(rows):
     return found
 
 
+def alone(rows, region, sign):
+    """One region for all: rounds of a vantage point that no region answered are left out."""
+    cells = {k: m for k, v in grouped(rows, "vantage", "round", "region").items()
+             if (m := mean(v)) is not None}  # fmt: skip
+    counted = defaultdict(set)
+    for vantage, period, _ in cells:
+        counted[vantage].add(period)
+    penalty = max(cells.values(), default=None) if sign > 0 else 0.0
+    told = [[cells.get((v, t, region)) for t in periods] for v, periods in counted.items()]
+    answered = [statistics.fmean(c is not None for c in own) for own in told]
+    means = [statistics.fmean(penalty if c is None else c for c in own) for own in told]
+    rounds = {period for periods in counted.values() for period in periods}
+    return {
+        "vantage_mean": statistics.fmean(means) if any(answered) else None,
+        "answered_share": statistics.fmean(answered) if answered else None,
+        "left_out": len(counted) * len(rounds) - sum(map(len, counted.values())),
+    }
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(RUNS, min_size=1, max_size=40))
 def test_every_table_is_what_plain_loops_say(runs):
@@ -195,7 +214,7 @@ def check_choice(built, reports, metric, own, sign):
                  if region == r["region"] and (m := mean(v)) is not None]  # fmt: skip
         agree(r, {"vantages": len(means), "best_for": best[r["region"]],
                   "without_value": len(sent) - len(means),
-                  "vantage_mean": statistics.fmean(means) if means else None})  # fmt: skip
+                  **alone(own, r["region"], sign)})  # fmt: skip
     (whole,) = reports[f"{metric}-choice"]
     known = [c for v in by_vantage.values() if (c := choice(v, sign))["fixed"]]
     if known:

@@ -111,7 +111,7 @@ def test_domains_become_a_recommendation(ada, tenancy):
     assert "DE 40" in ada.plan.replace("\u202f", " ")
     assert "survey" in ada.waiting.lower() or "worker" in ada.waiting.lower()
     text = page.inner_text("main")
-    assert "proven the best" in text
+    assert "optimal for these inputs" in text
     assert "modelled by distance, not measured" in text
     assert "now: " in page.inner_text("[data-part=curve]")
     assert page.locator(".station--chosen").count() >= 1
@@ -224,7 +224,7 @@ def test_others_see_nothing_until_it_is_shared_and_then_only_read(ada, person):
     link = ada.page.locator("a[href*='/recommendations/shared/']").get_attribute("href")
     link = link.removeprefix(ada.url)
     nobody.open(link)
-    assert "proven the best" in nobody.page.inner_text("main")
+    assert "optimal for these inputs" in nobody.page.inner_text("main")
     expect_count(nobody.page.locator("form.tries, .owning"), 0)
     assert survey not in nobody.page.content()
     assert "sets.csv" in nobody.page.content()

@@ -50,7 +50,7 @@ def test_clients_alone_lead_to_a_modelled_answer():
     reply = Client().post("/recommendations/clients/", {"audience": "DE 40\nJP 60"})
     text = Client().get(reply["Location"]).content.decode()
     assert "modelled by distance, not measured" in text
-    assert "proven the best" in text
+    assert "optimal for these inputs" in text
     row = Recommendation.objects.get()
     assert row.source["kind"] == "modelled"
     best = next(r for r in row.result["results"] if r["k"] == 2)

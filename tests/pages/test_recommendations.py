@@ -39,7 +39,7 @@ def test_it_works(client):
     reply = ask(client, current="us-east-1")
     assert reply.status_code == 302
     text = client.get(reply["Location"]).content.decode()
-    assert "proven the best" in text
+    assert "optimal for these inputs" in text
     best = Recommendation.objects.get().result["results"][2]
     assert "Three regions cut your clients’ round trip by" in text
     assert f'<td class="mono">{", ".join(best["regions"])}</td>' in text

@@ -11,11 +11,13 @@ from webapp.pages import words
 from webapp.pages.constraints import controls
 from webapp.pages.curves import curve_of
 from webapp.pages.service_map import map_data, served_by
-from webapp.pages.summaries import amount, headline, sentences, steps
+from webapp.pages.summaries import Asked, amount, headline, sentences, steps
 
 UNITS = {"latency": "ms", "throughput": ""}
 # Figure 16 of IMC'13: mean latency in ms of the best k of EC2's regions, for k from 1 up.
 PUBLISHED_MS = (184, 143, 123, 111, 102, 96, 90, 85)
+# The first row of the table of failures, to compare with.
+NOTHING = "nothing"
 FAILURES = {"zone": "Zone", "region": "Region", "provider": "Provider", "isp": "Downstream ISP"}
 LEAST_GAIN = 0.05
 # Of one kind, such as ISPs.
@@ -73,13 +75,15 @@ class Scene:
     before: Part | None
     inputs: Part
     unit: str
+    is_modelled: bool = False
 
 
 def view(result: Part, look: Look, source: Part) -> dict[str, Any]:
     """Everything that templates show of one answer."""
-    scene = _scene(result, look)
+    scene = _scene(result, look, is_modelled=source.get("kind") == "modelled")
     return {
         "result": result,
+        "client_rounds": result["n_clients"] * result["n_rounds"],
         "look": look,
         **_words(result, look, scene),
         **_sizes(result, look, scene),
@@ -89,7 +93,7 @@ def view(result: Part, look: Look, source: Part) -> dict[str, Any]:
     }
 
 
-def _scene(result: Part, look: Look) -> Scene:
+def _scene(result: Part, look: Look, *, is_modelled: bool) -> Scene:
     chosen = next((r for r in result["results"] if r["k"] == look.k and r["regions"]), None)
     consequences = result["consequences"] or {"sets": [], "inputs": {}}
     sets = {str(part["set"]): part for part in consequences["sets"]}
@@ -99,6 +103,7 @@ def _scene(result: Part, look: Look) -> Scene:
         before=sets.get("current"),
         inputs=consequences["inputs"],
         unit=UNITS[str(result["objective"]["measure"])],
+        is_modelled=is_modelled,
     )
 
 
@@ -106,11 +111,12 @@ def _words(result: Part, look: Look, scene: Scene) -> dict[str, Any]:
     """The finding in a sentence, in several, and in short facts."""
     chosen, current, unit = scene.chosen, result["current"], scene.unit
     asked = next((r for r in result["results"] if r["k"] == look.k), None)
+    about = Asked(look.k, unit, result["objective"]["percentile"], scene.is_modelled)
     return {
-        "headline": headline(chosen, current, unit, look.k, result["objective"]["percentile"]),
+        "headline": headline(chosen, current, about),
         "steps": steps(chosen, current) if chosen else None,
         "summary": sentences(chosen, result["results"], scene.outlook, unit),
-        "chips": _chips(chosen, scene.outlook, unit),
+        "chips": _chips(chosen, scene.outlook, unit, result["objective"]),
         "reason": asked["reason"] if asked and not chosen else "",
     }
 
@@ -140,6 +146,9 @@ def _consequences(look: Look, scene: Scene) -> dict[str, Any]:
         "gains": _gains(outlook, before, served_by(inputs, outlook, down)),
         "failure": failure,
         "failures": failures,
+        "nothing_fails": next(
+            (f for f in (outlook["failures"] if outlook else ()) if f["kind"] == NOTHING), None
+        ),
         "failures_left_out": sum(group["left_out"] for group in failures),
         "map": map_data(inputs, outlook, before, down, scene.unit),
     }
@@ -199,11 +208,13 @@ def _members(
     return found
 
 
-def _chips(chosen: Part | None, outlook: Part | None, unit: str) -> list[dict[str, str]]:
-    """Short facts: runner-up, and the worst that one lost region does to all."""
+def _chips(
+    chosen: Part | None, outlook: Part | None, unit: str, objective: Part
+) -> list[dict[str, str]]:
+    """Short facts: what was answered, runner-up, and the worst that a lost region does to all."""
     if chosen is None:
         return []
-    found = []
+    found = [_answered(chosen, unit, objective)] if chosen["unanswered"] else []
     other = chosen["runner_up"]
     if other and other["value"] is not None:
         apart = abs(other["value"] - chosen["value"])
@@ -218,6 +229,15 @@ def _chips(chosen: Part | None, outlook: Part | None, unit: str) -> list[dict[st
             worst = max(ends) if unit else min(ends)
             found.append({"text": f"any one region lost: {amount(worst, unit)}", "title": ""})
     return found
+
+
+def _answered(chosen: Part, unit: str, objective: Part) -> dict[str, str]:
+    """The share of client-rounds that the set answered, and what the others cost."""
+    text = f"answered {words.share(1 - chosen['unanswered_share'])}"
+    if objective["penalty"] is None:
+        return {"text": text, "title": "The others are left out."}
+    cost = amount(objective["penalty"], unit)
+    return {"text": text, "title": f"The others count in the mean at {cost} each."}
 
 
 def _gains(
@@ -262,9 +282,9 @@ def _by_kind(outlook: Part | None, fail: str) -> list[dict[str, Any]]:
 
 def _failure(outlook: Part | None, fail: str) -> dict[str, Any] | None:
     kind, _, name = fail.partition(":")
-    known = outlook["failures"] if outlook else ()
+    known = outlook["failures"] if outlook and kind in FAILURES else ()
     found = next((f for f in known if f["kind"] == kind and f["name"] == name), None)
-    return {**found, "label": FAILURES.get(kind, kind)} if found else None
+    return {**found, "label": FAILURES[kind]} if found else None
 
 
 def _down(failure: Part | None, outlook: Part | None, inputs: Part) -> list[str]:

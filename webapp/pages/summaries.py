@@ -4,6 +4,7 @@ Every sentence has its number; what is modelled or made up says so.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from webapp.pages import words
@@ -12,6 +13,16 @@ Result = Mapping[str, Any]
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 # Below this share a change is told as none.
 LEAST_CHANGE = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an answer is to: the size, the unit of its values, its percentile, and its source."""
+
+    k: int
+    unit: str
+    percentile: float | None = None
+    is_modelled: bool = False
 
 
 def number_word(count: int) -> str:
@@ -27,25 +38,36 @@ def amount(value: float | None, unit: str) -> str:
     return f"{text}{words.THIN}{unit}" if unit else text
 
 
-def headline(
-    chosen: Result | None, current: Result | None, unit: str, asked: int, percentile: float | None
-) -> str:
-    """The finding in one sentence."""
+def headline(chosen: Result | None, current: Result | None, asked: Asked) -> str:
+    """The finding in one sentence; what chance may have made is not told as a gain."""
     if chosen is None:
-        plural = "s" if asked != 1 else ""
-        return f"No set of {_low(asked)} region{plural} keeps to these constraints"
-    k, value = chosen["k"], chosen["value"]
+        plural = "s" if asked.k != 1 else ""
+        return f"No set of {_low(asked.k)} region{plural} keeps to these constraints"
+    k, value, unit = chosen["k"], chosen["value"], asked.unit
     regions = f"{number_word(k)} region{'s' if k != 1 else ''}"
     here = current["value"] if current else None
     if here is None:
-        return _alone_standing(regions, k != 1, amount(value, unit), unit, percentile)
+        return _alone_standing(regions, k != 1, amount(value, unit), unit, asked.percentile)
     if current and set(chosen["regions"]) == set(current["regions"]):
         return f"Your deployment is the best of its size already: {amount(value, unit)}"
     now = len(current["regions"]) if current else 0
+    ends = chosen.get("interval")
+    if ends and ends[0] <= here <= ends[1]:
+        return _as_good(regions, k, now, asked)
     if now > k and (value < here if unit else value > here):
         ends = f"{amount(value, unit)} instead of {amount(here, unit)}"
         return f"{regions} {'beats' if k == 1 else 'beat'} your {_low(now)}: {ends}"
-    return _change(regions, k != 1, (here, value), unit, percentile)
+    return _change(regions, k != 1, (here, value), unit, asked.percentile)
+
+
+def _as_good(regions: str, k: int, now: int, asked: Asked) -> str:
+    """The interval of the set holds the present value: only the number of regions differs."""
+    what = f"about the same {'latency' if asked.unit else 'throughput'}"
+    what += " (modelled)" if asked.is_modelled else ""
+    if now > k:
+        return f"You could run {regions.lower()} instead of {_low(now)} at {what}"
+    verb = "gives" if k == 1 else "give"
+    return f"{regions} {verb} your clients {what} as the {_low(now)} you have"
 
 
 def _alone_standing(

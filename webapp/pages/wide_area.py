@@ -67,9 +67,10 @@ def _figures(frame: Frame, stored: dict[str, wide_area.StoredTable]) -> list[dic
             known, key=lambda r: r["vantage_mean"]
         )
         value = said.amount(frame.metric.id, best["vantage_mean"])
-        made.append(
-            _figure(best["region"], value, f"the mean of {best['vantages']} vantage points")
-        )
+        text = f"the mean of {best['vantages']} vantage points"
+        if left_out := best.get("left_out"):
+            text += f"; {words.count(left_out)} rounds without any answer are left out"
+        made.append(_figure(best["region"], value, text))
     for choice in _rows(stored, f"{frame.metric.id}-choice"):
         if choice.get("differs_mean") is not None:
             text = "of rounds have another best region than the usual one"

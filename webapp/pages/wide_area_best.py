@@ -27,6 +27,8 @@ def best(request: HttpRequest, slug: str) -> HttpResponse:
     more = {
         "lead": lead,
         "rows": rows,
+        "left_out": rows[0]["left_out"] if rows else 0,
+        "all_proven": all(row["proven"] for row in rows),
         "solving": solving,
         "is_measured": is_measured,
         "curve": curve_of(rows, chosen),
