@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from analysis.names import EXISTS, IN_CLOUD, IN_DOMAIN, IN_REGION, Connection
+from analysis.names import EXISTS, IN_CLOUD, IN_DOMAIN, IN_REGION, SITED, Connection
 from analysis.passports import MAX_SERVER_ROWS
 from lake.parts import open_views, parts_of, sql_list
 
@@ -30,8 +30,8 @@ p AS (
     coalesce(list_sort(list(DISTINCT provider || ' ' || {_ZONE}) FILTER (zone IS NOT NULL)), [])
       AS zones,
     count(*) AS addresses, count(*) FILTER (NOT {IN_CLOUD}) AS elsewhere
-  FROM (SELECT domain, name, address, provider, region, kind FROM placements) p
-  LEFT JOIN labelled z ON z.address = p.address AND z.home = p.region AND {IN_CLOUD}
+  FROM (SELECT domain, name, address, provider, region, kind FROM {SITED}) p
+  LEFT JOIN labelled z ON z.address = p.address AND z.home = p.region AND {IN_REGION}
   GROUP BY domain, name),
 f AS (SELECT domain, name, list_sort(list(DISTINCT provider || ' ' || label)) AS patterns
       FROM fronts GROUP BY domain, name)
@@ -62,7 +62,7 @@ servers AS (
 stands AS (
   SELECT DISTINCT domain, provider, region, name,
     count(DISTINCT (provider, region)) OVER (PARTITION BY domain, name) = 1 AS alone
-  FROM placements WHERE {IN_REGION}),
+  FROM {SITED} WHERE {IN_REGION}),
 depends AS (
   SELECT domain, list({{'provider': provider, 'region': region, 'names': names,
     'only_here': only_here}} ORDER BY names DESC, provider, region) AS depends

@@ -12,6 +12,7 @@ import duckdb
 
 from analysis.numbering import IN_CLOUD as IN_CLOUD
 from analysis.numbering import IN_DOMAIN as IN_DOMAIN
+from analysis.numbering import SITED as SITED
 from analysis.numbering import number_texts
 from core.tables import PROVIDERS
 from lake.parts import open_views

@@ -11,6 +11,16 @@ from core.tables import PROVIDERS
 # A server may answer with, or give away in a transfer, what does not lie in the domain.
 IN_DOMAIN = "(name = domain OR ends_with(name, '.' || domain))"
 IN_CLOUD = "kind IN ('cloud', 'cdn')"
+# Front ends that answer from a provider's own region ranges and yet are a CDN: the address says
+# where the client is, as one in a CDN's range does.
+EDGE_LABELS = ("cdn", "front-door")
+# The lake's ``placements``, where what stands behind such a front end is of kind ``cdn``.
+SITED = f"""(
+  SELECT p.* REPLACE (CASE WHEN kind = 'cloud' AND e.name IS NOT NULL THEN 'cdn' ELSE kind END
+    AS kind)
+  FROM placements p LEFT JOIN (
+    SELECT DISTINCT domain, name, provider FROM fronts WHERE label IN {EDGE_LABELS}) e
+  USING (domain, name, provider))"""
 # Texts of which there are few, as numbers that read as texts; in the order of the alphabet, so that
 # the least of them is the same.
 CODED = """CAST(provider AS provider_code) AS provider,
@@ -33,7 +43,7 @@ _KNOWN = {
 # ``found`` stays a view: at paper scale it holds 34 million names, of which the tables keep the
 # cloud-using two in a hundred, and the other names of their domains.
 _NUMBERS = f"""
-CREATE TEMP VIEW found AS SELECT * FROM placements WHERE {IN_DOMAIN};
+CREATE TEMP VIEW found AS SELECT * FROM {SITED} WHERE {IN_DOMAIN};
 CREATE TEMP TABLE clouded AS SELECT DISTINCT domain, name FROM found WHERE {IN_CLOUD};
 CREATE TEMP TABLE domain_texts AS
   SELECT CAST(row_number() OVER (ORDER BY text) AS UINTEGER) AS domain, text

@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from analysis.dangling import CLAIMABLE
-from analysis.names import EXISTS, IN_CLOUD, IN_DOMAIN, IN_REGION, IS_NAME, Connection, Shards
+from analysis.names import (
+    EXISTS,
+    IN_CLOUD,
+    IN_DOMAIN,
+    IN_REGION,
+    IS_NAME,
+    SITED,
+    Connection,
+    Shards,
+)
 from core.tables import PROVIDERS
 from lake.parts import open_few, open_views
 
@@ -22,7 +31,7 @@ p AS (SELECT name, list_sort(list(DISTINCT provider) FILTER ({IN_CLOUD})) AS pro
              list_sort(list(DISTINCT region) FILTER ({IN_REGION})) AS regions,
              list_sort(list(DISTINCT provider || ' ' || region) FILTER ({IN_REGION})) AS places,
              count(*) AS addresses, count(*) FILTER (NOT {IN_CLOUD}) AS elsewhere
-      FROM placements WHERE domain = $domain GROUP BY name),
+      FROM {SITED} WHERE domain = $domain GROUP BY name),
 f AS (SELECT name, list_sort(list(DISTINCT label)) AS labels,
              list_sort(list(DISTINCT provider || ' ' || label)) AS patterns FROM fronts
       WHERE domain = $domain GROUP BY name)
@@ -52,7 +61,7 @@ SELECT provider, region, count(DISTINCT name) AS names,
   count(DISTINCT name) FILTER (alone) AS only_here
 FROM (SELECT DISTINCT provider, region, name,
         count(DISTINCT (provider, region)) OVER (PARTITION BY name) = 1 AS alone
-      FROM placements WHERE domain = $domain AND {IN_REGION})
+      FROM {SITED} WHERE domain = $domain AND {IN_REGION})
 GROUP BY ALL ORDER BY names DESC, provider, region
 """
 _LABELS = """
@@ -77,8 +86,8 @@ SELECT name, provider, instance AS missing, min(rule) AS rule FROM fronts
 WHERE domain = $domain AND label = '{CLAIMABLE}' GROUP BY ALL ORDER BY name, missing LIMIT $limit
 """
 # One row per address and label, however many listed domains hold the name.
-_PLACEMENTS = """
-SELECT DISTINCT ON (address) * FROM placements WHERE name = $name
+_PLACEMENTS = f"""
+SELECT DISTINCT ON (address) * FROM {SITED} WHERE name = $name
 ORDER BY address, length(domain) DESC
 """
 _FRONTS = """

@@ -14,7 +14,7 @@ WITH labels AS (
   FROM zones z JOIN address_texts t ON t.text = z.address WHERE zone <> ''
   GROUP BY t.address HAVING min(region) = max(region) AND min(zone) = max(zone)),
 stands AS (
-  SELECT address, true AS fronts,
+  SELECT address, kind = 'cloud' AS fronts,
     CASE WHEN {IN_CLOUD} THEN provider END AS provider,
     CASE WHEN {IN_REGION} THEN region END AS region
   FROM placed SEMI JOIN uses USING (name)
@@ -29,9 +29,10 @@ SELECT m.*, CASE WHEN l.region = CAST(m.region AS VARCHAR) THEN l.zone END AS zo
 FROM met m LEFT JOIN labels l ON l.address = m.address;
 CREATE TEMP TABLE seats AS
   SELECT CAST(row_number() OVER () AS UINTEGER) AS seat, provider, region, zone
-  FROM (SELECT DISTINCT provider, region, zone FROM known);
+  FROM (SELECT DISTINCT provider, region, zone FROM known
+    UNION SELECT DISTINCT provider, NULL, NULL FROM placed WHERE kind = 'cdn');
 CREATE TEMP TABLE spots AS
-  SELECT address AS spot, address, fronts, seat, k.provider, k.region, k.zone
+  SELECT address, fronts, seat, k.provider, k.region, k.zone
   FROM known k JOIN seats s ON k.provider IS NOT DISTINCT FROM s.provider
     AND k.region IS NOT DISTINCT FROM s.region AND k.zone IS NOT DISTINCT FROM s.zone;
 DROP TABLE known;
@@ -43,8 +44,12 @@ CREATE TEMP TABLE pairs AS
   SELECT DISTINCT domain AS d, name AS n FROM uses;
 CREATE TEMP TABLE ends AS
   SELECT n, seat, count(*) AS k
-  FROM (SELECT DISTINCT name AS n, address AS spot FROM placed SEMI JOIN cloud USING (name))
-  JOIN spots USING (spot) GROUP BY n, seat;
+  FROM (
+    SELECT DISTINCT p.name AS n, p.address, coalesce(e.seat, s.seat) AS seat
+    FROM placed p SEMI JOIN cloud USING (name) JOIN spots s USING (address) LEFT JOIN (
+      SELECT 'cdn' AS kind, provider, seat FROM seats WHERE region IS NULL) e
+    ON e.kind = p.kind AND e.provider = p.provider)
+  GROUP BY n, seat;
 CREATE TEMP TABLE stays AS
   SELECT n, seat, provider, region, zone FROM ends JOIN seats USING (seat)
   WHERE region IS NOT NULL;
@@ -62,10 +67,10 @@ def number_names(connection: Connection) -> None:
 
     ``numbers`` (n, name, domain, class); ``hosts`` (d, domain); ``pairs`` (d, n); ``seats`` (seat,
     provider, region, zone): every place that an address has, null where not in a cloud, region or
-    identified zone; ``spots`` (spot, address, fronts, seat, provider, region, zone) of names and
-    name servers, ``fronts`` where a cloud-using name has it; ``ends`` (n, seat, k): how many
-    addresses of a name stand in a seat; ``stays`` (n, seat, provider, region, zone): its seats in
-    regions; ``keepers`` (n, d): the closest domain whose name servers are known.
+    identified zone; ``spots`` (address, fronts, seat, provider, region, zone) of names and
+    name servers, ``fronts`` where a cloud-using name has it and no CDN; ``ends`` (n, seat, k): how
+    many addresses of a name stand in a seat; ``stays`` (n, seat, provider, region, zone): its seats
+    in regions; ``keepers`` (n, d): the closest domain whose name servers are known.
     """
     connection.execute(_SPOTS)
     connection.execute(_TABLES)

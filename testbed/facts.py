@@ -35,10 +35,13 @@ def facts_of(world: World) -> Iterator[Fact]:
 def _fact(world: World, zone: Zone, name: Name) -> Fact:
     places = {a: world.place(a) for a in (*name.addresses, *name.addresses6)}
     used = {p.provider for p in places.values() if p.kind in _USED}
+    labels = _labels(name, places)
+    # An edge stands in Azure's own ranges, and says as little of the region as any other CDN.
+    edge = "azure" if ("azure", "cdn") in labels else ""
     regions = {
         (p.provider, p.region)
         for p in places.values()
-        if p.kind == AddressKind.CLOUD and p.provider and p.region
+        if p.kind == AddressKind.CLOUD and p.provider and p.region and p.provider != edge
     }
     return Fact(
         zone=zone,
@@ -46,7 +49,7 @@ def _fact(world: World, zone: Zone, name: Name) -> Fact:
         providers=tuple(p for p in PROVIDERS if p in used),
         elsewhere=any(p.kind not in _USED for p in places.values()),
         regions=tuple(sorted(regions)),
-        labels=_labels(name, places),
+        labels=labels,
     )
 
 

@@ -2,9 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from core.records import Placement
+from core.statuses import AddressKind
 from core.tables import MEAN_EDGES, PROVIDERS, cumulate, share
 from tests.analysis.cast import Domain, Name
 
@@ -20,6 +22,12 @@ PLACES = ["aws cloudfront", "aws route53", "aws", "azure", "google", "other", "u
 
 def in_cloud(place: Placement) -> bool:
     return str(place.kind) in ("cloud", "cdn")
+
+
+def at_edge(place: Placement) -> Placement:
+    """The same address of a CDN, which says nothing of a region."""
+    kind = AddressKind.CDN if place.kind == AddressKind.CLOUD else place.kind
+    return replace(place, kind=kind)
 
 
 def lies_in(host: str, domain: str) -> bool:
@@ -44,6 +52,10 @@ class Recount:
             for name in domain.names:
                 if lies_in(name.host, domain.domain):
                     self._add((domain.domain, name.host), name)
+        for pair, labels in self.labels.items():
+            edges = {provider for provider, label, _ in labels if label == "cdn"}
+            own_places = self.places[pair]
+            self.places[pair] = {at_edge(p) if p.provider in edges else p for p in own_places}
         self.uses = {
             pair: own
             for pair, places in self.places.items()

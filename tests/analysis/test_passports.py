@@ -5,13 +5,17 @@ from datetime import UTC, date, datetime
 import pytest
 
 from analysis import passports
+from analysis.indexing import index_shards
+from analysis.numbering import EDGE_LABELS
 from analysis.passports import domain_list, domain_page, name_page, search_names
+from analysis.usage import compute_tables
 from core.statuses import DnsStatus
 from tests.analysis.cast import (
     CAMPAIGN,
     CAST,
     Domain,
     Name,
+    chicago,
     outside,
     virginia,
     vm,
@@ -38,6 +42,27 @@ def test_names_come_cloud_first_with_class_labels_and_regions(cast_root):
     assert (mixed["labels"], mixed["regions"]) == (["cs", "vm"], ["northcentralus", "us-east-1"])
     assert by_name["h.blog.example"]["class"] == "aws + other"
     assert by_name["o.blog.example"]["class"] == ""
+
+
+@pytest.mark.parametrize("label", EDGE_LABELS)
+def test_a_name_behind_a_cdn_in_a_regions_own_range_is_in_no_region(tmp_path, label):
+    edge, own = chicago(1), chicago(2)
+    behind = Name("cdn.a.test", (edge,), ("x.msecnd.net",), (("azure", label, ("x.msecnd.net",)),))
+    root = write_lake(tmp_path, [Domain("a.test", 1, (behind, vm("a.test", own)))])
+    page = domain_page(root, CAMPAIGN, "a.test")
+    assert {n["name"]: n["regions"] for n in page["names"]["rows"]} == {
+        "a.test": ["northcentralus"], "cdn.a.test": [],
+    }  # fmt: skip
+    assert [(d["region"], d["names"]) for d in page["depends"]] == [("northcentralus", 1)]
+    assert [p["kind"] for p in name_page(root, CAMPAIGN, "cdn.a.test")["placements"]] == ["cdn"]
+    _, names = index_shards(root, CAMPAIGN, ["000000"])
+    assert names.column("regions").to_pylist() == [["azure northcentralus"], []]
+    tables = compute_tables(root, CAMPAIGN)
+    regions = [(r[1], r[3]) for r in tables["regions"].rows if r[0] == "azure"]
+    assert regions == [("northcentralus", 1)]
+    down = {(r[0], r[2]): r[3] for r in tables["outages"].rows}
+    assert down["region", "northcentralus"] == 1
+    assert down["provider", "azure"] == 2
 
 
 def test_classes_are_those_of_the_report(cast_root, cast_tables):

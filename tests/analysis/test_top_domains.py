@@ -28,7 +28,7 @@ def test_it_works(cast_tables):
         (3, "shop.example", 5, 2, 0, 2, 2, 1),
     )
     assert cast_tables["top-regions"].rows == (
-        (1, "news.example", 3, 1, 3, 0, 0),
+        (1, "news.example", 3, 1, 2, 0, 0),
         (2, "blog.example", 5, 3, 4, 1, 0),
         (3, "shop.example", 5, 2, 3, 1, 0),
     )
