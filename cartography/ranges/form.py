@@ -39,7 +39,7 @@ class RangeFile:
     A provider's files of different ``variant`` (Google's two, Azure's national clouds) are in
     force side by side; a newer one of the same variant replaces the older one. ``edition`` is the
     file's own mark of its publication, where it has one; ``doubt`` is what contradicts itself in
-    the file's head.
+    the file's head. ``warnings`` say what was unusual when the file was accepted.
     """
 
     provider: str
@@ -49,6 +49,7 @@ class RangeFile:
     variant: str = ""
     edition: str = ""
     doubt: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 def count_entries(entries: Iterable[RangeEntry], **more: int) -> dict[str, int]:

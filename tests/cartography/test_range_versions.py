@@ -77,8 +77,6 @@ def test_an_observation_before_every_table_has_none():
 
 def test_an_older_version_fills_the_past_and_changes_nothing_today():
     put(aws("2014-05-01"))
-    with pytest.raises(BadInput, match="2014-05-01 is in force; --as-of 2013-03-29 takes it"):
-        put(aws("2013-03-29", count=2), file_name="ip-ranges.json")
     put(aws("2013-03-29", count=2), file_name="ip-ranges-2013-03.json")
     put(aws("2013-03-28", count=2), as_of=date(2013, 3, 28))
 
@@ -117,7 +115,7 @@ def test_dates_in_file_names(name, expected):
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (aws("2014-01-01", count=17), "it has 17 entries, and the table of 2013-03-29 has 20"),
+        (aws("2014-01-01", count=5), "it ends before 198.51.5.0/24"),
         (aws("2014-01-01", extra=["203.0.113.7/24"]), "host bits"),
         (aws("2014-01-01")[:-40], "damaged or cut off"),
         (aws("2913-03-29"), "is yet to come"),
@@ -245,7 +243,7 @@ def test_fetching_takes_what_is_new_and_then_nothing(publisher):
 @pytest.mark.parametrize(
     ("body", "status", "outcome", "reason"),
     [
-        (aws("2014-01-01", count=5), 200, "doubtful", "it has 5 entries"),
+        (aws("2014-01-01", count=5), 200, "doubtful", "it ends before 198.51.5.0/24"),
         (aws("2014-01-01")[:-9], 200, "doubtful", "damaged or cut off"),
         (aws("2012-01-01"), 200, "doubtful", "it is of 2012-01-01"),
         (b"<html>", 200, "doubtful", "no aws range file"),
@@ -258,9 +256,11 @@ def test_fetching_keeps_the_table_on_any_doubt(publisher, body, status, outcome,
     visit(mark.url)
     publisher.publish("/a.json", body, status=status, ETag='"two"')
 
-    for _ in range(2):
+    for n_failures in (1, 2):
         found = visit(mark.url)
         assert (found.outcome, reason in found.reason) == (outcome, True)
+        assert [v.as_json() for v in range_fetch.last_visits()] == [found.as_json()]
+        assert found.n_failures == n_failures
         # A file that was refused is asked for again: its mark is not kept.
         assert publisher.asked[-1]["If-None-Match"] == '"one"'
     assert in_force() == {("aws", ""): date(2013, 3, 29)}
@@ -302,6 +302,44 @@ def test_the_command_tells_what_became_of_each_source(publisher):
     with pytest.raises(CommandError, match="did not answer") as caught:
         run("fetch", "aws", "--url", mark.url)
     assert caught.value.returncode == 1
+
+
+def test_a_repeated_refusal_is_seen_until_a_file_is_accepted(publisher, client):
+    mark = publisher.publish("/a.json", aws("2013-03-29"), ETag='"one"')
+    visit(mark.url)
+    assert "was refused" not in client.get("/about/").content.decode()
+
+    publisher.publish("/a.json", aws("2014-01-01")[:-9], ETag='"two"')
+    for _ in range(3):
+        with pytest.raises(CommandError, match="1 of 1 files were refused"):
+            run("fetch", "aws", "--url", mark.url)
+    page = client.get("/about/").content.decode()
+    assert "Of 29 Mar 2013" in page
+    assert "A newer file was refused 3 times since" in page
+    said = StringIO()
+    call_command("ranges", "list", stdout=StringIO(), stderr=said)
+    assert "doubtful (3 times since" in said.getvalue()
+    assert "damaged or cut off" in said.getvalue()
+
+    publisher.publish("/a.json", aws("2014-01-01"), ETag='"three"')
+    assert (visit(mark.url).outcome, visit(mark.url).n_failures) == ("new", 0)
+    assert "was refused" not in client.get("/about/").content.decode()
+
+
+def test_the_command_warns_of_what_is_unusual(publisher, tmp_path):
+    put(aws("2013-03-29"))
+    rows = [f"203.0.{n}.0/24" for n in range(8)]
+    path = tmp_path / "ip-ranges.json"
+    path.write_bytes(aws("2013-04-29", count=8, extra=rows))
+    out, said = StringIO(), StringIO()
+    call_command("ranges", "import", "aws", str(path), "--json", stdout=out, stderr=said)
+
+    warning = "it has 16 entries, and the table of 2013-03-29 has 20"
+    assert json.loads(out.getvalue())["warnings"] == [warning]
+    assert said.getvalue() == f"warning: {warning}\n"
+
+    mark = publisher.publish("/a.json", aws("2013-05-29", count=5, extra=[*rows, "192.0.2.0/24"]))
+    assert "new: it has 14 entries" in run("fetch", "aws", "--url", mark.url)
 
 
 # Real files

@@ -4,11 +4,12 @@ from datetime import UTC, datetime
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 
 from core.tables import SPECS
 from webapp.pages.families import FAMILY_OF_TABLE
 from webapp.pages.grids import Cell, Column, Grid, Row
-from webapp.store import selectors
+from webapp.store import range_rows, selectors
 
 _SAMPLE_CHART = {
     "id": "sample",
@@ -69,6 +70,7 @@ def about(request: HttpRequest) -> HttpResponse:
         "section": "about",
         "entries": [(s, FAMILY_OF_TABLE[s.id], reports.get(s.id)) for s in SPECS],
         "shown": campaign,
+        "tables": range_rows.tables_with_age(timezone.now().date()),
     }
     return render(request, "guide/about.html", context)
 

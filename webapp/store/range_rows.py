@@ -4,12 +4,14 @@ import ipaddress
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from datetime import date
 from itertools import repeat
 from typing import Any
 
 from cartography.ranges.changes import Change
 from core.records import Placement
 from webapp.store.models import RangeTable
+from webapp.store.range_fetch import last_visits
 
 
 def lookup_rows(
@@ -58,6 +60,27 @@ def table_row(table: RangeTable) -> dict[str, Any]:
         "sha256": table.sha256,
         **table.counts,
     }
+
+
+def tables_with_age(today: date) -> list[dict[str, Any]]:
+    """The newest table of each provider and variant, with its age, and each provider's requests
+    without success."""
+    newest = {
+        (row.provider, row.variant): row
+        for row in RangeTable.objects.filter(origin="").order_by("as_of", "imported_at", "id")
+    }
+    failing = [visit for visit in last_visits() if visit.n_failures]
+    return [
+        {
+            "provider": row.provider,
+            "variant": row.variant,
+            "as_of": row.as_of,
+            "age_days": (today - row.as_of).days,
+            "entries": row.counts.get("entries", 0),
+            "failing": [visit for visit in failing if visit.provider == row.provider],
+        }
+        for _, row in sorted(newest.items())
+    ]
 
 
 def diff_document(old: RangeTable, new: RangeTable, changes: Sequence[Change]) -> dict[str, Any]:

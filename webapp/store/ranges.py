@@ -3,7 +3,8 @@
 import hashlib
 import re
 from calendar import monthrange
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -13,13 +14,14 @@ from django.utils import timezone
 
 from cartography.origin_files import OriginFile, read_origins
 from cartography.ranges import RangeFile, read_ranges
-from cartography.ranges.changes import Change, compare, find_doubt
+from cartography.ranges.changes import Change, compare
 from cartography.ranges.editions import (
     has_same_content,
     is_same_publication,
     tell_difference,
 )
 from cartography.ranges.packing import unpack
+from cartography.ranges.plausibility import judge
 from core.errors import BadInput, MissingData
 from core.records import Placement
 from webapp.store.compiled import origin_table_of, prefix_table
@@ -87,13 +89,15 @@ def import_ranges(
 
     The same file twice is one row. Nothing is written unless the whole file is sound and to be
     believed beside the version before it, so the table in force stays in force on any doubt;
-    ``force`` takes a sound file without looking at that version.
+    ``force`` takes a sound file without looking at that version. What is merely unusual is in the
+    ``warnings`` of the file.
     """
     parsed = read_with_date(provider, data, file_name, as_of)
     if not (force or origin):
-        known = _refuse_doubtful(parsed, data, as_of or date_in_name(file_name))
+        known, warnings = _check(parsed, data, as_of or date_in_name(file_name))
         if known is not None:
             return known, parsed
+        parsed = replace(parsed, warnings=warnings)
     row = keep_file(parsed.provider, data, parsed.as_of, origin, parsed.counts, parsed.variant)
     return row, parsed
 
@@ -143,31 +147,37 @@ def keep_file(
     return row
 
 
-def _refuse_doubtful(parsed: RangeFile, data: bytes, said: date | None) -> RangeTable | None:
-    """Raises ``BadInput`` for what is not to be believed; the row of a publication that is kept
-    already, packed or spaced in another way. ``said`` is the user's own word on the date."""
+def _check(
+    parsed: RangeFile, data: bytes, said: date | None
+) -> tuple[RangeTable | None, tuple[str, ...]]:
+    """The row of a publication that is kept already, packed or spaced in another way, and what is
+    unusual in any other. ``said`` is the user's own word on the date.
+
+    Raises ``BadInput`` for what is not to be believed.
+    """
     if parsed.as_of > timezone.now().date() + _AHEAD:
         raise BadInput(f"the file says that it is of {parsed.as_of}, which is yet to come")
     rows = versions(parsed.provider, parsed.variant)
     before = in_force_on(rows, parsed.as_of)
     if before is not None and before.sha256 == hashlib.sha256(data).hexdigest():
-        return None
+        return None, ()
     old = read_table(before) if before else None
     if before and old and is_same_publication(parsed, old):
         _refuse_difference(parsed, data, before, old)
-        return before if said is None or before.as_of == parsed.as_of else None
+        return (before if said is None or before.as_of == parsed.as_of else None), ()
     if before and old and not (parsed.edition or said):
-        return _find_undated(parsed, data, before, old)
-    if rows and rows[-1].as_of > parsed.as_of and not _is_month(said, parsed.as_of):
-        raise BadInput(
-            f"the file is of {parsed.as_of}, and the table of {rows[-1].as_of} is in force; --as-of"
-            f" {parsed.as_of} takes it for the days before"
-        )
-    doubt = find_doubt(parsed, old)
-    if doubt:
+        return _find_undated(parsed, data, before, old), ()
+    judgement = judge(parsed, old)
+    if judgement.refusal:
         stays = f"; the table of {before.as_of} stays in force" if before else ""
-        raise BadInput(f"{doubt}{stays} ({FORCE_HINT})")
-    return None
+        raise BadInput(f"{judgement.refusal}{stays} ({FORCE_HINT})")
+    return None, (*judgement.warnings, *_warn_of_age(parsed, rows, said))
+
+
+def _warn_of_age(parsed: RangeFile, rows: list[RangeTable], said: date | None) -> Iterator[str]:
+    if rows and rows[-1].as_of > parsed.as_of and not _is_month(said, parsed.as_of):
+        later = next(row.as_of for row in rows if row.as_of > parsed.as_of)
+        yield f"it is used from {parsed.as_of} until {later} only: a newer table is in force"
 
 
 def _refuse_difference(parsed: RangeFile, data: bytes, before: RangeTable, old: RangeFile) -> None:

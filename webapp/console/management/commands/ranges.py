@@ -54,8 +54,9 @@ class Command(Door):
         data, name = read_input(options["file"]), Path(options["file"]).name
         if options["provider"] == ranges.ORIGINS:
             row, _ = ranges.import_origins(data, as_of=options["as_of"], file_name=name)
+            warnings: tuple[str, ...] = ()
         else:
-            row, _ = ranges.import_ranges(
+            row, file = ranges.import_ranges(
                 options["provider"],
                 data,
                 as_of=options["as_of"],
@@ -63,8 +64,12 @@ class Command(Door):
                 file_name=name,
                 force=options["force"],
             )
+            warnings = file.warnings
+        for warning in warnings:
+            self.say(f"warning: {warning}")
         if options["json"]:
-            self.put_json({"provider": row.provider, "as_of": str(row.as_of), **row.counts})
+            said = {"provider": row.provider, "as_of": str(row.as_of), **row.counts}
+            self.put_json({**said, "warnings": list(warnings)})
         else:
             counts = ", ".join(f"{v:,} {k}" for k, v in row.counts.items())
             self.stdout.write(f"{row.provider} as of {row.as_of}: {counts}")
@@ -80,8 +85,7 @@ class Command(Door):
             if options["json"]:
                 self.put_json(visit.as_json())
             else:
-                said = f": {visit.reason}" if visit.reason else f" {visit.as_of}".rstrip()
-                self.stdout.write(f"{visit.provider:13} {visit.outcome}{said}")
+                self.stdout.write(f"{visit.provider:13} {visit.describe()}")
         _raise_for(Counter(visit.outcome for visit in visits), len(visits))
 
     def _lookup(self, options: dict[str, Any]) -> None:
@@ -119,6 +123,9 @@ class Command(Door):
             entries, variant = row.counts.get("entries", 0), row.variant
             name = f"{row.provider} {variant}".strip()
             self.stdout.write(f"{name:20} {row.as_of} {entries:>8,} entries  {row.origin}".rstrip())
+        for visit in range_fetch.last_visits():
+            if visit.reason:
+                self.say(f"{visit.provider} at {visit.url}: {visit.describe()}")
 
 
 def _batches(addresses: Iterator[str]) -> Iterator[list[str]]:
