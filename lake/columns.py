@@ -6,6 +6,7 @@ from socket import AF_INET6, inet_aton, inet_pton
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from core.records import Record
 
@@ -13,7 +14,9 @@ RECORD = pa.struct(
     [("name", pa.string()), ("type", pa.string()), ("ttl", pa.int64()), ("data", pa.string())]
 )
 IPV4 = pa.list_(pa.uint32())
-IPV6 = pa.list_(pa.binary(16))
+# Not binary(16), which pandas cannot read in a list.
+IPV6 = pa.list_(pa.binary())
+ADDRESSES = pa.list_(pa.string())
 Section = tuple[Record, ...]
 
 
@@ -48,8 +51,19 @@ def ipv4_column(sections: Sequence[Section]) -> pa.ListArray:
 def ipv6_column(sections: Sequence[Section]) -> pa.ListArray:
     """IPv6 addresses of each row as 16 bytes, in the order of the answer."""
     found = [[inet_pton(AF_INET6, r[3]) for r in s if r[1] == "AAAA"] for s in sections]
-    values = pa.array(chain.from_iterable(found), pa.binary(16))
+    values = pa.array(chain.from_iterable(found), pa.binary())
     return pa.ListArray.from_arrays(_offsets(found), values)
+
+
+def addresses_of(answers: pa.ChunkedArray) -> pa.ListArray:
+    """Addresses of each row of a column of answers as text, in the order of the answer."""
+    rows = answers.combine_chunks()
+    records = rows.flatten()
+    is_address = pc.is_in(records.field("type"), pa.array(["A", "AAAA"]))
+    counts = np.cumsum(np.append(0, is_address.to_numpy(zero_copy_only=False)), dtype=np.int32)
+    ends = rows.offsets.to_numpy()
+    offsets = pa.array(counts[ends - ends[0]])
+    return pa.ListArray.from_arrays(offsets, records.field("data").filter(is_address))
 
 
 def _offsets(lists: Iterable[list[bytes]]) -> pa.Array:

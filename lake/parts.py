@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import Unavailable
+from lake import columns
 from lake.schemas import BROUGHT, SCHEMAS
 
 
@@ -58,6 +59,14 @@ def parts_of(
         return found
     wanted = set(shards)
     return [path for path in found if path.name.removesuffix(".parquet") in wanted]
+
+
+def read_part(path: Path, table: str) -> pa.Table:
+    """A whole part in the form of ``FILE_SCHEMAS``, parts of older versions included."""
+    found = pq.read_table(path, schema=SCHEMAS[table])
+    if table != "lookups":
+        return found
+    return found.append_column("addresses", columns.addresses_of(found["answers"]))
 
 
 def sql_list(paths: Iterable[Path]) -> str:

@@ -110,6 +110,11 @@ SCHEMAS: dict[str, pa.Schema] = {
         [("domain", pa.string()), ("country", pa.string()), ("weight", pa.float64())]
     ),
 }
+# A survey's files have the addresses as text too; parts, which are many, do not repeat them.
+FILE_SCHEMAS = {
+    **SCHEMAS,
+    "lookups": SCHEMAS["lookups"].append(pa.field("addresses", columns.ADDRESSES)),
+}
 # Tables that are attached to a survey from elsewhere; no shard of the manifest stands for them.
 BROUGHT = frozenset({"zones", "customers"})
 

@@ -15,8 +15,8 @@ from django.conf import settings
 
 from analysis import summary
 from core.errors import Unavailable
-from lake.parts import parts_of
-from lake.schemas import SCHEMAS
+from lake.parts import parts_of, read_part
+from lake.schemas import FILE_SCHEMAS
 from webapp.store import selectors
 from webapp.store.accounts import OPERATOR
 from webapp.store.stages import add_stages
@@ -112,12 +112,12 @@ def copy_observations(slug: str, folder: Path) -> None:
     """One Parquet file per lake table, its parts joined in shard order."""
     folder.mkdir(parents=True, exist_ok=True)
     wanted = set(selectors.finished_shards(slug))
-    for table, schema in SCHEMAS.items():
+    for table, schema in FILE_SCHEMAS.items():
         paths = parts_of(Path(settings.LAKE_DIR), slug, table, wanted)
         temporary = folder / f".{table}.tmp"
         with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
             for path in paths:
-                writer.write_table(pq.read_table(path, schema=schema))
+                writer.write_table(read_part(path, table))
         shutil.move(temporary, folder / f"{table}.parquet")
 
 

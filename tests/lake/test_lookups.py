@@ -2,11 +2,13 @@
 
 from ipaddress import ip_address
 
+import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.records import Answer, Lookup, Record
 from core.statuses import DnsStatus, Technique
+from lake import columns
 from lake.schemas import SCHEMAS, table_of_lookups
 
 NAMES = st.sampled_from(["a.test", "b.a.test", "c.test"])
@@ -66,6 +68,16 @@ def test_rows_are_what_was_found_by_the_number_of_the_name(lookups):
     assert all(number >= 5 << 32 for number in ids)
     times = _times(rows, lookups)
     assert all(abs(r["at"].timestamp() - at) < 1e-5 for r, at in zip(rows, times, strict=True))
+
+
+@given(st.lists(RECORDS), st.integers(0, 3))
+def test_addresses_as_text_are_those_of_the_answers_in_order(sections, skipped):
+    rows = columns.sections_column(sections)[skipped:]
+    expected = [[r.data for r in s if r.type != "CNAME"] for s in sections[skipped:]]
+
+    for chunks in ([rows], [rows[:1], rows[1:]]):
+        found = columns.addresses_of(pa.chunked_array(chunks, rows.type))
+        assert found.to_pylist() == expected
 
 
 def _times(rows, lookups):
