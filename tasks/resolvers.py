@@ -144,7 +144,7 @@ def opted_out(path: Path = OPT_OUT_PATH) -> frozenset[str]:
     return frozenset(normalise_domain(name) for name in plain if name)
 
 
-def load_wordlist(path: str | None) -> tuple[str, ...]:
+def load_wordlist(path: Path | str | None) -> tuple[str, ...]:
     """The words of a file, or none for the product's own list."""
     if not path:
         return ()

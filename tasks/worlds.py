@@ -27,9 +27,9 @@ class WorldOptions:
     name: str
     scale: str | None = None
     seed: int = 1
-    domains: str | None = None
-    ranges: tuple[str, ...] = ()
-    wordlist: str | None = None
+    domains: Path | None = None
+    ranges: tuple[tuple[str, Path], ...] = ()
+    wordlist: Path | None = None
 
 
 def make_world(options: WorldOptions) -> World:
@@ -39,7 +39,7 @@ def make_world(options: WorldOptions) -> World:
         scale=_scale(options.scale) if options.scale else None,
         seed=options.seed,
         domains=_domains(options.domains),
-        range_files=[_ranges(*_named_file(text)) for text in options.ranges],
+        range_files=[_ranges(provider, path) for provider, path in options.ranges],
         labels=load_wordlist(options.wordlist),
     )
 
@@ -51,31 +51,24 @@ def _scale(text: str) -> Fraction:
         raise BadInput(f"{text!r} is not a fraction such as 1/100", field="scale") from error
 
 
-def _domains(path: str | None) -> tuple[str, ...]:
+def _domains(path: Path | None) -> tuple[str, ...]:
     if not path:
         return ()
     return tuple(e.domain for e in read_domain_list(_read(path)).entries)
 
 
-def _read(path: str) -> bytes:
+def _read(path: Path) -> bytes:
     try:
-        return Path(path).read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from error
 
 
-def _named_file(text: str) -> tuple[str, bytes, str]:
-    provider, _, path = text.partition("=")
-    if not path:
-        raise BadInput(f"{text!r} is not PROVIDER=FILE", field="ranges")
-    return provider, _read(path), Path(path).name
-
-
-def _ranges(provider: str, data: bytes, name: str) -> PublishedRanges:
+def _ranges(provider: str, path: Path) -> PublishedRanges:
     """A real range file in the words of the testbed, which knows no reader of them."""
-    parsed = read_with_date(provider, data, name)
+    parsed = read_with_date(provider, _read(path), path.name)
     entries = (PublishedRange(e.prefix, e.provider, e.service, e.region) for e in parsed.entries)
-    return PublishedRanges(provider, tuple(entries), name)
+    return PublishedRanges(provider, tuple(entries), path.name)
 
 
 def publish(world: World, options: WorldOptions) -> Path:
@@ -83,8 +76,8 @@ def publish(world: World, options: WorldOptions) -> Path:
     folder = Path(settings.WORLDS_DIR) / re.sub(r"[/@#]", "-", world.id)
     files = rangefiles.write_files(world, folder)
     if options.ranges:
-        for provider, data, name in (_named_file(text) for text in options.ranges):
-            import_ranges(provider, data, origin=world.id, file_name=name)
+        for provider, path in options.ranges:
+            import_ranges(provider, _read(path), origin=world.id, file_name=path.name)
         return folder
     for provider in ("aws", "azure", "google"):
         if provider in files:

@@ -14,9 +14,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
-from core.errors import BadInput, NephoscopeError, reason_of
+from core.errors import NephoscopeError, reason_of
 from core.release import VERSION
 from webapp.console import parsing
+from webapp.console.inputs import input_file, standard_input_as_file
 
 INTERRUPTED = 130
 _TRY_AGAIN, _MEND_FIRST = 1, 2
@@ -56,7 +57,8 @@ class Door(BaseCommand):
         try:
             if self.needs_store:
                 prepare_store()
-            said = super().execute(*args, **options)
+            with standard_input_as_file(options) as given:
+                said = super().execute(*args, **given)
             sys.stdout.flush()
             return said
         except NephoscopeError as error:
@@ -128,16 +130,6 @@ def prepare_store() -> None:
         call_command("migrate", verbosity=0, interactive=False)
 
 
-def read_input(path: str) -> bytes:
-    """A file's bytes, or standard input for ``-``; raises ``BadInput`` with the reason."""
-    if path == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise BadInput(f"cannot read {path}: {error.strerror}") from error
-
-
 def read_date(text: str) -> date:
     """The day of an option; raises ``ArgumentTypeError``, which the parser tells in one line."""
     try:
@@ -170,9 +162,21 @@ def add_crawling(parser: CommandParser) -> None:
         help="of axfr,nsec,words,import,certificates,permutations; default axfr,words and those "
         "that other options call for",
     )
-    parser.add_argument("--wordlist", "--words", metavar="F", help="labels to try in each zone")
     parser.add_argument(
-        "--import", action="append", default=[], dest="imports", metavar="F", help="a list of names"
+        "--wordlist",
+        "--words",
+        type=input_file,
+        metavar="F",
+        help="labels to try in each zone; default the product's own",
+    )
+    parser.add_argument(
+        "--import",
+        action="append",
+        type=input_file,
+        default=[],
+        dest="imports",
+        metavar="F",
+        help="a list of names; may be repeated",
     )
     parser.add_argument("--ct-server", metavar="URL", help="search certificates here, as at crt.sh")
     parser.add_argument("--contact", metavar="TEXT", help="told to that server's operator")

@@ -3,12 +3,12 @@
 import sys
 from collections.abc import Iterable
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from webapp.console.door import Door, read_date, read_input
+from webapp.console.door import Door, read_date
+from webapp.console.inputs import input_file, read_input
 from webapp.store import origins, range_rows
 
 # Addresses that are looked up together.
@@ -23,7 +23,7 @@ class Command(Door):
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
         take = actions.add_parser("import", help="a route table, or a list of AS names")
-        take.add_argument("file", metavar="FILE")
+        take.add_argument("file", type=input_file, metavar="FILE")
         look = actions.add_parser("lookup", help="origin AS, prefix and name of addresses")
         look.add_argument("address", nargs="+", metavar="ADDRESS", help="or - for standard input")
         for sub in (take, look):
@@ -36,7 +36,7 @@ class Command(Door):
         getattr(self, f"_{options['action']}")(options)
 
     def _import(self, options: dict[str, Any]) -> None:
-        data, name = read_input(options["file"]), Path(options["file"]).name
+        data, name = read_input(options["file"]), options["file"].name
         row = origins.import_file(data, as_of=options["as_of"], file_name=name)
         if options["json"]:
             kind = row.variant or "origins"

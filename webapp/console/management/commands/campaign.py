@@ -14,7 +14,8 @@ from core.signals import caught
 from tasks import campaign_calls, campaigns, concluding, measuring_here
 from tasks.foreign_files import READERS, Asked
 from tasks.importing import Source, import_campaign
-from webapp.console.door import Door, read_input
+from webapp.console.door import Door
+from webapp.console.inputs import input_file, read_input
 from webapp.store import measurement_progress, wide_area
 from webapp.store.accounts import OPERATOR
 from webapp.store.measurement_plans import presets
@@ -163,9 +164,9 @@ class Command(Door):
             options["unit"],
             options["provider"],
             tuple(options["region"]),
-            Path(options["servers"]) if options["servers"] else None,
+            options["servers"],
         )
-        files = tuple(Path(f) for f in options["files"])
+        files = tuple(options["files"])
         found = import_campaign(Source(files, asked, options["name"] or "", options["label"] or ""))
         self.say(f"{found.slug}: at /wide-area/{found.slug}/")
         for note in found.notes:
@@ -199,13 +200,15 @@ class Command(Door):
 
 
 def _add_import(parser: CommandParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("files", nargs="+", type=input_file, metavar="FILE")
     parser.add_argument("--form", help=f"else told by the contents: {', '.join(READERS)}")
     parser.add_argument("--round-s", type=float, default=900, metavar="S", help="of a round")
     parser.add_argument("--unit", default="ms", help="of square tables and pairs: ms, s or us")
     parser.add_argument("--provider", default="aws", help="whose regions a matrix is about")
     parser.add_argument("--region", action="append", default=[], metavar="CITY", help="only to it")
-    parser.add_argument("--servers", metavar="F", help="WonderNetwork's servers by number")
+    parser.add_argument(
+        "--servers", type=input_file, metavar="F", help="WonderNetwork's servers by number"
+    )
     parser.add_argument("--name")
     parser.add_argument("--label", help="shown beside every figure")
 
@@ -213,12 +216,16 @@ def _add_import(parser: CommandParser) -> None:
 def _add_definition(parser: CommandParser) -> None:
     parser.add_argument("--name")
     parser.add_argument("--preset", help="see campaign presets; default latency")
-    parser.add_argument("--schedule", metavar="F", help="a schedule as TOML or JSON")
+    parser.add_argument(
+        "--schedule", type=input_file, metavar="F", help="a schedule as TOML or JSON"
+    )
     parser.add_argument("--rounds", type=int, metavar="N")
     parser.add_argument("--round-s", type=float, metavar="S", help="seconds of a round")
     parser.add_argument("--activity", action="append", default=[], metavar="NAME", help="only this")
     parser.add_argument("--target", action="append", default=[], metavar="HOST[:PORT]")
-    parser.add_argument("--targets", metavar="F", help="CSV with a column host, or JSON")
+    parser.add_argument(
+        "--targets", type=input_file, metavar="F", help="CSV with a column host, or JSON"
+    )
     parser.add_argument("--vantage", action="append", default=[], metavar="NAME")
     parser.add_argument("--all-vantages", action="store_true", help="all that take work")
     parser.add_argument("--limit", action="append", default=[], metavar="NAME=N")
@@ -233,7 +240,7 @@ def _asked(options: dict[str, Any]) -> dict[str, Any]:
     asked = {k: options[k] for k in _FIELDS if options.get(k) is not None}
     if options["schedule"]:
         asked["schedule"] = campaign_calls.read_file(
-            read_input(options["schedule"]), options["schedule"]
+            read_input(options["schedule"]), str(options["schedule"])
         )
     asked["activities"] = options["activity"]
     asked["targets"] = [*options["target"], *_targets_in(options["targets"])]
@@ -243,7 +250,7 @@ def _asked(options: dict[str, Any]) -> dict[str, Any]:
     return asked
 
 
-def _targets_in(path: str | None) -> list[Any]:
+def _targets_in(path: Path | None) -> list[Any]:
     return campaign_calls.read_target_file(read_input(path)) if path else []
 
 

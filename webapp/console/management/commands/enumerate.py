@@ -7,7 +7,8 @@ from django.core.management.base import CommandParser
 
 from tasks import bulk
 from tasks.options import resolving_from
-from webapp.console.door import Door, add_crawling, read_input
+from webapp.console.door import Door, add_crawling
+from webapp.console.inputs import input_file, read_input
 
 
 class Command(Door):
@@ -16,7 +17,12 @@ class Command(Door):
     help = "domains to subdomains, from many sources; what a wildcard made is left out"
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("domains_file", metavar="DOMAINS_FILE")
+        parser.add_argument(
+            "domains_file",
+            type=input_file,
+            metavar="DOMAINS_FILE",
+            help="domains, one a line, or CSV; - for standard input",
+        )
         add_crawling(parser)
         parser.add_argument(
             "--suspected",

@@ -1,14 +1,13 @@
 # ruff: noqa: N999 (a command is called as its file is named)
 """``manage.py isp-diversity``: traceroutes in, the downstream ISPs of regions and zones out."""
 
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from core.errors import BadInput
 from tasks import isp_documents, routing
 from webapp.console.door import Door, read_date
+from webapp.console.inputs import input_file, input_file_of
 
 
 class Command(Door):
@@ -17,25 +16,36 @@ class Command(Door):
     help = "traceroutes (RIPE Atlas, scamper, Globalping, own) to downstream ISPs per region"
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("traces", nargs="+", metavar="TRACES", help="files")
+        parser.add_argument("traces", nargs="+", type=input_file, metavar="TRACES", help="files")
         parser.add_argument(
             "--asn-as-of", type=read_date, metavar="DATE", help="origins of that day"
         )
-        parser.add_argument("--asn", metavar="F", help="a file of prefixes and their origin ASes")
+        parser.add_argument(
+            "--asn", type=input_file, metavar="F", help="a file of prefixes and their origin ASes"
+        )
         parser.add_argument("--ranges-as-of", type=read_date, metavar="DATE")
         parser.add_argument(
-            "--ranges", action="append", default=[], metavar="PROVIDER=F", help="a range file"
+            "--ranges",
+            action="append",
+            type=input_file_of,
+            default=[],
+            metavar="PROVIDER=F",
+            help="a range file",
         )
-        parser.add_argument("--exchanges", metavar="F", help="prefixes of exchanges, one a line")
-        parser.add_argument("--names", metavar="F", help="names of ASes; else the imported list")
+        parser.add_argument(
+            "--exchanges", type=input_file, metavar="F", help="prefixes of exchanges, one a line"
+        )
+        parser.add_argument(
+            "--names", type=input_file, metavar="F", help="names of ASes; else the imported list"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        given = Path(options["names"]) if options["names"] else None
+        given = options["names"]
         names = (
             isp_documents.read_names(given) if given else routing.isp_names(options["asn_as_of"])
         )
         found = isp_documents.read_traces(
-            [Path(p) for p in options["traces"]], routing.addresses_by(**_tables(options))
+            options["traces"], routing.addresses_by(**_tables(options))
         )
         document = isp_documents.isp_document(found, names)
         self.put_json(document) if options["json"] else self._tell(document)
@@ -59,15 +69,9 @@ class Command(Door):
 
 
 def _tables(options: dict[str, Any]) -> dict[str, Any]:
-    given = [text.partition("=") for text in options["ranges"]]
-    for provider, equals, path in given:
-        if not (provider and equals and path):
-            raise BadInput("give PROVIDER=F, such as aws=ip-ranges.json", field="--ranges")
     exchanges = options["exchanges"]
     return {
-        "origins": routing.Origins(
-            options["asn_as_of"], Path(options["asn"]) if options["asn"] else None
-        ),
-        "ranges": routing.Ranges(options["ranges_as_of"], tuple((p, Path(f)) for p, _, f in given)),
-        "exchanges": isp_documents.read_prefixes(Path(exchanges)) if exchanges else (),
+        "origins": routing.Origins(options["asn_as_of"], options["asn"]),
+        "ranges": routing.Ranges(options["ranges_as_of"], tuple(options["ranges"])),
+        "exchanges": isp_documents.read_prefixes(exchanges) if exchanges else (),
     }

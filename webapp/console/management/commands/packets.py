@@ -2,13 +2,13 @@
 
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from tasks import packets
 from webapp.console.door import Door, read_date
+from webapp.console.inputs import input_file
 
 
 class Command(Door):
@@ -19,9 +19,11 @@ class Command(Door):
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
         take = actions.add_parser("import", help="read Zeek logs or captures as one import")
-        take.add_argument("files", nargs="+", metavar="LOG")
+        take.add_argument("files", nargs="+", type=input_file, metavar="LOG")
         take.add_argument("--name", default="", help="of the import; else the first file's")
-        take.add_argument("--key-file", type=Path, metavar="F", help="hides clients' addresses")
+        take.add_argument(
+            "--key-file", type=input_file, metavar="F", help="hides clients' addresses"
+        )
         take.add_argument("--client-network", action="append", default=[], metavar="CIDR")
         take.add_argument(
             "--as-of", type=read_date, metavar="DATE", help="place by that day's tables"
@@ -47,7 +49,7 @@ class Command(Door):
             reader=options["reader"],
             **({"top_domains": options["top"]} if options["top"] else {}),
         )
-        found = packets.import_logs([Path(name) for name in options["files"]], chosen)
+        found = packets.import_logs(options["files"], chosen)
         if options["json"]:
             self.put_json(found)
             return

@@ -4,13 +4,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from core.errors import BadInput, Unavailable
-from webapp.console.door import Door, read_date, read_input
+from webapp.console.door import Door, read_date
+from webapp.console.inputs import input_file, read_input
 from webapp.store import range_fetch, range_rows, ranges
 from webapp.store.models import RangeTable
 
@@ -27,7 +27,7 @@ class Command(Door):
         actions = parser.add_subparsers(dest="action", required=True)
         take = actions.add_parser("import", help="check a file and put it in force")
         take.add_argument("provider", metavar="PROVIDER", help="or asn for a route table")
-        take.add_argument("file", metavar="FILE")
+        take.add_argument("file", type=input_file, metavar="FILE")
         take.add_argument("--force", action="store_true", help="whatever the version before says")
         ask = actions.add_parser("fetch", help="ask the providers for newer files")
         ask.add_argument("provider", nargs="*", metavar="PROVIDER")
@@ -51,7 +51,7 @@ class Command(Door):
         getattr(self, f"_{options['action']}")(options)
 
     def _import(self, options: dict[str, Any]) -> None:
-        data, name = read_input(options["file"]), Path(options["file"]).name
+        data, name = read_input(options["file"]), options["file"].name
         if options["provider"] == ranges.ORIGINS:
             row, _ = ranges.import_origins(data, as_of=options["as_of"], file_name=name)
             warnings: tuple[str, ...] = ()

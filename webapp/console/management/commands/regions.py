@@ -2,7 +2,6 @@
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from django.core.management.base import CommandParser
 
 from core.errors import BadInput
 from webapp.console.door import Door
+from webapp.console.inputs import input_file
 
 _MANY = ("include", "exclude", "provider", "country", "continent", "presence", "current")
 _FILES = ("weights", "regions", "clients", "isps", "prices", "populations", "beside")
@@ -30,7 +30,9 @@ class Command(Door):
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
         take = actions.add_parser("recommend", help="the best k regions, with proof")
-        take.add_argument("samples", metavar="SAMPLES", help="CSV of round,client,region,value")
+        take.add_argument(
+            "samples", type=input_file, metavar="SAMPLES", help="CSV of round,client,region,value"
+        )
         take.add_argument("--k", metavar="N or A..B", help="sizes of sets; default 1..8")
         take.add_argument("--objective", choices=("latency", "throughput"), default="latency")
         take.add_argument("--missing", choices=("penalty", "exclude"), default="penalty")
@@ -40,7 +42,7 @@ class Command(Door):
         for name in _MANY:
             take.add_argument(f"--{name}", action="append", default=[], metavar=name.upper())
         for name in _FILES:
-            take.add_argument(f"--{name}", metavar="F")
+            take.add_argument(f"--{name}", type=input_file, metavar="F")
         for name, unit in _NUMBERS.items():
             take.add_argument(f"--{name}", type=float, metavar=unit)
         take.add_argument("--per-provider", type=int, metavar="N", help="at most so many of each")
@@ -58,8 +60,7 @@ class Command(Door):
         from tasks.recommending import recommend  # noqa: PLC0415
 
         files = {name: _file(options[name]) for name in _FILES if options[name]}
-        with tempfile.TemporaryDirectory() as folder:
-            known = read(_samples(options["samples"], Path(folder)), files, form=options["format"])
+        known = read(_file(options["samples"]), files, form=options["format"])
         question = ask(known, options)
         document = recommend(question, self._progress if sys.stderr.isatty() else None)
         if options["json"]:
@@ -74,21 +75,12 @@ class Command(Door):
         self.say(f"{done} of {of} done, now {step}")
 
 
-def _file(path: str) -> Path:
-    found = Path(path)
-    if found.is_dir():
+def _file(path: Path) -> Path:
+    if path.is_dir():
         raise BadInput(f"cannot read {path}: it is a folder")
-    if not found.exists():
+    if not path.exists():
         raise BadInput(f"cannot read {path}: there is no such file")
-    return found
-
-
-def _samples(path: str, folder: Path) -> Path:
-    if path != "-":
-        return _file(path)
-    kept = folder / "samples.csv"
-    kept.write_bytes(sys.stdin.buffer.read())
-    return kept
+    return path
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:

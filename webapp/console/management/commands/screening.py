@@ -9,7 +9,8 @@ from django.core.management.base import CommandParser
 from core.errors import BadInput
 from tasks import screening, screening_files
 from tasks.screening_files import Scenario
-from webapp.console.door import Door, read_input
+from webapp.console.door import Door
+from webapp.console.inputs import input_file, read_input
 from webapp.store import pool_changes, pool_views, pools
 from webapp.store.accounts import OPERATOR
 from webapp.store.pool_changes import PoolSettings
@@ -26,7 +27,7 @@ class Command(Door):
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
         verdict = actions.add_parser("verdict", help="judge logs and reports; - reads one")
-        verdict.add_argument("files", nargs="+", metavar="FILE")
+        verdict.add_argument("files", nargs="+", type=input_file, metavar="FILE")
         simulate = actions.add_parser("simulate", help="errors and pay-off on a known pool")
         simulate.add_argument("--instances", type=int, default=DEFAULTS.instances, metavar="N")
         simulate.add_argument("--bad-share", type=float, default=DEFAULTS.bad_share, metavar="S")
@@ -58,7 +59,7 @@ class Command(Door):
         for path in options["files"]:
             found = screening_files.judge_file(read_input(path), options["low"], options["high"])
             if options["json"]:
-                self.put_json({"path": path, **found})
+                self.put_json({"path": str(path), **found})
                 continue
             self.stdout.write(f"{path}: {found['verdict']}")
             for row in found["series"]:

@@ -8,7 +8,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from tasks import studying
-from webapp.console.door import Door, read_input
+from webapp.console.door import Door
+from webapp.console.inputs import input_file, read_input
 
 
 class Command(Door):
@@ -24,7 +25,7 @@ class Command(Door):
         ):
             sub = actions.add_parser(action, help=words)
             sub.add_argument("survey", metavar="SURVEY")
-            sub.add_argument("file", metavar="FILE")
+            sub.add_argument("file", type=input_file, metavar="FILE")
         again = actions.add_parser("compute", help="compute the report anew")
         again.add_argument("survey", metavar="SURVEY")
         beside = actions.add_parser("compare", help="every published cell beside the survey's")

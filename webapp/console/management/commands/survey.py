@@ -13,7 +13,8 @@ from tasks import export, survey
 from tasks.options import resolving_from
 from tasks.resolvers import count_words
 from tasks.second_pass import check_vantages
-from webapp.console.door import Door, add_crawling, read_input
+from webapp.console.door import Door, add_crawling
+from webapp.console.inputs import input_file, read_input
 from webapp.store import ranges, selectors, services
 from webapp.store.models import Campaign
 
@@ -24,7 +25,12 @@ class Command(Door):
     help = "domain list to report; run again with the same list and name to resume"
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("domains_file", metavar="DOMAINS_FILE")
+        parser.add_argument(
+            "domains_file",
+            type=input_file,
+            metavar="DOMAINS_FILE",
+            help="domains, one a line, or CSV; - for standard input",
+        )
         parser.add_argument("--name", default="")
         parser.add_argument("--out", metavar="DIR")
         parser.add_argument("--workers", action="store_true", help="use Celery workers")
@@ -54,7 +60,7 @@ class Command(Door):
         resolving = resolving_from(options)
         if options["vantage"] and not options["workers"]:
             raise BadInput("vantages are Celery workers; add --workers", field="vantage")
-        name = options["name"] or Path(options["domains_file"]).stem
+        name = options["name"] or options["domains_file"].stem
         before = services.unfinished_twin(name, data)
         if before:
             self.say(f"resuming {before.slug}")

@@ -6,6 +6,7 @@ from django.core.management.base import CommandParser
 
 from tasks import export, observing, worlds
 from webapp.console.door import Door
+from webapp.console.inputs import input_file, input_file_of
 
 
 class Command(Door):
@@ -26,15 +27,18 @@ class Command(Door):
             sub.add_argument("world", metavar="WORLD")
             sub.add_argument("--scale", metavar="1/N", help="default 1/100")
             sub.add_argument("--seed", type=int, default=1)
-            sub.add_argument("--domains", metavar="FILE", help="build on these domain names")
+            sub.add_argument(
+                "--domains", type=input_file, metavar="FILE", help="build on these domain names"
+            )
             sub.add_argument(
                 "--ranges",
                 action="append",
+                type=input_file_of,
                 default=[],
                 metavar="PROVIDER=FILE",
                 help="draw addresses from these published ranges",
             )
-            sub.add_argument("--wordlist", metavar="FILE")
+            sub.add_argument("--wordlist", type=input_file, metavar="FILE")
             sub.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -9,7 +9,8 @@ from django.core.management.base import CommandParser
 
 from core.errors import BadInput
 from tasks import zones
-from webapp.console.door import Door, read_input
+from webapp.console.door import Door
+from webapp.console.inputs import input_file, read_input
 
 _KINDS = ("samples", "targets", "rtts", "zone_ids")
 
@@ -24,7 +25,7 @@ class Command(Door):
         take = actions.add_parser("infer", help="zones from own instances and round trips")
         for kind in _KINDS:
             take.add_argument(f"--{kind.replace('_', '-')}", action="append", default=[],
-                              metavar="F")  # fmt: skip
+                              type=input_file, metavar="F")  # fmt: skip
         take.add_argument("--uniform-labels", action="append", default=[], metavar="REGION")
         take.add_argument("--prefix-length", action="append", type=int, metavar="N")
         take.add_argument("--proximity-confidence", type=float, metavar="P")
