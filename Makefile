@@ -80,6 +80,7 @@ docs: setup-test ## check the documentation
 locks: ## resolve requirements/*.in again into hash-pinned locks (needs uv)
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/test.in -o requirements/test.lock
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/run.in -c requirements/test.lock -o requirements/run.lock
+	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/postgresql.in -c requirements/run.lock -o requirements/postgresql.lock
 
 clean: ## remove what set-up made (data in var/ stays)
 	@rm -rf .venv node_modules webapp/pages/static/vendor .mypy_cache .ruff_cache .pytest_cache

@@ -5,7 +5,7 @@ import os
 import sys
 from importlib import import_module
 
-from core.errors import NephoscopeError
+from core.errors import NephoscopeError, Unavailable, store_error
 from core.release import VERSION
 
 # Commands that use neither the store nor the site; loading both takes longer than to resolve
@@ -26,8 +26,13 @@ def main() -> None:
         module.Command().run_from_argv(sys.argv)
         return
     from django.core.management import execute_from_command_line
+    from django.db import DatabaseError
 
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except DatabaseError as error:
+        # A command of Django's own, such as ``migrate``.
+        raise Unavailable(store_error(error)) from error
 
 
 def _say_what_there_is() -> None:

@@ -67,8 +67,8 @@ def read_parsed(
 
 
 def make_folder(name: str, folder: Path) -> None:
-    """A variable's folder, made where it is missing; raises ``BadInput`` where it cannot be."""
+    """A variable's folder, made for its owner alone; raises ``BadInput`` where it cannot be."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"cannot make the folder {folder}: {error.strerror}", field=name) from error

@@ -34,3 +34,14 @@ def reason_of(error: object) -> str:
     """What was wrong, in the system's words without its number."""
     said: str | None = getattr(error, "strerror", None)
     return said or str(error)
+
+
+_DAMAGED = ("malformed", "not a database")
+
+
+def store_error(error: Exception) -> str:
+    """What to say where the database refuses; where it is damaged, also what to do."""
+    text = f"the store cannot be used: {error}"
+    if any(word in text for word in _DAMAGED):
+        text += "; docs/how-to/back-up-and-upgrade.md tells how to restore a backup"
+    return text

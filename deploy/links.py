@@ -3,12 +3,11 @@
 It listens on a socket only; ``deploy.gate`` lets vantage points in over TLS.
 """
 
-import os
-import secrets
 import socket
 import sys
 from pathlib import Path
 
+from core.private_files import kept_secret, write_private
 from deploy import broker, certificates
 
 NAME = "links"
@@ -27,11 +26,7 @@ def secret_of(data: Path) -> str:
     path = data / NAME / "secret"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.parent.chmod(0o700)
-    if not path.exists():
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w") as file:
-            file.write(secrets.token_urlsafe(32))
-    return path.read_text().strip()
+    return kept_secret(path)
 
 
 def command(data: Path) -> list[str]:
@@ -39,9 +34,8 @@ def command(data: Path) -> list[str]:
     secret, plain = secret_of(data), broker.command(data, NAME)
     users = data / NAME / "users.acl"
     if not users.exists():
-        users.touch(mode=0o600)
         lines = ["user default off nopass -@all", f"user {USER} on >{secret} ~* &* +@all"]
-        users.write_text("\n".join(lines) + "\n")
+        write_private(users, "\n".join(lines) + "\n")
     (data / NAME / "socket-path").write_text(str(broker.socket_path(data, NAME)))
     return [
         *plain,

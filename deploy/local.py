@@ -1,10 +1,12 @@
 """``make run``: everything on one machine, from an empty folder to a served, filled site.
 
-Starts Valkey (unless REDIS_URL is set), the vantage points' broker, Celery worker and beat, the
+Starts Valkey (unless REDIS_URL is set), the vantage points' broker, Celery's workers and beat, the
 testbed Internet (unless WORLD=none) and the web server; runs the demo survey when the store is
-empty; ends all of them on Ctrl-C.
+empty; starts again what ends; ends all of them on Ctrl-C.
 """
 
+import contextlib
+import fcntl
 import os
 import signal
 import socket
@@ -13,7 +15,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
@@ -26,7 +29,9 @@ from deploy.processes import Child, Family  # noqa: E402
 
 PYTHON = sys.executable
 READY_S = 60.0
-LINKS_ADDRESS = "127.0.0.1:6390"
+# The ports of a copy keep these distances from the site's, so that PORT alone tells copies apart;
+# downwards where there is room. The usual ones are 8000, 5300 and 6390.
+_TESTBED_DISTANCE, _LINKS_DISTANCE = 2_700, 1_610
 
 
 def port_of(name: str, usual: int) -> int:
@@ -37,7 +42,32 @@ def port_of(name: str, usual: int) -> int:
     return int(text)
 
 
-TESTBED_PORT = port_of("TESTBED_PORT", 5300)
+@dataclass(frozen=True)
+class Ports:
+    """The ports of one copy on 127.0.0.1; ``testbed`` is none where no world is served."""
+
+    site: int
+    testbed: int | None
+    links: str
+
+    @classmethod
+    def read(cls, world: str) -> "Ports":
+        """From PORT, and from the variables that name others."""
+        site = port_of("PORT", 8000)
+        testbed = port_of("TESTBED_PORT", _beside(site, _TESTBED_DISTANCE))
+        links = f"127.0.0.1:{_beside(site, _LINKS_DISTANCE)}"
+        links = os.environ.get("NEPHOSCOPE_LINKS_ADDRESS") or links
+        return cls(site, None if world == "none" else testbed, links)
+
+    @property
+    def own(self) -> dict[str, int]:
+        """Ports without which the copy cannot run, by the variable that chooses another."""
+        testbed = {"TESTBED_PORT": self.testbed} if self.testbed else {}
+        return {"PORT": self.site, **testbed}
+
+
+def _beside(site: int, distance: int) -> int:
+    return site - distance if site > distance + 1_024 else site + distance
 
 
 class Stop(Exception):
@@ -49,7 +79,7 @@ def say(text: str) -> None:
     print(f"· {text}", flush=True)
 
 
-def environment(data: Path, world: str) -> dict[str, str]:
+def environment(data: Path, ports: Ports) -> dict[str, str]:
     """Settings that every child shares."""
     env = dict(os.environ)
     env["NEPHOSCOPE_DATA"] = str(data)
@@ -58,8 +88,10 @@ def environment(data: Path, world: str) -> dict[str, str]:
     env.setdefault("REDIS_URL", f"redis+socket://{broker.socket_path(data)}")
     # Processes share the cores: threads of linear algebra in each would only stand in line.
     env.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if world != "none":
-        env["NEPHOSCOPE_NAME_SERVERS"] = f"127.0.0.1:{TESTBED_PORT}"
+    env["NEPHOSCOPE_LINKS_ADDRESS"] = ports.links
+    env.setdefault("NEPHOSCOPE_SITE_URL", f"http://127.0.0.1:{ports.site}")
+    if ports.testbed:
+        env["NEPHOSCOPE_NAME_SERVERS"] = f"127.0.0.1:{ports.testbed}"
     return env
 
 
@@ -102,20 +134,19 @@ def start_broker(family: Family, data: Path) -> None:
     wait_for("Valkey", lambda: broker.answers(data), family, child)
 
 
-def start_links(family: Family, data: Path) -> None:
+def start_links(family: Family, data: Path, ports: Ports) -> None:
     """Start what vantage points reach: their broker, its door over TLS, and the collector."""
     if "NEPHOSCOPE_LINKS_URL" not in os.environ:
         broker.reap(data, links.NAME)
         child = family.start(Child("links", links.command(data)))
         wait_for("the links' broker", lambda: links.answers(data), family, child)
-        _open_gate(family, data)
+        _open_gate(family, data, ports)
     family.start(Child("collector", [PYTHON, str(ROOT / "manage.py"), "vantage", "collect"]))
 
 
-def _open_gate(family: Family, data: Path) -> None:
+def _open_gate(family: Family, data: Path, ports: Ports) -> None:
     """Without a free port, or openssl, nobody can join; everything else runs, and it is said."""
-    address = os.environ.get("NEPHOSCOPE_LINKS_ADDRESS") or LINKS_ADDRESS
-    host, _, port = address.rpartition(":")
+    host, _, port = ports.links.rpartition(":")
     if not port_is_free(int(port)):
         say(f"no vantage point can join: port {port} is in use; set NEPHOSCOPE_LINKS_ADDRESS")
         return
@@ -125,12 +156,12 @@ def _open_gate(family: Family, data: Path) -> None:
         say(f"no vantage point can join: {error}")
 
 
-def start_testbed(family: Family, world: str) -> Child:
+def start_testbed(family: Family, world: str, port: int) -> Child:
     """Start the emulated Internet; it is ready when its port is taken."""
     scale = os.environ.get("SCALE") or "1/200"
     say(f"starting the testbed Internet {world} at scale {scale}")
     command = [PYTHON, str(ROOT / "manage.py"), "testbed", "serve", world, "--scale", scale]
-    command += ["--port", str(TESTBED_PORT)]
+    command += ["--port", str(port)]
     return family.start(Child("testbed", command))
 
 
@@ -149,7 +180,7 @@ def start_web(family: Family, port: int) -> Child:
     return family.start(Child("web", command, vital=True))
 
 
-def run(family: Family, data: Path, world: str, port: int) -> None:
+def run(family: Family, data: Path, world: str, ports: Ports) -> None:
     """Start everything, fill an empty store, serve until stopped."""
     manage = [PYTHON, str(ROOT / "manage.py")]
     ready = subprocess.run([*manage, "migrate", "--verbosity", "0"], env=dict(family.env))
@@ -157,24 +188,62 @@ def run(family: Family, data: Path, world: str, port: int) -> None:
         # The command has said what is wrong, such as a setting that makes no sense.
         sys.exit(ready.returncode)
     start_broker(family, data)
-    start_links(family, data)
-    testbed = start_testbed(family, world) if world != "none" else None
-    web = start_web(family, port)
+    start_links(family, data, ports)
+    testbed = start_testbed(family, world, ports.testbed) if ports.testbed else None
+    web = start_web(family, ports.site)
     start_workers(family, data)
-    wait_for("the web server", lambda: web_answers(port), family, web)
-    if testbed:
-        wait_for("the testbed", lambda: not port_is_free(TESTBED_PORT), family, testbed)
+    wait_for("the web server", lambda: web_answers(ports.site), family, web)
+    if testbed and ports.testbed:
+        served = ports.testbed
+        wait_for("the testbed", lambda: not port_is_free(served), family, testbed)
         subprocess.run([*manage, "demo"], env=dict(family.env), check=False)
         # Some seconds of work that nobody waits for: it ends by itself.
         subprocess.Popen(
             [*manage, "demo_measurement"], env=dict(family.env), start_new_session=True
         )
-    say(f"serving http://127.0.0.1:{port}/ (Ctrl-C stops everything; logs in {family.folder})")
+    say(
+        f"serving http://127.0.0.1:{ports.site}/ (Ctrl-C stops everything; logs in {family.folder})"
+    )
     while True:
         fallen = family.watch()
         if fallen:
-            sys.exit(f"{fallen.name} ended:\n{family.tail(fallen)}")
+            sys.exit(
+                f"error: {fallen.name} {fallen.end}, the {len(fallen.deaths)}th time within a "
+                f"minute. Nothing that was stored is lost: see {family.log_of(fallen)}, then run "
+                f"make run again. The end of that log:\n{family.tail(fallen)}"
+            )
         time.sleep(0.5)
+
+
+@contextlib.contextmanager
+def alone(data: Path, port: int) -> Iterator[None]:
+    """Hold the data folder for this process; ends it where another one has it."""
+    with (data / "run.lock").open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            sys.exit(
+                f"error: another make run ({file.read().strip() or 'starting'}) uses the data "
+                f"folder {data}; stop it, or choose another folder with NEPHOSCOPE_DATA= and "
+                "another PORT="
+            )
+        file.truncate(0)
+        file.write(f"process {os.getpid()}, http://127.0.0.1:{port}/\n")
+        file.flush()
+        yield
+
+
+def open_data_folder() -> Path:
+    """The data folder, for its owner alone: it holds keys and private surveys."""
+    data = Path(os.environ.get("NEPHOSCOPE_DATA") or ROOT / "var").resolve()
+    os.umask(0o077)
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        data.chmod(0o700)
+    except OSError as error:
+        sys.exit(f"error: NEPHOSCOPE_DATA: cannot use the folder {data}: {error.strerror}")
+    return data
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
@@ -183,20 +252,23 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 def main() -> int:
     """Run until Ctrl-C."""
-    data = Path(os.environ.get("NEPHOSCOPE_DATA") or ROOT / "var").resolve()
-    try:
-        data.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        sys.exit(f"error: NEPHOSCOPE_DATA: cannot make the folder {data}: {error.strerror}")
-    world, port = os.environ.get("WORLD") or "imc2013", port_of("PORT", 8000)
-    taken = [p for p in (port, *([TESTBED_PORT] if world != "none" else [])) if not port_is_free(p)]
-    if taken:
-        sys.exit(f"port {taken[0]} of 127.0.0.1 is in use; choose PORT= or TESTBED_PORT=")
+    data = open_data_folder()
+    world = os.environ.get("WORLD") or "imc2013"
+    ports = Ports.read(world)
+    with alone(data, ports.site):
+        taken = {name: p for name, p in ports.own.items() if not port_is_free(p)}
+        for name, port in taken.items():
+            sys.exit(f"error: port {port} of 127.0.0.1 is in use; choose another {name}=")
+        return serve(data, world, ports)
+
+
+def serve(data: Path, world: str, ports: Ports) -> int:
+    """Run with these ports on this folder, and end every child afterwards."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
-    family = Family(data / "logs", environment(data, world))
+    family = Family(data / "logs", environment(data, ports), tell=say)
     try:
-        run(family, data, world, port)
+        run(family, data, world, ports)
     except (Stop, KeyboardInterrupt):
         say("stopping")
     finally:

@@ -1,20 +1,24 @@
 """Child processes of ``make run``: started in groups of their own, restarted, and all ended."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 GRACE_S = 8.0
 KEPT_LOG_BYTES = 5_000_000
+# A vital child that ended so often within a minute will not stay up by being started once more.
+MOST_DEATHS, DEATHS_WITHIN_S = 5, 60.0
 
 
 @dataclass
 class Child:
-    """One process; ``vital`` ones end the run when they end, others are started again."""
+    """One process, started again when it ends; a ``vital`` one that ends too often ends the run."""
 
     name: str
     command: Sequence[str]
@@ -23,23 +27,42 @@ class Child:
     failures: int = 0
     started_at: float = 0.0
     next_start: float = 0.0
+    deaths: list[float] = field(default_factory=list)
+
+    @property
+    def end(self) -> str:
+        """How the process ended: a signal by number and name, or an exit code."""
+        code = self.process.returncode if self.process else None
+        if code is None:
+            return "has not ended"
+        if code >= 0:
+            return f"ended with exit code {code}"
+        with suppress(ValueError):
+            return f"was ended by signal {-code} ({signal.Signals(-code).name})"
+        return f"was ended by signal {-code}"
 
 
 @dataclass
 class Family:
-    """All children of one run."""
+    """All children of one run; ``tell`` is given a line for each that ends.
+
+    One that ends again and again waits ``pause_s``, twice that, and so on up to 30 times it.
+    """
 
     folder: Path
     env: Mapping[str, str]
     children: list[Child] = field(default_factory=list)
+    tell: Callable[[str], None] = print
+    pause_s: float = 1.0
+
+    def log_of(self, child: Child) -> Path:
+        """Where a child's output goes."""
+        return self.folder / f"{child.name}.log"
 
     def start(self, child: Child) -> Child:
         """Start a child with its own log and process group."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        log = self.folder / f"{child.name}.log"
-        if log.exists() and log.stat().st_size > KEPT_LOG_BYTES:
-            log.replace(log.with_suffix(".log.1"))
-        with log.open("ab") as handle:
+        with self.log_of(child).open("ab") as handle:
             child.process = subprocess.Popen(
                 child.command,
                 stdin=subprocess.DEVNULL,
@@ -54,20 +77,25 @@ class Family:
         return child
 
     def watch(self) -> Child | None:
-        """Start fallen children again; returns a vital one that ended."""
+        """Start fallen children again, cut long logs; returns a vital one that ends too often."""
         for child in self.children:
+            turn_over(self.log_of(child))
             if child.process is None or child.process.poll() is None:
                 continue
-            if child.vital:
-                return child
             self._restart(child)
+            if child.vital and len(child.deaths) >= MOST_DEATHS:
+                return child
         return None
 
     def _restart(self, child: Child) -> None:
         now = time.monotonic()
         if not child.next_start:
-            child.failures = 0 if now - child.started_at > 60 else child.failures + 1
-            child.next_start = now + min(30, 2**child.failures)
+            child.failures = 0 if now - child.started_at > DEATHS_WITHIN_S else child.failures + 1
+            child.next_start = now + self.pause_s * min(30, 2**child.failures)
+            child.deaths = [at for at in child.deaths if now - at < DEATHS_WITHIN_S] + [now]
+            wait_s = child.next_start - now
+            log = self.log_of(child)
+            self.tell(f"{child.name} {child.end}; it starts again in {wait_s:.0f} s (log: {log})")
         elif now >= child.next_start:
             child.next_start = 0.0
             self.start(child)
@@ -75,7 +103,7 @@ class Family:
     def tail(self, child: Child, lines: int = 8) -> str:
         """The end of a child's log."""
         try:
-            text = (self.folder / f"{child.name}.log").read_text(errors="replace")
+            text = self.log_of(child).read_text(errors="replace")
         except OSError:
             return ""
         return "\n".join(text.splitlines()[-lines:])
@@ -93,6 +121,23 @@ class Family:
             except subprocess.TimeoutExpired:
                 _signal(child, signal.SIGKILL)
                 child.process.wait()
+
+
+def turn_over(log: Path) -> None:
+    """Set a long log aside as ``.log.1``, over the one before, while its process writes on.
+
+    The process has the file open for appending, so it is copied and cut rather than renamed. What
+    is written in between is lost; on a full disk, the whole piece.
+    """
+    with suppress(FileNotFoundError):
+        if log.stat().st_size <= KEPT_LOG_BYTES:
+            return
+        aside = log.with_suffix(".log.1")
+        try:
+            shutil.copyfile(log, aside)
+        except OSError:
+            aside.unlink(missing_ok=True)
+        os.truncate(log, 0)
 
 
 def _signal(child: Child, number: int) -> None:

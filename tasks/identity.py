@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from core.errors import BadInput, NephoscopeError
+from core.private_files import write_private
 
 _FILE = "identity.json"
 
@@ -54,18 +55,8 @@ def folder_of(chosen: str = "") -> Path:
 def save(identity: Identity, folder: Path) -> None:
     """Write an identity, readable for its owner only; the authority lies beside it."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _write(folder / "authority.pem", identity.authority)
-    _write(folder / _FILE, json.dumps(asdict(identity), indent=1))
-
-
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(handle)
-    temporary.replace(path)
+    write_private(folder / "authority.pem", identity.authority)
+    write_private(folder / _FILE, json.dumps(asdict(identity), indent=1))
 
 
 def load(folder: Path) -> Identity | None:

@@ -77,15 +77,16 @@ def filled(module: str, factory: pytest.TempPathFactory) -> tuple[Path, Any]:
 
 
 @contextmanager
-def serve(folder: Path, **more: str) -> Iterator[str]:
-    """The web server on a data folder; its address."""
+def serve(folder: Path, log_level: str = "error", log: Any = None, **more: str) -> Iterator[str]:
+    """The web server on a data folder; its address. Lines go to ``log``, or where ours go."""
     if not _VENDOR.is_dir():
         pytest.skip("the browser libraries are not installed; run: make setup")
     port = free_port()
     command = [sys.executable, "-m", "webapp.server", "--port", str(port)]
     server = subprocess.Popen(
-        [*command, "--log-level", "error"], cwd=ROOT, env=environment(folder, **more)
-    )
+        [*command, "--log-level", log_level],
+        cwd=ROOT, env=environment(folder, **more), stdout=log, stderr=log,
+    )  # fmt: skip
     try:
         _await(f"http://127.0.0.1:{port}/about/", server)
         yield f"http://127.0.0.1:{port}"

@@ -7,6 +7,7 @@ opens connections and stays silent loses the oldest of them first.
 import argparse
 import asyncio
 import gc
+import os
 import resource
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from typing import Any
 
 import h11
 import uvicorn
+from django.conf import settings
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from webapp.access_lines import keep_secrets
@@ -149,9 +151,12 @@ class Connection(H11Protocol):
 
 def make_server(host: str, port: int, log_level: str = "warning") -> uvicorn.Server:
     """The server with the site loaded, not running yet."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
     config = uvicorn.Config(
         "webapp.asgi:application", host=host, port=port, log_level=log_level, http=Connection,
         lifespan="off", backlog=BACKLOG, timeout_graceful_shutdown=2,
+        # Whoever is not a named proxy could give a new address with every request.
+        forwarded_allow_ips=settings.PROXIES,
     )  # fmt: skip
     config.load()
     keep_secrets()

@@ -1,6 +1,6 @@
 """The one settings file: the environment is read here, once, typed, and fails loudly."""
 
-import secrets
+from importlib.util import find_spec
 from pathlib import Path
 
 import dj_database_url
@@ -14,6 +14,8 @@ from core.environment import (
     read_parsed,
     read_text,
 )
+from core.errors import BadInput, reason_of
+from core.private_files import kept_secret
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(read_text("NEPHOSCOPE_DATA", str(BASE_DIR / "var"))).resolve()
@@ -32,6 +34,8 @@ MAP_TILES_CREDIT = read_text("NEPHOSCOPE_MAP_TILES_CREDIT", "")
 # Where people and vantage points reach this site, and where vantage points reach the links' broker.
 SITE_URL = read_text("NEPHOSCOPE_SITE_URL", "http://127.0.0.1:8000").rstrip("/")
 LINKS_ADDRESS = read_text("NEPHOSCOPE_LINKS_ADDRESS", "127.0.0.1:6390")
+# Addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
+PROXIES = read_list("NEPHOSCOPE_PROXIES")
 # Surveys that run or wait at once; one more is refused, so that a page cannot flood resolvers.
 MAX_ACTIVE_SURVEYS = read_int("NEPHOSCOPE_MAX_ACTIVE_SURVEYS", 4)
 MAX_ACTIVE_SURVEYS_PER_USER = read_int("NEPHOSCOPE_MAX_ACTIVE_SURVEYS_PER_USER", 2)
@@ -50,13 +54,13 @@ ANONYMOUS_SURVEYS = read_flag("NEPHOSCOPE_ANONYMOUS_SURVEYS", True)
 def _secret_key() -> str:
     """A key of this installation's own, made once and kept readable for its owner only."""
     given = read_text("NEPHOSCOPE_SECRET_KEY", "")
-    if given:
-        return given
     path = DATA_DIR / "secret-key"
-    if not path.exists():
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(48))
-    return path.read_text()
+    try:
+        return given or kept_secret(path)
+    except OSError as error:
+        raise BadInput(
+            f"cannot keep {path}: {reason_of(error)}", field="NEPHOSCOPE_DATA"
+        ) from error
 
 
 SECRET_KEY = _secret_key()
@@ -121,6 +125,12 @@ DATABASES = {
         "DATABASE_URL", f"sqlite:///{DATA_DIR / 'nephoscope.sqlite3'}", dj_database_url.parse
     )
 }
+if DATABASES["default"]["ENGINE"].endswith("postgresql") and not find_spec("psycopg"):
+    raise BadInput(
+        "PostgreSQL needs a driver that is not installed; run: .venv/bin/pip install "
+        "--require-hashes -r requirements/postgresql.lock",
+        field="DATABASE_URL",
+    )
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # WAL alone still ends in "database is locked": writers must queue from their first statement.
     DATABASES["default"]["OPTIONS"] = {
@@ -138,7 +148,7 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "webapp" / "pages" / "static"]
-STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+make_folder("NEPHOSCOPE_DATA", STATIC_ROOT)
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
 
@@ -175,6 +185,13 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "line"},
+        "nowhere": {"class": "logging.NullHandler"},
+    },
+    # Anybody can send a wrong Host header; the access line and "Bad Request" say enough.
+    "loggers": {
+        "django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False},
+    },
     "root": {"handlers": ["stderr"], "level": read_text("NEPHOSCOPE_LOG_LEVEL", "WARNING")},
 }

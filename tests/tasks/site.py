@@ -26,7 +26,7 @@ _PATIENCE = 4
 
 
 @functools.cache
-def _made_store():
+def made_store():
     """A store with all its tables, made once for all sites of this process."""
     folder = Path(tempfile.mkdtemp(prefix="nephoscope-store-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -59,7 +59,7 @@ class Site:
         store = self.folder / "nephoscope.sqlite3"
         if not store.exists():
             # Commands that meet at a store that is not made yet would all make it.
-            shutil.copy(_made_store(), store)
+            shutil.copy(made_store(), store)
         more |= {"cwd": ROOT, "start_new_session": True, "text": True, "env": env or self.env}
         child = subprocess.Popen(command, **more)
         self.children.append(child)

@@ -14,7 +14,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
-from core.errors import NephoscopeError, reason_of
+from core.errors import NephoscopeError, reason_of, store_error
 from core.release import VERSION
 from webapp.console import parsing
 from webapp.console.inputs import input_file, standard_input_as_file
@@ -75,7 +75,7 @@ class Door(BaseCommand):
             code = _MEND_FIRST if error.errno in _WRONG_PATHS else _TRY_AGAIN
             self._refuse(_words_of(error), code, error, options)
         except DatabaseError as error:
-            self._refuse(f"the store cannot be used: {error}", _TRY_AGAIN, error, options)
+            self._refuse(store_error(error), _TRY_AGAIN, error, options)
         return None
 
     def _refuse(self, text: str, code: int, error: Exception, options: dict[str, Any]) -> None:

@@ -1,0 +1,67 @@
+"""The secrets of an installation: whole or not there, whatever ended the first start."""
+
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.private_files import kept_secret, write_private
+from tests.sites import environment
+
+ROOT = Path(__file__).resolve().parents[2]
+READ = "from django.conf import settings; print(settings.SECRET_KEY)"
+
+
+@pytest.mark.parametrize("left", [None, "", "short", "\n"])
+def test_what_an_interrupted_start_left_counts_as_none(tmp_path, left):
+    path = tmp_path / "secret-key"
+    if left is not None:
+        path.write_text(left)
+    made = kept_secret(path)
+    assert len(made) >= 32
+    assert kept_secret(path) == made
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [p.name for p in tmp_path.iterdir()] == ["secret-key"]
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path):
+    path = tmp_path / "secret-key"
+    before = kept_secret(path)
+    with pytest.raises(UnicodeEncodeError):
+        write_private(path, "\ud800")
+    assert path.read_text() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["secret-key"]
+
+
+def test_the_site_makes_a_key_in_place_of_an_empty_one(tmp_path):
+    (tmp_path / "secret-key").touch()
+    first, again = read_key(tmp_path).stdout, read_key(tmp_path).stdout
+    assert first == again
+    assert len(first.strip()) >= 32
+
+
+def test_a_full_disk_at_the_first_start_is_one_line(tmp_path):
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", str(tmp_path)], capture_output=True
+    ).returncode:
+        pytest.skip("a small file system can be mounted by root only")
+    try:
+        (tmp_path / "static").mkdir()
+        (tmp_path / "fill").write_bytes(b"x" * 8192)
+        done = read_key(tmp_path)
+        left = sorted(path.name for path in tmp_path.iterdir())
+    finally:
+        subprocess.run(["umount", "-l", str(tmp_path)], check=True)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"error: NEPHOSCOPE_DATA: cannot keep {tmp_path}/secret-key: No space")
+    assert left == ["fill", "static"]
+
+
+def read_key(folder):
+    command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", READ]
+    return subprocess.run(
+        command, cwd=ROOT, env=environment(folder), capture_output=True, text=True
+    )
