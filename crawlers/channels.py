@@ -43,7 +43,7 @@ class Peer:
     """
 
     __slots__ = (
-        *("channels", "edns", "gate", "health", "held", "label", "opens_at", "rtt"),
+        *("channels", "edns", "gate", "health", "held", "is_own", "label", "opens_at", "rtt"),
         *("server", "turn"),
     )
 
@@ -53,6 +53,8 @@ class Peer:
         self.rtt = rtt
         self.health = Health()
         self.gate = gate
+        # One of the engine's own servers, in place of one that was found on the way.
+        self.is_own = False
         self.held: deque[Slot] = deque()
         self.opens_at = 0.0
         self.edns = True

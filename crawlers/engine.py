@@ -11,11 +11,11 @@ from core.records import Answer
 from crawlers.channels import Peer, Sockets
 from crawlers.limits import RoundTrip
 from crawlers.pace import Gate, LocalPace, Rates
-from crawlers.questions import EngineConfig, EngineStats, Question, Result
+from crawlers.questions import EngineConfig, EngineStats, Patience, Question, Result
 from crawlers.run import Run
 from crawlers.servers import Server
 
-__all__ = ["Engine", "EngineConfig", "EngineStats", "Question", "Result"]
+__all__ = ["Engine", "EngineConfig", "EngineStats", "Patience", "Question", "Result"]
 # Servers found on the way that are remembered with their round-trip time and health.
 _KEPT_PEERS = 50_000
 
@@ -40,10 +40,11 @@ class Engine:
         rate = self.config.rate_per_server
         self.pace = self.config.pace or (LocalPace(Rates(rate)) if rate else None)
         self.sockets = Sockets(max(1, self.config.sockets // len(self.servers)), self.config.window)
-        self._own = [self._make_peer(server) for server in self.servers]
-        for peer in self._own:
+        self.own_peers = [self._make_peer(server) for server in self.servers]
+        for peer in self.own_peers:
+            peer.is_own = True
             self.sockets.connect(peer)
-        self._peers = {peer.server: peer for peer in self._own}
+        self._peers = {peer.server: peer for peer in self.own_peers}
         self._ids: list[bytes] = []
         self._pool: ThreadPoolExecutor | None = None
 
@@ -89,7 +90,7 @@ class Engine:
 
     def awake_peers(self, now: float) -> list[Peer]:
         """The engine's own servers that are worth asking; all of them when none is."""
-        return [p for p in self._own if not p.health.rests(now)] or self._own
+        return [p for p in self.own_peers if not p.health.rests(now)] or self.own_peers
 
     def peer_of(self, server: Server) -> Peer:
         """What is known of a server, own or found."""
@@ -110,7 +111,7 @@ class Engine:
     def _forget_idle(self) -> None:
         for peer in list(self._peers.values()):
             busy = peer.held or any(channel.pending for channel in peer.channels)
-            if peer not in self._own and not busy:
+            if peer not in self.own_peers and not busy:
                 self.sockets.forget(peer)
                 del self._peers[peer.server]
 

@@ -11,6 +11,8 @@ from typing import Protocol, runtime_checkable
 from core.statuses import Technique
 from crawlers.batches import Batch, Column
 from crawlers.ledgers import Ledger
+from crawlers.outages import PROBE, SILENCE
+from crawlers.questions import Question
 from crawlers.sieves import Sieve
 from crawlers.sources.form import Harvest, Source, Zone
 from crawlers.sources.transfers import Transfers
@@ -34,15 +36,29 @@ def ask_zone_data(batch: Batch, ledgers: list[Ledger]) -> None:
     own = [s for s in batch.config.sources if s.is_zone_data]
     for source in [Transfers(), *own] if batch.config.axfr else own:
         left = [x for x in ledgers if not x.is_complete]
-        for ledger, harvest in _harvest(batch, source, left):
-            if source.technique == Technique.AXFR:
-                ledger.transfer = harvest.status
-            ledger.is_complete |= harvest.status == "OK" and harvest.complete
-            ledger.has_wildcard |= harvest.wildcard
-            ledger.tag(harvest.names, source.technique)
+        silent = _take_zone_data(batch, source, left)
+        if silent and batch.engine.config.patience:
+            # Servers of our own were away; once they answer again, so do these zones.
+            list(batch.engine.ask([Question(*PROBE)]))
+            _take_zone_data(batch, source, silent)
     columns = [Column(x, _all_but_apex(x), len(x.tags)) for x in ledgers]
     for ledger, answer in batch.ask_columns(columns):
         ledger.judge(answer)
+
+
+def _take_zone_data(batch: Batch, source: Source, ledgers: list[Ledger]) -> list[Ledger]:
+    """Take what zones tell; returns those whose servers are the engine's own and were silent."""
+    silent = []
+    for ledger, harvest in _harvest(batch, source, ledgers):
+        if source.technique == Technique.AXFR:
+            ledger.transfer = harvest.status
+        ledger.is_complete |= harvest.status == "OK" and harvest.complete
+        ledger.has_wildcard |= harvest.wildcard
+        ledger.tag(harvest.names, source.technique)
+        own = set(batch.engine.servers).intersection(batch.servers_of(ledger))
+        if own and harvest.status in SILENCE:
+            silent.append(ledger)
+    return silent
 
 
 def _all_but_apex(ledger: Ledger) -> tuple[str, ...]:

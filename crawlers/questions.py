@@ -1,6 +1,7 @@
 """What an engine is asked, what it gives back, its limits and its counters."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -55,12 +56,25 @@ class Result(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Patience:
+    """How long an engine waits for its own servers while none of them answers anything.
+
+    After ``limit_s`` it raises ``Unavailable``. ``tell`` is called about once a second with the
+    seconds of silence so far, and may raise whatever shall end the run.
+    """
+
+    limit_s: float
+    tell: Callable[[float], None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
 class EngineConfig:
     """Limits and manners of one engine.
 
     ``rate_per_server`` and ``zone_rate`` are queries per second, none means no limit; ``pace``
     shares limits per server with other engines. ``recursion`` sets the RD bit, ``follow`` asks on
-    behind a CNAME, ``additionals`` keeps that section, ``case_mixing`` is "0x20".
+    behind a CNAME, ``additionals`` keeps that section, ``case_mixing`` is "0x20". Without
+    ``patience`` the silence of all servers is an answer as any other, TIMEOUT.
     """
 
     window: int = 2_000
@@ -76,6 +90,7 @@ class EngineConfig:
     follow: bool = True
     additionals: bool = False
     case_mixing: bool = False
+    patience: Patience | None = None
 
     def __post_init__(self) -> None:
         for name, low, high in (

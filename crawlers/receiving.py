@@ -174,6 +174,7 @@ class Receiver:
         run.done += short
         run.in_flight -= len(short)
         channel.peer.health.note_answer()
+        run.outages.hear(channel.peer, run.now())
         channel.peer.rtt.learn((short[-1].rtt_ms or 0.0) / 1000)
         for status, n in Counter(map(_STATUS, short)).items():
             self.engine.stats.count(status, n)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from crawlers.channels import Peer, Silence
 from crawlers.limits import Room
+from crawlers.outages import Outages
 from crawlers.questions import Question, Result
 from crawlers.receiving import Receiver
 from crawlers.sending import Sender
@@ -38,6 +39,7 @@ class Run:
         self.silences: dict[float, deque[Silence]] = {}
         self.room = Room(engine.config.window)
         self.cases = Cases(self)
+        self.outages = Outages(self, engine.config.patience)
         self.sender = Sender(self)
         self.receiver = Receiver(self)
         self._turn = 0
@@ -57,6 +59,7 @@ class Run:
         if self.room.is_due(now):
             self.engine.stats.overflows = self.engine.sockets.count_overflows()
             self.room.adapt(now, self.engine.stats.overflows)
+        self.outages.step(now)
         sent = self.sender.fill()
         self.receiver.receive(0 if sent or self.done else self._patience(wait_s))
         done, self.done = self.done, []
@@ -74,7 +77,9 @@ class Run:
 
     def open_questions(self) -> list[Question]:
         """Questions that were read and have no result yet."""
-        waiting: list[Question | Slot] = [*self.sender.waiting(), *self.receiver.over_tcp]
+        waiting: list[Question | Slot] = [
+            *self.sender.waiting(), *self.receiver.over_tcp, *self.outages.held
+        ]  # fmt: skip
         for channel in self.engine.sockets.channels():
             waiting += [question for *_, question in channel.pending.values()]
         return [w.question if isinstance(w, Slot) else w for w in waiting]

@@ -234,6 +234,7 @@ class Sender:
             return 0
         except OSError:
             slot.attempts += 1
+            slot.sent_at = self.run.now()
             self.run.cases.retry(slot, DnsStatus.NETWORK, self.run.now())
             return 1
         self.engine.stats.queries += 1

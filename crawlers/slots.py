@@ -7,6 +7,7 @@ from core.records import Record
 from core.statuses import RETRY_ELSEWHERE, DnsStatus
 from crawlers import chains, wire
 from crawlers.channels import Channel, Peer
+from crawlers.outages import Doubt
 from crawlers.questions import Question, Result
 from crawlers.replies import Reply, read_reply
 from crawlers.wire import Malformed
@@ -34,6 +35,7 @@ class Slot:
     __slots__ = (
         "asked",
         "attempts",
+        "doubt",
         "edns",
         "is_paced",
         "over_tcp",
@@ -59,6 +61,8 @@ class Slot:
         self.parts: list[tuple[Record, ...]] = []
         self.status = DnsStatus.TIMEOUT
         self.sent_at = 0.0
+        # Nobody answered it, and perhaps because nobody was there (``crawlers.outages``).
+        self.doubt = Doubt.NONE
 
 
 class Cases:
@@ -88,6 +92,7 @@ class Cases:
     def accept(self, slot: Slot, packet: bytes, end: int, now: float) -> None:
         """Take in a reply that fits the slot's question; ``end`` is where that section ends."""
         slot.peer.health.note_answer()
+        self.run.outages.hear(slot.peer, now)
         if not slot.tries:
             slot.peer.rtt.learn(now - slot.sent_at)
         reply = self.read(packet, end)
@@ -159,7 +164,8 @@ class Cases:
         # A server that was asked on purpose says no just as well a second time.
         is_final = slot.question[3] is not None and status in _REFUSALS
         if is_final or status not in RETRY_ELSEWHERE or slot.tries >= self.config.retries:
-            self._finish(slot, slot.status, now, None)
+            if not self.run.outages.hold(slot, now):
+                self._finish(slot, slot.status, now, None)
             return
         slot.tries += 1
         if slot.question[3] is None:
@@ -202,7 +208,8 @@ class Cases:
             bool(reply and reply.authoritative),
             reply.scope if reply else None,
         )
-        self.run.end(result)
+        if not self.run.outages.end_probe(result):
+            self.run.end(result)
 
 
 def _plain_status(reply: Reply) -> DnsStatus:

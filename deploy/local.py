@@ -168,8 +168,12 @@ def start_testbed(family: Family, world: str, port: int) -> Child:
 def start_workers(family: Family, data: Path) -> None:
     """Start Celery's worker and scheduler."""
     celery = [PYTHON, "-m", "celery", "-A", "tasks.app"]
-    worker = [*celery, "worker", "--concurrency", "2", "--queues", "crawl", "--loglevel", "INFO"]
-    family.start(Child("worker", [*worker, "--without-gossip", "--without-mingle"]))
+    worker = [*celery, "worker", "--loglevel", "INFO", "--without-gossip", "--without-mingle"]
+    crawl = ["--concurrency", "2", "--queues", "crawl", "--hostname", "crawl@%h"]
+    family.start(Child("worker", [*worker, *crawl]))
+    # Threads: a sweep that takes long keeps no other from its time.
+    sweeps = ["--pool", "threads", "--concurrency", "3", "--queues", "sweeps"]
+    family.start(Child("sweeps", [*worker, *sweeps, "--hostname", "sweeps@%h"]))
     schedule = str(data / "beat-schedule")
     family.start(Child("beat", [*celery, "beat", "--schedule", schedule, "--pidfile", ""]))
 

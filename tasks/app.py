@@ -6,6 +6,7 @@ A vantage worker imports this module with nothing of the store behind it; a cent
 
 import os
 from pathlib import Path
+from typing import Any
 
 from celery import Celery, Task
 from celery.schedules import crontab
@@ -31,6 +32,15 @@ def broker_url() -> str:
 
 def _backend_url(url: str) -> str:
     return url.replace("unix://", "redis+socket://") if url.startswith("unix://") else url
+
+
+# Sweeps are short and have a worker process of their own, so that no survey keeps them waiting.
+SWEEPS = "sweeps"
+
+
+def _sweep(task: str, every_s: float) -> dict[str, Any]:
+    """A task of the schedule that is dropped once the next one is due."""
+    return {"task": task, "schedule": every_s, "options": {"queue": SWEEPS, "expires": every_s}}
 
 
 # Loaded when a connection is made.
@@ -68,22 +78,11 @@ app.conf.update(
     task_time_limit=3600,
     timezone="UTC",
     beat_schedule={
-        "take up shards of silent workers": {"task": "tasks.crawl.sweep", "schedule": 5.0},
+        "take up shards of silent workers": _sweep("tasks.crawl.sweep", 5.0),
         # Units are sent twenty seconds before they begin, so a late step makes nothing late.
-        "take measurement campaigns a step further": {
-            "task": "tasks.campaigns.sweep",
-            "schedule": 3.0,
-        },
-        "take up recommendations of silent workers": {
-            "task": "tasks.advising.sweep",
-            "schedule": 20.0,
-        },
-        "analyse pools that have new reports": {
-            "task": "tasks.screening.sweep",
-            "schedule": 5.0,
-            # A worker that is behind need not do this once for every time it was due.
-            "options": {"expires": 5.0},
-        },
+        "take measurement campaigns a step further": _sweep("tasks.campaigns.sweep", 3.0),
+        "take up recommendations of silent workers": _sweep("tasks.advising.sweep", 20.0),
+        "analyse pools that have new reports": _sweep("tasks.screening.sweep", 5.0),
         # Providers publish new ranges every few days; the odd hour spares their servers.
         "ask for newer range files": {
             "task": "tasks.ranges.fetch",

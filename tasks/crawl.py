@@ -2,19 +2,21 @@
 
 import logging
 
+from celery import Task
 from django.core.cache import cache
 
-from core.errors import NephoscopeError
+from core.errors import NephoscopeError, Unavailable
 from core.statuses import CampaignState
 from crawlers.pace import Pace
 from tasks import second_pass, survey
 from tasks.app import app
 from tasks.pace import pace_for
 from tasks.resolvers import Resolving
-from webapp.store import services
+from webapp.store import services, waiting
 from webapp.store.models import Campaign
 
 log = logging.getLogger(__name__)
+_QUEUED_S = 30
 
 
 @app.task(name="tasks.crawl.start")
@@ -26,10 +28,17 @@ def start(campaign_id: int) -> None:
     try:
         survey.prepare(campaign, _pace(campaign))
     except NephoscopeError as error:
-        services.fail(campaign, str(error))
+        if error.permanent:
+            services.fail(campaign, str(error))
+        else:
+            waiting.note(campaign, str(error))
         log.warning("survey %s did not start: %s", campaign.slug, error)
         return
-    for shard_id in campaign.shards.values_list("pk", flat=True):
+    _hand_out(campaign_id)
+
+
+def _hand_out(campaign_id: int) -> None:
+    for shard_id in waiting.hand_out(campaign_id):
         crawl_shard.delay(shard_id)
 
 
@@ -39,9 +48,11 @@ def crawl_shard(shard_id: int) -> None:
     shard = services.claim(shard_id)
     if shard is None:
         return
+    # The next ones stand behind whatever else waits in the queue by now.
+    _hand_out(shard.campaign_id)
     if shard.attempt > services.MAX_ATTEMPTS:
         # It may be the shard that ends its workers, by the memory that it takes.
-        services.release(shard, "its workers fell silent again and again", permanent=True)
+        services.give_up(shard, "its workers fell silent again and again")
         ended = False
     else:
         ended = survey.run_shard(shard, _pace(shard.campaign))
@@ -61,24 +72,34 @@ def conclude(campaign_id: int) -> None:
     if campaign.state != CampaignState.RUNNING or not survey.is_complete(campaign):
         return
     # The batches of a second pass are shards too: the last of them ends here once more.
-    if not second_pass.begin(campaign):
+    if second_pass.begin(campaign):
+        return
+    try:
         survey.conclude(campaign)
-        # Whatever recommendation waited for its regions.
-        app.send_task("tasks.advising.arrive", args=[campaign.pk])
+    except Unavailable as error:
+        waiting.note(campaign, str(error))
+        log.warning("survey %s waits: %s", campaign.slug, error)
+        return
+    # Whatever recommendation waited for its regions.
+    app.send_task("tasks.advising.arrive", args=[campaign.pk])
 
 
 @app.task(name="tasks.crawl.sweep")
 def sweep() -> None:
     """Take up what a killed worker or a restarted broker left: shards, starts and reports."""
-    for shard_id, attempt in services.expired_shards():
-        # A shard that waits in the queue already is claimed once, whatever number of tasks name
-        # it; the marker only keeps the queue from filling with copies.
-        if cache.add(f"queued-{shard_id}-{attempt}", True, timeout=30):
-            crawl_shard.delay(shard_id)
+    for shard_id, attempt in waiting.lapsed():
+        _queue_once(crawl_shard, shard_id, attempt)
     for campaign in Campaign.objects.filter(state=CampaignState.RUNNING):
         if survey.is_complete(campaign):
-            conclude.delay(campaign.pk)
+            _queue_once(conclude, campaign.pk)
         else:
+            _hand_out(campaign.pk)
             second_pass.keep_going(campaign)
     for campaign in Campaign.objects.filter(state=CampaignState.QUEUED):
-        start.delay(campaign.pk)
+        _queue_once(start, campaign.pk)
+
+
+def _queue_once(task: Task, number: int, attempt: int = 0) -> None:
+    """Queue a task unless this process did a moment ago: copies do nothing, but fill the queue."""
+    if cache.add(f"queued-{task.name}-{number}-{attempt}", True, timeout=_QUEUED_S):
+        task.delay(number)

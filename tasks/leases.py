@@ -26,7 +26,8 @@ class Lease:
 
     def __init__(self, shard: Shard) -> None:
         self._shard = shard
-        self._counters: Mapping[str, Any] = {}
+        # For what it waited stands there until it has progressed.
+        self._counters: Mapping[str, Any] = shard.counters if "waits" in shard.counters else {}
         self._counted_at = 0.0
         self._ended = threading.Event()
         self._lost = threading.Event()
@@ -55,6 +56,11 @@ class Lease:
         """Show these counters from the next renewal on."""
         self._counters = counters
         self._counted_at = time.monotonic()
+
+    def wait_for(self, what: str) -> None:
+        """Show that the work stands still and what it waits for, until it counts again."""
+        counters = {k: v for k, v in self._counters.items() if k not in ("since", "tries")}
+        self.count({**counters, "waits": what})
 
     def confirm(self) -> None:
         """Renew now, before results are made visible; raises ``Stopped`` for a lost shard."""

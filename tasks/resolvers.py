@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from core.errors import BadInput
 from core.records import Answer
 from core.statuses import DnsStatus
-from crawlers.engine import Engine, EngineConfig, Question
+from crawlers.engine import Engine, EngineConfig, Patience, Question
 from crawlers.enumeration import CrawlConfig
 from crawlers.names import normalise_domain
+from crawlers.outages import PROBE
 from crawlers.pace import Pace
 from crawlers.servers import Server, parse_server, system_name_servers
 from crawlers.sources.wordlist import default_wordlist, read_wordlist
@@ -70,7 +71,10 @@ def servers_of(options: Resolving) -> list[Server]:
 
 
 def engine_config(
-    options: Resolving, servers: Sequence[Server], pace: Pace | None = None
+    options: Resolving,
+    servers: Sequence[Server],
+    pace: Pace | None = None,
+    patience: Patience | None = None,
 ) -> EngineConfig:
     """Limits from the options; no rate limit on named loopback servers.
 
@@ -88,18 +92,27 @@ def engine_config(
         "case_mixing": options.case_mixing,
     }
     given = {k: v for k, v in chosen.items() if v is not None}
-    return EngineConfig(rate_per_server=rate, pace=pace, **given)
+    return EngineConfig(rate_per_server=rate, pace=pace, patience=patience, **given)
 
 
 @contextmanager
-def open_engine(options: Resolving, pace: Pace | None = None) -> Iterator[Engine]:
+def open_engine(
+    options: Resolving, pace: Pace | None = None, patience: Patience | None = None
+) -> Iterator[Engine]:
     """An engine on the options' servers, closed afterwards; ``pace`` is ``tasks.pace.pace_for``."""
     servers = servers_of(options)
-    engine = Engine(servers, engine_config(options, servers, pace))
+    engine = Engine(servers, engine_config(options, servers, pace, patience))
     try:
         yield engine
     finally:
         engine.close()
+
+
+def await_servers(options: Resolving, pace: Pace | None, limit_s: float) -> None:
+    """Return once any of the servers answers anything; raises ``Unavailable`` after ``limit_s``."""
+    with open_engine(options, pace, Patience(limit_s)) as engine:
+        for _ in engine.ask([Question(*PROBE)]):
+            pass
 
 
 @contextmanager

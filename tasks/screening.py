@@ -7,6 +7,7 @@ import logging
 from datetime import timedelta
 from typing import Any
 
+from django.core.cache import cache
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -24,8 +25,8 @@ log = logging.getLogger(__name__)
 LEASE = timedelta(seconds=300)
 # With fewer reports, verdicts follow changed marks while the person waits.
 QUICK_REPORTS = 2_000
-# Findings of a pool with more are made anew at most so often.
-REST = timedelta(seconds=60)
+# A worker may be busy; a pool is not queued again so soon.
+_QUEUED_S = 5
 
 
 def change_pool(row: PoolRow, user: Any, chosen: PoolSettings) -> PoolRow:
@@ -42,11 +43,15 @@ def change_pool(row: PoolRow, user: Any, chosen: PoolSettings) -> PoolRow:
 
 @app.task(name="tasks.screening.sweep")
 def sweep() -> None:
+    """Have the pools analysed that changed, by a worker that may take its time."""
+    if _behind() and cache.add("pools-queued", True, timeout=_QUEUED_S):
+        analyse_all.delay()
+
+
+@app.task(name="tasks.screening.analyse_all")
+def analyse_all() -> None:
     """Analyse every pool that changed; one after another, each unless a worker has it."""
-    behind = Q(revision__gt=F("analysed_revision")) | Q(is_to_judge=True)
-    for pk in list(
-        Pool.objects.filter(behind).order_by("analysed_at").values_list("pk", flat=True)
-    ):
+    for pk in _behind():
         try:
             analyse(pk)
         except NephoscopeError:
@@ -54,10 +59,8 @@ def sweep() -> None:
 
 
 def _behind() -> list[int]:
-    old = timezone.now() - REST
-    rested = Q(n_reports__lte=QUICK_REPORTS) | Q(analysed_at=None) | Q(analysed_at__lt=old)
-    changed = Q(rested, revision__gt=F("analysed_revision")) | Q(is_to_judge=True)
-    return list(Pool.objects.filter(changed).order_by("analysed_at").values_list("pk", flat=True))
+    behind = Q(revision__gt=F("analysed_revision")) | Q(is_to_judge=True)
+    return list(Pool.objects.filter(behind).order_by("analysed_at").values_list("pk", flat=True))
 
 
 def analyse(pk: int) -> bool:

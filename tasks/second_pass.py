@@ -21,7 +21,7 @@ from tasks import links
 from tasks.app import app
 from tasks.parcels import Parcel
 from tasks.vantage import ANSWER_COLUMNS
-from webapp.store import batches, selectors, services
+from webapp.store import batches, selectors, services, waiting
 from webapp.store import vantages as points
 from webapp.store.models import Campaign, Shard
 
@@ -126,7 +126,10 @@ def store_parcel(vantage: str, parcel: Parcel) -> None:
     try:
         _store(shard, _answers_of(parcel))
     except NephoscopeError as error:
-        services.release(shard, str(error), permanent=error.permanent)
+        if error.permanent:
+            services.give_up(shard, str(error))
+        else:
+            waiting.wait(shard, str(error))
         log.warning("survey %s batch %s: %s", campaign.slug, shard.key, error)
     if not send_batches(campaign, vantage):
         app.send_task("tasks.crawl.conclude", args=[campaign.pk])

@@ -1,6 +1,8 @@
 """The order of a survey: crawl a shard, place it, store its parts; at the end, the report."""
 
+import logging
 import shutil
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +13,9 @@ from django.db import transaction
 
 from analysis import checks, findings, summary, usage, vantages
 from cartography.placement import Placed, is_name, place_lookups
-from core.errors import NephoscopeError, Unavailable
+from core.errors import NephoscopeError, Unavailable, reason_of
 from core.statuses import AddressKind
+from crawlers.engine import Patience
 from crawlers.enumeration import Crawl, Progress, crawl_domains
 from crawlers.pace import Pace
 from lake import schemas
@@ -20,17 +23,20 @@ from lake.parts import part_path, write_part
 from tasks import deriving
 from tasks.leases import Lease
 from tasks.pace import pace_for
-from tasks.resolvers import Resolving, crawl_config, detect_world, open_engine
+from tasks.resolvers import Resolving, await_servers, crawl_config, detect_world, open_engine
 from tasks.stopping import Stopped
-from webapp.store import ranges, selectors, services
+from webapp.store import ranges, selectors, services, waiting
 from webapp.store.models import Campaign, Shard
 from webapp.store.stages import Stages
 from webapp.store.uploads import load_entries
 
-# Below this a part may end half-written, so a shard waits for room instead.
-MIN_FREE_BYTES = 64 * 1024 * 1024
+# Before a shard begins, its servers have to answer within this.
+_FIRST_PATIENCE_S = 5.0
+# How often a process that runs a survey alone looks whether a waiting shard is due.
+_LOOK_AGAIN_S = 0.5
 # Names that a shard may have, so that no two shards give one number away.
 _ID_BITS_PER_SHARD = 32
+log = logging.getLogger(__name__)
 
 
 def prepare(campaign: Campaign, pace: Pace | None = None) -> None:
@@ -39,6 +45,7 @@ def prepare(campaign: Campaign, pace: Pace | None = None) -> None:
     Raises ``MissingData`` without a range table and ``Unavailable`` when no server answers.
     """
     options = Resolving.from_json(campaign.options)
+    await_servers(options, pace, _FIRST_PATIENCE_S)
     with open_engine(options, pace) as engine:
         world = detect_world(engine)
     label = f"{world['world']} testbed, scale {world.get('scale', '1')}" if world else ""
@@ -76,9 +83,18 @@ def run_shard(shard: Shard, pace: Pace | None = None) -> bool:
         services.put_back(shard)
         raise
     except NephoscopeError as error:
-        services.release(shard, str(error), permanent=error.permanent)
+        _set_aside(shard, error)
         return False
     return services.end_shard(shard, rows, counters)
+
+
+def _set_aside(shard: Shard, error: NephoscopeError) -> None:
+    """Give a shard up, or let it wait where its error may pass."""
+    if error.permanent:
+        services.give_up(shard, str(error))
+        return
+    log.warning("survey %s shard %s waits: %s", shard.campaign.slug, shard.key, error)
+    waiting.wait(shard, str(error))
 
 
 def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int], dict[str, Any]]:
@@ -86,14 +102,20 @@ def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int]
     campaign = shard.campaign
     options = Resolving.from_json(campaign.options)
     entries = load_entries(campaign.slug, shard.first, shard.last)
-    _require_room()
+    require_room()
+    await_servers(options, pace, _FIRST_PATIENCE_S)
 
     def report(progress: Progress) -> None:
         if lease.wants_counters():
             lease.count(progress_counters(progress))
 
+    def tell_silence(silent_s: float) -> None:
+        if lease.wants_counters():
+            lease.wait_for(f"no name server has answered for {silent_s:.0f} s")
+
+    patience = Patience(settings.RESOLVER_PATIENCE_S, tell_silence)
     stages = Stages()
-    with stages.measure("crawl"), open_engine(options, pace) as engine:
+    with stages.measure("crawl"), open_engine(options, pace, patience) as engine:
         config = crawl_config(options, [entry.domain for entry in entries])
         crawl = crawl_domains(entries, engine, config, report)
     with stages.measure("place"):
@@ -108,12 +130,17 @@ def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int]
     return rows, {**counters, "stages": stages.taken}
 
 
-def _require_room() -> None:
-    Path(settings.LAKE_DIR).mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(settings.LAKE_DIR).free
-    if free < MIN_FREE_BYTES:
+def require_room() -> None:
+    """Raise ``Unavailable`` where a part might end half-written."""
+    root = Path(settings.LAKE_DIR)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unavailable(f"cannot make the folder {root}: {reason_of(error)}") from error
+    free_mb = shutil.disk_usage(root).free // 2**20
+    if free_mb < settings.MIN_FREE_MB:
         raise Unavailable(
-            f"only {free // 2**20} MiB are free in the data folder; make room, the survey goes on"
+            f"only {free_mb} MiB are free in the data folder, and {settings.MIN_FREE_MB} are needed"
         )
 
 
@@ -154,24 +181,37 @@ def final_counters(crawl: Crawl, placed: Placed, n_domains: int) -> dict[str, An
 
 
 def conclude(campaign: Campaign) -> None:
-    """Compute every table from the manifest's parts, check them, store them, close the survey."""
+    """Compute every table from the manifest's parts, check them, store them, close the survey.
+
+    Raises ``Unavailable`` where there is no room for it.
+    """
+    require_room()
     root, slug = Path(settings.LAKE_DIR), campaign.slug
     shards = selectors.finished_shards(slug)
     stages = Stages()
     with stages.measure("report"):
         tables = usage.compute_tables(root, slug, shards)
         complaints = checks.check_tables(tables)
-        n = campaign.n_domains
+        lost = waiting.lost_domains(campaign)
+        n = campaign.n_domains - lost
         headlines = {table_id: findings.headline(table_id, tables, n) for table_id in tables}
         counts = summary.summarise(root, slug, shards)
     counts["stages"] = stages.taken
     if campaign.options.get("vantages"):
         counts["vantages"] = vantages.count_vantages(root, slug, shards)
-    lost = list(campaign.shards.filter(state=Shard.State.FAILED).values_list("error", flat=True))
     with transaction.atomic():
         services.save_reports(campaign, tables, headlines, complaints)
-        services.finish(campaign, counts, error="; ".join(sorted(set(lost)))[:2000])
+        services.finish(campaign, counts, error=_why_partial(campaign, lost))
     deriving.index_quietly(campaign)
+
+
+def _why_partial(campaign: Campaign, lost: int) -> str:
+    """How many domains were given up, and for which reasons; empty where none was."""
+    failed = campaign.shards.filter(state=Shard.State.FAILED)
+    reasons = "; ".join(sorted(set(failed.values_list("error", flat=True))))
+    if lost:
+        reasons = f"{lost:,} of {campaign.n_domains:,} domains were given up: {reasons}"
+    return reasons[:2000]
 
 
 def is_complete(campaign: Campaign) -> bool:
@@ -187,8 +227,10 @@ def run_here(campaign: Campaign, on_shard: Callable[[Campaign], None] | None = N
     # This process is the only worker of the survey, so a lease that a killed run left is void.
     campaign.shards.filter(state=Shard.State.RUNNING).update(state=Shard.State.WAITING)
     while not is_complete(campaign):
-        waiting = campaign.shards.filter(state=Shard.State.WAITING)
-        for shard_id in list(waiting.values_list("pk", flat=True)):
+        found = waiting.due(campaign)
+        if not found:
+            time.sleep(_LOOK_AGAIN_S)
+        for shard_id in found:
             shard = services.claim(shard_id)
             if shard is not None:
                 run_shard(shard, pace)
@@ -197,5 +239,15 @@ def run_here(campaign: Campaign, on_shard: Callable[[Campaign], None] | None = N
         campaign.refresh_from_db()
         if campaign.is_final:
             return
-    conclude(campaign)
+    while not _concluded(campaign):
+        time.sleep(_LOOK_AGAIN_S)
     campaign.refresh_from_db()
+
+
+def _concluded(campaign: Campaign) -> bool:
+    try:
+        conclude(campaign)
+    except Unavailable as error:
+        log.warning("survey %s waits: %s", campaign.slug, error)
+        return False
+    return True

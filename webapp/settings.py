@@ -40,6 +40,13 @@ PROXIES = read_list("NEPHOSCOPE_PROXIES")
 MAX_ACTIVE_SURVEYS = read_int("NEPHOSCOPE_MAX_ACTIVE_SURVEYS", 4)
 MAX_ACTIVE_SURVEYS_PER_USER = read_int("NEPHOSCOPE_MAX_ACTIVE_SURVEYS_PER_USER", 2)
 MAX_SURVEY_DOMAINS = read_int("NEPHOSCOPE_MAX_SURVEY_DOMAINS", 100_000)
+# What a survey needs to go on, and how long it waits for it: a shard that lacks room or a name
+# server waits so long, then twice as long, up to twelve times; in all, not longer than MAX_WAIT_H.
+MIN_FREE_MB = read_int("NEPHOSCOPE_MIN_FREE_MB", 64)
+RETRY_WAIT_S = read_int("NEPHOSCOPE_RETRY_WAIT_S", 5)
+MAX_WAIT_H = read_int("NEPHOSCOPE_MAX_WAIT_H", 24)
+# How long a shard that is under way waits for name servers before it gives its work up.
+RESOLVER_PATIENCE_S = read_int("NEPHOSCOPE_RESOLVER_PATIENCE_S", 120)
 # Public measurement networks: where they are, and the keys of this installation.
 GLOBALPING_URL = read_text("NEPHOSCOPE_GLOBALPING_URL", "https://api.globalping.io")
 GLOBALPING_TOKEN = read_text("NEPHOSCOPE_GLOBALPING_TOKEN", "")

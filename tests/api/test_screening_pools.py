@@ -337,14 +337,14 @@ def test_persistence_and_nights_are_found_over_days(ann, pool):
     assert nights["start_minute"] <= 180 < nights["end_minute"]
 
 
-def test_the_sweep_analyses_what_changed_and_only_once(pool):
+def test_what_changed_is_analysed_and_only_once(pool):
     send(pool, make(1, 30))
-    screening.sweep()
+    screening.analyse_all()
     row = Pool.objects.get()
     assert row.analysed_revision == row.revision
     assert row.findings["causes"]["n"] == 30
     before = row.analysed_at
-    screening.sweep()
+    screening.analyse_all()
     assert Pool.objects.get().analysed_at == before
 
 

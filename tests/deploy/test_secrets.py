@@ -9,6 +9,7 @@ import pytest
 
 from core.private_files import kept_secret, write_private
 from tests.sites import environment
+from tests.tasks.disks import small_disk
 
 ROOT = Path(__file__).resolve().parents[2]
 READ = "from django.conf import settings; print(settings.SECRET_KEY)"
@@ -43,17 +44,11 @@ def test_the_site_makes_a_key_in_place_of_an_empty_one(tmp_path):
 
 
 def test_a_full_disk_at_the_first_start_is_one_line(tmp_path):
-    if subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", str(tmp_path)], capture_output=True
-    ).returncode:
-        pytest.skip("a small file system can be mounted by root only")
-    try:
+    with small_disk(tmp_path, "8k"):
         (tmp_path / "static").mkdir()
         (tmp_path / "fill").write_bytes(b"x" * 8192)
         done = read_key(tmp_path)
         left = sorted(path.name for path in tmp_path.iterdir())
-    finally:
-        subprocess.run(["umount", "-l", str(tmp_path)], check=True)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"error: NEPHOSCOPE_DATA: cannot keep {tmp_path}/secret-key: No space")

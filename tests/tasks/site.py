@@ -72,7 +72,13 @@ class Site:
         return self.start(sys.executable, "-m", "celery", "-A", "tasks.app", *arguments, **more)
 
     def worker(self, concurrency=2, name="celery"):
-        options = ("--concurrency", str(concurrency), "--queues", "crawl", "--without-gossip")
+        options = (
+            "--concurrency",
+            str(concurrency),
+            "--queues",
+            "crawl,sweeps",
+            "--without-gossip",
+        )
         return self.celery("worker", *options, "--without-mingle", "--hostname", f"{name}@%h")
 
     def open_links(self, collect=True):
@@ -193,8 +199,11 @@ class Site:
             return store.execute(query).fetchone()[0] > 0
 
     def attempts(self, prefix):
-        """How often the shards have been taken up, of which the keys begin so; 0 before."""
-        query = "SELECT max(attempt) FROM store_shard WHERE key LIKE ?"
+        """How often the newest survey's shards were taken up whose keys begin so; 0 before."""
+        query = (
+            "SELECT max(attempt) FROM store_shard WHERE key LIKE ? "
+            "AND campaign_id = (SELECT max(id) FROM store_campaign)"
+        )
         with closing(self._store()) as store:
             return store.execute(query, (prefix + "%",)).fetchone()[0] or 0
 
@@ -203,6 +212,16 @@ class Site:
         query = "SELECT state, worker, attempt, counters FROM store_shard"
         with closing(self._store()) as store:
             return store.execute(query).fetchall()
+
+    def waits(self):
+        """For what the newest survey waits, or its error."""
+        query = (
+            "SELECT coalesce((SELECT json_extract(counters, '$.waits') FROM store_shard "
+            "WHERE campaign_id = c.id AND json_extract(counters, '$.waits') != '' LIMIT 1), error) "
+            "FROM store_campaign c ORDER BY id DESC LIMIT 1"
+        )
+        with closing(self._store()) as store:
+            return store.execute(query).fetchone()[0]
 
     def _store(self):
         return sqlite3.connect(self.folder / "nephoscope.sqlite3", timeout=30)

@@ -29,6 +29,7 @@ def survey_json(row: CampaignRow) -> dict[str, Any]:
         "estimated_queries": row.counters["estimated_queries"],
         "counters": row.counters,
         "error": row.error,
+        "waits": row.waits,
         "links": {
             "self": base,
             "events": f"{base}/events",

@@ -20,6 +20,7 @@ from core.tables import SPEC_BY_ID, SPECS, Table
 from webapp.store.accounts import visible
 from webapp.store.models import Campaign, RangeTable, Report, Shard
 from webapp.store.stages import Taken, add_stages
+from webapp.store.waiting import waits_for
 
 Row = TypeVar("Row", "CampaignRow", "ReportRow")
 
@@ -47,6 +48,8 @@ class CampaignRow:
     options: dict[str, Any]
     summary: dict[str, Any]
     error: str
+    # For what an open survey waits: room on the disk, a name server.
+    waits: str
     is_final: bool
     owner_id: int | None = None
     maker_id: int | None = None
@@ -100,7 +103,13 @@ def front_campaign(reader: Any = None) -> CampaignRow | None:
 def row_of(found: Campaign) -> CampaignRow:
     """The plain view of a model row."""
     tables = [_table_row(t) for t in found.range_tables.all()]
-    own = {"is_testbed": bool(found.world), "counters": counters(found), "range_tables": tables}
+    own = {
+        "is_testbed": bool(found.world),
+        "counters": counters(found),
+        "range_tables": tables,
+        "waits": waits_for(found),
+        "error": found.error if found.is_final else "",
+    }
     return _copy(CampaignRow, found, own)
 
 

@@ -215,7 +215,8 @@ def begin(campaign: Campaign, tables: Sequence[RangeTable], world: str) -> None:
     campaign.state = CampaignState.RUNNING
     campaign.started_at = campaign.started_at or timezone.now()
     campaign.world = campaign.world or world
-    campaign.save(update_fields=["state", "started_at", "world"])
+    campaign.error = ""
+    campaign.save(update_fields=["state", "started_at", "world", "error"])
     if not campaign.range_tables.exists():
         campaign.range_tables.set(tables)
 
@@ -262,13 +263,10 @@ def end_shard(shard: Shard, rows: Mapping[str, int], counters: Mapping[str, Any]
     )
 
 
-def release(shard: Shard, error: str, *, permanent: bool = False) -> None:
-    """Give a shard back after an error, or give it up after too many attempts."""
-    spent = permanent or shard.attempt >= MAX_ATTEMPTS
+def give_up(shard: Shard, error: str) -> None:
+    """End a shard after an error that no further try can mend."""
     Shard.objects.filter(pk=shard.pk, attempt=shard.attempt, state=Shard.State.RUNNING).update(
-        state=Shard.State.FAILED if spent else Shard.State.WAITING,
-        error=error[:2000],
-        leased_until=None,
+        state=Shard.State.FAILED, error=error[:2000], leased_until=None
     )
 
 
@@ -325,17 +323,3 @@ def cancel(campaign: Campaign) -> bool:
         .exclude(state__in=FINAL_STATES)
         .update(state=CampaignState.CANCELLED, finished_at=timezone.now())
     )
-
-
-def expired_shards() -> list[tuple[int, int]]:
-    """(id, attempt) of shards of open surveys whose worker fell silent, or that may lack a task.
-
-    Batches of the second pass are sent to their vantages by others (``batches.free_batches``).
-    """
-    now = timezone.now()
-    free = models.Q(state=Shard.State.WAITING) | models.Q(
-        state=Shard.State.RUNNING, leased_until__lt=now
-    )
-    rows = Shard.objects.filter(free, campaign__state=CampaignState.RUNNING)
-    rows = rows.exclude(key__startswith="v.")
-    return list(rows.order_by("campaign_id", "first").values_list("pk", "attempt")[:5_000])

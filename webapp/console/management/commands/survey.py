@@ -92,7 +92,8 @@ class Command(Door):
         try:
             survey.run_here(campaign, self._show if sys.stderr.isatty() else None)
         except NephoscopeError as error:
-            services.fail(campaign, str(error))
+            if error.permanent:
+                services.fail(campaign, str(error))
             raise
 
     def _watch(self, campaign: Campaign) -> None:

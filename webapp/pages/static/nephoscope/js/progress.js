@@ -52,6 +52,13 @@ function tell(done) {
   }
 }
 
+function showWaits(reason) {
+  const spot = box.querySelector("[data-waits]");
+  if (!spot) return;
+  spot.hidden = !reason;
+  if (reason) put("waits", reason.charAt(0).toUpperCase() + reason.slice(1));
+}
+
 // Headings and buttons depend on the state, so that a new one takes a new page.
 function isOver(state) {
   if (!state || state === box.dataset.state) return false;
@@ -85,8 +92,9 @@ function listen() {
     clearTimeout(watch);
     watch = setTimeout(giveUp, NEXT_EVENT_MS);
     const survey = JSON.parse(event.data);
-    if (isOver(survey.status)) stream.close();
-    else show(survey.counters);
+    if (isOver(survey.status)) return stream.close();
+    show(survey.counters);
+    showWaits(survey.waits ?? "");
   });
   stream.onerror = giveUp;
 }

@@ -1,0 +1,142 @@
+"""All servers of an engine fall silent for a while: no answer is lost, and none is made up."""
+
+import socket
+import threading
+import time
+
+import dns.rcode
+import pytest
+
+from core.errors import Unavailable
+from core.statuses import DnsStatus
+from crawlers.engine import Engine, EngineConfig, Patience, Question
+from crawlers.servers import Server
+from tests.crawlers.responder import Responder, good
+
+FAST = {"timeout_s": 0.1, "retries": 2}
+
+
+class Moody:
+    """Answers every name but dead ones, unless it is told to be silent."""
+
+    def __init__(self):
+        self.is_silent = False
+        self.silent_from = None
+        self.answered = 0
+
+    def reply(self, query, name, protocol, nth):
+        if self.silent_from is not None and self.answered >= self.silent_from:
+            self.is_silent, self.silent_from = True, None
+        if self.is_silent or name.startswith("dead"):
+            return None
+        self.answered += 1
+        if name == "invalid":
+            return [good(query, rcode=dns.rcode.NXDOMAIN)]
+        return [good(query, (name, "A", "192.0.2.1"))]
+
+
+def questions(n):
+    return [Question(f"n{i}.example", tag=i) for i in range(n)]
+
+
+@pytest.fixture
+def moody():
+    return Moody()
+
+
+@pytest.mark.parametrize("silent_s", [0.2, 1.5])
+def test_what_was_asked_during_an_outage_is_asked_again(moody, silent_s):
+    told = []
+    with Responder(moody.reply) as server:
+        config = EngineConfig(**FAST, window=50, patience=Patience(60, told.append))
+        with Engine([Server("127.0.0.1", server.port)], config) as engine:
+            moody.silent_from = 60
+            timer = threading.Timer(silent_s, setattr, (moody, "is_silent", False))
+            timer.start()
+            found = list(engine.resolve(questions(300)))
+            timer.join()
+    assert sorted(q.tag for q, _ in found) == list(range(300))
+    assert {a.status for _, a in found} == {DnsStatus.NOERROR}
+    assert told == sorted(told)
+    if silent_s > 1:
+        assert told
+
+
+def test_without_patience_silence_is_an_answer(moody):
+    moody.is_silent = True
+    with Responder(moody.reply) as server, Engine(
+        [Server("127.0.0.1", server.port)], EngineConfig(**FAST)
+    ) as engine:  # fmt: skip
+        found = list(engine.resolve(questions(3)))
+    assert {a.status for _, a in found} == {DnsStatus.TIMEOUT}
+
+
+def test_a_name_that_nobody_answers_ends_although_nothing_else_is_asked(moody):
+    asked = [Question("dead0.example"), *questions(20), Question("dead1.example")]
+    with Responder(moody.reply) as server:
+        config = EngineConfig(**FAST, patience=Patience(60))
+        with Engine([Server("127.0.0.1", server.port)], config) as engine:
+            found = {a.name: a for _, a in engine.resolve(asked)}
+            alone = dict(engine.resolve([Question("dead2.example")]))
+    assert found["dead0.example"].status == DnsStatus.TIMEOUT
+    assert found["dead1.example"].status == DnsStatus.TIMEOUT
+    assert sum(a.status == DnsStatus.NOERROR for a in found.values()) == 20
+    (last,) = alone.values()
+    assert last.status == DnsStatus.TIMEOUT
+    assert last.attempts <= 1 + FAST["retries"] + 1
+
+
+def test_one_silent_server_beside_a_good_one_is_no_outage(moody):
+    with Responder(moody.reply) as server, socket.socket(type=socket.SOCK_DGRAM) as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        both = [Server("127.0.0.1", server.port), Server(*deaf.getsockname())]
+        with Engine(both, EngineConfig(**FAST, patience=Patience(60))) as engine:
+            found = list(engine.resolve([*questions(100), Question("dead.example")]))
+    statuses = {a.name: a.status for _, a in found}
+    assert statuses.pop("dead.example") == DnsStatus.TIMEOUT
+    assert set(statuses.values()) == {DnsStatus.NOERROR}
+
+
+def test_a_closed_port_is_silence_too_and_ends_when_it_opens(moody):
+    with socket.socket(type=socket.SOCK_DGRAM) as sock:
+        sock.bind(("127.0.0.1", 0))
+        port = sock.getsockname()[1]
+    with Engine([Server("127.0.0.1", port)], EngineConfig(**FAST, patience=Patience(60))) as engine:
+        later = threading.Timer(0.5, open_late, (port, moody))
+        later.start()
+        found = list(engine.resolve(questions(20)))
+        later.join()
+    assert {a.status for _, a in found} == {DnsStatus.NOERROR}
+
+
+def open_late(port, moody):
+    server = Responder(moody.reply)
+    server.udp.close()
+    server.udp = socket.socket(type=socket.SOCK_DGRAM)
+    server.udp.bind(("127.0.0.1", port))
+    threading.Thread(target=server._serve_udp, daemon=True).start()
+
+
+def test_patience_ends_and_says_who_is_silent(moody):
+    moody.is_silent = True
+    with Responder(moody.reply) as server:
+        config = EngineConfig(**FAST, patience=Patience(1.0))
+        with Engine([Server("127.0.0.1", server.port)], config) as engine:
+            begun = time.monotonic()
+            with pytest.raises(Unavailable, match=f"no answer from 127.0.0.1:{server.port} for"):
+                list(engine.resolve(questions(3)))
+    assert time.monotonic() - begun > 1.0
+
+
+def test_who_is_told_may_end_the_run(moody):
+    class Over(Exception):
+        pass
+
+    def end(silent_s):
+        raise Over
+
+    moody.is_silent = True
+    with Responder(moody.reply) as server:
+        config = EngineConfig(**FAST, patience=Patience(60, end))
+        with Engine([Server("127.0.0.1", server.port)], config) as engine, pytest.raises(Over):
+            list(engine.resolve(questions(3)))
