@@ -30,6 +30,10 @@ class Unavailable(NephoscopeError):
     permanent = False
 
 
+class Damaged(NephoscopeError):
+    """A stored file whose contents are not what was written; the message names it."""
+
+
 def reason_of(error: object) -> str:
     """What was wrong, in the system's words without its number."""
     said: str | None = getattr(error, "strerror", None)

@@ -84,7 +84,9 @@ def _write_casualties(folder: Path, slug: str, shards: Sequence[str]) -> None:
 
 
 def _write(path: Path, table: pa.Table, group_rows: int = GROUP_ROWS) -> None:
-    pq.write_table(table, path, compression="zstd", row_group_size=group_rows)
+    pq.write_table(
+        table, path, compression="zstd", write_page_checksum=True, row_group_size=group_rows
+    )
 
 
 def compare_surveys(before: Campaign, after: Campaign) -> None:

@@ -1,4 +1,4 @@
-"""What uvicorn serves: the door for agents' reports, and the site behind it."""
+"""What uvicorn serves: the door for agents' reports, then the site with limits on its bodies."""
 
 import os
 
@@ -8,4 +8,5 @@ from django.utils.module_loading import import_string
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 _site = get_asgi_application()
 # The door reads models, which are there once Django is set up.
-application = import_string("webapp.api.ingest.front")(_site)
+bounded = import_string("webapp.api.bodies.bounded")
+application = import_string("webapp.api.ingest.front")(bounded(_site))

@@ -104,6 +104,7 @@ MIDDLEWARE = [
     "webapp.pages.shared.SharedView",
     "webapp.pages.access.Gate",
     "webapp.api.access.Gate",
+    "webapp.api.bodies.AnonymousBodies",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]

@@ -11,7 +11,7 @@ urlpatterns = [
     path("", include("webapp.pages.urls")),
 ]
 
-handler404 = "webapp.pages.errors.not_found"
-handler500 = "webapp.pages.errors.server_error"
-handler403 = "webapp.pages.errors.forbidden"
-handler400 = "webapp.pages.errors.bad_request"
+handler404 = "webapp.handlers.not_found"
+handler500 = "webapp.handlers.server_error"
+handler403 = "webapp.handlers.forbidden"
+handler400 = "webapp.handlers.bad_request"

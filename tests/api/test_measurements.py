@@ -49,6 +49,11 @@ def test_a_campaign_is_planned_started_changed_and_cloned(client, anna):
     assert made.status_code == 201, made.content
     again = post(client, "", asked(name="Mine"), **{"Idempotency-Key": "k"})
     assert again.json()["campaign"] == made.json()["campaign"]
+    other = post(client, "", asked(name="Mine", seed=7), **{"Idempotency-Key": "k"})
+    assert (other.status_code, other.json()["type"].partition("#")[2]) == (
+        422,
+        "idempotency-key-reused",
+    )
     mine = slug_of("Mine")
     assert made["Location"] == f"{BASE}/{mine}"
     one = client.get(f"{BASE}/{mine}")

@@ -139,6 +139,10 @@ def test_the_same_key_is_one_question(client, samples):
     replies = [post(client, samples=samples, k=1, headers={"Idempotency-Key": "a"}) for _ in "12"]
     assert len({reply["Location"] for reply in replies}) == 1
     assert Recommendation.objects.count() == 1
+    for other in ({"samples": samples, "k": 2}, {"samples": samples + "\n", "k": 1}):
+        reply = post(client, **other, headers={"Idempotency-Key": "a"})
+        assert reply.status_code == 422
+        assert reply.json()["type"].endswith("#idempotency-key-reused")
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,21 @@ def test_a_survey_is_taken_and_can_be_followed(client, servers):
     assert again.status_code == 304
 
 
+@pytest.mark.parametrize(
+    "other", [{"domains": "b.example"}, {"name": "other"}, {"axfr": False}, {"aaaa": False}]
+)
+def test_a_key_of_another_request_is_refused(client, servers, other):
+    body, key = {"domains": "a.example"}, {"Idempotency-Key": "k1"}
+    assert post(client, body, headers=key).status_code == 202
+    reply = post(client, body | other, headers=key)
+    assert (reply.status_code, reply.json()["type"]) == (
+        422,
+        "/api/v1/docs#idempotency-key-reused",
+    )
+    assert post(client, body, headers=key).status_code == 202
+    assert Campaign.objects.count() == 1
+
+
 def test_the_same_key_makes_one_survey(client, servers):
     for _ in range(2):
         reply = post(client, {"domains": "a.example"}, headers={"Idempotency-Key": "k1"})

@@ -1,11 +1,15 @@
 import gzip
+import time
 
+import idna
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.errors import BadInput
-from crawlers.names import normalise_domain, read_domain_list
+from crawlers import punycode
+from crawlers.names import Limit, normalise_domain, read_domain_list
+from crawlers.spelling import to_ascii
 from tests.shared import shared_file
 
 
@@ -114,3 +118,70 @@ def test_the_majestic_million_and_lists_of_origins_are_read():
     ]
     assert [e.domain for e in read_domain_list(origins).entries] == ["www.a.example"]
     assert not read_domain_list(origins).rejected
+
+
+def refused(data, domains=100):
+    with pytest.raises(BadInput) as error:
+        read_domain_list(data, Limit(domains))
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [(b"a.com\n", "repetitions"), (b"10.0.0.1\n", "unusable"), (b"\n", "goes on")],
+)
+def test_a_list_is_not_read_much_further_than_its_limit(line, reason):
+    packed = gzip.compress(line * 4_000_000)
+    started = time.process_time()
+    assert reason in refused(packed)
+    spent_s = time.process_time() - started
+    started = time.process_time()
+    read_domain_list(b"\n".join(b"%d.example" % i for i in range(20_000)))
+    # It was as long as reading all four million lines.
+    assert spent_s < 2 * (time.process_time() - started)
+
+
+def test_more_domains_than_the_limit_are_refused():
+    lines = [b"n%d.example" % i for i in range(101)]
+    assert len(read_domain_list(b"\n".join(lines[:100]), Limit(100)).entries) == 100
+    assert "more than 100 domains" in refused(b"\n".join(lines))
+
+
+def test_the_reader_can_be_stopped_between_lines():
+    def stop():
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        read_domain_list(b"a.com\n" * 20_000, Limit(100, stop))
+
+
+def test_repeated_lines_have_the_same_outcome_again():
+    found = read_domain_list(b"7,a.com\n10.0.0.1\n7,a.com\n10.0.0.1\na.com\n")
+    assert (len(found.entries), found.duplicates, found.n_rejected) == (1, 2, 2)
+    assert [r.line for r in found.rejected] == [2, 4]
+
+
+# Scripts with marks, joiners, digits of their own, and both directions of writing.
+_SCRIPTS = "aB1-.ßéñ·ͷбאاب٣۴فー・テ例한à́\u200c\u200d\u094dक्षｗＷ。﷼İı🙂\u0640"
+
+
+@given(st.text(alphabet=st.one_of(st.sampled_from(_SCRIPTS), st.characters()), max_size=12))
+@example("xn--p1ai.рф")
+@example("büch-er.a--b")
+@example("a" * 60 + "ü.de")
+def test_international_names_are_those_of_the_idna_package(text):
+    host = f"{text}.example".lower()
+    try:
+        expected = idna.encode(host, uts46=True).decode("ascii")
+    except (idna.IDNAError, UnicodeError):
+        expected = None
+    try:
+        found = to_ascii(host)
+    except BadInput:
+        found = None
+    assert found == (host if host.isascii() else expected)
+
+
+@given(st.text(max_size=40))
+def test_punycode_is_that_of_the_standard_library(text):
+    assert punycode.encode(text) == text.encode("punycode").decode("ascii")

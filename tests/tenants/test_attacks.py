@@ -35,7 +35,7 @@ def test_a_repeated_key_is_its_owners_own(town: Town, servers: None, settings: A
     settings.MAX_ACTIVE_SURVEYS = 9
     client = Client()
     hers = start(client, town.anna_token, "k", name="Secret").json()["id"]
-    assert start(client, town.anna_token, "k").json()["id"] == hers
+    assert start(client, town.anna_token, "k", name="Secret").json()["id"] == hers
     others = [start(client, town.bert_token, "k"), start(client, "", "k")]
     assert all(r.status_code == 202 and r.json()["id"] != hers for r in others)
     assert others[0].json()["id"] != others[1].json()["id"]

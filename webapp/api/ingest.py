@@ -5,20 +5,18 @@ longer than an honest agent needs. Everything else goes on to the site.
 """
 
 import asyncio
-import contextlib
 import json
 import random
 import re
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from django.db import close_old_connections
-from django.http import HttpResponse
 
 from core.errors import BadInput, NephoscopeError
 from webapp.api.batching import Told, Writer
+from webapp.api.bodies import Body, Receive, Send, Site, begin, refuse
 from webapp.api.problems import problem
 from webapp.store.pool_reports import (
     MOST_BYTES,
@@ -32,20 +30,12 @@ from webapp.store.pool_reports import (
     read_arrival,
 )
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Site = Callable[[Any, Receive, Send], Awaitable[None]]
-
 ADDRESS = re.compile(r"/api/v1/screening/(?:pools/(?P<key>[0-9a-f]{1,24})/)?reports/?")
-SECTION = "/api/v1/screening/"
 BEARER = re.compile(r"Bearer +([\x21-\x7e]{1,200})", re.IGNORECASE)
 # An honest agent's report of 20 KB takes a second on the slowest line; the largest has 8 MB.
 BODY_S = 30.0
 # Bodies of all agents together that are in memory at once.
 MOST_HELD = 128_000_000
-# What the rest of this section may get as one body.
-MOST_UPLOADED = 10_000_000
 SMALL_BYTES = 200_000
 # With more than so much undone, senders are told to come back, which costs little: in the rush
 # after an outage those that are taken wait hardly longer than ever, and the others come later.
@@ -53,9 +43,6 @@ MOST_LAG_S, MOST_WAITING = 0.25, 64
 # How long they stay away: longer while more than one comes again for two that are taken.
 SHORTEST_WAIT_S, LONGEST_WAIT_S = 3.0, 40.0
 COMERS_PER_TAKEN = 0.5
-# After a refusal the rest of a body is read for a moment, so that the answer is not lost in the
-# reset of the connection.
-DRAIN_S, MOST_DRAINED = 2.0, 32_000_000
 # A token that was good a moment ago is not looked up again; the batch looks anyway.
 TRUSTED_S = 2.0
 MOST_TRUSTED = 10_000
@@ -67,6 +54,8 @@ class Refusal(Exception):
     def __init__(self, status: int, kind: str, detail: str, **more: Any) -> None:
         super().__init__(detail)
         self.answer = problem(status, kind, detail, **more)
+        if status == 401:
+            self.answer["WWW-Authenticate"] = 'Bearer realm="Nephoscope pool"'
 
 
 class Pulse:
@@ -108,41 +97,6 @@ class Pulse:
         self._expect()
 
 
-class Body:
-    """The body of one request, as far as it has come."""
-
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
-        self._parts: list[bytes] = []
-        self.size = 0
-        self.is_whole = False
-
-    async def read(self) -> int:
-        """Bytes of the next piece; ConnectionError when the sender went away."""
-        message = await self._receive()
-        if message["type"] == "http.disconnect":
-            raise ConnectionError
-        piece = message.get("body", b"")
-        self.is_whole = not message.get("more_body", False)
-        self._parts.append(piece)
-        self.size += len(piece)
-        return len(piece)
-
-    def join(self) -> bytes:
-        """All of it."""
-        return b"".join(self._parts)
-
-    async def drain(self) -> None:
-        """Read on and forget, for a moment."""
-        left = MOST_DRAINED
-        self._parts.clear()
-        with contextlib.suppress(TimeoutError, ConnectionError):
-            async with asyncio.timeout(DRAIN_S):
-                while not self.is_whole and left > 0:
-                    left -= await self.read()
-                    self._parts.clear()
-
-
 def front(site: Site) -> Site:
     """The site with the door for reports in front of it."""
     doors: dict[asyncio.AbstractEventLoop, Door] = {}
@@ -150,8 +104,7 @@ def front(site: Site) -> Site:
     async def application(scope: Any, receive: Receive, send: Send) -> None:
         found = ADDRESS.fullmatch(scope["path"]) if scope["type"] == "http" else None
         if found is None or scope["method"] != "POST":
-            is_ours = scope["type"] == "http" and scope["path"].startswith(SECTION)
-            await (_pass_bounded if is_ours else _pass)(site, scope, receive, send)
+            await site(scope, receive, send)
             return
         loop = asyncio.get_running_loop()
         if loop not in doors:
@@ -159,27 +112,6 @@ def front(site: Site) -> Site:
         await doors[loop].take(scope, Body(receive), send, found["key"] or "")
 
     return application
-
-
-async def _pass(site: Site, scope: Any, receive: Receive, send: Send) -> None:
-    await site(scope, receive, send)
-
-
-async def _pass_bounded(site: Site, scope: Any, receive: Receive, send: Send) -> None:
-    """Logs are uploaded here too: Django would keep a whole body on the disk before it looks."""
-    length = dict(scope["headers"]).get(b"content-length", b"0")
-    if not length.isdigit() or int(length) > MOST_UPLOADED:
-        await _refuse(_too_large(MOST_UPLOADED).answer, Body(receive), send)
-        return
-    left = MOST_UPLOADED
-
-    async def read() -> Message:
-        nonlocal left
-        message = await receive()
-        left -= len(message.get("body", b""))
-        return message if left >= 0 else {"type": "http.disconnect"}
-
-    await site(scope, read, send)
 
 
 class Door:
@@ -204,7 +136,7 @@ class Door:
             _check_headers(headers)
             receipt = await self._take_body(grant, headers, body)
         except Refusal as refusal:
-            await _refuse(refusal.answer, body, send)
+            await refuse(refusal.answer, body, send)
         except ConnectionError:
             return
         else:
@@ -304,8 +236,8 @@ def _busy(retry_after: int) -> Refusal:
     return Refusal(503, "busy", "too many reports at once: send it again", retry_after=retry_after)
 
 
-def _too_large(most: int = MOST_BYTES) -> Refusal:
-    return Refusal(413, "too-large", f"a body has at most {most:,} bytes here")
+def _too_large() -> Refusal:
+    return Refusal(413, "too-large", f"a report has at most {MOST_BYTES:,} bytes")
 
 
 def _refusal(error: NephoscopeError) -> Refusal:
@@ -320,38 +252,8 @@ def _refusal(error: NephoscopeError) -> Refusal:
     return Refusal(503, "unavailable", str(error), retry_after=5)
 
 
-async def _refuse(answer: HttpResponse, body: Body, send: Send) -> None:
-    """Send the whole answer, then let the sender finish for a moment before closing."""
-    more = []
-    if not body.is_whole:
-        more.append((b"connection", b"close"))
-    if answer.status_code == 401:
-        more.append((b"www-authenticate", b'Bearer realm="Nephoscope pool"'))
-    content = answer.content
-    wait = json.loads(content).get("retry_after")
-    if wait is not None:
-        more.append((b"retry-after", str(wait).encode()))
-    await _begin(answer.status_code, content, str(answer["Content-Type"]), send, more)
-    await send({"type": "http.response.body", "body": content, "more_body": True})
-    await body.drain()
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
 async def _confirm(receipt: Receipt, send: Send) -> None:
     document = {name: getattr(receipt, name) for name in receipt.__slots__}
     content = json.dumps(document).encode()
-    await _begin(200 if receipt.repeated else 201, content, "application/json", send, [])
+    await begin(200 if receipt.repeated else 201, content, "application/json", send, [])
     await send({"type": "http.response.body", "body": content, "more_body": False})
-
-
-async def _begin(
-    status: int, content: bytes, kind: str, send: Send, more: list[tuple[bytes, bytes]]
-) -> None:
-    headers = [
-        (b"content-type", kind.encode()),
-        (b"content-length", str(len(content)).encode()),
-        (b"cache-control", b"no-store"),
-        (b"x-content-type-options", b"nosniff"),
-        *more,
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})

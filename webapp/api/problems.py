@@ -1,5 +1,6 @@
 """Errors as problem details (RFC 9457), one ``type`` per kind."""
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -8,10 +9,14 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
 
-from core.errors import BadInput, MissingData, NephoscopeError
+from core.errors import BadInput, Damaged, MissingData, NephoscopeError
+from webapp.store import failures
+from webapp.store.idempotency import KeyReused
+from webapp.store.list_slot import RETRY_AFTER_S, ClientGone, ListsBusy
 from webapp.store.recommendations import TooManyQuestions
 from webapp.store.services import TooManySurveys
 
+log = logging.getLogger(__name__)
 _DOCS = "/api/v1/docs"
 _TITLES = {
     400: "The request cannot be read",
@@ -51,7 +56,10 @@ def problem(status: int, kind: str, detail: str, **more: Any) -> HttpResponse:
         "docs": _DOCS,
         **{k: v for k, v in more.items() if v is not None},
     }
-    return JsonResponse(body, status=status, content_type="application/problem+json")
+    response = JsonResponse(body, status=status, content_type="application/problem+json")
+    if "retry_after" in body:
+        response["Retry-After"] = str(body["retry_after"])
+    return response
 
 
 def _bad_input(request: HttpRequest, error: BadInput) -> HttpResponse:
@@ -67,21 +75,31 @@ def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
 
 
 def _limited(request: HttpRequest, error: TooManySurveys) -> HttpResponse:
-    response = problem(429, "active-surveys", str(error), limit="active surveys", retry_after=30)
-    response["Retry-After"] = "30"
-    return response
+    return problem(429, "active-surveys", str(error), limit="active surveys", retry_after=30)
 
 
 def _busy(request: HttpRequest, error: TooManyQuestions) -> HttpResponse:
-    response = problem(429, "open-recommendations", str(error), retry_after=30)
-    response["Retry-After"] = "30"
-    return response
+    return problem(429, "open-recommendations", str(error), retry_after=30)
+
+
+def storage(error: BaseException | None) -> HttpResponse:
+    """What the disk, the database or a stored file did not do; else a fault of this site."""
+    found = failures.describe(error)
+    return problem(found.status, found.kind, found.detail, retry_after=found.retry_after_s)
+
+
+def _unexpected(request: HttpRequest, error: Exception) -> HttpResponse:
+    log.error("%s %s", request.method, request.path[:200], exc_info=error)
+    return storage(error)
 
 
 def register(api: NinjaAPI) -> None:
     """Install the handlers on an API."""
     handlers: dict[type[Exception], Callable[..., HttpResponse]] = {
         BadInput: _bad_input,
+        KeyReused: lambda r, e: problem(422, "idempotency-key-reused", str(e)),
+        ListsBusy: lambda r, e: problem(429, "lists", str(e), retry_after=RETRY_AFTER_S),
+        ClientGone: lambda r, e: problem(503, "client-gone", str(e)),
         ValidationError: _invalid,
         TooManySurveys: _limited,
         TooManyQuestions: _busy,
@@ -89,6 +107,8 @@ def register(api: NinjaAPI) -> None:
         NephoscopeError: lambda r, e: problem(503, "unavailable", str(e)),
         RequestDataTooBig: lambda r, e: problem(413, "too-large", "the body is over 40 MiB"),
         HttpError: lambda r, e: problem(e.status_code, "refused", str(e)),
+        Damaged: _unexpected,
+        Exception: _unexpected,
         Http404: lambda r, e: problem(404, "not-found", str(e) or "no such resource"),
     }
     for kind, handler in handlers.items():

@@ -32,6 +32,7 @@ from webapp.api.files import download, table_file
 from webapp.api.problems import ERRORS
 from webapp.store import evidence, selectors, services, snapshots
 from webapp.store.accounts import owner_of
+from webapp.store.arriving import arriving_of
 from webapp.store.models import Campaign
 from webapp.store.sharing import may_change
 
@@ -94,7 +95,7 @@ def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse
         options=options.as_json(),
         n_words=count_words(options),
         idempotency_key=request.headers.get("Idempotency-Key"),
-        maker=services.Maker(user=user, is_public=survey.public),
+        maker=services.Maker(user=user, is_public=survey.public, gone=arriving_of(request).gone),
     )
     submit(campaign)
     response["Location"] = f"/api/v1/surveys/{campaign.slug}"
@@ -105,7 +106,8 @@ def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse
 def plan(request: HttpRequest, survey: SurveyIn) -> Any:
     """What a survey of these domains would cost; nothing is asked."""
     options = resolving_from({})
-    return services.plan_survey(_list_bytes(survey.domains), count_words(options))[0]
+    gone = arriving_of(request).gone
+    return services.plan_survey(_list_bytes(survey.domains), count_words(options), gone)[0]
 
 
 @api.get("/surveys", response={200: dict}, tags=["surveys"])

@@ -1,10 +1,13 @@
 """Pages for what went wrong: what happened, what was kept, what to do."""
 
+import sys
 from typing import Any
 
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+
+from webapp.store import failures
 
 
 def _page(
@@ -71,13 +74,20 @@ def read_only(request: HttpRequest) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """A fault of this site, also where its store is away: the page then asks nothing of it."""
+    failure = failures.describe(sys.exc_info()[1])
     title = "Something broke on this site"
     advice = (
         "Stored surveys are safe. Try again in a moment; if it stays, the log of the web server "
         "says what happened."
     )
+    if failure.kind == "storage":
+        title = "This site cannot use its storage"
+        advice = f"{failure.detail[0].upper()}{failure.detail[1:]}."
     try:
-        return _page(request, 500, title, advice)
+        answer = _page(request, failure.status, title, advice)
     except DatabaseError:
         words = {"title": title, "advice": advice}
-        return render(request, "error_bare.html", words, status=500)
+        answer = render(request, "error_bare.html", words, status=failure.status)
+    if failure.retry_after_s is not None:
+        answer["Retry-After"] = str(failure.retry_after_s)
+    return answer

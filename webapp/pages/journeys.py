@@ -55,7 +55,7 @@ def domains(request: HttpRequest) -> HttpResponse:
     try:
         meant = journeys.intend(form.read_list(), form.read_audience())
         key = _source(form, request.user)
-    except BadInput as error:
+    except NephoscopeError as error:
         form.add_error(
             _field(form, error, "file" if form.cleaned_data.get("file") else "domains"), str(error)
         )
@@ -74,7 +74,7 @@ def _show_plan(
         "plan": meant.plan,
         "words": meant.n_words,
         "rejected": meant.plan.rejected[:SHOWN_REJECTIONS],
-        "draft": drafts.save_draft(meant.domains),
+        "draft": drafts.save_draft(meant.domains, str(request.user.pk)),
         "name": form.cleaned_data["name"],
         "source": key,
         "offer": offered.get(key),

@@ -122,7 +122,7 @@ def _show_plan(
         "per_target": words.size(plan.predicted["per_target"]["octets_per_day"]),
         "activities": [_activity(a) for a in plan.predicted["activities"]],
         "costs": costs(plan.predicted["credits"]),
-        "draft": drafts.save_draft(json.dumps(asked).encode()),
+        "draft": drafts.save_draft(json.dumps(asked).encode(), str(request.user.pk)),
         "once": uuid4().hex,
         "before": before,
         "again": reverse(again[0], args=again[1]),

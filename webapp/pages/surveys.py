@@ -20,6 +20,8 @@ from webapp.pages.forms import SurveyForm
 from webapp.pages.reports import campaign_or_404
 from webapp.store import drafts, selectors, services, sharing
 from webapp.store.accounts import owner_of
+from webapp.store.arriving import arriving_of
+from webapp.store.list_slot import RETRY_AFTER_S, ClientGone, ListsBusy
 from webapp.store.models import Campaign
 
 SHOWN_REJECTIONS = 50
@@ -96,25 +98,30 @@ def new_survey(request: HttpRequest) -> HttpResponse:
         return _show_form(request, form)
     data = form.read_list()
     try:
-        plan, _ = services.plan_survey(data, count_words(_resolving()))
-    except BadInput as error:
+        words, gone = count_words(_resolving()), arriving_of(request).gone
+        plan, _ = services.plan_survey(data, words, gone)
+    except (BadInput, ListsBusy, ClientGone) as error:
         form.add_error("file" if form.cleaned_data.get("file") else "domains", str(error))
-        return _show_form(request, form)
+        return _show_form(request, form, 422 if isinstance(error, BadInput) else 429)
     context = {
         "section": "surveys",
         "plan": plan,
         "rejected": plan.rejected[:SHOWN_REJECTIONS],
-        "draft": drafts.save_draft(data),
+        "draft": drafts.save_draft(data, str(request.META.get("REMOTE_ADDR", ""))),
         "name": form.cleaned_data["name"],
         "once": uuid4().hex,
-        "words": count_words(_resolving()),
+        "words": words,
     }
     return render(request, "surveys/plan.html", context)
 
 
-def _show_form(request: HttpRequest, form: SurveyForm) -> HttpResponse:
-    status = 422 if form.errors else 200
-    return render(request, "surveys/new.html", {"section": "surveys", "form": form}, status=status)
+def _show_form(request: HttpRequest, form: SurveyForm, error_status: int = 422) -> HttpResponse:
+    status = error_status if form.errors else 200
+    context = {"section": "surveys", "form": form}
+    answer = render(request, "surveys/new.html", context, status=status)
+    if status == 429:
+        answer["Retry-After"] = str(RETRY_AFTER_S)
+    return answer
 
 
 def _resolving() -> Resolving:
@@ -146,7 +153,9 @@ def _create(request: HttpRequest) -> Campaign:
         n_words=count_words(options),
         idempotency_key=request.POST.get("once") or None,
         maker=services.Maker(
-            user=owner_of(request.user), is_public=request.POST.get("publish") == "on"
+            user=owner_of(request.user),
+            is_public=request.POST.get("publish") == "on",
+            gone=arriving_of(request).gone,
         ),
     )
 

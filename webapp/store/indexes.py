@@ -35,7 +35,7 @@ class RowFile:
     """A Parquet file from which rows are taken by their number."""
 
     def __init__(self, path: Path) -> None:
-        self._file = pq.ParquetFile(path, memory_map=True)
+        self._file = pq.ParquetFile(path, memory_map=True, page_checksum_verification=True)
         self._lock = Lock()  # one reader of a file at a time
         meta = self._file.metadata
         sizes = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]

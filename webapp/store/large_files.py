@@ -23,13 +23,19 @@ def write(path: Path, table: pa.Table) -> None:
     """Write a table that is sorted by vantage point, with its copy if it is large."""
     is_large = table.num_rows > LARGE_ROWS
     size = LARGE_GROUP_ROWS if is_large else GROUP_ROWS
-    pq.write_table(table, path, compression="zstd", row_group_size=size)
+    pq.write_table(table, path, compression="zstd", write_page_checksum=True, row_group_size=size)
     if is_large and "region" in table.column_names:
         path.with_name(_COPIES).mkdir(exist_ok=True)
         # The order within a region stays.
         order = pc.sort_indices(table["region"].combine_chunks())
         copy = path.with_name(_COPIES) / path.name
-        pq.write_table(table.take(order), copy, compression="zstd", row_group_size=size)
+        pq.write_table(
+            table.take(order),
+            copy,
+            compression="zstd",
+            write_page_checksum=True,
+            row_group_size=size,
+        )
 
 
 def read_rows(

@@ -4,6 +4,7 @@ Times of units are seconds from the beginning; a pause stops that clock, so that
 """
 
 import hashlib
+import json
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from core.errors import BadInput
+from webapp.store.idempotency import KeyReused
 from webapp.store.measurement_plans import Definition, Ends, plan_of
 from webapp.store.models import Measurement, MeasurementUnit, VantagePoint
 from webapp.store.models.measurements import FINAL
@@ -67,10 +69,13 @@ class Circumstances:
 
 
 def create(defined: Definition, given: Circumstances | None = None) -> Measurement:
-    """Store a campaign; raises ``BadInput`` where limits forbid it. A key gives the one before."""
+    """Store a campaign; raises ``BadInput`` where limits forbid it. A key gives the one before, and
+    raises ``KeyReused`` where that is another one."""
     around = given or Circumstances()
     key = _own_key(around.idempotency_key, around.owner)
     if key and (before := Measurement.objects.filter(idempotency_key=key).first()):
+        if not _is_same(before, defined, around):
+            raise KeyReused
         return before
     if defined.refusals:
         raise BadInput("; ".join(defined.refusals[:3]), field="limits")
@@ -93,6 +98,18 @@ def create(defined: Definition, given: Circumstances | None = None) -> Measureme
         idempotency_key=key,
         cloned_from=around.cloned_from,
     )
+
+
+def _is_same(row: Measurement, defined: Definition, around: Circumstances) -> bool:
+    asked = (
+        defined.name, defined.schedule.as_json(), defined.targets, list(defined.plan.vantages),
+        defined.limits, defined.plan.seed, around.label[:200], around.starts_at,
+    )  # fmt: skip
+    stored = (
+        row.name, row.schedule, row.targets, row.vantages, row.limits, row.seed, row.label,
+        row.starts_at,
+    )  # fmt: skip
+    return json.dumps(asked, default=str) == json.dumps(stored, default=str)
 
 
 def _own_key(key: str, owner: Any) -> str | None:

@@ -21,6 +21,7 @@ from core.errors import BadInput, NephoscopeError
 from core.statuses import FINAL_STATES
 from webapp.store import links
 from webapp.store.accounts import visible
+from webapp.store.idempotency import KeyReused, check_key
 from webapp.store.models import Campaign, Recommendation
 
 State = Recommendation.State
@@ -64,9 +65,16 @@ def create(
     idempotency_key: str | None = None,
     state: str = State.QUEUED,
 ) -> Recommendation:
-    """Store a question with its files; a known key gives that one; raises TooManyQuestions."""
+    """Store a question with its files; raises TooManyQuestions.
+
+    A known key gives that one; raises KeyReused where it was of another question.
+    """
     owner = origin.owner
+    check_key(idempotency_key)
     if idempotency_key and (known := _by_key(idempotency_key, owner)):
+        # What waited for its survey has got files and options since.
+        if not origin.source and not _is_same(known, files, options):
+            raise KeyReused
         return known
     _refuse_more(owner)
     _forget()
@@ -99,6 +107,11 @@ def _refuse_more(owner: Any) -> None:
 
 def _by_key(key: str, owner: Any) -> Recommendation | None:
     return Recommendation.objects.filter(idempotency_key=key, owner=owner).first()
+
+
+def _is_same(row: Recommendation, files: Mapping[str, bytes], options: Mapping[str, Any]) -> bool:
+    stored = {name: path.read_bytes() for name, path in paths_of(row).items()}
+    return stored == files and row.options == dict(options)
 
 
 def find(token: str, user: Any = None) -> Recommendation | None:

@@ -1,10 +1,12 @@
 """Everything that writes to the control plane."""
 
 import hashlib
+import json
 import os
 import random
 import secrets
 import socket
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -20,7 +22,9 @@ from core.records import DomainEntry
 from core.statuses import FINAL_STATES, CampaignState
 from core.tables import Table
 from crawlers.enumeration import estimate_queries
-from crawlers.names import DomainList, read_domain_list
+from crawlers.names import DomainList, Limit, TooManyDomains, read_domain_list
+from webapp.store import list_slot
+from webapp.store.idempotency import KeyReused, check_key
 from webapp.store.models import Campaign, RangeTable, Report, Shard
 from webapp.store.uploads import save_entries
 
@@ -31,7 +35,6 @@ MAX_ATTEMPTS = 5
 KEPT_REJECTIONS = 1_000
 # Folders beside those of surveys, which no survey may be named like.
 TAKEN_SLUGS = {"measurements", "drafts"}
-MAX_KEY_CHARACTERS = 120
 # A cautious rate for the estimate: public resolvers are asked far slower than a testbed.
 ESTIMATE_QPS = 4_000
 
@@ -50,6 +53,8 @@ class Maker:
     is_public: bool = False
     # Commands of the operator are not held to the limit on surveys that run at once.
     is_limited: bool = True
+    # Set once the client has left, so that a long list is not read to its end.
+    gone: threading.Event | None = None
 
     @property
     def owner(self) -> Any:
@@ -74,15 +79,21 @@ class Plan:
     estimated_s: float
 
 
-def plan_survey(data: bytes, n_words: int) -> tuple[Plan, DomainList]:
-    """Read a domain list and predict the cost; raises ``BadInput`` when nothing is usable."""
-    found = read_domain_list(data)
-    if len(found.entries) > settings.MAX_SURVEY_DOMAINS:
-        raise BadInput(
-            f"{len(found.entries):,} domains are more than one survey takes "
-            f"({settings.MAX_SURVEY_DOMAINS:,}); split the list, or raise "
-            "NEPHOSCOPE_MAX_SURVEY_DOMAINS"
-        )
+def plan_survey(
+    data: bytes, n_words: int, gone: threading.Event | None = None
+) -> tuple[Plan, DomainList]:
+    """Read a domain list and predict the cost; raises ``BadInput`` when nothing is usable.
+
+    Large lists are read one at a time; once ``gone`` is set, reading ends (``ClientGone``).
+    """
+    with list_slot.reading(data, gone) as pause:
+        try:
+            found = read_domain_list(data, Limit(settings.MAX_SURVEY_DOMAINS, pause))
+        except TooManyDomains as error:
+            raise BadInput(
+                f"{error}, which is what one survey takes; split the list, or raise "
+                "NEPHOSCOPE_MAX_SURVEY_DOMAINS"
+            ) from error
     queries = estimate_queries(len(found.entries), n_words)
     plan = Plan(
         accepted=len(found.entries),
@@ -128,19 +139,21 @@ def create_survey(
     """Store a new survey with its shards; the door that called queues the work.
 
     Raises ``BadInput`` for an unusable list and ``TooManySurveys`` when the maker's limit, or that
-    of all, is reached. The same ``idempotency_key`` of a maker gives the campaign made before.
+    of all, is reached. The same ``idempotency_key`` of a maker gives the campaign made before;
+    raises ``KeyReused`` where the rest of the request is not the same.
     """
+    asked = {"name": name, "options": {**(options or {})}}
     before = _by_key(idempotency_key, maker)
     if before:
-        return before
-    plan, found = plan_survey(data, n_words)
+        return _same_or_refused(before, data, maker, asked)
+    plan, found = plan_survey(data, n_words, maker.gone)
     campaign = _draw_up(plan, data, maker, name)
-    campaign.options, campaign.idempotency_key = {**(options or {})}, idempotency_key or None
+    campaign.options, campaign.idempotency_key = asked["options"], idempotency_key or None
     with transaction.atomic():
         # Once more, now that no other request writes: neither key nor limit is passed twice.
         before = _by_key(idempotency_key, maker)
         if before:
-            return before
+            return _same_or_refused(before, data, maker, asked)
         _refuse_more(maker)
         campaign.slug = free_slug(campaign.name, is_private=maker.owner is not None)
         campaign.save()
@@ -152,7 +165,7 @@ def create_survey(
 def _draw_up(plan: Plan, data: bytes, maker: Maker, name: str) -> Campaign:
     """A survey that is not stored yet."""
     return Campaign(
-        name=(name or f"Survey of {plan.accepted:,} domains").strip()[:200],
+        name=_title(name, plan.accepted),
         owner=maker.owner,
         maker=maker.user,
         list_sha256=hashlib.sha256(data).hexdigest(),
@@ -166,11 +179,25 @@ def _draw_up(plan: Plan, data: bytes, maker: Maker, name: str) -> Campaign:
 
 
 def _by_key(key: str | None, maker: Maker) -> Campaign | None:
+    check_key(key)
     if not key:
         return None
-    if len(key) > MAX_KEY_CHARACTERS:
-        raise BadInput(f"an idempotency key has at most {MAX_KEY_CHARACTERS} characters")
     return Campaign.objects.filter(idempotency_key=key, maker=maker.user).first()
+
+
+def _title(name: str, n_domains: int) -> str:
+    return (name or f"Survey of {n_domains:,} domains").strip()[:200]
+
+
+def _same_or_refused(
+    before: Campaign, data: bytes, maker: Maker, asked: Mapping[str, Any]
+) -> Campaign:
+    name, options = _title(asked["name"], before.n_domains), asked["options"]
+    new = (hashlib.sha256(data).hexdigest(), name, maker.owner, json.dumps(options))
+    old = (before.list_sha256, before.name, before.owner, json.dumps(before.options))
+    if new != old:
+        raise KeyReused
+    return before
 
 
 def _refuse_more(maker: Maker) -> None:

@@ -1,0 +1,53 @@
+"""One large domain list is read at a time in a process, gently, and only while somebody waits."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from core.errors import NephoscopeError
+
+# Smaller lists take some milliseconds each.
+SMALL_BYTES = 32_000
+# How long the next one waits for the one before.
+PATIENCE_S = 3.0
+RETRY_AFTER_S = 5
+# Other threads run whenever this one sleeps, which it does every few milliseconds.
+PAUSE_S = 0.002
+
+_slot = threading.Lock()
+
+
+class ListsBusy(NephoscopeError):
+    """Another large list is being read."""
+
+    permanent = False
+
+
+class ClientGone(NephoscopeError):
+    """Nobody waits for the answer any more."""
+
+    permanent = False
+
+
+@contextmanager
+def reading(data: bytes, gone: threading.Event | None = None) -> Iterator[Callable[[], None]]:
+    """Hold the slot, if ``data`` needs it, and get what the reader calls between its lines.
+
+    Raises ``ListsBusy`` when the slot stays taken; the pause raises ``ClientGone``.
+    """
+    if len(data) <= SMALL_BYTES and not data.startswith(b"\x1f\x8b"):
+        yield lambda: None
+        return
+    if not _slot.acquire(timeout=PATIENCE_S):
+        raise ListsBusy("another large list is being read: send yours again in a few seconds")
+    try:
+        yield lambda: _pause(gone)
+    finally:
+        _slot.release()
+
+
+def _pause(gone: threading.Event | None) -> None:
+    if gone is not None and gone.is_set():
+        raise ClientGone("the client closed the connection")
+    time.sleep(PAUSE_S)
