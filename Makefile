@@ -30,13 +30,13 @@ run: setup ## start everything on 127.0.0.1:$(PORT); WORLD=none talks to the rea
 AT_ONCE ?= $(shell expr 2 \* `nproc 2> /dev/null || echo 2` + 1)
 
 # Checks run beside the tests. What compares durations with a control (marker timed) runs after
-# them, alone, so that a control does not have to excuse what other tests do to the machine.
+# them, by two, so that a control does not have to excuse what other tests do to the machine.
 test: setup-test ## set up and run every check and test
 	@$(MAKE) --no-print-directory -j 2 check together; rest=$$?; \
-	$(VENV)/python -m pytest -m timed $(TIMED) && exit $$rest
+	$(VENV)/python -m pytest -n 2 -m timed $(TIMED) && exit $$rest
 
 # Folders that hold timed tests: the others need not be read a second time.
-TIMED := tests/lab tests/probes tests/screening tests/tasks
+TIMED := tests/probes tests/screening tests/tasks
 
 # What many tests need compiled is compiled once before them.
 together: compiled

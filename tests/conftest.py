@@ -13,12 +13,13 @@ settings.register_profile("patient", deadline=None, max_examples=60)
 settings.load_profile("patient")
 
 _HERE = Path(__file__).parent
-# Folders whose tests share a browser and a site, so that one process has them all.
-_TOGETHER = {"browser", "journey"}
+# Folders whose tests share a browser, a site or a laboratory, so that one process has them all.
+_TOGETHER = {"browser", "journey", "lab"}
 # What takes longest begins first, so that nobody waits for a last one; what waits for workers and
 # brokers is among them, since it leaves the processor to others.
 _FIRST = (
     "browser",
+    "lab",
     "console/test_survey.py",
     "tasks/test_campaign_workers.py",
     "tasks/test_vantages.py",

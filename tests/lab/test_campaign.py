@@ -13,7 +13,7 @@ from webapp.store import wide_area
 from webapp.store.models import Measurement, VantagePoint
 
 FAILING = 64_505
-pytestmark = [pytest.mark.django_db, pytest.mark.timed]
+pytestmark = pytest.mark.django_db
 
 
 class Heard(logging.Handler):

@@ -7,8 +7,6 @@ from lab.drawn import draw
 from lab.laboratory import Laboratory
 from tests.lab.conftest import need_laboratory
 
-pytestmark = pytest.mark.timed
-
 
 @pytest.fixture(scope="module")
 def drawn():

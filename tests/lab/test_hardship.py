@@ -14,8 +14,6 @@ from probes import icmp_echo, tcp_ping, throughput, traceroute
 from probes.records import ProbeStatus, Target
 from tests.lab.conftest import need_laboratory
 
-pytestmark = pytest.mark.timed
-
 CLOCK = SystemClock()
 BLOCKS = {n: n for n in (1, 2, 3, 4, 9)}
 

@@ -16,8 +16,6 @@ from probes import traceroute
 from probes.records import Target
 from tests.lab.conftest import everywhere
 
-pytestmark = pytest.mark.timed
-
 CLOCK = SystemClock()
 FAILING = 64_505
 

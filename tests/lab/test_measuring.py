@@ -16,8 +16,6 @@ from tests.lab.beside import is_right
 from tests.lab.conftest import ROOT, everywhere
 from tests.lab.reference import curl
 
-pytestmark = pytest.mark.timed
-
 CLOCK = SystemClock()
 # One instance of each region.
 ENDS = ("us-a", "eu-b", "asia-a", "br-b")

@@ -71,8 +71,6 @@ KILLED = """
 import sys, time
 from lab.laboratory import Laboratory
 from tests.lab.test_removal import small
-
-pytestmark = pytest.mark.timed
 with Laboratory(small()) as lab:
     print(" ".join(lab.names), flush=True)
     time.sleep(60)
