@@ -4,6 +4,7 @@ RIPE Atlas, scamper and Globalping as JSON, and parts of own campaigns: told by 
 """
 
 import gzip
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,6 +58,12 @@ def read_traces(files: Sequence[Path], addresses: Addresses) -> Traces:
     for form, paths in by_form.items():
         for table in _READERS[form](paths, found):
             found.add(table, addresses)
+    if not found.results:
+        names = ", ".join(path.name for path in files)
+        raise BadInput(
+            f"there is no traceroute in {names}; {found.malformed:,} results are of another kind"
+            " or damaged"
+        )
     return found
 
 
@@ -143,7 +150,24 @@ def isp_document(found: Traces, names: dict[int, str]) -> dict[str, Any]:
         )
     traces = {"results": found.results, "probes": len(found.probes), "reached": found.reached,
               "malformed": found.malformed}  # fmt: skip
-    return {"traces": traces, "regions": regions, "notes": list(NOTES)}
+    hint = find_hint(regions)
+    notes = [*NOTES, hint] if hint else list(NOTES)
+    return {"traces": traces, "regions": regions, "notes": notes}
+
+
+def find_hint(regions: Sequence[dict[str, Any]]) -> str:
+    """What to do where no route is certain; empty where one is."""
+    if any(row["certain"] for row in regions):
+        return ""
+    reasons: Counter[str] = Counter()
+    for row in regions:
+        reasons.update(row["unknown"])
+    told = ", ".join(f"{reason.replace('_', ' ')} {n:,}" for reason, n in reasons.most_common())
+    return (
+        f"no route is certain ({told or 'no cloud was reached'}): a table of origin ASes that is"
+        " small, or of another year than the traceroutes, leaves networks without a name; see"
+        " manage.py asn list, and choose a table with --asn-as-of DATE or --asn F"
+    )
 
 
 NOTES = (

@@ -9,6 +9,8 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from webapp.store import ranges
+
 pytestmark = pytest.mark.django_db
 
 OLD = "192.0.2.0/24\t64500\n198.51.100.0/24\t64501_64502\n"
@@ -101,3 +103,68 @@ def test_names_come_from_a_table_of_ranges_where_no_list_is(folder):
 def test_a_day_that_is_none_is_refused_in_one_line(command):
     with pytest.raises(CommandError, match="'yesterday' is not a date like 2024-06-29"):
         call_command(*command)
+
+
+def prefixes(count, first=0):
+    return "".join(f"203.{n // 256}.{n % 256}.0/24\t{64500 + n}\n" for n in range(first, count))
+
+
+def ranges_of(count):
+    return "".join(
+        f"203.{n // 256}.{n % 256}.0\t203.{n // 256}.{n % 256}.255\t{n + 1}\tNO\tNET\n"
+        for n in range(count)
+    )
+
+
+def said_by(capsys, *arguments):
+    call_command("asn", *map(str, arguments))
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "used"),
+    [
+        ("ip2asn-v4-sample-2020.tsv", ranges_of(4), 64503),
+        ("ip2asn-v4-2020.tsv", ranges_of(4), 64503),
+        ("ip2asn-v4-sample-2020.tsv", ranges_of(400), 64503),
+        ("ip2asn-v4-2020.tsv", ranges_of(400), 4),
+    ],
+)
+def test_a_part_of_a_table_is_not_used_instead_of_a_whole_one(folder, capsys, name, rows, used):
+    (folder / "ipasn_20140513.dat").write_text(prefixes(600))
+    (folder / name).write_text(rows)
+    asn("import", folder / "ipasn_20140513.dat", "--json")
+    said = said_by(capsys, "import", folder / name)
+
+    (row,) = asn("lookup", "203.0.3.1")
+    assert (row["asn"], row["as_of"]) == (used, "2014-05-13" if used > 64500 else "2020-12-31")
+    told = capsys.readouterr().err
+    if used == 4:
+        assert said == told == ""
+        return
+    n_rows = rows.count("\n")
+    expected = (
+        "origin ASes are those of 2014-05-13 (600 entries); not used is what is newer, but only a"
+        f" part: 2020-12-31 ({n_rows} entries)\n"
+    )
+    assert (said, told) == (f"warning: {expected}", expected)
+    assert asn("lookup", "203.0.3.1", "--as-of", "2019-01-01")[0]["asn"] == 64503
+    assert {row["as_of"] for row in asn("list", "--json")[0]} == {"2014-05-13", "2020-12-31"}
+
+
+def test_a_sample_is_used_where_there_is_nothing_else(folder, capsys):
+    (folder / "ip2asn-v4-sample-2020.tsv").write_text(ranges_of(4))
+    assert said_by(capsys, "import", folder / "ip2asn-v4-sample-2020.tsv") == ""
+
+    assert asn("lookup", "203.0.3.1")[0]["asn"] == 4
+
+
+def test_a_table_of_one_family_leaves_the_other_as_it_was(folder):
+    (folder / "v4-20240101.dat").write_text(prefixes(50))
+    (folder / "v6-20240601.dat").write_text("2001:db8::/32\t64503\n" * 1)
+    asn("import", folder / "v4-20240101.dat", "--json")
+    asn("import", folder / "v6-20240601.dat", "--json")
+
+    found = asn("lookup", "203.0.3.1", "2001:db8::1")
+    assert [(r["asn"], r["as_of"]) for r in found] == [(64503, "2024-01-01"), (64503, "2024-06-01")]
+    assert ranges.origins_of(["2001:db8::1", "203.0.4.1", "x"]) == [(64503,), (64504,), ()]

@@ -127,7 +127,11 @@ def manage(*line, data, folder):
         [sys.executable, ROOT / "manage.py", *line],
         input=data,
         capture_output=True,
-        env={**os.environ, "NEPHOSCOPE_DATA": str(folder / "data")},
+        env={
+            **os.environ,
+            "NEPHOSCOPE_DATA": str(folder / "data"),
+            "DJANGO_SETTINGS_MODULE": "webapp.settings",
+        },
         cwd=folder,
         check=False,
     )

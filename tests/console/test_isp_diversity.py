@@ -79,6 +79,49 @@ def test_every_kind_of_route_is_where_it_belongs(capsys, tmp_path, tables):
     assert "aws us-east-1: at least 2 ISPs" in capsys.readouterr().out
 
 
+def test_a_file_without_a_traceroute_is_refused(tmp_path, tables):
+    ping = {
+        "type": "ping", "prb_id": 1, "msm_id": 2, "timestamp": 1_700_000_000, "proto": "ICMP",
+        "dst_addr": "20.0.0.1", "src_addr": "192.168.0.2", "from": "30.1.9.9", "sent": 1,
+        "rcvd": 1, "result": [{"rtt": 1.5}],
+    }  # fmt: skip
+    path = tmp_path / "pings.json"
+    path.write_text(json.dumps([ping] * 89))
+
+    with pytest.raises(CommandError, match="there is no traceroute in pings.json; 89 res") as found:
+        call_command("isp-diversity", str(path), *map(str, tables))
+    assert found.value.returncode == 2
+
+
+def test_without_a_certain_route_the_command_says_what_to_do(capsys, tmp_path, tables):
+    path = tmp_path / "traces.json"
+    path.write_text(json.dumps([atlas(1, "31.1.0.1", "20.0.0.1")]))
+    call_command("isp-diversity", str(path), *map(str, tables), "--json")
+    out, err = capsys.readouterr()
+
+    (row,) = json.loads(out)["regions"]
+    assert (row["certain"], row["unknown"]) == (0, {"unannounced": 1})
+    assert "hint: no route is certain (unannounced 1): a table of origin ASes that is" in err
+    assert any("--asn-as-of DATE" in note for note in json.loads(out)["notes"])
+
+
+def test_a_sample_of_the_table_of_origins_is_not_used(capsys, tmp_path, tables):
+    name = tmp_path / "ipasn_20140513.dat"
+    name.write_text(ORIGINS)
+    sample = tmp_path / "ip2asn-v4-sample-2020.tsv"
+    sample.write_text("8.8.8.0\t8.8.8.255\t15169\tUS\tGOOGLE\n")
+    for path in (name, sample):
+        call_command("asn", "import", str(path))
+    path = tmp_path / "traces.json"
+    path.write_text(json.dumps([atlas(1, "30.1.0.1", "20.0.0.9", "20.0.0.1")]))
+    capsys.readouterr()
+    call_command("isp-diversity", str(path), *map(str, tables[2:]), "--json")
+    out, err = capsys.readouterr()
+
+    assert json.loads(out)["regions"][0]["certain"] == 1
+    assert "origin ASes are those of 2014-05-13 (4 entries); not used is what is newer" in err
+
+
 @pytest.mark.parametrize(("traces", "provider", "ranges", "region", "n"), CASES)
 def test_real_traceroutes_equal_an_independent_count(
     capsys, route_views, traces, provider, ranges, region, n

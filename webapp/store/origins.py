@@ -14,11 +14,13 @@ from cartography.origin_files import read_origins
 from cartography.origin_prefixes import Announced, OriginPrefixes, is_address
 from core.errors import MissingData
 from webapp.store.models import RangeTable
-from webapp.store.ranges import ORIGINS, date_in_name, import_origins, in_force_on, keep_file
+from webapp.store.origin_choice import ORIGINS, SAMPLE, Choice, choose
+from webapp.store.ranges import date_in_name, import_origins, in_force_on, keep_file
 
 IMPORT_HINT = "import one with: manage.py asn import FILE"
 # Lists of names stand beside the route tables under this variant.
 NAMES = "names"
+KINDS = ("", SAMPLE, NAMES)
 
 
 def import_file(data: bytes, *, as_of: date | None = None, file_name: str = "") -> RangeTable:
@@ -31,7 +33,7 @@ def import_file(data: bytes, *, as_of: date | None = None, file_name: str = "") 
 
 
 def tables(variant: str = "") -> list[RangeTable]:
-    """All route tables, or all lists of names, oldest first."""
+    """All route tables, samples of such, or lists of names, oldest first."""
     rows = RangeTable.objects.filter(provider=ORIGINS, variant=variant, origin="")
     return list(rows.order_by("as_of", "imported_at", "id"))
 
@@ -41,19 +43,21 @@ def lookup(addresses: Sequence[str], as_of: date | None = None) -> Iterator[dict
 
     ``asn`` is the lowest where a prefix has several origins; ``origins`` has them all.
     """
-    row = route_table(as_of)
-    found, names = _prefixes(row.sha256), as_names(as_of)
-    for address, hit in zip(addresses, found.find_many(addresses), strict=True):
-        yield _line(address, hit, row.as_of, names)
+    names = as_names(as_of)
+    rows = {family: route_table(as_of, family).table for family in (4, 6)}
+    found = {row.sha256: _prefixes(row.sha256).find_many(addresses) for row in rows.values()}
+    for number, address in enumerate(addresses):
+        row = rows[6 if ":" in address else 4]
+        yield _line(address, found[row.sha256][number], row.as_of, names)
 
 
-def route_table(as_of: date | None = None) -> RangeTable:
+def route_table(as_of: date | None = None, family: int = 4) -> Choice:
     """The route table in force; raises ``MissingData`` when there is none."""
-    row = in_force_on(tables(), as_of)
-    if row is None:
+    found = choose(as_of, family)
+    if found is None:
         when = f" as of {as_of}" if as_of else ""
         raise MissingData(f"there is no route table{when}; {IMPORT_HINT}")
-    return row
+    return found
 
 
 def as_names(as_of: date | None = None) -> Mapping[int, str]:
@@ -66,8 +70,8 @@ def as_names(as_of: date | None = None) -> Mapping[int, str]:
     row = in_force_on(lists, as_of) or next(iter(lists), None)
     if row is not None:
         return _names(row.sha256)
-    route = in_force_on(tables(), as_of)
-    return _names_in(route.sha256) if route else {}
+    route = choose(as_of)
+    return _names_in(route.table.sha256) if route else {}
 
 
 def _line(

@@ -24,8 +24,9 @@ from cartography.ranges.packing import unpack
 from cartography.ranges.plausibility import judge
 from core.errors import BadInput, MissingData
 from core.records import Placement
-from webapp.store.compiled import origin_table_of, prefix_table
+from webapp.store.compiled import prefix_table
 from webapp.store.models import RangeTable
+from webapp.store.origin_choice import ORIGINS, origins_of, variant_of
 
 __all__ = [
     "ORIGINS",
@@ -42,8 +43,6 @@ __all__ = [
 
 FORCE_HINT = "ranges import --force takes the file all the same"
 IMPORT_HINT = "import one with: manage.py ranges import PROVIDER FILE"
-# Files of origin ASes stand beside the providers' under this word.
-ORIGINS = "asn"
 # Clocks and time zones differ by no more.
 _AHEAD = timedelta(days=1)
 
@@ -61,19 +60,25 @@ def read_with_date(
 
 
 def date_in_name(file_name: str) -> date | None:
-    """The date in names such as ``ServiceTags_Public_20240624.json``; of a month without a day,
-    as in ``ips-v4-2024-06.txt``, the last day."""
+    """The date in names such as ``ServiceTags_Public_20240624.json``.
+
+    It is the last day of a month, as in ``ips-v4-2024-06.txt``, or of a year, as in
+    ``ip2asn-v4-2020.tsv``.
+    """
     found = re.search(r"(?<!\d)(20\d\d)[-_]?(\d\d)(?:[-_]?(\d\d))?(?!\d)", file_name)
+    found = found or re.search(r"(?<!\d)(20\d\d)()()(?![-_]?\d)", file_name)
     if not found:
         return None
-    year, month, day = found.groups()
+    year, month, day = (int(text) if text else 0 for text in found.groups())
+    today = timezone.now().date()
     try:
         if day:
-            return date(int(year), int(month), int(day))
-        last = date(int(year), int(month), monthrange(int(year), int(month))[1])
-        return min(last, timezone.now().date())
+            return date(year, month, day)
+        month = month or 12
+        last = date(year, month, monthrange(year, month)[1])
     except ValueError:
         return None
+    return min(last, today) if year <= today.year else None
 
 
 def import_ranges(
@@ -117,7 +122,7 @@ def import_origins(
         "ipv6": n_ipv6,
         "origins": len(asns),
     }
-    return keep_file(ORIGINS, data, when, "", counts, ""), file
+    return keep_file(ORIGINS, data, when, "", counts, variant_of(file_name)), file
 
 
 def _date_in_head(data: bytes) -> date | None:
@@ -294,11 +299,3 @@ def place_by_date(
         places = prefix_table(tables_in_force(origin, day)).place_many(addresses)
         placed.update({(place.address, day): place for place in places})
     return placed
-
-
-def origins_of(addresses: Sequence[str], as_of: date | None = None) -> list[tuple[int, ...]] | None:
-    """Origin ASes of each address by the route table in force, ``None`` when there is no table."""
-    row = in_force_on(versions(ORIGINS), as_of)
-    if row is None:
-        return None
-    return origin_table_of(row).find_many(addresses)

@@ -38,6 +38,9 @@ class Command(Door):
     def _import(self, options: dict[str, Any]) -> None:
         data, name = read_input(options["file"]), options["file"].name
         row = origins.import_file(data, as_of=options["as_of"], file_name=name)
+        used = origins.choose()
+        if row.variant != origins.NAMES and used and row in used.passed_over:
+            self.say(f"warning: {used.describe()}")
         if options["json"]:
             kind = row.variant or "origins"
             said = {"provider": row.provider, "kind": kind, "as_of": str(row.as_of)}
@@ -51,12 +54,14 @@ class Command(Door):
         if given == ["-"]:
             given = (line.strip() for line in sys.stdin if line.strip())
         addresses = iter(given)
-        origins.route_table(options["as_of"])
+        used = origins.route_table(options["as_of"])
+        if used.passed_over:
+            self.say(used.describe())
         while batch := list(islice(addresses, _BATCH)):
             self.put_lines(origins.lookup(batch, options["as_of"]))
 
     def _list(self, options: dict[str, Any]) -> None:
-        rows = [*origins.tables(), *origins.tables(origins.NAMES)]
+        rows = [row for kind in origins.KINDS for row in origins.tables(kind)]
         if options["json"]:
             self.put_json([range_rows.table_row(row) for row in rows])
             return
