@@ -117,11 +117,11 @@ def samples_of(measurement: Measurement, metric: str) -> Samples | None:
     clients, rounds = answered.any(axis=1), answered.any(axis=0)
     if not clients.any():
         return None
-    kept = [
-        tuple(n for n, is_heard in zip(names, heard, strict=True) if is_heard)
-        for names, heard in zip(orders[1:], (clients, rounds), strict=True)
-    ]
-    return Samples(orders[0], *kept, values[:, clients][:, :, rounds])
+    kept, periods = (
+        tuple(n for n, is_heard in zip(order, heard, strict=True) if is_heard)
+        for order, heard in zip(orders[1:], (clients, rounds), strict=True)
+    )
+    return Samples(orders[0], kept, periods, values[:, clients][:, :, rounds])
 
 
 def headline_of(rows: list[SizeRow], metric: str) -> str:

@@ -80,7 +80,7 @@ def test_one_region_of_the_best_sets_is_the_overview_to_the_digit(campaign, db, 
     assert 0 < best["answered_share"] < 1
 
     shown = said.amount("latency", best["vantage_mean"])
-    assert f"1\t{first['regions']}\t{shown}\t" in text_of(client, "/wide-area/holed/best-sets/")
+    assert f"1\t{shown}\t{first['regions']}\t" in text_of(client, "/wide-area/holed/best-sets/")
     headline = f"{first['regions']} is the best single region: {shown} away"
     assert headline in text_of(client, "/wide-area/holed/").replace("\t", "")
     assert f"{first['regions']}\tis {shown} away" in text_of(

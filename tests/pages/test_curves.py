@@ -10,9 +10,10 @@ def row(k, value, **more):
 def test_what_was_published_stands_in_the_same_plane():
     curve = curve_of([row(1, 139.0, published=184.0), row(2, 101.0)], chosen=2)
     first, second = curve["points"]
-    # The greatest figure of all is at the top; 139 lies as far below it as it is smaller.
-    assert first["published"] == TOP
-    assert abs(first["y"] - (HEIGHT - BOTTOM - 139 / 184 * (HEIGHT - BOTTOM - TOP))) < 0.1
+    # The gridline above the greatest figure is at the top; both lie below it by their part of 200.
+    assert (curve["lines"][-1]["value"], curve["lines"][-1]["y"]) == (200, TOP)
+    for place, value in ((first["published"], 184), (first["y"], 139)):
+        assert abs(place - (HEIGHT - BOTTOM - value / 200 * (HEIGHT - BOTTOM - TOP))) < 0.1
     assert second["published"] is None
     assert [p["is_chosen"] for p in curve["points"]] == [False, True]
 

@@ -21,7 +21,6 @@ Names = Annotated[list[Name], Field(max_length=1000)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Amount = Annotated[float, Field(ge=0, le=1e12)]
 Table = Annotated[str, Field(max_length=20_000_000)]
-CURVE_COLUMNS = ("k", "value", "low", "high", "bound", "proven", "static", "regions", "runner_up")
 
 
 class OptionsIn(Schema):
@@ -156,15 +155,8 @@ def get_curve(request: HttpRequest, token: str, kind: str) -> Any:
     row = _known(request, token)
     if row.result is None:
         raise Http404("it is not answered yet")
-    cells = [_curve_row(one) for one in row.result["results"]]
-    return table_file(f"regions-{row.token[:8]}", kind, CURVE_COLUMNS, cells)
-
-
-def _curve_row(one: dict[str, Any]) -> list[Any]:
-    low, high = one["interval"] or (None, None)
-    other = "|".join(one["runner_up"]["regions"]) if one["runner_up"] else None
-    sets = ["|".join(one["regions"]), other]
-    return [one["k"], one["value"], low, high, one["bound"], one["proven"], one["static"], *sets]
+    cells = [recommendations.curve_row(one) for one in row.result["results"]]
+    return table_file(f"regions-{row.token[:8]}", kind, recommendations.CURVE_COLUMNS, cells)
 
 
 def _own(request: HttpRequest, token: str) -> Recommendation:

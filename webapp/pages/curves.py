@@ -1,10 +1,11 @@
 """Recommended sets go in; the geometry of the curve over their sizes comes out, for plain SVG."""
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
-WIDTH, HEIGHT = 420, 250
-LEFT, RIGHT, TOP, BOTTOM = 46, 14, 22, 34
+WIDTH, HEIGHT = 420, 256
+LEFT, RIGHT, TOP, BOTTOM = 46, 14, 28, 34
 # Between the axis and the outermost dots; and half the width in which a dot is hit.
 ROOM, HIT = 14, 16
 # Gridlines at most.
@@ -38,10 +39,12 @@ def curve_of(
         return None
     tops = [(row["interval"] or [0, row["value"]])[1] for row in rows]
     before = [row.get("published") or 0.0 for row in rows]
-    plane = Plane(rows[0]["k"], rows[-1]["k"], max(*tops, *before, current or 0.0))
+    highest = max(*tops, *before, current or 0.0)
+    step = _step(highest)
+    # The plane ends at a gridline, so that no figure stands above the last number of the axis.
+    ticks = [step * n for n in range(ceil(highest / step) + 1)]
+    plane = Plane(rows[0]["k"], rows[-1]["k"], ticks[-1])
     points = [_point(row, plane, chosen) for row in rows]
-    step = _step(plane.highest)
-    ticks = [step * n for n in range(int(plane.highest / step) + 1)]
     return {
         "width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT,
         "base": HEIGHT - BOTTOM, "points": points,

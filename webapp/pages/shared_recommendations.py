@@ -5,7 +5,6 @@ Nothing is solved for who has only the link, and nothing leads to the survey beh
 
 import csv
 import io
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -16,7 +15,6 @@ from webapp.pages.answers import Look, choose, view
 from webapp.store import recommendations
 from webapp.store.models import Recommendation
 
-COLUMNS = ("k", "value", "low", "high", "bound", "proven", "static", "regions", "runner_up")
 # What says where the samples come from, but not whose survey it was.
 _TOLD_OF_SOURCE = ("kind", "name", "model", "reason", "synthetic", "label", "vantages", "countries",
                    "weights", "countries_modelled", "zones")  # fmt: skip
@@ -50,8 +48,9 @@ def sets_csv(request: HttpRequest, share_token: str) -> HttpResponse:
     """A row per size of set."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(_cells(one) for one in (_shared(share_token).result or {})["results"])
+    writer.writerow(recommendations.CURVE_COLUMNS)
+    results = (_shared(share_token).result or {})["results"]
+    writer.writerows(recommendations.curve_row(one) for one in results)
     return HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
 
 
@@ -60,13 +59,6 @@ def sets_csv(request: HttpRequest, share_token: str) -> HttpResponse:
 def answer_json(request: HttpRequest, share_token: str) -> HttpResponse:
     """The whole answer."""
     return JsonResponse(_shared(share_token).result or {})
-
-
-def _cells(one: dict[str, Any]) -> list[Any]:
-    low, high = one["interval"] or (None, None)
-    other = "|".join(one["runner_up"]["regions"]) if one["runner_up"] else None
-    sets = ["|".join(one["regions"]), other]
-    return [one["k"], one["value"], low, high, one["bound"], one["proven"], one["static"], *sets]
 
 
 def _shared(share_token: str) -> Recommendation:

@@ -36,6 +36,11 @@ LEASE_S = 180.0
 MAX_ATTEMPTS = 3
 SAMPLES = "samples"
 EVERYBODY = object()
+# Columns of the exported curve: a row per size of set.
+CURVE_COLUMNS = (
+    "k", "value", "low", "high", "bound", "proven", "static", "regions", "runner_up",
+    "unanswered_share",
+)  # fmt: skip
 
 
 class TooManyQuestions(NephoscopeError):
@@ -293,3 +298,12 @@ def drop_orphans() -> None:
     for folder in old:
         if folder.name not in known:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def curve_row(one: Mapping[str, Any]) -> list[Any]:
+    """Give one size of set as a row of the exported curve."""
+    low, high = one["interval"] or (None, None)
+    other = "|".join(one["runner_up"]["regions"]) if one["runner_up"] else None
+    told = [one[name] for name in ("bound", "proven", "static")]
+    sets = ["|".join(one["regions"]), other]
+    return [one["k"], one["value"], low, high, *told, *sets, one["unanswered_share"]]

@@ -97,6 +97,12 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
 def _remarks(document: Mapping[str, Any]) -> Iterator[str]:
     counts = "{n_clients:,} clients, {n_rounds:,} rounds, {n_regions:,} regions".format(**document)
     yield f"{counts}, {document['missing']:,} missing values"
+    if document["left_out"]:
+        yield f"{document['left_out']:,} client-rounds are left out: no region answered"
+    for row in document["results"]:
+        if row["unanswered"]:
+            share = f"{row['unanswered_share']:.2%} of the weight"
+            yield f"k = {row['k']}: {row['unanswered']:,} client-rounds unanswered, {share}"
     yield "columns: k, value, interval of 95 in 100 draws, proof, regions"
     current = document["current"]
     if current and current["regret"] is not None:
