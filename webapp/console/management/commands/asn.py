@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 
 from webapp.console.door import Door, read_date
 from webapp.console.inputs import input_file, read_input
-from webapp.store import origins, range_rows
+from webapp.store import origin_choice, origins, range_rows
 
 # Addresses that are looked up together.
 _BATCH = 100_000
@@ -38,7 +38,7 @@ class Command(Door):
     def _import(self, options: dict[str, Any]) -> None:
         data, name = read_input(options["file"]), options["file"].name
         row = origins.import_file(data, as_of=options["as_of"], file_name=name)
-        used = origins.choose()
+        used = origin_choice.choose()
         if row.variant != origins.NAMES and used and row in used.passed_over:
             self.say(f"warning: {used.describe()}")
         if options["json"]:

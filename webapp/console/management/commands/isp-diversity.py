@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from tasks import isp_documents, routing
 from webapp.console.door import Door, read_date
 from webapp.console.inputs import input_file, input_file_of
-from webapp.store import origins
+from webapp.store import origin_choice
 
 
 class Command(Door):
@@ -49,7 +49,7 @@ class Command(Door):
             options["traces"], routing.addresses_by(**_tables(options))
         )
         document = isp_documents.isp_document(found, names)
-        used = None if options["asn"] else origins.choose(options["asn_as_of"])
+        used = None if options["asn"] else origin_choice.choose(options["asn_as_of"])
         if used:
             self.say(used.describe())
         hint = isp_documents.find_hint(document["regions"])
