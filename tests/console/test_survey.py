@@ -226,9 +226,13 @@ def test_an_unreachable_server_is_a_reason_not_a_crash(house, tmp_path, testbed)
         house.folder / "worlds" / "imc2013-1-1000-1" / "aws-ip-ranges.json",
     )
     assert code == 0, err
-    code, out, err = house.run("survey", path, *arguments)
-    assert "Traceback" not in err
-    assert json.loads(out)["names"]["failed"]
+    for remark in ("unreachable: 1 domains", "resuming unreachable"):
+        named = ("--name", "unreachable")
+        code, out, err = house.run("survey", path, *arguments, *named)
+        assert (code, out) == (1, "")
+        # It is kept, and the same command goes on with it.
+        assert err.startswith(remark)
+        assert err.splitlines()[-1].startswith("error: no answer from 127.0.0.1:9 for ")
 
 
 def test_resolve_and_enumerate(house, testbed, truth):

