@@ -1,5 +1,6 @@
 """Bodies over real sockets: each address has a limit, and nothing is read far beyond it."""
 
+import asyncio
 import gzip
 import http.client
 import json
@@ -14,6 +15,7 @@ import urllib.request
 import pytest
 
 from tests.sites import ROOT, environment, serve
+from webapp.api import bodies
 
 MIB = 2**20
 HUGE = 600 * MIB
@@ -162,23 +164,20 @@ def test_one_large_list_at_a_time_and_only_while_somebody_waits(site):
     assert json.loads(refused[0][2])["type"].endswith("#lists")
 
 
+async def keep(held, receive, send):
+    while (message := await receive())["type"] == "http.request" and message["more_body"]:
+        pass
+    if message["type"] == "http.disconnect":
+        return
+    await held.wait()
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
 def test_bodies_of_all_connections_have_one_limit(monkeypatch):
-    import asyncio
-
-    from webapp.api import bodies
-
     monkeypatch.setattr(bodies, "MOST_EACH", 3_000)
     monkeypatch.setattr(bodies, "MOST_TOGETHER", 5_000)
     held = asyncio.Event()
-
-    async def site(scope, receive, send):
-        while (message := await receive())["type"] == "http.request" and message["more_body"]:
-            pass
-        if message["type"] == "http.disconnect":
-            return
-        await held.wait()
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
 
     async def ask(address, size):
         statuses = []
@@ -191,7 +190,7 @@ def test_bodies_of_all_connections_have_one_limit(monkeypatch):
             statuses.append(message.get("status"))
 
         scope = {"type": "http", "path": "/api/v1/x", "headers": [], "client": (address, 1)}
-        await bodies.bounded(site)(scope, receive, send)
+        await bodies.bounded(lambda _, *both: keep(held, *both))(scope, receive, send)
         return statuses[0]
 
     async def all_of_them():

@@ -35,6 +35,31 @@ def post(client, path, body=None, **headers):
     )
 
 
+@pytest.mark.parametrize(
+    ("host", "words"),
+    [
+        ("127.1", "write it as 127.0.0.1"),
+        ("2130706433", "write it as 127.0.0.1"),
+        ("017700000001", "write it as 127.0.0.1"),
+        ("0x7f.1", "write it as 127.0.0.1"),
+        ("134744072", "write it as 8.8.8.8"),
+        ("１２７.1", "write it as 127.0.0.1"),
+        ("1.2.3.4.5", "no address and no name"),
+        ("localhost", "loopback"),
+        ("a.LOCALHOST.", "loopback"),
+        ("192.168.1.1:22", "holds a port"),
+    ],
+)
+def test_an_address_in_disguise_is_named_by_the_plan(client, anna, host, words):
+    reply = post(client, "/plan", asked(targets=[{"host": host, "port": 80}]))
+    assert (reply.status_code, words in reply.json()["detail"]) == (422, True), reply.json()
+
+
+@pytest.mark.parametrize("host", ["8.8.8.8", "one.example", "2001:4860::8888", "a1.b2.example"])
+def test_other_hosts_are_taken(client, anna, host):
+    assert post(client, "/plan", asked(targets=[{"host": host, "port": 80}])).status_code == 200
+
+
 def slug_of(name):
     """The address of a private campaign, which cannot be guessed from its name."""
     return Measurement.objects.get(name=name).slug

@@ -56,10 +56,11 @@ def test_no_changed_octet_of_a_part_is_misread(client, stored, settings, at):
     data[at] ^= 0x55
     path.write_bytes(data)
     try:
-        # A few octets of the heads of pages mean nothing to a reader.
-        assert list(rows_of(settings.LAKE_DIR)) == before
-    except Damaged as error:
-        assert "lookups/000000.parquet" in str(error)
+        after = list(rows_of(settings.LAKE_DIR))
+    except Damaged:
+        return
+    # A few octets of the heads of pages mean nothing to a reader.
+    assert after == before
 
 
 def test_a_damaged_part_is_named_by_api_and_page(client, stored, settings):

@@ -2,7 +2,7 @@
 
 import pytest
 from django.db import OperationalError
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 from django.utils.functional import SimpleLazyObject
 
 from webapp.pages import errors
@@ -37,3 +37,11 @@ def test_a_page_that_is_not_there_says_what_to_do(client):
     answer = client.get("/s/none/")
     assert answer.status_code == 404
     assert "Search for it above" in answer.content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
+@pytest.mark.parametrize("path", ["/", "/about/", "/components/", "/search/", "/surveys/"])
+def test_an_open_page_takes_no_method_that_changes_something(method, path):
+    reply = getattr(Client(), method)(path)
+    assert (reply.status_code, reply["Allow"]) == (405, "GET")

@@ -171,6 +171,18 @@ def test_a_link_reads_until_it_is_taken_back():
     assert links.secret_of(Recommendation.objects.get()) not in ("", links.secret_of(row))
 
 
+def test_a_region_named_like_a_formula_is_no_formula_in_the_shared_file():
+    ada = member("ada")
+    page = ask(ada, TWO)["Location"]
+    ada.post(f"{page}share/")
+    row = Recommendation.objects.get()
+    row.result["results"][0]["regions"] = ["=cmd|x", "@r0"]
+    row.save()
+    text = Client().get(f"/recommendations/shared/{links.secret_of(row)}/sets.csv").content.decode()
+    assert ",'=cmd|x|@r0," in text
+    assert text == ada.get(f"/api/v1/recommendations/{row.token}/curve.csv").content.decode()
+
+
 def test_constraints_can_be_kept_and_runs_compared():
     ada = member("ada")
     page = ask(ada, TWO, current="a")["Location"]

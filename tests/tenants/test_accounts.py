@@ -12,7 +12,7 @@ from django.test import Client
 from core.environment import read_choice
 from core.errors import BadInput
 from tests.pages import cast
-from webapp.store import attempts, people, recommendations, removals, services, sharing
+from webapp.store import attempts, people, recommendations, removals, services, sharing, tokens
 from webapp.store.models import Campaign, Recommendation, SignInFailure
 from webapp.store.uploads import save_entries
 
@@ -217,6 +217,19 @@ def test_another_password_ends_other_sessions(anna: Any) -> None:
     assert (is_in(here), is_in(there)) == (True, False)
     assert enter(Client()).status_code == 422
     assert enter(Client(), word=new).status_code == 302
+
+
+@pytest.mark.parametrize("is_asked", [False, True])
+def test_another_password_takes_tokens_back_where_asked(anna: Any, is_asked: bool) -> None:
+    _, secret = tokens.issue(anna, "cron", "read")
+    here = Client()
+    enter(here)
+    assert b'name="revoke_tokens"' in here.get("/account/password/").content
+    new = "a hazelnut in the cellar"
+    form = {"old_password": WORD, "new_password1": new, "new_password2": new}
+    more = {"revoke_tokens": "on"} if is_asked else {}
+    assert here.post("/account/password/", {**form, **more}).status_code == 302
+    assert (tokens.find(secret) is None) is is_asked
 
 
 def test_cookies_given_over_https_stay_there(anna: Any) -> None:

@@ -12,6 +12,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 from ninja.utils import check_csrf
 
+from webapp.api import rates
 from webapp.api.problems import problem
 from webapp.store import tokens
 from webapp.store.accounts import may_see
@@ -54,6 +55,7 @@ class Gate(MiddlewareMixin):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """Answers depend on who asks, and are kept by nobody in between."""
         if request.path_info.startswith(_BASE):
+            rates.stamp(request, response)
             patch_vary_headers(response, ["Authorization", "Cookie"])
             response.headers.setdefault("Cache-Control", "private, no-cache")
         return response

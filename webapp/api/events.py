@@ -2,16 +2,47 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
 
 from asgiref.sync import sync_to_async
 
+from core.errors import NephoscopeError
 from webapp.api.documents import etag_of, survey_json
 from webapp.store import selectors
 
 POLL_S = 0.7
 HEARTBEAT_S = 15.0
+# Streams that one address, and everybody together, may hold open in one process.
+MOST_STREAMS_EACH, MOST_STREAMS = 30, 300
+
+
+class TooManyStreams(NephoscopeError):
+    """An address, or all together, hold as many streams open as may be."""
+
+    permanent = False
+
+
+_open: Counter[str] = Counter()
+
+
+def bounded_stream(address: str, events: AsyncIterator[str]) -> AsyncIterator[str]:
+    """The same events, counted while they are sent; raises ``TooManyStreams``."""
+    if _open[address] >= MOST_STREAMS_EACH or _open.total() >= MOST_STREAMS:
+        raise TooManyStreams("too many event streams are open: close one, or poll instead")
+    return _counted(address, events)
+
+
+async def _counted(address: str, events: AsyncIterator[str]) -> AsyncIterator[str]:
+    _open[address] += 1
+    try:
+        async for event in events:
+            yield event
+    finally:
+        _open[address] -= 1
+        if not _open[address]:
+            del _open[address]
 
 
 async def stream(slug: str, reader: Any = None) -> AsyncIterator[str]:

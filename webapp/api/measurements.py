@@ -2,16 +2,18 @@
 
 import hashlib
 import json
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import get_script_prefix
-from ninja import Field, Router, Schema, Status
+from ninja import Field, Query, Router, Status
 from ninja.errors import HttpError
-from pydantic import ConfigDict
 
 from tasks import campaign_calls
 from webapp.api.campaigns import campaign_or_404
+from webapp.api.inputs import Body
+from webapp.api.paging import Page, paged
 from webapp.api.problems import Problem
 from webapp.api.sharing import made_or_refused
 from webapp.store import measurement_progress, removals, wide_area
@@ -22,13 +24,11 @@ from webapp.store.models import Measurement
 router = Router(tags=["measurements"])
 
 
-class Changes(Schema):
+class Changes(Body):
     """What a campaign is asked to do; every field is an option of ``manage.py campaign``.
 
     With ``public`` everybody sees it, else its maker alone.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     name: str = Field("", max_length=200)
     preset: str = Field("", max_length=40)
@@ -70,16 +70,16 @@ def _document(row: Measurement) -> dict[str, Any]:
 
 
 @router.get("/measurements", response={200: dict})
-def list_measurements(request: HttpRequest) -> Any:
+def list_measurements(request: HttpRequest, page: Query[Page]) -> Any:
     """Measurement campaigns that you may see, newest first."""
-    rows = [_document(m) for m in wide_area.campaigns(request.user)]
-    return {"count": len(rows), "results": rows}
+    return paged(wide_area.campaigns(request.user, None), page, attrgetter("slug"), _document)
 
 
 @router.get("/measurements/presets", response={200: dict})
-def list_presets(request: HttpRequest) -> Any:
+def list_presets(request: HttpRequest, page: Query[Page]) -> Any:
     """Schedules that come with the product."""
-    return {"results": [{"name": name, **data} for name, data in presets().items()]}
+    rows = [{"name": name, **data} for name, data in presets().items()]
+    return paged(rows, page, itemgetter("name"), dict)
 
 
 @router.post("/measurements/plan", response={200: dict, **_ERRORS})

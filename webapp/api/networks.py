@@ -3,11 +3,12 @@
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Field, Router, Schema, Status
+from ninja import Field, Router, Status
 from ninja.errors import HttpError
 
 from tasks import network_finds as finding
 from tasks.network_places import Wanted
+from webapp.api.inputs import Body
 from webapp.api.problems import Problem
 from webapp.store import network_finds, vantages
 from webapp.store.network_finds import Find
@@ -17,7 +18,7 @@ router = Router(tags=["vantage points"])
 _ERRORS = {401: Problem, 403: Problem, 404: Problem, 422: Problem, 503: Problem}
 
 
-class WantedIn(Schema):
+class WantedIn(Body):
     """Which probes are looked for; every field is an option of ``manage.py networks``."""
 
     network: str = Field(max_length=20)
@@ -27,7 +28,7 @@ class WantedIn(Schema):
     count: int = 20
 
 
-class NamesIn(Schema):
+class NamesIn(Body):
     """Which of the places that were found; without names all of them."""
 
     names: list[str] | None = None

@@ -10,6 +10,7 @@ from ninja import NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
 
 from core.errors import BadInput, Damaged, MissingData, NephoscopeError
+from webapp.api.events import TooManyStreams
 from webapp.store import failures
 from webapp.store.idempotency import KeyReused
 from webapp.store.list_slot import RETRY_AFTER_S, ClientGone, ListsBusy
@@ -99,6 +100,7 @@ def register(api: NinjaAPI) -> None:
         BadInput: _bad_input,
         KeyReused: lambda r, e: problem(422, "idempotency-key-reused", str(e)),
         ListsBusy: lambda r, e: problem(429, "lists", str(e), retry_after=RETRY_AFTER_S),
+        TooManyStreams: lambda r, e: problem(429, "streams", str(e), retry_after=30),
         ClientGone: lambda r, e: problem(503, "client-gone", str(e)),
         ValidationError: _invalid,
         TooManySurveys: _limited,

@@ -2,18 +2,21 @@
 
 import hashlib
 import json
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from ninja import Field, Router, Schema, Status
-from pydantic import ConfigDict
+from ninja import Field, Query, Router, Status
 
 from core.errors import BadInput
 from tasks import advising
 from webapp.api.files import table_file
+from webapp.api.inputs import Body
+from webapp.api.paging import Page, paged
 from webapp.store import recommendations
 from webapp.store.accounts import owner_of
 from webapp.store.models import Recommendation
+from webapp.store.recommendations import CURVE_COLUMNS, curve_rows
 
 router = Router(tags=["recommendations"])
 Name = Annotated[str, Field(min_length=1, max_length=300)]
@@ -23,10 +26,8 @@ Amount = Annotated[float, Field(ge=0, le=1e12)]
 Table = Annotated[str, Field(max_length=20_000_000)]
 
 
-class OptionsIn(Schema):
+class OptionsIn(Body):
     """What is asked; every field is an option of ``manage.py regions recommend``."""
-
-    model_config = ConfigDict(extra="forbid")
 
     k: int | Annotated[str, Field(max_length=100)] | None = None
     objective: Literal["latency", "throughput"] = "latency"
@@ -102,10 +103,14 @@ def _bytes(name: str, given: str | dict[str, float]) -> bytes:
 
 
 @router.get("/recommendations", response={200: dict})
-def list_recommendations(request: HttpRequest) -> Any:
+def list_recommendations(request: HttpRequest, page: Query[Page]) -> Any:
     """What belongs to the asker, the newest first; nothing for whoever is nobody."""
-    rows = recommendations.owned_by(request.user)
-    return {"results": [{k: v for k, v in _document(r).items() if k != "result"} for r in rows]}
+    rows = recommendations.owned_by(request.user, limit=None)
+    return paged(rows, page, attrgetter("token"), _without_result)
+
+
+def _without_result(row: Recommendation) -> dict[str, Any]:
+    return {k: v for k, v in _document(row).items() if k != "result"}
 
 
 @router.get("/recommendations/{token}", response={200: dict, 304: None})
@@ -155,8 +160,7 @@ def get_curve(request: HttpRequest, token: str, kind: str) -> Any:
     row = _known(request, token)
     if row.result is None:
         raise Http404("it is not answered yet")
-    cells = [recommendations.curve_row(one) for one in row.result["results"]]
-    return table_file(f"regions-{row.token[:8]}", kind, recommendations.CURVE_COLUMNS, cells)
+    return table_file(f"regions-{row.token[:8]}", kind, CURVE_COLUMNS, curve_rows(row))
 
 
 def _own(request: HttpRequest, token: str) -> Recommendation:

@@ -1,5 +1,6 @@
 """REST API v1: surveys, their tables and evidence, in every format that pages show."""
 
+from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
@@ -25,13 +26,16 @@ from webapp.api import (
     vantages,
     wide_area,
 )
-from webapp.api.described import DescribedAPI
+from webapp.api.described import DescribedAPI, DocsWithProblems
 from webapp.api.documents import etag_of, survey_json
-from webapp.api.events import stream
+from webapp.api.events import bounded_stream, stream
 from webapp.api.files import download, table_file
+from webapp.api.inputs import Body
+from webapp.api.paging import Page, paged
 from webapp.api.problems import ERRORS
-from webapp.store import evidence, selectors, services, snapshots
-from webapp.store.accounts import owner_of
+from webapp.api.sharing import made_or_refused
+from webapp.store import evidence, removals, selectors, services, snapshots
+from webapp.store.accounts import owner_of, visible
 from webapp.store.arriving import arriving_of
 from webapp.store.models import Campaign
 from webapp.store.sharing import may_change
@@ -40,6 +44,7 @@ api = DescribedAPI(
     title="Nephoscope",
     version="1",
     description="Where in the cloud the web lives. Errors are problem details (RFC 9457).",
+    docs=DocsWithProblems(),
     docs_url="/docs",
     urls_namespace="api-v1",
 )
@@ -57,7 +62,7 @@ api.add_router("/screening", screening.router)
 api.add_router("/screening", shared_pools.router)
 
 
-class SurveyIn(Schema):
+class SurveyIn(Body):
     """A survey to run: domain names, or the text of a list in any form that a page takes.
 
     With an account it is private unless ``public``; without one it always is public.
@@ -110,11 +115,15 @@ def plan(request: HttpRequest, survey: SurveyIn) -> Any:
     return services.plan_survey(_list_bytes(survey.domains), count_words(options), gone)[0]
 
 
-@api.get("/surveys", response={200: dict}, tags=["surveys"])
-def list_surveys(request: HttpRequest) -> Any:
+@api.get("/surveys", response={200: dict, **ERRORS}, tags=["surveys"])
+def list_surveys(request: HttpRequest, page: Query[Page]) -> Any:
     """Surveys, newest first."""
-    rows = [survey_json(row) for row in selectors.campaigns(reader=request.user)]
-    return {"count": len(rows), "results": rows}
+    rows = list(visible(Campaign.objects.prefetch_related("range_tables"), request.user))
+    return paged(rows, page, attrgetter("slug"), _shown)
+
+
+def _shown(campaign: Campaign) -> dict[str, Any]:
+    return survey_json(selectors.row_of(campaign))
 
 
 @api.get("/surveys/{slug}", response={200: dict, **ERRORS}, tags=["surveys"])
@@ -139,11 +148,20 @@ def cancel_survey(request: HttpRequest, slug: str) -> Any:
     return survey_json(_known(request, slug))
 
 
+@api.delete("/surveys/{slug}", response={204: None, **ERRORS}, tags=["surveys"])
+def delete_survey(request: HttpRequest, slug: str) -> Any:
+    """Stop it and delete it for good, with all that was found; only for who made it."""
+    removals.remove(made_or_refused(request, "survey", slug))
+    return Status(204, None)
+
+
 @api.get("/surveys/{slug}/events", tags=["surveys"], include_in_schema=False)
 def survey_events(request: HttpRequest, slug: str) -> Any:
     """Server-sent events: the survey document about once a second until it has ended."""
     _known(request, slug)
-    answer = StreamingHttpResponse(stream(slug, request.user), content_type="text/event-stream")
+    address = str(request.META.get("REMOTE_ADDR", ""))
+    events = bounded_stream(address, stream(slug, request.user))
+    answer = StreamingHttpResponse(events, content_type="text/event-stream")
     answer["Cache-Control"] = "no-store"
     answer["X-Accel-Buffering"] = "no"
     return answer
@@ -164,15 +182,15 @@ def get_names(request: HttpRequest, slug: str) -> Any:
 
 
 @api.get("/surveys/{slug}/tables", response={200: dict, **ERRORS}, tags=["reports"])
-def list_tables(request: HttpRequest, slug: str) -> Any:
+def list_tables(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
     """The survey's tables with their headlines."""
     _known(request, slug)
-    found = selectors.reports(slug).values()
-    return {
-        "results": [
-            {"id": r.table_id, "title": r.title, "headline": r.headline, "n": r.n} for r in found
-        ]
-    }
+    found = list(selectors.reports(slug).values())
+    return paged(found, page, attrgetter("table_id"), _about_table)
+
+
+def _about_table(row: selectors.ReportRow) -> dict[str, Any]:
+    return {"id": row.table_id, "title": row.title, "headline": row.headline, "n": row.n}
 
 
 @api.get("/surveys/{slug}/tables/{table}", response={200: dict, **ERRORS}, tags=["reports"])

@@ -3,17 +3,20 @@
 Reports themselves come in by the door in front of the site, :mod:`webapp.api.ingest`.
 """
 
+from functools import partial
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Field, Router, Schema, Status
+from ninja import Field, Query, Router, Status
 from ninja.errors import HttpError
-from pydantic import ConfigDict
 
 from tasks import screening, strange_logs
 from webapp.api import pool_documents as documents
 from webapp.api.agent import give_agent
 from webapp.api.files import download, table_file
+from webapp.api.inputs import Body
+from webapp.api.paging import Page, paged
 from webapp.store import pool_changes, pool_details, pool_logs, pool_views, pools
 from webapp.store.pool_changes import PoolSettings
 from webapp.store.pool_reports import print_schema
@@ -24,10 +27,8 @@ MOST_ROWS = 1_000
 Verdict = Literal["", "good", "network-test", "bad", "not-enough"]
 
 
-class SettingsIn(Schema):
+class SettingsIn(Body):
     """What is chosen of a pool; what is left out stays as it is."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     low: float | None = None
@@ -37,19 +38,15 @@ class SettingsIn(Schema):
     currency: Annotated[str, Field(max_length=20)] | None = None
 
 
-class TokenIn(Schema):
+class TokenIn(Body):
     """A new token."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Annotated[str, Field(max_length=200)] = ""
     days: int | None = None
 
 
-class LabelIn(Schema):
+class LabelIn(Body):
     """What a machine is in truth, as its owner knows it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     label: Literal["", "good", "bad"]
 
@@ -87,10 +84,10 @@ def judge_file(request: HttpRequest) -> Any:
 
 
 @router.get("/pools", response={200: dict})
-def list_pools(request: HttpRequest) -> Any:
+def list_pools(request: HttpRequest, page: Query[Page]) -> Any:
     """Pools that the asker may see, newest first."""
-    rows = [documents.pool_json(row, request) for row in pools.list_pools(request.user)]
-    return {"count": len(rows), "results": rows}
+    show = partial(documents.pool_json, request=request)
+    return paged(pools.list_pools(request.user), page, attrgetter("key"), show)
 
 
 @router.post("/pools", response={201: dict})
@@ -132,9 +129,10 @@ def delete_pool(request: HttpRequest, key: str) -> Any:
 
 
 @router.get("/pools/{key}/tokens", response={200: dict})
-def list_tokens(request: HttpRequest, key: str) -> Any:
+def list_tokens(request: HttpRequest, key: str, page: Query[Page]) -> Any:
     """Tokens of agents, without their secrets."""
-    return {"results": [documents.token_json(t) for t in pools.list_tokens(_own(request, key))]}
+    rows = pools.list_tokens(_own(request, key))
+    return paged(rows, page, attrgetter("id"), documents.token_json)
 
 
 @router.post("/pools/{key}/tokens", response={201: dict})
@@ -168,14 +166,10 @@ def unshare_pool(request: HttpRequest, key: str) -> Any:
 
 
 @router.get("/pools/{key}/instances", response={200: dict})
-def list_instances(request: HttpRequest, key: str, verdict: Verdict = "") -> Any:
+def list_instances(request: HttpRequest, key: str, page: Query[Page], verdict: Verdict = "") -> Any:
     """Machines with their newest verdicts, by name."""
-    return _instances(_pool(request, key), verdict)
-
-
-def _instances(row: PoolRow, verdict: str) -> dict[str, Any]:
-    rows = [documents.instance_json(one) for one in pools.list_instances(row, verdict)]
-    return {"count": len(rows), "results": rows}
+    rows = pools.list_instances(_pool(request, key), verdict)
+    return paged(rows, page, attrgetter("id"), documents.instance_json)
 
 
 @router.get("/pools/{key}/instances.{kind}", response={200: dict})
@@ -222,10 +216,12 @@ def delete_instance(request: HttpRequest, key: str, instance: int) -> Any:
 
 
 @router.get("/pools/{key}/reports", response={200: dict})
-def list_reports(request: HttpRequest, key: str, instance: int | None = None) -> Any:
+def list_reports(
+    request: HttpRequest, key: str, page: Query[Page], instance: int | None = None
+) -> Any:
     """The newest reports, at most 1,000."""
     rows = pools.list_reports(_pool(request, key), instance, MOST_ROWS)
-    return {"count": len(rows), "results": [documents.report_json(row) for row in rows]}
+    return paged(rows, page, attrgetter("report_id"), documents.report_json)
 
 
 @router.get("/pools/{key}/reports/{report_id}", response={200: dict})
@@ -271,9 +267,10 @@ def get_finding(request: HttpRequest, key: str, section: str) -> Any:
 
 
 @router.get("/pools/{key}/logs", response={200: dict})
-def list_logs(request: HttpRequest, key: str) -> Any:
+def list_logs(request: HttpRequest, key: str, page: Query[Page]) -> Any:
     """Logs of other tools beside the pool's own results."""
-    return {"results": [documents.log_json(row) for row in pools.list_logs(_pool(request, key))]}
+    rows = pools.list_logs(_pool(request, key))
+    return paged(rows, page, attrgetter("id"), documents.log_json)
 
 
 @router.post("/pools/{key}/logs", response={201: dict})

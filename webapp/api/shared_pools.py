@@ -1,11 +1,13 @@
 """REST API v1: what a share link opens of a pool, to be read and nothing else."""
 
+from operator import attrgetter
 from typing import Any
 
 from django.http import Http404, HttpRequest
-from ninja import Router
+from ninja import Query, Router
 
 from webapp.api import pool_documents as documents
+from webapp.api.paging import Page, paged
 from webapp.store import pool_views, pools
 from webapp.store.pools import PoolRow
 
@@ -26,10 +28,10 @@ def get_shared(request: HttpRequest, secret: str) -> Any:
 
 
 @router.get("/shared/{secret}/instances", response={200: dict})
-def list_shared_instances(request: HttpRequest, secret: str) -> Any:
+def list_shared_instances(request: HttpRequest, secret: str, page: Query[Page]) -> Any:
     """Its machines."""
-    rows = [documents.instance_json(one) for one in pools.list_instances(_pool(secret))]
-    return {"count": len(rows), "results": rows}
+    rows = pools.list_instances(_pool(secret))
+    return paged(rows, page, attrgetter("id"), documents.instance_json)
 
 
 @router.get("/shared/{secret}/instances/{instance}", response={200: dict})

@@ -1,14 +1,17 @@
 """REST API v1: who may see a survey or a measurement campaign, and the links that show it."""
 
 from datetime import datetime
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from django.http import Http404, HttpRequest
-from ninja import Router, Schema, Status
+from ninja import Query, Router, Schema, Status
 from ninja.errors import HttpError
-from pydantic import ConfigDict
 
 from webapp.api.documents import survey_json
+from webapp.api.inputs import Body
+from webapp.api.paging import Page, paged
 from webapp.api.problems import Problem
 from webapp.store import selectors, sharing
 from webapp.store.accounts import may_see
@@ -18,18 +21,14 @@ router = Router(tags=["sharing"])
 _ERRORS = {401: Problem, 403: Problem, 404: Problem, 422: Problem}
 
 
-class Visibility(Schema):
+class Visibility(Body):
     """Whether everybody sees it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     public: bool
 
 
-class NewLink(Schema):
+class NewLink(Body):
     """How many days a link lives: 7, 30 or 365, or 0 until it is taken back."""
-
-    model_config = ConfigDict(extra="forbid")
 
     days: int = 30
 
@@ -48,6 +47,7 @@ class Links(Schema):
     """The links to one thing that open it now."""
 
     count: int
+    next: str | None
     results: list[Link]
 
 
@@ -82,10 +82,9 @@ def _change(request: HttpRequest, kind: str, slug: str, change: Visibility) -> s
     return thing
 
 
-def _list(request: HttpRequest, kind: str, slug: str) -> Links:
+def _list(request: HttpRequest, kind: str, slug: str, page: Page) -> Any:
     thing = made_or_refused(request, kind, slug)
-    found = [_document(request, link) for link in sharing.links_of(thing)]
-    return Links(count=len(found), results=found)
+    return paged(list(sharing.links_of(thing)), page, attrgetter("pk"), partial(_document, request))
 
 
 def _make(request: HttpRequest, kind: str, slug: str, asked: NewLink) -> Any:
@@ -110,9 +109,9 @@ def change_survey(request: HttpRequest, slug: str, change: Visibility) -> Any:
 
 
 @router.get("/surveys/{slug}/links", response={200: Links, **_ERRORS})
-def list_survey_links(request: HttpRequest, slug: str) -> Any:
+def list_survey_links(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
     """Links that show a survey to whoever has them; only for who made it."""
-    return _list(request, "survey", slug)
+    return _list(request, "survey", slug, page)
 
 
 @router.post("/surveys/{slug}/links", response={201: Link, **_ERRORS})
@@ -135,9 +134,9 @@ def change_measurement(request: HttpRequest, slug: str, change: Visibility) -> A
 
 
 @router.get("/measurements/{slug}/links", response={200: Links, **_ERRORS})
-def list_measurement_links(request: HttpRequest, slug: str) -> Any:
+def list_measurement_links(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
     """Links that show a campaign to whoever has them; only for who made it."""
-    return _list(request, "measurement", slug)
+    return _list(request, "measurement", slug, page)
 
 
 @router.post("/measurements/{slug}/links", response={201: Link, **_ERRORS})

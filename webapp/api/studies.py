@@ -1,12 +1,14 @@
 """REST API v1: the history of a domain, who fails with an outage, and traffic captures."""
 
+from operator import attrgetter
 from typing import Any
 
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import Query, Router, Schema
 
 from tasks import packets
 from webapp.api.files import table_file
+from webapp.api.paging import Page, paged
 from webapp.store import histories, indexes
 from webapp.store.accounts import visible
 from webapp.store.models import Campaign
@@ -14,6 +16,7 @@ from webapp.store.models import Campaign
 router = Router(tags=["evidence"])
 CASUALTY_COLUMNS = ("rank", "domain", "state", "down", "part", "names", "silent")
 MAX_CASUALTIES = 1_000_000
+INDEX_RETRY_S = 2
 
 
 class OutageQuery(Schema):
@@ -27,23 +30,25 @@ class OutageQuery(Schema):
 
 
 @router.get("/domains/{domain}/history", response={200: dict})
-def get_history(request: HttpRequest, domain: str) -> Any:
+def get_history(request: HttpRequest, domain: str, page: Query[Page]) -> Any:
     """Every survey that asked a domain, the newest first, and what changed from one to the next."""
     found = histories.history(domain, reader=request.user)
     if not found:
         raise Http404(f"no survey asked {domain!r}")
-    return {"domain": domain, "results": [visit.as_json() for visit in found]}
+    return {"domain": domain, **paged(found, page, attrgetter("slug"), histories.Visit.as_json)}
 
 
-@router.get("/surveys/{slug}/outages.{kind_of_file}", response={200: dict})
+@router.get("/surveys/{slug}/outages.{kind_of_file}", response={200: dict, 202: dict})
 def get_outage(
     request: HttpRequest, slug: str, kind_of_file: str, query: Query[OutageQuery]
 ) -> Any:
     """The domains that an outage takes down, fully first, each by rank."""
     campaign = visible(Campaign.objects.filter(slug=slug), request.user).first()
-    index = indexes.index_of(campaign) if campaign else None
+    if campaign is None:
+        raise Http404(f"there is no survey {slug!r}")
+    index = indexes.index_of(campaign)
     if index is None:
-        raise Http404(f"there is no survey {slug!r}, or its index is not made yet")
+        return _not_yet(campaign)
     found = index.casualties(query.kind, query.provider, query.target)
     start, limit = max(0, query.first), min(max(1, query.limit), MAX_CASUALTIES)
     cells = [[row[c] for c in CASUALTY_COLUMNS] for row in found.page(start, limit)]
@@ -52,10 +57,16 @@ def get_outage(
     return {"total": found.total, "first": start, "columns": CASUALTY_COLUMNS, "rows": cells}
 
 
+def _not_yet(campaign: Campaign) -> HttpResponse:
+    """The index of a survey is made when it ends; until then there is no outage to be looked at."""
+    document = {"status": campaign.state, "detail": "its index is not made yet"}
+    return JsonResponse(document, status=202, headers={"Retry-After": str(INDEX_RETRY_S)})
+
+
 @router.get("/captures", response={200: dict}, tags=["traffic"])
-def list_captures(request: HttpRequest) -> Any:
-    """Imported traffic captures, the newest first."""
-    return {"results": packets.list_imports()}
+def list_captures(request: HttpRequest, page: Query[Page]) -> Any:
+    """Names of imported traffic captures, the newest first."""
+    return paged(packets.list_imports(), page, str, str)
 
 
 @router.get("/captures/{name}", response={200: dict}, tags=["traffic"])

@@ -1,16 +1,20 @@
 """Vantage points in the API: the list for everybody, joining for machines, the rest for staff."""
 
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest
-from ninja import Field, Router, Schema, Status
+from ninja import Field, Query, Router, Schema, Status
 from ninja.errors import HttpError
 
 from core.errors import BadInput
 from tasks import admission
 from tasks.addresses import authority
 from webapp.api import problems
+from webapp.api.inputs import Body
+from webapp.api.paging import Page, paged
 from webapp.api.problems import Problem
 from webapp.store import vantages
 from webapp.store.models import VantagePoint
@@ -19,7 +23,7 @@ from webapp.store.vantage_documents import document
 router = Router(tags=["vantage points"])
 
 
-class JoinIn(Schema):
+class JoinIn(Body):
     """A one-time token."""
 
     token: str = Field(max_length=200)
@@ -38,14 +42,14 @@ class JoinOut(Schema):
     limits: dict[str, Any]
 
 
-class PresenceIn(Schema):
+class PresenceIn(Body):
     """What a vantage point says when it starts, and once an hour."""
 
     password: str = Field(max_length=200)
     version: str = Field("", max_length=40)
 
 
-class InviteIn(Schema):
+class InviteIn(Body):
     """A new vantage point: where it stands, to the city, and what it may do."""
 
     name: str = Field(max_length=63)
@@ -64,11 +68,10 @@ _ERRORS = {401: Problem, 403: Problem, 404: Problem, 422: Problem, 503: Problem}
 
 
 @router.get("/vantage-points", response={200: dict})
-def list_points(request: HttpRequest) -> Any:
+def list_points(request: HttpRequest, page: Query[Page]) -> Any:
     """All vantage points that you may see; addresses are for operators."""
-    operator = vantages.is_operator(request.user)
-    rows = [document(p, operator=operator) for p in vantages.points(request.user)]
-    return {"count": len(rows), "results": rows}
+    show = partial(document, operator=vantages.is_operator(request.user))
+    return paged(list(vantages.points(request.user)), page, attrgetter("name"), show)
 
 
 @router.post("/vantage-points", response={201: dict, **_ERRORS})

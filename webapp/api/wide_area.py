@@ -1,6 +1,7 @@
 """REST API v1: measurement campaigns, their tables and raw samples, as the pages show them."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from ninja import Field, Query, Router, Schema
 
 from webapp.api.campaigns import campaign_or_404
 from webapp.api.files import download, table_file
+from webapp.api.paging import Page, paged
 from webapp.store import vantages, wide_area, wide_area_samples
 from webapp.store.models import Measurement
 
@@ -58,9 +60,9 @@ def _document(row: Measurement) -> dict[str, Any]:
 
 
 @router.get("/wide-area", response={200: dict})
-def list_campaigns(request: HttpRequest) -> Any:
+def list_campaigns(request: HttpRequest, page: Query[Page]) -> Any:
     """Measurement campaigns, newest first."""
-    return {"results": [_document(m) for m in wide_area.campaigns(request.user)]}
+    return paged(wide_area.campaigns(request.user, None), page, attrgetter("slug"), _document)
 
 
 @router.get("/wide-area/{slug}", response={200: dict})

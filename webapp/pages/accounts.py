@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods
 
 from core.errors import BadInput
 from webapp.pages.access import signed_in
-from webapp.store import attempts, people
+from webapp.store import attempts, people, tokens
 
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 _SECRETS = ("password", "password1", "password2", "old_password", "new_password1", "new_password2")
@@ -182,7 +182,7 @@ def welcome(request: HttpRequest, who: str, key: str) -> HttpResponse:
 @signed_in
 @require_http_methods(["GET", "POST"])
 def password(request: HttpRequest) -> HttpResponse:
-    """Another password; every other session of the account ends."""
+    """Another password; every other session of the account ends, its tokens where asked for."""
     user: Any = request.user
     form = PasswordChangeForm(user, request.POST or None)
     if request.method == "GET":
@@ -196,4 +196,6 @@ def password(request: HttpRequest) -> HttpResponse:
     attempt.forgive()
     form.save()
     auth.update_session_auth_hash(request, form.user)
+    if request.POST.get("revoke_tokens") == "on":
+        tokens.revoke_all(user)
     return HttpResponseRedirect(reverse("account") + "?changed=password")

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.views.decorators.http import require_GET
 
 from webapp.pages import words
 from webapp.pages.families import FAMILIES, FAMILY_OF_TABLE
@@ -14,6 +15,7 @@ from webapp.pages.reports import campaign_or_404
 from webapp.store import selectors
 
 
+@require_GET
 def atlas(request: HttpRequest) -> HttpResponse:
     """The newest finished survey on the map, or what to do when there is none."""
     campaign = selectors.front_campaign(request.user)
@@ -23,6 +25,7 @@ def atlas(request: HttpRequest) -> HttpResponse:
     return show_atlas(request, campaign)
 
 
+@require_GET
 def survey_map(request: HttpRequest, slug: str) -> HttpResponse:
     """The map of a survey that is not the newest."""
     return show_atlas(request, campaign_or_404(request, slug))

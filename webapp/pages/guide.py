@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.views.decorators.http import require_GET
 
 from core.tables import SPECS
 from webapp.pages.families import FAMILY_OF_TABLE
@@ -62,6 +63,7 @@ _SAMPLE_GRID = Grid(
 )
 
 
+@require_GET
 def about(request: HttpRequest) -> HttpResponse:
     """What is measured, and how each table is made."""
     campaign = selectors.front_campaign(request.user)
@@ -75,6 +77,7 @@ def about(request: HttpRequest) -> HttpResponse:
     return render(request, "guide/about.html", context)
 
 
+@require_GET
 def components(request: HttpRequest) -> HttpResponse:
     """Every component of the interface, alive."""
     counters = {

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.views.decorators.http import require_GET
 
 from tasks import errands
 from webapp.pages import words
@@ -28,6 +29,7 @@ KINDS = {
 Target = dict[str, Any]
 
 
+@require_GET
 def outages(request: HttpRequest, slug: str) -> HttpResponse:
     """What fails and who fails with one target, and every target to choose from."""
     campaign = campaign_or_404(request, slug)

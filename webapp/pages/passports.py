@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET
 
 from analysis.dangling import CLAIMABLE, LABELS
 from webapp.pages import diagrams, words
@@ -21,6 +22,7 @@ def page_number(request: HttpRequest) -> int:
     return min(max(1, int(text)), MAX_PAGE) if text.isdecimal() and len(text) < 8 else 1
 
 
+@require_GET
 def domains(request: HttpRequest, slug: str) -> HttpResponse:
     """Domains of a survey in rank order, or those that hold the search's text."""
     campaign = campaign_or_404(request, slug)
@@ -36,6 +38,7 @@ def domains(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "domains/list.html", context)
 
 
+@require_GET
 def search(request: HttpRequest) -> HttpResponse:
     """The header's search: the front survey's domains that hold the text."""
     slug = request.GET.get("survey", "")
@@ -52,6 +55,7 @@ def _query(text: str) -> str:
     return urlencode({"q": text})
 
 
+@require_GET
 def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
     """The passport of one domain."""
     campaign = campaign_or_404(request, slug)
@@ -107,6 +111,7 @@ def _servers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(by_name.values())
 
 
+@require_GET
 def name(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """Every answer, placement and label of one name."""
     campaign = campaign_or_404(request, slug)

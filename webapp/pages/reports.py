@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.views.decorators.http import require_GET
 
 from webapp.pages.charts import chart_of
 from webapp.pages.families import FAMILIES, FAMILY_BY_SLUG, neighbours
@@ -20,6 +21,7 @@ def campaign_or_404(request: HttpRequest, slug: str) -> selectors.CampaignRow:
     return campaign
 
 
+@require_GET
 @kept
 def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
     """One family of tables; the first carries the headline."""

@@ -3,17 +3,16 @@
 Nothing is solved for who has only the link, and nothing leads to the survey behind it.
 """
 
-import csv
-import io
-
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from tasks.export import table_csv
 from webapp.pages.answers import Look, choose, view
 from webapp.store import recommendations
 from webapp.store.models import Recommendation
+from webapp.store.recommendations import CURVE_COLUMNS, curve_rows
 
 # What says where the samples come from, but not whose survey it was.
 _TOLD_OF_SOURCE = ("kind", "name", "model", "reason", "synthetic", "label", "vantages", "countries",
@@ -46,12 +45,8 @@ def answer(request: HttpRequest, share_token: str) -> HttpResponse:
 @require_GET
 def sets_csv(request: HttpRequest, share_token: str) -> HttpResponse:
     """A row per size of set."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(recommendations.CURVE_COLUMNS)
-    results = (_shared(share_token).result or {})["results"]
-    writer.writerows(recommendations.curve_row(one) for one in results)
-    return HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
+    text = table_csv(CURVE_COLUMNS, curve_rows(_shared(share_token)))
+    return HttpResponse(text, content_type="text/csv; charset=utf-8")
 
 
 @never_cache

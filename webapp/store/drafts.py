@@ -1,4 +1,4 @@
-"""Plans that have not started yet, lists of domains mostly: kept for a day, by a key of their sender.
+"""What was planned and not started yet, lists of domains mostly, kept for a day by a key.
 
 So many of each sender and of all are kept, the newest ones.
 """

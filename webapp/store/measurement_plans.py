@@ -6,10 +6,13 @@ Nothing is stored here, so that a page can show what a campaign would cost.
 import csv
 import io
 import json
+import re
+import socket
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
 from django.conf import settings
@@ -26,6 +29,8 @@ from webapp.store.models import Measurement
 # More units than this are no row each, and more targets no list.
 MAX_UNITS, MAX_TARGETS, MAX_VANTAGES = 250_000, 10_000, 20_000
 TARGET_FIELDS = ("name", "host", "port", "family", "path", "provider", "region", "zone")
+# Hosts that a resolver takes for an address, however many numbers there are.
+_NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 _TEXTS = ("name", "host", "path", "provider", "region", "zone")
 _KNOWN = frozenset(
     {"name", "preset", "schedule", "rounds", "round_s", "activities", "targets", "vantages",
@@ -186,6 +191,8 @@ def _split(host: str, port: Any, number: int) -> tuple[str, int]:
     elif port is None and host.startswith("[") and "]:" in host:
         host, _, port = host.rpartition(":")
     host = host.strip("[]")
+    if host.count(":") == 1:
+        raise BadInput(f"{host!r} holds a port, and another one is given", line=number)
     if not host or any(c.isspace() or not c.isprintable() for c in host):
         raise BadInput(f"{host!r} is no host", line=number)
     return host, _whole(port or 0, (0, 65_535), number)
@@ -202,9 +209,8 @@ def _whole(value: Any, span: tuple[int, int], line: int) -> int:
 
 
 def _refuse_forbidden(target: Mapping[str, Any], limits: Mapping[str, Any]) -> None:
-    try:
-        address = ip_address(target["host"].partition("%")[0])
-    except ValueError:
+    address = _address_of(target["host"])
+    if address is None:
         return
     reason = why_forbidden(address, tuple(limits["allow"]), tuple(limits["deny"]))
     if reason:
@@ -212,6 +218,28 @@ def _refuse_forbidden(target: Mapping[str, Any], limits: Mapping[str, Any]) -> N
             f"{target['name']}: {reason}; the operator may allow its network by name",
             field="targets",
         )
+
+
+def _address_of(host: str) -> IPv4Address | IPv6Address | None:
+    """The address that a host is; raises ``BadInput`` for one that is written in another way.
+
+    Resolvers take "127.1", "2130706433" and "017700000001" for 127.0.0.1 (inet_aton), and have
+    loopback for "localhost" (RFC 6761).
+    """
+    plain = unicodedata.normalize("NFKC", host).rstrip(".").lower()
+    if plain == "localhost" or plain.endswith(".localhost"):
+        return IPv4Address("127.0.0.1")
+    try:
+        return ip_address(host.partition("%")[0])
+    except ValueError:
+        pass
+    if not _NUMERIC.fullmatch(plain):
+        return None
+    try:
+        meant = IPv4Address(socket.inet_aton(plain))
+    except OSError:
+        raise BadInput(f"{host!r} is no address and no name", field="targets") from None
+    raise BadInput(f"{host!r} is an address: write it as {meant}", field="targets")
 
 
 def _vantages(given: Sequence[Any]) -> list[str]:

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from core.errors import BadInput
-from webapp.store.idempotency import KeyReused
+from webapp.store.idempotency import KeyReused, check_key
 from webapp.store.measurement_plans import Definition, Ends, plan_of
 from webapp.store.models import Measurement, MeasurementUnit, VantagePoint
 from webapp.store.models.measurements import FINAL
@@ -114,6 +114,7 @@ def _is_same(row: Measurement, defined: Definition, around: Circumstances) -> bo
 
 def _own_key(key: str, owner: Any) -> str | None:
     """A key names a campaign among those of one owner."""
+    check_key(key)
     if not key:
         return None
     return hashlib.sha256(f"{getattr(owner, 'pk', None)}/{key}".encode()).hexdigest()

@@ -148,7 +148,20 @@ def take_back(row: Recommendation) -> None:
     Recommendation.objects.filter(pk=row.pk).update(shared_at=None)
 
 
-def owned_by(user: Any, limit: int = 200) -> list[Recommendation]:
+def curve_rows(row: Recommendation) -> list[list[Any]]:
+    """A row of ``CURVE_COLUMNS`` per size of set; none before there is an answer."""
+    return [_curve_row(one) for one in (row.result or {}).get("results", ())]
+
+
+def _curve_row(one: Mapping[str, Any]) -> list[Any]:
+    low, high = one["interval"] or (None, None)
+    other = "|".join(one["runner_up"]["regions"]) if one["runner_up"] else None
+    proof = [one[name] for name in ("bound", "proven", "static")]
+    sets = ["|".join(one["regions"]), other]
+    return [one["k"], one["value"], low, high, *proof, *sets, one.get("unanswered_share")]
+
+
+def owned_by(user: Any, limit: int | None = 200) -> list[Recommendation]:
     """What belongs to a person, the newest first."""
     if user is None or not user.is_authenticated:
         return []
@@ -298,12 +311,3 @@ def drop_orphans() -> None:
     for folder in old:
         if folder.name not in known:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def curve_row(one: Mapping[str, Any]) -> list[Any]:
-    """Give one size of set as a row of the exported curve."""
-    low, high = one["interval"] or (None, None)
-    other = "|".join(one["runner_up"]["regions"]) if one["runner_up"] else None
-    told = [one[name] for name in ("bound", "proven", "static")]
-    sets = ["|".join(one["regions"]), other]
-    return [one["k"], one["value"], low, high, *told, *sets, one["unanswered_share"]]

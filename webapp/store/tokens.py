@@ -68,3 +68,8 @@ def find(secret: str) -> ApiToken | None:
 def revoke(owner: Any, pk: int) -> bool:
     """Take a token back for good; false when it is not theirs, or was taken back."""
     return bool(live(owner).filter(pk=pk).update(revoked_at=timezone.now()))
+
+
+def revoke_all(owner: Any) -> int:
+    """Take all tokens of a person back for good; how many there were."""
+    return live(owner).update(revoked_at=timezone.now())

@@ -48,7 +48,7 @@ class StoredTable:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
-def campaigns(user: Any, limit: int = 200) -> list[Measurement]:
+def campaigns(user: Any, limit: int | None = 200) -> list[Measurement]:
     """Campaigns that a user may see, newest first."""
     return list(visible(Measurement.objects.all(), user)[:limit])
 

@@ -1,0 +1,184 @@
+"""What holds for every operation: lists, quotas, unknown fields, kinds of problems, shapes."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import OperationalError
+from django.test import Client
+
+from core.statuses import CampaignState
+from webapp.api import events
+from webapp.api.kinds import KINDS
+from webapp.store import services, tokens
+from webapp.store.models import Campaign
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(settings, tmp_path):
+    settings.LAKE_DIR, settings.UPLOADS_DIR = tmp_path / "lake", tmp_path / "uploads"
+    settings.NAME_SERVERS = ["127.0.0.1:9"]
+    return Client(raise_request_exception=False)
+
+
+def make(number=1, **more):
+    maker = services.Maker(is_limited=False, **more)
+    return [services.create_survey(b"a.example\n", n_words=5, maker=maker) for _ in range(number)]
+
+
+@pytest.fixture
+def anna(client):
+    user = get_user_model().objects.create_user("anna")
+    _, secret = tokens.issue(user, "cron", "write")
+    return user, {"Authorization": f"Bearer {secret}"}
+
+
+def test_a_list_is_read_page_by_page_and_new_rows_move_nothing(client):
+    slugs = [campaign.slug for campaign in make(7)][::-1]
+    found, cursor = [], ""
+    while cursor is not None:
+        page = client.get("/api/v1/surveys", {"limit": 3, "cursor": cursor}).json()
+        assert page["count"] == 7 + len(found) // 3
+        found += [row["id"] for row in page["results"]]
+        cursor = page["next"]
+        make()
+    assert found == slugs
+    for bad in ({"limit": 0}, {"limit": 1_001}, {"limit": "x"}, {"cursor": "gone"}):
+        assert client.get("/api/v1/surveys", bad).status_code == 422
+
+
+LISTS = [
+    "surveys", "measurements", "measurements/presets", "recommendations", "wide-area",
+    "vantage-points", "captures", "screening/pools",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_every_list_has_a_limit_and_a_cursor(client, path):
+    reply = client.get(f"/api/v1/{path}", {"limit": 1})
+    document = reply.json()
+    assert reply.status_code == 200
+    assert {"count", "next", "results"} <= set(document)
+    assert len(document["results"]) <= 1
+    assert (document["next"] is None) == (document["count"] <= 1)
+
+
+def test_only_who_made_a_survey_deletes_it(client, anna):
+    user, headers = anna
+    (own,), (other,) = make(user=user), make()
+    path = f"/api/v1/surveys/{own.slug}"
+    assert client.delete(path).status_code == 404
+    assert client.delete(f"/api/v1/surveys/{other.slug}", headers=headers).status_code == 403
+    assert client.delete(path, headers=headers).status_code == 204
+    assert client.get(path, headers=headers).status_code == 404
+    assert not Campaign.objects.filter(pk=own.pk).exists()
+
+
+@pytest.mark.parametrize("state", [CampaignState.FINISHED, CampaignState.PARTIAL])
+def test_before_the_index_there_is_a_202_that_says_when_to_come_again(client, state):
+    (campaign,) = make()
+    Campaign.objects.update(state=state)
+    query = {"kind": "provider", "target": "aws"}
+    reply = client.get(f"/api/v1/surveys/{campaign.slug}/outages.json", query)
+    assert (reply.status_code, reply["Retry-After"]) == (202, "2")
+    assert reply.json()["status"] == state
+    assert client.get("/api/v1/surveys/none/outages.json", query).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["limits", "surveys", "nothing", "surveys/nothing", "plan"])
+def test_every_reply_says_what_is_left(client, settings, anna, path):
+    settings.MAX_ACTIVE_SURVEYS, settings.MAX_ACTIVE_SURVEYS_PER_USER = 4, 2
+    make(user=anna[0])
+    reply = client.get(f"/api/v1/{path}")
+    assert reply["RateLimit-Policy"] == '"active-surveys";q=4'
+    assert reply["RateLimit"] == '"active-surveys";r=3'
+    own = client.get(f"/api/v1/{path}", headers=anna[1])
+    assert own["RateLimit"] == '"active-surveys";r=3, "active-surveys-of-yours";r=1'
+
+
+def test_a_reply_without_a_database_is_a_reply(client, monkeypatch):
+    def fail(*_args):
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(services, "active_surveys", fail)
+    reply = client.get("/api/v1/surveys")
+    assert (reply.status_code, "RateLimit" in reply) == (200, False)
+
+
+def schema(client):
+    return client.get("/api/v1/openapi.json").json()
+
+
+def test_no_body_takes_a_field_that_is_not_known(client, anna):
+    document = schema(client)
+    checked = 0
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            content = operation.get("requestBody", {}).get("content", {})
+            shape = content.get("application/json", {}).get("schema", {})
+            name = shape.get("$ref", "").rpartition("/")[2]
+            if not name:
+                continue
+            found = document["components"]["schemas"][name]
+            assert found["additionalProperties"] is False, (method, path)
+            checked += 1
+    assert checked >= 15
+    body = {"domains": ["a.example"], "nonsense": 1}
+    reply = client.post("/api/v1/plan", body, content_type="application/json")
+    assert (reply.status_code, reply.json()["field"]) == (422, "nonsense")
+
+
+def test_operations_are_described(client):
+    document = schema(client)
+    assert {"token", "session"} == set(document["components"]["securitySchemes"])
+    operations = {
+        f"{method} {path}": operation
+        for path, of in document["paths"].items()
+        for method, operation in of.items()
+    }
+    bare = [
+        name
+        for name, operation in operations.items()
+        for status, answer in operation["responses"].items()
+        if status in ("200", "201")
+        and (answer.get("content") or {}).get("application/json", {}).get("schema", {})
+        in (
+            {"type": "object"},
+            {"additionalProperties": True, "title": "Response", "type": "object"},
+        )
+    ]
+    assert len(bare) <= 25, bare
+    headers = [p["name"] for p in operations["post /api/v1/surveys"]["parameters"]]
+    assert "Idempotency-Key" in headers
+    assert "304" in operations["get /api/v1/surveys/{slug}"]["responses"]
+
+
+def test_every_kind_of_problem_is_explained_where_its_type_leads(client):
+    words = ["git", "ls-files", "webapp/**.py", "webapp/*.py"]
+    listed = subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    used = set()
+    calls = re.compile(r"(?:problem|Refusal|Failure|_answer)\(\s*(?:path, )?\d{3}, \"([a-z-]+)\"")
+    for name in listed.stdout.split():
+        used |= set(calls.findall((ROOT / name).read_text()))
+    assert used <= set(KINDS), used - set(KINDS)
+    page = client.get("/api/v1/docs").content.decode()
+    assert all(f'id="{kind}"' in page for kind in KINDS)
+    kind = client.get("/api/v1/surveys/none").json()["type"]
+    assert kind.partition("#")[0] == "/api/v1/docs"
+
+
+def test_an_address_holds_so_many_event_streams(client, monkeypatch):
+    monkeypatch.setattr(events, "MOST_STREAMS_EACH", 1)
+    (campaign,) = make()
+    monkeypatch.setitem(events._open, "127.0.0.1", 1)
+    path = f"/api/v1/surveys/{campaign.slug}/events"
+    reply = client.get(path)
+    assert (reply.status_code, reply["Retry-After"]) == (429, "30")
+    assert json.loads(reply.content)["type"].endswith("#streams")
+    assert client.get(path, REMOTE_ADDR="192.0.2.1").status_code == 200

@@ -1,0 +1,10 @@
+"""Bodies of requests: a field that is not known is refused, not passed over."""
+
+from ninja import Schema
+from pydantic import ConfigDict
+
+
+class Body(Schema):
+    """Base of every body."""
+
+    model_config = ConfigDict(extra="forbid")

@@ -1,0 +1,38 @@
+"""Lists in pages: ``limit`` rows from a cursor on, and the cursor of the next page."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from ninja import Field, Schema
+
+from core.errors import BadInput
+
+Row = TypeVar("Row")
+PAGE_ROWS, MAX_ROWS = 200, 1_000
+
+
+class Page(Schema):
+    """Which part of a list; ``cursor`` is the ``next`` of the page before."""
+
+    limit: int = Field(PAGE_ROWS, ge=1, le=MAX_ROWS)
+    cursor: str = Field("", max_length=200)
+
+
+def paged(
+    rows: Sequence[Row], page: Page, key: Callable[[Row], object], show: Callable[[Row], Any]
+) -> dict[str, Any]:
+    """A page as ``{count, next, results}``; ``count`` is that of the whole list.
+
+    A cursor is the key of the last row shown, so that rows that come before it move nothing.
+    Raises ``BadInput`` where that row is gone.
+    """
+    first = 0
+    if page.cursor:
+        keys = [str(key(row)) for row in rows]
+        if page.cursor not in keys:
+            raise BadInput("the list has changed since; begin it anew", field="cursor")
+        first = keys.index(page.cursor) + 1
+    shown = rows[first : first + page.limit]
+    more = first + len(shown) < len(rows)
+    following = str(key(shown[-1])) if more else None
+    return {"count": len(rows), "next": following, "results": [show(row) for row in shown]}
