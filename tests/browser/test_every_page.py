@@ -75,3 +75,30 @@ def test_a_report_page_is_small(chromium: Any, gallery: Gallery) -> None:
     # Fonts are compressed already; the rest is counted as the server sent it.
     assert sum(sizes.values()) < 200_000, sizes
     assert fonts < 160_000, sizes
+
+
+_PHONE = """() => {
+  const seen = (e) => e && e.offsetWidth > 0 && e.getBoundingClientRect().right <= innerWidth + 1;
+  const top = (e) => e.getBoundingClientRect().top;
+  const row = document.querySelector(".grid tbody tr");
+  const broken = [...document.querySelectorAll(".name-part")].filter(
+    (e) => e.offsetWidth > 0 && e.getClientRects().length > 1);
+  return {
+    bar: seen(row.querySelector(".cellbar")) || !row.querySelector(".cellbar"),
+    name: seen(row.querySelector("th")), spare: !!row.querySelector(".spare")?.offsetWidth,
+    exports: top(document.querySelector(".share-panel")) - top(document.querySelector("h1")),
+    broken: broken.map((e) => e.textContent),
+  };
+}"""
+
+
+def test_a_phone_shows_the_headline_then_what_matters(visit: Any, gallery: Gallery) -> None:
+    page = visit("/", width=390)
+    for path in ("providers", "patterns", "regions", "zones", "name-servers", "outages"):
+        page.goto(gallery.at("/s/{atlas}/reports/" + path + "/"))
+        found = page.evaluate(_PHONE)
+        assert found["exports"] > 0, path
+        assert (found["name"], found["bar"], found["spare"]) == (True, True, False), (path, found)
+        assert found["broken"] == [], path
+    page.check("text=All columns >> nth=0")
+    assert page.evaluate(_PHONE)["spare"]

@@ -61,7 +61,7 @@ def test_what_is_not_there_is_a_page_too(client: Client, everyone: dict[str, Any
     for path in GONE:
         answer = client.get(path.format(**slugs))
         assert answer.status_code == 404, path
-        assert "Nothing stands at this address" in answer.content.decode()
+        assert "Page not found" in answer.content.decode()
 
 
 def test_an_empty_installation_says_what_to_do(client: Client, db: Any) -> None:

@@ -224,7 +224,7 @@ def test_a_name_that_a_shell_could_misread_or_that_is_kept_is_in_no_command(owne
 def test_odd_names_are_text(owner, filled):
     text = show(owner, filled.odd).content.decode()
     assert "<b>الواجهة</b>" not in text
-    assert f"<bdi>{cast.RTL_NAME}</bdi>" in text
+    assert f'<bdi><span class="name-part">{cast.RTL_NAME}</span></bdi>' in text
     assert cast.LONG_NAME in text
 
 

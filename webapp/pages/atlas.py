@@ -81,10 +81,10 @@ def _spot(region: dict[str, Any], slug: str) -> dict[str, Any]:
 _COLUMNS = (
     Column("region", "Region"),
     Column("place", "Place"),
-    Column("domains", "Domains", numeric=True),
+    Column("domains", "Domains", numeric=True, is_spare=True),
     Column("subdomains", "Subdomains", numeric=True),
     Column("share", "Share of its provider", numeric=True),
-    Column("only", "Only here", numeric=True),
+    Column("only", "Only here", numeric=True, is_spare=True),
 )
 
 
@@ -108,9 +108,14 @@ def _row(region: dict[str, Any], slug: str) -> Row:
                 tags=(region["provider"],),
             ),
             Cell(f"{region['place']}, {region['country']}".rstrip(", "), region["place"], "place"),
-            Cell(words.count(region["domains"]), region["domains"], "count"),
+            Cell(words.count(region["domains"]), region["domains"], "count", is_spare=True),
             Cell(words.count(region["subdomains"]), region["subdomains"], "count"),
             Cell(words.share(part), part, "share", bar=part),
-            Cell(words.share(region["only_here_share"]), region["only_here_share"], "count"),
+            Cell(
+                words.share(region["only_here_share"]),
+                region["only_here_share"],
+                "count",
+                is_spare=True,
+            ),
         )
     )

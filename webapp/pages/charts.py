@@ -26,7 +26,10 @@ def chart_of(report: ReportRow) -> Chart | None:
         **chart,
         "id": report.table_id,
         "height": _height(chart),
-        "compared": _is_compared(chart),
+        # What stands for a published figure: a mark beside a bar, or a thin curve.
+        "compared": ("curve" if chart["kind"] == "steps" else "mark")
+        if _is_compared(chart)
+        else "",
     }
 
 

@@ -1,5 +1,6 @@
 """Two surveys side by side: which pair, what moved, which names, and each table's differences."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from webapp.pages.passports import page_number
 from webapp.store import comparisons, derived, selectors
 from webapp.store.accounts import visible
 from webapp.store.models import Campaign
+from webapp.store.selectors import CampaignRow
 
 NAMES_PER_PAGE = 100
 SHOWN_FLOWS, SHOWN_MEMBERS = 12, 12
@@ -59,20 +61,32 @@ def choose(request: HttpRequest) -> HttpResponse:
     rows = [
         c for c in selectors.campaigns(reader=request.user) if c.state in ("finished", "partial")
     ]
-    known = {c.slug for c in rows}
+    known = {c.slug: c for c in rows}
     is_pair = before in known and after in known and before != after
     if is_pair and "again" not in request.GET:
         return redirect("comparison", before=before, after=after)
-    after = after if after in known else next(iter(c.slug for c in rows), "")
-    others = [c.slug for c in rows if c.slug != after]
+    likely_before, likely_after = _find_twins(rows, known.get(after))
     context = {
         "section": "surveys",
         "rows": rows,
-        "chosen_after": after,
-        "chosen_before": before if before in others else next(iter(others), ""),
+        "chosen_after": likely_after,
+        "chosen_before": before if before in known and before != likely_after else likely_before,
         "is_same": bool(before) and before == request.GET.get("after"),
     }
     return render(request, "comparisons/choose.html", context)
+
+
+def _find_twins(rows: Sequence[CampaignRow], after: CampaignRow | None) -> tuple[str, str]:
+    """The two newest surveys of one list, else the two newest of all; ``after`` may be given."""
+    found = Campaign.objects.filter(pk__in=[row.id for row in rows])
+    lists = dict(found.values_list("pk", "list_sha256"))
+    for late in [after] if after else rows:
+        for early in rows:
+            if early.slug != late.slug and lists[early.id] == lists[late.id]:
+                return early.slug, late.slug
+    slugs = [row.slug for row in rows]
+    late_slug = after.slug if after else next(iter(slugs), "")
+    return next((slug for slug in slugs if slug != late_slug), ""), late_slug
 
 
 @never_cache

@@ -28,11 +28,11 @@ def not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
     shared = _shared_kind(request)
     if shared:
         advice = f"A link shows one {shared}, and this address is not of it."
-        return _page(request, 404, "Nothing stands at this address", advice, shared)
+        return _page(request, 404, "Page not found", advice, shared)
     return _page(
         request,
         404,
-        "Nothing stands at this address",
+        "Page not found",
         "The survey, domain or name may have another spelling, or the link may be older than this "
         "installation. Search for it above, or go back to the atlas.",
     )

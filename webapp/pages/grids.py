@@ -40,7 +40,15 @@ KEYS = {
     "customers": ("basis", "reading"),
     "text-figures": ("figure",),
 }
-
+# The same for tables that are compared with nothing, for phones.
+_NAMED = {
+    "outages": ("kind", "target"),
+    "outage-domains": ("kind", "target"),
+    "dangling": ("rule", "claimable"),
+    "dangling-names": ("name", "missing", "claimable"),
+}
+# Columns of a table without a share that a phone shows.
+_MOST_ON_PHONES = 4
 
 # From so many columns on a table takes less room for each.
 WIDE_COLUMNS = 9
@@ -54,6 +62,8 @@ class Column:
     label: str
     numeric: bool = False
     muted: bool = False
+    # Left out on a phone until all columns are asked for.
+    is_spare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +81,7 @@ class Cell:
     key: str = ""
     # Whether the link leads to evidence, which a script opens beside the page.
     is_label: bool = False
+    is_spare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +101,11 @@ class Grid:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     foot: tuple[Row, ...] = ()
+
+    @property
+    def has_spare(self) -> bool:
+        """Whether a phone shows some of its columns only."""
+        return any(column.is_spare for column in self.columns)
 
     @property
     def is_wide(self) -> bool:
@@ -127,6 +143,16 @@ def grid_of(report: ReportRow, slug: str, places: Places | None = None) -> Grid:
     )
 
 
+def kept_on_phones(table_id: str, keys: Sequence[str]) -> frozenset[str]:
+    """The columns that a phone shows first: what names the row, and the share with its bar."""
+    named = KEYS.get(table_id) or _NAMED.get(table_id)
+    main = COMPARED.get(table_id) or next((k for k in keys if k.endswith("share")), "")
+    if not main and not named:
+        return frozenset(keys[:_MOST_ON_PHONES])
+    named = [key for key in named or keys[:1] if key in keys]
+    return frozenset((*named, main))
+
+
 def _is_sum(row: Cells) -> bool:
     named = row.get("class", row.get("location", row.get("provider", "")))
     return "total" in str(named).split(" ")
@@ -158,6 +184,7 @@ class _Maker:
             report.columns
         ) and "provider" in report.columns
         self.keys = [c for c in report.columns if not (merged and c == "provider")]
+        self.kept = kept_on_phones(self.table_id, self.keys)
         self.columns = tuple(self._columns())
 
     def _columns(self) -> list[Column]:
@@ -166,22 +193,26 @@ class _Maker:
             numeric = (
                 key != "region" and key not in _WORDED and bool(made)
             )  # what names the row stays left
-            made.append(Column(key, head_of(self.table_id, key), numeric))
+            is_spare = key not in self.kept
+            head = head_of(self.table_id, key)
+            made.append(Column(key, head, numeric, is_spare=is_spare))
             if key == "region":
                 made.append(Column("place", "Place"))
             if key == self.compared and self.published:
-                made.append(Column("published", "2013", numeric=True, muted=True))
+                made.append(Column("published", "2013", True, muted=True, is_spare=True))
         return made
 
     def row(self, cells: Cells) -> Row:
         made: list[Cell] = []
         before = self.published.get(key_of(self.table_id, cells))
         for key in self.keys:
-            made.append(self._cell(key, cells, before))
+            cell = self._cell(key, cells, before)
+            made.append(cell if key in self.kept else replace(cell, is_spare=True))
             if key == "region":
                 made.append(Cell(self._place(cells) or words.NONE, self._place(cells), "place"))
             if key == self.compared and self.published:
-                made.append(Cell(words.share(before), _sortable(before), kind="muted"))
+                text, value = words.share(before), _sortable(before)
+                made.append(Cell(text, value, kind="muted", is_spare=True))
         named = [str(cells[k]) for k in ("provider", "region", "zone") if k in cells]
         anchor = ".".join(named) if "region" in cells else ""
         return Row(tuple(made), anchor)

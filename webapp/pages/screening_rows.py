@@ -12,6 +12,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from webapp.pages import screening_words as words
+from webapp.pages.markup import name_html
 from webapp.pages.screening_doors import Door
 from webapp.pages.screening_findings import is_contradicted
 from webapp.pages.words import NONE, age, count
@@ -47,13 +48,13 @@ def _row(
     cells = (
         _cell("", row.verdict, _say_verdict(row)),
         _number(row.per_100s, words.rate(row.per_100s)),
-        _number(row.rate_high, _say_interval(row)),
-        _number(row.p999_ms, words.ms(row.p999_ms)),
-        _number(worst.get("max_us"), _say_us(worst.get("max_us"))),
-        _number(worst.get("steal_ms"), _say_stolen(worst)),
-        _cell("", row.cause, words.cause_word(row.cause) if row.verdict else NONE),
-        _cell("", row.truth, _say_truth(row)),
-        _number(row.n_reports, count(row.n_reports)),
+        _number(row.rate_high, _say_interval(row), "num spare"),
+        _number(row.p999_ms, words.ms(row.p999_ms), "num spare"),
+        _number(worst.get("max_us"), _say_us(worst.get("max_us")), "num spare"),
+        _number(worst.get("steal_ms"), _say_stolen(worst), "num spare"),
+        _cell("spare", row.cause, words.cause_word(row.cause) if row.verdict else NONE),
+        _cell("spare", row.truth, _say_truth(row)),
+        _number(row.n_reports, count(row.n_reports), "num spare"),
         _say_age(row.last_seen_at, now),
     )
     return f"<tr>{_head(row, href, is_twin)}{''.join(cells)}</tr>"
@@ -66,7 +67,7 @@ def _head(row: InstanceRow, href: str, is_twin: bool) -> str:
         more += f' <span class="badge">yours: {escape(row.label)}</span>'
     return (
         f'<th scope="row" data-value="{name}"><a class="instance-name" href="{href}">'
-        f"<bdi>{name}</bdi></a>{more}</th>"
+        f"<bdi>{name_html(row.name)}</bdi></a>{more}</th>"
     )
 
 
@@ -74,8 +75,8 @@ def _cell(kind: str, value: Any, inner: str) -> str:
     return f'<td class="{kind}" data-value="{escape(value)}">{inner}</td>'
 
 
-def _number(value: Any, text: str) -> str:
-    return _cell("num", -1 if value is None else value, text)
+def _number(value: Any, text: str, kind: str = "num") -> str:
+    return _cell(kind, -1 if value is None else value, text)
 
 
 def _say_verdict(row: InstanceRow) -> str:
@@ -111,6 +112,6 @@ def _say_truth(row: InstanceRow) -> str:
 def _say_age(at: datetime | None, now: datetime) -> str:
     moment = at.isoformat() if at else ""
     return (
-        f'<td class="nowrap" data-value="{moment}"><time datetime="{moment}">{age(at, now)}'
+        f'<td class="nowrap spare" data-value="{moment}"><time datetime="{moment}">{age(at, now)}'
         "</time></td>"
     )

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from webapp.pages import words
 from webapp.pages.grids import Row
 from webapp.pages.headings import LABELS
-from webapp.pages.markup import percent, rows_html, tag_html
+from webapp.pages.markup import name_html, percent, rows_html, tag_html
 from webapp.store import selectors
 
 register = template.Library()
@@ -88,6 +88,12 @@ def proof_link(
         text,
         name,
     )
+
+
+@register.filter
+def breaking(name: str) -> SafeString:
+    """A DNS name that breaks after its dots."""
+    return name_html(name)
 
 
 @register.simple_tag
