@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from ipaddress import ip_address
+from typing import TextIO
 
 from core.errors import BadInput
 from core.records import DomainEntry, Rejection
@@ -137,6 +138,8 @@ class _Plain(io.BufferedIOBase):
     A small file can unpack into all the memory there is.
     """
 
+    name = "list"  # io.TextIOWrapper asks for it
+
     def __init__(self, data: bytes, most_bytes: int) -> None:
         self._most_bytes = self._left = most_bytes
         self._is_packed = data.startswith(b"\x1f\x8b")
@@ -167,7 +170,7 @@ class _Plain(io.BufferedIOBase):
         return piece
 
 
-def _open_text(data: bytes, most_bytes: int = MAX_LIST_BYTES) -> tuple[str, io.TextIOWrapper]:
+def _open_text(data: bytes, most_bytes: int = MAX_LIST_BYTES) -> tuple[str, TextIO]:
     """The first characters of a list, and all of it to be read once."""
     head = _Plain(data, most_bytes).read1(4096)
     if not data.strip():
@@ -176,7 +179,7 @@ def _open_text(data: bytes, most_bytes: int = MAX_LIST_BYTES) -> tuple[str, io.T
     if encoding != "utf-16":
         _refuse_binary(head)
     text = io.TextIOWrapper(_Plain(data, most_bytes), encoding, "surrogateescape", newline="")
-    text._CHUNK_SIZE = 2**16
+    text._CHUNK_SIZE = 2**16  # type: ignore[attr-defined]
     return head.decode(encoding, "ignore"), text
 
 
@@ -188,7 +191,7 @@ def _refuse_binary(head: bytes) -> None:
         raise BadInput("this is a binary file, not a list of domains; use plain text or CSV")
 
 
-def _lines(text: io.TextIOWrapper) -> Iterator[str]:
+def _lines(text: TextIO) -> Iterator[str]:
     """Lines without their ends; raises ``BadInput`` where the encoding is damaged."""
     try:
         for line in text:

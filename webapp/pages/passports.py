@@ -7,7 +7,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
-from analysis.dangling import CLAIMABLE, LABELS
 from webapp.pages import diagrams, words
 from webapp.pages.families import FAMILIES
 from webapp.pages.reports import campaign_or_404
@@ -62,8 +61,10 @@ def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
     found = evidence.domain(slug, domain, page_number(request))
     if found is None:
         raise Http404(f"no domain {domain}")
-    providers = sorted({r["provider"] for r in found["labels"] if r["label"] not in LABELS})
-    is_at_risk = any(row["label"] == CLAIMABLE for row in found["labels"])
+    providers = sorted(
+        {r["provider"] for r in found["labels"] if r["label"] not in evidence.DANGLING}
+    )
+    is_at_risk = any(row["label"] == evidence.CLAIMABLE for row in found["labels"])
     for row in found["names"]["rows"]:
         row["is_single"] = len(row["providers"]) < 2
     context = {
@@ -118,14 +119,16 @@ def name(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     found = evidence.name(slug, name)
     if found is None:
         raise Http404(f"no name {name}")
-    lost = [{**f, "missing": f["instance"]} for f in found["fronts"] if f["label"] in LABELS]
+    lost = [
+        {**f, "missing": f["instance"]} for f in found["fronts"] if f["label"] in evidence.DANGLING
+    ]
     context = {
         "section": "domains",
         "campaign": campaign,
         "families": FAMILIES,
         "found": found,
         "sentence": _name_sentence(found, lost),
-        "takeovers": [f for f in lost if f["label"] == CLAIMABLE],
+        "takeovers": [f for f in lost if f["label"] == evidence.CLAIMABLE],
         "chain": _chain(found["lookups"]),
         "providers": sorted({p["provider"] for p in found["placements"] if p["provider"]}),
     }

@@ -4,10 +4,12 @@ from typing import Any
 
 from django.conf import settings
 
-from analysis import passports
+from analysis import dangling, passports
 from webapp.store import indexes
 from webapp.store.models import Campaign
 from webapp.store.selectors import finished_shards
+
+CLAIMABLE, DANGLING = dangling.CLAIMABLE, dangling.LABELS
 
 Row = dict[str, Any]
 _LISTED = ("rank", "domain", "found", "transfer", "wildcard", "providers", "cloud")
