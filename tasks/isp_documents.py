@@ -163,11 +163,19 @@ def find_hint(regions: Sequence[dict[str, Any]]) -> str:
     for row in regions:
         reasons.update(row["unknown"])
     told = ", ".join(f"{reason.replace('_', ' ')} {n:,}" for reason, n in reasons.most_common())
-    return (
-        f"no route is certain ({told or 'no cloud was reached'}): a table of origin ASes that is"
-        " small, or of another year than the traceroutes, leaves networks without a name; see"
-        " manage.py asn list, and choose a table with --asn-as-of DATE or --asn F"
-    )
+    most = reasons.most_common(1)
+    way = _NO_CLOUD if most and most[0][0] == "no_cloud_end" else _NO_ORIGIN
+    return f"no route is certain ({told or 'no cloud was reached'}): {way}"
+
+
+_NO_CLOUD = (
+    "no table of ranges holds an end of them; see manage.py ranges list, and import one with"
+    " manage.py ranges import PROVIDER FILE, or name one with --ranges PROVIDER=F"
+)
+_NO_ORIGIN = (
+    "a table of origin ASes that is small, or of another year than the traceroutes, leaves networks"
+    " without a name; see manage.py asn list, and choose a table with --asn-as-of DATE or --asn F"
+)
 
 
 NOTES = (

@@ -104,6 +104,11 @@ def test_without_a_certain_route_the_command_says_what_to_do(capsys, tmp_path, t
     assert "hint: no route is certain (unannounced 1): a table of origin ASes that is" in err
     assert any("--asn-as-of DATE" in note for note in json.loads(out)["notes"])
 
+    call_command("isp-diversity", str(path), *map(str, tables[:2]), "--json")
+    assert (
+        "hint: no route is certain (no cloud end 1): no table of ranges" in capsys.readouterr().err
+    )
+
 
 def test_a_sample_of_the_table_of_origins_is_not_used(capsys, tmp_path, tables):
     name = tmp_path / "ipasn_20140513.dat"
