@@ -78,13 +78,16 @@ def test_a_report_page_is_small(chromium: Any, gallery: Gallery) -> None:
 
 
 _PHONE = """() => {
-  const seen = (e) => e && e.offsetWidth > 0 && e.getBoundingClientRect().right <= innerWidth + 1;
+  const seen = (e) => {
+    const box = e.getBoundingClientRect();
+    return box.width > 0 && box.right <= innerWidth + 1;
+  };
   const top = (e) => e.getBoundingClientRect().top;
   const row = document.querySelector(".grid tbody tr");
   const broken = [...document.querySelectorAll(".name-part")].filter(
     (e) => e.offsetWidth > 0 && e.getClientRects().length > 1);
   return {
-    bar: seen(row.querySelector(".cellbar")) || !row.querySelector(".cellbar"),
+    bar: !row.querySelector(".cellbar") || [...row.querySelectorAll(".cellbar")].some(seen),
     name: seen(row.querySelector("th")), spare: !!row.querySelector(".spare")?.offsetWidth,
     exports: top(document.querySelector(".share-panel")) - top(document.querySelector("h1")),
     broken: broken.map((e) => e.textContent),

@@ -149,8 +149,7 @@ def kept_on_phones(table_id: str, keys: Sequence[str]) -> frozenset[str]:
     main = COMPARED.get(table_id) or next((k for k in keys if k.endswith("share")), "")
     if not main and not named:
         return frozenset(keys[:_MOST_ON_PHONES])
-    named = [key for key in named or keys[:1] if key in keys]
-    return frozenset((*named, main))
+    return frozenset((*(key for key in named or keys[:1] if key in keys), main))
 
 
 def _is_sum(row: Cells) -> bool:
