@@ -62,7 +62,7 @@ def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
     if found is None:
         raise Http404(f"no domain {domain}")
     providers = sorted(
-        {r["provider"] for r in found["labels"] if r["label"] not in evidence.DANGLING}
+        {r["provider"] for r in found["labels"] if r["label"] not in evidence.LOST_LABELS}
     )
     is_at_risk = any(row["label"] == evidence.CLAIMABLE for row in found["labels"])
     for row in found["names"]["rows"]:
@@ -120,7 +120,9 @@ def name(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     if found is None:
         raise Http404(f"no name {name}")
     lost = [
-        {**f, "missing": f["instance"]} for f in found["fronts"] if f["label"] in evidence.DANGLING
+        {**f, "missing": f["instance"]}
+        for f in found["fronts"]
+        if f["label"] in evidence.LOST_LABELS
     ]
     context = {
         "section": "domains",

@@ -12,6 +12,8 @@ from webapp.store.selectors import finished_shards
 CLAIMABLE, DANGLING = dangling.CLAIMABLE, dangling.LABELS
 
 Row = dict[str, Any]
+# Labels of names whose target does not exist, and the one of those that anybody can claim.
+LOST_LABELS, CLAIMABLE = dangling.LABELS, dangling.CLAIMABLE
 _LISTED = ("rank", "domain", "found", "transfer", "wildcard", "providers", "cloud")
 _KEYED = {"pattern": "patterns", "region": "regions", "zone": "zones"}
 # What the index adds to the row of a domain in the lake, for itself.
