@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import TextIO
+from typing import BinaryIO, cast
 
 from core.errors import BadInput
 from core.records import DomainEntry, Rejection
@@ -178,8 +178,8 @@ def _open_text(data: bytes, most_bytes: int = MAX_LIST_BYTES) -> tuple[str, Text
     encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     if encoding != "utf-16":
         _refuse_binary(head)
-    text = io.TextIOWrapper(_Plain(data, most_bytes), encoding, "surrogateescape", newline="")
-    text._CHUNK_SIZE = 2**16  # type: ignore[attr-defined]
+    plain = cast(BinaryIO, _Plain(data, most_bytes))
+    text = io.TextIOWrapper(plain, encoding, "surrogateescape", newline="")
     return head.decode(encoding, "ignore"), text
 
 
