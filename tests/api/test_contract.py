@@ -182,3 +182,12 @@ def test_an_address_holds_so_many_event_streams(client, monkeypatch):
     assert (reply.status_code, reply["Retry-After"]) == (429, "30")
     assert json.loads(reply.content)["type"].endswith("#streams")
     assert client.get(path, REMOTE_ADDR="192.0.2.1").status_code == 200
+
+
+@pytest.mark.parametrize("price", [True, "1.5", [1]])
+def test_only_numbers_are_numbers(client, anna, price):
+    body = {"name": "p", "price": price}
+    path, kind = "/api/v1/screening/pools", "application/json"
+    assert client.post(path, body, content_type=kind, headers=anna[1]).status_code == 422
+    body["price"] = 1
+    assert client.post(path, body, content_type=kind, headers=anna[1]).status_code == 201

@@ -192,11 +192,6 @@ class Coverage(Schema):
     reasons: Any
 
 
-class CampaignVisibility(Schema):
-    campaign: str
-    is_public: bool
-
-
 class WideCampaign(Schema):
     id: str
     name: str
@@ -223,12 +218,6 @@ class WideTable(CellPage):
     measurement: str
     synthetic: bool
     label: str
-
-
-class WideComparison(CellPage):
-    before: str
-    after: str
-    synthetic: bool
 
 
 class VantagePoint(Schema):
@@ -350,13 +339,12 @@ _SHAPES: dict[str, type[Schema] | _List] = {
     "post /measurements/{slug}/pause": Campaign,
     "post /measurements/{slug}/resume": Campaign,
     "post /measurements/{slug}/stop": Campaign,
-    "put /measurements/{slug}/visibility": CampaignVisibility,
     "get /wide-area": _List(WideCampaign),
     "get /wide-area/{slug}": WideCampaignWithTables,
     "get /wide-area/{slug}/tables/{table}": WideTable,
     "get /wide-area/{slug}/samples.{kind}": WideTable,
     "get /wide-area/{slug}/paths.{kind}": WideTable,
-    "get /wide-area-comparison/{before}/{after}.{kind}": WideComparison,
+    "get /wide-area-comparison/{before}/{after}.{kind}": CellPage,
     "get /vantage-points": _List(VantagePoint),
     "post /vantage-points": VantagePoint,
     "get /vantage-points/{name}": VantagePoint,

@@ -24,6 +24,8 @@ from webapp.store.pools import PoolRow
 
 router = Router(tags=["screening"])
 MOST_ROWS = 1_000
+# No text and no truth value passes for one.
+Number = Annotated[float, Field(strict=True)]
 Verdict = Literal["", "good", "network-test", "bad", "not-enough"]
 
 
@@ -31,10 +33,10 @@ class SettingsIn(Body):
     """What is chosen of a pool; what is left out stays as it is."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    low: float | None = None
-    high: float | None = None
-    wanted: int | None = None
-    price: float | None = None
+    low: Number | None = None
+    high: Number | None = None
+    wanted: Annotated[int, Field(strict=True)] | None = None
+    price: Number | None = None
     currency: Annotated[str, Field(max_length=20)] | None = None
 
 
