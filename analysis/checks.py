@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from analysis.study_checks import STUDY_CHECKS
+from analysis.study_checks import STUDY_CHECKS, same_share
 from core.tables import SPECS, TOP_CLOUD_DOMAINS, TOP_EC2_DOMAINS, Table, share
 
 Row = dict[str, Any]
@@ -79,7 +79,8 @@ def _check_shares(rows: Rows) -> Iterator[str]:
     total = _totals(rows)[""]
     for row in rows["providers"]:
         for column in ("domains", "subdomains", "domains_cloud_only"):
-            if abs(row[f"{column}_share"] - share(row[column], total[column])) > _TOLERANCE:
+            whole = share(row[column], total[column])
+            if not same_share(row[f"{column}_share"], whole, _TOLERANCE):
                 yield f"providers: the {column}_share of {row['class']} is not its share of total"
 
 
@@ -137,10 +138,10 @@ def _check_curve(name: str, rows: list[Row], column: str) -> Iterator[str]:
     whole, running = sum(r[column] for r in rows), 0
     for row in rows:
         running += row[column]
-        if abs(row["cumulative_share"] - share(running, whole)) > _TOLERANCE:
+        if not same_share(row["cumulative_share"], share(running, whole), _TOLERANCE):
             yield f"the cumulative share of {name} is {row['cumulative_share']} at {running}"
     end = rows[-1]["cumulative_share"]
-    if abs(end - 1) > _TOLERANCE:
+    if whole and not same_share(end, 1, _TOLERANCE):
         yield f"the cumulative share of {name} ends at {end}, not 1"
 
 

@@ -37,6 +37,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "customers": ("basis", "reading"),
     "text-figures": ("figure",),
 }
+# Named domains have their published size at every scale.
+_NAMED = ("top-domains", "top-features", "top-regions", "top-zones")
 # At other scales these stay as they are; all else but shares is a count of the list.
 _UNSCALED = ("rank", "regions", "zones")
 # What a plain ``share`` is a share of.
@@ -73,6 +75,8 @@ def _compare(table: Table, scale: Fraction) -> Iterator[ComparedCell]:
     was = published(table.id)
     if was is None:
         return
+    if table.id in _NAMED:
+        scale = Fraction(1)
     keys = KEYS[table.id]
     ours = {_key(row, keys): row for row in _rows(table)}
     ours |= _steps(table, was, keys)

@@ -23,6 +23,13 @@ _SHARES = {
 }
 
 
+def same_share(one: float | None, other: float | None, tolerance: float) -> bool:
+    """Whether two shares are equal but for rounding; an unknown one equals only an unknown one."""
+    if one is None or other is None:
+        return one is other
+    return abs(one - other) <= tolerance
+
+
 def _check_zones(rows: Rows) -> Iterator[str]:
     """A region's names lie between its fullest zone and the sum over its zones."""
     regions = {(r["provider"], r["region"]): r for r in rows["regions"]}
@@ -157,9 +164,8 @@ def _check_dangling(rows: Rows) -> Iterator[str]:
 def _check_parts(rows: Rows) -> Iterator[str]:
     for table_id, (part, column, whole) in _SHARES.items():
         for row in rows[table_id]:
-            if row[part] > row[whole] or abs(row[column] - share(row[part], row[whole])) > (
-                _TOLERANCE
-            ):
+            is_share = same_share(row[column], share(row[part], row[whole]), _TOLERANCE)
+            if row[part] > row[whole] or not is_share:
                 yield f"{table_id}: {row[column]} is not the share of {row[part]} in {row[whole]}"
 
 

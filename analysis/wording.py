@@ -1,5 +1,6 @@
 """How findings are worded: figures as a reader expects them, singular and plural right."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 PROVIDER_NAMES = {
@@ -15,7 +16,8 @@ PROVIDER_NAMES = {
     "ibm": "IBM",
 }
 # Below this a percentage would promise more than so few can tell; the two counts say it all.
-SMALL = 20
+SMALL = 30
+NO_DATA = "no data"
 
 
 def percent(fraction: float) -> str:
@@ -25,6 +27,18 @@ def percent(fraction: float) -> str:
     if 0.9995 <= fraction < 1:
         return ">99.9 %"
     return f"{fraction * 100:.1f} %"
+
+
+def share_of(value: float | None, whole: int | None, form: Callable[[float], str] = percent) -> str:
+    """A share of ``whole`` things: the two counts of few, ``no data`` of none, else per cent.
+
+    ``whole`` is ``None`` where it is not known, and ``form`` words the percentage.
+    """
+    if value is None or whole == 0:
+        return NO_DATA
+    if whole is not None and whole < SMALL:
+        return f"{round(value * whole)} of {whole}"
+    return form(value)
 
 
 def number(count: int, one: str, many: str | None = None) -> str:
@@ -53,9 +67,7 @@ class Portion:
     @property
     def value(self) -> str:
         """The figure alone: ``97.2 %``, or ``3 of 4`` of so few."""
-        if self.is_small:
-            return f"{self.part} of {self.whole}"
-        return percent(self.part / self.whole)
+        return share_of(self.part / self.whole if self.whole else None, self.whole)
 
     @property
     def is_singular(self) -> bool:

@@ -305,12 +305,12 @@ TOP_DANGLING = 200
 MEAN_EDGES = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0)
 
 
-def share(part: int, whole: int) -> float:
-    """``part / whole`` rounded to six decimals; an empty population gives 0."""
-    return round(part / whole, 6) if whole else 0.0
+def share(part: int, whole: int) -> float | None:
+    """``part / whole`` rounded to six decimals; of an empty population none is known."""
+    return round(part / whole, 6) if whole else None
 
 
-def cumulate(counts: Mapping[N, int]) -> list[tuple[N, int, float, float]]:
+def cumulate(counts: Mapping[N, int]) -> list[tuple[N, int, float | None, float | None]]:
     """Turn ``{value: count}`` into rows (value, count, share, cumulative share), by value."""
     whole = sum(counts.values())
     rows, running = [], 0

@@ -138,8 +138,6 @@ class _Plain(io.BufferedIOBase):
     A small file can unpack into all the memory there is.
     """
 
-    name = "list"  # io.TextIOWrapper asks for it
-
     def __init__(self, data: bytes, most_bytes: int) -> None:
         self._most_bytes = self._left = most_bytes
         self._is_packed = data.startswith(b"\x1f\x8b")
@@ -170,7 +168,7 @@ class _Plain(io.BufferedIOBase):
         return piece
 
 
-def _open_text(data: bytes, most_bytes: int = MAX_LIST_BYTES) -> tuple[str, TextIO]:
+def _open_text(data: bytes, most_bytes: int = MAX_LIST_BYTES) -> tuple[str, io.TextIOWrapper]:
     """The first characters of a list, and all of it to be read once."""
     head = _Plain(data, most_bytes).read1(4096)
     if not data.strip():
@@ -191,7 +189,7 @@ def _refuse_binary(head: bytes) -> None:
         raise BadInput("this is a binary file, not a list of domains; use plain text or CSV")
 
 
-def _lines(text: TextIO) -> Iterator[str]:
+def _lines(text: io.TextIOWrapper) -> Iterator[str]:
     """Lines without their ends; raises ``BadInput`` where the encoding is damaged."""
     try:
         for line in text:

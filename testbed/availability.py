@@ -9,24 +9,39 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
+from zlib import crc32
 
 from testbed.apportion import scaled
 from testbed.drafts import DomainDraft, Draft
 from testbed.instances import FLEXIBLE, per_region
 from testbed.levelling import LETTERS, Household, Stay, level_zones
+from testbed.machines import zone_need
 
 # Shares of domains and of names without an identified zone (chosen to fit Figure 13a).
-_NO_ZONE_DOMAINS = 0.04
+_NO_ZONE_DOMAINS = 0.035
 _NO_ZONE_NAMES = 0.05
 # The same where zones are crowded: the tail's zones are better spent on a second one elsewhere.
-_NO_ZONE_CROWDED = 0.15
+_NO_ZONE_CROWDED = 0.2
 # Where a zone is used by more than this share of names, none can go without any.
 _NEARLY_ALL = 0.85
 # Share of a region's names in the domains that use all of its zones, for each zone that its names
-# use beyond one; the next domains use two (chosen to fit Figure 13b).
+# use beyond one (chosen to fit Figure 13b).
 _WIDE = 0.65
-# Share of the names of a domain with all zones that can be expected to use any one of them.
+# Of the zones beyond the first of a domain that are left then, share that goes to small domains
+# with three zones; the others have two (chosen to fit Figure 13b).
+_SMALL_WIDE = 0.62
+# Zones of one name, at most (Figure 13a), and share of the names in two regions whose zones are
+# identified in one of these only, more seldom in more regions (chosen to fit section 4.4.3).
+_MOST_ZONES = 6
+_ONE_REGION = 0.7
+# Share of names whose addresses beyond one for each zone stand in a zone that nobody identified:
+# of domains whose names share machines, and of other fronts.
+_STRAY = (0.5, 0.12)
+# Share of the names of a domain that can be expected to use any one of its zones.
 _WILLING = 0.97
+
+# What is left to deal in a region, by zone: domains, and names that these must have.
+Zones = tuple[Counter[int], dict[int, float]]
 
 
 def deal_zones(
@@ -34,11 +49,10 @@ def deal_zones(
 ) -> dict[int, dict[str, list[int]]]:
     """Zones (positions in ``LETTERS``) by ``id`` of the draft and region, for AWS."""
     found: dict[int, dict[str, list[int]]] = defaultdict(dict)
-    by_region = _households(domains)
+    by_region = _households(domains, zone_need(section), rng)
     for region in section["regions"]:
         households = by_region.get(region["code"], [])
-        names = [scaled(n * 1000, scale) for n in region["zone_names"]]
-        wanted = [scaled(n * 1000, scale) for n in region["zone_domains"]]
+        names, wanted = _published(region, households, scale)
         _zones_of_domains(households, wanted, names)
         _zones_of_names(households, Counter(dict(enumerate(names))), rng)
     level_zones(by_region.values(), section.get("zone_counts", ()), rng)
@@ -48,13 +62,36 @@ def deal_zones(
     return found
 
 
-def _households(domains: Sequence[DomainDraft]) -> dict[str, list[Household]]:
+def _published(
+    region: Mapping[str, Any], households: Iterable[Household], scale: Fraction
+) -> tuple[list[int], list[int]]:
+    """Names and domains by zone: those of named domains, and all others at the scale."""
+    zones = range(len(region["zone_names"]))
+    held = [h for h in households if h.published]
+    domains = [sum(z in h.published for h in held) for z in zones]
+    names = [sum(LETTERS[z] in s.draft.zones for h in held for s in h.stays) for z in zones]
+    return tuple(
+        [own + scaled(n * 1000 - own, scale) for n, own in zip(region[key], owns, strict=True)]
+        for key, owns in (("zone_names", names), ("zone_domains", domains))
+    )  # type: ignore[return-value]
+
+
+def _households(
+    domains: Sequence[DomainDraft], need: Mapping[str, float], rng: random.Random
+) -> dict[str, list[Household]]:
     by_region: dict[str, list[Household]] = defaultdict(list)
     for domain in domains:
         own: dict[str, list[Stay]] = defaultdict(list)
         for draft in (d for d in domain.drafts if d.provider == "aws"):
-            for region, count in zip(draft.regions, per_region(draft), strict=True):
-                own[region].append(Stay(draft, count))
+            rooms = per_region(draft)
+            if len(rooms) > 1:
+                rooms = [min(room, _MOST_ZONES // len(rooms)) for room in rooms]
+                if rng.random() < _ONE_REGION / (len(rooms) - 1) ** 2:
+                    kept = max(draft.regions, key=lambda code: need[code])
+                    pairs = zip(draft.regions, rooms, strict=True)
+                    rooms = [room if code == kept else 0 for code, room in pairs]
+            for region, room in zip(draft.regions, rooms, strict=True):
+                own[region].append(Stay(draft, room))
         for region, stays in own.items():
             by_region[region].append(Household(stays))
     return by_region
@@ -65,52 +102,77 @@ def _zones_of_domains(households: list[Household], wanted: list[int], names: lis
 
     ``wanted`` are domains by zone, ``names`` the names that these domains must provide.
     """
-    households.sort(
-        key=lambda h: (not h.published, -any(s.draft.pinned for s in h.stays), -len(h.stays))
+    able = sorted(
+        (h for h in households if h.room),
+        key=lambda h: (not h.published, -any(s.draft.pinned for s in h.stays), -len(h.stays)),
     )
     share = _NO_ZONE_CROWDED if _is_crowded(households, names) else _NO_ZONE_DOMAINS
-    without = max(len(households) - sum(wanted), round(len(households) * share))
-    served = households[: len(households) - without]
-    extra = max(0, sum(wanted) - len(served))
+    most = min(sum(wanted), len(households) - round(len(households) * share))
+    served = able[:most]
     left = Counter(dict(enumerate(wanted)))
     population = sum(len(household.stays) for household in households)
-    seen, wide = 0, _WIDE * (sum(names) - population)
-    for number, household in enumerate(served):
-        if extra <= 0:
-            _deal_single(served[number:], left, _still_due(served[:number], names))
-            return
-        most = min(sum(stay.room for stay in household.stays), 1 + extra)
-        seen += len(household.stays)
-        if seen > wide:
-            most = min(most, 2)
-        open_ones = [z for z in left if left[z] > 0]
-        household.zones = sorted(open_ones, key=lambda z: -left[z])[:most]
-        if household.published:
-            household.zones = sorted(household.published & set(open_ones))
-        extra -= max(0, len(household.zones) - 1)
-        left.subtract(household.zones)
+    due = dict(enumerate(map(float, names)))
+    singles = _deal_several(served, (left, due), _WIDE * (sum(names) - population))
+    # Where few domains have room for two zones, more of them have one.
+    singles += able[len(served) :][: max(0, left.total() - len(singles))]
+    for household in singles:
+        _deal(household, (left, due), 1)
+
+
+def _deal_several(served: list[Household], zones: Zones, wide: float) -> list[Household]:
+    """Deal all zones to the largest domains, that have ``wide`` names, and to some small ones, and
+    two to others; gives those for which one is left each."""
+    left = zones[0]
+    extra = max(0, left.total() - len(served))
+    rest: list[Household] = []
+    seen = 0
+    for household in served:
+        if household.published or (seen <= wide and household.room > 1 and extra > 0):
+            extra -= _deal(household, zones, min(household.room, 1 + extra))
+            seen += len(household.stays)
+        else:
+            rest.append(household)
+    if len(left) > 2:
+        small = [h for h in reversed(rest) if h.room > 2 and h.mean_room(3) > 2]
+        extra -= _deal_full(small, zones, 3, int(extra * _SMALL_WIDE))
+    able = [h for h in rest if not h.zones and h.room > 1 and h.mean_room(2) > 1]
+    if wide < extra:  # few names may use two zones, so that small domains do
+        able.reverse()
+    extra -= _deal_full(able, zones, 2, extra)
+    for household in (h for h in rest if not h.zones and h.room > 1 and extra > 0):
+        extra -= _deal(household, zones, 2)
+    return [h for h in rest if not h.zones]
+
+
+def _deal_full(households: list[Household], zones: Zones, most: int, extra: int) -> int:
+    """Let all names of some domains use ``most`` zones, until ``extra`` beyond the first are dealt;
+    gives how many were."""
+    spent = 0
+    for household in households:
+        if extra - spent < most - 1 or sum(n > 0 for n in zones[0].values()) < most:
+            break
+        spent += _deal(household, zones, most)
+        household.full = all(zones[1][z] > 0 for z in household.zones)
+    return spent
+
+
+def _deal(household: Household, zones: Zones, most: int) -> int:
+    """Deal up to ``most`` zones, first those that most names are due for each domain left; gives
+    how many beyond one."""
+    left, due = zones
+    open_ones = [z for z in left if left[z] > 0]
+    household.zones = sorted(open_ones, key=lambda z: (-due[z] / left[z], -left[z]))[:most]
+    if household.published:
+        household.zones = sorted(household.published & set(open_ones))
+    left.subtract(household.zones)
+    for zone in household.zones:
+        due[zone] = max(0.0, due[zone] - len(household.stays) * _WILLING)
+    return max(0, len(household.zones) - 1)
 
 
 def _is_crowded(households: list[Household], names: Iterable[int]) -> bool:
     population = sum(len(household.stays) for household in households)
     return max(names, default=0) > _NEARLY_ALL * population
-
-
-def _still_due(large: list[Household], names: list[int]) -> dict[int, float]:
-    """Names that a zone needs beyond those that the domains with all zones can give it."""
-    given = Counter(z for h in large for z in h.zones for _ in h.stays)
-    return {z: max(0.0, count - given[z] * _WILLING) for z, count in enumerate(names)}
-
-
-def _deal_single(households: list[Household], left: Counter[int], due: dict[int, float]) -> None:
-    """One zone for each: the zone that needs most names gets the larger domains."""
-    for household in households:
-        open_ones = [z for z in left if left[z] > 0]
-        if open_ones:
-            zone = max(open_ones, key=lambda z: (due[z] / left[z], left[z]))
-            household.zones = [zone]
-            left[zone] -= 1
-            due[zone] = max(0.0, due[zone] - len(household.stays))
 
 
 def _zones_of_names(households: list[Household], left: Counter[int], rng: random.Random) -> None:
@@ -119,10 +181,10 @@ def _zones_of_names(households: list[Household], left: Counter[int], rng: random
     for household in households:
         _give_set(household, left)
         _cover(household, left)
-    pairs = [(h, s) for h in households for s in h.stays if h.zones]
+    pairs = [(h, s) for h in households for s in h.stays if h.zones and not s.fixed]
     rng.shuffle(pairs)
     spare = 0 if crowded else int(len(pairs) * _NO_ZONE_NAMES)
-    idle = [(h, s) for h, s in pairs if not s.zones and not s.is_set]
+    idle = [(h, s) for h, s in pairs if not s.zones and s.room]
     for household, stay in idle[spare:]:
         _add_one(household, stay, left, rng)
     for zone in sorted(left, key=lambda z: -left[z]):
@@ -130,22 +192,23 @@ def _zones_of_names(households: list[Household], left: Counter[int], rng: random
 
 
 def _give_set(household: Household, left: Counter[int]) -> None:
-    """Names behind one common name share its addresses, so their zones are all alike; others have
-    the zones that a publication gives them."""
+    """Names behind one common name share its addresses, and those of a domain with few machines
+    these, so their zones are all alike; others have the zones that a publication gives them."""
     for stay in household.stays:
-        if stay.draft.pinned:
-            stay.zones = list(household.zones)
-        elif stay.draft.zones:
-            own = [LETTERS.index(letter) for letter in stay.draft.zones]
-            stay.zones = [z for z in own if z in household.zones][: stay.room]
-        if stay.is_set:
+        draft, own = stay.draft, household.zones
+        if draft.zones:
+            wanted = [LETTERS.index(letter) for letter in draft.zones]
+            own = [z for z in wanted if z in household.zones]
+        stay.fixed = draft.pinned or draft.few or bool(draft.zones) or household.full
+        if stay.fixed:
+            stay.zones = own[:] if draft.pinned else own[: stay.room]
             left.subtract(stay.zones)
 
 
 def _cover(household: Household, left: Counter[int]) -> None:
     """Every zone of a domain is used by at least one of its names."""
     missing = [z for z in household.zones if not any(z in s.zones for s in household.stays)]
-    free = (s for s in sorted(household.stays, key=lambda s: -s.room) if not s.is_set)
+    free = (s for s in sorted(household.stays, key=lambda s: -s.room) if not s.fixed)
     stay = next(free, None)
     for zone in missing:
         while stay is not None and len(stay.zones) >= stay.room:
@@ -158,7 +221,9 @@ def _cover(household: Household, left: Counter[int]) -> None:
 def _add_one(household: Household, stay: Stay, left: Counter[int], rng: random.Random) -> None:
     open_ones = [z for z in household.zones if left[z] > 0]
     if open_ones:
-        zone = rng.choices(open_ones, [left[z] for z in open_ones])[0]
+        zone = max(open_ones, key=lambda z: left[z])
+        if stay.room > 1:  # which can have others besides
+            zone = rng.choices(open_ones, [left[z] for z in open_ones])[0]
         stay.zones.append(zone)
         left[zone] -= 1
 
@@ -169,20 +234,28 @@ def _fill(zone: int, pairs: list[tuple[Household, Stay]], left: Counter[int]) ->
         for household, stay in pairs:
             if left[zone] <= 0:
                 return
-            if zone not in household.zones or zone in stay.zones or stay.is_set:
+            if zone not in household.zones or zone in stay.zones:
                 continue
             if len(stay.zones) < stay.room and (stay.zones or empty_too):
                 stay.zones.append(zone)
                 left[zone] -= 1
 
 
-def spots_by_zone(draft: Draft, zones: Mapping[str, Sequence[int]]) -> list[tuple[str, str, int]]:
+def spots_by_zone(
+    draft: Draft, zones: Mapping[str, Sequence[int]], rng: random.Random
+) -> list[tuple[str, str, int]]:
     """(region, zone letter, addresses) of a draft; no letter where no zone was identified."""
     spots: list[tuple[str, str, int]] = []
     for region, count in zip(draft.regions, per_region(draft), strict=True):
-        letters = [LETTERS[z] for z in zones.get(region, ())] or [""]
+        letters = [LETTERS[z] for z in zones.get(region, ())]
         if draft.label in FLEXIBLE:
-            count = len(letters)
+            count = max(1, len(letters))
+        # All names of a domain agree, or they would need more machines.
+        draw, most = rng.random(), _STRAY[1]
+        if draft.home:
+            draw, most = crc32(f"{draft.home} {region}".encode()) / 2**32, _STRAY[0]
+        if not letters or (len(letters) < count and draw < most and not draft.zones):
+            letters.append("")
         whole, rest = divmod(count, len(letters))
         spots += [(region, x, whole + (i < rest)) for i, x in enumerate(letters)]
     return [spot for spot in spots if spot[2]]

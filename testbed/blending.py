@@ -1,4 +1,5 @@
-"""Names that stand in two clouds, in a cloud and elsewhere, or only elsewhere (Table 5)."""
+"""Names that stand in two clouds, in a cloud and elsewhere, or only elsewhere (Table 5), and names
+behind a CDN, which count in no region."""
 
 import random
 from collections import Counter
@@ -15,7 +16,32 @@ def set_mixed_aside(target: Target, count: int) -> None:
     """Take names in both clouds out of Azure's target: they are drafts of AWS there."""
     for _ in range(count):
         target.names["cs"] -= 1
-        target.singles[max(target.singles, key=lambda r: target.singles[r])] -= 1
+        fullest = max(target.singles, key=lambda r: target.singles[r])
+        target.singles[fullest] -= 1
+        target.region_domains[fullest] = max(0, target.region_domains[fullest] - 1)
+
+
+def without_edges(section: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A provider's section without its CDN, and the row of that (empty if there is none).
+
+    Its edges stand in the ranges of regions, but no publication counts them there (section 4.4.2).
+    """
+    edges = [f for f in section["features"] if f["label"] == "cdn"]
+    features = [f for f in section["features"] if f["label"] != "cdn"]
+    return {**section, "features": features}, edges[0] if edges else {}
+
+
+def add_edges(
+    domains: Sequence[DomainDraft], provider: str, n_names: int, n_domains: int,
+    rng: random.Random,
+) -> None:  # fmt: skip
+    """Add names behind the CDN to some domains that use the provider."""
+    able = [d for d in domains if d.drafts]
+    chosen = rng.sample(able, max(1, min(n_names, n_domains, len(able))))
+    for number in range(n_names):
+        domain = chosen[number % len(chosen)]
+        region = next(d for d in domain.drafts if d.provider == provider).regions[0]
+        domain.drafts.append(Draft(provider, "cdn", (region,)))
 
 
 def blend(
@@ -30,7 +56,7 @@ def blend(
         able = _able(domains, provider, raw[provider]["multi_region"])
         _make_hybrid(able, wanted, count, rng)
     for domain in domains:
-        if not domain.domain and not domain.pure:
+        if not domain.starred and not domain.pure:
             domain.others = _others(domain, raw["list"]["other_names"], rng)
 
 
@@ -48,7 +74,7 @@ def _able(
     domains: Sequence[DomainDraft], provider: str, labels: Sequence[str]
 ) -> list[list[Draft]]:
     """Names that may be hybrid, domain by domain."""
-    own = [d for d in domains if d.kind == f"{provider}_other" and not d.domain]
+    own = [d for d in domains if d.kind == f"{provider}_other" and not d.starred]
     fits = [[x for x in d.drafts if x.label in labels] for d in own]
     return [fit for fit in fits if fit]
 

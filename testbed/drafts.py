@@ -17,7 +17,8 @@ class Draft:
     ``owner`` names the domain when the name shares its front end with nobody else's;
     ``pinned`` names stand behind one common name of their platform; ``named`` ones are reached
     through a name of the provider although their label allows a plain address; ``zones`` are the
-    letters of those that a publication gives it.
+    letters of those that a publication gives it. Names with the same ``home`` share the machines
+    of that domain, which are one or two if they are ``few``.
     """
 
     provider: str
@@ -31,6 +32,8 @@ class Draft:
     pinned: bool = False
     named: bool = False
     zones: str = ""
+    home: str = ""
+    few: bool = False
     spots: list[tuple[PoolKey, int]] = field(default_factory=list)
 
     @property
@@ -41,7 +44,10 @@ class Draft:
 
 @dataclass(slots=True)
 class DomainDraft:
-    """One domain: its class of Table 5, its cloud names and how many names stand elsewhere."""
+    """One domain: its class of Table 5, its cloud names and how many names stand elsewhere.
+
+    ``starred`` ones are named by a publication, which their names and addresses follow.
+    """
 
     kind: str
     drafts: list[Draft] = field(default_factory=list)
@@ -49,6 +55,7 @@ class DomainDraft:
     domain: str = ""
     rank: int = 0
     transferable: bool = False
+    starred: bool = False
 
     def uses(self, provider: str) -> bool:
         return provider in self.kind

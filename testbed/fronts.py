@@ -34,7 +34,9 @@ class FrontMaker:
         self._serial += 1
         if draft.pinned and self._shared:
             return (self._heroku,), self._shared
-        found = [(key, p) for key, count in draft.spots for p in self._pools[key].take(count)]
+        found = [
+            (key, p) for key, count in draft.spots for p in self._pools[key].take(count, draft.home)
+        ]
         addresses = [self._pools[key].addresses[p] for key, p in found]
         target = found[0] if found else None
         if draft.label == "cloudfront":

@@ -15,18 +15,18 @@ from core.errors import BadInput
 from testbed import hardship
 from testbed.apportion import scaled
 from testbed.availability import deal_zones, spots_by_zone
-from testbed.blending import blend, set_mixed_aside
+from testbed.blending import add_edges, blend, set_mixed_aside, without_edges
 from testbed.drafts import DomainDraft, Draft, PoolKey, drafts_of
 from testbed.fronts import SHARED_HEROKU, FrontMaker, choose_named, edge_addresses
 from testbed.instances import set_counts
 from testbed.model import ALLOW, REFUSE, Name, PublishedRanges, World, Zone
 from testbed.naming import Labeller
 from testbed.operators import serve_zones
-from testbed.pools import Pool, open_pools
+from testbed.pools import Pool, Supplies, open_pools
 from testbed.population import Population, populate
 from testbed.profiles import draw_profiles
 from testbed.ranking import rank_invented, rank_listed
-from testbed.starred import Star, choose_stars, take_out
+from testbed.starred import choose_stars, without_stars
 from testbed.supply import AddressBook
 from testbed.targets import CLASSES, class_counts, target_of
 
@@ -53,7 +53,9 @@ class _Workshop:
     seed: int
     book: AddressBook
     listed: Sequence[str] | None
-    domain_counts: Counter[str]
+    stars: list[DomainDraft]
+    rest: Mapping[str, Any]  # ``raw`` less what the stars have of it
+    domain_counts: Counter[str]  # of the rest, at its scale
     name_counts: Counter[str]
     pools: dict[PoolKey, Pool] = field(default_factory=dict)
 
@@ -67,7 +69,12 @@ def build_generated(
     """Build the world of a file of kind ``generated``."""
     listed = list(dict.fromkeys(d.strip().lower() for d in request.domains or ())) or None
     scale = _scale(raw, request.scale, listed)
-    shop = _Workshop(raw, scale, request.seed, book, listed, *class_counts(raw, scale))
+    stars = choose_stars(raw, listed)
+    if listed is not None:  # a short list has room for as many as the rest leaves
+        stars = stars[: max(0, len(listed) - sum(class_counts(raw, scale)[0].values()))]
+    rest = without_stars(raw, stars)
+    counts = class_counts(rest, scale)
+    shop = _Workshop(raw, scale, request.seed, book, listed, stars, rest, *counts)
     _demand_room(shop)
     domains = _draw_domains(shop)
     background = _rank(shop, domains)
@@ -101,7 +108,7 @@ def _scale(
 
 
 def _demand_room(shop: _Workshop) -> None:
-    wanted = sum(shop.domain_counts.values())
+    wanted = sum(shop.domain_counts.values()) + len(shop.stars)
     if shop.listed is not None and wanted > len(shop.listed):
         raise BadInput(
             f"{len(shop.listed)} names cannot hold {wanted} cloud-using domains: choose a "
@@ -112,34 +119,31 @@ def _demand_room(shop: _Workshop) -> None:
 
 def _draw_domains(shop: _Workshop) -> list[DomainDraft]:
     """All cloud-using domains with their cloud names, the named ones first."""
-    stars = choose_stars(shop.raw, shop.scale, shop.domain_counts, shop.listed)
-    left = shop.domain_counts.copy()
-    left.subtract(star.draft.kind for star in stars)
-    plain = [DomainDraft(kind) for kind in CLASSES for _ in range(left[kind])]
+    plain = [DomainDraft(kind) for kind in CLASSES for _ in range(shop.domain_counts[kind])]
     shop.rng("classes").shuffle(plain)
-    domains = [star.draft for star in stars] + plain
     for provider in PROVIDERS:
-        _fill(shop, provider, domains, stars)
+        _fill(shop, provider, [d for d in plain if d.uses(provider)])
+    domains = shop.stars + plain
     blend(domains, shop.name_counts, shop.raw, shop.scale, shop.rng("blend"))
     return domains
 
 
-def _fill(
-    shop: _Workshop, provider: str, domains: Sequence[DomainDraft], stars: Sequence[Star]
-) -> None:
+def _fill(shop: _Workshop, provider: str, domains: Sequence[DomainDraft]) -> None:
     """Give the domains of one provider their cloud names."""
-    section, own = shop.raw[provider], [d for d in domains if d.uses(provider)]
+    section, edges = without_edges(shop.rest[provider])
     n_names = sum(shop.name_counts[c] for c in CLASSES if provider in c)
-    if not own or not n_names:
+    n_edges = min(scaled(edges["names"], shop.scale), n_names - 1) if edges else 0
+    if not domains or not n_names:
         return
-    target = target_of(section, shop.scale, n_names, len(own))
+    target = target_of(section, shop.scale, n_names - n_edges, len(domains))
     if provider == "azure":
         set_mixed_aside(target, shop.name_counts["aws_azure"])
-    take_out(target, stars, provider)
-    plain = [d for d in own if not d.domain]
-    profiles = draw_profiles(target, section, len(plain), shop.rng(f"{provider} profiles"))
+    profiles = draw_profiles(target, section, len(domains), shop.rng(f"{provider} profiles"))
     population = populate(target, section, profiles, shop.rng(f"{provider} names"))
-    _draw_up(provider, plain, population)
+    _draw_up(provider, domains, population)
+    if n_edges:
+        n_domains = scaled(edges["domains"], shop.scale)
+        add_edges(domains, provider, n_edges, n_domains, shop.rng(f"{provider} edges"))
 
 
 def _draw_up(provider: str, domains: Sequence[DomainDraft], population: Population) -> None:
@@ -177,12 +181,11 @@ def _choose_transferable(
     shop: _Workshop, domains: Sequence[DomainDraft], labeller: Labeller
 ) -> None:
     """The domains with the most names; those with more than can be guessed in any case."""
-    starred = {entry["domain"] for entry in shop.raw.get("starred", ())}
     most = min(shop.raw["list"]["large_zone_names"], labeller.capacity)
     left = round(len(domains) * shop.raw["hardship"]["transferable"])
     for domain in sorted(domains, key=lambda d: -(len(d.drafts) + d.others)):
         size = len(domain.drafts) + domain.others
-        if size > most or (left > 0 and domain.domain not in starred):
+        if size > most or (left > 0 and not domain.starred):
             domain.transferable = True
             left -= 1
 
@@ -190,26 +193,39 @@ def _choose_transferable(
 def _place(shop: _Workshop, domains: Sequence[DomainDraft]) -> None:
     """Decide how many addresses each name has, in which zones, and open the pools for them."""
     raw, aws, azure = shop.raw, drafts_of(domains, "aws"), drafts_of(domains, "azure")
-    set_counts(aws, raw["aws"], shop.rng("aws counts"))
-    set_counts(azure, raw["azure"], shop.rng("azure counts"))
+    set_counts(domains, "aws", raw["aws"], shop.rng("aws counts"))
+    set_counts(domains, "azure", raw["azure"], shop.rng("azure counts"))
     choose_named(azure, raw["azure"]["cs_direct"], shop.rng("cs"))
     zones = deal_zones(domains, raw["aws"], shop.scale, shop.rng("zones"))
+    rng = shop.rng("spots")
     for draft in aws:
         draft.spots = [] if draft.pinned else [
             (("aws", draft.label, region, letter, draft.owner), count)
-            for region, letter, count in spots_by_zone(draft, zones[id(draft)])
+            for region, letter, count in spots_by_zone(draft, zones[id(draft)], rng)
         ]  # fmt: skip
         if draft.other_cloud:
             draft.spots.append((("azure", "cs", draft.other_cloud, "", ""), 1))
     for draft in azure:
         label = "cs/name" if draft.named else draft.label
         draft.spots = [(("azure", label, region, "", ""), 1) for region in draft.regions]
-    instances = {
-        (provider, f["label"]): max(1, scaled(f["instances"], shop.scale))
-        for provider in PROVIDERS
-        for f in raw[provider]["features"]
-    }
-    shop.pools = open_pools(aws + azure, instances, shop.book)
+    supplies = Supplies(
+        _instances(shop),
+        {"aws": float(raw["aws"]["identified"])},
+        {"aws": float(raw["aws"]["busy_balancers"])},
+    )
+    shop.pools = open_pools(aws + azure, supplies, shop.book)
+
+
+def _instances(shop: _Workshop) -> dict[tuple[str, str], int]:
+    """Addresses by provider and label: those of named domains, and of the rest at its scale."""
+    found: dict[tuple[str, str], int] = {}
+    for provider in PROVIDERS:
+        rows = zip(shop.raw[provider]["features"], shop.rest[provider]["features"], strict=True)
+        for whole, rest in rows:
+            held = whole["instances"] - rest["instances"]
+            count = held + scaled(rest["instances"], shop.scale)
+            found[provider, whole["label"]] = max(1, count)
+    return found
 
 
 def _elsewhere(shop: _Workshop, host: str, rng: random.Random) -> Name:
@@ -248,5 +264,7 @@ def _make_hard(
     hardship.cut_transfers(sound, raw["cut_transfers"], rng)
     hardship.hide_names(cloud, round(published * raw["hidden"]), vm, labeller, rng)
     upsets = hardship.upset_names(sound, raw, rng)
-    hardship.leave_aliases(sound, raw["dangling"], shop.rng("dangling"))
+    named = {star.domain for star in shop.stars}
+    plain = [zone for zone in sound if zone.domain not in named]
+    hardship.leave_aliases(plain, raw["dangling"], shop.rng("dangling"))
     return upsets

@@ -5,60 +5,60 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from testbed.apportion import apportion
-from testbed.drafts import Draft
+from testbed.drafts import DomainDraft, Draft, drafts_of
+from testbed.machines import CROWDED, deal_machines, zone_need
 
 # Front ends whose address counts the study gives no figure for take what their zones ask.
 FLEXIBLE = frozenset({"unclassified", "heroku"})
 FLEXIBLE_MAX = 3
-# Above this share of a region's zones per name, names with one address would be too many.
-_CROWDED = 0.7
-_BY_TABLE = {"vm": "vm", "elb": "elb", "beanstalk": "elb", "heroku-elb": "elb"}
+_BALANCED = ("elb", "beanstalk", "heroku-elb")
 
 
-def set_counts(drafts: Sequence[Draft], section: Mapping[str, Any], rng: random.Random) -> None:
+def set_counts(
+    domains: Sequence[DomainDraft], provider: str, section: Mapping[str, Any], rng: random.Random
+) -> None:
     """Set ``count`` of every draft of one provider that has none yet."""
-    tables = section.get("instances", {})
-    need = {r["code"]: _zones_per_name(r) for r in section["regions"]}
+    tables, drafts = section.get("instances", {}), drafts_of(domains, provider)
+    if "vm" in tables:
+        deal_machines(domains, section, rng)
     for label in dict.fromkeys(d.label for d in drafts):
         open_ones = [d for d in drafts if d.label == label and not d.count]
-        table = tables.get(_BY_TABLE.get(label, ""))
-        if table:
-            _deal(open_ones, table, need, rng)
+        if label in _BALANCED and "elb" in tables:
+            _deal(open_ones, tables["elb"], section, rng)
         elif label == "heroku":
-            _pin(open_ones, float(section["shared_heroku"]), rng)
+            _pin(domains, float(section["shared_heroku"]) * len(open_ones), rng)
         for draft in open_ones:
             draft.count = max(draft.count, len(draft.regions))
 
 
-def _zones_per_name(region: Mapping[str, Any]) -> tuple[float, bool]:
-    """Mean identified zones of a name (Tables 10 and 12), and whether nearly all use all."""
-    zones = region.get("zone_names", ())
-    mean = float(sum(zones) * 1000 / region["names"])
-    return mean, mean > _CROWDED * len(zones)
-
-
 def _deal(
-    drafts: list[Draft], table: Sequence[Sequence[int]], need: Mapping[str, tuple[float, bool]],
+    drafts: list[Draft], table: Sequence[Sequence[int]], section: Mapping[str, Any],
     rng: random.Random,
 ) -> None:  # fmt: skip
     """Deal the figure's counts; where names use many zones or regions they get the larger."""
     parts = apportion(len(drafts), [share for _, share in table])
     counts = [n for (n, _), part in zip(table, parts, strict=True) for _ in range(part)]
+    need = zone_need(section)
 
     def wish(draft: Draft) -> float:
         if len(draft.regions) > 1:
             return 100.0 * len(draft.regions)
-        wanted, crowded = need[draft.regions[0]]
-        return wanted * rng.uniform(1.0 if crowded else 0.7, 1.3)
+        wanted = need[draft.regions[0]]
+        return wanted * rng.uniform(1.0 if wanted > CROWDED else 0.7, 1.3)
 
     for draft, count in zip(sorted(drafts, key=wish), sorted(counts), strict=True):
         draft.count = count
 
 
-def _pin(drafts: list[Draft], share: float, rng: random.Random) -> None:
-    """Let a share of names stand behind one common name of the platform."""
-    for draft in rng.sample(drafts, round(len(drafts) * share)):
-        draft.pinned = True
+def _pin(domains: Sequence[DomainDraft], wanted: float, rng: random.Random) -> None:
+    """Let some names stand behind one common name of the platform, domain by domain."""
+    groups = [[d for d in domain.drafts if d.label == "heroku"] for domain in domains]
+    groups = [group for group in groups if group]
+    rng.shuffle(groups)
+    for group in groups:
+        for draft in group[: max(0, round(wanted))]:
+            draft.pinned = True
+        wanted -= len(group)
 
 
 def per_region(draft: Draft) -> list[int]:

@@ -21,19 +21,29 @@ class Stay:
     draft: Draft
     room: int
     zones: list[int] = field(default_factory=list)
-
-    @property
-    def is_set(self) -> bool:
-        """Whether its zones are not for dealing."""
-        return self.draft.pinned or bool(self.draft.zones)
+    fixed: bool = False  # for good: its zones are those of its domain, or published
 
 
 @dataclass(slots=True, eq=False)
 class Household:
-    """The names of one domain in one region, and the zones that the domain uses there."""
+    """The names of one domain in one region, and the zones that the domain uses there.
+
+    All names use all zones, as far as they have addresses, if it is ``full``.
+    """
 
     stays: list[Stay]
     zones: list[int] = field(default_factory=list)
+    full: bool = False
+
+    @property
+    def room(self) -> int:
+        """The most zones that it can use: few machines are those of several of its names."""
+        few = max((stay.room for stay in self.stays if stay.draft.few), default=0)
+        return few + sum(stay.room for stay in self.stays if not stay.draft.few)
+
+    def mean_room(self, most: int) -> float:
+        """Zones that its names use on average if it uses ``most``."""
+        return sum(min(stay.room, most) for stay in self.stays) / len(self.stays)
 
     @property
     def published(self) -> set[int]:
@@ -63,6 +73,7 @@ def level_zones(
     for size, count in ((3, evens), (1, losses)):
         givers = [(r, h, s) for r in found for h, s in r.stays if _may_move(s, size)]
         rng.shuffle(givers)
+        givers.sort(key=lambda giver: -len(giver[1].stays))
         for region, household, stay in givers:
             if count <= 0:
                 break
@@ -83,7 +94,7 @@ def _open_region(households: list[Household], rng: random.Random) -> _Region:
 
 
 def _may_move(stay: Stay, size: int) -> bool:
-    return not stay.is_set and len(stay.draft.regions) == 1 and len(stay.zones) == size
+    return not stay.fixed and len(stay.draft.regions) == 1 and len(stay.zones) == size
 
 
 def _counts(stays: Iterable[Stay]) -> Counter[int]:

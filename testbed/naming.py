@@ -31,7 +31,7 @@ _SECOND = (
 # A label's popularity falls as this power of its place in the word list.
 _POPULARITY = 0.75
 # www is the commonest label of cloud-using names (section 4.3.2): 3.3 % of all.
-_WWW_IN_CLOUD = 0.6
+_WWW_IN_CLOUD = 0.43
 _APEX_IN_CLOUD = 0.3
 _PURE_APEX = 0.6
 _TWO_LEVELS = 0.1

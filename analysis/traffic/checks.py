@@ -28,7 +28,7 @@ def _check_clouds(rows: Rows) -> Iterator[str]:
         if got != total[column]:
             yield f"traffic-clouds: the {column} of all clouds sum to {got}, not {total[column]}"
     for column in ("bytes_share", "flows_share"):
-        whole = sum(row[column] for row in clouds)
+        whole = sum(row[column] or 0 for row in clouds)
         if total[column.removesuffix("_share")] and abs(whole - 1) > _TOLERANCE:
             yield f"traffic-clouds: the column {column} sums to {whole}, not 1"
 

@@ -47,8 +47,8 @@ def _protocols(rows: Rows) -> str:
     if not any(row["flows"] for row in own):
         return _NOTHING
     by = _measure(own)
-    web = sum(row[f"{by}_share"] for row in own if row["protocol"] in ("http", "https"))
-    tls = sum(row[f"{by}_share"] for row in own if row["protocol"] == "https")
+    web = sum(row[f"{by}_share"] or 0 for row in own if row["protocol"] in ("http", "https"))
+    tls = sum(row[f"{by}_share"] or 0 for row in own if row["protocol"] == "https")
     return f"{percent(web)} of the {by} are HTTP or HTTPS, {percent(tls)} are HTTPS"
 
 

@@ -2,10 +2,11 @@
 
 import pytest
 
+from analysis.denominators import wholes
 from analysis.findings import front_findings, headline
 from analysis.usage import compute_tables
-from analysis.wording import Portion, number, percent, provider_name
-from core.tables import SPECS
+from analysis.wording import Portion, number, percent, provider_name, share_of
+from core.tables import SPECS, share
 from tests.analysis.cast import (
     SHOP,
     Domain,
@@ -233,13 +234,33 @@ def test_a_percentage_never_claims_none_or_all(fraction, text):
         (1, 2, "1 of the 2 foxes sleeps"),
         (3, 4, "3 of the 4 foxes sleep"),
         (4, 4, "All 4 foxes sleep"),
-        (1, 20, "5.0 % of foxes sleep"),
+        (1, 29, "1 of the 29 foxes sleeps"),
+        (1, 30, "3.3 % of foxes sleep"),
         (1_234, 1_234, "All 1,234 foxes sleep"),
         (0, 1_234, "None of the 1,234 foxes sleeps"),
     ],
 )
 def test_singular_and_plural(part, whole, sentence):
     assert Portion(part, whole, "fox", "foxes").says("sleeps", "sleep") == sentence
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "text"),
+    [(0, 0, "no data"), (0, 3, "0 of 3"), (7, 29, "7 of 29"), (15, 30, "50.0 %"), (0, 40, "0.0 %")],
+)
+def test_a_share_says_how_few_it_is_a_share_of(part, whole, text):
+    assert share_of(share(part, whole), whole) == text
+    assert Portion(part, whole, "fox", "foxes").value == text
+
+
+def test_every_share_of_a_table_has_its_whole(cast_tables):
+    for table in cast_tables.values():
+        rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+        for row, known in zip(rows, wholes(table.columns, rows), strict=True):
+            for column, whole in known.items():
+                part = "part" if column == "share" else column.removesuffix("_share")
+                if whole and part in row and not column.startswith("cumulative"):
+                    assert row[column] == share(row[part], whole), (table.id, column, row)
 
 
 def test_counts_of_things():

@@ -137,7 +137,7 @@ def test_a_survey_that_found_nothing_gives_empty_tables(tmp_path, domains):
     assert totals(tables) == (0, 0)
     assert all(table.n == 0 for table in tables.values())
     assert tables["regions"].rows == tables["top-regions"].rows == ()
-    assert tables["name-servers"].rows[-1] == ("total", 0, 0.0)
+    assert tables["name-servers"].rows[-1] == ("total", 0, None)
 
 
 def test_hostile_names_are_only_text(tmp_path):

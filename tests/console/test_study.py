@@ -62,7 +62,9 @@ def test_it_works(desk, observed):
     truth = desk.json("testbed", "truth", "imc2013", "--scale", "1/100")
     assert observed["state"] == "finished"
     assert observed["world"] == "imc2013 testbed, scale 1/100"
-    assert observed["names"]["cloud"] == truth["names"]["cloud"] == 7_139
+    assert observed["names"]["cloud"] == truth["names"]["cloud"]
+    # 172 names of named domains, and a hundredth of all others.
+    assert truth["names"]["cloud"] == 172 + 7_137
     for table_id, table in (truth["tables"] | truth["tables_zoned"]).items():
         assert observed["tables"][table_id]["rows"] == table["rows"], table_id
 
@@ -77,7 +79,12 @@ def test_the_published_cells_are_met_in_proportion(desk, observed):
         and c["verdict"] != "contradicted"
     ]
     assert len(near) == 24
-    assert all(abs(c["ours"] - c["published"]) <= 1 for c in near)
+    # Named domains are as large as published: 53 names on Amazon and 119 on Microsoft.
+    assert all(-2 <= c["ours"] - c["published"] <= 172 for c in near)
+    assert all(
+        c["verdict"] in ("agrees", "contradicted") for c in cells
+        if c["table_id"] in ("top-domains", "top-features", "top-regions")
+    )  # fmt: skip
     assert {c["verdict"] for c in cells if c["table_id"] == "customers"} == {"agrees"}
     assert any(c["verdict"] == "contradicted" and c["why"] for c in cells)
 

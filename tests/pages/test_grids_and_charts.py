@@ -1,18 +1,22 @@
 """What a table and its chart hold, figure by figure."""
 
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+from analysis.findings import headline
 from analysis.published import published
-from core.tables import SPEC_BY_ID
+from analysis.usage import compute_tables
+from core.tables import SPEC_BY_ID, Table
 from tests.pages import cast
 from webapp.pages.charts import chart_of
 from webapp.pages.grids import grid_of
 from webapp.store.selectors import ReportRow
 
 
-def report(table_id: str) -> ReportRow:
-    table = cast.tables()[table_id]
+def report(table_id: str, table: Table | None = None) -> ReportRow:
+    table = table or cast.tables()[table_id]
     return ReportRow(
         table_id=table_id,
         title=SPEC_BY_ID[table_id].title,
@@ -38,6 +42,37 @@ def test_it_works() -> None:
     assert first.anchor == "aws.us-east-1"
     assert texts(first)[:4] == ["us-east-1", "N. Virginia", "25,722", "521,681"]
     assert first.cells[4].bar == first.cells[4].mark == 0.737507
+
+
+def test_nothing_is_never_a_share_of_nothing(tmp_path: Path) -> None:
+    """A survey that found nothing has no data, where a share of it would be 0 %."""
+    for table_id, table in compute_tables(tmp_path, "empty").items():
+        row = report(table_id, table)
+        grid = grid_of(row, "s")
+        shown = [cell.text for line in (*grid.rows, *grid.foot) for cell in line.cells]
+        shown += [
+            text for panel in (chart_of(row) or {}).get("panels", ()) for text in panel["texts"]
+        ]
+        shown.append(headline(table_id, {table_id: table} | compute_tables(tmp_path, "empty")))
+        assert not [text for text in shown if re.match(r"0(\.0+)?\s?%", text)], table_id
+        assert all(value is None for value in _shares(table)), table_id
+
+
+def _shares(table: Table) -> list[Any]:
+    at = [i for i, column in enumerate(table.columns) if column.endswith("share")]
+    return [row[i] for row in table.rows for i in at]
+
+
+def test_shares_of_few_are_counts_in_tables_and_charts() -> None:
+    few = Table("customers", SPEC_BY_ID["customers"].columns, (
+        ("all", "nowhere in it", 12, 10, 0.833333, 4, 0.4, 0, 0.0),
+    ), 12)  # fmt: skip
+    shown = texts(grid_of(report("customers", few), "s").rows[0])
+    assert {"10 of 12", "4 of 10", "0 of 10"} <= set(shown)
+    chart = chart_of(report("customers", few))
+    assert chart is not None
+    assert chart["panels"][0]["texts"] == ["4 of 10"]
+    assert chart["panels"][0]["few"] == [True]
 
 
 def test_sums_stand_below_the_line() -> None:

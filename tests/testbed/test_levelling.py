@@ -56,7 +56,7 @@ def test_published_zones_and_worlds_without_shares_stay_as_they_are():
     regions = households(4)
     for household in regions:
         for stay in household.stays[:5]:
-            stay.draft.zones = "abc"
+            stay.fixed = True
     before = [list(s.zones) for h in regions for s in h.stays[:5]]
     level_zones([regions], (300, 450), random.Random(2))
     assert [s.zones for h in regions for s in h.stays[:5]] == before

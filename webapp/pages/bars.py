@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from analysis import wording
+from analysis.denominators import wholes
 from core.tables import Table
 from webapp.pages import words
 from webapp.pages.grids import key_of, published_by_key
@@ -11,8 +13,6 @@ from webapp.store.selectors import ReportRow
 Chart = dict[str, Any]
 # So many bars still read at a glance; the table below has them all.
 MOST_BARS = 20
-# What a share of few is a share of, by the first of these columns that a table has.
-_COUNTED = ("subdomains", "name_servers", "whole")
 
 
 def records(table: ReportRow | Table) -> list[dict[str, Any]]:
@@ -28,9 +28,16 @@ def label(text: str, provider: str | None = None, unknown: bool = False) -> dict
 def _panel(
     title: str, rows: list[dict[str, Any]], column: str, before: list[Any]
 ) -> dict[str, Any]:
-    counts = [next((r[c] for c in _COUNTED if c in r), None) for r in rows]
-    values = [r[column] for r in rows]
-    return {"title": title, "values": values, "published": before, "counts": counts}
+    known = wholes(list(rows[0]), rows) if rows else []
+    values, counted = [r[column] for r in rows], [whole[column] for whole in known]
+    return {
+        "title": title,
+        "values": values,
+        "published": before,
+        # Of few, the counts are said, and the bar is paler.
+        "texts": [words.share_of(v, n) for v, n in zip(values, counted, strict=True)],
+        "few": [n is not None and n < wording.SMALL for n in counted],
+    }
 
 
 def _bars(labels: list[dict[str, Any]], *panels: dict[str, Any]) -> Chart:

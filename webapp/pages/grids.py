@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from analysis.denominators import wholes
 from core.tables import Table
 from webapp.pages import words
 from webapp.pages.headings import head_of
@@ -132,14 +133,13 @@ def grid_of(report: ReportRow, slug: str, places: Places | None = None) -> Grid:
     """The table of a report; ``places`` names the town of a (provider, region)."""
     maker = _Maker(report, slug, places or {})
     rows = [dict(zip(report.columns, row, strict=True)) for row in report.rows]
-    body = [r for r in rows if not _is_sum(r)]
-    foot = [r for r in rows if _is_sum(r)]
+    made = [(r, maker.row(r, whole)) for r, whole in zip(rows, maker.wholes, strict=True)]
     return Grid(
         id=report.table_id,
         caption=report.title,
         columns=maker.columns,
-        rows=tuple(maker.row(r) for r in body),
-        foot=tuple(maker.row(r) for r in foot),
+        rows=tuple(row for cells, row in made if not _is_sum(cells)),
+        foot=tuple(row for cells, row in made if _is_sum(cells)),
     )
 
 
@@ -185,6 +185,8 @@ class _Maker:
         self.keys = [c for c in report.columns if not (merged and c == "provider")]
         self.kept = kept_on_phones(self.table_id, self.keys)
         self.columns = tuple(self._columns())
+        rows = [dict(zip(report.columns, row, strict=True)) for row in report.rows]
+        self.wholes = wholes(report.columns, rows)
 
     def _columns(self) -> list[Column]:
         made: list[Column] = []
@@ -201,11 +203,11 @@ class _Maker:
                 made.append(Column("published", "2013", True, muted=True, is_spare=True))
         return made
 
-    def row(self, cells: Cells) -> Row:
+    def row(self, cells: Cells, wholes: Mapping[str, int | None]) -> Row:
         made: list[Cell] = []
         before = self.published.get(key_of(self.table_id, cells))
         for key in self.keys:
-            cell = self._cell(key, cells, before)
+            cell = self._cell(key, cells, before, wholes.get(key))
             made.append(cell if key in self.kept else replace(cell, is_spare=True))
             if key == "region":
                 made.append(Cell(self._place(cells) or words.NONE, self._place(cells), "place"))
@@ -219,7 +221,7 @@ class _Maker:
     def _place(self, cells: Cells) -> str:
         return self.places.get((cells["provider"], cells["region"]), "")
 
-    def _cell(self, key: str, cells: Cells, before: Any) -> Cell:
+    def _cell(self, key: str, cells: Cells, before: Any, whole: int | None) -> Cell:
         value = cells[key]
         if key == "region":
             return _region_cell(value, cells, self.slug, self._place(cells))
@@ -229,8 +231,9 @@ class _Maker:
             mark = before if key == self.compared else None
             # Beside a cumulative share, the plain one needs no bar of its own.
             if key == "share" and "cumulative_share" in self.keys:
-                return Cell(words.share(value), _sortable(value), "count")
-            return Cell(words.share(value), _sortable(value), "share", bar=value or 0, mark=mark)
+                return Cell(words.share_of(value, whole), _sortable(value), "count")
+            text = words.share_of(value, whole)
+            return Cell(text, _sortable(value), "share", bar=value or 0, mark=mark)
         if key.endswith(("_low", "_high")):
             return Cell(words.share(value), _sortable(value), "muted")
         if key == "bytes":

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils.text import capfirst
 
+from analysis import wording
 from core.tables import PROVIDERS
 
 # Narrow no-break space: a number never parts from its unit.
@@ -165,7 +166,16 @@ def share(value: Any) -> str:
     """``97.2 %`` of a fraction of one; small shares keep a second decimal."""
     if value is None or value == "":
         return NONE
-    percent = float(value) * 100
+    return _percent(float(value))
+
+
+def share_of(value: float | None, whole: int | None) -> str:
+    """The same of ``whole`` things: ``3 of 10`` of few, ``no data`` of none."""
+    return wording.share_of(value, whole, _percent)
+
+
+def _percent(value: float) -> str:
+    percent = value * 100
     if 0 < percent < 0.01:
         return f"<{THIN}0.01{THIN}%"
     digits = 2 if 0 < percent < 0.995 else 1

@@ -9,8 +9,6 @@ from webapp.store import indexes
 from webapp.store.models import Campaign
 from webapp.store.selectors import finished_shards
 
-CLAIMABLE, DANGLING = dangling.CLAIMABLE, dangling.LABELS
-
 Row = dict[str, Any]
 # Labels of names whose target does not exist, and the one of those that anybody can claim.
 LOST_LABELS, CLAIMABLE = dangling.LABELS, dangling.CLAIMABLE

@@ -62,37 +62,34 @@ const tip = (title, ...lines) => {
   return box;
 };
 
-// A share of a handful says how few there are, and is drawn paler.
-const few = (panel, at) => panel.counts?.[at] > 0 && panel.counts[at] < 10 && panel.values[at] === 1;
-
-// The end of a panel's axis: all of it where shares are large, else the next round share.
-function axisEnd(panel) {
-  const largest = Math.max(...panel.values, ...(panel.published ?? []));
+// The end of the axis, one for all panels: all of it where shares are large, else the next round share.
+function axisEnd(panels) {
+  const largest = Math.max(...panels.flatMap((panel) => [...panel.values, ...(panel.published ?? [])]));
   return [0.05, 0.1, 0.2, 0.5].find((end) => largest * 1.04 <= end) ?? 1;
 }
 
 // A figure stands clear of a published mark that lies just beyond its bar.
-function clear(panel, at, pixels) {
-  const beyond = ((panel.published?.[at] ?? 0) - panel.values[at]) / axisEnd(panel) * pixels;
+function clear(panel, at, end, pixels) {
+  const beyond = ((panel.published?.[at] ?? 0) - panel.values[at]) / end * pixels;
   return beyond > -8 && beyond < 60 ? [Math.max(0, beyond), 0] : [0, 0];
 }
 
 /* Bars of shares, one or two panels beside each other */
-function barSeries(panel, labels, index, tones, write, pixels) {
+function barSeries(panel, labels, index, end, tones, write, pixels) {
   return {
     type: "bar", xAxisIndex: index, yAxisIndex: index, barWidth: "58%", cursor: "default",
     emphasis: { disabled: true },
     data: panel.values.map((value, at) => ({
       value,
-      label: { offset: clear(panel, at, pixels) },
+      label: { offset: clear(panel, at, end, pixels) },
       itemStyle: labels[at].unknown
         ? { color: tones.unknown, decal: hatch(tones) }
-        : { color: hue(labels[at].provider ?? "other", tones), borderRadius: [0, 2, 2, 0], opacity: few(panel, at) ? 0.4 : 1 },
+        : { color: hue(labels[at].provider ?? "other", tones), borderRadius: [0, 2, 2, 0], opacity: panel.few[at] ? 0.4 : 1 },
     })),
-    label: { show: true, position: "right", distance: 7, color: tones.ink, fontSize: 12.5, fontWeight: 500, formatter: ({ value, dataIndex: at }) => write.share(value) + (few(panel, at) ? ` of ${panel.counts[at]}` : "") },
+    label: { show: true, position: "right", distance: 7, color: tones.ink, fontSize: 12.5, fontWeight: 500, formatter: ({ dataIndex: at }) => panel.texts[at] },
     tooltip: {
-      formatter: ({ dataIndex: at, value }) =>
-        tip(labels[at].text, `${write.share(value)} ${panel.title}`, panel.published?.[at] != null && `${write.share(panel.published[at])} published in 2013`),
+      formatter: ({ dataIndex: at }) =>
+        tip(labels[at].text, `${panel.texts[at]} ${panel.title}`, panel.published?.[at] != null && `${write.share(panel.published[at])} published in 2013`),
     },
   };
 }
@@ -108,7 +105,7 @@ function markSeries(panel, index, tones) {
 export function barOption(spec, tones, width, write) {
   const panels = width < 720 ? spec.panels.slice(0, 1) : spec.panels;
   const room = Math.min(widest(spec.labels, tones) + 14, width * (width < 480 ? 0.52 : 0.42));
-  const rest = panels.some((p) => p.values.some((_, at) => few(p, at))) ? 96 : 76;
+  const rest = panels.some((p) => p.few.some((is) => is)) ? 96 : 76, end = axisEnd(panels);
   const each = (width - room) / panels.length;
   const top = 40;
   return {
@@ -117,12 +114,12 @@ export function barOption(spec, tones, width, write) {
       text: panel.title, left: room + i * each - 4, top: 4,
       textStyle: { fontSize: 12, fontWeight: 500, color: tones["ink-3"], fontFamily: tones.sans },
     })),
-    xAxis: panels.map((panel, i) => scale(tones, {
-      gridIndex: i, min: 0, max: axisEnd(panel), interval: axisEnd(panel) / (width < 480 ? 2 : axisEnd(panel) === 1 ? 4 : 5),
+    xAxis: panels.map((_, i) => scale(tones, {
+      gridIndex: i, min: 0, max: end, interval: end / (width < 480 ? 2 : end === 1 ? 4 : 5),
       axisLabel: { color: tones["ink-3"], fontSize: 12, formatter: (v) => `${Math.round(v * 100)}${v ? "\u202f%" : ""}` },
     })),
     yAxis: panels.map((_, i) => names(spec.labels, tones, room, i)),
-    series: panels.flatMap((p, i) => [barSeries(p, spec.labels, i, tones, write, each - rest), markSeries(p, i, tones)]),
+    series: panels.flatMap((p, i) => [barSeries(p, spec.labels, i, end, tones, write, each - rest), markSeries(p, i, tones)]),
     tooltip: { trigger: "item", className: "chart-tip", backgroundColor: tones.surface, borderColor: tones["rule-strong"], borderWidth: 1, padding: [6, 10], textStyle: { color: tones.ink }, confine: true, transitionDuration: 0 },
   };
 }
