@@ -31,7 +31,10 @@ class Crawl:
 
 
 def estimate_queries(n_domains: int, n_words: int) -> int:
-    """Questions that a survey is likely to ask, an upper bound but for retries."""
+    """Questions that a survey is likely to ask, an upper bound but for retries and wildcards.
+
+    A zone with a wildcard costs up to one more for each word (docs/methods/crawl.md).
+    """
     return n_domains * (n_words + _FIXED_QUERIES)
 
 
@@ -61,7 +64,7 @@ def _count_levels(ledgers: list[Ledger], sieve: Sieve) -> None:
         ledger = ledgers[number]
         ledger.has_wildcard |= level.answers
         ledger.counts["levels"] += 1
-        ledger.counts["probes"] += level.asked
+        ledger.counts["probes"] += level.questions
 
 
 def _bring_home(ledgers: list[Ledger]) -> Crawl:

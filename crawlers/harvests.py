@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from core.statuses import Technique
 from crawlers.batches import Batch, Column
+from crawlers.candidates import Verdict
 from crawlers.ledgers import Ledger
 from crawlers.outages import PROBE, SILENCE
 from crawlers.questions import Question
@@ -17,7 +18,6 @@ from crawlers.sieves import Sieve
 from crawlers.sources.form import Harvest, Source, Zone
 from crawlers.sources.transfers import Transfers
 from crawlers.sources.wordlist import Words
-from crawlers.wildcards import Verdict
 
 # Sources that build on what the others found.
 _LATE = frozenset({Technique.PERMUTATION})

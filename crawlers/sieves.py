@@ -1,15 +1,17 @@
 """Candidates of many zones in, verdicts out: wildcards are learnt level by level and held apart.
 
-The questions that this costs go through the crawl's own way of asking, at most
-``wildcards.PROBES`` for each level of a zone.
+The extra questions go through the crawl's own way of asking; ``wildcards`` says how many.
 """
 
+import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
 from core.records import Answer
 from core.statuses import DnsStatus
-from crawlers.wildcards import PROBES, Level, Probe, Verdict
+from crawlers.candidates import Probe, Verdict
+from crawlers.spread import spread
+from crawlers.wildcards import PROBES, Level
 
 # (number of the zone, name, type) out, the same number with the answer in.
 Asked = Iterable[tuple[int, str, str]]
@@ -31,71 +33,98 @@ class Sieve:
         self._tops: dict[int, Level] = {}
         self._levels: dict[Key, Level] = {}
         self._denied: Counter[Key] = Counter()
+        # Only spreads the load: nothing that is found depends on it.
+        self._rng = random.Random(0)
 
-    def open(self, zones: Iterable[tuple[int, str]]) -> None:
+    def open(self, zones: Iterable[Key]) -> None:
         """Learn what the zones (number, domain) answer for names that nobody made."""
         fresh = [key for key in zones if key not in self._levels]
         for key in fresh:
-            self._tops[key[0]] = self._levels[key] = self._new(key)
+            self._tops[key[0]] = self._level(key)
         self._probe(fresh, Level.open_probe)
 
-    def _new(self, key: Key) -> Level:
-        denied = self._denied.pop(key, 0)
-        return Level(key[1], is_thrifty=self._is_thrifty, denials=denied, offered=denied)
+    def _level(self, key: Key) -> Level:
+        level = self._levels.get(key)
+        if level is None:
+            level = self._levels[key] = Level(key[1], is_thrifty=self._is_thrifty)
+        return level
 
     def take(self, number: int, answer: Answer) -> Verdict | None:
         """A candidate's answer; ``None`` when its verdict comes from ``settle``."""
         top = self._tops[number]
         if answer.answers:
-            return top.offer(answer.name, answer.answers, answer)
+            parent = _parent(answer.name)
+            level = self._level((number, parent)) if len(parent) > len(top.name) else top
+            return level.offer(answer.name, answer.answers, answer)
         if answer.status == DnsStatus.NXDOMAIN:
             top.deny(answer.name)
-            parent = answer.name.partition(".")[2]
+            parent = _parent(answer.name)
             if len(parent) > len(top.name):
                 self._denied[number, parent] += 1
         return None
 
     def settle(self) -> Iterator[Judged]:
-        """Verdicts on all that was held, the levels from the top of each zone downwards."""
-        keys = [(number, level.name) for number, level in self._tops.items()]
-        while keys:
-            self._probe(keys, Level.check_probe)
-            below: defaultdict[Key, list[Answer]] = defaultdict(list)
-            for number, level_name in keys:
-                for answer, verdict in self._levels[number, level_name].release():
-                    deeper = _next_level(answer.name, level_name)
-                    if verdict == Verdict.GENUINE and deeper:
-                        below[number, deeper].append(answer)
-                    else:
-                        yield number, answer, verdict
-            yield from self._descend(below)
-            keys = list(below)
+        """Verdicts on all that was held, the levels from the lowest of each zone upwards.
 
-    def _descend(self, below: dict[Key, list[Answer]]) -> Iterator[Judged]:
-        fresh = [key for key in below if key not in self._levels]
-        for key in fresh:
-            self._levels[key] = self._new(key)
-        self._probe(fresh, Level.open_probe)
-        for key, answers in below.items():
-            for answer in answers:
-                verdict = self._levels[key].offer(answer.name, answer.answers, answer)
-                if verdict is not None:
-                    yield key[0], answer, verdict
+        So what is below a name, and shows that it exists, is known when the name is judged.
+        """
+        by_depth: defaultdict[int, list[Key]] = defaultdict(list)
+        for key, level in self._levels.items():
+            if level.held or not level.asked or key[1] == self._tops[key[0]].name:
+                by_depth[key[1].count(".")].append(key)
+        for depth in sorted(by_depth, reverse=True):
+            keys = by_depth[depth]
+            for key in keys:
+                self._note_denials(key)
+            self._probe((k for k in keys if not self._levels[k].asked), Level.open_probe)
+            self._probe(keys, Level.check_probes)
+            for key in keys:
+                yield from self._release(key)
 
-    def _probe(self, keys: Iterable[Key], choose: Callable[[Level], Probe | None]) -> None:
-        """One question per level at a time, until no level wants another."""
+    def _note_denials(self, key: Key) -> None:
+        level, denied = self._levels[key], self._denied.pop(key, 0)
+        level.denials += denied
+        level.offered += denied
+
+    def _release(self, key: Key) -> Iterator[Judged]:
+        """Verdicts of one level; the level above learns what they say about its name."""
+        number, name = key
+        above = self._levels.get((number, _parent(name)))
+        level = self._levels[key]
+        if above is not None and level.is_below_denied:
+            above.learn_below(name, None)
+        for answer, verdict in level.release():
+            if verdict == Verdict.GENUINE:
+                self._prove(key)
+            yield number, answer, verdict
+
+    def _prove(self, key: Key) -> None:
+        """A name exists, and so do all names above it."""
+        number, name = key
+        top = self._tops[number].name
+        while len(name) > len(top):
+            above = self._levels.get((number, _parent(name)))
+            if above is not None:
+                above.proven.add(name)
+            name = _parent(name)
+
+    def _probe(self, keys: Iterable[Key], choose: Callable[[Level], list[Probe]]) -> None:
+        """One round of questions for all levels at a time, until no level wants another."""
         waiting = list(keys)
         while waiting:
-            probes: dict[str, tuple[Key, Probe]] = {}
-            for key in waiting:
-                probe = choose(self._levels[key])
-                if probe is not None:
-                    probes[probe.name] = (key, probe)
-            asked = ((key[0], probe.name, probe.type) for key, probe in probes.values())
-            for _, answer in self._ask(asked):
-                key, probe = probes[answer.name]
+            wanted = {key: choose(self._levels[key]) for key in waiting}
+            waiting = [key for key in waiting if wanted[key]]
+            if not waiting:
+                return
+            probes = {(key[0], p.name): (key, p) for key in waiting for p in wanted[key]}
+            columns = [(len(wanted[key]), self._asking(key, wanted[key])) for key in waiting]
+            for number, answer in self._ask(spread(columns, self._rng)):
+                key, probe = probes[number, answer.name]
                 self._levels[key].learn(probe, answer.status, answer.answers)
-            waiting = [key for key, _ in probes.values()]
+
+    @staticmethod
+    def _asking(key: Key, probes: list[Probe]) -> Iterator[tuple[int, str, str]]:
+        return ((key[0], probe.name, probe.type) for probe in probes)
 
     def doubt(self, found: Iterable[tuple[Key, list[str], bool]]) -> Iterator[Key]:
         """Levels whose names come and go, of (level, names that went, whether others of theirs
@@ -109,7 +138,7 @@ class Sieve:
                 level.is_fickle = True
                 yield key
             else:
-                again |= dict.fromkeys(gone[: PROBES - level.asked], key)
+                again |= dict.fromkeys(gone[: max(0, PROBES - level.asked)], key)
         yield from self._ask_again(again)
 
     def _ask_again(self, names: dict[str, Key]) -> Iterator[Key]:
@@ -127,7 +156,5 @@ class Sieve:
             yield number, level
 
 
-def _next_level(name: str, level: str) -> str:
-    """The level one label below ``level`` on the way to a name; empty when there is none."""
-    inner = name[: -len(level) - 1].rpartition(".")
-    return f"{inner[2]}.{level}" if inner[0] else ""
+def _parent(name: str) -> str:
+    return name.partition(".")[2]

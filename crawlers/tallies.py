@@ -7,7 +7,7 @@ would have given it far more often than it was seen.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from core.records import Record
@@ -37,9 +37,9 @@ class Evidence(NamedTuple):
         return (f"{rung}>{target}",)
 
     @property
-    def neighbourhoods(self) -> frozenset[str]:
-        """The networks (/24, /48) of the addresses: members of one pool stand side by side."""
-        return frozenset(_network(a) for a in self.addresses)
+    def whole(self) -> frozenset[str]:
+        """What a wildcard must have given to explain the answer: the alias, or the addresses."""
+        return frozenset({f"0>{self.alias}"}) if self.alias else self.addresses
 
 
 class Strictness(NamedTuple):
@@ -53,10 +53,8 @@ class Strictness(NamedTuple):
     error: float
 
 
-# Where two of the names to be kept were also shown to exist, where one was, and where none could
-# be.
+# Where many random names were answered, and where few were or names cannot be shown to exist.
 SURE = Strictness(share=1.0, error=1e-2)
-CHECKED = Strictness(share=1.0, error=1e-3)
 UNCHECKED = Strictness(share=2 / 3, error=1e-3)
 
 
@@ -102,40 +100,39 @@ def is_too_rare(seen: int, usual: int, strictness: Strictness) -> bool:
 
 
 class Tally:
-    """The counts of one level, judged against its wildcard's answers to random names.
-
-    ``condemned`` are answers to candidates that were shown not to exist.
-    """
+    """The counts of one level, judged against its wildcard's answers to random names."""
 
     def __init__(
-        self,
-        random: Iterable[Evidence],
-        condemned: Iterable[Evidence],
-        counts: Counter[str],
-        strictness: Strictness,
+        self, samples: Sequence[Evidence], counts: Counter[str], strictness: Strictness
     ) -> None:
-        shown, caught = tuple(random), tuple(condemned)
-        seeds = (*shown, *caught)
+        self.samples = samples
         self.counts = counts
         self.strictness = strictness
-        self._guilty = frozenset[str]().union(*(seed.neighbourhoods for seed in caught))
-        rungs = RUNGS if any(seed.alias for seed in seeds) else 1
-        self._own = [{p for seed in seeds for p in seed.parts(r)} for r in range(RUNGS)]
-        asked = Counter(p for seed in shown for r in range(rungs) for p in set(seed.parts(r)))
+        rungs = RUNGS if any(seed.alias for seed in samples) else 1
+        asked = [Counter(p for seed in samples for p in set(seed.parts(r))) for r in range(rungs)]
+        self._asked = asked[-1]
+        self._own = [asked[min(r, rungs - 1)].keys() for r in range(RUNGS)]
         usual = [
-            min((counts[part] + asked[part] for part in self._own[r]), default=0)
-            for r in range(rungs)
+            min((counts[part] + n for part, n in asked[r].items()), default=0) for r in range(rungs)
         ]
         # The most exact rung at which the wildcard repeats itself often enough to judge by.
         enough = (r for r in range(rungs) if is_too_rare(1, usual[r], strictness))
         self.rung = next(enough, RUNGS - 1)
         self.usual = usual[min(self.rung, rungs - 1)]
 
+    @property
+    def repeats_itself(self) -> bool:
+        """Whether the samples have fewer parts than half their number."""
+        return 2 * len(self._asked) <= len(self.samples)
+
+    def explains(self, evidence: Evidence) -> bool:
+        """Whether random names were answered just so."""
+        return bool(evidence.whole) and evidence.whole <= self._own[0]
+
     def is_other(self, evidence: Evidence) -> bool:
         """Whether an answer cannot be the wildcard's."""
         if not evidence.alias:
-            innocent = not evidence.neighbourhoods & self._guilty
-            return innocent and any(self._is_own_to_a_name(part) for part in evidence.addresses)
+            return any(self._is_own_to_a_name(part) for part in evidence.addresses)
         (exact,) = evidence.parts(self.rung)
         wider = (part for r in range(self.rung, RUNGS) for part in evidence.parts(r))
         return exact not in self._own[self.rung] and all(self._is_rare(p) for p in wider)
@@ -157,9 +154,3 @@ class Tally:
 
     def _is_rare(self, part: str) -> bool:
         return is_too_rare(max(1, self.counts[part]), self.usual, self.strictness)
-
-
-def _network(address: str) -> str:
-    if ":" in address:
-        return ":".join(address.split(":")[:3])
-    return address.rpartition(".")[0]

@@ -1,32 +1,27 @@
 """Wildcards: what one level of a zone answers for names that nobody made, and what that explains.
 
-Answers to random names and to candidates go in; at most ``PROBES`` names to ask per level, and a
-verdict on every candidate, come out. The rule and its error stand in docs/methods/crawl.md.
+A level is the parent of the candidates that it judges: the zone's own name, or a name below it.
+Whether a candidate exists is asked below it (RFC 4592 section 2.2.1); where a server does not
+follow that rule, answers are compared. The method and its error are in docs/methods/crawl.md.
 """
 
-import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
 from core.records import Record
 from core.statuses import DnsStatus
-from crawlers.tallies import (
-    CHECKED,
-    SURE,
-    UNCHECKED,
-    Evidence,
-    Strictness,
-    Tally,
-    count_parts,
-    evidence_of,
-)
+from crawlers.candidates import Held, Probe, Tests, Verdict, random_label
+from crawlers.tallies import SURE, UNCHECKED, Evidence, Tally, count_parts, evidence_of
 
-# Extra questions per level, whatever happens: the budget that docs/methods/crawl.md states.
+# Random names that are asked at each level to see whether it has a wildcard.
 PROBES = 3
-# Candidates that a level with a wildcard holds back before the explained ones are let go.
+# Random names at a level with a wildcard at most, where its candidates cannot be judged by fewer.
+SAMPLES = 24
+# Questions about one candidate at most: random names below it, and the name itself again.
+MOST_TESTS = 7
+# Candidates that a level with a wildcard holds back, and so tests, at most.
 MOST_HELD = 20_000
 # A level that denies random names but answers so many of the others is looked at once more.
 _BUSY_SHARE = 0.05
@@ -37,35 +32,24 @@ _PACKED_SHARE = 0.25
 _PACKED_WORDS = 100
 # Where it denies fewer names than this, it would not have denied every random one.
 _LEAST_DENIED = 0.1
-# Where no name can be shown to exist, an answer that more names share may be a rare one of the
-# wildcard's as well as a host of theirs.
+# Where a wildcard was seen less often than half as often as its candidates, an answer that more
+# names share may be a rare one of the wildcard's as well as a host of theirs.
 _MOST_ALIKE = 2
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
-
-
-class Verdict(Enum):
-    """What a candidate turned out to be; a suspected one cannot be told from the wildcard."""
-
-    GENUINE = "genuine"
-    WILDCARD = "wildcard"
-    SUSPECTED = "suspected"
-
-
-class Probe(NamedTuple):
-    """One extra question; ``below`` is the candidate whose existence it tests, if any."""
-
-    name: str
-    type: str = "A"
-    is_deep: bool = False
-    below: str = ""
-
-
-class Held(NamedTuple):
-    """A candidate that waits for its verdict; ``load`` travels along untouched."""
-
-    name: str
-    evidence: Evidence
-    load: Any
+# Random names asked in one round; after so many an answer must have been given twice.
+_ROUND = 6
+# Denials below a name that show that it exists: where nothing else is denied, where a test was
+# both denied and answered, and where the wildcard denies itself, which it may do so often.
+_DENIALS = 2
+_DENIALS_OF_FLAPPING = 3
+_DENIALS_OF_DENYING = 5
+_MOST_DENYING = 0.05
+_DENYING_NAMES = 100
+# Candidates with a wildcard of their own below them at most; more are rare answers of the level's.
+_MOST_NESTED = 8
+_NESTED_ANSWERS = 3
+# Times that a name is asked again which only its answer tells from the wildcard.
+_REPEATS = 2
+_DENIED = (DnsStatus.NXDOMAIN, DnsStatus.NODATA)
 
 
 @dataclass(slots=True)
@@ -73,31 +57,35 @@ class Level:
     """One name of a zone below which candidates were found, or the zone's own name.
 
     Ask what ``open_probe`` gives, then offer candidates and tell denials, then ask what
-    ``check_probe`` gives, until both give nothing; ``release`` gives the verdicts.
+    ``check_probes`` gives, until both give nothing; ``release`` gives the verdicts.
     """
 
     name: str
     asked: int = 0
+    tested: int = 0
     is_denied: bool = False
     is_empty: bool = False
     is_deep: bool = False
     has_ipv6: bool = False
     is_fickle: bool = False
     is_heard: bool = False
+    # Whether a random name was denied, which shows that a name exists where a wildcard above is.
+    is_below_denied: bool = False
+    # Whether a name below a candidate was denied and another one answered.
+    is_flapping: bool = False
+    # Whether names that hold an asterisk are answered, once that was asked.
+    takes_asterisks: bool | None = None
     # Keep a question for a name that is denied when it is asked for IPv6 (``Sieve.doubt``).
     is_thrifty: bool = False
     random: list[Evidence] = field(default_factory=list)
-    condemned: list[Evidence] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
-    tested: set[str] = field(default_factory=set)
+    tests: dict[str, Tests] = field(default_factory=dict)
     proven: set[str] = field(default_factory=set)
     counted: Counter[str] = field(default_factory=Counter)
-    passed: int = 0
     offered: int = 0
     denials: int = 0
     let_go: int = 0
-    # So many names may share an answer that is kept: as many as one that was shown to exist.
-    alike: int = _MOST_ALIKE
+    _shown: set[str] = field(default_factory=set)
 
     @property
     def answers(self) -> bool:
@@ -105,28 +93,35 @@ class Level:
         return bool(self.random) or self.has_ipv6 or self.is_fickle
 
     @property
+    def questions(self) -> int:
+        """Extra questions that this level cost."""
+        return self.asked + self.tested
+
+    @property
     def _can_test(self) -> bool:
         """Whether a denial below a name shows that it exists (RFC 4592 section 2.2.1).
 
-        It does where the wildcard reaches down and denies nothing beside itself.
+        It does where the wildcard reaches down and hardly ever denies itself.
         """
-        return self.is_deep and not self.denials and not self.is_denied
+        seldom = self.offered >= _DENYING_NAMES and self.denials <= _MOST_DENYING * self.offered
+        is_denying = self.is_denied or self.is_empty or (self.denials and not seldom)
+        return self.is_deep and not is_denying
 
-    def open_probe(self) -> Probe | None:
+    def open_probe(self) -> list[Probe]:
         """A random name two labels below the level; where nothing came back, one a label below."""
         if not self.asked:
-            return Probe(f"{random_label()}.{random_label()}.{self.name}", is_deep=True)
-        return self._new_probe() if self.asked < PROBES and not self.is_heard else None
+            return [self._deep_probe()]
+        return [self._new_probe()] if self.asked < PROBES and not self.is_heard else []
 
-    def check_probe(self) -> Probe | None:
-        """What is still worth asking once all candidates are known."""
-        if self.asked >= PROBES:
-            return None
+    def check_probes(self) -> list[Probe]:
+        """What is still worth asking once all candidates are known; names differ."""
         if self.random:
-            return self._check_wildcard() if self.held else None
+            return self._check_wildcard() if self.held else []
+        if self.asked >= PROBES:
+            return []
         if self.is_empty and not self.has_ipv6 and not self.is_denied:
-            return Probe(f"{random_label()}.{self.name}", "AAAA")
-        return self._new_probe() if self.held and self._is_doubtful else None
+            return [Probe(f"{random_label()}.{self.name}", "AAAA")]
+        return [self._new_probe()] if self.held and self._is_doubtful else []
 
     @property
     def _is_doubtful(self) -> bool:
@@ -146,84 +141,141 @@ class Level:
     def _new_probe(self) -> Probe:
         return Probe(f"{random_label()}.{self.name}")
 
-    def _check_wildcard(self) -> Probe | None:
-        if not self._can_test:
-            # Nothing can be tested; a later look at the wildcard may show another of its answers.
-            return self._new_probe()
-        target = self._target()
-        return Probe(f"{random_label()}.{target}", below=target) if target else None
+    def _deep_probe(self) -> Probe:
+        return Probe(f"{random_label()}.{random_label()}.{self.name}", is_deep=True)
 
-    def _target(self) -> str:
-        """The candidate to test: one of the largest group to be kept, then the doubtful ones."""
-        tally = self._tally(hopeful=True)
-        waiting = [h for h in self.held if h.name not in self.tested | self.proven]
-        kept = [h for h in waiting if tally.is_other(h.evidence)]
-        if kept:
-            return self._heaviest(kept, tally).name
-        doubtful = [h for h in waiting if not self._is_explained(h.evidence)]
-        if not doubtful:
-            return ""
-        return min(
-            doubtful, key=lambda h: (tally.is_like(h.evidence), tally.weight(h.evidence))
-        ).name
+    def _check_wildcard(self) -> list[Probe]:
+        """Tests of all candidates; then, for those that they do not settle, comparisons."""
+        if self._can_test and self.takes_asterisks is None:
+            name = f"{random_label()}.*.{random_label()}.{self.name}"
+            return [Probe(name, is_deep=True, is_control=True)]
+        tests = [t for h in self.held if (t := self._test(h.name))] if self._can_test else []
+        if tests:
+            return tests
+        tally, nested = self._compare()
+        open_ = [h for h in self.held if not self._exists(h.name, nested)]
+        return self._more_samples(open_) or self._second_look(open_, tally, nested)
 
-    def _heaviest(self, kept: Sequence[Held], tally: Tally) -> Held:
-        """Of the answer seen most, else of the fullest network; an exact pool gives itself away."""
-        near = Counter(n for h in kept for n in h.evidence.neighbourhoods)
-        done = {n for h in self.held if h.name in self.tested for n in h.evidence.neighbourhoods}
+    def _test(self, name: str) -> Probe | None:
+        """A random name below a candidate, unless enough is known about it."""
+        known = self.tests.get(name)
+        wanted = known is None or (
+            not known.answers
+            and known.denied < self._denials_needed
+            and known.asked < min(MOST_TESTS, _DENIALS + known.denied)
+        )
+        return self._probe_below(name) if wanted and name not in self.proven else None
 
-        def rank(held: Held) -> tuple[bool, int, int]:
-            around = held.evidence.neighbourhoods
-            fullest = max((near[n] for n in around), default=0)
-            return not around & done, tally.weight(held.evidence), fullest
+    def _probe_below(self, name: str) -> Probe:
+        """A random name below a candidate, that no wildcard below the candidate answers either.
 
-        return max(kept, key=rank)
+        A wildcard blocks itself: nothing stands for ``x.*.NAME`` where ``*.NAME`` exists, nor
+        where ``NAME`` does (RFC 4592 section 2.2.1).
+        """
+        asterisk = "*." if self.takes_asterisks else ""
+        return Probe(f"{random_label()}.{asterisk}{name}", below=name)
+
+    @property
+    def _denials_needed(self) -> int:
+        if self.denials:
+            return _DENIALS_OF_DENYING
+        return _DENIALS_OF_FLAPPING if self.is_flapping else _DENIALS
+
+    def _more_samples(self, open_: Sequence[Held]) -> list[Probe]:
+        """Random names, where too few were seen to compare with and they give something twice."""
+        seen, tally = len(self.random), self._tally(self.random)
+        if self.asked >= SAMPLES or (seen > _ROUND and not tally.repeats_itself):
+            return []
+        if all(tally.explains(h.evidence) or tally.is_other(h.evidence) for h in open_):
+            return []
+        make = self._deep_probe if self._can_test else self._new_probe
+        return [make() for _ in range(min(_ROUND, SAMPLES - self.asked))]
+
+    def _second_look(
+        self, open_: Sequence[Held], tally: Tally, nested: frozenset[str]
+    ) -> list[Probe]:
+        """Names with a wildcard of their own, as it seems, and those that would be kept."""
+        found = []
+        for held in open_:
+            known = self.tests.setdefault(held.name, Tests())
+            if known.asked >= MOST_TESTS:
+                continue
+            if held.name in nested and len(known.answers) < _NESTED_ANSWERS:
+                found.append(self._probe_below(held.name))
+            elif len(known.repeats) < _REPEATS and self._is_kept(held, tally):
+                found.append(Probe(held.name, below=held.name, is_repeat=True))
+        return found
 
     def learn(self, probe: Probe, status: DnsStatus, answers: Sequence[Record]) -> None:
         """Take in what became of a probe; its question is spent whatever the outcome."""
+        evidence = evidence_of(answers) if answers else None
+        is_heard = bool(evidence) or status in _DENIED
+        if not probe.below:
+            self._learn_random(probe, status, evidence)
+            return
+        self.tested += 1
+        known = self.tests.setdefault(probe.below, Tests())
+        known.asked += 1
+        if is_heard and probe.is_repeat:
+            known.repeats.append(evidence)
+        elif is_heard:
+            self.learn_below(probe.below, evidence)
+
+    def learn_below(self, name: str, evidence: Evidence | None) -> None:
+        """Take in what a random name below a candidate was answered; nothing is a denial."""
+        known = self.tests.setdefault(name, Tests())
+        if evidence:
+            known.answers.append(evidence)
+        else:
+            known.denied += 1
+        self.is_flapping |= bool(known.denied and known.answers)
+
+    def _learn_random(self, probe: Probe, status: DnsStatus, evidence: Evidence | None) -> None:
         self.asked += 1
-        if probe.below:
-            self.tested.add(probe.below)
-        self.is_heard |= bool(answers) or status in (DnsStatus.NXDOMAIN, DnsStatus.NODATA)
-        if answers:
-            self._learn_answer(probe, evidence_of(answers))
-        elif status == DnsStatus.NXDOMAIN:
-            self._learn_denial(probe)
-        elif status == DnsStatus.NODATA and not probe.below:
-            self.is_empty = True
+        if probe.is_control:
+            self.takes_asterisks = bool(evidence)
+        if evidence:
+            self._learn_answer(probe, evidence)
+        elif status in _DENIED and not probe.is_control:
+            self._learn_denial(probe, status)
 
     def _learn_answer(self, probe: Probe, evidence: Evidence) -> None:
+        self.is_heard = True
         if probe.type == "AAAA":
             self.has_ipv6 = True
-            return
-        self.random.append(evidence)
-        self.is_deep |= probe.is_deep
-        if probe.below:
-            self.condemned += [h.evidence for h in self.held if h.name == probe.below]
+        else:
+            self._show(evidence)
+            self.is_deep |= probe.is_deep
 
-    def _learn_denial(self, probe: Probe) -> None:
-        if probe.below:
-            self.proven.add(probe.below)
-            self.passed += 1
+    def _learn_denial(self, probe: Probe, status: DnsStatus) -> None:
+        self.is_heard = True
+        self.is_below_denied |= probe.type == "A"
+        if status == DnsStatus.NODATA:
+            self.is_empty = True
+        elif self.is_deep:
+            self.denials += 1
         elif not probe.is_deep:
             self.is_denied = True
 
+    def _show(self, evidence: Evidence) -> None:
+        self.random.append(evidence)
+        self._shown |= evidence.whole
+
     def deny(self, name: str) -> None:
         """Take in that a candidate does not exist: free news about the level."""
-        self.offered += 1
-        child, inner = name[: -len(self.name) - 1], ""
+        child = name[: -len(self.name) - 1]
         if "." not in child:
+            self.offered += 1
             self.denials += 1
         elif self.is_deep:
-            inner = child.rpartition(".")[2]
             # Where the wildcard reaches down, only a name that exists can stand in its way.
-            self.proven.add(f"{inner}.{self.name}")
+            self.learn_below(f"{child.rpartition('.')[2]}.{self.name}", None)
 
     def offer(self, name: str, answers: Sequence[Record], load: Any) -> Verdict | None:
         """The verdict on a candidate, or ``None`` when it is held back until ``release``."""
         self.offered += 1
         evidence = evidence_of(answers)
-        if self._is_explained(evidence):
+        if len(self.held) >= MOST_HELD // 2 and self._is_explained(evidence):
             self.counted.update(count_parts(evidence, explained=True))
             return Verdict.WILDCARD
         self.held.append(Held(name, evidence, load))
@@ -233,28 +285,62 @@ class Level:
 
     def _is_explained(self, evidence: Evidence) -> bool:
         """Whether random names were answered just so."""
-        if evidence.alias:
-            return any(evidence.alias == seed.alias for seed in self.random)
-        shown = frozenset[str]().union(*(seed.addresses for seed in self.random))
-        return bool(evidence.addresses) and evidence.addresses <= shown
+        return bool(evidence.whole) and evidence.whole <= self._shown
 
-    def _tally(self, *, hopeful: bool = False) -> Tally:
+    def _tally(self, samples: Sequence[Evidence]) -> Tally:
         counts = self.counted.copy()
         for held in self.held:
             explained = self._is_explained(held.evidence)
             counts.update(count_parts(held.evidence, explained=explained))
-        return Tally(self.random, self.condemned, counts, SURE if hopeful else self._strictness)
+        is_sure = self._can_test and len(samples) >= SAMPLES
+        return Tally(samples, counts, SURE if is_sure else UNCHECKED)
 
-    @property
-    def _strictness(self) -> Strictness:
-        if not self.passed or self.condemned or self.denials:
-            return UNCHECKED
-        return SURE if self.passed > 1 else CHECKED
+    def _compare(self) -> tuple[Tally, frozenset[str]]:
+        """All answers of the wildcard, and candidates below which something else answers.
+
+        These have a wildcard of their own, unless they are many: then it is the level's, which
+        gives rare answers too.
+        """
+        tally = self._tally(self.random)
+        below = {h.name: self.tests[h.name].answers for h in self.held if h.name in self.tests}
+        nested = {n for n, found in below.items() if found and all(map(tally.is_other, found))}
+        if len(nested) > _MOST_NESTED:
+            nested = set()
+        found = [e for name, answers in below.items() if name not in nested for e in answers]
+        samples = [*self.random, *found]
+        return (self._tally(samples) if found else tally), frozenset(nested)
+
+    def _exists(self, name: str, nested: frozenset[str]) -> bool:
+        """Whether names below a candidate show that it exists."""
+        if name in self.proven:
+            return True
+        known = self.tests.get(name)
+        if known is None or not self._can_test:
+            return False
+        if known.answers:
+            return name in nested and not known.denied and len(known.answers) >= _NESTED_ANSWERS
+        return known.denied >= self._denials_needed
+
+    def _is_kept(self, held: Held, tally: Tally) -> bool:
+        """Whether a candidate's answer differs from everything that the wildcard gave."""
+        common = tally.weight(held.evidence) > _MOST_ALIKE
+        if tally.explains(held.evidence) or not tally.is_other(held.evidence):
+            return False
+        if common and 2 * len(tally.samples) < self.offered - self.denials:
+            return False
+        known = self.tests.get(held.name, Tests())
+        return all(again and tally.is_other(again) for again in known.repeats)
 
     def _compact(self) -> None:
         """Let go of the half that is likest to the wildcard so far; ``let_go`` counts it."""
-        tally = self._tally()
-        self.held.sort(key=lambda h: (not tally.is_other(h.evidence), tally.weight(h.evidence)))
+        tally = self._tally(self.random)
+        self.held.sort(
+            key=lambda h: (
+                tally.explains(h.evidence),
+                not tally.is_other(h.evidence),
+                tally.weight(h.evidence),
+            )
+        )
         gone = self.held[MOST_HELD // 2 :]
         del self.held[MOST_HELD // 2 :]
         self.let_go += len(gone)
@@ -264,13 +350,20 @@ class Level:
     def release(self) -> Iterator[tuple[Any, Verdict]]:
         """Every held candidate's load with its verdict; nothing is held afterwards."""
         packed = self._packed_answers()
-        tally = self._tally()
+        tally, nested = self._compare()
         held, self.held = self.held, []
-        if self._can_test:
-            shown = [tally.weight(h.evidence) for h in held if h.name in self.proven]
-            self.alike = max([self.alike, *shown])
         for candidate in held:
-            yield candidate.load, self._judge(candidate, tally, packed)
+            evidence = candidate.evidence
+            if not self.random:
+                sound = self._is_denying and not self.is_fickle and evidence not in packed
+                yield candidate.load, Verdict.GENUINE if sound else Verdict.SUSPECTED
+                continue
+            explained = self._is_explained(evidence)
+            self.counted.update(count_parts(evidence, explained=explained))
+            yield candidate.load, self._judge(candidate, tally, nested)
+        for evidence in tally.samples[len(self.random) :]:
+            self._show(evidence)
+        self.tests.clear()
 
     def _packed_answers(self) -> set[Evidence]:
         """Answers that far too many guesses share, where random names were denied all the same."""
@@ -282,24 +375,12 @@ class Level:
         self.is_fickle |= bool(found)
         return found
 
-    def _judge(self, candidate: Held, tally: Tally, packed: set[Evidence]) -> Verdict:
-        if not self.random:
-            sound = self._is_denying and not self.is_fickle and candidate.evidence not in packed
-            return Verdict.GENUINE if sound else Verdict.SUSPECTED
-        evidence = candidate.evidence
-        explained = self._is_explained(evidence)
-        self.counted.update(count_parts(evidence, explained=explained))
-        if candidate.name in self.proven and self._can_test:
+    def _judge(self, candidate: Held, tally: Tally, nested: frozenset[str]) -> Verdict:
+        if self._exists(candidate.name, nested):
             return Verdict.GENUINE
-        if explained:
+        if tally.explains(candidate.evidence):
             return Verdict.WILDCARD
-        common = tally.weight(evidence) > self.alike or (self.condemned and not self.passed)
-        if tally.is_other(evidence) and not common and candidate.name not in self.tested:
+        known = self.tests.get(candidate.name)
+        if known and len(known.repeats) >= _REPEATS and self._is_kept(candidate, tally):
             return Verdict.GENUINE
-        return Verdict.WILDCARD if tally.is_like(evidence) else Verdict.SUSPECTED
-
-
-def random_label() -> str:
-    """A label that nobody made; no two need begin alike or be equally long."""
-    length = 5 + secrets.randbelow(4)
-    return secrets.choice(_LETTERS) + secrets.token_hex(length)
+        return Verdict.WILDCARD if tally.is_like(candidate.evidence) else Verdict.SUSPECTED

@@ -8,7 +8,6 @@ from typing import Any
 from core.records import DomainEntry, DomainOutcome, Lookup, Rejection
 from crawlers.enumeration import Progress, Suspect, crawl_domains
 from crawlers.names import read_domain_list
-from crawlers.wildcards import PROBES
 from tasks.resolvers import Resolving, crawl_config, open_engine
 
 # Domains enumerated together: enough to take turns, few enough to show names as they come.
@@ -44,7 +43,7 @@ class Tally:
         return (
             f"{self.names:,} names of {self.domains:,} domains by {self.queries:,} queries; "
             f"{self.filtered:,} left out under wildcards, {self.suspected:,} of them suspected; "
-            f"{self.probes:,} extra questions at {self.levels:,} levels, at most {PROBES} at one; "
+            f"{self.probes:,} extra questions at {self.levels:,} levels; "
             f"failed: {failed or 'nothing'}"
         )
 

@@ -4,10 +4,11 @@ A question goes in; out come a status and records, with whole CNAME chains as a 
 resolver would give them, wildcards by the closest encloser, and the faults of the world.
 """
 
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from testbed.model import ALLOW, CUT, DROP_FIRST, MISSING, Name, World, Zone, scale_text
+from testbed.model import ALLOW, CUT, DROP_FIRST, MISSING, Name, Wildcard, World, Zone, scale_text
 from testbed.model import SERVFAIL as FAILING
 
 # One record: owner, type, data. TTLs are the same for all, in seconds.
@@ -36,6 +37,7 @@ class Authority:
         self.zones = {zone.domain: zone for zone in world.zones}
         self._empty: set[str] = set()
         self._targets: dict[str, str] = {}
+        self._cards: dict[str, Wildcard] = {}
         self._spent: set[str] = set()
         self._turns: dict[str, int] = {}
         self._names = {name.fqdn: name for _, name in world.names()}
@@ -50,10 +52,13 @@ class Authority:
             for target in name.cnames:
                 self._targets.setdefault(target, name.fqdn)
         for zone in self.world.zones:
-            if zone.wildcard is not None:
-                for target in zone.wildcard.cnames:
-                    self._targets.setdefault(target, f"*.{zone.wildcard.at}")
-                self._empty.add(zone.wildcard.at)
+            for card in zone.wildcards:
+                self._cards[card.at] = card
+                for target in card.cnames:
+                    self._targets.setdefault(target, f"*.{card.at}")
+                # A wildcard is a name too, so it stands for nothing below itself.
+                self._empty.add(f"*.{card.at}")
+                self._add_parents(f"*.{card.at}")
         for known in (*self.zones, *self.world.hosts, *self._targets):
             self._add_parents(known)
 
@@ -109,13 +114,17 @@ class Authority:
         return self._by_wildcard(zone, name, rtype)
 
     def _by_wildcard(self, zone: Zone, name: str, rtype: str) -> Reply:
-        card = zone.wildcard
-        if card is None or self._closest_encloser(zone, name) != card.at:
+        card = self._cards.get(self._closest_encloser(zone, name))
+        if card is None:
             return Reply(NXDOMAIN, (), (soa_of(zone.domain),))
+        if card.per_name:
+            target = f"h{zlib.crc32(name.encode()):08x}.{card.cnames[0]}"
+            addresses = card.pool if rtype == "A" else ()
+            return _reply_of(zone.domain, name, (target,), addresses, rtype)
         if card.kind != "rotating":
             addresses = card.pool if rtype == "A" else ()
             return _reply_of(zone.domain, name, card.cnames, addresses, rtype)
-        turn = self._turns[zone.domain] = self._turns.get(zone.domain, -1) + 1
+        turn = self._turns[card.at] = self._turns.get(card.at, -1) + 1
         shown = [card.pool[(turn + i) % len(card.pool)] for i in range(card.width)]
         addresses = tuple(shown) if rtype == "A" else ()
         reply = _reply_of(zone.domain, name, (), addresses, rtype)
@@ -149,10 +158,8 @@ class Authority:
     def _of_target(self, name: str, rtype: str) -> Reply:
         owner = self._targets[name]
         if owner.startswith("*."):
-            zone = self.zone_of(owner)
-            assert zone is not None
-            assert zone.wildcard is not None
-            cnames, v4 = zone.wildcard.cnames, zone.wildcard.pool
+            card = self._cards[owner[2:]]
+            cnames, v4 = card.cnames, card.pool
             v6: tuple[str, ...] = ()
         else:
             held = self._names[owner]
@@ -209,12 +216,12 @@ def _whole_zone(zone: Zone) -> Iterator[Row]:
     for host in zone.servers:
         yield (zone.domain, "NS", host)
     yield from _rows_of_names(zone)
-    if zone.wildcard is not None:
-        owner = f"*.{zone.wildcard.at}"
-        for target in zone.wildcard.cnames[:1]:
+    for card in zone.wildcards:
+        owner = f"*.{card.at}"
+        for target in card.cnames[:1]:
             yield (owner, "CNAME", target)
-        if not zone.wildcard.cnames:
-            for address in zone.wildcard.pool:
+        if not card.cnames:
+            for address in card.pool:
                 yield (owner, "A", address)
     yield soa_of(zone.domain)
 

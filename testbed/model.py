@@ -55,13 +55,15 @@ class Name:
 class Wildcard:
     """What answers for names that do not exist below ``at`` (the zone's own name or deeper).
 
-    ``width`` addresses of the pool are given at a time; a pool wider than that rotates.
+    ``width`` addresses of the pool are given at a time; a pool wider than that rotates. With
+    ``per_name`` every name is an alias of its own below the only one of ``cnames``.
     """
 
     at: str
     cnames: tuple[str, ...]
     pool: tuple[str, ...]
     width: int
+    per_name: bool = False
 
     @property
     def kind(self) -> str:
@@ -81,6 +83,18 @@ class Zone:
     transfer: str = REFUSE
     fault: str = ""
     wildcard: Wildcard | None = None
+    # Wildcards below that one, each at a level of its own.
+    nested: tuple[Wildcard, ...] = ()
+
+    @property
+    def wildcards(self) -> tuple[Wildcard, ...]:
+        """All wildcards of the zone."""
+        return ((self.wildcard,) if self.wildcard else ()) + self.nested
+
+    def wildcard_above(self, fqdn: str) -> Wildcard | None:
+        """The lowest wildcard below whose level a name stands, if any."""
+        above = (card for card in self.wildcards if fqdn.endswith(f".{card.at}"))
+        return max(above, key=lambda card: len(card.at), default=None)
 
 
 @dataclass(slots=True)

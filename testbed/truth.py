@@ -70,9 +70,9 @@ def why_hidden(zone: Zone, name: Name, words: frozenset[str], *, axfr: bool) -> 
 
 
 def _is_like_wildcard(zone: Zone, name: Name) -> bool:
-    """Whether no filter could tell the name from one that does not exist."""
-    card = zone.wildcard
-    if card is None or not name.fqdn.endswith(f".{card.at}"):
+    """Whether the name answers as one that does not exist; only names below it could tell."""
+    card = zone.wildcard_above(name.fqdn)
+    if card is None:
         return False
     return name.cnames == card.cnames and set(name.addresses) <= set(card.pool)
 

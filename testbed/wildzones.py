@@ -5,6 +5,7 @@ Numbers of a world file and the labels of a word list go in, zones come out.
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +15,11 @@ from testbed.model import Name, PublishedRanges, Wildcard, World, Zone
 from testbed.naming import invent_domains
 from testbed.supply import AddressBook
 
+# Where wildcards stand below another, and how often one gives exactly what the other gives.
+_NESTED_AT = ("dev", "test", "api", "staging")
+_SAME_AS_ABOVE = 0.25
+# How often a name stands where names below it are made by a wildcard.
+_NAMED_LEVEL = 0.5
 # In a zone whose wildcard stands below it, so many of the names stand there too, if words allow.
 _BELOW = 3
 
@@ -61,7 +67,8 @@ class _Mason:
         zones = [Zone(d, rank, servers=servers) for rank, d in enumerate(domains, 1)]
         for turn, index in enumerate(wild):
             form = self._forms[turn % len(self._forms)]
-            zones[index].wildcard = self._wildcard(zones[index].domain, form)
+            card = zones[index].wildcard = self._wildcard(zones[index].domain, form)
+            zones[index].nested = self._nested(zones[index].domain, card)
         for zone in zones:
             self._people(zone)
         return zones
@@ -70,20 +77,38 @@ class _Mason:
         at = f"{form['at']}.{domain}" if "at" in form else domain
         cnames = tuple(self._target("parked") for _ in range(form.get("aliases", 0)))
         pool = tuple(self._address() for _ in range(form["pool"]))
-        return Wildcard(at, cnames, pool, int(form.get("width", len(pool))))
+        per_name = bool(form.get("per_name", False))
+        return Wildcard(at, cnames, pool, int(form.get("width", len(pool))), per_name)
+
+    def _nested(self, domain: str, card: Wildcard) -> tuple[Wildcard, ...]:
+        """Wildcards of other forms below the zone's own, so many that ``levels`` is met."""
+        most, rng = self._numbers.get("levels", 1), self._rng
+        if most == 1 or card.at != domain:
+            return ()
+        made = []
+        for label in rng.sample(_NESTED_AT, rng.randint(0, most - 1)):
+            other = self._wildcard(domain, rng.choice(self._forms))
+            like = card if rng.random() < _SAME_AS_ABOVE else other
+            made.append(replace(like, at=f"{label}.{domain}"))
+        return tuple(made)
 
     def _people(self, zone: Zone) -> None:
         """Give a zone its own name and those that the word list finds."""
         host = self._address()
         zone.names.append(Name(zone.domain, (), (host,)))
-        card, rng = zone.wildcard, self._rng
+        rng = self._rng
         labels = rng.sample(self._labels, rng.randint(*self._numbers["names"]))
-        if card is not None and card.at != zone.domain:
-            below = f".{card.at.removesuffix(zone.domain)}".rstrip(".")
-            inner = [label for label in self._labels if label.endswith(below)]
+        for card in zone.wildcards:
+            if card.at == zone.domain:
+                continue
+            level = card.at.removesuffix(f".{zone.domain}")
+            inner = [label for label in self._labels if label.endswith(f".{level}")]
             labels += rng.sample(inner, min(_BELOW, len(inner)))
+            if card in zone.nested and rng.random() < _NAMED_LEVEL:
+                labels.append(level)
         for label in dict.fromkeys(labels):
-            zone.names.append(self._name(f"{label}.{zone.domain}", host, card))
+            fqdn = f"{label}.{zone.domain}"
+            zone.names.append(self._name(fqdn, host, zone.wildcard_above(fqdn)))
 
     def _name(self, fqdn: str, host: str, card: Wildcard | None) -> Name:
         rng, numbers = self._rng, self._numbers

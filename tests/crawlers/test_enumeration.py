@@ -9,11 +9,11 @@ import pytest
 
 from core.records import DomainEntry
 from core.statuses import Technique
-from crawlers.engine import Engine
+from crawlers.engine import Engine, EngineConfig
 from crawlers.enumeration import CrawlConfig, crawl_domains
 from crawlers.servers import Server
 from crawlers.sources.form import Harvest
-from crawlers.wildcards import PROBES
+from crawlers.wildcards import PROBES, SAMPLES
 from testbed.server import running
 from testbed.truth import why_hidden
 from testbed.worlds import build_world, read_labels
@@ -27,7 +27,8 @@ OWN |= {WORDS[n]: [f"192.0.2.{100 + n}"] for n in range(20, 26)}
 
 def crawl(server, domains, words=WORDS, **config):
     entries = [DomainEntry(domain, rank) for rank, domain in enumerate(domains, 1)]
-    with Engine([Server("127.0.0.1", server.port)]) as engine:
+    # No more in flight than the server, which takes a millisecond for each, answers in time.
+    with Engine([Server("127.0.0.1", server.port)], EngineConfig(window=32)) as engine:
         return crawl_domains(entries, engine, CrawlConfig(words, axfr=False, **config))
 
 
@@ -67,10 +68,65 @@ def test_no_false_name_in_the_world_of_wildcards():
     found = found_in(crawled)
     assert found <= exist
     assert len(wanted - found) <= 0.01 * len(wanted)
-    assert all(0 < o.probes <= PROBES * o.levels for o in crawled.outcomes)
+    plain = [o for o in crawled.outcomes if not o.wildcard]
+    assert all(0 < o.probes <= PROBES * o.levels for o in plain)
     assert sum(o.wildcard for o in crawled.outcomes) == sum(
         z.wildcard is not None for z in world.zones
     )
+
+
+def test_wildcards_at_one_to_four_levels_of_every_kind_hide_no_name():
+    """Also names that answer as their wildcard does, which only names below them tell from it."""
+    world = build_world("wildcard-levels", labels=WORDS)
+    wild = {zone.domain: len(zone.wildcards) for zone in world.zones if zone.wildcards}
+    assert set(wild.values()) == {1, 2, 3, 4}
+    exist = {name.fqdn for _, name in world.names()} - {zone.domain for zone in world.zones}
+    wanted = {
+        name.fqdn
+        for zone, name in world.names()
+        if name.fqdn.removesuffix(f".{zone.domain}") in WORDS
+    }
+    with running(world) as server:
+        crawled = crawl(server, [zone.domain for zone in world.zones])
+    found = found_in(crawled)
+    assert found <= exist
+    assert len(wanted - found) <= 0.005 * len(wanted)
+    extra = {o.domain: o.probes for o in crawled.outcomes}
+    assert all(extra[domain] <= 2.2 * len(WORDS) for domain in wild)
+    assert all(n <= 20 for domain, n in extra.items() if domain not in wild)
+
+
+LISTED = {f"vault{n}{'.dev' if n % 4 == 0 else ''}": [f"198.51.100.{n}"] for n in range(40)}
+LEVELS = {
+    "*": [""],
+    "* and *.dev": ["", "dev"],
+    "* and *.dev and *.test": ["", "dev", "test"],
+    "* and *.dev and *.test and *.api": ["", "dev", "test", "api"],
+}
+
+
+@pytest.mark.parametrize("is_same", [True, False], ids=["same answer", "own answers"])
+@pytest.mark.parametrize("levels", LEVELS)
+def test_no_name_is_lost_whatever_answers_at_deeper_levels(levels, is_same):
+    inner = [w for w in WORDS if "." in w and w.rpartition(".")[2] in ("dev", "test", "api")]
+    labels = ["dev", "api", *inner[:6], *(w for w in WORDS[40:53] if w != "ns1")]
+    own = {label: [f"198.51.100.{n}"] for n, label in enumerate(labels)}
+    wilds = {
+        at: wild.flat("203.0.113.1" if is_same else f"203.0.113.{n}")
+        for n, at in enumerate(LEVELS[levels], 1)
+    }
+    zones = {"elm.test": WildZone(wilds[""], own=own, nested=wilds)}
+    with WildServer(zones) as server:
+        crawled = crawl(server, zones)
+    assert found_in(crawled) == names_of("elm.test", zones["elm.test"])
+
+
+def test_imported_names_are_found_beside_a_single_word():
+    source = Tellers(Technique.IMPORT, tuple(LISTED))
+    zones = {"elm.test": WildZone(wild.flat("203.0.113.1"), own=LISTED)}
+    with WildServer(zones) as server:
+        crawled = crawl(server, zones, words=("www",), sources=(source,))
+    assert found_in(crawled) == names_of("elm.test", zones["elm.test"])
 
 
 KINDS = {
@@ -118,8 +174,12 @@ def test_names_that_answer_otherwise_are_kept(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_level_is_asked_more_than_its_budget(kind):
-    """Counted at the server: whatever is neither a candidate nor the zone's own."""
+def test_no_zone_is_asked_more_than_its_budget(kind):
+    """Counted at the server: whatever is neither a candidate nor the zone's own.
+
+    One question below each candidate, one more below those that exist or whose question failed;
+    random names per level.
+    """
     zones, asked, crawled = crawl_of(kind)
     candidates = {f"{word}.{domain}" for domain in zones for word in WORDS}
     expected = candidates | set(zones) | {f"ns1.{domain}" for domain in zones}
@@ -128,7 +188,8 @@ def test_no_level_is_asked_more_than_its_budget(kind):
         next(d for d in zones if name.endswith(d)) for name, _ in asked if name not in expected
     )
     for outcome in crawled.outcomes:
-        assert extra[outcome.domain] <= outcome.probes <= PROBES * outcome.levels
+        tests = 2 * len(WORDS) if outcome.wildcard else 0
+        assert extra[outcome.domain] <= outcome.probes <= tests + SAMPLES * outcome.levels
 
 
 def test_what_cannot_be_told_is_shown_and_not_counted():

@@ -52,13 +52,17 @@ def both(name, rng):
 
 @dataclass
 class WildZone:
-    """``wild`` answers below ``at``, unless it denies; ``own`` are the names that exist."""
+    """``wild`` answers below ``at``, unless it denies; ``own`` are the names that exist.
+
+    ``nested`` are further wildcards, by the label of their level.
+    """
 
     wild: object = None
     at: str = ""
     denies: float = 0.0
     types: tuple = ("A",)
     own: dict = field(default_factory=dict)
+    nested: dict = field(default_factory=dict)
 
 
 class WildServer:
@@ -98,17 +102,17 @@ class WildServer:
             return good(query, *([(name, "A", a) for a in own[name]] if rrtype == "A" else ()))
         if any(held.endswith(f".{name}") for held in own):
             return good(query)
-        at = f"{zone.at}.{domain}" if zone.at else domain
-        if name == at:
+        wilds = {zone.at: zone.wild, **zone.nested} if zone.wild else {}
+        wilds = {f"{at}.{domain}" if at else domain: make for at, make in wilds.items()}
+        if name in wilds:
             return good(query)
-        if zone.wild is None or not name.endswith(f".{at}") or self._encloser(name, own, at) != at:
+        wild = wilds.get(self._encloser(name, {*own, *(f"*.{at}" for at in wilds)}, domain))
+        if wild is None or self.rng.random() < zone.denies:
             return good(query, rcode=3)
-        if self.rng.random() < zone.denies:
-            return good(query, rcode=3)
-        return good(query, *(zone.wild(name, self.rng) if rrtype in zone.types else ()))
+        return good(query, *(wild(name, self.rng) if rrtype in zone.types else ()))
 
-    def _encloser(self, name, own, at):
+    def _encloser(self, name, held, domain):
         parent = name.partition(".")[2]
-        while parent != at and not any(o == parent or o.endswith(f".{parent}") for o in own):
+        while parent != domain and not any(o == parent or o.endswith(f".{parent}") for o in held):
             parent = parent.partition(".")[2]
         return parent

@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 from core.errors import BadInput
+from testbed.answers import NOERROR, NXDOMAIN, Authority
 from testbed.truth import LIKE_WILDCARD, truth, why_hidden
 from testbed.worlds import build_world, read_labels
 
@@ -45,3 +46,28 @@ def test_equal_seeds_give_equal_worlds():
 def test_impossible_scales_are_refused(scale):
     with pytest.raises(BadInput, match="scale"):
         build_world("wildcards", scale=scale)
+
+
+def test_wildcards_stand_at_up_to_four_levels_and_some_make_an_alias_for_each_name():
+    world = build_world("wildcard-levels")
+    cards = [zone.wildcards for zone in world.zones if zone.wildcards]
+    assert {len(found) for found in cards} == {1, 2, 3, 4}
+    assert all(len({card.at for card in found}) == len(found) for found in cards)
+    assert any(card.per_name for found in cards for card in found)
+
+
+def test_a_wildcard_answers_at_its_level_and_blocks_itself():
+    """RFC 4592 section 2.2.1."""
+    world = build_world("wildcard-levels")
+    zone = next(z for z in world.zones if len(z.wildcards) > 2 and z.wildcards[0].at == z.domain)
+    answers = Authority(world)
+    for card in zone.wildcards:
+        assert answers.answer(f"q7x.{card.at}", "A").code == NOERROR
+        assert answers.answer(f"q7x.q8x.{card.at}", "A").code == NOERROR
+        assert answers.answer(f"q7x.*.{card.at}", "A").code == NXDOMAIN
+        assert answers.answer(f"q7x.*.q8x.{card.at}", "A").code == NOERROR
+    addresses = {
+        frozenset(row[2] for row in answers.answer(f"q{n}.{card.at}", "A").answers)
+        for card in zone.wildcards if card.per_name for n in range(5)
+    }  # fmt: skip
+    assert len(addresses) == 5 * sum(card.per_name for card in zone.wildcards)
