@@ -32,7 +32,7 @@ AT_ONCE ?= $(shell expr 2 \* `nproc 2> /dev/null || echo 2` + 1)
 # Checks run beside the tests. What compares durations with a control (marker timed) runs after
 # them, by two, so that a control does not have to excuse what other tests do to the machine.
 test: setup-test ## set up and run every check and test
-	@$(MAKE) --no-print-directory -j 2 check together; rest=$$?; \
+	@$(MAKE) --no-print-directory -j 2 -k check together; rest=$$?; \
 	$(VENV)/python -m pytest -n 2 -m timed $(TIMED) && exit $$rest
 
 # Folders that hold timed tests: the others need not be read a second time.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.study_headlines import STUDY_HEADLINES
-from analysis.wording import Portion, number, provider_name
 from core.tables import Table
+from core.wording import Portion, number, provider_name
 
 Tables = Mapping[str, Table]
 Row = dict[str, Any]

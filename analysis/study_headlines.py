@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from analysis.wording import Portion, number
 from core.tables import TOP_DANGLING, Table
+from core.wording import Portion, number
 
 Tables = Mapping[str, Table]
 Row = dict[str, Any]

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from analysis.wording import percent, provider_name
 from core.tables import Table
+from core.wording import percent, provider_name
 
 _NOTHING = "No flow that a client inside opened towards a cloud was seen"
 Rows = list[dict[str, Any]]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from analysis.denominators import wholes
 from analysis.findings import front_findings, headline
 from analysis.usage import compute_tables
-from analysis.wording import Portion, number, percent, provider_name, share_of
+from core.denominators import wholes
 from core.tables import SPECS, share
+from core.wording import Portion, number, percent, provider_name, share_of
 from tests.analysis.cast import (
     SHOP,
     Domain,

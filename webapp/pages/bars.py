@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from analysis import wording
-from analysis.denominators import wholes
+from core import wording
+from core.denominators import wholes
 from core.tables import Table
 from webapp.pages import words
 from webapp.pages.grids import key_of, published_by_key

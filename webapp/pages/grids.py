@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from analysis.denominators import wholes
+from core.denominators import wholes
 from core.tables import Table
 from webapp.pages import words
 from webapp.pages.headings import head_of

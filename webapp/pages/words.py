@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.text import capfirst
 
-from analysis import wording
+from core import wording
 from core.tables import PROVIDERS
 
 # Narrow no-break space: a number never parts from its unit.

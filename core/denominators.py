@@ -18,8 +18,7 @@ _GROUPS = ("provider", "feature")
 
 
 def wholes(columns: Sequence[str], rows: Sequence[Row]) -> list[dict[str, int | None]]:
-    """By row: column of a share to the number that it is a share of; ``None`` where that cannot be
-    known from the table."""
+    """Map, row by row, each share column to its denominator; ``None`` where the table has none."""
     shares = [c for c in columns if c.endswith("share")]
     group = next((c for c in _GROUPS if c == columns[0]), "") if columns else ""
     found: list[dict[str, int | None]] = [{} for _ in rows]
