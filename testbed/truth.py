@@ -14,7 +14,6 @@ from testbed.truth_tables import TABLES, Rows
 from testbed.truth_zones import SHARING_TABLES, ZONE_TABLES
 
 NOT_IN_WORDLIST = "not in the word list"
-LIKE_WILDCARD = "answers like the wildcard"
 _FAULTS = {
     SERVFAIL: "every question to the zone fails",
     SILENT: "nobody answers for the zone",
@@ -66,15 +65,7 @@ def why_hidden(zone: Zone, name: Name, words: frozenset[str], *, axfr: bool) -> 
         return ""
     if name.fqdn[: -len(zone.domain) - 1] not in words:
         return NOT_IN_WORDLIST
-    return LIKE_WILDCARD if _is_like_wildcard(zone, name) else ""
-
-
-def _is_like_wildcard(zone: Zone, name: Name) -> bool:
-    """Whether the name answers as one that does not exist; only names below it could tell."""
-    card = zone.wildcard_above(name.fqdn)
-    if card is None:
-        return False
-    return name.cnames == card.cnames and set(name.addresses) <= set(card.pool)
+    return ""
 
 
 def _tables(world: World, facts: Sequence[Fact], ids: Iterable[str]) -> dict[str, Any]:

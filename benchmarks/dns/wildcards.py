@@ -95,8 +95,6 @@ def _against_truth(world: World, crawls: Sequence[Crawl], words: Iterable[str]) 
         "names_real": len(wanted),
         "names_false": len(found - exist),
         "names_lost": len(wanted - found),
-        "names_like_a_wildcard": len(exist - wanted),
-        "names_like_a_wildcard_lost": len(exist - wanted - found),
         "names_suspected": sum(o.suspected for o in outcomes),
         "names_filtered": sum(o.wildcard_filtered for o in outcomes),
         "zones_wild": len(wild),
