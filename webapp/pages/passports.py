@@ -84,16 +84,21 @@ def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
 
 
 def sentence(found: dict[str, Any], providers: list[str]) -> str:
-    """Where the domain stands, in one sentence."""
+    """Say where the domain's names are hosted; the domain is the subject of the sentence."""
     if not providers:
         return "answers from no known cloud"
     clouds = _listed([words.provider_name(p) for p in providers])
-    regions = [row["region"] for row in found["depends"]]
+    regions = found["depends"]
     if not regions:
         return f"reaches its readers through {clouds}, with no front end in a region"
-    if len(regions) == 1:
-        return f"stands on {clouds}, in {regions[0]} alone"
-    return f"stands on {clouds}, in {len(regions)} regions"
+    if len(regions) > 1:
+        return f"has names on {clouds}, in {len(regions)} regions"
+    (only,) = regions
+    place = f"{only['region']} ({words.provider_name(only['provider'])})"
+    total = found["names"]["total"]
+    if only["names"] == total:
+        return f"runs in {place} alone"
+    return f"has {only['names']:,} of {total:,} names in {place}, and none in another region"
 
 
 def _listed(items: list[str]) -> str:
