@@ -6,6 +6,8 @@ WORLD ?= imc2013
 SCALE ?= 1/200
 PORT ?= 8000
 export WORLD SCALE PORT
+# Tests start hundreds of processes: none should compile the same modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # In the order of the crawl; each ends with 1 when something of ours is wrong.
 BENCHMARKS := dns.resolve dns.lossy dns.fuzz dns.transfers dns.iteration dns.wildcards dns.shared \

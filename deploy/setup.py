@@ -69,8 +69,7 @@ def install_python(kind: str) -> None:
     if is_done(f"pip-{kind}", key) or (kind == "run" and is_done("pip-test", digest(test))):
         return
     say(f"installing hash-pinned Python packages ({kind}.lock)")
-    # Python compiles what it imports; compiling every installed module takes half of the set-up.
-    command = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-compile"]
+    command = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     subprocess.run([*command, "--require-hashes", "-r", lock], check=True)
     mark(f"pip-{kind}", key)
 

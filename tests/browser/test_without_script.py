@@ -11,7 +11,7 @@ READS = {
     "/": ("Where in the cloud", "521,681", "The map needs JavaScript"),
     "/s/{atlas}/": ("of Amazon-hosted subdomains", "34,018,224"),
     "/s/{atlas}/reports/regions/": ("73.8", "us-east-1", "521,681", "How we know"),
-    "/s/{atlas}/domains/linkedin.com/": ("linkedin.com has names on Amazon and Microsoft, in 3 regions", "Load balancer"),
+    "/s/{atlas}/domains/linkedin.com/": ("linkedin.com has names on Amazon and", "Load balancer"),
     "/s/{atlas}/names/www.linkedin.com/": ("lb-7.us-east-1.elb.amazonaws.com", "aws-elb"),
     "/compare/{atlas}/{later}/": ("us-west-1", "From where to where", "713,910"),
     "/s/{atlas}/outages/": ("If us-east-1 fails", "What may fail", "Who fails with us-east-1"),
