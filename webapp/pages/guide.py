@@ -22,7 +22,13 @@ _SAMPLE_CHART = {
         {"text": "No known pattern", "provider": "aws", "unknown": True},
     ],
     "panels": [
-        {"title": "of subdomains", "values": [0.73, 0.18, 0.09], "published": [0.737, 0.184, None]}
+        {
+            "title": "of subdomains",
+            "values": [0.73, 0.18, 0.09],
+            "published": [0.737, 0.184, None],
+            "texts": ["73.0 %", "18.0 %", "9.0 %"],
+            "few": [False, False, False],
+        }
     ],
 }
 _SAMPLE_GRID = Grid(
