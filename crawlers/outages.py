@@ -1,4 +1,4 @@
-"""Silence of all of an engine's own servers: held questions and a probe go in, answers come out.
+"""Outages of an engine's own servers: hold questions and probe until a server replies.
 
 A question that got no reply says something about its name only if the servers answered anything
 else meanwhile. Where they did not, it is held while one probe at a time asks whether they are there
