@@ -118,7 +118,9 @@ def launch() -> Iterator[Any]:
     """Chromium by setting or on the path; skipped with the reason where there is none."""
     driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     named = os.environ.get("NEPHOSCOPE_CHROMIUM")
-    path = named or shutil.which("chromium") or shutil.which("chromium-browser")
+    # The shell has no window, which costs the others a process for each context.
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    path = named or next(filter(None, map(shutil.which, names)), None)
     if not path:
         pytest.skip("no Chromium: install the Debian package, or set NEPHOSCOPE_CHROMIUM")
     with driver.sync_playwright() as playwright:
