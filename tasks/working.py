@@ -44,8 +44,9 @@ def work(who: Identity, folder: Path) -> int:
     )
     # Celery brings its own handler; until then, and while it cannot connect, this one ends us.
     signal.signal(signal.SIGTERM, _quit)
-    pulse.start()
     try:
+        # A revoked identity may end this process before the worker has started.
+        pulse.start()
         worker.start()
     except SystemExit:
         log.info("stopped before the work began")

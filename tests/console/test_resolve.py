@@ -69,9 +69,10 @@ def stop_and_go_on(house, server, tmp_path, out, sign):
     names = write_names(tmp_path, 2_000)
     command = ["resolve", names, "--output", out, *options(server, "--rate", "400")]
     process = house.start(*command)
-    time.sleep(3.5)
+    while sum(server.asked.values()) < 400 and process.poll() is None:
+        time.sleep(0.05)
     process.send_signal(sign)
-    code = process.wait(10)
+    code = process.wait(60)
     assert not list(tmp_path.glob("x.parquet"))
     refused, _, text = house.run(*command)
     assert refused == 2

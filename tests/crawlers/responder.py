@@ -19,13 +19,22 @@ class Responder:
     def __init__(self, reply):
         self.reply = reply
         self.asked = Counter()
+        while not self._bind():
+            pass  # another process has the port of one of the sockets
+        self.open = True
+
+    def _bind(self):
         self.stream = socket.create_server(("127.0.0.1", 0))
         self.port = self.stream.getsockname()[1]
-        self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.udp.bind(("127.0.0.1", self.port))
-        self.liar = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.liar.bind(("127.0.0.9", self.port))
-        self.open = True
+        self.udp, self.liar = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+        try:
+            self.udp.bind(("127.0.0.1", self.port))
+            self.liar.bind(("127.0.0.9", self.port))
+        except OSError:
+            for sock in (self.stream, self.udp, self.liar):
+                sock.close()
+            return False
+        return True
 
     def __enter__(self):
         for work in (self._serve_udp, self._serve_tcp):

@@ -64,6 +64,6 @@ def test_no_server_is_asked_too_fast_and_no_name_is_lost_or_doubled(site, tmp_pa
         f"SELECT name, [a.data for a in answers] FROM '{path}' WHERE type = 'A' ORDER BY name"
     ).fetchall()
     assert rows == [(name, [address_of(name)]) for name in sorted(names_of(ZONES, LABELS))]
-    for times in arrivals(tmp_path / "times"):
-        assert len(times) >= ZONES * LABELS / len(ADDRESSES)
-        assert busiest_second(times / 1e9) <= 525
+    sent = arrivals(tmp_path / "times")
+    assert sum(map(len, sent)) >= ZONES * LABELS
+    assert all(len(times) > 0 and busiest_second(times / 1e9) <= 525 for times in sent)
