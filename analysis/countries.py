@@ -3,12 +3,12 @@
 import tomllib
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from analysis.names import Connection
+from core.paths import FIXTURES
 
 # Regions that nothing stands in have no code.
 _LANDS = """
@@ -16,12 +16,11 @@ CREATE TEMP TABLE lands AS
   SELECT TRY_CAST(provider AS provider_code) AS provider,
     TRY_CAST(region AS region_code) AS region, country FROM named_lands
 """
-_FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 
 
 @lru_cache(maxsize=2)
 def _document(name: str) -> dict[str, Any]:
-    return tomllib.loads((_FIXTURES / name).read_text(encoding="utf-8"))
+    return tomllib.loads((FIXTURES / name).read_text(encoding="utf-8"))
 
 
 def continents() -> dict[str, str]:

@@ -2,12 +2,12 @@
 
 import tomllib
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
+from core.paths import FIXTURES
 from core.tables import SPEC_BY_ID, Cell, Table
 
-PATH = Path(__file__).resolve().parent.parent / "fixtures" / "published" / "imc2013.toml"
+PATH = FIXTURES / "published" / "imc2013.toml"
 
 
 @lru_cache(maxsize=1)

@@ -3,9 +3,10 @@
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
-CATALOGUE_PATH = Path(__file__).resolve().parent.parent / "fixtures" / "regions.toml"
+from core.paths import FIXTURES
+
+CATALOGUE_PATH = FIXTURES / "regions.toml"
 # What providers publish for addresses that stand in no region.
 NOT_A_PLACE = frozenset({"GLOBAL", "global"})
 

@@ -5,9 +5,10 @@ import tomllib
 from pathlib import Path
 
 from core.errors import BadInput
+from core.paths import FIXTURES
 from crawlers.servers import DNS_PORT, Server
 
-HINTS_PATH = Path(__file__).resolve().parents[1] / "fixtures" / "root-hints.toml"
+HINTS_PATH = FIXTURES / "root-hints.toml"
 
 
 def read_root_hints(path: Path = HINTS_PATH, *, ipv6: bool = False) -> tuple[Server, ...]:

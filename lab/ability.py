@@ -7,7 +7,8 @@ import sys
 from dataclasses import asdict, dataclass
 from functools import cache
 
-from lab.namespaces import PROJECT, find_tool
+from core.paths import PROJECT
+from lab.namespaces import find_tool
 from lab.plan import Family
 
 _BY_HAND = (

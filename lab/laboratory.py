@@ -16,6 +16,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, TypeVar
 
+from core.paths import PROJECT
 from lab import building, control, namespaces, servers, within
 from lab.ability import find_ability
 from lab.plan import Line, Plan
@@ -71,7 +72,7 @@ class Laboratory:
     def start(self, node: str, program: list[str], **more: Any) -> "subprocess.Popen[str]":
         """Start a program at a node; it ends with this process at the latest."""
         command = within.command(self.prefix + node, program)
-        return subprocess.Popen(command, cwd=within.PROJECT, text=True, **more)
+        return subprocess.Popen(command, cwd=PROJECT, text=True, **more)
 
     def fail(self, links: Iterable[int]) -> None:
         """Take links down, and let routes find other ways, as routing would."""
@@ -198,7 +199,7 @@ class Laboratory:
         """A process of ours, until our end of its standard input is closed, also by our death."""
         process = subprocess.Popen(
             [sys.executable, "-S", "-m", module],
-            cwd=within.PROJECT, pass_fds=numbers, text=True,
+            cwd=PROJECT, pass_fds=numbers, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
         stack.callback(_end, process)

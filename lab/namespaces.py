@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
-PROJECT = Path(__file__).resolve().parents[1]
 RUN = Path("/run/netns")
 LOCKS = Path("/run/nephoscope-lab")
 _NAME = re.compile(r"^neph(\d+)\.\d+-")

@@ -9,7 +9,6 @@ import signal
 import sys
 
 from lab import namespaces
-from lab.namespaces import PROJECT
 
 _DEATH_SIGNAL = 1
 
@@ -24,7 +23,7 @@ def main(arguments: list[str]) -> None:
         os.execv(command[0], command)
 
 
-__all__ = ["PROJECT", "command", "main"]
+__all__ = ["command", "main"]
 
 
 def command(name: str, program: list[str]) -> list[str]:

@@ -4,9 +4,10 @@ A VM gets one file; people read modules. A test holds the two equal.
 """
 
 import ast
-from pathlib import Path
 
-HERE = Path(__file__).parent
+from core.paths import PROJECT
+
+HERE = PROJECT / "screening"
 AGENT = HERE / "agent.py"
 PARTS = (
     "histograms", "kernel", "causes", "sampling", "native", "crew", "host", "judging", "network",

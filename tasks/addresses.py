@@ -5,15 +5,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 from core.errors import Unavailable
+from core.paths import PROJECT
 
-_PROJECT = Path(__file__).resolve().parent.parent
 CENTRE_USER = "centre"
 LINKS_URL = "NEPHOSCOPE_LINKS_URL"
 
 
 def data_folder() -> Path:
     """The data folder of the environment."""
-    return Path(os.environ.get("NEPHOSCOPE_DATA") or _PROJECT / "var").resolve()
+    return Path(os.environ.get("NEPHOSCOPE_DATA") or PROJECT / "var").resolve()
 
 
 def links_folder() -> Path:

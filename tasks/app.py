@@ -14,11 +14,12 @@ from kombu.exceptions import OperationalError
 from kombu.transport import TRANSPORT_ALIASES
 from redis.exceptions import RedisError
 
+from core.paths import PROJECT
+
 AWAY = (OperationalError, RedisError, OSError)
 # Whoever leaves a task hears at once that there is no broker, instead of looking for it for
 # seconds; workers do their waiting elsewhere.
 _AT_ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
-_PROJECT = Path(__file__).resolve().parent.parent
 
 
 def broker_url() -> str:
@@ -26,7 +27,7 @@ def broker_url() -> str:
     given = os.environ.get("REDIS_URL")
     if given:
         return given
-    data = Path(os.environ.get("NEPHOSCOPE_DATA") or _PROJECT / "var").resolve()
+    data = Path(os.environ.get("NEPHOSCOPE_DATA") or PROJECT / "var").resolve()
     return f"redis+socket://{data}/valkey.sock"
 
 

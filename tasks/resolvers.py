@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import BadInput
+from core.paths import FIXTURES
 from core.records import Answer
 from core.statuses import DnsStatus
 from crawlers.engine import Engine, EngineConfig, Patience, Question
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from crawlers.iteration import IterativeResolver
 
 WORLD_NAME = "world.testbed.invalid"
-OPT_OUT_PATH = Path(__file__).resolve().parent.parent / "fixtures" / "opt-out.txt"
+OPT_OUT_PATH = FIXTURES / "opt-out.txt"
 # What one public resolver is asked at most when nobody says otherwise.
 INTERNET_RATE_QPS = 200.0
 

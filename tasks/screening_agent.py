@@ -1,9 +1,10 @@
 """The one-file agent as it is given out: as it stands, or knowing the site that it came from."""
 
 from functools import lru_cache
-from pathlib import Path
 
-AGENT = Path(__file__).resolve().parent.parent / "screening" / "agent.py"
+from core.paths import PROJECT
+
+AGENT = PROJECT / "screening" / "agent.py"
 UNKNOWN_SITE = 'SITE_URL = ""\n'
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import BadInput
+from core.paths import FIXTURES
 from testbed.explicit import build_explicit
 from testbed.generated import Request, build_generated
 from testbed.inventory import invent_ranges
@@ -20,7 +21,7 @@ from testbed.model import PublishedRanges, World
 from testbed.supply import checked_ranges, open_book
 from testbed.wildzones import build_wild
 
-FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "worlds"
+FOLDER = FIXTURES / "worlds"
 WORDLIST = FOLDER.parent / "wordlists" / "subdomains.txt"
 # Hosts of a world carry the commonest labels only, so that a word list may grow without changing
 # any world: a world is named by its scale and seed, and has to stay what it was.

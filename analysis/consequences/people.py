@@ -6,12 +6,11 @@ Listed by hand in round figures: enough to weigh countries where nobody says who
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 from analysis.consequences.places import Client, Point, Region
 from analysis.countries import continents, region_places
+from core.paths import FIXTURES
 
-_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 # What customers cannot simply order, by words in names and codes: governments, stages of tests,
 # and regions of separate companies, which have accounts of their own.
 _CLOSED_CODES = ("us-gov-", "usgov", "usdod", "cn-", "china")
@@ -29,7 +28,7 @@ class Land:
 @lru_cache(maxsize=1)
 def lands() -> dict[str, Land]:
     """Give every listed country by its code."""
-    document = tomllib.loads((_FIXTURES / "people.toml").read_text(encoding="utf-8"))
+    document = tomllib.loads((FIXTURES / "people.toml").read_text(encoding="utf-8"))
     return {
         code: Land(float(row["users"]), tuple((a, b) for a, b in row["at"]))
         for part in document.values()

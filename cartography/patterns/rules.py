@@ -5,13 +5,13 @@ import re
 import tomllib
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from core.errors import BadInput
+from core.paths import FIXTURES
 from core.statuses import AddressKind
 
-RULES_PATH = Path(__file__).resolve().parents[2] / "fixtures" / "patterns.toml"
+RULES_PATH = FIXTURES / "patterns.toml"
 _MATCHES = {"direct", "address", "service", "network", "cname_suffix", "cname_contains"}
 _WITHOUT_VALUES = {"direct", "address"}
 _INSTANCES = {"address", "cname"}

@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 from core.errors import BadInput
+from core.paths import FIXTURES
 from core.statuses import Technique
 from crawlers.engine import Engine
 from crawlers.sources.form import Harvest, Zone
 from crawlers.spelling import MAX_NAME
 
-DEFAULT_PATH = Path(__file__).resolve().parents[2] / "fixtures" / "wordlists" / "subdomains.txt"
+DEFAULT_PATH = FIXTURES / "wordlists" / "subdomains.txt"
 MAX_WORDS = 1_000_000
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 _WORD = re.compile(rf"{_LABEL}(\.{_LABEL})*")

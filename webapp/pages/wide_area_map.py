@@ -8,11 +8,12 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
+from core.paths import PROJECT
+
 WIDTH = 1000.0
-WORLD = Path(__file__).parent / "static" / "vendor" / "world" / "world-110m.json"
+WORLD = PROJECT / "webapp" / "pages" / "static" / "vendor" / "world" / "world-110m.json"
 Point = tuple[float, float]
 _A = (1.340264, -0.081106, 0.000893, 0.003796)
 _M = math.sqrt(3) / 2
