@@ -78,7 +78,8 @@ def build_generated(
     _demand_room(shop)
     domains = _draw_domains(shop)
     background = _rank(shop, domains)
-    labeller = Labeller(request.labels, raw["list"]["no_apex"], shop.rng("labels"))
+    numbers = raw["list"]
+    labeller = Labeller(request.labels, numbers["no_apex"], numbers["unlisted"], shop.rng("labels"))
     cloud = _make_zones(shop, domains, labeller)
     others = _make_background(shop, background, labeller)
     world = World(

@@ -35,6 +35,8 @@ _WWW_IN_CLOUD = 0.43
 _APEX_IN_CLOUD = 0.3
 _PURE_APEX = 0.6
 _TWO_LEVELS = 0.1
+# No list of subdomains has a word with a number this large behind it.
+_FIRST_NUMBER = 100
 _UNGUESSABLE = "abcdefghijkmnpqrstuvwxyz23456789"
 _UNGUESSABLE_LENGTH = 12
 
@@ -57,11 +59,14 @@ def invent_domains(wanted: int, taken: set[str], rng: random.Random) -> list[str
 class Labeller:
     """Gives names their labels: what people use, so that a word list finds them."""
 
-    def __init__(self, labels: Sequence[str], no_apex: float, rng: random.Random) -> None:
+    def __init__(
+        self, labels: Sequence[str], no_apex: float, unlisted: float, rng: random.Random
+    ) -> None:
         self._words = [w for w in labels if "." not in w and w != "www"]
         weights = [(i + 2) ** -_POPULARITY for i in range(len(self._words))]
         self._cumulated = list(accumulate(weights))
         self._no_apex = no_apex
+        self._unlisted = unlisted
         self._rng = rng
 
     @property
@@ -102,16 +107,20 @@ class Labeller:
             others.append(f"www.{domain.domain}")
 
     def _draw(self, wanted: int, used: set[str], transferable: bool) -> list[str]:
-        """Distinct labels; a zone that may be transferred has any number of them."""
+        """Distinct labels; a zone that may be transferred has any number of them, a share of which
+        is in no word list."""
         found = dict.fromkeys(used)
-        usual = min(wanted, self.capacity) + len(used)
+        listed = round(wanted * (1 - self._unlisted)) if transferable else wanted
+        usual = min(listed, self.capacity) + len(used)
         while len(found) < usual:
             found.setdefault(self._rng.choices(self._words, cum_weights=self._cumulated)[0])
-        number = 0
+        number = _FIRST_NUMBER - 1
         while transferable and len(found) < wanted + len(used):
             number += 1
             found.setdefault(self._numbered(number))
-        return list(found)[len(used) :]
+        labels = list(found)[len(used) :]
+        self._rng.shuffle(labels)  # names in a cloud and others have labels of both kinds
+        return labels
 
     def _numbered(self, number: int) -> str:
         word = self._rng.choice(self._words)
