@@ -17,11 +17,11 @@ from testbed.instances import FLEXIBLE, per_region
 from testbed.levelling import LETTERS, Household, Stay, level_zones
 from testbed.machines import zone_need
 
-# Shares of domains and of names without an identified zone (chosen to fit Figure 13a).
-_NO_ZONE_DOMAINS = 0.035
+# Shares of a region's domains without an identified zone, the first that leaves the others room
+# for all of its names: the zones of the smallest domains are a second one of larger ones then.
+_NO_ZONE_DOMAINS = (0.053, 0.1, 0.15, 0.2, 0.225, 0.25, 0.275, 0.3)
+# Share of names without one (chosen to fit Figure 13a).
 _NO_ZONE_NAMES = 0.05
-# The same where zones are crowded: the tail's zones are better spent on a second one elsewhere.
-_NO_ZONE_CROWDED = 0.2
 # Where a zone is used by more than this share of names, none can go without any.
 _NEARLY_ALL = 0.85
 # Share of a region's names in the domains that use all of its zones, for each zone that its names
@@ -29,7 +29,7 @@ _NEARLY_ALL = 0.85
 _WIDE = 0.65
 # Of the zones beyond the first of a domain that are left then, share that goes to small domains
 # with three zones; the others have two (chosen to fit Figure 13b).
-_SMALL_WIDE = 0.62
+_SMALL_WIDE = 0.57
 # Zones of one name, at most (Figure 13a), and share of the names in two regions whose zones are
 # identified in one of these only, more seldom in more regions (chosen to fit section 4.4.3).
 _MOST_ZONES = 6
@@ -52,14 +52,40 @@ def deal_zones(
     by_region = _households(domains, zone_need(section), rng)
     for region in section["regions"]:
         households = by_region.get(region["code"], [])
-        names, wanted = _published(region, households, scale)
-        _zones_of_domains(households, wanted, names)
-        _zones_of_names(households, Counter(dict(enumerate(names))), rng)
+        _deal_region(households, *_published(region, households, scale), rng)
     level_zones(by_region.values(), section.get("zone_counts", ()), rng)
     for code, households in by_region.items():
         for stay in (s for h in households for s in h.stays):
             found[id(stay.draft)][code] = sorted(stay.zones)
     return found
+
+
+def _deal_region(
+    households: list[Household], names: list[int], wanted: list[int], rng: random.Random
+) -> None:
+    """Deal zones to domains and their names, with as few domains as possible that get none.
+
+    ``wanted`` are domains by zone, ``names`` names.
+    """
+    short: dict[float, int] = {}
+    for share in _NO_ZONE_DOMAINS:
+        short[share] = _deal_once(households, names, wanted, share, rng)
+        if not short[share]:
+            return
+    _deal_once(households, names, wanted, min(short, key=lambda share: short[share]), rng)
+
+
+def _deal_once(
+    households: list[Household], names: list[int], wanted: list[int], share: float,
+    rng: random.Random,
+) -> int:  # fmt: skip
+    """Deal from the start; gives how many uses of zones found no name."""
+    for household in households:
+        household.clear()
+    left = Counter(dict(enumerate(names)))
+    _zones_of_domains(households, wanted, names, share)
+    _zones_of_names(households, left, rng)
+    return sum(n for n in left.values() if n > 0)
 
 
 def _published(
@@ -85,7 +111,7 @@ def _households(
         for draft in (d for d in domain.drafts if d.provider == "aws"):
             rooms = per_region(draft)
             if len(rooms) > 1:
-                rooms = [min(room, _MOST_ZONES // len(rooms)) for room in rooms]
+                rooms = _limited(draft, rooms, need)
                 if rng.random() < _ONE_REGION / (len(rooms) - 1) ** 2:
                     kept = max(draft.regions, key=lambda code: need[code])
                     pairs = zip(draft.regions, rooms, strict=True)
@@ -97,8 +123,18 @@ def _households(
     return by_region
 
 
-def _zones_of_domains(households: list[Household], wanted: list[int], names: list[int]) -> None:
-    """Deal zones to domains: some get none, most get one, the largest get all.
+def _limited(draft: Draft, rooms: Sequence[int], need: Mapping[str, float]) -> list[int]:
+    """At most ``_MOST_ZONES`` zones in all, evenly over the regions, more in those that need it."""
+    whole, rest = divmod(_MOST_ZONES, len(rooms))
+    neediest = sorted(draft.regions, key=lambda code: -need[code])[:rest]
+    pairs = zip(draft.regions, rooms, strict=True)
+    return [min(room, whole + (code in neediest)) for code, room in pairs]
+
+
+def _zones_of_domains(
+    households: list[Household], wanted: list[int], names: list[int], share: float
+) -> None:
+    """Deal zones to domains: a share gets none, most get one, the largest get all.
 
     ``wanted`` are domains by zone, ``names`` the names that these domains must provide.
     """
@@ -106,7 +142,6 @@ def _zones_of_domains(households: list[Household], wanted: list[int], names: lis
         (h for h in households if h.room),
         key=lambda h: (not h.published, -any(s.draft.pinned for s in h.stays), -len(h.stays)),
     )
-    share = _NO_ZONE_CROWDED if _is_crowded(households, names) else _NO_ZONE_DOMAINS
     most = min(sum(wanted), len(households) - round(len(households) * share))
     served = able[:most]
     left = Counter(dict(enumerate(wanted)))

@@ -41,6 +41,12 @@ class Household:
         few = max((stay.room for stay in self.stays if stay.draft.few), default=0)
         return few + sum(stay.room for stay in self.stays if not stay.draft.few)
 
+    def clear(self) -> None:
+        """Take all zones back."""
+        self.zones, self.full = [], False
+        for stay in self.stays:
+            stay.zones, stay.fixed = [], False
+
     def mean_room(self, most: int) -> float:
         """Zones that its names use on average if it uses ``most``."""
         return sum(min(stay.room, most) for stay in self.stays) / len(self.stays)

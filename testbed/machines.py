@@ -88,7 +88,7 @@ def _deal_many(groups: list[list[Draft]], counts: Counter[int], section: Mapping
     for group in groups:
         for draft in group:
             if len(draft.regions) > 1:
-                draft.count = _take(counts, min(6, _PER_REGION * len(draft.regions)))
+                draft.count = _take(counts, _PER_REGION * len(draft.regions))
     three = {r["code"] for r in section["regions"] if len(r.get("zone_names", ())) >= MANY}
     need = zone_need(section)
     open_ones = {id(g): [d for d in g if not d.count] for g in groups}
