@@ -25,6 +25,8 @@ IS_NAME = f"type IN ('A', 'AAAA') AND (technique <> 'listed' OR name = domain) A
 EXISTS = f"{IS_NAME} AND status IN ('NOERROR', 'NODATA', 'NXDOMAIN') AND len(answers) > 0"
 # A CDN address says nothing about the region of what stands behind it.
 IN_REGION = "kind = 'cloud' AND region IS NOT NULL"
+# Lake tables that hold what was found of each domain.
+_FOUND = ("lookups", "placements", "fronts", "servers")
 
 _VIEWS = f"""
 CREATE TEMP VIEW names AS SELECT DISTINCT domain, name FROM lookups WHERE {EXISTS};
@@ -60,19 +62,35 @@ CREATE TEMP TABLE cloud AS
 
 
 def open_names(
-    root: Path, campaign: str, shards: Shards = None, memory_mb: int = 1024
+    root: Path,
+    campaign: str,
+    shards: Shards = None,
+    memory_mb: int = 1024,
+    only: Iterable[str] | None = None,
 ) -> Connection:
     """A connection with the lake's views and the tables of ``number_texts`` and ``find_uses``.
 
-    Spills to ``root/.spill`` beyond ``memory_mb``.
+    ``only`` limits what was found to these domains. Spills to ``root/.spill`` beyond
+    ``memory_mb``.
     """
     connection = open_views(root, campaign, shards, memory_mb)
+    if only is not None:
+        _limit(connection, only)
     spill = str(root / ".spill").replace("'", "''")
     connection.execute(f"SET temp_directory = '{spill}'")
     connection.execute("SET preserve_insertion_order = false")
     number_texts(connection)
     find_uses(connection)
     return connection
+
+
+def _limit(connection: Connection, domains: Iterable[str]) -> None:
+    """Put views of some domains before those of the lake; the list of domains stays whole."""
+    connection.execute("CREATE TEMP TABLE chosen AS SELECT unnest(?) AS domain", [list(domains)])
+    for table in _FOUND:
+        connection.execute(
+            f"CREATE TEMP VIEW {table} AS FROM memory.main.{table} SEMI JOIN chosen USING (domain)"
+        )
 
 
 def find_uses(connection: Connection) -> None:

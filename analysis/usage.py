@@ -64,10 +64,17 @@ def make_tables(connection: Connection) -> dict[str, Table]:
 
 
 def open_study(
-    root: Path, campaign: str, shards: Iterable[str] | None = None, memory_mb: int = 1024
+    root: Path,
+    campaign: str,
+    shards: Iterable[str] | None = None,
+    memory_mb: int = 1024,
+    only: Iterable[str] | None = None,
 ) -> Connection:
-    """A connection with the tables of ``analysis.names`` and those that the study adds."""
-    connection = open_names(root, campaign, shards, memory_mb)
+    """A connection with the tables of ``analysis.names`` and those that the study adds.
+
+    ``only`` limits what was found to these domains.
+    """
+    connection = open_names(root, campaign, shards, memory_mb, only)
     prepare_study(connection)
     return connection
 

@@ -13,10 +13,12 @@ from typing import Any
 from django.conf import settings
 
 from analysis import checks, comparison, findings, usage
+from analysis.few_domains import populations
 from cartography.zones.reading import Row, rows_of
 from core.errors import BadInput, MissingData
 from lake.parts import part_path, write_part
 from tasks import deriving
+from testbed.worlds import named_domains
 from webapp.store import derived, selectors, services
 from webapp.store.models import Campaign
 
@@ -115,11 +117,26 @@ def _forget_derived(slug: str) -> None:
 def compare(slug: str, scale: str | None = None) -> list[comparison.ComparedCell]:
     """A survey's stored tables beside the published ones; raises ``MissingData``.
 
-    Counts are expected at the scale of the survey's world, unless another is given.
+    Counts are expected at the scale of the survey's world, unless another is given, but for those
+    of the domains that the world keeps at their published size.
     """
     campaign = finished(slug)
     tables = selectors.as_tables(selectors.reports(slug).values())
-    return comparison.compare_tables(tables, _scale(scale or _world_scale(campaign.world)))
+    share = _scale(scale or _world_scale(campaign.world))
+    return comparison.compare_tables(tables, share, _small_world(campaign) if share != 1 else None)
+
+
+def _small_world(campaign: Campaign) -> comparison.SmallWorld | None:
+    """What explains differences of a scaled world: its named domains, and how few others are."""
+    world = re.match(r"(\S+) testbed", campaign.world)
+    domains = named_domains(world[1]) if world else ()
+    if not domains:
+        return None
+    root, shards = Path(settings.LAKE_DIR), selectors.finished_shards(campaign.slug)
+    with usage.open_study(root, campaign.slug, shards) as connection:
+        found = populations(connection)
+    with usage.open_study(root, campaign.slug, shards, only=domains) as connection:
+        return comparison.SmallWorld(usage.make_tables(connection), found)
 
 
 def _world_scale(world: str) -> str:

@@ -17,8 +17,8 @@ from testbed.instances import FLEXIBLE, per_region
 from testbed.levelling import LETTERS, Household, Stay, level_zones
 from testbed.machines import zone_need
 
-# Shares of a region's domains without an identified zone, the first that leaves the others room
-# for all of its names: the zones of the smallest domains are a second one of larger ones then.
+# Shares of a region's domains without an identified zone. Where zones are crowded, the first that
+# leaves the others room for all names: what the smallest would have is a second zone of others.
 _NO_ZONE_DOMAINS = (0.053, 0.1, 0.15, 0.2, 0.225, 0.25, 0.275, 0.3)
 # Share of names without one (chosen to fit Figure 13a).
 _NO_ZONE_NAMES = 0.05
@@ -68,11 +68,13 @@ def _deal_region(
     ``wanted`` are domains by zone, ``names`` names.
     """
     short: dict[float, int] = {}
-    for share in _NO_ZONE_DOMAINS:
+    for share in _NO_ZONE_DOMAINS if _is_crowded(households, names) else _NO_ZONE_DOMAINS[:1]:
         short[share] = _deal_once(households, names, wanted, share, rng)
         if not short[share]:
             return
-    _deal_once(households, names, wanted, min(short, key=lambda share: short[share]), rng)
+    if len(short) > 1:
+        best = min(short, key=lambda share: short[share])
+        _deal_once(households, names, wanted, best, rng)
 
 
 def _deal_once(

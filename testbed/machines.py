@@ -21,6 +21,8 @@ _FULLEST = 0.6
 
 # Machines of a name in each of several regions, where that many are left (chosen).
 _PER_REGION = 2
+# Where the domains with many machines hold too few names, at most this many times as many.
+_MORE = 1.5
 
 Need = Mapping[str, float]
 
@@ -53,7 +55,8 @@ def deal_machines(
     counts = _counts(sum(map(len, left.values())), section)
     need = zone_need(section)
     wanted = round(len(groups) * section["many_machines"])
-    many = _choose_many(list(left.values()), wanted, need, rng)
+    names = sum(n for k, n in counts.items() if k >= MANY)
+    many = _choose_many(list(left.values()), (wanted, names), need, rng)
     _deal_many([g for g in left.values() if id(g) in many], counts, section)
     _deal_few([g for g in left.values() if id(g) not in many], counts, section, rng)
 
@@ -65,18 +68,29 @@ def _counts(n: int, section: Mapping[str, Any]) -> Counter[int]:
 
 
 def _choose_many(
-    groups: Sequence[list[Draft]], count: int, need: Need, rng: random.Random
+    groups: Sequence[list[Draft]], wanted: tuple[int, int], need: Need, rng: random.Random
 ) -> set[int]:
     """The domains with many machines: where a name is in several regions, then those that are
-    large, in crowded regions or in several."""
-
-    def weight(group: list[Draft]) -> float:
-        regions = {code for draft in group for code in draft.regions}
-        return len(group) * len(regions) ** 2 * max(need[code] for code in regions) ** 3
-
-    order = sorted(groups, key=lambda g: (-_widest(g), -weight(g), rng.random()))
+    large, in crowded regions or in several. ``wanted`` are domains, and names that they hold."""
+    draws = {id(group): rng.random() for group in groups}
     wide = sum(_widest(g) > 1 for g in groups)
-    return {id(g) for g in order[: max(count, wide)]}
+
+    def weight(group: list[Draft], power: int) -> float:
+        regions = {code for draft in group for code in draft.regions}
+        return float(len(group) * (len(regions) ** 2 * max(need[r] for r in regions) ** 3) ** power)
+
+    chosen: list[list[Draft]] = []
+    for power in (1, 0):  # where few are chosen, the largest only hold names enough
+        order = sorted(groups, key=lambda g: (-_widest(g), -weight(g, power), draws[id(g)]))
+        chosen = order[: max(wanted[0], wide)]
+        if sum(map(len, chosen)) >= wanted[1]:
+            break
+    rest = iter(order[len(chosen) : round(len(chosen) * _MORE)])
+    held = sum(map(len, chosen))
+    while held < wanted[1] and (group := next(rest, None)):
+        chosen.append(group)
+        held += len(group)
+    return {id(group) for group in chosen}
 
 
 def _widest(group: Sequence[Draft]) -> int:

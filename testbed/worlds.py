@@ -58,6 +58,13 @@ def load_world(name_or_path: str | Path) -> WorldSpec:
     return _checked(raw, path.name)
 
 
+def named_domains(name: str) -> tuple[str, ...]:
+    """The domains that a world of the product keeps at their published size at every scale."""
+    if name not in list_worlds():
+        return ()
+    return tuple(str(entry["domain"]) for entry in load_world(name).raw.get("starred", ()))
+
+
 def _checked(raw: dict[str, Any], source: str) -> WorldSpec:
     for key in ("name", "kind", "as_of", "regions"):
         if key not in raw:

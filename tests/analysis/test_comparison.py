@@ -4,8 +4,21 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from analysis.comparison import AGREES, CONTRADICTED, DIFFERS, KEYS, MISSING, compare_tables
+from analysis.comparison import (
+    AGREES,
+    CONTRADICTED,
+    DIFFERS,
+    EXPLAINED,
+    KEYS,
+    MISSING,
+    SmallWorld,
+    compare_tables,
+)
+from analysis.expected import Part, expected_count, expected_share
+from analysis.few_domains import Population, interval
 from analysis.published import contradictions, published
 from core.tables import SPECS, Table
 
@@ -87,3 +100,77 @@ def test_counts_follow_the_scale_and_shares_do_not():
     tenth = {"regions": replace(tables["regions"], rows=tuple(rows))}
     assert {c.verdict for c in compare_tables(tenth, Fraction(1, 10))} == {AGREES}
     assert {c.verdict for c in compare_tables(tenth)} == {AGREES, DIFFERS}
+
+
+def scaled(tables, scale):
+    """Every count of a survey that found ``scale`` times what was published."""
+    rows = [
+        (*r[:2], round(r[2] * scale), round(r[3] * scale), *r[4:]) for r in tables["regions"].rows
+    ]
+    return {"regions": replace(tables["regions"], rows=tuple(rows))}
+
+
+def small_world(held, populations=None):
+    """Named domains that hold ``held`` names of northcentralus on Azure, and no others."""
+    table = same()["regions"]
+    rows = (("azure", "northcentralus", 2, held, 1.0, None, None),)
+    return SmallWorld({"regions": replace(table, rows=rows)}, populations or {})
+
+
+def test_named_domains_explain_what_they_hold_too_much_of():
+    tables = scaled(same(), 0.01)
+    grown = changed(tables, "regions", 8, "subdomains", 71 + 20)
+    plain = verdict(
+        compare_tables(grown, Fraction(1, 100)), "regions", "azure northcentralus", "subdomains"
+    )
+    assert (plain.verdict, plain.named, plain.expected) == (DIFFERS, None, None)
+    cells = compare_tables(grown, Fraction(1, 100), small_world(71))
+    cell = verdict(cells, "regions", "azure northcentralus", "subdomains")
+    assert cell.verdict == EXPLAINED
+    assert (cell.named, cell.expected) == (71, pytest.approx(71 + 20))
+    assert "71 of these 91" in cell.why
+    # They do not excuse what they do not hold, nor a cell that they have no part of.
+    less = compare_tables(grown, Fraction(1, 100), small_world(50))
+    assert verdict(less, "regions", "azure northcentralus", "subdomains").verdict == DIFFERS
+    other = changed(grown, "regions", 0, "subdomains", 5_300)
+    assert (
+        verdict(
+            compare_tables(other, Fraction(1, 100), small_world(71)),
+            "regions", "aws us-east-1", "subdomains",
+        ).verdict
+        == DIFFERS
+    )  # fmt: skip
+
+
+def test_few_domains_explain_as_much_as_they_vary():
+    tables = changed(scaled(same(), 0.01), "regions", 1, "subdomains", 1_300)
+    found = {"": Population(400, 7_000, 60.0), "aws": Population(380, 7_000, 50.0)}
+    cells = compare_tables(tables, Fraction(1, 100), small_world(0, found))
+    cell = verdict(cells, "regions", "aws eu-west-1", "subdomains")
+    assert cell.verdict == EXPLAINED
+    assert "few domains: of 380, whose names vary as 50 independent ones" in cell.why
+    many = {**found, "aws": Population(38_000, 7_000, 50_000.0)}
+    cells = compare_tables(tables, Fraction(1, 100), small_world(0, many))
+    assert verdict(cells, "regions", "aws eu-west-1", "subdomains").verdict == DIFFERS
+
+
+@given(
+    st.floats(0, 1), st.floats(1, 10**6),
+)  # fmt: skip
+def test_an_interval_holds_its_share_and_narrows_with_size(share, effective):
+    low, high = interval(share, effective)
+    assert -1e-9 <= low <= share + 1e-9
+    assert share - 1e-9 <= high <= 1 + 1e-9
+    narrow = interval(share, effective * 4)
+    assert narrow[1] - narrow[0] <= high - low
+
+
+@given(st.integers(0, 100), st.integers(101, 10**6), st.integers(1, 1000))
+def test_named_domains_are_whole_and_all_others_at_the_scale(named, published_count, n):
+    scale = Fraction(1, n)
+    part = Part(named, named + (published_count - named) / n)
+    assert expected_count(published_count, part, scale) == pytest.approx(part.of)
+    whole = published_count * 3
+    of_whole = named + (whole - named) / n
+    both = Part(named, part.of, named, of_whole)
+    assert expected_share(published_count / whole, both, scale) == pytest.approx(part.of / of_whole)
