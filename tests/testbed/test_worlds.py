@@ -1,3 +1,4 @@
+from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -23,6 +24,15 @@ NAMED = {
     "aws only": 53, "azure only": 119, "vm": 16, "elb": 11, "cloudfront": 1,
     "us-east-1": 28, "us-west-1": 16,
 }  # fmt: skip
+# The named domains themselves, by class, region and front end, and their addresses.
+NAMED_DOMAINS = {
+    "aws + other": 13, "azure + other": 4,
+    "us-east-1": 9, "us-west-1": 4, "us-west-2": 1, "ap-northeast-1": 1,
+    "northcentralus": 4, "southcentralus": 3, "westeurope": 3, "eastus": 1, "northeurope": 1,
+    "southeastasia": 1, "eastasia": 1,
+    "vm": 4, "elb": 6, "cloudfront": 1,
+}  # fmt: skip
+NAMED_ADDRESSES = {"vm": 4, "elb": 247, "beanstalk": 17, "heroku-elb": 1}
 
 
 def published_at(count: int, named: int, scale: Fraction) -> Fraction:
@@ -61,45 +71,57 @@ def test_published_subdomain_counts_hold_at_every_scale(scale, seed):
     labels = {"vm": 505578, "elb": 27154, "heroku": 58141, "cloudfront": 7622}
     for label, published in labels.items():
         wanted = published_at(published, NAMED.get(label, 0), scale)
-        assert abs(patterns["aws", label]["subdomains"] - wanted) <= 3, label
+        # Load balancers are three rows, each of them a whole number.
+        assert abs(patterns["aws", label]["subdomains"] - wanted) <= (2 if label == "elb" else 1)
     regions = {r["region"]: r["subdomains"] for r in table_rows(found, "regions")}
     for region, published in {"us-east-1": 521681, "eu-west-1": 116366, "us-west-1": 40548}.items():
         wanted = published_at(published, NAMED.get(region, 0), scale)
-        assert abs(regions[region] - wanted) <= 2, region
+        # The largest takes what sets of regions, whole names each, leave over.
+        assert abs(regions[region] - wanted) <= (2 if region == "us-east-1" else 1), region
     counts = {(r["provider"], r["regions"]): r["share"] for r in table_rows(found, "region-counts")}
-    assert counts["aws", 1] == pytest.approx(0.970, abs=0.005)
+    names = published_at(707357, NAMED["aws only"], scale)
+    one_region = published_at(round(0.970 * 707357), NAMED["aws only"], scale) / names
+    # 0.970 is rounded, and gives way where Table 10 has other sums; then names are whole.
+    assert counts["aws", 1] == pytest.approx(float(one_region), abs=float(0.0002 + 1.5 / names))
 
 
-def test_domain_counts_come_close():
+def test_domain_counts_are_whole_numbers_next_to_the_published():
+    """Every bound is one: counts are made whole, and nothing else may move them at this scale."""
+
+    def wanted(key: str, count: int, held: dict[str, int]) -> float:
+        return float(published_at(count, held.get(key, 0), Fraction(1, 10)))
+
     found = truth(tenth(), LABELS)
     classes = {r["class"]: r["domains"] for r in table_rows(found, "providers")}
     published = {"aws only": 3277, "aws + other": 34721, "azure only": 184, "azure + other": 1858}
     for kind, count in published.items():
-        assert -1 <= classes[kind] - count / 10 <= 13, kind
+        assert abs(classes[kind] - wanted(kind, count, NAMED_DOMAINS)) <= 1, kind
     spec = load_world("imc2013").raw
     regions = {r["region"]: r["domains"] for r in table_rows(found, "regions")}
-    for provider in ("aws", "azure"):
-        for region in spec[provider]["regions"]:
-            wanted = region["domains"] / 10
-            assert regions[region["code"]] == pytest.approx(wanted, rel=0.05, abs=6)
+    for region in (r for provider in ("aws", "azure") for r in spec[provider]["regions"]):
+        code, count = region["code"], region["domains"]
+        assert abs(regions[code] - wanted(code, count, NAMED_DOMAINS)) <= 1, code
     patterns = {(r["provider"], r["feature"]): r for r in table_rows(found, "patterns")}
     for label, count in {"vm": 19900, "elb": 9851, "heroku": 1300, "cloudfront": 5988}.items():
-        assert patterns["aws", label]["domains"] == pytest.approx(count / 10, rel=0.01, abs=6)
-    owned = {"vm": 4, "elb": 247, "beanstalk": 17, "heroku-elb": 1}
+        assert abs(patterns["aws", label]["domains"] - wanted(label, count, NAMED_DOMAINS)) <= 1
     for label, count in {"vm": 28300, "elb": 15703, "beanstalk": 455, "heroku-elb": 2400}.items():
-        wanted = float(published_at(count, owned[label], Fraction(1, 10)))
-        assert patterns["aws", label]["instances"] == pytest.approx(wanted, rel=0.01, abs=6)
+        ours = patterns["aws", label]["instances"]
+        assert abs(ours - wanted(label, count, NAMED_ADDRESSES)) <= 1, label
 
 
 def test_zones_are_those_of_the_table():
+    """Within 0.5 % in the two largest regions. In others few names have addresses in two zones at
+    this scale, so that up to 3 % of a zone's names are missing; named domains are 4 at most."""
     world = tenth()
-    names: dict[tuple[str, str], int] = {}
+    names: Counter[tuple[str, str]] = Counter()
     for _, name in world.names():
         used = {(p.region, p.zone) for p in map(world.place, name.addresses) if p.zone}
-        for key in used if not name.hidden else ():
-            names[key] = names.get(key, 0) + 1
-    for letter, thousands in zip("abc", (419.0, 155.4, 292.9), strict=True):
-        assert names["us-east-1", letter] == pytest.approx(thousands * 100, rel=0.01)
+        names.update(used if not name.hidden else ())
+    for region in load_world("imc2013").raw["aws"]["regions"]:
+        near = 0.005 if region["code"] in ("us-east-1", "eu-west-1") else 0.03
+        for letter, thousands in zip("abc", region["zone_names"], strict=False):
+            wanted = pytest.approx(thousands * 100, rel=near, abs=4)
+            assert names[region["code"], letter] == wanted, (region["code"], letter)
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 200), Fraction(1, 1000)])
@@ -122,7 +144,7 @@ def test_few_domains_have_many_machines():
             own = {a for a in name.addresses if tenth().place(a).service == "EC2"}
             machines.setdefault(zone.domain, set()).update(own)
     counts = [len(own) for own in machines.values() if own]
-    assert sum(n >= 3 for n in counts) / len(counts) == pytest.approx(0.10, abs=0.02)
+    assert sum(n >= 3 for n in counts) / len(counts) == pytest.approx(0.10, abs=0.005)
 
 
 def test_named_domains_are_as_published():
