@@ -144,8 +144,8 @@ def _best_region(tables: Tables) -> _Claim | None:
     alone = f"{best['only_here']:,} of them {'has' if best['only_here'] == 1 else 'have'}"
     return _Claim(
         portion,
-        f"stands in {best['region']}",
-        f"stand in {best['region']}",
+        f"is in {best['region']}",
+        f"are in {best['region']}",
         f"{alone} no other region to fall back on." if best["subdomains"] > 1 else "",
     )
 
@@ -174,7 +174,7 @@ def _servers_outside(tables: Tables) -> _Claim | None:
         return None
     one, many = ("name server" + s + " of cloud-using domains" for s in ("", "s"))
     portion = Portion(rows["other"], rows["total"], one, many)
-    return _Claim(portion, "stands outside every known cloud", "stand outside every known cloud")
+    return _Claim(portion, "is outside every known cloud", "are outside every known cloud")
 
 
 def _providers(tables: Tables) -> str:
@@ -193,7 +193,7 @@ def _patterns(tables: Tables) -> str:
     return whole.says("shows a known front-end pattern", "show a known front-end pattern")
 
 
-_NO_REGION = "No front end stands in a region of a known cloud"
+_NO_REGION = "No front end is in a region of a known cloud"
 
 
 def _regions(tables: Tables) -> str:

@@ -151,7 +151,9 @@ def _outage_domains(tables: Tables) -> str:
 def _figures(tables: Tables) -> str:
     row = _rows(tables, "text-figures")[0]
     portion = Portion(row["part"], row["whole"], "cloud-using domain", "cloud-using domains")
-    return portion.says("stands in the list’s first quarter", "stand in the list’s first quarter")
+    return portion.says(
+        "ranks in the first quarter of the list", "rank in the first quarter of the list"
+    )
 
 
 def _dangling(tables: Tables) -> str:
@@ -162,17 +164,18 @@ def _dangling(tables: Tables) -> str:
         tables["dangling"].n,
         sum(r["subdomains"] for r in rows if r["claimable"] == "yes"),
     )
-    lead = "One name’s alias leads" if names == 1 else f"The aliases of {names:,} names lead"
-    return f"{lead} nowhere; anybody could have the target of {min(free, names):,}"
+    lead = "1 name has an alias" if names == 1 else f"{names:,} names have an alias"
+    claimed = f"{min(free, names):,} of them could be taken over by anyone"
+    return f"{lead} whose target does not exist; {claimed}"
 
 
 def _dangling_names(tables: Tables) -> str:
     domains = {r["domain"] for r in _rows(tables, "dangling-names")}
     if not domains:
-        return "No domain has an alias that leads nowhere"
+        return "No domain has an alias whose target does not exist"
     more = "at least " if tables["dangling-names"].n > TOP_DANGLING else ""
     whose = "one domain" if len(domains) == 1 else f"{more}{len(domains):,} domains"
-    return f"Aliases that lead nowhere stand in {whose}"
+    return f"Aliases whose target does not exist are in {whose}"
 
 
 STUDY_HEADLINES: dict[str, Callable[[Tables], str]] = {

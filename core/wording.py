@@ -37,8 +37,22 @@ def share_of(value: float | None, whole: int | None, form: Callable[[float], str
     if value is None or whole == 0:
         return NO_DATA
     if whole is not None and whole < SMALL:
-        return f"{round(value * whole)} of {whole}"
+        return f"{_count(value * whole)} of {whole}"
     return form(value)
+
+
+def span_of(
+    low: float, high: float, whole: int | None, form: Callable[[float], str] = percent
+) -> str:
+    """An interval of a share by the same rule: ``1.2 to 3.4 of 10``, ``12.0 % to 34.0 %``."""
+    if whole is not None and 0 < whole < SMALL:
+        return f"{_count(low * whole)} to {_count(high * whole)} of {whole}"
+    return NO_DATA if whole == 0 else f"{form(low)} to {form(high)}"
+
+
+def _count(value: float) -> str:
+    """A whole number; means and ends of intervals, which lie between two, keep one decimal."""
+    return f"{value:.1f}".removesuffix(".0")
 
 
 def number(count: int, one: str, many: str | None = None) -> str:

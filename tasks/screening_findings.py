@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import BadInput
+from core.wording import SMALL, number, share_of
 from screening import calibration, heatmaps, persistence
 from tasks.screening_nights import tell_nights
 from tasks.screening_truth import Tested
@@ -71,9 +72,10 @@ def _causes(rows: Sequence[Row]) -> dict[str, Any]:
     for cause, entry in found.items():
         entry["machines"] = len(machines[cause])
     most = max(found, key=lambda cause: found[cause]["stalls"])
-    share = 100 * found[most]["stalls"] / total
+    part = found[most]["stalls"]
     return {
-        "headline": f"{share:.0f} % of {total:,} stalls are of the cause {most}",
+        "headline": f"{part:,} of {number(total, 'stall')} {'is' if part == 1 else 'are'} of the "
+        f"cause {most}",
         "n": total,
         "by_cause": dict(sorted(found.items(), key=lambda item: -item[1]["stalls"])),
     }
@@ -92,12 +94,18 @@ def _calibrate(machines: Sequence[PoolInstance]) -> dict[str, Any]:
     low, high = found.mark_interval
     return {
         "headline": f"A mark of {chosen.low:g} stalls per 100 s ({low:g} to {high:g}) calls "
-        f"{100 * held.false_positive:.0f} % of the bad ones good and misses "
-        f"{100 * held.false_negative:.0f} % of the good ones",
+        f"{_told(held.false_positive, found.bad)} bad ones good and misses "
+        f"{_told(held.false_negative, found.good)} good ones",
         "n": len(fit),
         "labelled": sum(labelled for _, _, labelled in fit),
         **asdict(found),
     }
+
+
+def _told(share: float, whole: int) -> str:
+    """A share of machines, as it stands before what they are: counts of few."""
+    of = "" if whole < SMALL else " of the"
+    return share_of(share, whole, lambda value: f"{100 * value:.0f} %") + of
 
 
 def _persist(rows: Sequence[Row]) -> dict[str, Any]:

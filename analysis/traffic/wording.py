@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.tables import Table
-from core.wording import percent, provider_name
+from core.wording import Portion, percent, provider_name, share_of
 
 _NOTHING = "No flow that a client inside opened towards a cloud was seen"
 Rows = list[dict[str, Any]]
@@ -39,7 +39,8 @@ def _clouds(rows: Rows) -> str:
     by = _measure(clouds)
     first = max(clouds, key=lambda row: row[by])
     who = provider_name(first["provider"])
-    return f"{percent(first[f'{by}_share'])} of the {by} towards clouds go to {who}"
+    told = _share(first[f"{by}_share"], by, total["flows"])
+    return f"{told} the {by} towards clouds go to {who}"
 
 
 def _protocols(rows: Rows) -> str:
@@ -49,7 +50,9 @@ def _protocols(rows: Rows) -> str:
     by = _measure(own)
     web = sum(row[f"{by}_share"] or 0 for row in own if row["protocol"] in ("http", "https"))
     tls = sum(row[f"{by}_share"] or 0 for row in own if row["protocol"] == "https")
-    return f"{percent(web)} of the {by} are HTTP or HTTPS, {percent(tls)} are HTTPS"
+    flows = sum(row["flows"] for row in own)
+    whole = None if by == "bytes" else flows
+    return f"{_share(web, by, flows)} the {by} are HTTP or HTTPS, {share_of(tls, whole)} are HTTPS"
 
 
 def _domains(rows: Rows) -> str:
@@ -68,7 +71,8 @@ def _evidence(rows: Rows) -> str:
     if not flows:
         return "No HTTP or HTTPS flow towards a cloud was seen"
     named = sum(row["flows"] for row in rows if row["evidence"] in known)
-    return f"{percent(named / flows)} of the HTTP(S) flows tell the domain that they are for"
+    part = Portion(named, flows, "HTTP(S) flow", "HTTP(S) flows")
+    return part.says("tells the domain that it is for", "tell the domain that they are for")
 
 
 def _directions(rows: Rows) -> str:
@@ -76,7 +80,8 @@ def _directions(rows: Rows) -> str:
     if not flows:
         return "No flow with an end in a cloud was seen"
     counted = sum(row["flows"] for row in rows if row["counted"])
-    return f"{percent(counted / flows)} of the flows with a cloud were opened by clients inside"
+    part = Portion(counted, flows, "flow with a cloud", "flows with a cloud")
+    return part.says("was opened by a client inside", "were opened by clients inside")
 
 
 def _regions(rows: Rows) -> str:
@@ -86,4 +91,11 @@ def _regions(rows: Rows) -> str:
     by = _measure(placed)
     first = max(placed, key=lambda row: row[by])
     where = f"{first['region']} of {provider_name(first['provider'])}"
-    return f"{where} takes the most: {percent(first[f'{by}_share'])} of that cloud's {by}"
+    share = first[f"{by}_share"]
+    whole = round(first["flows"] / share) if share else None
+    return f"{where} has the most: {_share(share, by, whole)} that cloud's {by}"
+
+
+def _share(value: float, by: str, flows: int | None) -> str:
+    """``3 of`` or ``97.2 % of``; bytes are no things that few of could be told apart."""
+    return f"{share_of(value, None if by == 'bytes' else flows)} of"

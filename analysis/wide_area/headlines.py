@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from core.wording import SMALL, number, percent, share_of
+
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
 
@@ -69,7 +71,9 @@ def _failures(rows: Rows) -> str:
     runs, failed = (sum(r[k] for r in rows) for k in ("runs", "failed"))
     if not failed:
         return f"None of {runs:,} runs failed"
-    return f"{failed / runs * 100:.1f} % of {runs:,} runs gave no value"
+    if runs < SMALL:
+        return f"{failed} of {number(runs, 'run')} gave no value"
+    return f"{percent(failed / runs)} of {runs:,} runs gave no value"
 
 
 def _isp_regions(rows: Rows) -> str:
@@ -92,7 +96,9 @@ def _isps(row: Row) -> int:
 def _isp_shares(rows: Rows) -> str:
     top = max(rows, key=lambda r: r["share"])
     who = top.get("name") or f"AS{top['isp']}"
-    return f"{top['share'] * 100:.0f} % of routes of {top['region']} use one ISP, {who}"
+    routes = round(top["routes"] / top["share"])
+    many = share_of(top["share"], routes, _whole_percent) + (" of" if routes >= SMALL else "")
+    return f"{many} routes of {top['region']} use one ISP, {who}"
 
 
 def _isp_failures(rows: Rows) -> str:
@@ -100,9 +106,13 @@ def _isp_failures(rows: Rows) -> str:
     if not worst["cut_off"]:
         return "No single ISP cuts any end off from a region"
     who = worst.get("name") or f"AS{worst['isp']}"
-    return (
-        f"If {who} fails, up to {worst['cut_off_share'] * 100:.0f} % of ends lose {worst['region']}"
-    )
+    ends = worst["ends"]
+    many = share_of(worst["cut_off_share"], ends, _whole_percent) + (" of" if ends >= SMALL else "")
+    return f"If {who} fails, up to {many} ends lose {worst['region']}"
+
+
+def _whole_percent(fraction: float) -> str:
+    return f"{fraction * 100:.0f} %"
 
 
 _HEADLINES: dict[str, Callable[[Rows], str]] = {

@@ -54,9 +54,11 @@ def test_names_that_anybody_can_have_come_first(tables):
 
 def test_the_finding_counts_what_could_be_taken(tables):
     assert headline("dangling", tables) == (
-        "The aliases of 3 names lead nowhere; anybody could have the target of 2"
+        "3 names have an alias whose target does not exist; 2 of them could be taken over by anyone"
     )
-    assert headline("dangling-names", tables) == "Aliases that lead nowhere stand in 2 domains"
+    assert (
+        headline("dangling-names", tables) == "Aliases whose target does not exist are in 2 domains"
+    )
     assert check_tables(tables) == []
 
 
@@ -64,7 +66,7 @@ def test_a_survey_without_any_cloud_still_tells_them(tmp_path):
     only = Domain("a.example", 2, (gone("lb.a.example", BALANCER, "aws", "dangling"),))
     found = compute_tables(write_lake(tmp_path, [only]), CAMPAIGN)
     assert headline("dangling", found) == (
-        "One name’s alias leads nowhere; anybody could have the target of 0"
+        "1 name has an alias whose target does not exist; 0 of them could be taken over by anyone"
     )
 
 

@@ -42,13 +42,11 @@ def test_it_works(tables_of):
 EXPECTED = {
     "providers": "10 of the 13 cloud-using subdomains use Amazon",
     "patterns": "4 of the 10 Amazon-hosted subdomains answer directly from virtual machines",
-    "regions": "8 of the 10 Amazon-hosted subdomains stand in us-east-1",
+    "regions": "8 of the 10 Amazon-hosted subdomains are in us-east-1",
     "region-counts": "8 of the 9 Amazon-hosted subdomains live in a single region",
     "domain-region-means": "1 of the 2 domains on Amazon keeps every subdomain in one region",
     "instance-counts": "3 of the 4 subdomains on virtual machines answer from a single address",
-    "name-servers": (
-        "1 of the 5 name servers of cloud-using domains stands outside every known cloud"
-    ),
+    "name-servers": ("1 of the 5 name servers of cloud-using domains is outside every known cloud"),
     "name-server-counts": "3 of the 13 cloud-using subdomains rely on three to ten name servers",
     "top-domains": (
         "blog.example, ranked 2, is the best-ranked domain on Amazon, with 5 of its 6 "
@@ -74,8 +72,8 @@ EXPECTED = {
     "outages": "5 of the 13 cloud-using subdomains go down if us-east-1 fails",
     "outage-domains": "2 of the 3 cloud-using domains lose at least a part if us-east-1 fails",
     "dangling": "No alias leads to a provider’s name that does not exist",
-    "dangling-names": "No domain has an alias that leads nowhere",
-    "text-figures": "1 of the 3 cloud-using domains stands in the list’s first quarter",
+    "dangling-names": "No domain has an alias whose target does not exist",
+    "text-figures": "1 of the 3 cloud-using domains ranks in the first quarter of the list",
 }
 
 
@@ -109,7 +107,7 @@ def test_one_name_is_told_in_the_singular(tables_of):
     assert [headline(spec.id, tables) for spec in SPECS] == [
         "The only cloud-using subdomain uses Amazon",
         "The only Amazon-hosted subdomain answers directly from a virtual machine",
-        "The only Amazon-hosted subdomain stands in us-east-1",
+        "The only Amazon-hosted subdomain is in us-east-1",
         "The only Amazon-hosted subdomain lives in a single region",
         "The only domain on Amazon keeps every subdomain in one region",
         "The only subdomain on virtual machines answers from a single address",
@@ -131,8 +129,8 @@ def test_one_name_is_told_in_the_singular(tables_of):
         "The only cloud-using subdomain goes down if us-east-1 fails",
         "The only cloud-using domain loses at least a part if us-east-1 fails",
         "No alias leads to a provider’s name that does not exist",
-        "No domain has an alias that leads nowhere",
-        "No cloud-using domain stands in the list’s first quarter",
+        "No domain has an alias whose target does not exist",
+        "No cloud-using domain ranks in the first quarter of the list",
     ]
 
 
@@ -140,7 +138,7 @@ def test_behind_a_cdn_alone_there_is_no_region(tables_of):
     name = Name("e.example", (edge(1),), (), (("aws", "cloudfront", ("54.230.0.1",)),))
     tables = tables_of(Domain("e.example", 1, (name,)))
     for table_id in ("regions", "region-counts", "domain-region-means"):
-        assert headline(table_id, tables) == "No front end stands in a region of a known cloud"
+        assert headline(table_id, tables) == "No front end is in a region of a known cloud"
     assert headline("patterns", tables) == (
         "The only Amazon-hosted subdomain is served by CloudFront"
     )
@@ -171,16 +169,14 @@ def test_the_leader_is_the_provider_with_most_names(tables_of):
     azure = tuple(Name(f"a{i}.z.example", (chicago(i),)) for i in range(1, 7))
     tables = tables_of(SHOP, Domain("z.example", 9, azure))
     assert headline("providers", tables) == "6 of the 11 cloud-using subdomains use Microsoft"
-    assert (
-        headline("regions", tables) == "All 6 Microsoft-hosted subdomains stand in northcentralus"
-    )
+    assert headline("regions", tables) == "All 6 Microsoft-hosted subdomains are in northcentralus"
 
 
 def test_large_totals_stand_in_the_sentence(tables_of):
     names = (Name("z.example", (chicago(1),)),)
     tables = tables_of(crowd(99), Domain("z.example", 9, names))
     assert headline("providers", tables) == "99.0 % of 100 cloud-using subdomains use Amazon"
-    assert headline("regions", tables) == "All 99 Amazon-hosted subdomains stand in us-east-1"
+    assert headline("regions", tables) == "All 99 Amazon-hosted subdomains are in us-east-1"
 
 
 def test_the_front_door_has_three(tables_of):
@@ -192,7 +188,7 @@ def test_the_front_door_has_three(tables_of):
     ]
     assert found[0].text == "of Amazon-hosted subdomains live in a single region."
     assert found[1].text == (
-        "of Amazon-hosted subdomains stand in us-east-1. "
+        "of Amazon-hosted subdomains are in us-east-1. "
         "194 of them have no other region to fall back on."
     )
 

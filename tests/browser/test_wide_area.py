@@ -181,3 +181,34 @@ def test_a_cell_of_the_grid_leads_to_its_course(chromium: Any, gallery: Gallery)
     cells.first.click()
     page.wait_for_url("**/pairs/synthetic-tokyo/**")
     context.close()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "grid/",
+        "best-sets/",
+        "regions/us-east-1/",
+        "choice/",
+        "isps/",
+        "failures/",
+        "pairs/synthetic-seattle/us-west-2/",
+        "pairs/synthetic-seattle/us-west-2/routes/",
+    ],
+)
+def test_no_table_scrolls_sideways_on_a_phone(chromium: Any, gallery: Gallery, path: str) -> None:
+    """What names a row and the column that matters are both in view; the others can be shown."""
+    context = chromium.new_context(viewport={"width": 390, "height": 900})
+    page = context.new_page()
+    page.goto(gallery.at("/wide-area/{demo}/" + path))
+    wide = page.evaluate(
+        "[...document.querySelectorAll('.table-frame')].filter("
+        "(e) => e.scrollWidth > e.clientWidth + 4).map((e) => e.getAttribute('aria-label'))"
+    )
+    hidden = page.locator(".grid .spare").first
+    if hidden.count():
+        assert not hidden.is_visible()
+        page.locator(".columns:visible").first.click()
+        assert hidden.is_visible()
+    context.close()
+    assert wide == []

@@ -126,6 +126,7 @@ def test_constraints_are_solved_again_in_place(ada):
     page = ada.page
     before, value = figures(page)
     page.evaluate("window.stayed = true")
+    page.click(".tries-box summary")
     page.fill("#try_exclude", before.split(", ")[0])
     page.press("#try_exclude", "Enter")
     settle(page)
@@ -157,6 +158,7 @@ def test_what_fails_is_told_and_drawn(ada):
 
 def test_what_serves_after_a_loss_is_solved_in_place(ada):
     page, before = ada.page, ada.page.url
+    page.click(".tries-box summary")
     page.fill("#try_after", "400")
     page.press("#try_after", "Enter")
     page.wait_for_url("**after_loss_ms=400*")
@@ -168,6 +170,8 @@ def test_what_serves_after_a_loss_is_solved_in_place(ada):
 
 def test_the_keyboard_reaches_sizes_and_constraints(ada):
     page = ada.page
+    page.focus(".tries-box summary")
+    page.keyboard.press("Enter")
     page.focus("[data-part=curve] a >> nth=0")
     sizes = page.locator("[data-part=curve] a").count()
     reached = []

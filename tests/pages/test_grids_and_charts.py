@@ -75,6 +75,29 @@ def test_shares_of_few_are_counts_in_tables_and_charts() -> None:
     assert chart["panels"][0]["few"] == [True]
 
 
+def test_curves_of_few_say_counts() -> None:
+    columns = SPEC_BY_ID["region-counts"].columns
+    rows = (
+        ("aws", 1, 3, 0.75, 0.75), ("aws", 2, 1, 0.25, 1.0),
+        ("azure", 1, 60, 0.6, 0.6), ("azure", 2, 40, 0.4, 1.0),
+    )  # fmt: skip
+    chart = chart_of(report("region-counts", Table("region-counts", columns, rows, 104)))
+    assert chart is not None
+    aws, azure = chart["series"]
+    assert (aws["texts"], aws["few"]) == (["3 of 4", "4 of 4"], True)
+    assert (azure["texts"], azure["few"]) == (["60.0\u202f%", "100.0\u202f%"], False)
+
+
+def test_rows_that_are_all_unknown_have_no_chart() -> None:
+    """Without a bar there is no frame, and no picture to save."""
+    nobody = Table("customers", SPEC_BY_ID["customers"].columns, (
+        ("all", "nowhere in it", 12, 0, 0.0, 0, None, 0, None),
+    ), 12)  # fmt: skip
+    assert chart_of(report("customers", nobody)) is None
+    unknown = grid_of(report("customers", nobody), "s").rows[0]
+    assert [c.bar for c in unknown.cells if c.text == "no data"] == [None, None]
+
+
 def test_sums_stand_below_the_line() -> None:
     grid = grid_of(report("providers"), "s")
     assert [texts(row)[0] for row in grid.foot] == [

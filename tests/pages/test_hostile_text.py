@@ -22,7 +22,7 @@ def test_a_search_is_escaped(client: Client, db: Any) -> None:
 
 
 def test_a_finding_keeps_its_region_code_whole_and_its_markup_out() -> None:
-    made = finding("73.8 % stand in us-east-1 <b>")
+    made = finding("73.8 % are in us-east-1 <b>")
     assert '<span class="code">us-east-1</span>' in made
     assert "&lt;b&gt;" in made
     assert "73.8\u202f%" in made

@@ -63,7 +63,7 @@ def test_a_deployment_stands_beside_the_best():
     reply = Client().post("/recommendations/clients/", audience)
     text = Client().get(reply["Location"]).content.decode()
     assert "cuts your clients’ round trip by" in text
-    assert '<b class="mono">' in text
+    assert '<b class="mono code">' in text
 
 
 @pytest.mark.parametrize(

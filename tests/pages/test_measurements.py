@@ -198,7 +198,7 @@ def test_what_was_kept_half_way_is_not_told_as_the_end(client, anna):
     slots = measurement_progress.progress(row)
     assert slots["missed"] == slots["planned"] > 0
     page = text(client.get("/wide-area/halves/progress/"))
-    assert f"0 of {slots['planned']} slots were measured, 0\u202f%" in page
+    assert f"0 of {slots['planned']} slots were measured (0\u202f%)" in page
 
 
 def test_one_that_is_stopped_before_its_time_says_so(client, anna):

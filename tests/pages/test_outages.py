@@ -1,5 +1,6 @@
 """Who fails with an outage: the list that stands behind every number of the report."""
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -66,3 +67,10 @@ def test_what_is_not_there_is_said(client: Client, finished: Campaign) -> None:
     assert client.get(base, {"kind": "planet"}).status_code == 404
     assert client.get(base, {"kind": "region", "target": "atlantis"}).status_code == 404
     assert client.get("/s/nobody/outages/").status_code == 404
+
+
+def test_an_outage_of_few_is_told_in_counts(client: Client, finished: Campaign) -> None:
+    page = client.get(f"/s/{finished.slug}/outages/").content.decode()
+    sentence = page.partition("<h1>")[2].partition("</h1>")[0]
+    assert " of the " in sentence
+    assert not re.search(r"\d\u202f%", page.partition("<h1>")[2])

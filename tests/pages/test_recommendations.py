@@ -1,5 +1,7 @@
 """From files to the best sets, to constraints that are tried, to one clear message."""
 
+import re
+
 import numpy as np
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -16,6 +18,11 @@ REGIONS = ("us-east-1", "us-west-2", "eu-west-1", "ap-northeast-1")
 def client(settings, tmp_path):
     settings.DATA_DIR = tmp_path
     return Client()
+
+
+def shown(text):
+    """What a page says, without its tags."""
+    return re.sub("<[^>]+>", "", text)
 
 
 def samples():
@@ -42,7 +49,7 @@ def test_it_works(client):
     assert "optimal for these inputs" in text
     best = Recommendation.objects.get().result["results"][2]
     assert "Three regions cut your clients’ round trip by" in text
-    assert f'<td class="mono">{", ".join(best["regions"])}</td>' in text
+    assert ", ".join(best["regions"]) in shown(text)
     assert "What if it fails" in text
     assert "style=" not in text
 
@@ -50,7 +57,7 @@ def test_it_works(client):
 def test_constraints_are_solved_in_place(client):
     page = ask(client)["Location"]
     text = client.get(page, {"exclude": "eu-west-1, us-west-2", "k": 2}).content.decode()
-    assert '<td class="mono">us-east-1, ap-northeast-1</td>' in text
+    assert "us-east-1, ap-northeast-1" in shown(text)
     assert "Two regions serve your clients in" in text
     assert "No set of this size" in text
     assert 'value="eu-west-1, us-west-2"' in text

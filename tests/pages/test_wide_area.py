@@ -8,14 +8,16 @@ import re
 import statistics
 import time
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from django.contrib.auth import get_user_model
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from analysis.wide_area.headlines import headline_of
 from tests.pages import wide_area_cast
-from webapp.pages import wide_area_map, words
+from webapp.pages import wide_area_findings, wide_area_map, words
 from webapp.pages import wide_area_words as said
 from webapp.pages.wide_area_drawing import Axis, runs_of
 from webapp.store import wide_area, wide_area_samples
@@ -141,8 +143,19 @@ def test_loss_over_time_stands_under_the_course_of_a_pair(get, cast):
     lossy = [r for r in rows if r["lost"]]
     page = get(pair)
     assert page.count('class="losses__bar"') == len(lossy) > 0
-    most = words.share(max(r["lost"] / r["sent"] for r in lossy))
+    worst = max(lossy, key=lambda r: r["lost"] / r["sent"])
+    most = f"{worst['lost']} of {worst['sent']}"
     assert f"{len(lossy)} of {len(rows)} rounds lost something, at most {most}" in plain(page)
+
+
+def test_loss_of_few_is_told_in_counts():
+    pairs = pa.table({"loss": [0.5, 0.0, None], "sent": [4, 900, 0]})
+    told = wide_area_findings.describe_loss(pairs)
+    assert told == "1 of 3 pairs lost something, the worst 2 of 4"
+    rows = [{"probe": "tcp-ping", "runs": 8, "failed": 8}]
+    assert headline_of("failures", rows) == "8 of 8 runs gave no value"
+    share = {"share": 0.75, "routes": 3, "region": "r", "isp": 1, "name": "One"}
+    assert headline_of("isp-shares", [share]) == "3 of 4 routes of r use one ISP, One"
 
 
 def test_arcs_are_drawn_for_the_selection_only(get):

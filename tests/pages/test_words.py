@@ -80,3 +80,15 @@ def test_punycode_is_shown_in_its_own_script() -> None:
 )
 def test_a_sentence_begins_with_a_capital_and_a_name_with_its_own_letter(text, begun):
     assert words.begin(text) == begun
+
+
+def test_a_bracket_behind_two_counts_says_a_percentage_of_many_only() -> None:
+    assert words.bracket(0.25, 40) == f" (25.0{T}%)"
+    assert words.bracket(0.25, 4) == words.bracket(None, 40) == ""
+
+
+def test_shares_and_intervals_of_few_are_counts() -> None:
+    assert words.share_of(0.1, 4) == "0.4 of 4"  # a mean over several draws
+    assert words.span_of(0.1, 0.5, 4) == "0.4 to 2 of 4"
+    assert words.span_of(0.1, 0.5, 40) == f"10.0{T}% to 50.0{T}%"
+    assert words.span_of(0.1, 0.5, 0) == "no data"

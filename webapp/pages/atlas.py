@@ -70,12 +70,20 @@ def _spot(region: dict[str, Any], slug: str) -> dict[str, Any]:
     href = reverse("report", args=[slug, "regions"])
     return {
         **region,
+        "subdomains_share": words.share_of(region["subdomains_share"], _whole_of(region)),
+        "only_here_share": words.share_of(region["only_here_share"], region["subdomains"]),
         "key": f"{region['provider']}.{region['region']}",
         "name": words.provider_name(region["provider"]),
         "letter": words.provider_letter(region["provider"]),
         "href": f"{href}#{region['provider']}.{region['region']}",
         "outage": outage_href(slug, "region", region["provider"], region["region"]),
     }
+
+
+def _whole_of(region: dict[str, Any]) -> int | None:
+    """The subdomains of the region's provider, by the region's own count and its share of them."""
+    part = region["subdomains_share"]
+    return round(region["subdomains"] / part) if part else None
 
 
 _COLUMNS = (
@@ -95,7 +103,7 @@ def _grid(regions: list[dict[str, Any]], slug: str) -> Grid:
 
 def _row(region: dict[str, Any], slug: str) -> Row:
     spot = _spot(region, slug)
-    part = region["subdomains_share"]
+    part, only = region["subdomains_share"], region["only_here_share"]
     return Row(
         (
             Cell(
@@ -110,12 +118,7 @@ def _row(region: dict[str, Any], slug: str) -> Row:
             Cell(f"{region['place']}, {region['country']}".rstrip(", "), region["place"], "place"),
             Cell(words.count(region["domains"]), region["domains"], "count", is_spare=True),
             Cell(words.count(region["subdomains"]), region["subdomains"], "count"),
-            Cell(words.share(part), part, "share", bar=part),
-            Cell(
-                words.share(region["only_here_share"]),
-                region["only_here_share"],
-                "count",
-                is_spare=True,
-            ),
+            Cell(spot["subdomains_share"], part, "share", bar=part),
+            Cell(spot["only_here_share"], only, "count", is_spare=True),
         )
     )

@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from core import wording
+from core.denominators import wholes
 from webapp.pages import words
 from webapp.pages.bars import BARS, Chart, label, records
 from webapp.store.selectors import ReportRow
@@ -22,6 +24,8 @@ def chart_of(report: ReportRow) -> Chart | None:
     if maker is None or not report.rows:
         return None
     chart = maker(report)
+    if not (chart.get("labels") or chart.get("series")):
+        return None
     return {
         **chart,
         "id": report.table_id,
@@ -53,8 +57,16 @@ def _steps(group: str | None, x: str, x_label: str, y_label: str) -> Callable[[R
     def make(report: ReportRow) -> Chart:
         now = _curves(records(report), group, x)
         before = _curves(records(report.published), group, x) if report.published else {}
+        few, texts = _texts(report, group, x)
         series = [
-            {**_series_name(key), "points": points, "published": before.get(key, [])}
+            {
+                **_series_name(key),
+                "points": points,
+                "published": before.get(key, []),
+                # Of few, the counts are said, and the curve is paler.
+                "texts": texts[key],
+                "few": few[key],
+            }
             for key, points in now.items()
         ]
         return {"kind": "steps", "series": series, "x_label": x_label, "y_label": y_label}
@@ -68,6 +80,21 @@ def _curves(rows: list[dict[str, Any]], group: str | None, x: str) -> dict[str, 
         if row["cumulative_share"] is not None:
             found[row[group] if group else ""].append([row[x], row["cumulative_share"]])
     return dict(found)
+
+
+def _texts(
+    report: ReportRow, group: str | None, x: str
+) -> tuple[dict[str, bool], dict[str, list[str]]]:
+    """Whether a curve is of few things, and what its points say, by curve."""
+    rows = records(report)
+    few: dict[str, bool] = {}
+    texts: dict[str, list[str]] = defaultdict(list)
+    for row, whole in zip(rows, wholes(report.columns, rows), strict=True):
+        if row["cumulative_share"] is not None:
+            key, of = row[group] if group else "", whole["cumulative_share"]
+            few[key] = of is not None and of < wording.SMALL
+            texts[key].append(words.share_of(row["cumulative_share"], of))
+    return few, texts
 
 
 def _series_name(key: str) -> dict[str, Any]:

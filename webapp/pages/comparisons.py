@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
+from core.wording import Portion
 from tasks import errands
 from webapp.pages import differences, words
 from webapp.pages.passports import page_number
@@ -141,10 +142,10 @@ def _sentence(found: comparisons.Comparison) -> str:
             f"No subdomain changed its region; {words.count(changed)} of {words.count(whole)} "
             "came to a cloud, left it or changed it"
         )
-    return (
-        f"{words.share(moved / regions)} of {words.count(regions)} subdomains "
-        "that both surveys found in a cloud stand in other regions now"
-    )
+    part = Portion(moved, regions, "subdomain", "subdomains")
+    many = f"{words.share(moved / regions)} of {words.count(regions)} subdomains"
+    who, verb = part.subject() if part.is_small else many, "is" if part.is_singular else "are"
+    return f"{who} that both surveys found in a cloud {verb} in other regions now"
 
 
 def _block(found: comparisons.Comparison, dimension: str, pair: Pair) -> dict[str, Any]:

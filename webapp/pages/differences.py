@@ -5,10 +5,15 @@ from urllib.parse import urlencode
 
 from django.urls import get_script_prefix
 
+from core.denominators import wholes
+from core.wording import SMALL
 from webapp.pages import words
 from webapp.pages.grids import COMPARED, Cell, Column, Grid, Row, key_cell
 from webapp.pages.headings import LABELS
 from webapp.store.comparisons import TableChange
+
+Wholes = dict[str, int | None]
+_SIDES = ("before", "after")
 
 
 def encode(values: dict[str, str]) -> str:
@@ -52,15 +57,12 @@ def _largest(row: dict[str, Any], measure: str, change: TableChange) -> dict[str
     keys = [key for key in change.keys if not _is_merged(key, change)]
     cells = [key_cell(key, row, "") for key in keys]
     named = [_named(key, cell) for key, cell in zip(keys, cells, strict=True)]
-    is_share = measure.endswith("share")
     tags = next((c.tags for c in cells if c.tags), ())
-    return {
-        "name": " ".join(named),
-        "tags": tags,
-        "before": _said(row[f"{measure}_before"], is_share),
-        "after": _said(row[f"{measure}_after"], is_share),
-        "change": words.change(row[f"{measure}_change"], of_shares=is_share),
-    }
+    number = change.rows.index(row)
+    wholes = {side: _wholes(change, side)[number] for side in _SIDES}
+    before, after, moved = _texts(row, measure, wholes)
+    name = " ".join(named)
+    return {"name": name, "tags": tags, "before": before, "after": after, "change": moved}
 
 
 def _named(key: str, cell: Cell) -> str:
@@ -73,10 +75,32 @@ def _is_merged(key: str, change: TableChange) -> bool:
     return key == "provider" and bool({"region", "feature", "target"} & set(change.keys))
 
 
-def _said(value: Any, is_share: bool) -> str:
+def _wholes(change: TableChange, side: str) -> list[Wholes]:
+    """What each share of one side is a share of, row by row."""
+    rows = [
+        {k: r[k] for k in change.keys} | {m: r[f"{m}_{side}"] for m in change.measures}
+        for r in change.rows
+    ]
+    return wholes((*change.keys, *change.measures), rows)
+
+
+def _texts(row: dict[str, Any], measure: str, of: dict[str, Wholes]) -> tuple[str, str, str]:
+    """A measure before and after, and its change: no points of a share of few."""
+    said = [_said(row, f"{measure}_{side}", of[side].get(measure)) for side in _SIDES]
+    is_share = measure.endswith("share")
+    few = [n for n in (of[side].get(measure) for side in _SIDES) if n is not None and n < SMALL]
+    if is_share and few and row[f"{measure}_change"]:
+        return said[0], said[1], "more" if row[f"{measure}_change"] > 0 else "less"
+    return said[0], said[1], words.change(row[f"{measure}_change"], of_shares=is_share)
+
+
+def _said(row: dict[str, Any], column: str, whole: int | None) -> str:
+    value = row[column]
     if isinstance(value, str):
         return value
-    return words.share(value) if is_share else words.count(value)
+    is_share = column.rpartition("_")[0].endswith("share")
+    # A row that one survey has not is no share of nothing.
+    return words.share_of(value, whole) if is_share and value is not None else words.count(value)
 
 
 def grid_of(change: TableChange, slug: str) -> Grid:
@@ -91,10 +115,14 @@ def grid_of(change: TableChange, slug: str) -> Grid:
             Column(f"{measure}_after", f"{label}, after", numeric=True),
             Column(f"{measure}_change", "Change", numeric=True),
         ]
+    known = zip(*(_wholes(change, side) for side in _SIDES), strict=True)
     rows = tuple(
-        Row((*(key_cell(k, r, slug) for k in keys), *(c for m in shown for c in _cells(m, r))))
-        for r in change.rows
-    )
+        Row((
+            *(key_cell(k, r, slug) for k in keys),
+            *(c for m in shown for c in _cells(m, r, dict(zip(_SIDES, of, strict=True)))),
+        ))
+        for r, of in zip(change.rows, known, strict=True)
+    )  # fmt: skip
     return Grid(f"change-{change.table_id}", change.title, tuple(columns), rows)
 
 
@@ -106,16 +134,15 @@ def _shown(change: TableChange) -> list[str]:
     return [m for m in wanted if m]
 
 
-def _cells(measure: str, row: dict[str, Any]) -> tuple[Cell, Cell, Cell]:
-    is_share = measure.endswith("share")
+def _cells(measure: str, row: dict[str, Any], of: dict[str, Wholes]) -> tuple[Cell, Cell, Cell]:
     before, after = row[f"{measure}_before"], row[f"{measure}_after"]
     moved = row[f"{measure}_change"]
-    text = words.change(moved, of_shares=is_share)
+    was, now, text = _texts(row, measure, of)
     if moved is None and before != after:
         text = "new" if before is None else "gone" if after is None else "changed"
     return (
-        Cell(_said(before, is_share), -1 if before is None else before, "muted"),
-        Cell(_said(after, is_share), -1 if after is None else after, "count"),
+        Cell(was, -1 if before is None else before, "muted"),
+        Cell(now, -1 if after is None else after, "count"),
         Cell(text, moved if moved is not None else "", f"count change change--{_way(moved)}"),
     )
 

@@ -54,7 +54,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "dangling",
         "Dangling aliases",
-        "Which names lead nowhere, and could be taken over?",
+        "Which names have an alias whose target does not exist, and could be taken over?",
         ("dangling", "dangling-names"),
     ),
     Family(

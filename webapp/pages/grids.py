@@ -233,7 +233,7 @@ class _Maker:
             if key == "share" and "cumulative_share" in self.keys:
                 return Cell(words.share_of(value, whole), _sortable(value), "count")
             text = words.share_of(value, whole)
-            return Cell(text, _sortable(value), "share", bar=value or 0, mark=mark)
+            return Cell(text, _sortable(value), "share", bar=value, mark=mark)
         if key.endswith(("_low", "_high")):
             return Cell(words.share(value), _sortable(value), "muted")
         if key == "bytes":

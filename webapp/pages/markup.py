@@ -95,4 +95,5 @@ def _bar(cell: Cell) -> str:
         x = percent(cell.mark)
         mark = f'<rect class="cellbar__mark" x="{x}" y="0" width="2" height="100%"/>'
     fill = f'<rect class="cellbar__fill" width="{percent(cell.bar)}" height="100%"/>'
-    return f'<svg class="cellbar" aria-hidden="true">{_TRACK}{fill}{mark}</svg>'
+    unknown = " cellbar--unknown" if cell.bar is None else ""
+    return f'<svg class="cellbar{unknown}" aria-hidden="true">{_TRACK}{fill}{mark}</svg>'

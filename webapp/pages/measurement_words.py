@@ -47,7 +47,7 @@ def state_sentence(row: Measurement, found: dict[str, Any]) -> str:
     so_far = "" if row.is_final else " so far"
     told = (
         f"{words.count(found['ok'] + found['failed'])} of {words.count(ended)} slots{so_far} were "
-        f"measured, {words.share(found['coverage'])}"
+        f"measured{words.bracket(found['coverage'], ended)}"
     )
     return f"Paused: {told}" if row.state == Measurement.State.PAUSED else told
 
@@ -62,5 +62,5 @@ def coverage_sentence(listed: Sequence[Mapping[str, Any]]) -> str:
     if least["coverage"] == 1:
         return f"{number} missed no slot" if len(listed) > 1 else f"{least['vantage']} missed none"
     partly = sum(row["coverage"] < 1 for row in known)
-    share = words.share(least["coverage"])
+    share = words.share_of(least["coverage"], sum(least[k] for k in ("ok", "failed", "missed")))
     return f"{words.count(partly)} of {number} missed slots: {least['vantage']} measured {share}"

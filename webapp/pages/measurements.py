@@ -40,11 +40,11 @@ _MOST_OWN = 1_000
 _SILENT = (Health.STALE, Health.LOST, Health.REVOKED)
 _VANTAGES = (
     Column("vantage", "Vantage point"),
-    Column("planned", "Planned", numeric=True),
-    Column("ok", "Answered", numeric=True),
-    Column("failed", "Failed", numeric=True),
+    Column("planned", "Planned", numeric=True, is_spare=True),
+    Column("ok", "Answered", numeric=True, is_spare=True),
+    Column("failed", "Failed", numeric=True, is_spare=True),
     Column("missed", "Missed", numeric=True),
-    Column("late", "Late", numeric=True),
+    Column("late", "Late", numeric=True, is_spare=True),
     Column("coverage", "Coverage so far", numeric=True),
 )
 
@@ -237,15 +237,18 @@ def _progress(request: HttpRequest, row: Measurement) -> dict[str, Any]:
 
 
 def _row(told: dict[str, Any], linked: Mapping[str, str]) -> Row:
-    share = told["coverage"]
+    share, ended = told["coverage"], sum(told[c] for c in ("ok", "failed", "missed"))
     counts = ("planned", "ok", "failed", "missed", "late")
     name = told["vantage"]
     return Row(
         (
             Cell(name, name, href=linked.get(name, "")),
-            *(Cell(words.count(told[c]), told[c], kind="count") for c in counts),
+            *(
+                Cell(words.count(told[c]), told[c], kind="count", is_spare=c != "missed")
+                for c in counts
+            ),
             Cell(
-                "nothing yet" if share is None else words.share(share),
+                "nothing yet" if share is None else words.share_of(share, ended),
                 share or 0,
                 kind="share",
                 bar=share,

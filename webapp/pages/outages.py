@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from core.wording import Portion
 from tasks import errands
 from webapp.pages import words
 from webapp.pages.families import FAMILIES
@@ -101,10 +102,13 @@ def _chosen(request: HttpRequest, targets: list[Target]) -> Target | None:
 
 def _sentence(target: Target) -> str:
     who = target["title"]
-    part = words.share(target["part_share"])
+    down, part = (
+        Portion(target[k], target["n"], "cloud-using subdomain", "cloud-using subdomains")
+        for k in ("down", "part")
+    )
     if not target["down"]:
-        return f"If {who} fails, no subdomain goes down whole, and {part} lose a part"
-    return f"If {who} fails, {words.share(target['down_share'])} of cloud-using subdomains go down"
+        return f"If {who} fails, no subdomain goes down, and {part.value} lose a part"
+    return f"If {who} fails, {down.says('goes down', 'go down').replace('The ', 'the ')}"
 
 
 def _tabs(targets: list[Target], chosen: Target, slug: str) -> list[dict[str, Any]]:
@@ -125,9 +129,9 @@ def _tabs(targets: list[Target], chosen: Target, slug: str) -> list[dict[str, An
 _COLUMNS = (
     Column("target", "If this fails"),
     Column("down_share", "Subdomains down", numeric=True),
-    Column("part", "Partly", numeric=True),
+    Column("part", "Partly", numeric=True, is_spare=True),
     Column("domains_down", "Domains down", numeric=True),
-    Column("domains_part", "Partly", numeric=True),
+    Column("domains_part", "Partly", numeric=True, is_spare=True),
 )
 
 
@@ -144,11 +148,19 @@ def _row(target: Target, is_chosen: bool) -> Row:
         (
             Cell(target["title"], target["title"], kind, href=target["href"], tags=tags),
             Cell(
-                words.share(target["down_share"]), target["down"], "share", bar=target["down_share"]
+                words.share_of(target["down_share"], target["n"]),
+                target["down"],
+                "share",
+                bar=target["down_share"],
             ),
-            Cell(words.count(target["part"]), target["part"], "count"),
+            Cell(words.count(target["part"]), target["part"], "count", is_spare=True),
             Cell(words.count(target.get("domains_down")), target.get("domains_down"), "count"),
-            Cell(words.count(target.get("domains_part")), target.get("domains_part"), "count"),
+            Cell(
+                words.count(target.get("domains_part")),
+                target.get("domains_part"),
+                "count",
+                is_spare=True,
+            ),
         )
     )
 

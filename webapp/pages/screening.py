@@ -23,7 +23,7 @@ def landing(request: HttpRequest) -> HttpResponse:
         "section": "screening",
         "tab": "landing",
         "fleet": found,
-        "plot": draw_sweep(calibration["points"][:61], found["low"]),
+        "plot": draw_sweep({**calibration, "points": calibration["points"][:61]}, found["low"]),
         "mine": pools.list_pools(request.user)[:5] if request.user.is_authenticated else [],
     }
     return render(request, "screening/landing.html", context)

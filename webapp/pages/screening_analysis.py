@@ -66,7 +66,7 @@ def calibrate(request: HttpRequest, door: Door) -> HttpResponse:
     context = _section(door, "calibrate", "calibration")
     found = context["found"]
     if not context["reason"]:
-        context["plot"] = draw_sweep(found["points"], door.pool.low, found["chosen"]["low"])
+        context["plot"] = draw_sweep(found, door.pool.low, found["chosen"]["low"])
         context["is_used"] = found["chosen"]["low"] == door.pool.low
     return render(request, "screening/calibrate.html", context)
 

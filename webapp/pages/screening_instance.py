@@ -81,7 +81,9 @@ def _draw_histogram(
         seen += count
         plot.add_bar(left, right, count, "bar plot__bar--late" if left >= MARK_MS else "bar")
         tip = f"{words.ms(left)} to {words.ms(right)}\n{count:,} {what}\n"
-        plot.add_strip(left, right, tip + f"{words.points((total - seen) / total)} are longer")
+        plot.add_strip(
+            left, right, tip + f"{words.points_of((total - seen) / total, total)} are longer"
+        )
     plot.add_rule(MARK_MS, "10 ms: a stall")
     return plot
 
@@ -155,6 +157,7 @@ def _list_causes(cpu: CpuView, meanings: dict[str, str]) -> list[dict[str, Any]]
             "cause": name,
             "meaning": meanings.get(name, ""),
             "share": entry["stalls"] / whole,
+            "whole": whole,
             **entry,
         }
         for name, entry in rows

@@ -1,8 +1,9 @@
 """Verdicts, sweeps and distributions in, drawings out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from core.wording import SMALL
 from webapp.pages import screening_words as words
 from webapp.pages.plots import Plot, Scale, list_decades, list_round
 from webapp.pages.words import THIN
@@ -12,23 +13,30 @@ SHOWN_NINES = (0.0, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 KINDS = ("chosen", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
-def draw_sweep(points: Sequence[dict[str, Any]], mark: float, tried: float | None = None) -> Plot:
+def draw_sweep(found: Mapping[str, Any], mark: float, tried: float | None = None) -> Plot:
     """Errors by mark: what a higher mark lets through beside what it saves."""
+    points = found["points"]
     last = max(point["low"] for point in points)
+    is_few = min(found["good"], found["bad"]) < SMALL
     plot = Plot(
         "Errors by the mark up to which an instance is called good",
         Scale(0, last), Scale(0, 1), "LOW: stalls per 100 s up to which an instance is good",
         "share of the bad, or of the good", size="m",
     )  # fmt: skip
     plot.mark_x((value, f"{value:g}") for value in list_round(last, 10))
-    plot.mark_y((value / 100, f"{value}{THIN}%") for value in range(0, 101, 20))
+    ticks = [(value / 100, f"{value}{THIN}%") for value in range(0, 101, 20)]
+    plot.mark_y([(0, "none"), (1, "all")] if is_few else ticks)
     _add_errors(plot, points)
     plot.add_rule(mark, f"LOW = {mark:g}")
     if tried is not None and tried != mark:
         plot.add_rule(tried, f"best on these: {tried:g}", "plot__rule--second")
     half = (points[1]["low"] - points[0]["low"]) / 2 if len(points) > 1 else 0.5
     for point in points:
-        plot.add_strip(point["low"] - half, point["low"] + half, _tell_errors(point))
+        plot.add_strip(
+            point["low"] - half,
+            point["low"] + half,
+            _tell_errors(point, found["good"], found["bad"]),
+        )
     return plot
 
 
@@ -49,15 +57,16 @@ def _add_errors(plot: Plot, points: Sequence[dict[str, Any]]) -> None:
     ])  # fmt: skip
 
 
-def _tell_errors(point: dict[str, Any]) -> str:
-    low, high = point["false_positive_interval"]
+def _tell_errors(point: dict[str, Any], good: int, bad: int) -> str:
+    span = words.points_span(point["false_positive_interval"], bad)
     return "\n".join(
         (
             f"LOW = {point['low']:g}",
-            f"bad, called good: {words.points(point['false_positive'])} of the bad "
-            f"({words.points(low)} to {words.points(high)})",
-            f"good, not called so: {words.points(point['false_negative'])} of the good",
-            f"lost even after a network test: {words.points(point['effective_false_negative'])}",
+            f"bad, called good: {words.points_of(point['false_positive'], bad)} of the bad "
+            f"({span})",
+            f"good, not called so: {words.points_of(point['false_negative'], good)} of the good",
+            "lost even after a network test: "
+            f"{words.points_of(point['effective_false_negative'], good)}",
         )
     )
 

@@ -1,8 +1,10 @@
 """How screening is worded: verdicts, causes, times and rates."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from core import wording
 from webapp.pages.words import NONE, THIN
 
 # Word, and the sign that stands beside it: colour is never the only signal.
@@ -103,6 +105,16 @@ def points(value: Any) -> str:
     percent = 100 * float(value)
     sign = "−" if percent <= -0.05 else ""
     return f"{sign}{abs(percent):.{1 if abs(percent) >= 0.05 else 0}f}{THIN}%"
+
+
+def points_of(value: Any, whole: int | None) -> str:
+    """The same of ``whole`` things: counts of few, ``no data`` of none."""
+    return wording.share_of(None if _is_missing(value) else value, whole, points)
+
+
+def points_span(ends: Sequence[float], whole: int | None) -> str:
+    """An interval of such a share."""
+    return wording.span_of(ends[0], ends[1], whole, points)
 
 
 def money(value: Any) -> str:

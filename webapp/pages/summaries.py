@@ -139,14 +139,15 @@ def _certainty(chosen: Result) -> str:
     own = next((w for w in wins if set(w["regions"]) == set(chosen["regions"])), None)
     if own is None:
         return ""
-    text = f"With clients and rounds drawn anew, this set was the best {_of_hundred(own['share'])}"
+    share = _of_hundred(own["share"])
+    text = f"In {share} resamples of clients and rounds, this set was the best"
     rivals = "" if chosen.get("wins_complete") else ", of the sets that come near it"
     return f"{text}{rivals}."
 
 
 def _of_hundred(share: float) -> str:
     count = round(share * 100)
-    return "every time" if count == 100 else f"{count} times in 100"
+    return "all" if count == 100 else f"{count} of 100"
 
 
 def _next(chosen: Result, rows: Sequence[Result], unit: str) -> str:
@@ -157,7 +158,7 @@ def _next(chosen: Result, rows: Sequence[Result], unit: str) -> str:
     low, high = (amount(v, unit) for v in gain["interval"])
     more = abs(chosen["value"] - after["value"])
     noise = "" if gain["beyond_noise"] else ", which is no more than chance could make"
-    return f"One more region would bring {amount(more, unit)} ({low} to {high}){noise}."
+    return f"One more region would gain {amount(more, unit)} ({low} to {high}){noise}."
 
 
 def _worst(outlook: Result, kind: str, verb: str, unit: str) -> str:
@@ -180,15 +181,16 @@ def _worst(outlook: Result, kind: str, verb: str, unit: str) -> str:
 
 
 def _alone(name: str) -> str:
-    return f"All of it stands with {words.provider_name(name)}: if that fails, everything does."
+    who = words.provider_name(name)
+    return f"All regions are of {who}: if {who} fails, no client is served."
 
 
 def _hours(outlook: Result) -> str:
     minutes = outlook["availability"]["minutes_lost_per_month"]
     assumed = any(a["source"] != "given" for a in outlook["availability"]["regions"])
-    basis = "as providers promise it" if assumed else "by the availabilities that were given"
+    basis = "by the providers’ service agreements" if assumed else "by the availabilities given"
     time = f"{minutes:,.1f} minutes" if minutes >= 0.1 else "a few seconds at most"
-    return f"Failures of clouds would cost {time} a month, {basis}."
+    return f"Expected downtime: {time} a month, {basis}."
 
 
 def _modelled(outlook: Result) -> str:
@@ -197,4 +199,4 @@ def _modelled(outlook: Result) -> str:
         return ""
     mean = amount(found["mean_ms"], "ms")
     where = f"{found['populations']} places without samples"
-    return f"Modelled, and in no other figure: {where} would get {mean} in the mean."
+    return f"Modelled, and not part of any other figure: {where} would get {mean} in the mean."

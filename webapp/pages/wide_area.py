@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from core import wording
 from webapp.pages import wide_area_words as said
 from webapp.pages import words
 from webapp.pages.wide_area_atlas import draw_map
@@ -77,7 +78,8 @@ def _figures(frame: Frame, stored: dict[str, wide_area.StoredTable]) -> list[dic
             made.append(_figure("Choice moves", words.share(choice["differs_mean"]), text))
     lost, runs = (sum(r[k] for r in _rows(stored, "failures")) for k in ("failed", "runs"))
     if runs:
-        made.append(_figure("Failed runs", words.share(lost / runs), f"of {words.count(runs)}"))
+        text = f"of {words.count(runs)}" if runs >= wording.SMALL else "runs without a value"
+        made.append(_figure("Failed runs", words.share_of(lost / runs, runs), text))
     isps = _rows(stored, "isp-regions")
     if isps:
         most, least = max(r["isps"] for r in isps), min(r["isps"] for r in isps)

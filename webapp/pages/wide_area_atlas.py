@@ -15,7 +15,7 @@ from webapp.store import vantages, wide_area
 from webapp.store.measured_places import spots_of
 
 Row = dict[str, Any]
-_FIGURES = ["n", "mean", "p50", "p95", "loss"]
+_FIGURES = ["n", "sent", "mean", "p50", "p95", "loss"]
 # Rows under the map; all of them stand on the page of every pair.
 SHOWN_ROWS = 100
 # Radii of a vantage point's mark, of the room around it that can be pressed, of a region's mark.

@@ -4,6 +4,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from webapp.pages import wide_area_words as said
@@ -24,9 +26,12 @@ def grid_sentence(frame: Frame, figure: str) -> str:
 @lru_cache(maxsize=128)
 def _sentence(pk: int, built: str, metric: str, figure: str) -> str:
     found = wide_area.campaign_of(pk)
-    column = wide_area.read_table(found, f"{metric}-grid", [figure])[figure]
-    values = column.drop_null().to_numpy(zero_copy_only=False).astype(float)
-    return describe(metric, figure, values, len(column))
+    columns = ["loss", "sent"] if figure == "loss" else [figure]
+    table = wide_area.read_table(found, f"{metric}-grid", columns)
+    if figure == "loss":
+        return describe_loss(table)
+    values = table[figure].drop_null().to_numpy(zero_copy_only=False).astype(float)
+    return describe(metric, figure, values, table.num_rows)
 
 
 def describe(metric: str, figure: str, values: NDArray[np.float64], pairs: int) -> str:
@@ -36,17 +41,21 @@ def describe(metric: str, figure: str, values: NDArray[np.float64], pairs: int) 
         return f"None of {number} has a value" if pairs else "No pair was measured"
     if figure == "n":
         return f"{number}, {words.count(int(values.sum()))} values"
-    if figure == "loss":
-        return _lost(values, number)
     return _spread(metric, figure, values, pairs)
 
 
-def _lost(values: NDArray[np.float64], number: str) -> str:
-    some = int((values > 0).sum())
+def describe_loss(table: pa.Table) -> str:
+    """The sentence of what was lost, by ``loss`` and ``sent`` of each pair."""
+    number = f"{words.count(table.num_rows)} pair{'' if table.num_rows == 1 else 's'}"
+    known = table.filter(pc.is_valid(table["loss"]))
+    if not known.num_rows:
+        return f"None of {number} has a value" if table.num_rows else "No pair was measured"
+    some = pc.sum(pc.greater(known["loss"], 0)).as_py()
     if not some:
         return f"Nothing was lost between {number}"
-    worst = words.share(float(values.max()))
-    return f"{words.count(some)} of {number} lost something, the worst {worst}"
+    worst = known.slice(np.argmax(known["loss"].to_numpy()), 1).to_pylist()[0]
+    most = words.share_of(worst["loss"], worst["sent"])
+    return f"{words.count(some)} of {number} lost something, the worst {most}"
 
 
 _NAMES = {

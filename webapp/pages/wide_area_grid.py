@@ -124,7 +124,7 @@ def _table(
     frame: Frame, vantages: Sequence[str], regions: Sequence[str], figure: str
 ) -> SafeString:
     """The rows as HTML: a template would take a tenth of a millisecond for each cell."""
-    columns = list(dict.fromkeys(["vantage", "region", "n", "lost", figure]))
+    columns = list(dict.fromkeys(["vantage", "region", "n", "sent", "lost", figure]))
     equal = {"vantage": list(vantages)}
     found = wide_area.read_table(frame.row, f"{frame.metric.id}-grid", columns, equal)
     cells = {(r["vantage"], r["region"]): r for r in found.to_pylist()}
@@ -155,13 +155,13 @@ def _cell(metric: str, figure: str, cell: Row | None, href: str) -> str:
     value = cell[figure]
     scale = _scale(metric, figure)
     shade = said.shade(scale, value) if scale else 0
-    text = _text(metric, figure, value)
+    text = _text(metric, figure, cell)
     return (
         f'<td class="heat heat--{shade}"><a href="{escape(href)}?metric={metric}">{text}</a></td>'
     )
 
 
-def _text(metric: str, figure: str, value: Any) -> str:
+def _text(metric: str, figure: str, cell: Row) -> str:
     if figure == "loss":
-        return words.share(value)
-    return words.count(value) if figure == "n" else said.bare(metric, value)
+        return words.share_of(cell["loss"], cell["sent"])
+    return words.count(cell["n"]) if figure == "n" else said.bare(metric, cell[figure])

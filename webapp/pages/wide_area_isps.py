@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from webapp.pages import wide_area_words as said
+from webapp.pages import words
 from webapp.pages.wide_area_frame import frame_or_404, with_query
 from webapp.store import wide_area
 from webapp.store.measured_places import spots_of
@@ -110,7 +111,11 @@ def _what_if(
     worst = max(failures, key=lambda r: (r["cut_off_share"], r["share"]))
     asked = request.GET.get("isp", "")
     chosen = asked if asked in known else str(worst["isp"])
-    rows = [r for r in failures if str(r["isp"]) == chosen]
+    rows = [
+        {**r, "of_routes": round(r["routes"] / r["share"]) if r["share"] else None}
+        for r in failures
+        if str(r["isp"]) == chosen
+    ]
     by_routes: dict[str, int] = {}
     for row in failures:
         by_routes[str(row["isp"])] = by_routes.get(str(row["isp"]), 0) + row["routes"]
@@ -191,11 +196,13 @@ def _course(table: wide_area.StoredTable | None) -> Row | None:
         sent[row["round"]] = sent.get(row["round"], 0) + row["sent"]
         lost[row["round"]] = lost.get(row["round"], 0) + row["lost"]
     shares = [(n, lost[n] / sent[n] if sent[n] else 0.0) for n in sorted(sent)]
-    most = max(s for _, s in shares) or 1.0
+    worst, most = max(shares, key=lambda found: found[1])
+    told = words.share_of(most, sent[worst])
+    most = most or 1.0
     width = 1000 / len(shares)
     bars = [
         {"x": round(at * width, 2), "width": round(max(0.6, width * 0.82), 2), "share": s,
          "height": round(100 * s / most, 1), "y": round(100 - 100 * s / most, 1)}
         for at, (_, s) in enumerate(shares)
     ]  # fmt: skip
-    return {"bars": bars, "most": most, "rounds": len(shares)}
+    return {"bars": bars, "most": told, "rounds": len(shares)}

@@ -119,9 +119,12 @@ def arc(start: Point, end: Point) -> str:
         return ""
     side = _BEND if across >= 0 else -_BEND
     middle_x, middle_y = (x + to_x) / 2, (y + to_y) / 2
-    # The middle of the curve lies half-way between these and the middle of the straight line.
-    bent_x = min(max(middle_x + side * down, -middle_x), 2 * WIDTH - middle_x)
-    bent_y = max(middle_y - side * across, 2 * _ARC_TOP - middle_y)
+    # The extreme of a quadratic curve with ends a and b touches c where it is bent towards
+    # c - sqrt((a - c)(b - c)).
+    top = min(_ARC_TOP, y, to_y)
+    bent_x = max(middle_x + side * down, -math.sqrt(x * to_x))
+    bent_x = min(bent_x, WIDTH + math.sqrt((WIDTH - x) * (WIDTH - to_x)))
+    bent_y = max(middle_y - side * across, top - math.sqrt((y - top) * (to_y - top)))
     return f"M{x:g} {y:g}Q{bent_x:.1f} {bent_y:.1f} {to_x:g} {to_y:g}"
 
 

@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from webapp.pages import wide_area_words as said
+from webapp.pages import words
 from webapp.pages.wide_area_drawing import LEFT, RIGHT, Axis, course
 from webapp.pages.wide_area_frame import Frame, frame_or_404, moment_of, page_of
 from webapp.store import wide_area, wide_area_samples
@@ -33,13 +34,16 @@ def pair(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResp
     names = wide_area.grid_vantages(frame.row, frame.metric.id)
     beside = wide_area.neighbours(names, vantage)
     known = spots_of(frame.row, beside)
+    hours = _hours(frame, rows)
+    means = [hour["mean"] for hour in hours]
     more = {
         **ends_of(frame, vantage, region),
         "cell": cell,
         "chart": _chart(frame, rows),
         "losses": _losses(rows),
         "days": _days(frame, rows),
-        "hours": _hours(frame, rows),
+        "hours": hours,
+        "hour_ends": (min(means), max(means)) if means else None,
         "rounds": [_round(frame, r) for r in rows[first : first + ROUNDS_A_PAGE]],
         "n_rounds": len(rows),
         "pager": page,
@@ -95,7 +99,12 @@ def _chart(frame: Frame, rows: list[Row]) -> Row | None:
         row["round"] -= first
     last = max(r["round"] for r in told) + 1
     drawn = course(told, last, SIZE, most)
-    return {**drawn, "beyond": sum(r["p95"] > most for r in heard)}
+    beyond = [
+        {"x": drawn["across"].at(r["round"]), "value": r["p95"]}
+        for r in told
+        if r["n"] and r["p95"] > most
+    ]
+    return {**drawn, "beyond": beyond, "highest": max((b["value"] for b in beyond), default=None)}
 
 
 def _losses(rows: list[Row]) -> Row | None:
@@ -104,16 +113,19 @@ def _losses(rows: list[Row]) -> Row | None:
         return None
     first, last = (pick(r["round"] for r in rows) for pick in (min, max))
     across = Axis(0, last - first, LEFT, SIZE[0] - RIGHT)
-    shares = {r["round"] - first: r["lost"] / r["sent"] for r in rows if r["lost"] and r["sent"]}
-    most = max(shares.values(), default=0.0)
+    known = {r["round"] - first: r for r in rows if r["lost"] and r["sent"]}
+    shares = {n: r["lost"] / r["sent"] for n, r in known.items()}
+    texts = {n: words.share_of(share, known[n]["sent"]) for n, share in shares.items()}
+    worst = max(shares, key=lambda n: shares[n], default=None)
+    most = shares.get(worst, 0.0)
     width = max(1.5, (across.end - across.begin) / (last - first + 1) * 0.8)
     bars = [
-        {"x": round(across.at(n) - width / 2, 1), "width": round(width, 1), "share": share,
+        {"x": round(across.at(n) - width / 2, 1), "width": round(width, 1), "text": texts[n],
          "height": round(LOSS_PX * share / most, 1), "y": round(LOSS_PX * (1 - share / most), 1),
          "round": n + first}
         for n, share in sorted(shares.items())
     ]  # fmt: skip
-    return {"bars": bars, "most": most, "rounds": len(rows), "height": LOSS_PX,
+    return {"bars": bars, "most": texts.get(worst), "rounds": len(rows), "height": LOSS_PX,
             "begin": across.begin, "end": across.end}  # fmt: skip
 
 

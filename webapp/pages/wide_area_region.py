@@ -73,5 +73,5 @@ def _country(frame: Frame, key: tuple[str, str], own: list[Row]) -> Row | None:
     sent, lost = (sum(c[k] for c in own) for k in ("sent", "lost"))
     return {
         "country": key[0], "continent": key[1], "vantages": len(own), "mean": fmean(values),
-        "best": ends[0], "worst": ends[1], "loss": lost / sent if sent else 0.0,
+        "best": ends[0], "worst": ends[1], "loss": lost / sent if sent else None, "sent": sent,
     }  # fmt: skip

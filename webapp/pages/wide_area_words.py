@@ -27,7 +27,7 @@ _REASONS = {
     "BUSY": "another transfer was under way",
     "NETWORK": "the vantage point had no network",
     "OFFLINE": "the vantage point was offline",
-    "no_cloud_end": "neither end is a known cloud’s",
+    "no_cloud_end": "neither end is in a known cloud",
     "cloud_not_reached": "the cloud was not reached",
     "never_left": "the path ends within the cloud",
     "silent": "nobody answered beyond the cloud",
@@ -119,7 +119,7 @@ def legend(scale: str) -> list[tuple[int, str]]:
 
 
 _VALUES = (
-    "What gave no value is lost, and stands in no mean. Quantiles are exact, with linear "
+    "What gave no value is counted as lost and is in no mean. Quantiles are exact, with linear "
     "interpolation between neighbours."
 )
 # What stands under "How we know", by the name of the page.
@@ -139,7 +139,7 @@ HOW = {
     "wide-area-choice": "The usual region has the best mean of all rounds, of those that answered "
     "in at least half of them; in each round the best mean is the best region.",
     "wide-area-best": "Every set of each size is compared over the means of vantage points, "
-    "regions and rounds; the interval holds 95 of 100 draws of vantage points and rounds.",
+    "regions and rounds; the 95 % interval is over resampled vantage points and rounds.",
     "wide-area-zones": "Differences of means, over vantage points that saw both zones; the "
     "interval is over vantage points and holds the true difference in 95 of 100 cases.",
     "wide-area-isps": "The first network after the cloud’s own on each path, by the tables of the "

@@ -174,6 +174,17 @@ def share_of(value: float | None, whole: int | None) -> str:
     return wording.share_of(value, whole, _percent)
 
 
+def span_of(low: float, high: float, whole: int | None) -> str:
+    """An interval of such a share."""
+    return wording.span_of(low, high, whole, _percent)
+
+
+def bracket(value: float | None, whole: int | None) -> str:
+    """`` (97.2 %)`` behind two counts; nothing where the counts alone say more."""
+    is_small = whole is not None and whole < wording.SMALL
+    return "" if value is None or is_small else f" ({_percent(value)})"
+
+
 def _percent(value: float) -> str:
     percent = value * 100
     if 0 < percent < 0.01:

@@ -23,6 +23,8 @@ register = template.Library()
 for _name in (
     "count",
     "share",
+    "share_of",
+    "bracket",
     "duration",
     "tidy",
     "provider_name",

@@ -62,6 +62,9 @@ const tip = (title, ...lines) => {
   return box;
 };
 
+// Labels of an axis of shares; one of few things only says none and all.
+const parts = (few) => (few ? (v) => ({ 0: "none", 1: "all" })[v] ?? "" : (v) => `${Math.round(v * 100)}${v ? "\u202f%" : ""}`);
+
 // The end of the axis, one for all panels: all of it where shares are large, else the next round share.
 function axisEnd(panels) {
   const largest = Math.max(...panels.flatMap((panel) => [...panel.values, ...(panel.published ?? [])]));
@@ -107,7 +110,7 @@ export function barOption(spec, tones, width, write) {
   const room = Math.min(widest(spec.labels, tones) + 14, width * (width < 480 ? 0.52 : 0.42));
   const rest = panels.some((p) => p.few.some((is) => is)) ? 96 : 76, end = axisEnd(panels);
   const each = (width - room) / panels.length;
-  const top = 40;
+  const top = 40, part = parts(panels.every((p) => p.few.every((is) => is)));
   return {
     grid: panels.map((_, i) => ({ left: room + i * each, width: each - rest, top, bottom: 30 })),
     title: panels.map((panel, i) => ({
@@ -116,7 +119,7 @@ export function barOption(spec, tones, width, write) {
     })),
     xAxis: panels.map((_, i) => scale(tones, {
       gridIndex: i, min: 0, max: end, interval: end / (width < 480 ? 2 : end === 1 ? 4 : 5),
-      axisLabel: { color: tones["ink-3"], fontSize: 12, formatter: (v) => `${Math.round(v * 100)}${v ? "\u202f%" : ""}` },
+      axisLabel: { color: tones["ink-3"], fontSize: 12, formatter: part },
     })),
     yAxis: panels.map((_, i) => names(spec.labels, tones, room, i)),
     series: panels.flatMap((p, i) => [barSeries(p, spec.labels, i, end, tones, write, each - rest), markSeries(p, i, tones)]),
@@ -130,25 +133,25 @@ function stepData(points, last) {
   return end && end[0] < last ? [...points, [last, end[1]]] : points;
 }
 
-function firstLabel(one, tones, write) {
+function firstLabel(one, tones) {
   const name = one.name ? `${one.name} ` : "";
   return {
     show: true, position: [10, 14], color: hue(one.provider, tones), backgroundColor: tones.paper, padding: [1, 4],
-    fontSize: 13, fontWeight: 600, align: "left", formatter: `${name}${write.share(one.points[0][1])} at ${one.points[0][0]}`,
+    fontSize: 13, fontWeight: 600, align: "left", formatter: `${name}${one.texts[0]} at ${one.points[0][0]}`,
   };
 }
 
-function nameSeries(one, tones, write) {
-  const data = [{ value: one.points[0], label: firstLabel(one, tones, write) }];
+function nameSeries(one, tones) {
+  const data = [{ value: one.points[0], label: firstLabel(one, tones) }];
   return { type: "scatter", data, symbolSize: 9, itemStyle: { color: hue(one.provider, tones) }, silent: true, z: 9, tooltip: { show: false } };
 }
 
-function curve(one, last, tones, write) {
+function curve(one, last, tones) {
   const data = stepData(one.points, last);
   return {
     type: "line", step: "end", name: one.name, data, symbol: "circle", symbolSize: 5, showAllSymbol: true,
-    lineStyle: { width: 2.4, color: hue(one.provider, tones) }, itemStyle: { color: hue(one.provider, tones) }, emphasis: { disabled: true }, label: { show: false }, z: 4,
-    tooltip: { formatter: ({ value }) => tip(one.name || "All", `${write.share(value[1])} at ${value[0]} or fewer`) },
+    lineStyle: { width: 2.4, color: hue(one.provider, tones), opacity: one.few ? 0.5 : 1 }, itemStyle: { color: hue(one.provider, tones) }, emphasis: { disabled: true }, label: { show: false }, z: 4,
+    tooltip: { formatter: ({ value, dataIndex: at }) => tip(one.name || "All", `${one.texts[Math.min(at, one.texts.length - 1)]} at ${value[0]} or fewer`) },
   };
 }
 
@@ -159,16 +162,18 @@ function thinCurve(one, last, tones) {
   };
 }
 
-export function stepOption(spec, tones, width, write) {
+export function stepOption(spec, tones) {
   const all = spec.series;
   const every = all.flatMap((s) => [...s.points, ...s.published]);
   const lowest = Math.min(...every.map((p) => p[1]));
-  const [start, interval] = [[0.9, 0.02], [0.8, 0.05], [0.5, 0.1], [0, 0.2]].find(([from]) => lowest >= from + 0.01) ?? [0, 0.2];
+  const few = all.every((s) => s.few);
+  const [start, interval] = few ? [0, 1] : [[0.9, 0.02], [0.8, 0.05], [0.5, 0.1], [0, 0.2]].find(([from]) => lowest >= from + 0.01) ?? [0, 0.2];
+  const part = parts(few);
   const [first, last] = [Math.min(...every.map((p) => p[0])), Math.max(...every.map((p) => p[0])) + 0.5];
   return {
     grid: { left: 52, right: 18, top: 34, bottom: 58 },
     title: {
-      text: spec.y_label + (start ? `; axis starts at ${Math.round(start * 100)}\u202f%` : ""), left: 0, top: 4,
+      text: spec.y_label + (start ? `; axis starts at ${part(start)}` : ""), left: 0, top: 4,
       textStyle: { fontSize: 12, fontWeight: 500, color: tones["ink-3"], fontFamily: tones.sans },
     },
     xAxis: scale(tones, {
@@ -177,11 +182,11 @@ export function stepOption(spec, tones, width, write) {
       axisLabel: { color: tones["ink-3"], fontSize: 12, showMaxLabel: false },
       axisLine: { show: true, lineStyle: { color: tones["rule-strong"] } },
     }),
-    yAxis: scale(tones, { min: start, max: 1, interval, axisLabel: { color: tones["ink-3"], fontSize: 12, formatter: (v) => `${Math.round(v * 100)}\u202f%` } }),
+    yAxis: scale(tones, { min: start, max: 1, interval, axisLabel: { color: tones["ink-3"], fontSize: 12, formatter: part } }),
     series: [
       ...all.filter((s) => s.published.length).map((s) => thinCurve(s, last, tones)),
-      ...all.filter((s) => s.points.length).map((s) => curve(s, last, tones, write)),
-      ...all.filter((s) => s.points.length).map((s) => nameSeries(s, tones, write)),
+      ...all.filter((s) => s.points.length).map((s) => curve(s, last, tones)),
+      ...all.filter((s) => s.points.length).map((s) => nameSeries(s, tones)),
     ],
   };
 }

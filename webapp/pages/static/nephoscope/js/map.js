@@ -1,7 +1,7 @@
 // The atlas: regions as circles by area, provider by hue and letter; selection and view in the URL.
 import { drawLand, makeMap } from "./basemap.js";
 import { dodge, placeLabels } from "./labels.js";
-import { count, share } from "./format.js";
+import { count } from "./format.js";
 
 const L = window.L;
 const box = document.getElementById("map");
@@ -73,7 +73,7 @@ function hover(spot) {
   card.replaceChildren(
     Object.assign(document.createElement("b"), { textContent: `${spot.name} ${spot.region}` }),
     document.createElement("br"),
-    `${spot.place} · ${spot.note ?? `${count(spot.subdomains)} subdomains · ${share(spot.only_here_share)} only here`}`,
+    `${spot.place} · ${spot.note ?? `${count(spot.subdomains)} subdomains · ${spot.only_here_share} only here`}`,
   );
   const at = map.latLngToContainerPoint(spot.pin.getLatLng());
   const left = Math.min(Math.max(6, at.x - card.offsetWidth / 2), box.clientWidth - card.offsetWidth - 6);
@@ -177,8 +177,6 @@ function fill(spot) {
     subdomains: count(spot.subdomains),
     domains: count(spot.domains),
     only_here: count(spot.only_here),
-    subdomains_share: share(spot.subdomains_share),
-    only_here_share: share(spot.only_here_share),
     place: spot.country ? `${spot.place}, ${spot.country}` : spot.place,
   };
   for (const field of drawer.querySelectorAll("[data-field]")) {

@@ -88,6 +88,7 @@ function add(name, value) {
   const field = form.elements[name];
   const names = field.value.split(",").map((n) => n.trim()).filter(Boolean);
   if (!names.includes(value)) names.push(value);
+  form.closest("details").open = true;
   field.value = names.join(", ");
   look(fromForm());
 }

@@ -8,6 +8,8 @@ const MOST_RADIUS = 9;
 // Round trips in ms at which an arc's class changes; other measures go by thirds of their range.
 const STEPS_MS = [50, 100, 200];
 
+const WORLD = [[72, 0], [-48, 0], [20, -128], [20, 160], [-42, 175], [62, -165]];
+
 export class ServiceMap {
   constructor(box, data) {
     const L = window.L;
@@ -17,6 +19,7 @@ export class ServiceMap {
     this.arcs = L.layerGroup().addTo(this.map);
     this.spots = L.layerGroup().addTo(this.map);
     this.regions = L.layerGroup().addTo(this.map);
+    this.data = data;
     this.mode = "then";
     this.labels = [];
     this.pane = this.map.createPane("labels");
@@ -38,14 +41,17 @@ export class ServiceMap {
     this.map.on("dragend", () => { this.moved = true; });
   }
 
+  // Clients and the regions that serve them fill the frame, with room for labels.
   fit() {
     const L = window.L;
-    const corners = [[72, 0], [-48, 0], [20, -128], [20, 160], [-42, 175], [62, -165]];
-    const bounds = L.bounds(corners.map((at) => this.map.project(at, 0)));
+    const { regions, spots } = this.data;
+    const shown = [...regions.filter((r) => r.then || r.now), ...spots].map((one) => one.at);
+    const bounds = L.bounds((shown.length ? shown : WORLD).map((at) => this.map.project(at, 0)));
     const size = bounds.getSize();
-    const [width, height] = [this.box.clientWidth - 24, this.box.clientHeight - 40];
-    const zoom = Math.max(0, Math.log2(Math.min(width / size.x, height / size.y)));
-    this.map.setView(this.map.unproject(bounds.getCenter(), 0), Math.min(3, zoom), { animate: false });
+    const narrow = this.box.clientWidth < 620;
+    const [width, height] = [this.box.clientWidth - (narrow ? 72 : 200), this.box.clientHeight - (narrow ? 72 : 150)];
+    const zoom = Math.log2(Math.min(width / Math.max(size.x, 1), height / Math.max(size.y, 1)));
+    this.map.setView(this.map.unproject(bounds.getCenter(), 0), Math.min(3, Math.max(0, zoom)), { animate: false });
   }
 
   show(data, mode = this.mode) {
@@ -136,7 +142,10 @@ export class ServiceMap {
       const kind = region.failed && this.mode === "then" ? "failed" : inUse(region) ? (this.mode === "now" ? "now" : "chosen") : region.now ? "old" : "other";
       const radius = { chosen: 8, now: 8, failed: 8, old: 5.5, other: 2 }[kind];
       const dot = L.circleMarker(region.at, { renderer: this.svg, radius, className: `station station--${kind}` }).addTo(this.regions);
-      const words = { chosen: "recommended", now: "in use now", failed: "failed", old: "in use now, not in this set", other: "not chosen" }[kind];
+      if (region.now && kind === "chosen") {
+        L.circleMarker(region.at, { renderer: this.svg, interactive: false, radius: 11, className: "station station--in-use" }).addTo(this.regions);
+      }
+      const words = { chosen: region.now ? "recommended, in use now" : "recommended", now: "in use now", failed: "failed", old: "in use now, not in this set", other: "not chosen" }[kind];
       dot.on("mouseover", () => this.tell(dot, [`${region.provider_name} ${region.code}`, words]));
       dot.on("mouseout", () => this.tell(null));
       if (kind !== "other") this.label(region, radius, kind);
@@ -160,7 +169,11 @@ export class ServiceMap {
       return { x: at.x, y: at.y, r: radius, width: element.offsetWidth, height: element.offsetHeight };
     });
     const frame = { left: 0, top: 0, right: this.box.clientWidth, bottom: this.box.clientHeight };
-    placeLabels(items, frame, []).forEach((found, i) => {
+    const clients = [...this.spots.getLayers()].filter((dot) => dot.getRadius() > 3).map((dot) => {
+      const [at, r] = [this.map.latLngToContainerPoint(dot.getLatLng()), dot.getRadius()];
+      return { left: at.x - r, right: at.x + r, top: at.y - r, bottom: at.y + r };
+    });
+    placeLabels(items, frame, clients).forEach((found, i) => {
       const { element } = order[i];
       element.classList.toggle("place--still", !found);
       if (!found) return;
