@@ -24,7 +24,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "regions",
         "Regions",
-        "Where does it stand, and in how many places?",
+        "Where is it hosted, and in how many places?",
         ("regions", "region-counts", "domain-region-means", "top-regions"),
     ),
     Family(
@@ -36,7 +36,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "customers",
         "Customers",
-        "Does it stand where its customers are?",
+        "Is it hosted where its customers are?",
         ("customers", "customer-countries"),
     ),
     Family(

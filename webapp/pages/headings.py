@@ -20,7 +20,7 @@ LABELS = {
     "share": "Share",
     "cumulative_share": "Up to here",
     "mean_at_most": "Mean, at most",
-    "location": "Where they stand",
+    "location": "Hosted in",
     "name_servers": "Name servers",
     "rank": "Rank",
     "domain": "Domain",
