@@ -7,6 +7,8 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests import forks
+
 # A busy machine, or a first compilation, says nothing about whether a test is right.
 # Whatever needs more examples than this says so itself.
 settings.register_profile("patient", deadline=None, max_examples=60)
@@ -38,6 +40,11 @@ _FIRST = (
     "screening",
     "cartography",
 )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """All processes of a run share what forks theirs."""
+    forks.start_server()
 
 
 class Companies(LoadScopeScheduling):

@@ -17,6 +17,8 @@ from urllib.error import HTTPError
 
 import pytest
 
+from tests import forks
+
 ROOT = Path(__file__).resolve().parents[1]
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 _VENDOR = ROOT / "webapp" / "pages" / "static" / "vendor"
@@ -66,7 +68,7 @@ def filled(module: str, factory: pytest.TempPathFactory) -> tuple[Path, Any]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not said.exists():
             source.mkdir()
-            done = subprocess.run(
+            done = forks.run(
                 [sys.executable, "-m", module],
                 cwd=ROOT, env=environment(source), check=True, stdout=subprocess.PIPE,
             )  # fmt: skip
@@ -83,7 +85,7 @@ def serve(folder: Path, log_level: str = "error", log: Any = None, **more: str) 
         pytest.skip("the browser libraries are not installed; run: make setup")
     port = free_port()
     command = [sys.executable, "-m", "webapp.server", "--port", str(port)]
-    server = subprocess.Popen(
+    server = forks.Process(
         [*command, "--log-level", log_level],
         cwd=ROOT, env=environment(folder, **more), stdout=log, stderr=log,
     )  # fmt: skip

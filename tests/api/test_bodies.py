@@ -6,7 +6,6 @@ import http.client
 import json
 import re
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -14,6 +13,7 @@ import urllib.request
 
 import pytest
 
+from tests import forks
 from tests.sites import ROOT, environment, serve
 from webapp.api import bodies
 
@@ -27,7 +27,7 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bodies")
     more = {"NEPHOSCOPE_NAME_SERVERS": "127.0.0.1:9"}
     words = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(words, cwd=ROOT, env=environment(folder, **more), check=True)
+    forks.run(words, cwd=ROOT, env=environment(folder, **more), check=True)
     with serve(folder, **more) as address:
         yield address
 

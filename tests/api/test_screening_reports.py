@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import forks
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "fixtures" / "screening" / "report.json"
 REPORTS = "/api/v1/screening/reports"
@@ -44,10 +46,10 @@ class Site:
     def __init__(self, folder):
         self.folder = folder
         self.environment = {
-            **os.environ, "NEPHOSCOPE_DATA": str(folder), "PYTHONPATH": str(ROOT),
+            **os.environ, "NEPHOSCOPE_DATA": str(folder),
             "DJANGO_SETTINGS_MODULE": "webapp.settings", "REDIS_URL": "redis://127.0.0.1:1/0",
         }  # fmt: skip
-        made = subprocess.run(
+        made = forks.run(
             [sys.executable, "-c", MAKE], cwd=ROOT, env=self.environment, check=True,
             stdout=subprocess.PIPE,
         )  # fmt: skip
@@ -61,7 +63,7 @@ class Site:
     def start(self):
         words = [sys.executable, "-m", "webapp.server", "--port", str(self.port),
                  "--log-level", "error"]  # fmt: skip
-        self.process = subprocess.Popen(words, cwd=ROOT, env=self.environment)
+        self.process = forks.Process(words, cwd=ROOT, env=self.environment)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             with socket.socket() as probe:

@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import BadInput
 from tasks.backing_up import back_up
-from tests.console.test_door import start
+from tests.forks import manage as start
 
 SURVEY = "observed"
 

@@ -4,7 +4,6 @@ import argparse
 import io
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from django.core.management import call_command, load_command_class
 from django.core.management.base import CommandError
 
 from core.errors import BadInput
+from tests import forks
 from webapp.console import inputs
 from webapp.console.overview import SUBJECTS
 
@@ -123,7 +123,7 @@ def test_standard_input_is_read_for_one_file_only():
 
 
 def manage(*line, data, folder):
-    return subprocess.run(
+    return forks.run(
         [sys.executable, ROOT / "manage.py", *line],
         input=data,
         capture_output=True,

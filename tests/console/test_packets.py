@@ -2,12 +2,12 @@
 
 import gzip
 import json
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forks
 from tests.cartography.flows.logs import (
     ALICE,
     AZURE,
@@ -20,25 +20,12 @@ from tests.cartography.flows.logs import (
     row,
 )
 from tests.cartography.flows.packets import ethernet, ipv4, pcap, tcp
-from tests.console.forks import Forks
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def forks(tmp_path_factory):
-    found = Forks(tmp_path_factory.mktemp("forks"))
-    run.forks = found
-    yield found
-    found.close()
-
-
 def run(data, *arguments, path=None):
-    env = {
-        k: v for k, v in os.environ.items() if not k.startswith(("NEPHOSCOPE", "DJANGO", "DATAB"))
-    }
-    env |= {"NEPHOSCOPE_DATA": str(data), **({"PATH": path} if path else {})}
-    return run.forks.run(arguments, env)
+    return forks.manage(data, *arguments, env={"PATH": path} if path else {})
 
 
 def done(data, *arguments, **more):

@@ -1,15 +1,13 @@
 """A world observed without a question, what is brought to it, and the published cells beside it."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forks
+
 ROOT = Path(__file__).resolve().parents[2]
-_OWN = ("NEPHOSCOPE", "DJANGO", "DATAB")
 
 
 class Desk:
@@ -17,19 +15,9 @@ class Desk:
 
     def __init__(self, folder):
         self.folder = folder
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(_OWN)}
-        self.env = kept | {"NEPHOSCOPE_DATA": str(folder)}
 
     def run(self, *arguments, stdin=None):
-        done = subprocess.run(
-            [sys.executable, str(ROOT / "manage.py"), *map(str, arguments)],
-            env=self.env,
-            text=True,
-            input=stdin,
-            capture_output=True,
-            timeout=240,
-            check=False,
-        )
+        done = forks.manage(self.folder, *arguments, input=stdin, timeout=240)
         return done.returncode, done.stdout, done.stderr
 
     def json(self, *arguments, stdin=None):

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import duckdb
 import pytest
 import radix
 
+from tests import forks
 from tests.shared import shared_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,16 +25,11 @@ class House:
 
     def __init__(self, folder):
         self.folder = folder
-        self.env = {
-            k: v
-            for k, v in os.environ.items()
-            if not k.startswith(("NEPHOSCOPE", "DJANGO", "DATAB"))
-        }
-        self.env["NEPHOSCOPE_DATA"] = str(folder)
+        self.env = forks.bare_environment(folder)
 
     def start(self, *arguments, **more):
         command = [sys.executable, str(ROOT / "manage.py"), *map(str, arguments)]
-        return subprocess.Popen(command, env=self.env, text=True, **more)
+        return forks.Process(command, env=self.env, text=True, **more)
 
     def run(self, *arguments, stdin=None):
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.PIPE}

@@ -2,14 +2,12 @@
 
 import csv
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from benchmarks.zones.worlds import World, make
+from tests import forks
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADS = {
@@ -20,13 +18,7 @@ HEADS = {
 
 
 def infer(folder, *arguments):
-    env = {
-        k: v for k, v in os.environ.items() if not k.startswith(("NEPHOSCOPE", "DJANGO", "DATAB"))
-    }
-    command = [sys.executable, str(ROOT / "manage.py"), "zones", "infer", *map(str, arguments)]
-    return subprocess.run(
-        command, env=env | {"NEPHOSCOPE_DATA": str(folder)}, text=True, capture_output=True
-    )
+    return forks.manage(folder, "zones", "infer", *arguments)
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,13 @@
 """The secrets of an installation: whole or not there, whatever ended the first start."""
 
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from core.private_files import kept_secret, write_private
+from tests import forks
 from tests.sites import environment
 from tests.tasks.disks import small_disk
 
@@ -57,6 +57,4 @@ def test_a_full_disk_at_the_first_start_is_one_line(tmp_path):
 
 def read_key(folder):
     command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", READ]
-    return subprocess.run(
-        command, cwd=ROOT, env=environment(folder), capture_output=True, text=True
-    )
+    return forks.run(command, cwd=ROOT, env=environment(folder), capture_output=True, text=True)

@@ -5,6 +5,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests import forks
+
 _MANAGE = [sys.executable, "manage.py"]
 _WORDS = Path("fixtures/wordlists/subdomains.txt")
 # The world holds the names that the list can find, and a longer list takes longer.
@@ -21,13 +23,13 @@ def main() -> None:
 
 def _survey(words: list[str]) -> None:
     serve = [*_MANAGE, "testbed", "serve", "imc2013", "--scale", "1/1000", "--port", "0", *words]
-    with subprocess.Popen(serve, stderr=subprocess.PIPE, text=True) as testbed:
+    with forks.Process(serve, stderr=subprocess.PIPE, text=True) as testbed:
         try:
             line = next(x for x in testbed.stderr or () if x.startswith("answering"))
             server = "127.0.0.1:" + line.split("port ")[1].split(";")[0]
             survey = [*_MANAGE, "survey", line.split("survey ")[1].split()[0], *words]
             more = ["--name", "Small world", "--name-server", server, "--json"]
-            subprocess.run([*survey, *more], check=True)
+            forks.run([*survey, *more], check=True)
         finally:
             testbed.terminate()
 

@@ -5,8 +5,6 @@ import os
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 
 def main(folder, address, *names, limits=None):
     os.environ["DJANGO_SETTINGS_MODULE"] = "webapp.settings"

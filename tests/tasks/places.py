@@ -10,6 +10,7 @@ import pytest
 from deploy import certificates, links
 from tasks import admission, identity
 from tasks.addresses import authority
+from tests import forks
 from tests.tasks.site import ROOT, kill, wait
 
 
@@ -32,7 +33,7 @@ class Place:
 
     def run(self, *command, env=None, **more):
         env = env or os.environ
-        child = subprocess.Popen(command, cwd=ROOT, env=env, start_new_session=True, **more)
+        child = forks.Process(command, cwd=ROOT, env=env, start_new_session=True, **more)
         self.children.append(child)
         return child
 

@@ -19,6 +19,7 @@ import pytest
 from celery import Celery
 
 from deploy import broker, links
+from tests import forks
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,7 +33,7 @@ def made_store():
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     env = {**_environment(), "NEPHOSCOPE_DATA": str(folder)}
     command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(command, cwd=ROOT, env=env, check=True)
+    forks.run(command, cwd=ROOT, env=env, check=True)
     return folder / "nephoscope.sqlite3"
 
 
@@ -61,7 +62,7 @@ class Site:
             # Commands that meet at a store that is not made yet would all make it.
             shutil.copy(made_store(), store)
         more |= {"cwd": ROOT, "start_new_session": True, "text": True, "env": env or self.env}
-        child = subprocess.Popen(command, **more)
+        child = forks.Process(command, **more)
         self.children.append(child)
         return child
 
@@ -115,10 +116,10 @@ class Site:
 
     def join(self, *names, **limits):
         """Identities of vantage points, as if their machines had used their tokens."""
-        maker = [sys.executable, "tests/tasks/joined.py", str(self.folder / "points")]
+        maker = [sys.executable, "-m", "tests.tasks.joined", str(self.folder / "points")]
         env = self.env | {"LIMITS": json.dumps({"probes_per_s": 10_000} | limits)}
         address = f"127.0.0.1:{self.gate_port}"
-        subprocess.run([*maker, address, *names], cwd=ROOT, env=env, check=True)
+        forks.run([*maker, address, *names], cwd=ROOT, env=env, check=True)
 
     def vantage(self, name, *servers, **more):
         """A worker of a measuring point that has joined, with nothing of Django."""

