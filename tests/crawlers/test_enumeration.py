@@ -92,8 +92,9 @@ def test_wildcards_at_one_to_four_levels_of_every_kind_hide_no_name():
     assert found <= exist
     assert len(wanted - found) <= 0.005 * len(wanted)
     extra = {o.domain: o.probes for o in crawled.outcomes}
-    assert all(extra[domain] <= 2.2 * len(WORDS) for domain in wild)
-    assert all(n <= 20 for domain, n in extra.items() if domain not in wild)
+    # One question below each candidate, and few more; without a wildcard, as ever.
+    assert all(extra[domain] <= 1.3 * len(WORDS) for domain in wild)
+    assert all(n <= PROBES for domain, n in extra.items() if domain not in wild)
 
 
 LISTED = {f"vault{n}{'.dev' if n % 4 == 0 else ''}": [f"198.51.100.{n}"] for n in range(40)}
