@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from crawlers.datagrams import LONGEST_REPLY, open_datagrams
-from crawlers.limits import Health, RoundTrip
+from crawlers.limits import CongestionWindow, Health, RoundTrip
 from crawlers.pace import Gate
 from crawlers.questions import Question
 from crawlers.servers import Server
@@ -39,20 +39,24 @@ _PER_TURN = 64
 class Peer:
     """One server as the engine sees it: sockets, round-trip times, health, limit.
 
-    ``held`` are slots that wait for a permission, which ``gate`` gives not before ``opens_at``.
+    ``held`` are slots that wait for room in ``window``, or for a permission, which ``gate`` gives
+    not before ``opens_at``.
     """
 
     __slots__ = (
         *("channels", "edns", "gate", "health", "held", "is_own", "label", "opens_at", "rtt"),
-        *("server", "turn"),
+        *("server", "turn", "window"),
     )
 
-    def __init__(self, server: Server, rtt: RoundTrip, gate: Gate | None) -> None:
+    def __init__(
+        self, server: Server, rtt: RoundTrip, gate: Gate | None, window: CongestionWindow
+    ) -> None:
         self.server = server
         self.label = str(server)
         self.rtt = rtt
         self.health = Health()
         self.gate = gate
+        self.window = window
         # One of the engine's own servers, in place of one that was found on the way.
         self.is_own = False
         self.held: deque[Slot] = deque()
@@ -66,11 +70,24 @@ class Peer:
         self.turn += 1
         return self.channels[self.turn % len(self.channels)]
 
+    @property
+    def in_flight(self) -> int:
+        """Queries that are waited for within their first time-out."""
+        return sum([len(channel.pending) for channel in self.channels])
+
+    @property
+    def room(self) -> int:
+        """How many queries may be sent now."""
+        return int(self.window.size) - self.in_flight
+
 
 class Channel:
-    """One socket towards one peer; ``pending`` maps the id of a query to what waits for it."""
+    """One socket towards one peer; ``pending`` maps the id of a query to what waits for it.
 
-    __slots__ = ("peer", "pending", "send", "send_batch")
+    ``overdue`` are queries whose first time-out is over; their replies are still accepted.
+    """
+
+    __slots__ = ("overdue", "peer", "pending", "send", "send_batch")
 
     def __init__(
         self,
@@ -82,6 +99,7 @@ class Channel:
         self.send = send
         self.send_batch = send_batch
         self.pending: dict[bytes, Waiting] = {}
+        self.overdue: dict[bytes, tuple[bytes, float, Slot]] = {}
 
 
 class Sockets:

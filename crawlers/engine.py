@@ -9,7 +9,7 @@ from core.clock import Clock, SystemClock
 from core.errors import BadInput
 from core.records import Answer
 from crawlers.channels import Peer, Sockets
-from crawlers.limits import RoundTrip
+from crawlers.limits import CongestionWindow, RoundTrip
 from crawlers.pace import Gate, LocalPace, Rates
 from crawlers.questions import EngineConfig, EngineStats, Patience, Question, Result
 from crawlers.run import Run
@@ -84,6 +84,7 @@ class Engine:
         """A run whose loop is the caller's own; an earlier run of this engine ends with it."""
         for channel in self.sockets.channels():
             channel.pending.clear()
+            channel.overdue.clear()
         for peer in self._peers.values():
             peer.held.clear()
         return Run(self)
@@ -106,11 +107,11 @@ class Engine:
         limit_s = self.config.timeout_s
         first_s = min(limit_s, 0.2 if server.is_loopback else 1.0)
         gate = Gate(self.pace, str(server)) if self.pace else None
-        return Peer(server, RoundTrip(limit_s, first_s), gate)
+        return Peer(server, RoundTrip(limit_s, first_s), gate, CongestionWindow(self.config.window))
 
     def _forget_idle(self) -> None:
         for peer in list(self._peers.values()):
-            busy = peer.held or any(channel.pending for channel in peer.channels)
+            busy = peer.held or any(c.pending or c.overdue for c in peer.channels)
             if peer not in self.own_peers and not busy:
                 self.sockets.forget(peer)
                 del self._peers[peer.server]

@@ -10,6 +10,12 @@ _STEP = 1.25
 _QUIET_TRIES = 20
 _ADAPT_EVERY_S, _SHRINK, _GROW, _LEAST_ROOM = 0.1, 0.7, 1.03, 256
 _SHORTEST_REST_S, _LONGEST_REST_S = 5.0, 300.0
+# A congestion window begins with what fits into the usual receive buffer of a server's socket. At
+# its least, one question in flight stands for each eighth of the longest time-out of a server that
+# answers eight a second.
+_FIRST_WINDOW, _LEAST_WINDOW, _WINDOW_STEP = 256, 16, 16
+# Resolvers leave some names unanswered, and lines lose packets: that much is no congestion.
+_MOST_MISSED, _LEAST_COUNTED, _REMEMBERED = 0.1, 16, 256
 
 
 @dataclass(slots=True)
@@ -55,6 +61,54 @@ class Room:
         else:
             self.size = min(self.most, int(self.size * _GROW) + 1)
         self.overflows = overflows
+
+
+@dataclass(slots=True)
+class CongestionWindow:
+    """How many queries may be unanswered at one server (RFC 8085 section 3.1.1, after RFC 5681).
+
+    It grows with each answer, and is halved, at most once per round trip, where more than a tenth
+    of the queries stay without an answer within their time-out.
+    """
+
+    most: int
+    size: float = 0.0
+    answered: int = 0
+    missed: int = 0
+    reduced_at: float = 0.0
+    # When a reply came to a query whose time-out was over.
+    late_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.size = float(min(self.most, _FIRST_WINDOW))
+
+    def note_answers(self, n: int) -> None:
+        """Count answers that came in time."""
+        self.answered += n
+        if self.size >= self.most or self.missed > _MOST_MISSED / 2 * self.answered:
+            return
+        # Up to the first reduction the window doubles per round trip, later it grows linearly.
+        step = n * _WINDOW_STEP / self.size if self.reduced_at else n
+        self.size = min(self.most, self.size + step)
+
+    def was_congested(self, since: float) -> bool:
+        """Whether the server has been slow and the window was halved for it."""
+        return self.reduced_at > since and self.late_at > since
+
+    def note_missing(self, sent_at: float, now: float, in_flight: int) -> None:
+        """Count a query whose time-out passed; ``in_flight`` are the others still unanswered."""
+        if sent_at < self.reduced_at:
+            return
+        self.missed += 1
+        total = self.answered + self.missed
+        if self.missed >= _LEAST_COUNTED and self.missed > _MOST_MISSED * total:
+            used = min(self.size, in_flight + self.missed)
+            self.size = max(min(_LEAST_WINDOW, self.most), used / 2)
+            self.reduced_at = now
+            self.answered = self.missed = 0
+        elif total > _REMEMBERED:
+            self.answered //= 2
+            self.missed //= 2
 
 
 @dataclass(slots=True)

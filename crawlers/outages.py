@@ -63,6 +63,7 @@ class Outages:
         if self.patience is None or slot.status not in SILENCE or not slot.peer.is_own:
             return False
         if slot.question is PROBE:
+            self.run.cases.forget_tries(slot)
             self._miss_probe(now)
             return True
         # Replies that came within a round trip of the last try may have been on their way already.

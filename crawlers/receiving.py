@@ -5,9 +5,11 @@ agree: id and question are the key under which a question waits, at the one chan
 packet's source can reach.
 """
 
+import heapq
 import queue
 import struct
 from collections import Counter
+from itertools import count
 from operator import itemgetter
 from socket import inet_ntoa
 from typing import TYPE_CHECKING
@@ -65,6 +67,9 @@ class Receiver:
         self.tails = TailCache(additionals=run.config.additionals)
         self._kinds: dict[bytes, _Kind] = {}
         self.over_tcp: dict[Slot, None] = {}
+        # When overdue queries are to be sent again: time, order, which attempt of the slot.
+        self._resends: list[tuple[float, int, int, Slot]] = []
+        self._order = count()
         self._tcp_done: queue.SimpleQueue[tuple[Slot, Reply | Exception]] = queue.SimpleQueue()
 
     def receive(self, wait_s: float) -> None:
@@ -174,6 +179,7 @@ class Receiver:
         run.done += short
         run.in_flight -= len(short)
         channel.peer.health.note_answer()
+        channel.peer.window.note_answers(len(short))
         run.outages.hear(channel.peer, run.now())
         channel.peer.rtt.learn((short[-1].rtt_ms or 0.0) / 1000)
         for status, n in Counter(map(_STATUS, short)).items():
@@ -191,21 +197,23 @@ class Receiver:
     ) -> None:
         """A reply with other flags, counts or letters, or one that fits nothing."""
         # A reply has the operation of its question (RFC 1035 section 4.1.1): QR set, opcode 0.
-        if waiting is None or len(packet) < 12 or packet[2] & 0xF8 != 0x80:
-            self.engine.stats.stray += 1
-            return
-        asked = waiting[0]
-        answered = packet[12 : 12 + len(asked)] if packet[4:6] == b"\0\1" else b""
-        is_same = answered.lower() == asked.lower()
-        if not (is_same or _is_bare_error(packet)):
-            self.engine.stats.stray += 1
+        is_reply = len(packet) >= 12 and packet[2] & 0xF8 == 0x80
+        waiting = waiting or self._overdue(channel, packet[:2])
+        asked = waiting[0] if waiting and is_reply else b""
+        answered = _question_of(packet, len(asked))
+        is_same = bool(asked) and answered.lower() == asked.lower()
+        if waiting is None or not (is_same or asked and _is_bare_error(packet)):
+            if not (is_reply and self._accept_late(channel, packet)):
+                self.engine.stats.stray += 1
             return
         del channel.pending[packet[:2]]
+        slot = waiting[2]
+        if isinstance(slot, Slot):
+            slot.is_waiting = False
         # Letters that were not mixed say nothing; mixed ones that changed may be a forgery.
         if is_same and (answered == asked or not self.run.config.case_mixing):
             self._accept(channel, waiting, packet, now)
             return
-        slot = waiting[2]
         if not isinstance(slot, Slot):
             slot = self.run.cases.resume(slot, channel, asked, waiting[1])
         if is_same:
@@ -213,8 +221,45 @@ class Receiver:
         else:
             self.run.cases.refuse(slot, now)
 
+    def _overdue(self, channel: Channel, ident: bytes) -> Waiting | None:
+        """What waits for a reply to a last try whose first time-out is over: now it pends again."""
+        found = channel.overdue.get(ident)
+        if found is None or not found[2].is_waiting or found[2].sent[-1] != (channel, ident):
+            return None
+        channel.pending[ident] = channel.overdue.pop(ident)
+        now = self.run.now()
+        channel.peer.rtt.learn(now - found[1])
+        channel.peer.window.late_at = now
+        return found
+
+    def _accept_late(self, channel: Channel, packet: bytes) -> bool:
+        """Take in the reply to a query that was sent again since; whether it was one."""
+        overdue = channel.overdue.get(packet[:2])
+        if overdue is None:
+            return False
+        asked, sent_at, slot = overdue
+        answered = _question_of(packet, len(asked))
+        is_same = answered == asked or (
+            not self.run.config.case_mixing and answered.lower() == asked.lower()
+        )
+        return is_same and self.run.cases.accept_late(slot, channel, packet, sent_at)
+
+    def resends_at(self) -> float | None:
+        """When the next overdue query is to be sent again; none is: ``None``."""
+        return self._resends[0][0] if self._resends else None
+
+    def waiting(self) -> list[Slot]:
+        """Slots that wait for a thread, or for a reply to an overdue query."""
+        overdue = [x for *_, n, x in self._resends if x.is_waiting and n == x.attempts]
+        return [*self.over_tcp, *overdue]
+
     def _expire(self) -> None:
         now = self.run.now()
+        while self._resends and self._resends[0][0] <= now:
+            *_, n, slot = heapq.heappop(self._resends)
+            if slot.is_waiting and n == slot.attempts:
+                slot.is_waiting = False
+                self.run.cases.miss(slot, now)
         for wait_s, queue_ in self.run.silences.items():
             before = now - wait_s
             while queue_ and queue_[0][0] <= before:
@@ -222,13 +267,24 @@ class Receiver:
                 for ident in [i for i in idents if i in channel.pending]:
                     # An id whose question was answered may serve a later one by now.
                     if channel.pending[ident][1] == sent_at:
-                        self._miss(channel, channel.pending.pop(ident), now)
+                        self._miss(channel, ident, now)
 
-    def _miss(self, channel: Channel, waiting: Waiting, now: float) -> None:
-        asked, sent_at, question = waiting
-        if not isinstance(question, Slot):
-            question = self.run.cases.resume(question, channel, asked, sent_at)
-        self.run.cases.miss(question, now)
+    def _miss(self, channel: Channel, ident: bytes, now: float) -> None:
+        """Note that a query's time-out is over; a later try is waited for longer, yet accepted."""
+        asked, sent_at, slot = channel.pending.pop(ident)
+        peer = channel.peer
+        peer.window.note_missing(sent_at, now, peer.in_flight)
+        if not isinstance(slot, Slot):
+            slot = self.run.cases.resume(slot, channel, asked, sent_at)
+            slot.sent.append((channel, ident))
+        channel.overdue[ident] = (asked, sent_at, slot)
+        resend_at = sent_at + peer.rtt.timeout_s(slot.tries)
+        if slot.tries and resend_at > now:
+            resend = (resend_at, next(self._order), slot.attempts, slot)
+            heapq.heappush(self._resends, resend)
+            slot.is_waiting = True
+        else:
+            self.run.cases.miss(slot, now)
 
     def ask_over_tcp(self, slot: Slot, query: bytes) -> None:
         """Hand a slot to the threads that speak TCP."""
@@ -258,6 +314,8 @@ class Receiver:
             except queue.Empty:
                 return
             self.over_tcp.pop(slot, None)
+            if slot.is_over:
+                continue
             now = self.run.now()
             if isinstance(outcome, Reply):
                 cases.conclude(slot, outcome, now)
@@ -266,6 +324,11 @@ class Receiver:
             else:
                 bad = isinstance(outcome, Malformed)
                 cases.retry(slot, DnsStatus.MALFORMED if bad else DnsStatus.NETWORK, now)
+
+
+def _question_of(packet: bytes, size: int) -> bytes:
+    """The question section of a packet with one question."""
+    return packet[12 : 12 + size] if packet[4:6] == b"\0\1" else b""
 
 
 def _is_bare_error(packet: bytes) -> bool:

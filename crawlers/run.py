@@ -71,6 +71,9 @@ class Run:
         opens_at = self.sender.opens_at()
         if opens_at is not None:
             ends.append(opens_at)
+        resend_at = self.receiver.resends_at()
+        if resend_at is not None:
+            ends.append(resend_at)
         if self.receiver.over_tcp:
             wait_s = min(wait_s, _TCP_WAIT_S)
         return max(0.0, min([wait_s, *(end - now for end in ends)]))
@@ -78,11 +81,12 @@ class Run:
     def open_questions(self) -> list[Question]:
         """Questions that were read and have no result yet."""
         waiting: list[Question | Slot] = [
-            *self.sender.waiting(), *self.receiver.over_tcp, *self.outages.held
+            *self.sender.waiting(), *self.receiver.waiting(), *self.outages.held
         ]  # fmt: skip
         for channel in self.engine.sockets.channels():
             waiting += [question for *_, question in channel.pending.values()]
-        return [w.question if isinstance(w, Slot) else w for w in waiting]
+        slots = [w for w in waiting if isinstance(w, Slot) and not w.is_over]
+        return [w for w in waiting if not isinstance(w, Slot)] + [slot.question for slot in slots]
 
     def end(self, result: Result) -> None:
         """Note the final result of one question."""

@@ -60,9 +60,11 @@ class Sender:
     def opens_at(self) -> float | None:
         """When the next question that waits for a permission may go; none waits: ``None``."""
         times = [self._later[0][0]] if self._later else []
-        times += [peer.opens_at for peer in self._gated]
+        peers = list(self._gated)
         if self._own:
-            times += [peer.opens_at for peer in self.engine.awake_peers(self.run.now())]
+            peers += [p for p in self.engine.awake_peers(self.run.now()) if p.edns]
+        # One without room is awaited by its answers and time-outs.
+        times += [peer.opens_at for peer in peers if peer.room > 0]
         return min(times, default=None)
 
     def waiting(self) -> list[Slot | Question]:
@@ -124,7 +126,7 @@ class Sender:
         for question, section in zip(fit, sections, strict=True):
             server = question[3]
             peer = engine.peer_of(server) if server else None
-            if peer is None or peer.gate or not peer.edns:
+            if peer is None or peer.gate or not peer.edns or peer.held or peer.room <= 0:
                 self.start(question)
                 continue
             channel = peer.next_channel()
@@ -155,11 +157,13 @@ class Sender:
         return None, 0
 
     def _permitted(self, peer: Peer, wanted: int) -> int:
-        if peer.gate is None:
-            return wanted
-        # A gate wants a fresh clock. Second tries that are held go first.
+        # Second tries that are held go first.
+        wanted = 0 if peer.held else min(wanted, peer.room)
+        if wanted <= 0 or peer.gate is None:
+            return max(0, wanted)
+        # A gate wants a fresh clock.
         now = self.run.now()
-        if peer.held or now < peer.opens_at:
+        if now < peer.opens_at:
             return 0
         permitted, wait_s = peer.gate.take_some(now, wanted)
         peer.opens_at = now + wait_s
@@ -189,6 +193,8 @@ class Sender:
 
     def _admit(self, slot: Slot, now: float) -> int:
         """Send a slot, or put it where it waits for its zone's or server's permission."""
+        if slot.is_over:
+            return 0
         zone = slot.question[5]
         if self._zones and zone and not slot.is_paced:
             slot.is_paced = True
@@ -196,24 +202,35 @@ class Sender:
             if at > now:
                 heapq.heappush(self._later, (at, next(self._order), slot))
                 return 0
-        if slot.peer.gate:
+        if slot.peer.gate or slot.peer.held or slot.peer.room <= 0:
             slot.peer.held.append(slot)
             self._gated.add(slot.peer)
             return 0
         return self._transmit(slot)
 
     def _pass_gate(self, peer: Peer) -> int:
-        """Send what one server's limit allows now."""
+        """Send what one server's window and limit allow now."""
         sent, held = 0, peer.held
-        while held and peer.gate and (now := self.run.now()) >= peer.opens_at:
-            wait_s = peer.gate.take(now)
-            if wait_s > 0:
-                peer.opens_at = now + wait_s
+        while held:
+            if held[0].is_over:
+                held.popleft()
+                continue
+            if peer.room <= 0 or not self._is_permitted(peer):
                 return sent
             sent += self._transmit(held.popleft())
         if not held:
             self._gated.discard(peer)
         return sent
+
+    def _is_permitted(self, peer: Peer) -> bool:
+        """Take a permission for one query, where the server has a limit."""
+        if peer.gate is None:
+            return True
+        now = self.run.now()
+        wait_s = peer.gate.take(now) if now >= peer.opens_at else 0.0
+        if wait_s > 0:
+            peer.opens_at = now + wait_s
+        return now >= peer.opens_at
 
     def _transmit(self, slot: Slot) -> int:
         """Send one slot's query now."""
@@ -240,7 +257,9 @@ class Sender:
         self.engine.stats.queries += 1
         slot.attempts += 1
         slot.sent_at = self.run.now()
+        slot.began_at = slot.began_at or slot.sent_at
         channel.pending[ident] = (asked, slot.sent_at, slot)
-        wait_s = slot.peer.rtt.timeout_s(slot.tries)
+        slot.sent.append((channel, ident))
+        wait_s = slot.peer.rtt.timeout_s(0)
         self.run.queue_of(wait_s).append((slot.sent_at, (ident,), channel))
         return 1

@@ -1,5 +1,6 @@
 """Questions that leave the short way: second tries, chains, TCP, limits, odd replies."""
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 from core.errors import BadInput
@@ -35,13 +36,18 @@ class Slot:
     __slots__ = (
         "asked",
         "attempts",
+        "began_at",
         "doubt",
         "edns",
+        "is_over",
         "is_paced",
+        "is_repeated",
+        "is_waiting",
         "over_tcp",
         "parts",
         "peer",
         "question",
+        "sent",
         "sent_at",
         "status",
         "tries",
@@ -55,9 +61,18 @@ class Slot:
         self.peer = peer
         self.tries = 0
         self.attempts = 0
+        self.began_at = 0.0
+        # All its tries were lost in congestion, and it was given as many once more.
+        self.is_repeated = False
         self.edns = peer.edns
         self.over_tcp = False
         self.is_paced = False
+        # Where queries were sent, and their ids: a reply to any of them counts.
+        self.sent: list[tuple[Channel, bytes]] = []
+        # A late reply ended the question while the slot waited to be sent again.
+        self.is_over = False
+        # The first time-out of its last try is over, and it is not sent again yet.
+        self.is_waiting = False
         self.parts: list[tuple[Record, ...]] = []
         self.status = DnsStatus.TIMEOUT
         self.sent_at = 0.0
@@ -86,12 +101,13 @@ class Cases:
         """A slot for a question whose first try went the short way."""
         slot = Slot(question, asked.lower(), channel.peer)
         slot.attempts = 1
-        slot.sent_at = sent_at
+        slot.sent_at = slot.began_at = sent_at
         return slot
 
     def accept(self, slot: Slot, packet: bytes, end: int, now: float) -> None:
         """Take in a reply that fits the slot's question; ``end`` is where that section ends."""
         slot.peer.health.note_answer()
+        slot.peer.window.note_answers(1)
         self.run.outages.hear(slot.peer, now)
         if not slot.tries:
             slot.peer.rtt.learn(now - slot.sent_at)
@@ -102,6 +118,38 @@ class Cases:
             self.ask_over_tcp(slot)
         else:
             self.conclude(slot, reply, now)
+
+    def accept_late(self, slot: Slot, channel: Channel, packet: bytes, sent_at: float) -> bool:
+        """Take in the reply to an earlier try, if it settles the question; whether it does."""
+        now = self.run.now()
+        reply = self.read(packet, 12 + len(slot.wire))
+        if reply is None or reply.truncated or reply.rcode not in (0, 3):
+            return False
+        channel.peer.health.note_answer()
+        channel.peer.rtt.learn(now - sent_at)
+        channel.peer.window.late_at = now
+        self.run.outages.hear(channel.peer, now)
+        self.conclude(self._succeed(slot, channel.peer, sent_at), reply, now)
+        return True
+
+    def _succeed(self, slot: Slot, peer: Peer, sent_at: float) -> Slot:
+        """A slot in place of one that lies in some queue, where it is passed over from now on."""
+        self.forget_tries(slot)
+        slot.is_over, slot.is_waiting = True, False
+        successor = copy(slot)
+        successor.is_over = successor.is_waiting = False
+        successor.over_tcp = successor.is_paced = False
+        successor.sent = []
+        successor.peer, successor.sent_at = peer, sent_at
+        return successor
+
+    def forget_tries(self, slot: Slot) -> None:
+        """Accept no more replies to what a slot has sent."""
+        for channel, ident in slot.sent:
+            for waiting in (channel.pending, channel.overdue):
+                if ident in waiting and waiting[ident][2] is slot:
+                    del waiting[ident]
+        slot.sent.clear()
 
     def read(self, packet: bytes, end: int) -> Reply | None:
         """A reply whose question ends there, or nothing where it is malformed."""
@@ -152,6 +200,7 @@ class Cases:
         if any(target == r.name for part in slot.parts for r in part):
             self._finish(slot, DnsStatus.CNAME_LOOP, now, None)
             return
+        self.forget_tries(slot)
         slot.asked = target
         slot.tries = 0
         slot.over_tcp = slot.is_paced = False
@@ -164,7 +213,7 @@ class Cases:
         # A server that was asked on purpose says no just as well a second time.
         is_final = slot.question[3] is not None and status in _REFUSALS
         if is_final or status not in RETRY_ELSEWHERE or slot.tries >= self.config.retries:
-            if not self.run.outages.hold(slot, now):
+            if not (self.run.outages.hold(slot, now) or self._repeat(slot)):
                 self._finish(slot, slot.status, now, None)
             return
         slot.tries += 1
@@ -176,6 +225,17 @@ class Cases:
         slot.over_tcp = slot.is_paced = False
         self.run.engine.stats.retries += 1
         self._again(slot)
+
+    def _repeat(self, slot: Slot) -> bool:
+        """Ask once more what a server did not answer while it was congested; whether it was."""
+        is_lost = slot.status == DnsStatus.TIMEOUT and slot.peer.window.was_congested(slot.began_at)
+        if slot.is_repeated or not is_lost or not self.config.retries:
+            return False
+        slot.is_repeated, slot.tries = True, 0
+        slot.is_paced = False
+        self.run.engine.stats.retries += 1
+        self._again(slot)
+        return True
 
     def miss(self, slot: Slot, now: float) -> None:
         """The time for an answer is over."""
@@ -193,6 +253,7 @@ class Cases:
         self.run.sender.again.append(slot)
 
     def _finish(self, slot: Slot, status: DnsStatus, now: float, reply: Reply | None) -> None:
+        self.forget_tries(slot)
         parts = slot.parts
         result = Result(
             slot.question,

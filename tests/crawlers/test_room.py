@@ -3,7 +3,7 @@
 import socket
 
 from crawlers.channels import Peer, Sockets
-from crawlers.limits import Room, RoundTrip
+from crawlers.limits import CongestionWindow, Room, RoundTrip
 from crawlers.servers import Server
 
 
@@ -32,7 +32,7 @@ def test_packets_that_found_no_room_are_counted():
         where = Server("127.0.0.1", server.getsockname()[1])
         sockets = Sockets(1, 100)
         try:
-            peer = Peer(where, RoundTrip(1, 1), None)
+            peer = Peer(where, RoundTrip(1, 1), None, CongestionWindow(100))
             sockets.connect(peer)
             peer.channels[0].send(b"hello")
             _, client = server.recvfrom(100)
