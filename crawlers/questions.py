@@ -59,12 +59,12 @@ class Result(NamedTuple):
 class Patience:
     """How long an engine waits for its own servers while none of them answers anything.
 
-    After ``limit_s`` it raises ``Unavailable``. ``tell`` is called about once a second with the
+    After ``limit_s`` it raises ``Unavailable``. ``report`` is called about once a second with the
     seconds of silence so far, and may raise whatever shall end the run.
     """
 
     limit_s: float
-    tell: Callable[[float], None] = lambda _: None
+    report: Callable[[float], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,7 +180,9 @@ class Receiver:
         run.in_flight -= len(short)
         channel.peer.health.note_answer()
         channel.peer.window.note_answers(len(short))
-        run.outages.hear(channel.peer, run.now())
+        now = run.now()
+        run.outages.note_reply(channel.peer, now)
+        run.outages.note_resolved(channel.peer, short[-1].question, now)
         channel.peer.rtt.learn((short[-1].rtt_ms or 0.0) / 1000)
         for status, n in Counter(map(_STATUS, short)).items():
             self.engine.stats.count(status, n)

@@ -8,7 +8,7 @@ from core.records import Record
 from core.statuses import RETRY_ELSEWHERE, DnsStatus
 from crawlers import chains, wire
 from crawlers.channels import Channel, Peer
-from crawlers.outages import Doubt
+from crawlers.outages import Resend
 from crawlers.questions import Question, Result
 from crawlers.replies import Reply, read_reply
 from crawlers.wire import Malformed
@@ -37,7 +37,6 @@ class Slot:
         "asked",
         "attempts",
         "began_at",
-        "doubt",
         "edns",
         "is_over",
         "is_paced",
@@ -47,6 +46,7 @@ class Slot:
         "parts",
         "peer",
         "question",
+        "resend",
         "sent",
         "sent_at",
         "status",
@@ -77,7 +77,7 @@ class Slot:
         self.status = DnsStatus.TIMEOUT
         self.sent_at = 0.0
         # Nobody answered it, and perhaps because nobody was there (``crawlers.outages``).
-        self.doubt = Doubt.NONE
+        self.resend = Resend.NONE
 
 
 class Cases:
@@ -108,7 +108,7 @@ class Cases:
         """Take in a reply that fits the slot's question; ``end`` is where that section ends."""
         slot.peer.health.note_answer()
         slot.peer.window.note_answers(1)
-        self.run.outages.hear(slot.peer, now)
+        self.run.outages.note_reply(slot.peer, now)
         if not slot.tries:
             slot.peer.rtt.learn(now - slot.sent_at)
         reply = self.read(packet, end)
@@ -128,7 +128,7 @@ class Cases:
         channel.peer.health.note_answer()
         channel.peer.rtt.learn(now - sent_at)
         channel.peer.window.late_at = now
-        self.run.outages.hear(channel.peer, now)
+        self.run.outages.note_reply(channel.peer, now)
         self.conclude(self._succeed(slot, channel.peer, sent_at), reply, now)
         return True
 
@@ -174,6 +174,7 @@ class Cases:
         if reply.rcode not in (0, 3):
             self.retry(slot, _STATUS_BY_RCODE.get(reply.rcode, DnsStatus.OTHER), now)
             return
+        self.run.outages.note_resolved(slot.peer, slot.question, now)
         if not self.config.follow:
             slot.parts.append(reply.answers)
             self._finish(slot, _plain_status(reply), now, reply)

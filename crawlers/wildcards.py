@@ -68,7 +68,7 @@ class Level:
     is_deep: bool = False
     has_ipv6: bool = False
     is_fickle: bool = False
-    is_heard: bool = False
+    has_replied: bool = False
     # Whether a random name was denied, which shows that a name exists where a wildcard above is.
     is_below_denied: bool = False
     # Whether a name below a candidate was denied and another one answered.
@@ -111,7 +111,7 @@ class Level:
         """A random name two labels below the level; where nothing came back, one a label below."""
         if not self.asked:
             return [self._deep_probe()]
-        return [self._new_probe()] if self.asked < PROBES and not self.is_heard else []
+        return [self._new_probe()] if self.asked < PROBES and not self.has_replied else []
 
     def check_probes(self) -> list[Probe]:
         """What is still worth asking once all candidates are known; names differ."""
@@ -209,16 +209,16 @@ class Level:
     def learn(self, probe: Probe, status: DnsStatus, answers: Sequence[Record]) -> None:
         """Take in what became of a probe; its question is spent whatever the outcome."""
         evidence = evidence_of(answers) if answers else None
-        is_heard = bool(evidence) or status in _DENIED
+        has_reply = bool(evidence) or status in _DENIED
         if not probe.below:
             self._learn_random(probe, status, evidence)
             return
         self.tested += 1
         known = self.tests.setdefault(probe.below, Tests())
         known.asked += 1
-        if is_heard and probe.is_repeat:
+        if has_reply and probe.is_repeat:
             known.repeats.append(evidence)
-        elif is_heard:
+        elif has_reply:
             self.learn_below(probe.below, evidence)
 
     def learn_below(self, name: str, evidence: Evidence | None) -> None:
@@ -240,7 +240,7 @@ class Level:
             self._learn_denial(probe, status)
 
     def _learn_answer(self, probe: Probe, evidence: Evidence) -> None:
-        self.is_heard = True
+        self.has_replied = True
         if probe.type == "AAAA":
             self.has_ipv6 = True
         else:
@@ -248,7 +248,7 @@ class Level:
             self.is_deep |= probe.is_deep
 
     def _learn_denial(self, probe: Probe, status: DnsStatus) -> None:
-        self.is_heard = True
+        self.has_replied = True
         self.is_below_denied |= probe.type == "A"
         if status == DnsStatus.NODATA:
             self.is_empty = True

@@ -109,11 +109,11 @@ def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int]
         if lease.wants_counters():
             lease.count(progress_counters(progress))
 
-    def tell_silence(silent_s: float) -> None:
+    def report_silence(silent_s: float) -> None:
         if lease.wants_counters():
-            lease.wait_for(f"no name server has answered for {silent_s:.0f} s")
+            lease.wait_for(f"no name server has resolved anything for {silent_s:.0f} s")
 
-    patience = Patience(settings.RESOLVER_PATIENCE_S, tell_silence)
+    patience = Patience(settings.RESOLVER_PATIENCE_S, report_silence)
     stages = Stages()
     with stages.measure("crawl"), open_engine(options, pace, patience) as engine:
         config = crawl_config(options, [entry.domain for entry in entries])

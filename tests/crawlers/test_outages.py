@@ -174,3 +174,79 @@ def test_zone_data_that_own_servers_kept_silent_about_is_asked_for_again(moody):
         found = crawl_domains(entries, engine, config)
     assert source.asked == ["one.example", "two.example", "one.example"]
     assert {"hidden.one.example", "hidden.two.example"} <= {x.answer.name for x in found.lookups}
+
+
+class Cut:
+    """A resolver that answers SERVFAIL to all but its own names while its line is cut."""
+
+    def __init__(self, broken=()):
+        self.is_cut = False
+        self.cut_from = None
+        self.broken = broken
+        self.answered = 0
+
+    def reply(self, query, name, protocol, nth):
+        if name == "invalid":
+            return [good(query, rcode=dns.rcode.NXDOMAIN)]
+        if self.cut_from is not None and self.answered >= self.cut_from:
+            self.is_cut, self.cut_from = True, None
+        if self.is_cut or name.endswith(self.broken):
+            return [good(query, rcode=dns.rcode.SERVFAIL)]
+        self.answered += 1
+        return [good(query, (name, "A", "192.0.2.1"))]
+
+
+def questions_of(n, zones=20):
+    return [Question(f"n{i}.z{i % zones}.example", tag=i, zone=f"z{i % zones}.example")
+            for i in range(n)]  # fmt: skip
+
+
+def ask_cut(resolver, asked, patience=60, reports=None):
+    report = (lambda _: None) if reports is None else reports.append
+    with Responder(resolver.reply) as server:
+        config = EngineConfig(**FAST, window=50, patience=Patience(patience, report))
+        with Engine([Server("127.0.0.1", server.port)], config) as engine:
+            return [answer for _, answer in engine.resolve(asked)], server.asked
+
+
+@pytest.mark.parametrize("cut_from", [0, 60])
+def test_servfail_for_every_zone_is_an_outage(cut_from):
+    resolver, reports = Cut(), []
+    resolver.cut_from = cut_from
+    timer = threading.Timer(2.5, setattr, (resolver, "is_cut", False))
+    timer.start()
+    found, _ = ask_cut(resolver, questions_of(150), reports=reports)
+    timer.join()
+    assert len(found) == 150
+    assert {answer.status for answer in found} == {DnsStatus.NOERROR}
+    assert reports
+
+
+def test_patience_with_servfail_ends():
+    resolver = Cut()
+    resolver.is_cut = True
+    with pytest.raises(Unavailable, match=r"nothing but SERVFAIL from 127\.0\.0\.1:"):
+        ask_cut(resolver, questions_of(100), patience=1.0)
+
+
+@pytest.mark.parametrize("n_broken", [1, 4, 12])
+def test_broken_zones_are_no_outage(n_broken):
+    """Neither beside sound ones nor, at the end, alone."""
+    broken = tuple(f"z{i}.example" for i in range(20 - n_broken, 20))
+    asked = questions_of(200)
+    asked += [Question(f"last{i}.{zone}", tag=-1, zone=zone) for zone in broken for i in range(5)]
+    reports = []
+    found, counts = ask_cut(Cut(broken), asked, reports=reports)
+    assert len(found) == len(asked)
+    for answer in found:
+        is_broken = answer.name.endswith(broken)
+        assert answer.status == (DnsStatus.SERVFAIL if is_broken else DnsStatus.NOERROR)
+        assert answer.attempts <= 5
+    assert not reports
+
+
+def test_a_batch_of_few_zones_that_are_all_broken_ends():
+    resolver = Cut()
+    resolver.is_cut = True
+    found, _ = ask_cut(resolver, questions_of(40, zones=4), patience=5)
+    assert {answer.status for answer in found} == {DnsStatus.SERVFAIL}
