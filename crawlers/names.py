@@ -21,7 +21,7 @@ KEPT_REJECTIONS = 1_000
 # Lines whose outcome is kept for the case that they are repeated.
 _KEPT_LINES = 200_000
 # Lines between two pauses: some milliseconds of work.
-_PAUSE_LINES, _PAUSE_PARSED = 5_000, 100
+_PAUSE_LINES, _PAUSE_PARSED = 5_000, 250
 _EMPTY = "the list is empty; put one domain on each line"
 _LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
 # All labels, the last of which is no number.

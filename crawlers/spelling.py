@@ -73,19 +73,23 @@ def _encode_plain(host: str) -> str:
     ``idna`` looks each character of each name up in its tables, which takes longer than all else
     in the reading of a list.
     """
-    mapped = host
-    if not _UNCHANGED.issuperset(host):
-        mapped = host.translate(_MAPPING)
-    labels = [_encode_label(label) for label in unicodedata.normalize("NFC", mapped).split(".")]
+    is_known = _UNCHANGED.issuperset(host)
+    mapped = host if is_known else host.translate(_MAPPING)
+    composed = unicodedata.normalize("NFC", mapped)
+    is_known = is_known and composed == host
+    labels = [_encode_label(label, is_known) for label in composed.split(".")]
     found = ".".join(labels)
     return found if all(labels) and len(found) <= MAX_NAME else ""
 
 
-def _encode_label(label: str) -> str:
+def _encode_label(label: str, is_known: bool) -> str:
+    """The ASCII form of a mapped label; ``is_known`` says that all of it is in ``_UNCHANGED``."""
     if label.isascii():
         is_plain = len(label) <= MAX_LABEL and _PLAIN_LABEL.fullmatch(label)
         return label if is_plain else ""
-    if not _is_one_way(label) or label[2:4] == "--" or label[0] == "-" or label[-1] == "-":
+    if not (is_known or _is_one_way(label)):
+        return ""
+    if label[2:4] == "--" or label[0] == "-" or label[-1] == "-":
         return ""
     if unicodedata.category(label[0])[0] == "M":
         return ""
@@ -95,8 +99,6 @@ def _encode_label(label: str) -> str:
 
 def _is_one_way(label: str) -> bool:
     """Whether all characters are valid in every context, and written in the same direction."""
-    if _UNCHANGED.issuperset(label):
-        return True
     directions = {_DIRECTIONS[character] for character in label}
     if len(_UNCHANGED) < _MOST_KNOWN and directions == {"L"}:
         _UNCHANGED.update(c for c in label if _MAPPING[ord(c)] == c)

@@ -38,7 +38,7 @@ ROUTES = pa.schema(
         ("reached", pa.bool_()),
     ]
 )
-_REASONS = pa.array([r.name.lower() for r in Reason])
+_REASONS = [r.name.lower() for r in Reason]
 
 
 class _Ends(NamedTuple):
@@ -72,7 +72,8 @@ def _routes(batch: pa.RecordBatch, ends: _Ends, out: NDArray[np.int64]) -> pa.Ta
     away = pc.equal(ends.directions, "from")
     vantage, target = (batch.column(n).cast(pa.string()) for n in ("vantage", "target"))
     found = out[:, 1] == Reason.FOUND
-    reasons = pa.DictionaryArray.from_arrays(pa.array(out[:, 1].astype(np.int32)), _REASONS)
+    codes = pa.array(out[:, 1].astype(np.int32))
+    reasons = pa.DictionaryArray.from_arrays(codes, pa.array(_REASONS))
     columns = [
         batch.column("round"),
         ends.providers,

@@ -29,7 +29,7 @@ SIZES: dict[str, tuple[str, ...]] = {
     "dns": (),
 }
 # Zeek's own list; what it cannot tell is "unknown_transport".
-_TRANSPORTS = pa.array(["tcp", "udp", "icmp", "unknown_transport"])
+_TRANSPORTS = ["tcp", "udp", "icmp", "unknown_transport"]
 _HASH = r"^[0-9a-fA-F]{32,128}$"
 _FUID = r"^F[0-9A-Za-z]{5,30}$"
 
@@ -48,7 +48,7 @@ def read_transport(raw: pa.Table) -> pa.Array | None:
     if "proto" not in raw.column_names:
         return None
     name = pc.fill_null(pc.utf8_lower(raw["proto"].combine_chunks()), "unknown_transport")
-    known = pc.is_in(name, value_set=_TRANSPORTS)
+    known = pc.is_in(name, value_set=pa.array(_TRANSPORTS))
     return pc.if_else(known, name, pa.scalar(None, pa.string()))
 
 

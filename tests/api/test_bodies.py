@@ -92,6 +92,10 @@ def test_the_refusal_is_a_problem_or_a_page(site):
             found = answer_of(raw).decode()
         assert kind in found
         assert "at most" in found
+        # What is left is in the database, which nobody asks for a request that is not read.
+        head = found.partition("\r\n\r\n")[0].lower()
+        assert ('ratelimit-policy: "active-surveys";q=' in head) == path.startswith("/api/")
+        assert "ratelimit:" not in head
 
 
 def post(site, path, body, kind="application/json", **headers):

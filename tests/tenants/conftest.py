@@ -75,7 +75,7 @@ class Town:
 
     def query(self, name: str) -> dict[str, str]:
         """What a route needs beside its path."""
-        asked = {"kind": "region", "provider": "aws", "target": "us-east-1", "value": "us-east-1"}
+        asked = {"kind": "region", "provider": "aws", "target": "us-east-1"}
         if name == "get_outage":
             return asked
         if name in ("proof", "label"):

@@ -3,9 +3,9 @@
 from typing import Any
 
 from django.http import HttpRequest
-from ninja import Router
 from ninja.errors import HttpError
 
+from webapp.api.routers import Router
 from webapp.store import services
 
 router = Router(tags=["account"])

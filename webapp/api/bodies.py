@@ -18,6 +18,7 @@ from django.template.loader import render_to_string
 from django.utils.deprecation import MiddlewareMixin
 
 from webapp.api.problems import problem
+from webapp.api.rates import stamp_policy
 from webapp.store.arriving import KEY, Arriving, arriving_of
 
 Message = MutableMapping[str, Any]
@@ -95,7 +96,7 @@ async def refuse(answer: HttpResponse, body: Body, send: Send) -> None:
     more = []
     if not body.is_whole:
         more.append((b"connection", b"close"))
-    for name in ("WWW-Authenticate", "Retry-After"):
+    for name in ("WWW-Authenticate", "Retry-After", "RateLimit-Policy"):
         if name in answer:
             more.append((name.lower().encode(), str(answer[name]).encode()))
     content = answer.content
@@ -243,7 +244,7 @@ def _busy(path: str) -> HttpResponse:
 
 def _answer(path: str, status: int, kind: str, detail: str, wait_s: int | None = None) -> Any:
     if path.startswith("/api/"):
-        return problem(status, kind, detail, retry_after=wait_s)
+        return stamp_policy(problem(status, kind, detail, retry_after=wait_s))
     title = "This is too much to send at once" if status == 413 else "This site is busy"
     advice = f"Nothing was changed: {detail}."
     answer = HttpResponse(

@@ -3,10 +3,11 @@
 from typing import Any
 
 from django.http import Http404, HttpRequest
-from ninja import Query, Router, Schema, Status
+from ninja import Query, Schema, Status
 
 from tasks import errands
 from webapp.api.files import table_file
+from webapp.api.routers import Router
 from webapp.store import comparisons, derived
 from webapp.store.accounts import visible
 from webapp.store.models import Campaign

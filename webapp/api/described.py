@@ -5,6 +5,7 @@ Shapes of good answers stand in :mod:`webapp.api.replies`.
 
 import re
 from html import escape
+from importlib import import_module
 from typing import Any
 
 from django.conf import settings
@@ -14,7 +15,6 @@ from ninja.openapi.docs import Swagger
 from ninja.openapi.schema import OpenAPISchema
 
 from webapp.api.kinds import KINDS
-from webapp.api.replies import shape_of, shapes
 
 PROBLEM_TYPE = "application/problem+json"
 _FILES = ("text/csv", "application/jsonl", "application/vnd.apache.parquet")
@@ -49,15 +49,17 @@ class DescribedAPI(NinjaAPI):
 
     def get_openapi_schema(self, **asked: Any) -> OpenAPISchema:
         """The OpenAPI document."""
+        # Only who reads this document waits for the shapes to be made.
+        replies = import_module("webapp.api.replies")
         schema = super().get_openapi_schema(**asked)
         schema["components"]["securitySchemes"] = _SECURITY
-        schema["components"]["schemas"].update(shapes())
+        schema["components"]["schemas"].update(replies.describe()[1])
         schema["security"] = _USES
         for path, operations in schema["paths"].items():
             more = [kind for end, kinds in _ALSO if end.search(path) for kind in kinds]
             for method, operation in operations.items():
                 _add_headers(path, method, operation)
-                _describe(operation["responses"], more, shape_of(method, path))
+                _describe(operation["responses"], more, replies.shapes_of(method, path))
         return schema
 
 
@@ -80,19 +82,18 @@ def _add_headers(path: str, method: str, operation: dict[str, Any]) -> None:
         operation["responses"].setdefault(304, {"description": "Nothing has changed"})
 
 
-def _describe(responses: dict[Any, Any], more: list[str], shape: dict[str, Any] | None) -> None:
+def _describe(responses: dict[Any, Any], more: list[str], shapes: dict[int, Any]) -> None:
+    problem = {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for status, response in responses.items():
-        content = response.get("content")
-        if content and int(status) >= 400 and "application/json" in content:
-            content[PROBLEM_TYPE] = content.pop("application/json")
-        elif content and int(status) < 300:
-            if shape is not None and int(status) != 202:
-                content["application/json"] = {"schema": shape}
-            content.update({kind: _OBJECT if kind.endswith("+json") else _BINARY for kind in more})
-    problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
+        if status >= 400:
+            response["content"] = problem
+        elif status == 200 or status in shapes:
+            json = {"application/json": {"schema": shapes[status]}} if status in shapes else {}
+            files = {kind: _OBJECT if kind.endswith("+json") else _BINARY for kind in more}
+            response["content"] = {**json, **files}
     responses["default"] = {
         "description": "What is wrong, as problem details (RFC 9457)",
-        "content": {PROBLEM_TYPE: problem},
+        "content": problem,
     }
     for response in responses.values():
         response["headers"] = _RATES

@@ -18,6 +18,7 @@ from core.errors import BadInput, NephoscopeError
 from webapp.api.batching import Told, Writer
 from webapp.api.bodies import Body, Receive, Send, Site, begin, refuse
 from webapp.api.problems import problem
+from webapp.api.rates import stamp_policy
 from webapp.store.pool_reports import (
     MOST_BYTES,
     Arrival,
@@ -53,7 +54,7 @@ class Refusal(Exception):
 
     def __init__(self, status: int, kind: str, detail: str, **more: Any) -> None:
         super().__init__(detail)
-        self.answer = problem(status, kind, detail, **more)
+        self.answer = stamp_policy(problem(status, kind, detail, **more))
         if status == 401:
             self.answer["WWW-Authenticate"] = 'Bearer realm="Nephoscope pool"'
 

@@ -13,7 +13,7 @@ KINDS = {
     "foreign-pool": "The token is one of another pool.",
     "idempotency-key-reused": "The Idempotency-Key was sent with another request before.",
     "internal": "A fault of this site; its log says what happened.",
-    "invalid-field": "A field is not known, missing or of the wrong kind.",
+    "invalid-field": "A field or parameter is not known, missing or of the wrong kind.",
     "lists": "Another large list is being read; one is read at a time.",
     "missing-data": "Something has to be imported first; the detail names the command.",
     "no-token": "A report needs the token of its pool.",

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import get_script_prefix
-from ninja import Field, Query, Router, Status
+from ninja import Field, Query, Status
 from ninja.errors import HttpError
 
 from tasks import campaign_calls
@@ -15,6 +15,7 @@ from webapp.api.campaigns import campaign_or_404
 from webapp.api.inputs import Body
 from webapp.api.paging import Page, paged
 from webapp.api.problems import Problem
+from webapp.api.routers import Router
 from webapp.api.sharing import made_or_refused
 from webapp.store import measurement_progress, removals, wide_area
 from webapp.store.accounts import owner_of

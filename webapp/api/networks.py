@@ -3,13 +3,14 @@
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Field, Router, Status
+from ninja import Field, Status
 from ninja.errors import HttpError
 
 from tasks import network_finds as finding
 from tasks.network_places import Wanted
 from webapp.api.inputs import Body
 from webapp.api.problems import Problem
+from webapp.api.routers import Router
 from webapp.store import network_finds, vantages
 from webapp.store.network_finds import Find
 from webapp.store.vantage_documents import document

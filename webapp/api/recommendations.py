@@ -6,13 +6,14 @@ from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from ninja import Field, Query, Router, Status
+from ninja import Field, Query, Status
 
 from core.errors import BadInput
 from tasks import advising
 from webapp.api.files import table_file
 from webapp.api.inputs import Body
 from webapp.api.paging import Page, paged
+from webapp.api.routers import Router
 from webapp.store import recommendations
 from webapp.store.accounts import owner_of
 from webapp.store.models import Recommendation

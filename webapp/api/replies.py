@@ -1,398 +1,125 @@
-# ruff: noqa: D101
-"""Shapes of good answers, for the OpenAPI document: what a client may rely on.
+"""Which shape the good answers of each operation have, for the OpenAPI document."""
 
-Answers are made elsewhere; nothing is checked against these at run time. Fields that are not
-named here may come beside those that are.
-"""
-
-from datetime import datetime
+from functools import cache
 from typing import Any, Literal
 
-from ninja import Schema
-from pydantic.json_schema import models_json_schema
+from pydantic import TypeAdapter
 
-from webapp.store.services import Plan as PlanRow
+from webapp.api import machine_shapes, shapes
+from webapp.api.problems import Problem
+from webapp.store.pools import InstanceRow, LogRow, TokenRow
+from webapp.store.services import Plan
 
-Columns = list[str]
-Rows = list[list[Any]]
-
-
-class SurveyLinks(Schema):
-    self: str
-    events: str
-    report: str
-    tables: str
-    page: str
-
-
-class Survey(Schema):
-    id: str
-    name: str
-    status: Literal["queued", "running", "finished", "partial", "failed", "cancelled"]
-    world: str
-    is_public: bool
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-    domains: int
-    rejected: list[dict[str, Any]]
-    n_rejected: int
-    duplicates: int
-    estimated_queries: int
-    counters: dict[str, Any]
-    error: str
-    links: SurveyLinks
-
-
-class AboutTable(Schema):
-    id: str
-    title: str
-    headline: str
-    n: int
-
-
-class Table(Schema):
-    id: str
-    world: str
-    columns: Columns
-    rows: Rows
-    n: int
-    headline: str
-    method: str
-    source: str
-    computed_at: datetime
-    checks: list[str]
-
-
-class Feature(Schema):
-    type: Literal["Feature"]
-    geometry: dict[str, Any] | None
-    properties: dict[str, Any]
-
-
-class Features(Schema):
-    type: Literal["FeatureCollection"]
-    features: list[Feature]
-
-
-class Domains(Schema):
-    rows: list[dict[str, Any]]
-    total: int
-    page: int
-    pages: int
-
-
-class Domain(Schema):
-    domain: str
-    rank: int
-    names: Domains
-    servers: list[dict[str, Any]]
-    depends: list[dict[str, Any]]
-    labels: list[dict[str, Any]]
-
-
-class Name(Schema):
-    name: str
-    domain: str
-    technique: str
-    lookups: list[dict[str, Any]]
-    placements: list[dict[str, Any]]
-    fronts: list[dict[str, Any]]
-
-
-class Quota(Schema):
-    limit: int
-    used: int
-
-
-class Limits(Schema):
-    active_surveys: Quota
-    active_surveys_of_yours: Quota
-    domains_per_survey: int
-
-
-class Account(Schema):
-    name: str
-    token: dict[str, Any] | None
-    active_surveys: int
-
-
-class History(Schema):
-    domain: str
-    count: int
-    next: str | None
-    results: list[dict[str, Any]]
-
-
-class CellPage(Schema):
-    columns: Columns
-    rows: Rows
-
-
-class CountedCells(CellPage):
-    total: int
-    first: int
-
-
-class Recommendation(Schema):
-    id: str
-    title: str
-    survey: str | None
-    source: dict[str, Any]
-    shared: bool
-    status: Literal["awaiting", "queued", "running", "finished", "failed"]
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-    progress: dict[str, Any]
-    error: str
-    options: dict[str, Any]
-    files: list[str]
-    result: dict[str, Any] | None
-    links: dict[str, str]
-
-
-class RecommendationRow(Schema):
-    id: str
-    title: str
-    status: str
-    created_at: datetime
-    options: dict[str, Any]
-    links: dict[str, str]
-
-
-class Variant(Schema):
-    options: dict[str, Any]
-    result: dict[str, Any]
-
-
-class ShareAddress(Schema):
-    link: str
-
-
-class Campaign(Schema):
-    campaign: str
-    name: str
-    state: str
-    is_public: bool
-    page: str
-    progress: dict[str, Any]
-
-
-class CampaignPlan(Schema):
-    name: str
-    schedule: dict[str, Any]
-    predicted: dict[str, Any]
-    refusals: list[str]
-
-
-class Coverage(Schema):
-    vantages: list[dict[str, Any]]
-    rounds: list[dict[str, Any]]
-    reasons: Any
-
-
-class WideCampaign(Schema):
-    id: str
-    name: str
-    status: str
-    synthetic: bool
-    label: str
-    vantages: int
-    targets: list[dict[str, Any]]
-    schedule: dict[str, Any]
-    started_at: datetime | None
-    finished_at: datetime | None
-    summary: dict[str, Any]
-    is_public: bool
-    page: str
-
-
-class WideCampaignWithTables(WideCampaign):
-    tables: list[dict[str, Any]]
-    files: list[str]
-
-
-class WideTable(CellPage):
-    id: str
-    measurement: str
-    synthetic: bool
-    label: str
-
-
-class VantagePoint(Schema):
-    name: str
-    state: str
-    source: str
-
-
-class Pool(Schema):
-    key: str
-    name: str
-    is_analysed: bool
-    headlines: dict[str, str]
-    share: str | None
-    links: dict[str, str]
-
-
-class NewPool(Pool):
-    token: str
-
-
-class Token(Schema):
-    id: int
-    name: str
-
-
-class NewToken(Schema):
-    id: int
-    token: str
-
-
-class PoolShare(Schema):
-    page: str
-    api: str
-
-
-class Instance(Schema):
-    id: int
-    name: str
-    machine: str
-    verdict: str
-    n_reports: int
-
-
-class Report(Schema):
-    report_id: str
-
-
-class Log(Schema):
-    id: int
-    name: str
-
-
-class NewLog(Schema):
-    id: int
-    series: list[dict[str, Any]]
-
-
-class Findings(Schema):
-    is_analysed: bool
-
-
-class Series(Schema):
-    results: list[dict[str, Any]]
-
-
-class Plan(Schema):
-    accepted: int
-    duplicates: int
-    rejected: list[dict[str, Any]]
-    n_rejected: int
-    notes: list[str]
-    n_words: int
-    estimated_queries: int
-    estimated_s: float
-
-
-assert set(Plan.model_fields) == set(PlanRow.__dataclass_fields__)
-
-
-class _List:
-    """A page of a list of some shape."""
-
-    def __init__(self, of: type[Schema] | None) -> None:
-        self.of = of
-
-
+_MODE: Literal["serialization"] = "serialization"
 _SCREENING = "/screening/pools/{key}"
 _SHARED = "/screening/shared/{secret}"
-_SHAPES: dict[str, type[Schema] | _List] = {
+_SHAPES: dict[str, Any] = {
     "post /plan": Plan,
-    "get /surveys": _List(Survey),
-    "get /surveys/{slug}": Survey,
-    "post /surveys/{slug}/cancel": Survey,
-    "put /surveys/{slug}/visibility": Survey,
-    "get /surveys/{slug}/tables": _List(AboutTable),
-    "get /surveys/{slug}/tables/{table}": Table,
-    "get /surveys/{slug}/regions.geojson": Features,
-    "get /surveys/{slug}/domains": Domains,
-    "get /surveys/{slug}/domains/{domain}": Domain,
-    "get /surveys/{slug}/names/{name}": Name,
-    "get /surveys/{slug}/outages.{kind_of_file}": CountedCells,
-    "get /domains/{domain}/history": History,
-    "get /limits": Limits,
-    "get /account": Account,
-    "get /captures": _List(None),
-    "get /compare/{before}/{after}/moves.{kind}": CountedCells,
-    "get /recommendations": _List(RecommendationRow),
-    "post /recommendations": Recommendation,
-    "get /recommendations/{token}": Recommendation,
-    "post /recommendations/{token}/variants": Variant,
-    "post /recommendations/{token}/share": ShareAddress,
-    "get /measurements": _List(Campaign),
-    "post /measurements": Campaign,
-    "get /measurements/{slug}": Campaign,
-    "post /measurements/plan": CampaignPlan,
-    "get /measurements/{slug}/coverage": Coverage,
-    "post /measurements/{slug}/clone": Campaign,
-    "post /measurements/{slug}/pause": Campaign,
-    "post /measurements/{slug}/resume": Campaign,
-    "post /measurements/{slug}/stop": Campaign,
-    "get /wide-area": _List(WideCampaign),
-    "get /wide-area/{slug}": WideCampaignWithTables,
-    "get /wide-area/{slug}/tables/{table}": WideTable,
-    "get /wide-area/{slug}/samples.{kind}": WideTable,
-    "get /wide-area/{slug}/paths.{kind}": WideTable,
-    "get /wide-area-comparison/{before}/{after}.{kind}": CellPage,
-    "get /vantage-points": _List(VantagePoint),
-    "post /vantage-points": VantagePoint,
-    "get /vantage-points/{name}": VantagePoint,
-    "get /screening/pools": _List(Pool),
-    "post /screening/pools": NewPool,
-    f"get {_SCREENING}": Pool,
-    f"patch {_SCREENING}": Pool,
-    f"get {_SCREENING}/tokens": _List(Token),
-    f"post {_SCREENING}/tokens": NewToken,
-    f"put {_SCREENING}/share": PoolShare,
-    f"get {_SCREENING}/instances": _List(Instance),
-    f"get {_SCREENING}/instances.{{kind}}": CellPage,
-    f"patch {_SCREENING}/instances/{{instance}}": Instance,
-    f"get {_SCREENING}/reports": _List(Report),
-    f"get {_SCREENING}/findings": Findings,
-    f"post {_SCREENING}/findings": Findings,
-    f"get {_SCREENING}/logs": _List(Log),
-    f"post {_SCREENING}/logs": NewLog,
-    f"get {_SHARED}": Pool,
-    f"get {_SHARED}/instances": _List(Instance),
-    f"get {_SHARED}/findings": Findings,
-    "post /screening/verdict": Series,
+    "get /surveys": shapes.Page[shapes.Survey],
+    "get /surveys/{slug}": shapes.Survey,
+    "post /surveys/{slug}/cancel": shapes.Survey,
+    "put /surveys/{slug}/visibility": shapes.Survey,
+    "get /surveys/{slug}/tables": shapes.Page[shapes.AboutTable],
+    "get /surveys/{slug}/tables/{table}": shapes.Table,
+    "get /surveys/{slug}/regions.geojson": shapes.Features,
+    "get /surveys/{slug}/domains": shapes.Domains,
+    "get /surveys/{slug}/domains/{domain}": shapes.Domain,
+    "get /surveys/{slug}/names/{name}": shapes.Name,
+    "get /surveys/{slug}/outages.{kind_of_file}": shapes.CountedCells,
+    "get /domains/{domain}/history": shapes.History,
+    "get /limits": shapes.Limits,
+    "get /account": shapes.Account,
+    "get /captures": shapes.Page[str],
+    "get /compare/{before}/{after}/moves.{kind}": shapes.CountedCells,
+    "get /recommendations": shapes.Page[shapes.RecommendationRow],
+    "post /recommendations": shapes.Recommendation,
+    "get /recommendations/{token}": shapes.Recommendation,
+    "post /recommendations/{token}/variants": shapes.Variant,
+    "post /recommendations/{token}/share": shapes.ShareAddress,
+    "get /measurements": shapes.Page[machine_shapes.Campaign],
+    "post /measurements": machine_shapes.Campaign,
+    "get /measurements/{slug}": machine_shapes.Campaign,
+    "post /measurements/plan": machine_shapes.CampaignPlan,
+    "get /measurements/{slug}/coverage": machine_shapes.Coverage,
+    "post /measurements/{slug}/clone": machine_shapes.Campaign,
+    "post /measurements/{slug}/pause": machine_shapes.Campaign,
+    "post /measurements/{slug}/resume": machine_shapes.Campaign,
+    "post /measurements/{slug}/stop": machine_shapes.Campaign,
+    "get /wide-area": shapes.Page[machine_shapes.WideCampaign],
+    "get /wide-area/{slug}": machine_shapes.WideCampaignWithTables,
+    "get /wide-area/{slug}/tables/{table}": machine_shapes.WideTable,
+    "get /wide-area/{slug}/samples.{kind}": machine_shapes.WideTable,
+    "get /wide-area/{slug}/paths.{kind}": machine_shapes.WideTable,
+    "get /wide-area-comparison/{before}/{after}.{kind}": shapes.ComparedPairs,
+    "get /vantage-points": shapes.Page[machine_shapes.VantagePoint],
+    "post /vantage-points": machine_shapes.NewVantagePoint,
+    "get /vantage-points/{name}": machine_shapes.VantagePoint,
+    "get /screening/pools": shapes.Page[machine_shapes.Pool],
+    "post /screening/pools": machine_shapes.NewPool,
+    f"get {_SCREENING}": machine_shapes.Pool,
+    f"patch {_SCREENING}": machine_shapes.Pool,
+    f"get {_SCREENING}/tokens": shapes.Page[TokenRow],
+    f"post {_SCREENING}/tokens": machine_shapes.NewToken,
+    f"put {_SCREENING}/share": machine_shapes.PoolShare,
+    f"get {_SCREENING}/instances": shapes.Page[InstanceRow],
+    f"get {_SCREENING}/instances.{{kind}}": shapes.CellPage,
+    f"patch {_SCREENING}/instances/{{instance}}": InstanceRow,
+    f"get {_SCREENING}/reports": shapes.Page[machine_shapes.Report],
+    f"get {_SCREENING}/findings": machine_shapes.Findings,
+    f"post {_SCREENING}/findings": machine_shapes.Findings,
+    f"get {_SCREENING}/logs": shapes.Page[LogRow],
+    f"post {_SCREENING}/logs": machine_shapes.NewLog,
+    f"get {_SHARED}": machine_shapes.Pool,
+    f"get {_SHARED}/instances": shapes.Page[InstanceRow],
+    f"get {_SHARED}/findings": machine_shapes.Findings,
+    "post /screening/verdict": machine_shapes.Series,
+    "post /surveys": shapes.Survey,
+    "get /surveys/{slug}/report.json": shapes.Summary,
+    "get /surveys/{slug}/links": shapes.Page[shapes.Link],
+    "post /surveys/{slug}/links": shapes.Link,
+    "get /surveys/{slug}/outages.{kind_of_file} 202": shapes.NotIndexed,
+    "get /range-tables": shapes.Page[shapes.RangeTable],
+    "get /captures/{name}": shapes.Capture,
+    "get /captures/{name}/tables/{table}.{kind}": shapes.CaptureTable,
+    "get /compare/{before}/{after}": shapes.Comparison,
+    "get /compare/{before}/{after} 202": shapes.Comparing,
+    "get /compare/{before}/{after}/tables/{table}.{kind}": shapes.ChangedTable,
+    "put /measurements/{slug}/visibility": shapes.CampaignVisibility,
+    "get /measurements/{slug}/links": shapes.Page[shapes.Link],
+    "post /measurements/{slug}/links": shapes.Link,
+    "get /measurements/presets": shapes.Page[shapes.Preset],
+    "post /vantage-points/join": machine_shapes.Joined,
+    "post /vantage-points/{name}/presence": machine_shapes.Presence,
+    "post /vantage-points/{name}/token": machine_shapes.NewVantagePoint,
+    "patch /vantage-points/{name}/limits": machine_shapes.VantagePoint,
+    "post /vantage-points/{name}/drain": machine_shapes.VantagePoint,
+    "post /vantage-points/{name}/resume": machine_shapes.VantagePoint,
+    "post /vantage-points/{name}/revoke": machine_shapes.VantagePoint,
+    "post /networks/finds": machine_shapes.Find,
+    "get /networks/finds/{name}": machine_shapes.Find,
+    "post /networks/finds/{name}/enlist": machine_shapes.Enlisted,
+    f"get {_SCREENING}/instances/{{instance}}": machine_shapes.InstanceReports,
+    f"get {_SCREENING}/reports/{{report_id}}": machine_shapes.SentReport,
+    f"get {_SCREENING}/choice": machine_shapes.Choice,
+    f"get {_SCREENING}/findings/{{section}}": machine_shapes.Finding,
+    f"get {_SHARED}/instances/{{instance}}": machine_shapes.InstanceReports,
+    f"get {_SHARED}/choice": machine_shapes.Choice,
 }
 
 
-def shapes() -> dict[str, Any]:
-    """Components of the OpenAPI document, by name."""
-    models = {m.of if isinstance(m, _List) else m for m in _SHAPES.values()} - {None}
-    wanted = sorted(((m, "serialization") for m in models if m), key=lambda row: row[0].__name__)
-    _, found = models_json_schema(wanted, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
-    return dict(found["$defs"])
+@cache
+def describe() -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """Schemas of good JSON answers by operation, as in ``get /limits``, and all components."""
+    kinds = {**_SHAPES, "": Problem}
+    adapters = [(name, _MODE, TypeAdapter(kind)) for name, kind in kinds.items()]
+    found, definitions = TypeAdapter.json_schemas(
+        adapters, ref_template="#/components/schemas/{model}"
+    )
+    return {name: found[name, _MODE] for name in _SHAPES}, dict(definitions["$defs"])
 
 
-def shape_of(method: str, path: str) -> dict[str, Any] | None:
-    """The schema of a good JSON answer; None where it is described at the operation itself."""
-    found = _SHAPES.get(f"{method} {path.removeprefix('/api/v1')}")
-    if found is None:
-        return None
-    if not isinstance(found, _List):
-        return {"$ref": f"#/components/schemas/{found.__name__}"}
-    of = found.of
-    items = {"$ref": f"#/components/schemas/{of.__name__}"} if of else {"type": "string"}
-    return {
-        "type": "object",
-        "required": ["count", "next", "results"],
-        "properties": {
-            "count": {"type": "integer"},
-            "next": {"type": ["string", "null"]},
-            "results": {"type": "array", "items": items},
-        },
-    }
+def shapes_of(method: str, path: str) -> dict[int, Any]:
+    """Schemas of good JSON answers of an operation by status code."""
+    name, known = f"{method} {path.removeprefix('/api/v1')}", describe()[0]
+    every = {status: known.get(f"{name} {status}", known.get(name)) for status in (200, 201, 202)}
+    return {status: schema for status, schema in every.items() if schema is not None}

@@ -1,5 +1,6 @@
 """REST API v1: surveys, their tables and evidence, in every format that pages show."""
 
+from dataclasses import asdict
 from operator import attrgetter
 from typing import Any
 
@@ -33,11 +34,12 @@ from webapp.api.files import download, table_file
 from webapp.api.inputs import Body
 from webapp.api.paging import Page, paged
 from webapp.api.problems import ERRORS
+from webapp.api.routers import Router
 from webapp.api.sharing import made_or_refused
 from webapp.store import evidence, removals, selectors, services, snapshots
 from webapp.store.accounts import owner_of, visible
 from webapp.store.arriving import arriving_of
-from webapp.store.models import Campaign
+from webapp.store.models import Campaign, RangeTable
 from webapp.store.sharing import may_change
 
 api = DescribedAPI(
@@ -47,6 +49,7 @@ api = DescribedAPI(
     docs=DocsWithProblems(),
     docs_url="/docs",
     urls_namespace="api-v1",
+    default_router=Router(),
 )
 problems.register(api)
 api.add_router("/compare", comparisons.router)
@@ -107,12 +110,12 @@ def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse
     return Status(202, survey_json(selectors.row_of(campaign)))
 
 
-@api.post("/plan", response={200: services.Plan, **ERRORS}, tags=["surveys"])
+@api.post("/plan", response={200: dict, **ERRORS}, tags=["surveys"])
 def plan(request: HttpRequest, survey: SurveyIn) -> Any:
     """What a survey of these domains would cost; nothing is asked."""
     options = resolving_from({})
     gone = arriving_of(request).gone
-    return services.plan_survey(_list_bytes(survey.domains), count_words(options), gone)[0]
+    return asdict(services.plan_survey(_list_bytes(survey.domains), count_words(options), gone)[0])
 
 
 @api.get("/surveys", response={200: dict, **ERRORS}, tags=["surveys"])
@@ -279,10 +282,10 @@ def get_name(request: HttpRequest, slug: str, name: str) -> Any:
     return found
 
 
-@api.get("/range-tables", response={200: list[dict]}, tags=["service"])
-def list_range_tables(request: HttpRequest) -> Any:
-    """Imported range tables."""
-    return selectors.range_tables()
+@api.get("/range-tables", response={200: dict, **ERRORS}, tags=["service"])
+def list_range_tables(request: HttpRequest, page: Query[Page]) -> Any:
+    """Imported range tables, those of each provider together."""
+    return paged(list(RangeTable.objects.all()), page, attrgetter("pk"), selectors.table_row)
 
 
 @api.get("/limits", response={200: dict}, tags=["service"])

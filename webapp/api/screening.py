@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Field, Query, Router, Status
+from ninja import Field, Query, Status
 from ninja.errors import HttpError
 
 from tasks import screening, strange_logs
@@ -17,6 +17,7 @@ from webapp.api.agent import give_agent
 from webapp.api.files import download, table_file
 from webapp.api.inputs import Body
 from webapp.api.paging import Page, paged
+from webapp.api.routers import Router
 from webapp.store import pool_changes, pool_details, pool_logs, pool_views, pools
 from webapp.store.pool_changes import PoolSettings
 from webapp.store.pool_reports import print_schema

@@ -4,10 +4,11 @@ from operator import attrgetter
 from typing import Any
 
 from django.http import Http404, HttpRequest
-from ninja import Query, Router
+from ninja import Query
 
 from webapp.api import pool_documents as documents
 from webapp.api.paging import Page, paged
+from webapp.api.routers import Router
 from webapp.store import pool_views, pools
 from webapp.store.pools import PoolRow
 

@@ -1,18 +1,18 @@
 """REST API v1: who may see a survey or a measurement campaign, and the links that show it."""
 
-from datetime import datetime
 from functools import partial
 from operator import attrgetter
 from typing import Any
 
 from django.http import Http404, HttpRequest
-from ninja import Query, Router, Schema, Status
+from ninja import Query, Status
 from ninja.errors import HttpError
 
 from webapp.api.documents import survey_json
 from webapp.api.inputs import Body
 from webapp.api.paging import Page, paged
 from webapp.api.problems import Problem
+from webapp.api.routers import Router
 from webapp.store import selectors, sharing
 from webapp.store.accounts import may_see
 from webapp.store.models import Campaign, ShareLink
@@ -33,24 +33,6 @@ class NewLink(Body):
     days: int = 30
 
 
-class Link(Schema):
-    """A link that shows one thing; ``link`` is empty once the secret key has changed."""
-
-    id: int
-    link: str
-    created_at: datetime
-    expires_at: datetime | None
-    last_used_at: datetime | None
-
-
-class Links(Schema):
-    """The links to one thing that open it now."""
-
-    count: int
-    next: str | None
-    results: list[Link]
-
-
 def made_or_refused(request: HttpRequest, kind: str, slug: str) -> sharing.Thing:
     """A thing that the asker made; raises ``HttpError`` 403 for what all see, else ``Http404``."""
     found = sharing.made_by(request.user, kind, slug)
@@ -61,15 +43,16 @@ def made_or_refused(request: HttpRequest, kind: str, slug: str) -> sharing.Thing
     raise Http404(f"there is no such {kind}")
 
 
-def _document(request: HttpRequest, link: ShareLink) -> Link:
+def _document(request: HttpRequest, link: ShareLink) -> dict[str, Any]:
     path = sharing.path_of(link)
-    return Link(
-        id=link.pk,
-        link=request.build_absolute_uri(path) if path else "",
-        created_at=link.created_at,
-        expires_at=link.expires_at,
-        last_used_at=link.last_used_at,
-    )
+    return {
+        "id": link.pk,
+        # Empty once the secret key has changed.
+        "link": request.build_absolute_uri(path) if path else "",
+        "created_at": link.created_at,
+        "expires_at": link.expires_at,
+        "last_used_at": link.last_used_at,
+    }
 
 
 def _change(request: HttpRequest, kind: str, slug: str, change: Visibility) -> sharing.Thing:
@@ -108,13 +91,13 @@ def change_survey(request: HttpRequest, slug: str, change: Visibility) -> Any:
     return survey_json(selectors.row_of(Campaign.objects.get(pk=found.pk)))
 
 
-@router.get("/surveys/{slug}/links", response={200: Links, **_ERRORS})
+@router.get("/surveys/{slug}/links", response={200: dict, **_ERRORS})
 def list_survey_links(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
     """Links that show a survey to whoever has them; only for who made it."""
     return _list(request, "survey", slug, page)
 
 
-@router.post("/surveys/{slug}/links", response={201: Link, **_ERRORS})
+@router.post("/surveys/{slug}/links", response={201: dict, **_ERRORS})
 def make_survey_link(request: HttpRequest, slug: str, asked: NewLink) -> Any:
     """A new link; whoever has it reads every page, table and file of the survey."""
     return _make(request, "survey", slug, asked)
@@ -133,13 +116,13 @@ def change_measurement(request: HttpRequest, slug: str, change: Visibility) -> A
     return {"campaign": found.slug, "is_public": found.owner_id is None}
 
 
-@router.get("/measurements/{slug}/links", response={200: Links, **_ERRORS})
+@router.get("/measurements/{slug}/links", response={200: dict, **_ERRORS})
 def list_measurement_links(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
     """Links that show a campaign to whoever has them; only for who made it."""
     return _list(request, "measurement", slug, page)
 
 
-@router.post("/measurements/{slug}/links", response={201: Link, **_ERRORS})
+@router.post("/measurements/{slug}/links", response={201: dict, **_ERRORS})
 def make_measurement_link(request: HttpRequest, slug: str, asked: NewLink) -> Any:
     """A new link; whoever has it reads every page, table and file of the campaign."""
     return _make(request, "measurement", slug, asked)

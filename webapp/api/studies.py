@@ -4,11 +4,12 @@ from operator import attrgetter
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from ninja import Query, Router, Schema
+from ninja import Query, Schema
 
 from tasks import packets
 from webapp.api.files import table_file
 from webapp.api.paging import Page, paged
+from webapp.api.routers import Router
 from webapp.store import histories, indexes
 from webapp.store.accounts import visible
 from webapp.store.models import Campaign

@@ -4,9 +4,10 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
+import ninja
 from django.conf import settings
 from django.http import Http404, HttpRequest
-from ninja import Field, Query, Router, Schema, Status
+from ninja import Field, Query, Status
 from ninja.errors import HttpError
 
 from core.errors import BadInput
@@ -16,6 +17,7 @@ from webapp.api import problems
 from webapp.api.inputs import Body
 from webapp.api.paging import Page, paged
 from webapp.api.problems import Problem
+from webapp.api.routers import Router
 from webapp.store import vantages
 from webapp.store.models import VantagePoint
 from webapp.store.vantage_documents import document
@@ -28,18 +30,6 @@ class JoinIn(Body):
 
     token: str = Field(max_length=200)
     version: str = Field("", max_length=40)
-
-
-class JoinOut(Schema):
-    """Who the machine is from now on; told once."""
-
-    name: str
-    host: str
-    port: int
-    user: str
-    password: str
-    authority: str
-    limits: dict[str, Any]
 
 
 class PresenceIn(Body):
@@ -83,7 +73,7 @@ def invite(request: HttpRequest, body: InviteIn) -> Any:
     return Status(201, _with_token(request, point, token))
 
 
-@router.post("/vantage-points/join", response={200: JoinOut, **_ERRORS})
+@router.post("/vantage-points/join", response={200: dict, **_ERRORS})
 def join(request: HttpRequest, body: JoinIn) -> Any:
     """For machines: exchange a one-time token for an identity; it works once."""
     joined = admission.join(body.token, request.META.get("REMOTE_ADDR"), body.version)
@@ -124,7 +114,7 @@ def new_token(request: HttpRequest, name: str) -> Any:
 
 
 @router.patch("/vantage-points/{name}/limits", response={200: dict, **_ERRORS})
-def change_limits(request: HttpRequest, name: str, body: dict[str, Any]) -> Any:
+def change_limits(request: HttpRequest, name: str, body: ninja.Body[dict[str, Any]]) -> Any:
     """Change what it may do; it hears of it with its next pulse."""
     point = _operated(request, name)
     admission.change_limits(point, body)

@@ -8,11 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from django.http import Http404, HttpRequest
 from django.urls import get_script_prefix
-from ninja import Field, Query, Router, Schema
+from ninja import Field, Query, Schema
 
 from webapp.api.campaigns import campaign_or_404
 from webapp.api.files import download, table_file
 from webapp.api.paging import Page, paged
+from webapp.api.routers import Router
 from webapp.store import vantages, wide_area, wide_area_samples
 from webapp.store.models import Measurement
 

@@ -102,7 +102,7 @@ def front_campaign(reader: Any = None) -> CampaignRow | None:
 
 def row_of(found: Campaign) -> CampaignRow:
     """The plain view of a model row."""
-    tables = [_table_row(t) for t in found.range_tables.all()]
+    tables = [table_row(t) for t in found.range_tables.all()]
     own = {
         "is_testbed": bool(found.world),
         "counters": counters(found),
@@ -119,7 +119,8 @@ def _copy(kind: type[Row], found: Model, own: Mapping[str, Any]) -> Row:
     return kind(**{name: getattr(found, name) for name in kept}, **own)
 
 
-def _table_row(table: RangeTable) -> dict[str, Any]:
+def table_row(table: RangeTable) -> dict[str, Any]:
+    """An imported range table: what it is, and what it counts."""
     return {
         "provider": table.provider,
         "variant": table.variant,
@@ -129,11 +130,6 @@ def _table_row(table: RangeTable) -> dict[str, Any]:
         "imported_at": table.imported_at,
         **table.counts,
     }
-
-
-def range_tables() -> list[dict[str, Any]]:
-    """Every imported range table."""
-    return [_table_row(t) for t in RangeTable.objects.all()]
 
 
 _SUMMED = ("domains_done", "queries", "answered", "found", "resolved", "cloud")
