@@ -16,7 +16,7 @@ from core.statuses import CampaignState
 from webapp.api import events
 from webapp.api.kinds import KINDS
 from webapp.store import services, tokens
-from webapp.store.models import Campaign
+from webapp.store.models import Campaign, VantagePoint
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.django_db
@@ -229,6 +229,26 @@ def test_an_address_holds_so_many_event_streams(client, monkeypatch):
     assert (reply.status_code, reply["Retry-After"]) == (429, "30")
     assert json.loads(reply.content)["type"].endswith("#streams")
     assert client.get(path, REMOTE_ADDR="192.0.2.1").status_code == 200
+
+
+@pytest.mark.parametrize("value", [0, 1, "true", "on", None])
+def test_only_truth_values_are_truth_values(client, anna, value):
+    (own,) = make(user=anna[0])
+    path, kind = f"/api/v1/surveys/{own.slug}/visibility", "application/json"
+    reply = client.put(path, {"public": value}, content_type=kind, headers=anna[1])
+    assert (reply.status_code, reply.json()["field"]) == (422, "public")
+    path = f"/api/v1/surveys/{own.slug}/links"
+    reply = client.post(path, {"days": False}, content_type=kind, headers=anna[1])
+    assert (reply.status_code, reply.json()["field"]) == (422, "days")
+
+
+def test_a_state_that_does_not_allow_a_change_is_a_conflict(client):
+    user = get_user_model().objects.create_user("olga", is_staff=True)
+    _, secret = tokens.issue(user, "cron", "write")
+    VantagePoint.objects.create(name="vp-one")
+    path, headers = "/api/v1/vantage-points/vp-one", {"Authorization": f"Bearer {secret}"}
+    assert client.post(f"{path}/drain", headers=headers).status_code == 409
+    assert client.post(f"{path}/resume", headers=headers).status_code == 409
 
 
 @pytest.mark.parametrize("price", [True, "1.5", [1]])

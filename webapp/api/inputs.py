@@ -1,4 +1,4 @@
-"""Bodies of requests: a field that is not known is refused, not passed over."""
+"""Bodies of requests: a field that is not known or of another type is refused, not passed over."""
 
 from ninja import Schema
 from pydantic import ConfigDict
@@ -7,4 +7,4 @@ from pydantic import ConfigDict
 class Body(Schema):
     """Base of every body."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)

@@ -80,7 +80,16 @@ def get_schema(request: HttpRequest) -> Any:
     return HttpResponse(print_schema(), content_type="application/schema+json")
 
 
-@router.post("/verdict", response={200: dict})
+_LOG_BODY = {
+    "requestBody": {
+        "required": True,
+        "description": "A log or report, plain or gzip.",
+        "content": {"application/octet-stream": {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.post("/verdict", response={200: dict}, openapi_extra=_LOG_BODY)
 def judge_file(request: HttpRequest) -> Any:
     """Figures and verdict of a log or report in the body, as ``manage.py screening verdict``."""
     return {"results": documents.plain(strange_logs.summarise(request.body))}
@@ -276,7 +285,7 @@ def list_logs(request: HttpRequest, key: str, page: Query[Page]) -> Any:
     return paged(rows, page, attrgetter("id"), documents.log_json)
 
 
-@router.post("/pools/{key}/logs", response={201: dict})
+@router.post("/pools/{key}/logs", response={201: dict}, openapi_extra=_LOG_BODY)
 def add_log(request: HttpRequest, key: str, name: str = "") -> Any:
     """Keep the log in the body: HdrHistogram, cyclictest, fio or CSV, plain or gzip."""
     row = _own(request, key)

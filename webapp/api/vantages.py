@@ -141,7 +141,11 @@ def revoke(request: HttpRequest, name: str) -> Any:
 
 def _changed(act: Any, request: HttpRequest, name: str) -> dict[str, Any]:
     point = _operated(request, name)
-    act(point)
+    try:
+        act(point)
+    except BadInput as error:
+        # The request is well formed; the vantage point is in a state that does not allow it.
+        raise HttpError(409, str(error)) from error
     return document(point, operator=True)
 
 
