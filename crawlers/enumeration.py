@@ -33,7 +33,8 @@ class Crawl:
 def estimate_queries(n_domains: int, n_words: int) -> int:
     """Questions that a survey is likely to ask, an upper bound but for retries and wildcards.
 
-    A zone with a wildcard costs up to one more for each word (docs/methods/crawl.md).
+    A zone with a wildcard costs about 400 more, and up to one for each word where names below its
+    names cannot show what exists (docs/methods/crawl.md).
     """
     return n_domains * (n_words + _FIXED_QUERIES)
 

@@ -5,7 +5,7 @@ Zone data first, then lists and guesses, last what builds on names that were fou
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Protocol, runtime_checkable
 
 from core.statuses import Technique
@@ -18,6 +18,7 @@ from crawlers.sieves import Sieve
 from crawlers.sources.form import Harvest, Source, Zone
 from crawlers.sources.transfers import Transfers
 from crawlers.sources.wordlist import Words
+from crawlers.wildcards import MOST_HELD
 
 # Sources that build on what the others found.
 _LATE = frozenset({Technique.PERMUTATION})
@@ -125,7 +126,7 @@ def _sift(batch: Batch, sieve: Sieve, columns: list[Column]) -> None:
     """Ask candidates, and keep those that no wildcard explains."""
     columns = [column for column in columns if column.length]
     sieve.open((column.ledger.number, column.ledger.domain) for column in columns)
-    for ledger, answer in batch.ask_columns(columns):
+    for ledger, answer in batch.ask_columns(_screen(batch, sieve, columns)):
         verdict = sieve.take(ledger.number, answer)
         if verdict == Verdict.WILDCARD:
             ledger.filter_out(answer, is_suspect=False)
@@ -136,3 +137,23 @@ def _sift(batch: Batch, sieve: Sieve, columns: list[Column]) -> None:
             batch.ledgers[number].judge(answer)
         else:
             batch.ledgers[number].filter_out(answer, is_suspect=verdict == Verdict.SUSPECTED)
+
+
+def _screen(batch: Batch, sieve: Sieve, columns: list[Column]) -> list[Column]:
+    """Leave out what a wildcard explains, where a question below each candidate shows it."""
+    rest = {column.ledger.number: iter(column.names) for column in columns}
+    listed = {
+        column.ledger.number: list(islice(rest[column.ledger.number], MOST_HELD))
+        for column in columns
+        if sieve.can_screen(column.ledger.number)
+        and not batch.opt_out.reaches_into(column.ledger.domain)
+    }
+    explained = sieve.screen(listed)
+    left = []
+    for column in columns:
+        ledger, gone = column.ledger, explained.get(column.ledger.number, set())
+        ledger.filter_unasked(len(gone))
+        kept = [name for name in listed.get(ledger.number, ()) if name not in gone]
+        names = chain(kept, rest[ledger.number])
+        left.append(Column(ledger, names, column.length - len(gone)))
+    return left

@@ -104,6 +104,11 @@ class Ledger:
             sources = self.sources_of(answer.name)
             self.suspects.append(Suspect(self.domain, sources[0], answer, sources))
 
+    def filter_unasked(self, count: int) -> None:
+        """Count names that a wildcard explains by what it answers below them."""
+        self.counts["asked"] += count
+        self.counts["wildcard"] += count
+
     def retract(self, names: Iterable[str]) -> None:
         """Suspect what was taken for found."""
         for name in names:

@@ -5,11 +5,12 @@ The extra questions go through the crawl's own way of asking; ``wildcards`` says
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from core.records import Answer
 from core.statuses import DnsStatus
 from crawlers.candidates import Probe, Verdict
+from crawlers.screens import can_screen, screen, screen_probes
 from crawlers.spread import spread
 from crawlers.wildcards import PROBES, Level
 
@@ -48,6 +49,20 @@ class Sieve:
         if level is None:
             level = self._levels[key] = Level(key[1], is_thrifty=self._is_thrifty)
         return level
+
+    def can_screen(self, number: int) -> bool:
+        """Whether guesses in a zone may be judged by what is answered below them alone."""
+        return can_screen(self._tops[number])
+
+    def screen(self, guesses: Mapping[int, Sequence[str]]) -> dict[int, set[str]]:
+        """By zone, the guesses just below it that do not exist; they need not be asked."""
+        tops = {(n, self._tops[n].name): self._tops[n] for n in guesses}
+        names = {
+            id(top): [g for g in guesses[key[0]] if _parent(g) == top.name]
+            for key, top in tops.items()
+        }
+        self._probe(tops, lambda level: screen_probes(level, names[id(level)]))
+        return {key[0]: screen(top, names[id(top)]) for key, top in tops.items()}
 
     def take(self, number: int, answer: Answer) -> Verdict | None:
         """A candidate's answer; ``None`` when its verdict comes from ``settle``."""

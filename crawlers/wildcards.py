@@ -41,7 +41,7 @@ _ROUND = 6
 # both denied and answered, and where the wildcard denies itself, which it may do so often.
 _DENIALS = 2
 _DENIALS_OF_FLAPPING = 3
-_DENIALS_OF_DENYING = 5
+DENIALS_OF_DENYING = 5
 _MOST_DENYING = 0.05
 _DENYING_NAMES = 100
 # Candidates with a wildcard of their own below them at most; more are rare answers of the level's.
@@ -50,6 +50,11 @@ _NESTED_ANSWERS = 3
 # Times that a name is asked again which only its answer tells from the wildcard.
 _REPEATS = 2
 _DENIED = (DnsStatus.NXDOMAIN, DnsStatus.NODATA)
+
+
+def is_seldom(denied: int, offered: int) -> bool:
+    """Whether a wildcard denies itself so seldom that denials still show what exists."""
+    return offered >= _DENYING_NAMES and denied <= _MOST_DENYING * offered
 
 
 @dataclass(slots=True)
@@ -81,6 +86,10 @@ class Level:
     held: list[Held] = field(default_factory=list)
     tests: dict[str, Tests] = field(default_factory=dict)
     proven: set[str] = field(default_factory=set)
+    # Whether the wildcard was seen not to answer below names that exist.
+    is_blocked: bool = False
+    # What was answered below candidates that were not asked themselves.
+    screened: list[Evidence] = field(default_factory=list)
     counted: Counter[str] = field(default_factory=Counter)
     offered: int = 0
     denials: int = 0
@@ -94,17 +103,17 @@ class Level:
 
     @property
     def questions(self) -> int:
-        """Extra questions that this level cost."""
-        return self.asked + self.tested
+        """Questions that this level cost beyond one for each candidate."""
+        return self.asked + self.tested - len(self.screened)
 
     @property
-    def _can_test(self) -> bool:
+    def can_test(self) -> bool:
         """Whether a denial below a name shows that it exists (RFC 4592 section 2.2.1).
 
         It does where the wildcard reaches down and hardly ever denies itself.
         """
-        seldom = self.offered >= _DENYING_NAMES and self.denials <= _MOST_DENYING * self.offered
-        is_denying = self.is_denied or self.is_empty or (self.denials and not seldom)
+        is_often = self.denials and not is_seldom(self.denials, self.offered)
+        is_denying = self.is_denied or self.is_empty or is_often
         return self.is_deep and not is_denying
 
     def open_probe(self) -> list[Probe]:
@@ -116,7 +125,7 @@ class Level:
     def check_probes(self) -> list[Probe]:
         """What is still worth asking once all candidates are known; names differ."""
         if self.random:
-            return self._check_wildcard() if self.held else []
+            return self.check_wildcard() if self.held else []
         if self.asked >= PROBES:
             return []
         if self.is_empty and not self.has_ipv6 and not self.is_denied:
@@ -144,24 +153,24 @@ class Level:
     def _deep_probe(self) -> Probe:
         return Probe(f"{random_label()}.{random_label()}.{self.name}", is_deep=True)
 
-    def _check_wildcard(self) -> list[Probe]:
+    def check_wildcard(self) -> list[Probe]:
         """Tests of all candidates; then, for those that they do not settle, comparisons."""
-        if self._can_test and self.takes_asterisks is None:
+        if self.can_test and self.takes_asterisks is None:
             name = f"{random_label()}.*.{random_label()}.{self.name}"
             return [Probe(name, is_deep=True, is_control=True)]
-        tests = [t for h in self.held if (t := self._test(h.name))] if self._can_test else []
+        tests = [t for h in self.held if (t := self.test(h.name))] if self.can_test else []
         if tests:
             return tests
         tally, nested = self._compare()
         open_ = [h for h in self.held if not self._exists(h.name, nested)]
         return self._more_samples(open_) or self._second_look(open_, tally, nested)
 
-    def _test(self, name: str) -> Probe | None:
+    def test(self, name: str) -> Probe | None:
         """A random name below a candidate, unless enough is known about it."""
         known = self.tests.get(name)
         wanted = known is None or (
             not known.answers
-            and known.denied < self._denials_needed
+            and known.denied < self.denials_needed
             and known.asked < min(MOST_TESTS, _DENIALS + known.denied)
         )
         return self._probe_below(name) if wanted and name not in self.proven else None
@@ -176,9 +185,9 @@ class Level:
         return Probe(f"{random_label()}.{asterisk}{name}", below=name)
 
     @property
-    def _denials_needed(self) -> int:
+    def denials_needed(self) -> int:
         if self.denials:
-            return _DENIALS_OF_DENYING
+            return DENIALS_OF_DENYING
         return _DENIALS_OF_FLAPPING if self.is_flapping else _DENIALS
 
     def _more_samples(self, open_: Sequence[Held]) -> list[Probe]:
@@ -188,7 +197,7 @@ class Level:
             return []
         if all(tally.explains(h.evidence) or tally.is_other(h.evidence) for h in open_):
             return []
-        make = self._deep_probe if self._can_test else self._new_probe
+        make = self._deep_probe if self.can_test else self._new_probe
         return [make() for _ in range(min(_ROUND, SAMPLES - self.asked))]
 
     def _second_look(
@@ -275,7 +284,7 @@ class Level:
         """The verdict on a candidate, or ``None`` when it is held back until ``release``."""
         self.offered += 1
         evidence = evidence_of(answers)
-        if len(self.held) >= MOST_HELD // 2 and self._is_explained(evidence):
+        if len(self.held) >= MOST_HELD // 2 and self.is_explained(evidence):
             self.counted.update(count_parts(evidence, explained=True))
             return Verdict.WILDCARD
         self.held.append(Held(name, evidence, load))
@@ -283,16 +292,16 @@ class Level:
             self._compact()
         return None
 
-    def _is_explained(self, evidence: Evidence) -> bool:
+    def is_explained(self, evidence: Evidence) -> bool:
         """Whether random names were answered just so."""
         return bool(evidence.whole) and evidence.whole <= self._shown
 
     def _tally(self, samples: Sequence[Evidence]) -> Tally:
         counts = self.counted.copy()
         for held in self.held:
-            explained = self._is_explained(held.evidence)
+            explained = self.is_explained(held.evidence)
             counts.update(count_parts(held.evidence, explained=explained))
-        is_sure = self._can_test and len(samples) >= SAMPLES
+        is_sure = self.can_test and len(samples) >= SAMPLES
         return Tally(samples, counts, SURE if is_sure else UNCHECKED)
 
     def _compare(self) -> tuple[Tally, frozenset[str]]:
@@ -307,19 +316,20 @@ class Level:
         if len(nested) > _MOST_NESTED:
             nested = set()
         found = [e for name, answers in below.items() if name not in nested for e in answers]
-        samples = [*self.random, *found]
-        return (self._tally(samples) if found else tally), frozenset(nested)
+        samples = [*self.random, *self.screened, *found]
+        is_more = len(samples) > len(self.random)
+        return (self._tally(samples) if is_more else tally), frozenset(nested)
 
     def _exists(self, name: str, nested: frozenset[str]) -> bool:
         """Whether names below a candidate show that it exists."""
         if name in self.proven:
             return True
         known = self.tests.get(name)
-        if known is None or not self._can_test:
+        if known is None or not self.can_test:
             return False
         if known.answers:
             return name in nested and not known.denied and len(known.answers) >= _NESTED_ANSWERS
-        return known.denied >= self._denials_needed
+        return known.denied >= self.denials_needed
 
     def _is_kept(self, held: Held, tally: Tally) -> bool:
         """Whether a candidate's answer differs from everything that the wildcard gave."""
@@ -358,7 +368,7 @@ class Level:
                 sound = self._is_denying and not self.is_fickle and evidence not in packed
                 yield candidate.load, Verdict.GENUINE if sound else Verdict.SUSPECTED
                 continue
-            explained = self._is_explained(evidence)
+            explained = self.is_explained(evidence)
             self.counted.update(count_parts(evidence, explained=explained))
             yield candidate.load, self._judge(candidate, tally, nested)
         for evidence in tally.samples[len(self.random) :]:
