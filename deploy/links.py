@@ -7,7 +7,7 @@ import socket
 import sys
 from pathlib import Path
 
-from core.private_files import kept_secret, write_private
+from core.files import kept_secret, write_private
 from deploy import broker, certificates
 
 NAME = "links"

@@ -167,7 +167,7 @@ def start_testbed(family: Family, world: str, port: int) -> Child:
 
 def start_workers(family: Family, data: Path) -> None:
     """Start Celery's worker and scheduler."""
-    celery = [PYTHON, "-m", "celery", "-A", "tasks.app"]
+    celery = [PYTHON, "-m", "celery", "-A", "tasks.platform.app"]
     worker = [*celery, "worker", "--loglevel", "INFO", "--without-gossip", "--without-mingle"]
     crawl = ["--concurrency", "2", "--queues", "crawl", "--hostname", "crawl@%h"]
     family.start(Child("worker", [*worker, *crawl]))

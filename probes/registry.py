@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Protocol
 
-from probes import (
+from probes.kinds import (
+    dns_latency,
     echo,
     game_query,
-    http_split,
+    http_timing,
     icmp_echo,
     jitter,
-    resolver,
     tcp_ping,
     throughput,
     traceroute,
@@ -35,10 +35,10 @@ class Probe(Protocol):
 PROBES: tuple[Probe, ...] = (
     tcp_ping,
     icmp_echo,
-    http_split,
+    http_timing,
     throughput,
     traceroute,
-    resolver,
+    dns_latency,
     echo,
     game_query,
     jitter,

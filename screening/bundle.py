@@ -13,7 +13,7 @@ PARTS = (
     "histograms", "kernel", "causes", "sampling", "native", "crew", "host", "judging", "network",
     "disk", "battery", "delivery", "commands",
 )  # fmt: skip
-OWN = "screening.onboard"
+OWN = "screening.agent_parts"
 
 HEAD = '''#!/usr/bin/env python3
 """Nephoscope's screening agent: is this virtual machine a good one?

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from analysis.regions import warm_up
-from analysis.wide_area.atlas import AtlasFiles
-from cartography.prefixes import PrefixTable
-from tests.cartography.files import read_sample
+from analysis.campaigns.importers.ripe_atlas import AtlasFiles
+from analysis.optimization import warm_up
+from cartography.placement.cloud_table import PrefixTable
+from tests.cartography.ranges.files import read_sample
 
 
 def main() -> None:

@@ -170,7 +170,7 @@ def _is_ours(args, env) -> bool:
         return False
     return (
         args[1] == "-c"
-        or (args[1] == "-m" and args[2] != "tasks.joining")
+        or (args[1] == "-m" and args[2] != "tasks.vantage.joining")
         or (Path(args[1]).name == "manage.py" and args[2] not in STANDALONE)
     )
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from webapp.api.problems import problem, storage
-from webapp.pages import errors
+from webapp.api.framework.problems import problem, storage
+from webapp.pages.ui import errors
 
 
 def _is_api(request: HttpRequest) -> bool:

@@ -15,7 +15,7 @@ from core.environment import (
     read_text,
 )
 from core.errors import BadInput, reason_of
-from core.private_files import kept_secret
+from core.files import kept_secret
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(read_text("NEPHOSCOPE_DATA", str(BASE_DIR / "var"))).resolve()
@@ -93,18 +93,18 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "webapp.pages.statics.Statics",
-    "webapp.pages.security.ContentSecurityPolicy",
-    "webapp.pages.access.SecureCookies",
+    "webapp.pages.ui.static_files.Statics",
+    "webapp.pages.ui.content_security.ContentSecurityPolicy",
+    "webapp.pages.ui.access.SecureCookies",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "webapp.pages.compression.Compression",
+    "webapp.pages.ui.compression.Compression",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "webapp.pages.shared.SharedView",
-    "webapp.pages.access.Gate",
-    "webapp.api.access.Gate",
-    "webapp.api.bodies.AnonymousBodies",
+    "webapp.pages.accounts.share_link.SharedView",
+    "webapp.pages.ui.access.Gate",
+    "webapp.api.framework.authentication.Gate",
+    "webapp.api.framework.request_bodies.AnonymousBodies",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -186,7 +186,7 @@ LOGIN_URL = "sign-in"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_FAILURE_VIEW = "webapp.pages.errors.forbidden"
+CSRF_FAILURE_VIEW = "webapp.pages.ui.errors.forbidden"
 SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008", "security.W012", "security.W016"]
 
 LOGGING = {

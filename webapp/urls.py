@@ -2,8 +2,8 @@
 
 from django.urls import include, path
 
-from webapp.api.agent import give_installed_agent
 from webapp.api.routes import api
+from webapp.api.screening.agent_file import give_installed_agent
 
 urlpatterns = [
     path("api/v1/", api.urls),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from analysis.traffic.tables import TOTAL
-from core.tables import Table
+from core.report_tables import Table
 
 Rows = Mapping[str, list[dict[str, Any]]]
 # Shares are rounded to six decimals, and a check adds a dozen of them.

@@ -3,10 +3,10 @@
 from collections import Counter, defaultdict
 from typing import Any
 
-from analysis.traffic.joining import Connection
-from analysis.traffic.spread import N_GROUPS, find_intervals
+from analysis.traffic.confidence_intervals import N_GROUPS, find_intervals
+from analysis.traffic.dns_join import Connection
 from analysis.traffic.tables import Row, fill
-from core.tables import PROVIDERS, Table, share
+from core.report_tables import PROVIDERS, Table, share
 
 _NAMED = """
 CREATE TABLE IF NOT EXISTS named AS

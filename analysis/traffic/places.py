@@ -1,8 +1,8 @@
 """Where the traffic goes, and who opened it: regions of each cloud, and directions."""
 
-from analysis.traffic.joining import Connection
+from analysis.traffic.dns_join import Connection
 from analysis.traffic.tables import Row, fill
-from core.tables import PROVIDERS, Table, share
+from core.report_tables import PROVIDERS, Table, share
 
 _REGIONS = """
 SELECT provider, region, coalesce(sum(bytes), 0)::BIGINT AS bytes, count(*) AS flows,

@@ -6,10 +6,10 @@ from typing import Any
 
 from analysis.traffic import domains, places, shares
 from analysis.traffic.checks import check_traffic
-from analysis.traffic.joining import Connection, open_traffic
+from analysis.traffic.dns_join import Connection, open_traffic
+from analysis.traffic.headlines import find_headlines
 from analysis.traffic.tables import TOP_DOMAINS, TRAFFIC_SPECS
-from analysis.traffic.wording import find_headlines
-from core.tables import Table
+from core.report_tables import Table
 
 _QUALITY = """
 SELECT count(*), count(*) FILTER (basis = 'wire'), count(*) FILTER (basis = 'payload'),

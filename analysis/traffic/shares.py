@@ -3,10 +3,10 @@
 from collections import Counter
 from typing import Any
 
-from analysis.traffic.joining import Connection
-from analysis.traffic.spread import N_GROUPS, Interval, find_intervals
+from analysis.traffic.confidence_intervals import N_GROUPS, Interval, find_intervals
+from analysis.traffic.dns_join import Connection
 from analysis.traffic.tables import PROTOCOLS, TOTAL, Row, fill
-from core.tables import PROVIDERS, Table, share
+from core.report_tables import PROVIDERS, Table, share
 
 # The two clouds of the study are always shown.
 _ALWAYS = ("aws", "azure")

@@ -4,7 +4,7 @@ Shares are fractions of one; ``low`` and ``high`` are the 95 % interval over cli
 there are too few of them.
 """
 
-from core.tables import Cell, Table, TableSpec
+from core.report_tables import Cell, Table, TableSpec
 
 TRAFFIC_SPECS: tuple[TableSpec, ...] = (
     TableSpec(

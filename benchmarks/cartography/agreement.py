@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.cartography import peers, tables
-from cartography.addresses import write_address
-from cartography.intervals import Column
+from cartography.addresses.intervals import Column
+from cartography.addresses.prefixes import write_address
 
 _BATCH = 500_000
 

@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.cartography import agreement, peers, tables
-from cartography.intervals import Column
-from cartography.matching import AddressMap
-from cartography.origin_files import read_origins
-from cartography.origins import OriginTable
-from cartography.prefixes import PrefixTable
+from cartography.addresses.intervals import Column
+from cartography.addresses.matching import AddressMap
+from cartography.asn.files import read_origins
+from cartography.asn.tables import OriginTable
+from cartography.placement.cloud_table import PrefixTable
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = 5

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from cartography.matching import AddressMap
-from cartography.origin_files import read_origins
-from cartography.origins import OriginTable
-from cartography.prefixes import PrefixTable
+from cartography.addresses.matching import AddressMap
+from cartography.asn.files import read_origins
+from cartography.asn.tables import OriginTable
+from cartography.placement.cloud_table import PrefixTable
 from cartography.ranges import RangeEntry, RangeFile, read_ranges
 
 # The newest file of each provider; the one date serves those that carry none.

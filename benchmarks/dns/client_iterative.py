@@ -6,10 +6,10 @@ import sys
 import time
 from pathlib import Path
 
-from crawlers.iteration import IterativeResolver
-from crawlers.lines import LineWriter
-from crawlers.questions import EngineConfig, Question
-from crawlers.servers import Server
+from crawlers.engine.config import EngineConfig, Question
+from crawlers.engine.nameservers import Server
+from crawlers.files.jsonl import LineWriter
+from crawlers.iterative.resolver import IterativeResolver
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
 

@@ -3,10 +3,10 @@
 import sys
 from pathlib import Path
 
-from crawlers.engine import Engine
-from crawlers.lines import LineWriter
-from crawlers.questions import EngineConfig, Question
-from crawlers.servers import parse_server
+from crawlers.engine.config import EngineConfig, Question
+from crawlers.engine.engine import Engine
+from crawlers.engine.nameservers import parse_server
+from crawlers.files.jsonl import LineWriter
 
 
 def main(names: str, out: str, *endpoints: str) -> None:

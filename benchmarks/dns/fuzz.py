@@ -24,9 +24,9 @@ from benchmarks.dns import oracle
 from benchmarks.dns.figures import machine
 from benchmarks.dns.loopback import AT_ONCE, Case, Loopback, make_case
 from benchmarks.dns.packets import Packet, Planner, spoil
-from crawlers.replies import Reply, read_reply
-from crawlers.tails import TailCache
-from crawlers.wire import Malformed
+from crawlers.dns.message import Malformed
+from crawlers.dns.message_reader import Reply, read_reply
+from crawlers.dns.reply_cache import TailCache
 
 PROCESSES = 2
 # Spoiled copies of each reply of a family, besides the reply itself.

@@ -22,9 +22,9 @@ from benchmarks.dns.answers import compare, read_answers
 from benchmarks.dns.figures import Figures, machine
 from benchmarks.dns.recursor import find_unbound, recursing
 from benchmarks.dns.workload import Expected
-from testbed.hierarchy import Hierarchy, parent_of
-from testbed.hierarchy_plan import REGISTRY, plan_hierarchy
-from testbed.hierarchy_server import Serving, serving
+from testbed.hierarchy.internet import Hierarchy, parent_of
+from testbed.hierarchy.plan import REGISTRY, plan_hierarchy
+from testbed.hierarchy.server import Serving, serving
 
 OURS, UNBOUND, ZDNS = "ours", "unbound", "zdns --iterative"
 # (zones that are planned, names asked in each): about 60,000 and 90,000 names.

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from benchmarks.dns.packets import Packet, spoil
 from core.statuses import DnsStatus
-from crawlers.engine import Engine, EngineConfig, Question, Result
-from crawlers.replies import Reply, read_reply
-from crawlers.servers import Server
-from crawlers.wire import TYPE_NAMES, Malformed
+from crawlers.dns.message import TYPE_NAMES, Malformed
+from crawlers.dns.message_reader import Reply, read_reply
+from crawlers.engine.engine import Engine, EngineConfig, Question, Result
+from crawlers.engine.nameservers import Server
 
 AT_ONCE = 32
 _SUBNET = "203.0.113.0/24"

@@ -20,7 +20,7 @@ import dns.rdtypes.util
 import dns.wire
 
 from core.records import Record
-from crawlers.replies import Reply
+from crawlers.dns.message_reader import Reply
 
 _OPT, _CLIENT_SUBNET, _IN = 41, 8, 1
 _STYLE = dns.rdata.RdataStyle(omit_final_dot=True)

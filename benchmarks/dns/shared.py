@@ -35,7 +35,7 @@ from benchmarks.dns.counting import (
 from benchmarks.dns.figures import machine
 from benchmarks.dns.workload import free_port
 from tests.tasks.site import Site, kill, wait
-from tests.tasks.sliding import busiest_second
+from tests.tasks.surveys.sliding_clock import busiest_second
 
 NAMES, ZONES, SERVERS, LIMIT_QPS = 200_000, 80, 16, 500
 OVERSHOOT = 1.05

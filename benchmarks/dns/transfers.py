@@ -27,9 +27,9 @@ import dns.rrset
 
 from benchmarks.dns.figures import machine
 from benchmarks.dns.workload import TTL_S, NameServer, NoServer, Workload, serving
-from crawlers.engine import Engine
-from crawlers.servers import Server
-from crawlers.sources.form import Zone
+from crawlers.engine.engine import Engine
+from crawlers.engine.nameservers import Server
+from crawlers.sources.base import Zone
 from crawlers.sources.transfers import TransferLimits, Transfers, ZoneHarvest
 
 LIMIT_US = 25.0

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from core.records import DomainEntry
-from crawlers.engine import Engine, EngineStats, Question
-from crawlers.enumeration import Crawl, CrawlConfig, crawl_domains
-from crawlers.servers import Server
+from crawlers.engine.engine import Engine, EngineStats, Question
+from crawlers.engine.nameservers import Server
+from crawlers.enumeration.enumeration import Crawl, CrawlConfig, crawl_domains
 from crawlers.sources.wordlist import Words, default_wordlist
-from testbed.model import World
-from testbed.server import Running, running
-from testbed.truth import why_hidden
-from testbed.worlds import build_world
+from testbed.server.server import Running, running
+from testbed.truth.counting import why_hidden
+from testbed.world.model import World
+from testbed.worlds.loading import build_world
 
 BATCH = 200
 _TICKS_PER_S = 100

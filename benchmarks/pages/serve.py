@@ -132,11 +132,11 @@ def late(values: list[float], share: float = 0.95) -> float:
 
 def pages_of(slug: str, before: str | None) -> dict[str, Callable[[], str]]:
     """Kinds of page by name, each with a maker of addresses."""
-    from webapp.pages.families import FAMILIES  # noqa: PLC0415  (after Django's setup)
-    from webapp.store import indexes  # noqa: PLC0415
+    from webapp.pages.ui.report_families import FAMILIES  # noqa: PLC0415  (after Django's setup)
     from webapp.store.models import Campaign  # noqa: PLC0415
+    from webapp.store.surveys import index as survey_index  # noqa: PLC0415
 
-    index = indexes.index_of(Campaign.objects.get(slug=slug))
+    index = survey_index.index_of(Campaign.objects.get(slug=slug))
     if index is None:
         raise SystemExit(f"survey {slug} has no index")
     dice = random.Random(SEED)

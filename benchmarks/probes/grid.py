@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.wide_area.grid import summarise
-from analysis.wide_area.tables import build
+from analysis.campaigns.aggregation.grid import summarise
+from analysis.campaigns.tables.tables import build
 from benchmarks.probes.inputs import Used, ask, made
-from lake.measurements import fill_table
+from lake.campaigns import fill_table
 
 
 def names(prefix: str, codes: np.ndarray, count: int) -> pa.DictionaryArray:

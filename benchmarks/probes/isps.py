@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.wide_area import diversity
-from analysis.wide_area.addresses import Addresses
-from analysis.wide_area.atlas import AtlasFiles
-from analysis.wide_area.isps import find_isps
+from analysis.campaigns.importers.ripe_atlas import AtlasFiles
+from analysis.campaigns.routes import diversity
+from analysis.campaigns.routes.address_owners import Addresses
+from analysis.campaigns.routes.downstream_isp import find_isps
 from benchmarks.probes.inputs import Used, ask, made
-from cartography.origin_files import read_origins
-from cartography.origins import OriginTable
-from lake.measurements import HOP, fill_table
+from cartography.asn.files import read_origins
+from cartography.asn.tables import OriginTable
+from lake.campaigns import HOP, fill_table
 
 ROUTERS, HOPS, REPLIES, BATCH = 200_000, 15, 3, 50_000
 # Routers stand in /20s of 20.0.0.0/6; each /20 is an AS of its own, the cloud's are the last.

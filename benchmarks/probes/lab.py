@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.probes import lab_claims
-from lab.drawn import draw
-from lab.laboratory import Laboratory
-from lab.sixbyfour import six_by_four
+from testbed.namespaces.laboratory import Laboratory
+from testbed.namespaces.random_plan import draw
+from testbed.namespaces.six_by_four import six_by_four
 
 ROOT = Path(__file__).resolve().parents[2]
 AT_ONCE, COUNT, TRIES = 3, 10, 4
@@ -79,7 +79,7 @@ def beside_truth(lab: Laboratory) -> Iterator[str]:
 
 def beside_ping(lab: Laboratory) -> Iterator[str]:
     """Means and medians of both probes and of ``ping``, packet by packet in turns."""
-    from tests.lab.beside import is_right  # noqa: PLC0415
+    from tests.testbed.namespaces.parallel_ping import is_right  # noqa: PLC0415
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         starts = [node.name for node in lab.plan.of_kind("vantage")]
@@ -106,7 +106,9 @@ def one_vantage(lab: Laboratory, start: str) -> dict[str, list[Row]]:
     }
     asked = json.dumps({"ends": ends, "count": COUNT, "tries": TRIES})
     child = lab.start(
-        start, [sys.executable, "-m", "tests.lab.beside", asked], stdout=subprocess.PIPE
+        start,
+        [sys.executable, "-m", "tests.testbed.namespaces.parallel_ping", asked],
+        stdout=subprocess.PIPE,
     )
     told, _ = child.communicate()
     return dict(json.loads(told))
@@ -121,8 +123,8 @@ def campaigns(rounds: int, *, brisk: bool) -> Iterator[str]:
         from django.core.management import call_command  # noqa: PLC0415
 
         django.setup()
-        from tasks import laboratory  # noqa: PLC0415
-        from tasks.lab_campaigns import Extent  # noqa: PLC0415
+        from tasks.namespaces import laboratory  # noqa: PLC0415
+        from tasks.namespaces.campaigns import Extent  # noqa: PLC0415
         from webapp.console.management.commands.lab import sentences  # noqa: PLC0415
 
         call_command("migrate", verbosity=0)

@@ -11,19 +11,24 @@ from ipaddress import ip_address, ip_network
 from math import comb
 from typing import Any
 
-from analysis.wide_area import diversity
-from analysis.wide_area.addresses import Addresses
-from analysis.wide_area.isps import find_isps
-from cartography.origin_files import read_origins
-from cartography.origins import OriginTable
+from analysis.campaigns.routes import diversity
+from analysis.campaigns.routes.address_owners import Addresses
+from analysis.campaigns.routes.downstream_isp import find_isps
+from cartography.asn.files import read_origins
+from cartography.asn.tables import OriginTable
 from core.clock import SystemClock
-from lab.laboratory import Laboratory
-from lab.plan import Family
-from lab.truth import exchange_prefixes, isps_by_zone, origin_lines, region_prefixes
-from lake.measurements import rows_of_result, table_of
-from probes import jitter, throughput, traceroute
-from probes.hops import Path, routes_of
+from lake.campaigns import rows_of_result, table_of
+from probes.kinds import jitter, throughput, traceroute
+from probes.packets.hops import Path, routes_of
 from probes.records import Target
+from testbed.namespaces.laboratory import Laboratory
+from testbed.namespaces.plan import Family
+from testbed.namespaces.truth import (
+    exchange_prefixes,
+    isps_by_zone,
+    origin_lines,
+    region_prefixes,
+)
 
 CLOCK = SystemClock()
 AT_ONCE = 3
@@ -97,7 +102,7 @@ def transfers(lab: Laboratory) -> Claim:
 
 def _rates(lab: Laboratory, start: str, end: str) -> tuple[float, float]:
     """The fastest of some transfers each: other work on the machine only ever slows them down."""
-    from tests.lab.reference import curl  # noqa: PLC0415
+    from tests.testbed.namespaces.reference import curl  # noqa: PLC0415
 
     home, path = lab.plan.home(end), f"/octets/{OCTETS}"
     own, beside = 0.0, 0.0
@@ -199,7 +204,7 @@ def failure(lab: Laboratory) -> Claim:
 
 
 def _cut_off(lab: Laboratory, asn: int) -> set[Pair]:
-    from lab.truth import Truth  # noqa: PLC0415
+    from testbed.namespaces.truth import Truth  # noqa: PLC0415
 
     return _unreached_in(lab, Truth.of(lab.plan, lab.plan.links_of_as(asn)))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.regions import Facts, Samples
+from analysis.optimization import Facts, Samples
 
 METROS = np.array(
     [

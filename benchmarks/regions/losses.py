@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from analysis.regions import Constraints, Effort, Study, check, warm_up
+from analysis.optimization import Constraints, Effort, Study, check, warm_up
 from benchmarks.regions.instances import SEEDS, generate
 
 QUESTIONS = {

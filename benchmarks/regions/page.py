@@ -12,7 +12,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from analysis.regions import Constraints, Effort, Facts, Presence, Samples, Study
+from analysis.optimization import Constraints, Effort, Facts, Presence, Samples, Study
 from benchmarks.regions.instances import generate
 
 QUESTIONS = 150

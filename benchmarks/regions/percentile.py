@@ -8,7 +8,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from analysis.regions import Effort, Objective, Study
+from analysis.optimization import Effort, Objective, Study
 from benchmarks.regions.instances import SEEDS, generate
 
 

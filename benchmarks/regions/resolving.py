@@ -45,7 +45,7 @@ def measure(seed: int) -> None:
     """Prepare the site, ask and print."""
     django.setup()
     # Only now: its models need the settings above.
-    advising = import_module("tasks.advising")
+    advising = import_module("tasks.recommendations.celery_tasks")
     settings.ALLOWED_HOSTS = ["*"]
     call_command("migrate", verbosity=0)
     instance = generate(100, 5000, 1)

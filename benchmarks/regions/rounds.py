@@ -10,7 +10,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from analysis.regions import Effort, Samples, Study
+from analysis.optimization import Effort, Samples, Study
 from benchmarks.regions.instances import generate
 
 

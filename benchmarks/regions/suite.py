@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from analysis.regions import Effort, Study, check
+from analysis.optimization import Effort, Study, check
 from benchmarks.regions.instances import KS, SEEDS, SIZES, generate
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from analysis.regions import Constraints, Effort, Samples, Study, check
+from analysis.optimization import Constraints, Effort, Samples, Study, check
 
 # As published with the instances, capacities ignored.
 KNOWN = {"cap61": 932_615.750, "cap71": 932_615.750, "cap82": 854_704.200}

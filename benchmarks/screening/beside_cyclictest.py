@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.screening import neighbours
 from benchmarks.screening.physical import make_neighbour, run_agent
-from screening.logs import read_log
+from screening.log_readers import read_log
 
 INTERVAL_US = 100
 KINDS = ("idle", "hog", "burst 10/100", "burst 30/100")

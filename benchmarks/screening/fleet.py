@@ -7,13 +7,13 @@ import time
 
 import numpy as np
 
-from screening.calibration import calibrate, measure
-from screening.fleet import make_kinds, simulate_fleet
-from screening.heatmaps import check_nodes
-from screening.nightly import bin_stalls, detect_nightly
-from screening.persistence import check_persistence
-from screening.rates import estimate_rate
-from screening.selection import estimate_factor
+from screening.decision.calibration import calibrate, measure
+from screening.decision.heatmap import check_nodes
+from screening.decision.rate_interval import estimate_rate
+from screening.decision.selection import estimate_factor
+from screening.statistics.persistence import check_persistence
+from screening.statistics.simulated_pool import make_kinds, simulate_fleet
+from screening.statistics.time_of_day import bin_stalls, detect_nightly
 from tests.screening.test_pools import draw_days, draw_matrix, draw_statuses
 from tests.screening.test_verdicts import draw_bursts
 

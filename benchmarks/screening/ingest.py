@@ -163,27 +163,23 @@ def prepare(folder: str) -> str:
     from django.core.management import call_command  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
-    from webapp.store.accounts import OPERATOR  # noqa: PLC0415
-    from webapp.store.pool_changes import (  # noqa: PLC0415
-        PoolSettings,
-        create_pool,
-        create_token,
-    )
+    from webapp.store.access.visibility import OPERATOR  # noqa: PLC0415
+    from webapp.store.screening.services import PoolSettings, create_pool, create_token
 
     return create_token(create_pool(OPERATOR, PoolSettings(name="ingest")))[1]
 
 
 def check(agents: list[Agent]) -> list[str]:
     """What is wrong with what was stored."""
-    from webapp.store import packs  # noqa: PLC0415
     from webapp.store.models import Pool, PoolInstance, PoolReport  # noqa: PLC0415
+    from webapp.store.screening import body_files  # noqa: PLC0415
 
     stored = Counter(PoolReport.objects.values_list("report_id", flat=True))
     lost = sum(agent.report_id not in stored for agent in agents)
     twice = sum(count > 1 for count in stored.values())
     unreadable = 0
     for row in PoolReport.objects.all().iterator():
-        body = packs.read(row.pool_id, packs.Place(row.pack, row.offset, row.length))
+        body = body_files.read(row.pool_id, body_files.Place(row.pack, row.offset, row.length))
         unreadable += json.loads(body)["report_id"] != row.report_id
     counted, machines = Pool.objects.get().n_reports, PoolInstance.objects.count()
     wrong = [

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.screening.beside_cyclictest import INTERVAL_US, start_cyclictest
 from benchmarks.screening.physical import run_agent
-from screening.logs import read_log
+from screening.log_readers import read_log
 
 GOAL_SHARE = 0.03
 BARE = r"""

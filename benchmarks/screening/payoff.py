@@ -5,7 +5,7 @@
 
 import time
 
-from screening.payoff import (
+from screening.payoff.simulation import (
     FAN_OUTS,
     TRIALS,
     Workload,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from benchmarks.study.world import NAMES, Clouds, Facts, make_facts
 from lake.schemas import SCHEMAS
-from tasks.records import NUMBERED, TEXTS
+from tasks.surveys.record_study import NUMBERED, TEXTS
 
 RECORDS, VANTAGES, SEED, BATCH = 34_000_000, 200, 1, 1 << 20
 _TYPE_NAMES = pa.array([{1: "A", 2: "NS", 5: "CNAME", 28: "AAAA"}.get(n) for n in range(29)])

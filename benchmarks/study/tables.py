@@ -18,15 +18,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import pyarrow as pa
 
-from analysis.checks import check_tables
-from analysis.names import find_uses
-from analysis.usage import make_tables, prepare_study
+from analysis.deployment.cloud_names import find_uses
+from analysis.reporting.checks import check_tables
+from analysis.reporting.survey_tables import make_tables, prepare_study
 from benchmarks.study.records import NAMES, RECORDS, SEED, write_folder
 from benchmarks.study.world import Clouds
-from cartography.prefixes import PrefixTable
-from core.tables import Table
-from tasks.placing import open_connection, place_records
-from tasks.records import Sources, read_records
+from cartography.placement.cloud_table import PrefixTable
+from core.report_tables import Table
+from tasks.surveys.record_placement import open_connection, place_records
+from tasks.surveys.record_study import Sources, read_records
 
 # CPU seconds, wall seconds, MiB.
 GATES = {"texts": (25, 15, 2048), "numbers": (10, 15, 2048)}

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from analysis.countries import region_countries
+from analysis.deployment.countries import region_countries
 from cartography.patterns import load_rules
-from cartography.ranges.form import RangeEntry, RangeFile
+from cartography.ranges.range_file import RangeEntry, RangeFile
 from core.statuses import AddressKind
 
 DOMAINS, NAMES, PREFIXES, PARENTS = 40_333, 713_910, 11_298, 1_600

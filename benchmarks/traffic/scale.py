@@ -13,14 +13,14 @@ from datetime import date
 from pathlib import Path
 
 from analysis.traffic.report import compute_traffic
-from cartography.flows.book import Inside
-from cartography.flows.calendar import Calendar
-from cartography.flows.importing import FlowImport
-from cartography.flows.pseudonyms import Pseudonyms
-from cartography.prefixes import PrefixTable
-from cartography.ranges.form import RangeEntry, RangeFile
-from core.tables import PROVIDERS
-from lake.flows import FlowWriter
+from cartography.placement.cloud_table import PrefixTable
+from cartography.ranges.range_file import RangeEntry, RangeFile
+from cartography.traffic.address_cache import Inside
+from cartography.traffic.anonymization import Pseudonyms
+from cartography.traffic.log_import import FlowImport
+from cartography.traffic.table_by_date import Calendar
+from core.report_tables import PROVIDERS
+from lake.traffic import FlowWriter
 
 FIELDS = [
     "ts",

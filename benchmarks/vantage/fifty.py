@@ -91,7 +91,7 @@ def measure(folder: Path, port: int, target: int, n: int) -> None:
 
 def identities(folder: Path, port: int, names: list[str]) -> None:
     """Let every name join, without the site's web server."""
-    from tests.tasks.joined import main as join  # noqa: PLC0415
+    from tests.tasks.vantages.joined import main as join  # noqa: PLC0415
 
     join(folder / "points", f"127.0.0.1:{port}", *names)
 
@@ -104,7 +104,7 @@ def start_all(folder: Path, names: list[str]) -> tuple[list[subprocess.Popen[str
         began = time.monotonic()
         batch = [
             subprocess.Popen(
-                [sys.executable, "-m", "tasks.joining", "--folder", str(folder / "points" / name)],
+                [sys.executable, "-m", "tasks.vantage.joining", "--folder", str(folder / "points" / name)],
                 cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True,
             )
             for name in names[first : first + AT_ONCE]
@@ -119,9 +119,9 @@ def start_all(folder: Path, names: list[str]) -> tuple[list[subprocess.Popen[str
 
 def round_of(names: list[str], target: int) -> tuple[float, set[str], int]:
     """Order a unit of every vantage point; seconds until the last result, senders and values."""
-    from tasks import links  # noqa: PLC0415
-    from tasks.collecting import Collector  # noqa: PLC0415
-    from tasks.measuring import BEGAN, RESULT, Order  # noqa: PLC0415
+    from tasks.campaigns.results_collector import Collector  # noqa: PLC0415
+    from tasks.protocol import vantage_queues  # noqa: PLC0415
+    from tasks.protocol.work_order import BEGAN, RESULT, Order  # noqa: PLC0415
 
     got: dict[str, int] = {}
 
@@ -136,7 +136,7 @@ def round_of(names: list[str], target: int) -> tuple[float, set[str], int]:
             probe="tcp-ping", targets=[{"host": "127.0.0.1", "port": target}],
             slots=[[0, 0, 0.0, 60.0]], options={"count": PINGS}, allow=["127.0.0.0/8"],
         )  # fmt: skip
-        links.send(name, "tasks.vantage.measure", [order.as_json()], expires_s=60)
+        vantage_queues.send(name, "tasks.vantage.measure", [order.as_json()], expires_s=60)
     collector = Collector({BEGAN: lambda vantage, parcel: None, RESULT: store})
     while len(got) < len(names) and time.monotonic() - began < 60:
         collector.collect()

@@ -8,8 +8,9 @@ from codecs import BOM_UTF8
 from datetime import date
 from typing import Protocol
 
-from cartography.garbage import many_rows
-from cartography.ranges import (
+from cartography.gc_pause import many_rows
+from cartography.ranges.gzip_file import MAX_FILE_BYTES, unpack
+from cartography.ranges.providers import (
     akamai,
     aws,
     azure,
@@ -21,8 +22,7 @@ from cartography.ranges import (
     linode,
     oracle,
 )
-from cartography.ranges.form import RangeEntry, RangeFile, forget_prefixes
-from cartography.ranges.packing import MAX_FILE_BYTES, unpack
+from cartography.ranges.range_file import RangeEntry, RangeFile, forget_prefixes
 from core.errors import BadInput
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from cartography.ranges.packing import MAX_FILE_BYTES
+from cartography.ranges.gzip_file import MAX_FILE_BYTES
 from core.errors import BadInput, Unavailable
 
 _TIMEOUT_S = 30.0

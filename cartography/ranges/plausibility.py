@@ -9,11 +9,11 @@ from operator import ne
 
 import numpy as np
 
-from cartography.addresses import BITS, read_prefix
-from cartography.intervals import Column, flatten
-from cartography.ranges.customs import find_breach
-from cartography.ranges.form import RangeEntry, RangeFile
-from cartography.regions import all_regions
+from cartography.addresses.intervals import Column, flatten
+from cartography.addresses.prefixes import BITS, read_prefix
+from cartography.ranges.range_file import RangeEntry, RangeFile
+from cartography.ranges.regions import all_regions
+from cartography.ranges.sanity_rules import find_breach
 
 # Of more than a thousand pairs of neighbouring versions three lost more than a tenth, all of them
 # genuine, and none lost a third.

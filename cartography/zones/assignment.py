@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from cartography.zones.purity import Floats
+from cartography.zones.vote_quality import Floats
 
 _NEVER = -1e12
 # Of two equally good mappings, the one with a zone that is already known.

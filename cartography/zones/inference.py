@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from cartography.zones.calibration import thresholds
-from cartography.zones.gathering import gather
 from cartography.zones.latency import (
     RoundTrips,
     calibrate,
@@ -14,7 +13,7 @@ from cartography.zones.latency import (
     classify_by_threshold,
     is_calibrated,
 )
-from cartography.zones.merging import Alignment, merge_labels
+from cartography.zones.minimum_rtts import gather
 from cartography.zones.observations import (
     Observations,
     RoundTrip,
@@ -24,7 +23,7 @@ from cartography.zones.observations import (
     ZoneId,
 )
 from cartography.zones.proximity import AddressMap, Labels, locate, map_addresses
-from cartography.zones.signatures import guess_known
+from cartography.zones.self_calibration import guess_known
 from cartography.zones.verdicts import (
     LatencyFinding,
     Method,
@@ -32,6 +31,7 @@ from cartography.zones.verdicts import (
     Reason,
     Verdict,
 )
+from cartography.zones.zone_identity import Alignment, merge_labels
 
 Thresholds = Mapping[tuple[str, str], float]
 _Row = TypeVar("_Row", Sample, Target, RoundTrip, ZoneId)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cartography.zones.observations import Rules, Sample, Target, prefix_text, prefixes_of
-from cartography.zones.purity import Floats, Purity, fit_purity, zone_shares
 from cartography.zones.verdicts import ProximityFinding, Reason
+from cartography.zones.vote_quality import Floats, Purity, fit_purity, zone_shares
 
 Prefix = tuple[int, int, int]
 Labels = Mapping[tuple[str, str], str]  # (account, label) to common zone

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cartography.zones.inference import RegionResult
-from cartography.zones.merging import Alignment
 from cartography.zones.verdicts import LatencyFinding, ProximityFinding, Verdict
+from cartography.zones.zone_identity import Alignment
 
 
 def document(results: Sequence[RegionResult]) -> dict[str, Any]:

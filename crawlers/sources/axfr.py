@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from core.records import Record
 from core.statuses import DnsStatus
-from crawlers import wire
-from crawlers.labels import Names
-from crawlers.rdata import WRITERS, find_writer
-from crawlers.sources.streams import BUDGET, split_messages
-from crawlers.wire import Malformed
+from crawlers.dns import message as dns_message
+from crawlers.dns.message import Malformed
+from crawlers.dns.name_codec import Names
+from crawlers.dns.rdata import WRITERS, find_writer
+from crawlers.sources.tcp_pool import BUDGET, split_messages
 
 # Real zones that give themselves away are far smaller; the bounds only end endless streams.
 MAX_RECORDS = 500_000
@@ -85,7 +85,7 @@ class Feed:
         self.records: list[Record] = []
         self._limits = limits or FeedLimits()
         self._query_id = query_id
-        self._question = wire.encode_question(self.zone, "AXFR")
+        self._question = dns_message.encode_question(self.zone, "AXFR")
         self._buffer = b""
         self._below = "." + self.zone if self.zone else ""
         self._owners: dict[str, None] = {}

@@ -14,12 +14,12 @@ from urllib.parse import quote
 from core.clock import Clock, SystemClock
 from core.errors import BadInput
 from core.statuses import Technique
-from crawlers.engine import Engine
-from crawlers.servers import Network
-from crawlers.sources.form import Harvest, Zone
+from crawlers.engine.engine import Engine
+from crawlers.engine.nameservers import Network
+from crawlers.sources.base import Harvest, Zone
 from crawlers.sources.hostnames import clean_host
-from crawlers.sources.jsonstream import Broken, JsonStream
-from crawlers.sources.webclient import Failed, WebClient, WebLimits, split_server_url
+from crawlers.sources.lists.json_stream import Broken, JsonStream
+from crawlers.sources.web_client import Failed, WebClient, WebLimits, split_server_url
 
 PRODUCT = "Nephoscope/0.1"
 # Names of one certificate; those of the largest known ones are a tenth of it.

@@ -7,7 +7,7 @@ import re
 from ipaddress import ip_address
 
 from core.errors import BadInput
-from crawlers.spelling import MAX_NAME, check_name, to_ascii
+from crawlers.dns.idna import MAX_NAME, check_name, to_ascii
 
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)

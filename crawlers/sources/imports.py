@@ -12,13 +12,13 @@ from pathlib import Path
 from core.errors import BadInput
 from core.records import Rejection
 from core.statuses import Technique
-from crawlers.engine import Engine
-from crawlers.sources.blocks import Block, BlockFile
-from crawlers.sources.form import Harvest, Zone
+from crawlers.engine.engine import Engine
+from crawlers.sources.base import Harvest, Zone
 from crawlers.sources.hostnames import clean_host
-from crawlers.sources.listforms import FORMS, Csv, Form, Found, Json, Text, guess_form
-from crawlers.sources.shelves import Shelves
-from crawlers.sources.zonefiles import ZoneFile
+from crawlers.sources.lists.line_blocks import Block, BlockFile
+from crawlers.sources.lists.list_formats import FORMS, Csv, Form, Found, Json, Text, guess_form
+from crawlers.sources.lists.names_by_domain import Shelves
+from crawlers.sources.zone_files import ZoneFile
 
 MAX_OCTETS = 16 * 1024**3
 # More names than any zone was ever seen to have; the bound is for what a zone costs to ask.

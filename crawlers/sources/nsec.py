@@ -13,10 +13,12 @@ from dataclasses import dataclass
 
 from core.errors import BadInput
 from core.statuses import DnsStatus, Technique
-from crawlers import wire
-from crawlers.engine import Engine
+from crawlers.dns import message as dns_message
+from crawlers.dns.message import Malformed
+from crawlers.engine.engine import Engine
 from crawlers.sources.axfr import MISMATCH, STATUS_BY_RCODE, is_askable
-from crawlers.sources.denials import (
+from crawlers.sources.base import Harvest, Zone
+from crawlers.sources.nsec_records import (
     Denial,
     Labels,
     Link,
@@ -26,10 +28,8 @@ from crawlers.sources.denials import (
     read_denial,
     successor,
 )
-from crawlers.sources.form import Harvest, Zone
-from crawlers.sources.streams import BUDGET, CLOSED, Next, StreamLimits, Streams, split_messages
+from crawlers.sources.tcp_pool import BUDGET, CLOSED, Next, StreamLimits, Streams, split_messages
 from crawlers.sources.transfers import most_telling
-from crawlers.wire import Malformed
 
 # Why a walk came to its end: the zone is not signed, or its chain has hashes for names, covers
 # one name per record, does not go forwards, or leaves the zone.
@@ -37,9 +37,9 @@ UNSIGNED, NSEC3, MINIMAL, LOOP, OUTSIDE = "UNSIGNED", "NSEC3", "MINIMAL", "LOOP"
 OPTED_OUT = "OPTED_OUT"
 # One record that denies next to nothing may be a strange name; two are a server that makes them.
 _MAX_MINIMAL = 2
-_A, _NSEC = wire.TYPE_CODES["A"], wire.TYPE_CODES["NSEC"]
+_A, _NSEC = dns_message.TYPE_CODES["A"], dns_message.TYPE_CODES["NSEC"]
 # EDNS with the DO bit (RFC 3225); the size says nothing over TCP.
-_DO_RECORD = b"\0\0\x29" + struct.pack("!HIH", wire.EDNS_SIZE, 0x8000, 0)
+_DO_RECORD = b"\0\0\x29" + struct.pack("!HIH", dns_message.EDNS_SIZE, 0x8000, 0)
 # A delegation may be a name with an address, too; the zone's own name always has name servers.
 _TYPES = frozenset({"A", "AAAA", "CNAME", "NS"})
 _APEX_TYPES = _TYPES - {"NS"}
@@ -101,7 +101,7 @@ class _Walk:
         self._queries = self._minimal = self._links = self._progress = 0
         self._failed: Counter[str] = Counter()
         try:
-            wire.encode_name(self._origin)
+            dns_message.encode_name(self._origin)
             self._apex = self._here = labels_of(self._origin)
         except BadInput:
             self.status = str(DnsStatus.SKIPPED)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from core.errors import BadInput
 from core.records import Record
 from core.statuses import DnsStatus, Technique
-from crawlers.engine import Engine
+from crawlers.engine.engine import Engine
 from crawlers.sources.axfr import (
     MAX_OCTETS,
     MAX_RECORDS,
@@ -21,8 +21,8 @@ from crawlers.sources.axfr import (
     Feed,
     FeedLimits,
 )
-from crawlers.sources.form import Harvest, Zone
-from crawlers.sources.streams import BUDGET, CLOSED, Next, StreamLimits, Streams
+from crawlers.sources.base import Harvest, Zone
+from crawlers.sources.tcp_pool import BUDGET, CLOSED, Next, StreamLimits, Streams
 
 # The status of a zone that no server gave is the most telling one that they gave instead.
 TELLING = (

@@ -8,9 +8,9 @@ from functools import lru_cache
 from core.errors import BadInput
 from core.paths import FIXTURES
 from core.statuses import Technique
-from crawlers.engine import Engine
-from crawlers.sources.form import Harvest, Zone
-from crawlers.spelling import MAX_NAME
+from crawlers.dns.idna import MAX_NAME
+from crawlers.engine.engine import Engine
+from crawlers.sources.base import Harvest, Zone
 
 DEFAULT_PATH = FIXTURES / "wordlists" / "subdomains.txt"
 MAX_WORDS = 1_000_000

@@ -4,9 +4,16 @@ from typing import Any
 
 import pytest
 
-from analysis.usage import compute_tables
-from core.tables import Table
-from tests.analysis.cast import CAMPAIGN, CAST, CUSTOMERS, ZONES, Domain, write_lake
+from analysis.reporting.survey_tables import compute_tables
+from core.report_tables import Table
+from tests.analysis.deployment.world_cast import (
+    CAMPAIGN,
+    CAST,
+    CUSTOMERS,
+    ZONES,
+    Domain,
+    write_lake,
+)
 
 
 @pytest.fixture(scope="session")

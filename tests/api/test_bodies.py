@@ -15,7 +15,7 @@ import pytest
 
 from tests import forks
 from tests.sites import ROOT, environment, serve
-from webapp.api import bodies
+from webapp.api.framework import request_bodies
 
 MIB = 2**20
 HUGE = 600 * MIB
@@ -179,8 +179,8 @@ async def keep(held, receive, send):
 
 
 def test_bodies_of_all_connections_have_one_limit(monkeypatch):
-    monkeypatch.setattr(bodies, "MOST_EACH", 3_000)
-    monkeypatch.setattr(bodies, "MOST_TOGETHER", 5_000)
+    monkeypatch.setattr(request_bodies, "MOST_EACH", 3_000)
+    monkeypatch.setattr(request_bodies, "MOST_TOGETHER", 5_000)
     held = asyncio.Event()
 
     async def ask(address, size):
@@ -194,7 +194,7 @@ def test_bodies_of_all_connections_have_one_limit(monkeypatch):
             statuses.append(message.get("status"))
 
         scope = {"type": "http", "path": "/api/v1/x", "headers": [], "client": (address, 1)}
-        await bodies.bounded(lambda _, *both: keep(held, *both))(scope, receive, send)
+        await request_bodies.bounded(lambda _, *both: keep(held, *both))(scope, receive, send)
         return statuses[0]
 
     async def all_of_them():

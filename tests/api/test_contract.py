@@ -13,10 +13,11 @@ from django.db import OperationalError
 from django.test import Client
 
 from core.statuses import CampaignState
-from webapp.api import events
-from webapp.api.kinds import KINDS
-from webapp.store import services, tokens
+from webapp.api.framework import events
+from webapp.api.framework.problem_kinds import KINDS
+from webapp.store.access import tokens
 from webapp.store.models import Campaign, VantagePoint
+from webapp.store.surveys import services
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.django_db
@@ -157,7 +158,7 @@ def test_no_operation_takes_a_parameter_that_is_not_known(client, method, path, 
 
 def test_describing_the_answers_costs_nothing_before_somebody_asks(client):
     words = "import django, sys; django.setup(); import webapp.urls; {}"
-    check = "assert 'webapp.api.replies' not in sys.modules and 'pandas' not in sys.modules"
+    check = "assert 'webapp.api.framework.reply_schemas' not in sys.modules and 'pandas' not in sys.modules"
     subprocess.run(
         [sys.executable, "-c", words.format(check)],
         cwd=ROOT, check=True, env={**os.environ, "DJANGO_SETTINGS_MODULE": "webapp.settings"},

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.contrib.auth.models import User
 
-from tests.tasks.field import join, targets
+from tests.tasks.campaigns.field import join, targets
 from webapp.store.models import Measurement
 
 pytestmark = pytest.mark.django_db

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from django.test import Client
 
-from tasks import advising
-from webapp.store import recommendations
+from tasks.recommendations import celery_tasks
 from webapp.store.models import Recommendation
+from webapp.store.recommendations import services
 
 pytestmark = pytest.mark.django_db
 REGIONS = ("us-east-1", "us-west-2", "eu-west-1", "ap-northeast-1")
@@ -107,12 +107,12 @@ def test_a_worker_answers_what_is_not_to_wait_for(client, samples):
     assert (reply.json()["status"], reply.json()["result"]) == ("queued", None)
     assert client.get(f"{reply['Location']}/curve.csv").status_code == 404
 
-    for pk in recommendations.waiting():
-        advising.solve(pk)
+    for pk in services.waiting():
+        celery_tasks.solve(pk)
     done = client.get(reply["Location"]).json()
     assert done["status"] == "finished"
     assert done["result"]["results"][0]["proven"]
-    assert recommendations.waiting() == []
+    assert services.waiting() == []
     curve = client.get(f"{reply['Location']}/curve.csv").content.decode().splitlines()
     assert curve[0].startswith("k,value,low,high,bound,proven")
     assert len(curve) == 2
@@ -122,16 +122,16 @@ def test_a_silent_workers_question_is_taken_up_and_given_up_in_the_end(client, s
     from django.utils import timezone
 
     post(client, samples=samples, k=1, headers={"Prefer": "respond-async"})
-    for attempt in range(1, recommendations.MAX_ATTEMPTS + 2):
-        (pk,) = recommendations.waiting()
-        row = recommendations.claim(pk)
+    for attempt in range(1, services.MAX_ATTEMPTS + 2):
+        (pk,) = services.waiting()
+        row = services.claim(pk)
         assert row.attempt == attempt
-        assert recommendations.claim(pk) is None
+        assert services.claim(pk) is None
         Recommendation.objects.update(leased_until=timezone.now())
     first = Recommendation.objects.get()
     first.attempt = 1
-    assert not recommendations.finish(first, {})
-    advising.solve(pk)
+    assert not services.finish(first, {})
+    celery_tasks.solve(pk)
     assert Recommendation.objects.get().state == "failed"
 
 
@@ -171,7 +171,7 @@ def test_errors_name_the_field_and_leave_nothing(client, samples, more, field):
     assert reply["Content-Type"] == "application/problem+json"
     assert reply.json()["field"] == field
     assert Recommendation.objects.count() == 0
-    folder = recommendations.folder_of("x").parent
+    folder = services.folder_of("x").parent
     assert not folder.exists() or list(folder.iterdir()) == []
 
 
@@ -191,7 +191,7 @@ def test_a_sparse_file_cannot_ask_for_all_memory(client):
 
 
 def test_too_many_open_questions_are_refused(client, samples):
-    for _ in range(recommendations.MOST_OPEN):
+    for _ in range(services.MOST_OPEN):
         assert post(client, samples=samples, headers={"Prefer": "respond-async"}).status_code == 202
     reply = post(client, samples=samples)
     assert (reply.status_code, reply["Retry-After"]) == (429, "30")

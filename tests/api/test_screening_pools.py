@@ -7,12 +7,12 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from screening.reports import parse_report
-from tasks import screening
-from tasks.screening_agent import AGENT
-from webapp.store import tokens
+from screening.report.parsing import parse_report
+from tasks.screening import celery_tasks
+from tasks.screening.agent_file import AGENT
+from webapp.store.access import tokens
 from webapp.store.models import Pool, PoolInstance, PoolReport
-from webapp.store.pool_reports import (
+from webapp.store.screening.ingest import (
     Clash,
     NoGrant,
     PoolFull,
@@ -70,7 +70,7 @@ def pool(ann):
 
 def make(number, stalls=0, *, name=None, seconds=100.0, at=START, machine_id=""):
     """A report of one CPU with so many stalls of 20 ms, evenly spread."""
-    from screening.onboard.histograms import find_slot
+    from screening.agent_parts.histograms import find_slot
 
     histogram = [[find_slot(120_000), 100_000]]
     rows = [[int((n + 0.5) * seconds / stalls * 1e6), 20_000, 20_000, 0, 0] for n in range(stalls)]
@@ -97,7 +97,7 @@ def make(number, stalls=0, *, name=None, seconds=100.0, at=START, machine_id="")
 
 def call(number, caller, servers, slow=()):
     """A report of network tests; calls to slow servers have a long tail."""
-    from screening.onboard.histograms import find_slot
+    from screening.agent_parts.histograms import find_slot
 
     rows = []
     for server in servers:
@@ -339,12 +339,12 @@ def test_persistence_and_nights_are_found_over_days(ann, pool):
 
 def test_what_changed_is_analysed_and_only_once(pool):
     send(pool, make(1, 30))
-    screening.analyse_all()
+    celery_tasks.analyse_all()
     row = Pool.objects.get()
     assert row.analysed_revision == row.revision
     assert row.findings["causes"]["n"] == 30
     before = row.analysed_at
-    screening.analyse_all()
+    celery_tasks.analyse_all()
     assert Pool.objects.get().analysed_at == before
 
 

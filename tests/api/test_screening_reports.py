@@ -28,8 +28,8 @@ import django, json
 django.setup()
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
-from webapp.store.accounts import OPERATOR
-from webapp.store.pool_changes import PoolSettings, create_pool, create_token, revoke_token
+from webapp.store.access.visibility import OPERATOR
+from webapp.store.screening.services import PoolSettings, create_pool, create_token, revoke_token
 ours, theirs = (create_pool(OPERATOR, PoolSettings(name=name)) for name in ("ours", "theirs"))
 number, revoked = create_token(ours)
 revoke_token(ours, number)

@@ -10,9 +10,9 @@ from django.test import Client
 from core.errors import Damaged
 from core.statuses import CampaignState
 from lake import parts
-from tests.analysis.cast import CAMPAIGN, CAST, write_lake
-from webapp.store import evidence, selectors, services
+from tests.analysis.deployment.world_cast import CAMPAIGN, CAST, write_lake
 from webapp.store.models import Campaign, Shard
+from webapp.store.surveys import evidence, selectors, services
 
 pytestmark = pytest.mark.django_db
 
@@ -114,7 +114,7 @@ def test_a_full_disk_refuses_a_survey_in_words(client, settings, tmp_path):
 
 
 def test_a_failure_in_front_of_the_views_is_a_problem_too(client, monkeypatch):
-    from webapp.store import tokens
+    from webapp.store.access import tokens
 
     def fail(*_args):
         raise OperationalError("database is locked")

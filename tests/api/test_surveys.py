@@ -4,9 +4,9 @@ import pytest
 from django.test import Client
 
 from core.statuses import CampaignState
-from tests.analysis.cast import CAMPAIGN, CAST, write_lake
-from webapp.store import services
+from tests.analysis.deployment.world_cast import CAMPAIGN, CAST, write_lake
 from webapp.store.models import Campaign, Shard
+from webapp.store.surveys import services
 
 pytestmark = pytest.mark.django_db
 
@@ -19,13 +19,13 @@ def client(settings, tmp_path):
 
 @pytest.fixture
 def finished(client, settings):
-    from analysis import checks, findings, summary, usage
+    from analysis.reporting import checks, headlines, summary, survey_tables
 
     campaign = services.create_survey(b"shop.example\nnews.example\n", name=CAMPAIGN, n_words=5)
     write_lake(settings.LAKE_DIR, CAST, per_shard=9)
     campaign.shards.update(state=Shard.State.DONE, key="000000")
-    tables = usage.compute_tables(settings.LAKE_DIR, CAMPAIGN)
-    lines = {t: findings.headline(t, tables) for t in tables}
+    tables = survey_tables.compute_tables(settings.LAKE_DIR, CAMPAIGN)
+    lines = {t: headlines.headline(t, tables) for t in tables}
     services.save_reports(campaign, tables, lines, checks.check_tables(tables))
     services.begin(campaign, [], "")
     services.finish(campaign, summary.summarise(settings.LAKE_DIR, CAMPAIGN))
@@ -147,7 +147,7 @@ def test_a_survey_can_be_cancelled_once(client, servers):
 def test_events_tell_progress_and_end(client, finished):
     import asyncio
 
-    from webapp.api.events import stream
+    from webapp.api.framework.events import stream
 
     async def collect():
         return [part async for part in stream("spring")]

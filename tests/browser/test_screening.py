@@ -25,7 +25,7 @@ SHIELD = neighbours.FIFO_PRIORITY // 2
 
 @pytest.fixture(scope="module")
 def gallery(chromium, tmp_path_factory):
-    folder, cast = filled("tests.pages.screening_cast", tmp_path_factory)
+    folder, cast = filled("tests.pages.screening.screening_cast", tmp_path_factory)
     with serve(folder) as base:
         yield Gallery(base, cast, folder)
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser.conftest import Gallery
 from tests.browser.visitor import SCREENS, Visitor, expect_count, find_violations, read_axe
-from tests.pages import wide_area_cast
+from tests.pages.campaigns import campaign_cast
 from tests.sites import filled, serve
 
 PAIR = "/wide-area/{demo}/pairs/synthetic-seattle/us-west-2/"
@@ -55,7 +55,7 @@ VARIANTS = (
 
 @pytest.fixture(scope="module")
 def gallery(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gallery]:
-    folder, slugs = filled("tests.pages.wide_area_cast", tmp_path_factory)
+    folder, slugs = filled("tests.pages.campaigns.campaign_cast", tmp_path_factory)
     with serve(folder) as base:
         yield Gallery(base, slugs, folder)
 
@@ -144,7 +144,7 @@ def test_a_question_to_a_network_is_followed_and_announced(chromium: Any, galler
     page = context.new_page()
     page.goto(gallery.at("/sign-in/"))
     page.fill("main [name=username]", "chief")
-    page.fill("main [name=password]", wide_area_cast.PASSWORD)
+    page.fill("main [name=password]", campaign_cast.PASSWORD)
     page.click("main form button[type=submit]")
     page.goto(gallery.at(f"/vantage-points/enlist/{path.stem}/"))
     assert "is being asked" in page.text_content("h1")

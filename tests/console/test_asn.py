@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from webapp.store import ranges
+from webapp.store.ranges import tables as range_tables
 
 pytestmark = pytest.mark.django_db
 
@@ -167,4 +167,4 @@ def test_a_table_of_one_family_leaves_the_other_as_it_was(folder):
 
     found = asn("lookup", "203.0.3.1", "2001:db8::1")
     assert [(r["asn"], r["as_of"]) for r in found] == [(64503, "2024-01-01"), (64503, "2024-06-01")]
-    assert ranges.origins_of(["2001:db8::1", "203.0.4.1", "x"]) == [(64503,), (64504,), ()]
+    assert range_tables.origins_of(["2001:db8::1", "203.0.4.1", "x"]) == [(64503,), (64504,), ()]

@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from core.errors import BadInput
-from tasks.backing_up import back_up
+from tasks.platform.backup import back_up
 from tests.forks import manage as start
 
 SURVEY = "observed"

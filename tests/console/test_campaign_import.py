@@ -6,8 +6,8 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from webapp.store import wide_area
-from webapp.store.accounts import OPERATOR
+from webapp.store.access.visibility import OPERATOR
+from webapp.store.campaigns import selectors
 from webapp.store.models import Measurement
 
 pytestmark = pytest.mark.django_db
@@ -47,18 +47,18 @@ def test_results_of_atlas_become_a_campaign_that_says_where_it_came_from(capsys,
     row = Measurement.objects.get(slug="their-pings")
     assert row.started_at.timestamp() == PING["timestamp"] // 900 * 900
     assert row.notes[-1].endswith("could not be read: other_kind 1, no_probe 1.")
-    regions = wide_area.tables(row)["latency-regions"].dicts()
+    regions = selectors.tables(row)["latency-regions"].dicts()
     assert [(r["region"], r["n"], r["sent"], r["mean"]) for r in regions] == [
         ("t.example", 2, 6, 11.5)
     ]
-    assert wide_area.campaign("their-pings", OPERATOR).is_final
+    assert selectors.campaign("their-pings", OPERATOR).is_final
 
 
 def test_regions_that_measured_stand_on_the_map_where_their_cloud_has_them(capsys, tmp_path):
     path = tmp_path / "matrix.json"
     path.write_text('{"us-east-1": {"eu-west-1": 70}}')
     row = Measurement.objects.get(slug=run(capsys, path)["campaign"])
-    spots = wide_area.vantage_points([*row.vantages, "aws/nowhere", "somebody"])
+    spots = selectors.vantage_points([*row.vantages, "aws/nowhere", "somebody"])
     (spot,) = spots.values()
     assert (spot.name, spot.city, spot.country) == ("aws/us-east-1", "us-east-1", "US")
     assert 37 < spot.lat < 40
@@ -89,7 +89,7 @@ def test_each_form_is_known_by_its_contents(capsys, tmp_path, text, options, for
     found = run(capsys, path, *options)
     assert found["label"] == f"Imported, measured by others: {form}"
     row = Measurement.objects.get(slug=found["campaign"])
-    regions = wide_area.tables(row)["latency-regions"].dicts()
+    regions = selectors.tables(row)["latency-regions"].dicts()
     assert {r["region"]: r["mean"] for r in regions} == pytest.approx(means)
 
 
@@ -143,5 +143,5 @@ def test_an_impossible_round_trip_is_counted_and_costs_no_other(capsys, tmp_path
     row = Measurement.objects.get(slug=run(capsys, path)["campaign"])
     assert row.notes[-1].endswith(f"could not be read: {told}.")
     if n is not None:
-        (region,) = wide_area.tables(row)["latency-regions"].dicts()
+        (region,) = selectors.tables(row)["latency-regions"].dicts()
         assert (region["n"], region["max"] < 5) == (n, True)

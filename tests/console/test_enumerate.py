@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from crawlers.wildcards import PROBES
-from testbed.server import running
-from testbed.truth import why_hidden
-from testbed.worlds import build_world, read_labels
+from crawlers.enumeration.wildcard_probe import PROBES
+from testbed.server.server import running
+from testbed.truth.counting import why_hidden
+from testbed.worlds.loading import build_world, read_labels
 from tests.console.test_survey import House
 
 WORDS = read_labels(common=120)

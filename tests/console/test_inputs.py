@@ -13,13 +13,13 @@ from django.core.management.base import CommandError
 
 from core.errors import BadInput
 from tests import forks
-from webapp.console import inputs
+from webapp.console import input_files
 from webapp.console.overview import SUBJECTS
 
 KEEPS_TIME = False
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = [name for names in SUBJECTS.values() for name in names if name != "migrate"]
-READS = (inputs.input_file, inputs.input_file_of)
+READS = (input_files.input_file, input_files.input_file_of)
 # Files that are written, and the list of any length that is read line by line.
 OTHERS = {
     ("survey", "out"),
@@ -56,7 +56,7 @@ def line_for(prefix, parser, action, text):
     """A command line that names ``text`` as the file, and what else must be there."""
     needed = [a for a in parser._actions if not a.option_strings and a.nargs not in ("?", "*")]
     before, after = prefix.split()[1:], []
-    text = f"aws={text}" if action.type is inputs.input_file_of else text
+    text = f"aws={text}" if action.type is input_files.input_file_of else text
     for other in needed:
         after.append(text if other is action else "1")
     if action.option_strings:
@@ -113,11 +113,14 @@ def test_a_hyphen_is_standard_input(row, monkeypatch):
 
 
 def test_standard_input_is_read_for_one_file_only():
-    options = {"files": [inputs.STANDARD_INPUT], "ranges": [("aws", inputs.STANDARD_INPUT)]}
+    options = {
+        "files": [input_files.STANDARD_INPUT],
+        "ranges": [("aws", input_files.STANDARD_INPUT)],
+    }
 
     with (
         pytest.raises(BadInput, match="one file only"),
-        inputs.standard_input_as_file(options),
+        input_files.standard_input_as_file(options),
     ):
         pass
 

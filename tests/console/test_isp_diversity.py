@@ -7,7 +7,13 @@ from collections import Counter
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.analysis.test_wide_area_real import CASES, Recount, content, published, route_views
+from tests.analysis.campaigns.test_real_files import (
+    CASES,
+    Recount,
+    content,
+    published,
+    route_views,
+)
 from tests.shared import shared_file
 
 __all__ = ["route_views"]

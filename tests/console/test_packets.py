@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import forks
-from tests.cartography.flows.logs import (
+from tests.cartography.traffic.logs import (
     ALICE,
     AZURE,
     BOB,
@@ -19,7 +19,7 @@ from tests.cartography.flows.logs import (
     header,
     row,
 )
-from tests.cartography.flows.packets import ethernet, ipv4, pcap, tcp
+from tests.cartography.traffic.packets import ethernet, ipv4, pcap, tcp
 
 ROOT = Path(__file__).resolve().parents[2]
 

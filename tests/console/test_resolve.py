@@ -10,12 +10,12 @@ import pytest
 
 from core.records import Record
 from core.statuses import DnsStatus
-from crawlers.questions import Question, Result
-from testbed.hierarchy_plan import plan_hierarchy
-from testbed.hierarchy_server import serving
+from crawlers.engine.config import Question, Result
+from testbed.hierarchy.plan import plan_hierarchy
+from testbed.hierarchy.server import serving
 from tests.console.test_survey import House
-from tests.crawlers.responder import Responder, good
-from tests.crawlers.test_iteration import differences_from_truth, free_port
+from tests.crawlers.engine.responder import Responder, good
+from tests.crawlers.iterative.test_resolver import differences_from_truth, free_port
 
 
 @pytest.fixture

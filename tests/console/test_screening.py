@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests.shared import shared_file
-from webapp.store.pool_reports import find_grant, read_arrival, store_arrivals
+from webapp.store.screening.ingest import find_grant, read_arrival, store_arrivals
 
 SAMPLES = Path(__file__).resolve().parents[2] / "fixtures" / "screening"
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from deploy import certificates, links
-from tasks.tls import context_of
+from tasks.platform.tls import context_of
 from tests.tasks.site import ROOT, wait
 
 pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")

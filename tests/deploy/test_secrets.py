@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core.private_files import kept_secret, write_private
+from core.files import kept_secret, write_private
 from tests import forks
 from tests.sites import environment
-from tests.tasks.disks import small_disk
+from tests.tasks.surveys.disks import small_disk
 
 ROOT = Path(__file__).resolve().parents[2]
 READ = "from django.conf import settings; print(settings.SECRET_KEY)"

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from analysis.portable import RESULTS, VIEWS  # noqa: E402
+from analysis.portable_sql import RESULTS, VIEWS  # noqa: E402
 
 
 def rows_by_table(query):

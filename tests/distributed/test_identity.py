@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.portable import VIEWS, split_ranges
-from analysis.usage import make_tables
+from analysis.portable_sql import VIEWS, split_ranges
+from analysis.reporting.survey_tables import make_tables
 from benchmarks.study.records import write_folder
 from benchmarks.study.world import Clouds
-from cartography.prefixes import PrefixTable
-from tasks.placing import open_records
-from tasks.records import Sources
+from cartography.placement.cloud_table import PrefixTable
+from tasks.surveys.record_placement import open_records
+from tasks.surveys.record_study import Sources
 from tests.distributed.portable import rows_by_table
 
 # A million where Spark is at hand (make test-distributed), a twentieth in the usual tests.

@@ -6,10 +6,10 @@ import pytest
 from django.core.management import get_commands, load_command_class
 
 from core.release import VERSION
-from core.tables import SPECS
+from core.report_tables import SPECS
 from lake.schemas import SCHEMAS
 from webapp.api.routes import api
-from webapp.console.parsing import QUIET
+from webapp.console.parser import QUIET
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_OURS = {"node_modules", "var", ".venv", ".pytest_cache"}

@@ -3,8 +3,8 @@ import json
 import pyarrow.parquet as pq
 
 from core.clock import SystemClock
-from lake.measurements import MEASUREMENT_SCHEMAS, rows_of_result, table_of
-from probes.hops import Path, Reply
+from lake.campaigns import MEASUREMENT_SCHEMAS, rows_of_result, table_of
+from probes.packets.hops import Path, Reply
 from probes.records import Attempt, ProbeStatus, RoundTrips, Target
 from probes.registry import PROBES
 

@@ -18,14 +18,14 @@ from django.conf import settings
 
 from core.records import Answer, Lookup, Record
 from core.statuses import DnsStatus, Technique
-from crawlers.columns import SCHEMA as RESOLVED
-from crawlers.parquet import ParquetSink
-from lake.flows import FLOW_SCHEMAS
-from lake.measurements import MEASUREMENT_SCHEMAS
+from crawlers.files.columns import SCHEMA as RESOLVED
+from crawlers.files.parquet import ParquetSink
+from lake.campaigns import MEASUREMENT_SCHEMAS
 from lake.parts import open_few, open_views, part_path, read_part, write_part
 from lake.schemas import FILE_SCHEMAS, SCHEMAS, table_of_lookups
-from tasks import export
-from tests.crawlers.test_output import result
+from lake.traffic import FLOW_SCHEMAS
+from tasks.surveys import export
+from tests.crawlers.files.test_writers import result
 from tests.pages import cast
 
 EVERY = {

@@ -11,16 +11,16 @@ from typing import Any
 
 from django.conf import settings
 
-from analysis.findings import headline
-from analysis.published import published
+from analysis.reporting.headlines import headline
+from analysis.reporting.published import published
 from cartography.patterns import find_dangling
 from core.records import Answer, DomainOutcome, Front, Lookup, NameServerPlace, Placement, Record
+from core.report_tables import SPECS, Table, cumulate
 from core.statuses import AddressKind, CampaignState, DnsStatus, Technique
-from core.tables import SPECS, Table, cumulate
 from lake import schemas
 from lake.parts import part_path, write_part
-from webapp.store import services
 from webapp.store.models import Campaign, RangeTable, Shard
+from webapp.store.surveys import services
 
 THEN = datetime(2013, 3, 29, 12, 0, tzinfo=UTC)
 LONG_LABEL = "a" * 63

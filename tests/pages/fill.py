@@ -13,12 +13,12 @@ def measurement_of(name: str, password: str) -> Any:
     """A measurement that somebody alone sees."""
     from django.contrib.auth import get_user_model
 
-    from tests.pages import wide_area_cast
+    from tests.pages.campaigns import campaign_cast
     from webapp.store.models import Measurement, VantagePoint
 
     grace = get_user_model().objects.create_user(name, password=password)
-    rows = [wide_area_cast.sample("v-one", "us-east-1", [12.5, 13.5])]
-    made = wide_area_cast.campaign("between-us-0123456789", rows, "Between us two")
+    rows = [campaign_cast.sample("v-one", "us-east-1", [12.5, 13.5])]
+    made = campaign_cast.campaign("between-us-0123456789", rows, "Between us two")
     Measurement.objects.filter(pk=made.pk).update(owner=grace, maker=grace)
     # The page of vantage points has to be seen empty as well.
     VantagePoint.objects.all().delete()
@@ -30,15 +30,16 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
     django.setup()
     call_command("migrate", verbosity=0)
-    from tasks import deriving
-    from tests.pages import cast, pairs
+    from tasks.surveys import derived
+    from tests.pages import cast
+    from tests.pages.campaigns import pairs
 
     everyone = cast.everyone()
     everyone["later"] = pairs.after()
     for campaign in everyone.values():
         campaign.refresh_from_db()
-    deriving.compare_surveys(everyone["atlas"], everyone["later"])
-    deriving.index_survey(everyone["edges"])
+    derived.compare_surveys(everyone["atlas"], everyone["later"])
+    derived.index_survey(everyone["edges"])
     everyone["measured"] = measurement_of("grace", "a walnut on the shelf")
     slugs = {name: campaign.slug for name, campaign in everyone.items()}
     sys.stdout.write(json.dumps(slugs))

@@ -3,10 +3,10 @@
 import pytest
 
 from core.errors import BadInput
-from probes.plans.bounds import LONGEST_RUN_S, longest_run_s
-from probes.plans.presets import preset_data, preset_names
-from probes.plans.schedules import read_schedule
 from probes.registry import PROBES
+from probes.schedule.bounds import LONGEST_RUN_S, longest_run_s
+from probes.schedule.presets import preset_data, preset_names
+from probes.schedule.schedule import read_schedule
 
 
 def schedule(probe, **options):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.clock import SystemClock
-from probes import echo, game_query, icmp_echo, jitter, resolver, tcp_ping
+from probes.kinds import dns_latency, echo, game_query, icmp_echo, jitter, tcp_ping
 from probes.records import Attempt, ProbeStatus, Target, status_of
 from tests.probes.servers import answer, echo_connection, listen, page, running
 
@@ -27,8 +27,8 @@ def reply_to(query, code=0, number=None):
 
 def ask(reply, **options):
     with running(answer(reply)) as (server,):
-        config = resolver.Config(**{"timeout_s": 0.3, "count": 2, **FAST, **options})
-        return resolver.run(Target("127.0.0.1", server.port), config, CLOCK)
+        config = dns_latency.Config(**{"timeout_s": 0.3, "count": 2, **FAST, **options})
+        return dns_latency.run(Target("127.0.0.1", server.port), config, CLOCK)
 
 
 def test_a_resolver_is_timed_from_question_to_answer():
@@ -70,14 +70,14 @@ def test_a_unique_name_is_new_each_time():
 @pytest.mark.parametrize("name", ["", "a..b", "x" * 64, ".".join(["abcdefg"] * 40)])
 def test_names_that_are_none_are_refused_before_anything_is_sent(name):
     with pytest.raises(ValueError, match="no domain name"):
-        resolver.run(Target("127.0.0.1", 9), resolver.Config(name=name, allow=ALLOW), CLOCK)
+        dns_latency.run(Target("127.0.0.1", 9), dns_latency.Config(name=name, allow=ALLOW), CLOCK)
 
 
 def test_a_flood_of_wrong_replies_ends():
     with running(answer(lambda query: [b"wrong" * 10] * 1500)) as (server,):
-        config = resolver.Config(count=1, timeout_s=0.5, **FAST)
+        config = dns_latency.Config(count=1, timeout_s=0.5, **FAST)
         start = time.monotonic()
-        found = resolver.run(Target("127.0.0.1", server.port), config, CLOCK)
+        found = dns_latency.run(Target("127.0.0.1", server.port), config, CLOCK)
     assert found.status in (ProbeStatus.MALFORMED, ProbeStatus.TIMEOUT)
     assert time.monotonic() - start < 2.0
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes import guard
-from probes.guard import Endpoint, Refusal, admit, why_forbidden
+from probes.net import ssrf_guard
+from probes.net.ssrf_guard import Endpoint, Refusal, admit, why_forbidden
 from probes.records import ProbeStatus, Target
 
 CLOSED = [
@@ -92,9 +92,9 @@ def test_names_are_resolved_once_and_given_as_addresses():
 def test_an_address_of_this_machine_is_its_own_business():
     """Public addresses lead to what listens here, and no further: as closed as loopback."""
     own = Endpoint(4, "127.0.0.77", 80)
-    assert guard.is_own(own)
-    assert guard.is_own(Endpoint(6, "::ffff:127.0.0.1", 80))
-    assert not guard.is_own(Endpoint(4, "8.8.8.8", 53))
+    assert ssrf_guard.is_own(own)
+    assert ssrf_guard.is_own(Endpoint(6, "::ffff:127.0.0.1", 80))
+    assert not ssrf_guard.is_own(Endpoint(4, "8.8.8.8", 53))
 
 
 def test_the_wanted_family_is_kept():
@@ -117,4 +117,4 @@ def test_an_address_inside_ipv6_is_judged_as_itself(number):
 
 
 def test_an_endpoint_speaks_its_own_family():
-    assert guard.Endpoint(6, "::1", 1).domain is socket.AF_INET6
+    assert ssrf_guard.Endpoint(6, "::1", 1).domain is socket.AF_INET6

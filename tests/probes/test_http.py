@@ -8,7 +8,7 @@ import time
 import pytest
 
 from core.clock import SystemClock
-from probes import http_split, throughput
+from probes.kinds import http_timing, throughput
 from probes.records import ProbeStatus, Target
 from tests.probes.servers import listen, page, running
 
@@ -17,8 +17,8 @@ CLOCK = SystemClock()
 
 
 def get(port, host="127.0.0.1", path="/", **options):
-    config = http_split.Config(**{"timeout_s": 2.0, "allow": ALLOW, **options})
-    return http_split.run(Target(host, port, 0, path), config, CLOCK)
+    config = http_timing.Config(**{"timeout_s": 2.0, "allow": ALLOW, **options})
+    return http_timing.run(Target(host, port, 0, path), config, CLOCK)
 
 
 def fetch(port, **options):
@@ -49,9 +49,9 @@ def test_the_steps_of_a_page_add_up():
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
 def test_both_families_and_names_work(host):
     with running(listen(page(), "::1" if ":" in host else "127.0.0.1")) as (server,):
-        found = http_split.run(
+        found = http_timing.run(
             Target(host, server.port, 6 if ":" in host else 4),
-            http_split.Config(allow=ALLOW),
+            http_timing.Config(allow=ALLOW),
             CLOCK,
         )
     assert found.status is ProbeStatus.OK

@@ -6,8 +6,8 @@ from statistics import median
 import pytest
 
 from core.clock import SystemClock
-from probes import icmp_echo, tcp_ping, traceroute
-from probes.hops import routes_of
+from probes.kinds import icmp_echo, tcp_ping, traceroute
+from probes.packets.hops import routes_of
 from probes.records import ProbeStatus, Target
 from tests.probes.netlab import Lab, need_namespaces
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from core.clock import FakeClock
 from core.errors import BadInput, Unavailable
-from probes.sources import atlas, globalping
-from probes.sources.web import LONGEST_PAUSE_S, MAX_BYTES, Api, Busy, Garbled, Refused
+from probes.networks import globalping, ripe_atlas
+from probes.networks.web_client import LONGEST_PAUSE_S, MAX_BYTES, Api, Busy, Garbled, Refused
 from tests.probes.networks import (
     ATLAS_KEY,
     GLOBALPING_KEY,
@@ -175,36 +175,36 @@ def test_probes_that_a_network_has_not_are_refused():
     with pytest.raises(BadInput, match="throughput"):
         globalping.request_for("throughput", TARGET, {}, PLACE)
     with pytest.raises(BadInput, match="tcp-ping"):
-        atlas.request_for("tcp-ping", TARGET, {}, {"probe": 1})
+        ripe_atlas.request_for("tcp-ping", TARGET, {}, {"probe": 1})
     with pytest.raises(BadInput, match="number"):
-        atlas.request_for("icmp-echo", TARGET, {}, PLACE)
+        ripe_atlas.request_for("icmp-echo", TARGET, {}, PLACE)
 
 
 def test_atlas_creates_a_one_off_and_reads_its_results(network):
-    api = atlas.client(ATLAS_KEY, network.url, FakeClock())
-    body = atlas.request_for("icmp-echo", TARGET, {"count": 3}, {"probe": 6123})
+    api = ripe_atlas.client(ATLAS_KEY, network.url, FakeClock())
+    body = ripe_atlas.request_for("icmp-echo", TARGET, {"count": 3}, {"probe": 6123})
     assert body["is_oneoff"] is True
     assert body["probes"] == [{"requested": 1, "type": "probes", "value": "6123"}]
-    name = atlas.create(api, body)
+    name = ripe_atlas.create(api, body)
     path = f"/api/v2/measurements/{name}"
     network.documents[f"{path}/results/"] = Series([], [atlas_ping(20.0, 21.0, None)])
     network.documents[f"{path}/"] = {"status": {"id": 2, "name": "Ongoing"}}
-    waiting, tag = atlas.fetch(api, name)
-    assert not atlas.is_done(waiting)
-    found, _ = atlas.fetch(api, name, tag)
-    assert atlas.is_done(found)
-    (row,) = atlas.results(found, "icmp-echo", "8.8.8.8")
+    waiting, tag = ripe_atlas.fetch(api, name)
+    assert not ripe_atlas.is_done(waiting)
+    found, _ = ripe_atlas.fetch(api, name, tag)
+    assert ripe_atlas.is_done(found)
+    (row,) = ripe_atlas.results(found, "icmp-echo", "8.8.8.8")
     assert (row["status"], row["sent"], row["values"]) == ("OK", 3, [20.0, 21.0])
     assert set(network.keys) == {f"Key {ATLAS_KEY}"}
 
 
 def test_atlas_says_why_nothing_came(network):
-    api = atlas.client(ATLAS_KEY, network.url, FakeClock())
+    api = ripe_atlas.client(ATLAS_KEY, network.url, FakeClock())
     network.documents["/api/v2/measurements/1001/results/"] = []
     network.documents["/api/v2/measurements/1001/"] = {"status": {"id": 6}}
-    found, _ = atlas.fetch(api, "1001")
-    assert atlas.is_done(found)
-    (row,) = atlas.results(found, "icmp-echo", "8.8.8.8")
+    found, _ = ripe_atlas.fetch(api, "1001")
+    assert ripe_atlas.is_done(found)
+    (row,) = ripe_atlas.results(found, "icmp-echo", "8.8.8.8")
     assert (row["status"], row["reason"]) == ("NETWORK", "no suitable probe")
 
 
@@ -213,23 +213,23 @@ def test_atlas_tells_errors_of_packets_and_of_names():
     unreachable["result"] = [{"error": "sendto failed: Network is unreachable"}] * 3
     nameless = {k: v for k, v in atlas_ping().items() if k != "dst_addr"}
     odd = {"timestamp": "yesterday"}
-    told = list(atlas.results({"results": [unreachable, nameless, odd]}, "icmp-echo", "x"))
+    told = list(ripe_atlas.results({"results": [unreachable, nameless, odd]}, "icmp-echo", "x"))
     assert [r["status"] for r in told] == ["UNREACHABLE", "NO_NAME", "MALFORMED"]
     assert "unreachable" in told[0]["reason"]
 
 
 def test_atlas_tells_its_balance_and_prices(network):
-    api = atlas.client(ATLAS_KEY, network.url, FakeClock())
+    api = ripe_atlas.client(ATLAS_KEY, network.url, FakeClock())
     network.documents["/api/v2/credits/"] = {
         "current_balance": 5000, "estimated_daily_expenditure": 12}  # fmt: skip
-    assert atlas.balance(api) == atlas.Balance(5000, 12)
-    assert atlas.credits_for("icmp-echo", {"count": 3}) == 6
-    assert atlas.credits_for("traceroute", {}) == 60
+    assert ripe_atlas.balance(api) == ripe_atlas.Balance(5000, 12)
+    assert ripe_atlas.credits_for("icmp-echo", {"count": 3}) == 6
+    assert ripe_atlas.credits_for("traceroute", {}) == 60
     network.faults["/api/v2/credits/"] = [
         (403, {}, {"error": {"status": 403, "code": 104, "detail": "no permission"}})
     ]
     with pytest.raises(Refused, match="no permission"):
-        atlas.balance(api)
+        ripe_atlas.balance(api)
 
 
 JSON = st.recursive(
@@ -248,7 +248,7 @@ def test_no_result_whatever_stops_the_others(entry):
     rows = list(globalping.results(good, "icmp-echo", "x"))
     assert len(rows) == 2
     assert rows[1]["values"] == [5.0]
-    rows = list(atlas.results({"results": [entry, atlas_ping(5.0)]}, "icmp-echo", "x"))
+    rows = list(ripe_atlas.results({"results": [entry, atlas_ping(5.0)]}, "icmp-echo", "x"))
     assert len(rows) == 2
     assert rows[1]["values"] == [5.0]
 
@@ -274,10 +274,10 @@ def test_no_body_breaks_the_documented_rules(network, host, family, probe, optio
     target = {"host": host, "port": 0, "family": family, "path": "/a?b=c"}
     made = globalping.request_for(probe, target, options, PLACE)
     assert globalping.create(globalping.client(url=network.url), made) == "gp1"
-    if probe in atlas.TYPES:
-        made = atlas.request_for(probe, target, options, {"probe": 1})
-        assert atlas.create(atlas.client(ATLAS_KEY, network.url), made) == "1002"
-        assert network.spent["atlas"] == atlas.credits_for(probe, options)
+    if probe in ripe_atlas.TYPES:
+        made = ripe_atlas.request_for(probe, target, options, {"probe": 1})
+        assert ripe_atlas.create(ripe_atlas.client(ATLAS_KEY, network.url), made) == "1002"
+        assert network.spent["atlas"] == ripe_atlas.credits_for(probe, options)
 
 
 def test_a_body_says_what_was_planned():
@@ -297,7 +297,7 @@ def test_a_body_says_what_was_planned():
 
     def of_atlas(host, probe="icmp-echo", options=(), **more):
         target = {"host": host, "port": 0, "family": 0, **more}
-        return atlas.request_for(probe, target, dict(options), {"probe": 1})["definitions"][0]
+        return ripe_atlas.request_for(probe, target, dict(options), {"probe": 1})["definitions"][0]
 
     assert of_atlas("2001:db8::1")["af"] == 6
     assert of_atlas("192.0.2.1", family=6)["af"] == 4
@@ -331,7 +331,7 @@ def test_a_wait_may_be_told_as_a_date(network, api):
 
 
 def test_atlas_stops_what_nobody_waits_for(network):
-    atlas.cancel(atlas.client(ATLAS_KEY, network.url), "1001")
+    ripe_atlas.cancel(ripe_atlas.client(ATLAS_KEY, network.url), "1001")
     assert network.asked == [("DELETE", "/api/v2/measurements/1001/")]
     assert network.keys == [f"Key {ATLAS_KEY}"]
 

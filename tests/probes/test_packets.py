@@ -4,10 +4,10 @@ from hashlib import blake2b
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes import packets
-from probes.hops import Reply, routes_of
-from probes.mda import Search, flows_needed
-from probes.system_traceroute import read_output
+from probes.kinds.system_traceroute import read_output
+from probes.packets import headers
+from probes.packets.hops import Reply, routes_of
+from probes.packets.mda import Search, flows_needed
 
 ENDS4 = (bytes([192, 0, 2, 1]), bytes([198, 51, 100, 7]))
 ENDS6 = (bytes(range(16)), bytes(range(16, 32)))
@@ -15,23 +15,23 @@ PORTS = (40_000, 33_434)
 
 
 def summed(ends, protocol, packet):
-    return packets.checksum(packets.pseudo_header(*ends, protocol, len(packet)) + packet)
+    return headers.checksum(headers.pseudo_header(*ends, protocol, len(packet)) + packet)
 
 
 @settings(deadline=None)
 @given(st.sampled_from([ENDS4, ENDS6]), st.integers(1, 0xFFFE), st.integers(1, 0xFFFF))
 def test_a_datagram_carries_its_tag_as_a_true_checksum(ends, tag, port):
-    packet = packets.udp_datagram(ends, (port, 33_434), tag)
+    packet = headers.udp_datagram(ends, (port, 33_434), tag)
     assert struct.unpack("!HHHH", packet[:8]) == (port, 33_434, len(packet), tag)
-    assert summed(ends, packets.UDP, packet) in (0, 0xFFFF)
+    assert summed(ends, headers.UDP, packet) in (0, 0xFFFF)
 
 
 @settings(deadline=None)
 @given(st.integers(0, 0xFFFF), st.integers(0, 0xFFFE), st.integers(0, 0xFFFF))
 def test_echo_requests_of_a_flow_share_their_checksum(identifier, flow, sequence):
     def sum_of(number):
-        packet = packets.echo_request(4, identifier, number, packets.balanced_payload(number, flow))
-        assert packets.checksum(packet) in (0, 0xFFFF)
+        packet = headers.echo_request(4, identifier, number, headers.balanced_payload(number, flow))
+        assert headers.checksum(packet) in (0, 0xFFFF)
         return packet[2:4]
 
     # Zero has two spellings in one's complement.
@@ -42,28 +42,28 @@ def test_echo_requests_of_a_flow_share_their_checksum(identifier, flow, sequence
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_a_syn_is_read_back(sequence):
-    packet = packets.syn_segment(ENDS4, (40_000, 80), sequence)
-    assert summed(ENDS4, packets.TCP, packet) in (0, 0xFFFF)
-    found = packets.read_segment(packet)
-    assert (found.source_port, found.port, found.flags) == (40_000, 80, packets.SYN)
+    packet = headers.syn_segment(ENDS4, (40_000, 80), sequence)
+    assert summed(ENDS4, headers.TCP, packet) in (0, 0xFFFF)
+    found = headers.read_segment(packet)
+    assert (found.source_port, found.port, found.flags) == (40_000, 80, headers.SYN)
 
 
 @settings(deadline=None)
 @given(st.binary(max_size=100), st.sampled_from([4, 6]))
 def test_readers_survive_any_octets(data, family):
-    packets.strip_ipv4(data)
-    quote = packets.read_quote(family, data)
+    headers.strip_ipv4(data)
+    quote = headers.read_quote(family, data)
     assert quote is None or len(quote.transport) >= 8
-    packets.read_echo(family, data)
-    packets.read_segment(data)
-    for kind in (packets.TIME_EXCEEDED[family], packets.UNREACHABLE[family]):
-        packets.read_quote(family, bytes([kind]) + data)
+    headers.read_echo(family, data)
+    headers.read_segment(data)
+    for kind in (headers.TIME_EXCEEDED[family], headers.UNREACHABLE[family]):
+        headers.read_quote(family, bytes([kind]) + data)
 
 
 def test_a_quote_tells_whose_packet_it_was():
     inner = bytes([0x45, *[0] * 8, 17, 0, 0, *ENDS4[0], *ENDS4[1]])
-    datagram = packets.udp_datagram(ENDS4, PORTS, 77)
-    found = packets.read_quote(4, bytes([11, 0, *[0] * 6]) + inner + datagram[:8])
+    datagram = headers.udp_datagram(ENDS4, PORTS, 77)
+    found = headers.read_quote(4, bytes([11, 0, *[0] * 6]) + inner + datagram[:8])
     assert (found.protocol, found.destination) == (17, ENDS4[1])
     assert found.transport[6:8] == (77).to_bytes(2, "big")
 

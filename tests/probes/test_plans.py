@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from core.clock import FakeClock
 from core.errors import BadInput
-from probes.plans.cost import cost_of, predict
-from probes.plans.limits import broken_limits, strange_probes
-from probes.plans.plan import Plan
-from probes.plans.presets import preset, preset_data, preset_names
-from probes.plans.rehearsal import rehearse
-from probes.plans.rotation import Rotation
-from probes.plans.schedules import read_schedule
+from probes.schedule.cost import cost_of, predict
+from probes.schedule.limits import broken_limits, strange_probes
+from probes.schedule.plan import Plan
+from probes.schedule.presets import preset, preset_data, preset_names
+from probes.schedule.rehearsal import rehearse
+from probes.schedule.rotation import Rotation
+from probes.schedule.schedule import read_schedule
 
 PAPER = [f"client-{i}" for i in range(80)]
 counts = st.integers(1, 30)

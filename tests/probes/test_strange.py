@@ -7,7 +7,7 @@ import time
 import pytest
 
 from core.clock import SystemClock
-from probes import echo, http_split, resolver, tcp_ping, throughput
+from probes.kinds import dns_latency, echo, http_timing, tcp_ping, throughput
 from probes.records import ProbeStatus, Target
 from tests.probes.servers import answer, listen, running
 
@@ -17,8 +17,8 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 def get(port, **options):
-    config = http_split.Config(**{"timeout_s": 2.0, "allow": ALLOW, **options})
-    return http_split.run(Target("127.0.0.1", port), config, CLOCK)
+    config = http_timing.Config(**{"timeout_s": 2.0, "allow": ALLOW, **options})
+    return http_timing.run(Target("127.0.0.1", port), config, CLOCK)
 
 
 def reset(connection):
@@ -126,8 +126,8 @@ def test_a_redirect_into_the_machine_is_not_followed():
 def test_datagrams_of_any_size_and_shape_are_no_answer():
     shapes = [b"", b"\0", b"\xff" * 12, b"\0" * 60_000]
     with running(answer(lambda data: [data[:2] + shape for shape in shapes])) as (server,):
-        config = resolver.Config(count=1, timeout_s=0.3, allow=ALLOW)
-        found = resolver.run(Target("127.0.0.1", server.port), config, CLOCK)
+        config = dns_latency.Config(count=1, timeout_s=0.3, allow=ALLOW)
+        found = dns_latency.run(Target("127.0.0.1", server.port), config, CLOCK)
     assert (found.lost, found.values) == (1, ())
     assert found.status in (ProbeStatus.MALFORMED, ProbeStatus.TIMEOUT)
 

@@ -9,9 +9,9 @@ import time
 import pytest
 
 from core.clock import SystemClock
-from probes.hops import Reply
-from probes.trace_packets import Sight
-from probes.tracing import Tracer
+from probes.packets.hops import Reply
+from probes.packets.tracer import Tracer
+from probes.packets.traceroute_packets import Sight
 
 pytestmark = pytest.mark.timed
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from core.clock import SystemClock
-from probes.waiting import SO_TIMESTAMPNS, arrival, receive, stamp_arrivals
+from probes.net.deadlines import SO_TIMESTAMPNS, arrival, receive, stamp_arrivals
 
 pytestmark = pytest.mark.timed
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from screening import bundle
-from screening.onboard.delivery import deliver
-from screening.onboard.histograms import SLOTS, find_bounds_ns, find_slot
-from screening.reports import parse_report
+from screening.agent_parts.delivery import deliver
+from screening.agent_parts.histograms import SLOTS, find_bounds_ns, find_slot
+from screening.report.parsing import parse_report
 from tests.screening.conftest import AGENT
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the agent needs Linux")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from screening.chances import (
+from screening.statistics.distributions import (
     find_beta_quantile,
     find_enough_chance,
     find_kruskal_chance,
@@ -49,7 +49,7 @@ def test_ranks():
 
 
 def test_pages_start_without_the_library_of_distributions():
-    code = "import sys, screening.jitter, screening.payoff, screening.selection, screening.surfaces"
+    code = "import sys, screening.statistics.jitter, screening.payoff.simulation, screening.decision.selection, screening.payoff.surfaces"
     loaded = subprocess.run(
         [sys.executable, "-c", f"{code}; print('scipy.stats' in sys.modules)"],
         capture_output=True, text=True, check=True,

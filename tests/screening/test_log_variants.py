@@ -7,10 +7,10 @@ import struct
 import pytest
 
 from core.errors import BadInput
-from screening.logs import read_log
-from screening.logs.hdr import decode_histogram
-from screening.logs.summaries import summarise_log
-from tasks.strange_logs import MOST_SERIES, summarise
+from screening.log_readers import read_log
+from screening.log_readers.hdr_histogram import decode_histogram
+from screening.log_readers.summaries import summarise_log
+from tasks.screening.uploaded_log import MOST_SERIES, summarise
 from tests.screening.test_logs import pack
 
 HEAD = "#[Logged with jHiccup version 2.0.7]\n#[Histogram log format version 1.2]\n"

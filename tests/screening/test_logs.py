@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import BadInput
-from screening.logs import read_log
-from screening.logs.hdr import decode_histogram
-from screening.logs.summaries import summarise_file, summarise_log
+from screening.log_readers import read_log
+from screening.log_readers.hdr_histogram import decode_histogram
+from screening.log_readers.summaries import summarise_file, summarise_log
 from tests.screening.conftest import ROOT
 
 SAMPLES = ROOT / "fixtures" / "screening"

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from screening.onboard.network import (
+from screening.agent_parts.network import (
     ECHO_BYTES,
     HEADER,
     REPLY_BYTES,

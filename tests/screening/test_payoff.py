@@ -7,17 +7,17 @@ import pytest
 from scipy import optimize
 
 from core.errors import BadInput
-from screening.gains import Screening, estimate_offer, measure_gains
-from screening.histograms import find_percentile_ms, merge, spread_ms
-from screening.jitter import collect_series, compare, describe, profile
-from screening.onboard.histograms import find_slot
-from screening.payoff import (
+from screening.agent_parts.histograms import find_slot
+from screening.payoff.gains import Screening, estimate_offer, measure_gains
+from screening.payoff.simulation import (
     FAN_OUTS,
     Workload,
     make_distributions,
     simulate_partition,
     simulate_sequential,
 )
+from screening.statistics.histograms import find_percentile_ms, merge, spread_ms
+from screening.statistics.jitter import collect_series, compare, describe, profile
 
 TRIALS = 400_000
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.screening import neighbours, physical
 from benchmarks.screening.physical import run_agent
-from screening.reports import parse_report
+from screening.report.parsing import parse_report
 
 pytestmark = [
     pytest.mark.timed,

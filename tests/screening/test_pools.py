@@ -8,18 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import BadInput
-from screening.calibration import calibrate, measure
-from screening.fleet import make_kinds, simulate_fleet
-from screening.heatmaps import check_nodes, make_matrix
-from screening.nightly import bin_stalls, detect_nightly
-from screening.persistence import check_persistence, describe, find_distribution, find_periods
-from screening.selection import (
+from screening.decision.calibration import calibrate, measure
+from screening.decision.heatmap import check_nodes, make_matrix
+from screening.decision.selection import (
     Candidate,
     choose_best,
     compute_factor,
     estimate_factor,
     find_launches,
 )
+from screening.statistics.persistence import (
+    check_persistence,
+    describe,
+    find_distribution,
+    find_periods,
+)
+from screening.statistics.simulated_pool import make_kinds, simulate_fleet
+from screening.statistics.time_of_day import bin_stalls, detect_nightly
 
 HOUR = 3600.0
 

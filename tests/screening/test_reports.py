@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import BadInput
-from screening.reports import is_repetition, parse_report
-from screening.schema import MOST_BYTES, print_schema
+from screening.report.parsing import is_repetition, parse_report
+from screening.report.schema import MOST_BYTES, print_schema
 
 NOW = 1_795_300_000.0
 
@@ -157,7 +157,7 @@ def test_the_schema_is_printed_as_json_schema():
 
 
 def test_every_field_is_documented():
-    from screening.schema import CALLS, CPU, HOST, REPORT, ROUND, ROUND_ALWAYS
+    from screening.report.schema import CALLS, CPU, HOST, REPORT, ROUND, ROUND_ALWAYS
     from tests.screening.conftest import ROOT
 
     page = (ROOT / "docs" / "methods" / "screening-report.md").read_text()

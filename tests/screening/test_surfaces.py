@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 from core.errors import BadInput
-from screening.payoff import Workload, make_distributions, simulate_partition, simulate_sequential
-from screening.surfaces import compare, find_left_over, find_percentiles, make_surface
+from screening.payoff.simulation import (
+    Workload,
+    make_distributions,
+    simulate_partition,
+    simulate_sequential,
+)
+from screening.payoff.surfaces import compare, find_left_over, find_percentiles, make_surface
 
 SHARES = (0.0, 0.1, 0.25, 0.5)
 TRIALS = 200_000

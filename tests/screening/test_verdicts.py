@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from screening import pools
-from screening.attribution import attribute
-from screening.onboard.causes import Stall, find_cause
-from screening.onboard.histograms import find_slot
-from screening.onboard.judging import judge, place
-from screening.rates import estimate_rate, find_interval
-from screening.reports import CallTiming, parse_report
-from screening.selection import choose_best
-from screening.truth import judge_calls
-from screening.verdicts import Marks, judge_report
+from screening.agent_parts.causes import Stall, find_cause
+from screening.agent_parts.histograms import find_slot
+from screening.agent_parts.verdict import judge, place
+from screening.decision import pools
+from screening.decision.cause import attribute
+from screening.decision.ground_truth import judge_calls
+from screening.decision.rate_interval import estimate_rate, find_interval
+from screening.decision.selection import choose_best
+from screening.decision.verdict import Marks, judge_report
+from screening.report.parsing import CallTiming, parse_report
 
 NOW = 1_795_300_000.0
 

@@ -72,7 +72,9 @@ class Site:
         return self.start(sys.executable, "manage.py", *map(str, arguments), **more)
 
     def celery(self, *arguments, **more):
-        return self.start(sys.executable, "-m", "celery", "-A", "tasks.app", *arguments, **more)
+        return self.start(
+            sys.executable, "-m", "celery", "-A", "tasks.platform.app", *arguments, **more
+        )
 
     def worker(self, concurrency=2, name="celery"):
         options = (
@@ -118,7 +120,7 @@ class Site:
 
     def join(self, *names, **limits):
         """Identities of vantage points, as if their machines had used their tokens."""
-        maker = [sys.executable, "-m", "tests.tasks.joined", str(self.folder / "points")]
+        maker = [sys.executable, "-m", "tests.tasks.vantages.joined", str(self.folder / "points")]
         env = self.env | {"LIMITS": json.dumps({"probes_per_s": 10_000} | limits)}
         address = f"127.0.0.1:{self.gate_port}"
         forks.run([*maker, address, *names], cwd=ROOT, env=env, check=True)
@@ -129,7 +131,7 @@ class Site:
         env = {k: v for k, v in self.env.items() if not k.startswith(hidden)}
         env["NEPHOSCOPE_NAME_SERVERS"] = ",".join(servers)
         folder = str(self.folder / "points" / name)
-        command = [sys.executable, "-m", "tasks.joining", "--folder", folder]
+        command = [sys.executable, "-m", "tasks.vantage.joining", "--folder", folder]
         return self.start(*command, env=env, **more)
 
     def beat(self):

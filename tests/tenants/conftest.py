@@ -10,10 +10,11 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.test import Client
 
-from tests.pages import cast, wide_area_cast
-from webapp.store import sharing, tokens
+from tests.pages import cast
+from tests.pages.campaigns import campaign_cast
+from webapp.store.access import sharing, tokens
 from webapp.store.models import Campaign, Measurement
-from webapp.store.selectors import reports
+from webapp.store.surveys.selectors import reports
 
 # Nothing of these may be in an answer to anybody who is not entitled.
 NAME = "Merger with Umbrella"
@@ -93,11 +94,9 @@ def _surveys(anna: Any, bert: Any) -> Thing:
 
 
 def _measurements(anna: Any, bert: Any) -> Thing:
-    rows = [
-        wide_area_cast.sample("v-one", "us-east-1", [12.5 + n, 13.5], round=n) for n in range(2)
-    ]
-    public = wide_area_cast.campaign("of-everybody", rows)
-    private = wide_area_cast.campaign(PRIVATE, rows, NAME)
+    rows = [campaign_cast.sample("v-one", "us-east-1", [12.5 + n, 13.5], round=n) for n in range(2)]
+    public = campaign_cast.campaign("of-everybody", rows)
+    private = campaign_cast.campaign(PRIVATE, rows, NAME)
     Measurement.objects.filter(pk=private.pk).update(owner=anna, maker=anna)
     return _shared("measurement", private, public, anna, bert)
 

@@ -12,9 +12,12 @@ from django.test import Client
 from core.environment import read_choice
 from core.errors import BadInput
 from tests.pages import cast
-from webapp.store import attempts, people, recommendations, removals, services, sharing, tokens
+from webapp.store.access import accounts, login_throttle, sharing, tokens
+from webapp.store.accounts import deletion
 from webapp.store.models import Campaign, Recommendation, SignInFailure
-from webapp.store.uploads import save_entries
+from webapp.store.recommendations import services as recommendation_services
+from webapp.store.surveys import services
+from webapp.store.surveys.uploads import save_entries
 
 pytestmark = pytest.mark.django_db
 WORD = "a walnut on the shelf"
@@ -161,7 +164,7 @@ def test_signing_in_begins_another_session(anna: Any) -> None:
 
 def test_guessing_is_slowed_and_its_owner_is_not_kept_out(anna: Any) -> None:
     thief = Client(REMOTE_ADDR="192.0.2.66")
-    for _ in range(attempts.PAIR_LIMIT):
+    for _ in range(login_throttle.PAIR_LIMIT):
         assert enter(thief, word="wrong").status_code == 422
     for word in ("wrong", WORD):
         refused = enter(thief, word=word)
@@ -173,20 +176,23 @@ def test_guessing_is_slowed_and_its_owner_is_not_kept_out(anna: Any) -> None:
 
 
 def test_unknown_names_are_slowed_alike() -> None:
-    codes = [enter(Client(), "nobody", "x").status_code for _ in range(attempts.PAIR_LIMIT + 1)]
-    assert codes == [422] * attempts.PAIR_LIMIT + [429]
+    codes = [
+        enter(Client(), "nobody", "x").status_code for _ in range(login_throttle.PAIR_LIMIT + 1)
+    ]
+    assert codes == [422] * login_throttle.PAIR_LIMIT + [429]
 
 
 def test_one_address_cannot_go_through_many_names() -> None:
     codes = {
-        i: enter(Client(), f"name{i}", "x").status_code for i in range(attempts.ADDRESS_LIMIT + 1)
+        i: enter(Client(), f"name{i}", "x").status_code
+        for i in range(login_throttle.ADDRESS_LIMIT + 1)
     }
-    assert codes[attempts.ADDRESS_LIMIT - 1] == 422
-    assert codes[attempts.ADDRESS_LIMIT] == 429
+    assert codes[login_throttle.ADDRESS_LIMIT - 1] == 422
+    assert codes[login_throttle.ADDRESS_LIMIT] == 429
 
 
 def test_attempts_are_forgotten_in_time_and_when_they_were_right(anna: Any) -> None:
-    for _ in range(attempts.PAIR_LIMIT - 1):
+    for _ in range(login_throttle.PAIR_LIMIT - 1):
         enter(Client(), word="wrong")
     for _ in range(4):
         assert enter(Client()).status_code == 302
@@ -201,9 +207,9 @@ def test_sign_up_is_slowed(settings: Any) -> None:
     settings.SIGN_UP_OPEN = True
     codes = [
         Client().post("/sign-up/", {"username": "x"}).status_code
-        for _ in range(attempts.SIGN_UP_LIMIT + 1)
+        for _ in range(login_throttle.SIGN_UP_LIMIT + 1)
     ]
-    assert codes == [422] * attempts.SIGN_UP_LIMIT + [429]
+    assert codes == [422] * login_throttle.SIGN_UP_LIMIT + [429]
 
 
 def test_another_password_ends_other_sessions(anna: Any) -> None:
@@ -296,7 +302,7 @@ def test_the_operators_mistakes_are_told(anna: Any) -> None:
 
 @pytest.mark.parametrize("who", ["MQ", "-", "////", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5", "a" * 300])
 def test_a_made_up_invitation_opens_nothing(anna: Any, who: str) -> None:
-    assert people.invited(who, "abc-123") is None
+    assert accounts.invited(who, "abc-123") is None
 
 
 def test_an_account_goes_with_all_that_is_private(anna: Any, settings: Any, tmp_path: Path) -> None:
@@ -306,8 +312,8 @@ def test_an_account_goes_with_all_that_is_private(anna: Any, settings: Any, tmp_
     Campaign.objects.update(maker=anna, idempotency_key=None)
     Campaign.objects.filter(pk=private.pk).update(owner=anna)
     save_entries(private.slug, [])
-    origin = recommendations.Origin(owner=anna)
-    mine = recommendations.create({"samples": b"x"}, {}, origin)
+    origin = recommendation_services.Origin(owner=anna)
+    mine = recommendation_services.create({"samples": b"x"}, {}, origin)
     sharing.issue(anna, private)
     client = Client()
     enter(client)
@@ -316,7 +322,7 @@ def test_an_account_goes_with_all_that_is_private(anna: Any, settings: Any, tmp_
     assert not is_in(client)
     assert [c.slug for c in Campaign.objects.all()] == [public.slug]
     assert not Recommendation.objects.exists()
-    assert not recommendations.folder_of(mine.token).exists()
+    assert not recommendation_services.folder_of(mine.token).exists()
     left = {p.name for p in tmp_path.rglob("*") if private.slug in p.name}
     assert left == set()
     assert Client().get(f"/s/{public.slug}/").status_code == 200
@@ -346,7 +352,7 @@ def test_a_deleted_survey_takes_nothing_else_along(
     made = services.create_survey(b"a.example\n", name="Measurements", n_words=2, maker=maker)
     assert made.slug == "measurements-2"
     Campaign.objects.filter(pk=made.pk).update(slug="measurements")
-    removals.remove_survey(Campaign.objects.get(pk=made.pk))
+    deletion.remove_survey(Campaign.objects.get(pk=made.pk))
     assert others.is_dir()
 
 

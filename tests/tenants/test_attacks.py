@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tasks import deriving
+from tasks.surveys import derived
 from tests.pages import cast
 from tests.tenants.conftest import DOMAIN, NAME, Town
-from webapp.store import drafts, services, sharing, tokens
-from webapp.store.accounts import SharedReader, visible
+from webapp.store.access import sharing, tokens
+from webapp.store.access.visibility import SharedReader, visible
 from webapp.store.models import ApiToken, Campaign, ShareLink
+from webapp.store.surveys import drafts, services
 
 SURVEYS = "/api/v1/surveys"
 HIDE = '{"public": false}'
@@ -113,7 +114,7 @@ def test_tags_tell_strangers_nothing(town: Town) -> None:
 def test_a_comparison_with_anothers_survey_is_not_there(town: Town) -> None:
     own = cast.atlas("Of Bert")
     Campaign.objects.filter(pk=own.pk).update(owner=town.bert, maker=town.bert)
-    deriving.compare_surveys(Campaign.objects.get(pk=own.pk), town.survey.private)
+    derived.compare_surveys(Campaign.objects.get(pk=own.pk), town.survey.private)
     bert = town.client(town.bert)
     for pair in ((own.slug, town.survey.private.slug), (town.survey.private.slug, own.slug)):
         base = "/".join(pair)
@@ -124,7 +125,7 @@ def test_a_comparison_with_anothers_survey_is_not_there(town: Town) -> None:
 
 
 def test_a_history_holds_only_what_its_reader_may_see(town: Town) -> None:
-    deriving.index_survey(town.survey.private)
+    derived.index_survey(town.survey.private)
     path = f"/api/v1/domains/{DOMAIN}/history"
     hers = town.client(town.anna).get(path).json()["results"]
     assert [v["survey"] for v in hers] == [town.survey.private.slug]
@@ -134,7 +135,7 @@ def test_a_history_holds_only_what_its_reader_may_see(town: Town) -> None:
         assert found.status_code == 404
         assert found.content.replace(DOMAIN.encode(), b"unasked.example") == never.content
     other = cast.atlas("Of everybody")
-    deriving.index_survey(Campaign.objects.get(pk=other.pk))
+    derived.index_survey(Campaign.objects.get(pk=other.pk))
     text = Client().get(f"/s/{other.slug}/domains/{DOMAIN}/history/").content.decode()
     assert "seen by one survey so far" in text
     assert town.survey.private.slug not in text

@@ -13,11 +13,13 @@ from django.db.migrations.loader import MigrationLoader
 from django.test import Client
 
 from core.errors import BadInput
-from webapp.store import links, pool_changes, pools, recommendations
-from webapp.store.accounts import OPERATOR
+from webapp.store.access import share_links
+from webapp.store.access.visibility import OPERATOR
 from webapp.store.models import Pool, PoolToken, Recommendation
-from webapp.store.pool_changes import PoolSettings
-from webapp.store.pool_reports import NoGrant, find_grant
+from webapp.store.recommendations import services as recommendation_services
+from webapp.store.screening import selectors, services
+from webapp.store.screening.ingest import NoGrant, find_grant
+from webapp.store.screening.services import PoolSettings
 
 pytestmark = pytest.mark.django_db
 
@@ -34,41 +36,41 @@ def row(anna: Any) -> Recommendation:
 
 @pytest.fixture
 def pool(anna: Any) -> Pool:
-    return Pool.objects.get(pk=pool_changes.create_pool(anna, PoolSettings(name="Hers")).id)
+    return Pool.objects.get(pk=services.create_pool(anna, PoolSettings(name="Hers")).id)
 
 
 def test_a_link_can_be_copied_again_and_its_row_opens_nothing(row: Any, pool: Any) -> None:
-    secrets = [recommendations.share(row), links.share(pool)]
+    secrets = [recommendation_services.share(row), share_links.share(pool)]
     assert len({*secrets}) == 2
-    assert [links.secret_of(r) for r in (row, pool)] == secrets
-    assert recommendations.share(row) == secrets[0]
+    assert [share_links.secret_of(r) for r in (row, pool)] == secrets
+    assert recommendation_services.share(row) == secrets[0]
     stored = serializers.serialize("json", [*Recommendation.objects.all(), *Pool.objects.all()])
     assert not [s for s in secrets if s in stored or s[8:] in stored]
     for kept in (row.share_seed, row.share_sha256, "", "None"):
-        assert recommendations.find_shared(kept) is None
-    found = pools.find_shared_pool(secrets[1])
-    assert (recommendations.find_shared(secrets[0]), found.id) == (row, pool.pk)
+        assert recommendation_services.find_shared(kept) is None
+    found = selectors.find_shared_pool(secrets[1])
+    assert (recommendation_services.find_shared(secrets[0]), found.id) == (row, pool.pk)
     # What opens one thing opens no other.
-    assert recommendations.find_shared(secrets[1]) is None
-    assert pools.find_shared_pool(secrets[0]) is None
+    assert recommendation_services.find_shared(secrets[1]) is None
+    assert selectors.find_shared_pool(secrets[0]) is None
 
 
 def test_links_end_with_their_account_and_when_taken_back(row: Any, pool: Any, anna: Any) -> None:
-    secret, of_pool = recommendations.share(row), links.share(pool)
-    token = pool_changes.create_token(pools.find_pool(anna, pool.key))[1]
+    secret, of_pool = recommendation_services.share(row), share_links.share(pool)
+    token = services.create_token(selectors.find_pool(anna, pool.key))[1]
     assert find_grant(token).key == pool.key
     anna.is_active = False
     anna.save()
-    assert recommendations.find_shared(secret) is None
-    assert pools.find_shared_pool(of_pool) is None
+    assert recommendation_services.find_shared(secret) is None
+    assert selectors.find_shared_pool(of_pool) is None
     with pytest.raises(NoGrant, match="closed"):
         find_grant(token)
     anna.is_active = True
     anna.save()
-    assert recommendations.find_shared(secret) == row
-    recommendations.take_back(row)
-    assert recommendations.find_shared(secret) is None
-    assert recommendations.share(row) != secret
+    assert recommendation_services.find_shared(secret) == row
+    recommendation_services.take_back(row)
+    assert recommendation_services.find_shared(secret) is None
+    assert recommendation_services.share(row) != secret
 
 
 def test_a_link_of_earlier_days_opens_and_is_not_shown(row: Any, anna: Any) -> None:
@@ -84,14 +86,14 @@ def test_a_link_of_earlier_days_opens_and_is_not_shown(row: Any, anna: Any) -> N
     migration.keep_hashes(state.apps, connection.schema_editor())
     row.refresh_from_db()
     assert row.share_sha256 == sha256(b"an-old-link").hexdigest()
-    assert recommendations.find_shared("an-old-link") == row
-    assert links.secret_of(row) == ""
+    assert recommendation_services.find_shared("an-old-link") == row
+    assert share_links.secret_of(row) == ""
     with pytest.raises(BadInput, match="take it back"):
-        recommendations.share(row)
+        recommendation_services.share(row)
     client = Client()
     client.force_login(anna)
     assert client.post(f"/recommendations/{row.token}/share/").status_code == 302
-    assert recommendations.find_shared("an-old-link") == row
+    assert recommendation_services.find_shared("an-old-link") == row
 
 
 def test_a_new_token_of_a_pool_is_shown_once_and_stands_nowhere(anna: Any) -> None:
@@ -117,11 +119,11 @@ def test_a_token_that_nobody_came_to_see_is_not_shown_later(anna: Any) -> None:
     seed, made_at_s = session[name]
     session[name] = [seed, made_at_s - 3600]
     session.save()
-    secret = pool_changes.make_token(seed)
+    secret = services.make_token(seed)
     assert find_grant(secret).pool
     assert secret not in client.get(page).content.decode()
 
 
 def test_the_operators_pools_take_reports(anna: Any) -> None:
-    made = pool_changes.create_pool(OPERATOR, PoolSettings(name="Of nobody"))
-    assert find_grant(pool_changes.create_token(made)[1]).key == made.key
+    made = services.create_pool(OPERATOR, PoolSettings(name="Of nobody"))
+    assert find_grant(services.create_token(made)[1]).key == made.key

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tasks import deriving
+from tasks.surveys import derived
 from tests.tenants.conftest import NAME, NEVER, PRIVATE, Town
 from tests.tenants.routes import ACCOUNT, MAKER, OPEN, SHOWN, Address, every_address
 
@@ -25,8 +25,8 @@ def addresses(*classes: str, of: str = "") -> list[Address]:
 @pytest.fixture(scope="module", autouse=True)
 def indexed(settled: Town) -> None:
     """With derived files, so that every address has something to give."""
-    deriving.index_survey(settled.survey.private)
-    deriving.compare_surveys(settled.survey.private, settled.survey.public)
+    derived.index_survey(settled.survey.private)
+    derived.compare_surveys(settled.survey.private, settled.survey.public)
 
 
 def test_every_address_is_in_a_class() -> None:

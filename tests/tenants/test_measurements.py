@@ -16,13 +16,15 @@ from django.db.migrations.loader import MigrationLoader
 from django.test import Client
 from django.utils import timezone
 
-from lake.measurements import table_of
+from lake.campaigns import table_of
 from lake.parts import part_path, write_part
-from tasks import campaign_calls
-from tests.pages import wide_area_cast
-from tests.tasks.field import Field, join, targets
+from tasks.campaigns import commands
+from tests.pages.campaigns import campaign_cast
+from tests.tasks.campaigns.field import Field, join, targets
 from tests.tenants.conftest import NAME, PRIVATE, Town
-from webapp.store import measurements, removals, sharing, tokens, wide_area
+from webapp.store.access import sharing, tokens
+from webapp.store.accounts import deletion
+from webapp.store.campaigns import selectors, services
 from webapp.store.models import Measurement, MeasurementUnit, ShareLink, VantagePoint
 
 PAGE, API = f"/wide-area/{PRIVATE}/", f"/api/v1/measurements/{PRIVATE}"
@@ -163,7 +165,7 @@ def test_programs_make_list_and_end_links(town: Town, kind: str) -> None:
 
 
 def test_what_it_was_cloned_from_stays_its_makers(town: Town) -> None:
-    found = wide_area_cast.campaign("of-bert", [], state="running")
+    found = campaign_cast.campaign("of-bert", [], state="running")
     before = town.measurement.private
     Measurement.objects.filter(pk=found.pk).update(cloned_from=before)
     path = "/wide-area/of-bert/progress/"
@@ -175,7 +177,7 @@ def test_what_it_was_cloned_from_stays_its_makers(town: Town) -> None:
 
 def test_where_a_vantage_point_is_in_the_network_is_for_operators(town: Town) -> None:
     found = town.measurement.private
-    write_part(part_path(wide_area.lake_root(), PRIVATE, "paths", "p"), "paths",
+    write_part(part_path(selectors.lake_root(), PRIVATE, "paths", "p"), "paths",
                table_of("paths", [ROUTE]))  # fmt: skip
     MeasurementUnit.objects.create(
         measurement=found, key="p", activity="trace", vantage="v-one", round=0, starts_s=0,
@@ -201,10 +203,10 @@ def test_where_a_vantage_point_is_in_the_network_is_for_operators(town: Town) ->
 
 
 def test_it_goes_for_good_once_that_was_said_twice(town: Town) -> None:
-    found = wide_area_cast.campaign("to-go", [wide_area_cast.sample("v-one", "us-east-1", [1.0])])
+    found = campaign_cast.campaign("to-go", [campaign_cast.sample("v-one", "us-east-1", [1.0])])
     Measurement.objects.filter(pk=found.pk).update(owner=town.anna, maker=town.anna)
     link = sharing.token_of(sharing.issue(town.anna, found))
-    unfinished = wide_area.folder_of(found).with_name(".to-go.17")
+    unfinished = selectors.folder_of(found).with_name(".to-go.17")
     unfinished.mkdir()
     anna, page = town.client(town.anna), "/wide-area/to-go/delete/"
     assert "Delete this measurement?" in anna.get(page).content.decode()
@@ -213,14 +215,14 @@ def test_it_goes_for_good_once_that_was_said_twice(town: Town) -> None:
     assert anna.post(page)["Location"] == "/account/"
     assert not Measurement.objects.filter(slug="to-go").exists()
     assert Client().get(below(link, "/wide-area/to-go/")).status_code == 404
-    for folder in (wide_area.lake_root() / "to-go", wide_area.folder_of(found), unfinished):
+    for folder in (selectors.lake_root() / "to-go", selectors.folder_of(found), unfinished):
         assert not folder.exists()
-    assert (wide_area.lake_root() / PRIVATE).is_dir()
-    assert wide_area.folder_of(town.measurement.private).is_dir()
+    assert (selectors.lake_root() / PRIVATE).is_dir()
+    assert selectors.folder_of(town.measurement.private).is_dir()
 
 
 def test_a_running_one_is_stopped_by_the_program_that_deletes_it(town: Town) -> None:
-    found = wide_area_cast.campaign("under-way", [], state="running")
+    found = campaign_cast.campaign("under-way", [], state="running")
     Measurement.objects.filter(pk=found.pk).update(maker=town.anna)
     path = "/api/v1/measurements/under-way"
     assert Client().delete(path).status_code == 403
@@ -241,29 +243,29 @@ def test_it_is_published_from_the_start_where_its_maker_says_so(town: Town) -> N
     rows = Measurement.objects.filter(name="Loud").values_list("owner", "maker")
     assert {*rows} == {(None, town.anna.pk), (town.anna.pk, town.anna.pk)}
     # What is published counts among what its maker may have open at once.
-    assert measurements.open_of(town.anna) == 2
+    assert services.open_of(town.anna) == 2
 
 
 def test_what_vantage_points_are_still_at_comes_back_to_nothing(town: Town) -> None:
     join("v0")
     field = Field(preset="quick", targets=targets(2), vantages=["v0"], rounds=2)
-    found = campaign_calls.start({**field.asked, "name": "Short"}, town.anna)
+    found = commands.start({**field.asked, "name": "Short"}, town.anna)
     while not field.waiting:
         field.step()
-    removals.remove(found)
+    deletion.remove(found)
     for name, order in field.waiting:
         field.answer(name, order)
     field.step()
     assert not Measurement.objects.filter(pk=found.pk).exists()
-    assert not (wide_area.lake_root() / found.slug).exists()
+    assert not (selectors.lake_root() / found.slug).exists()
 
 
 def test_an_account_goes_with_its_links_and_what_is_private(town: Town) -> None:
     kept = town.measurement.public
     link = sharing.token_of(sharing.issue(town.bert, kept))
-    hers = wide_area_cast.campaign("private-of-bert", [])
+    hers = campaign_cast.campaign("private-of-bert", [])
     Measurement.objects.filter(pk=hers.pk).update(owner=town.bert, maker=town.bert)
-    removals.remove_account(get_user_model().objects.get(pk=town.bert.pk))
+    deletion.remove_account(get_user_model().objects.get(pk=town.bert.pk))
     assert not Measurement.objects.filter(slug=hers.slug).exists()
     assert Client().get(f"/wide-area/{kept.slug}/").status_code == 200
     assert Client().get(below(link, f"/wide-area/{kept.slug}/")).status_code == 404

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.pages import cast
-from webapp.api.events import stream
+from webapp.api.framework.events import stream
 from webapp.store.models import Campaign
 
 

@@ -12,7 +12,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from tests.pages import cast
-from webapp.store import packs, pool_changes, recommendations, sharing, tokens
+from webapp.store.access import sharing, tokens
 from webapp.store.models import (
     Campaign,
     Measurement,
@@ -21,8 +21,10 @@ from webapp.store.models import (
     PoolReport,
     Recommendation,
 )
-from webapp.store.pool_changes import PoolSettings
-from webapp.store.uploads import save_entries
+from webapp.store.recommendations import services as recommendation_services
+from webapp.store.screening import body_files, services
+from webapp.store.screening.services import PoolSettings
+from webapp.store.surveys.uploads import save_entries
 
 pytestmark = [
     pytest.mark.django_db,
@@ -48,16 +50,16 @@ def survey(anna: Any) -> Campaign:
 
 @pytest.fixture
 def answer(anna: Any) -> Recommendation:
-    origin = recommendations.Origin(owner=anna)
-    return recommendations.create({"samples": b"1,c,a,5\n"}, {}, origin)
+    origin = recommendation_services.Origin(owner=anna)
+    return recommendation_services.create({"samples": b"1,c,a,5\n"}, {}, origin)
 
 
 @pytest.fixture
 def pool(anna: Any) -> Pool:
     """With two reports, of which one is lost."""
-    made = Pool.objects.get(pk=pool_changes.create_pool(anna, PoolSettings(name="Mine")).id)
+    made = Pool.objects.get(pk=services.create_pool(anna, PoolSettings(name="Mine")).id)
     machine = PoolInstance.objects.create(pool=made, name="m")
-    body = packs.append(made.pk, [packs.compress(b'{"stalls": 3}')])[0]
+    body = body_files.append(made.pk, [body_files.compress(b'{"stalls": 3}')])[0]
     for number, place in enumerate((body, replace(body, pack="lost.pack"))):
         PoolReport.objects.create(
             pool=made, instance=machine, report_id=f"r{number}", started_at=cast.THEN,
@@ -101,7 +103,7 @@ def test_all_that_is_somebodys_comes_along(
 def test_neither_keys_nor_others_things_are_in_it(
     anna: Any, survey: Campaign, answer: Recommendation
 ) -> None:
-    link, secret = recommendations.share(answer), tokens.issue(anna, "export", "read")[1]
+    link, secret = recommendation_services.share(answer), tokens.issue(anna, "export", "read")[1]
     other = cast.atlas("Of others")
     archive = take_out(anna)
     assert not [n for n in archive.namelist() if other.slug in n]

@@ -7,9 +7,9 @@ import dns.message
 import dns.query
 import dns.rdatatype
 
-from testbed.model import World
-from testbed.server import Running
-from testbed.worlds import build_world
+from testbed.server.server import Running
+from testbed.world.model import World
+from testbed.worlds.loading import build_world
 
 
 @cache

@@ -5,11 +5,11 @@ from xml.etree import ElementTree
 import pytest
 
 from core.errors import BadInput
-from testbed.inventory import invent_ranges
-from testbed.model import PublishedRange, PublishedRanges
-from testbed.rangefiles import OLD_AZURE_NAMES, write_files
-from testbed.supply import open_book
-from testbed.worlds import build_world
+from testbed.files.prefix_inventory import invent_ranges
+from testbed.files.range_files import OLD_AZURE_NAMES, write_files
+from testbed.generate.addresses.supply import open_book
+from testbed.world.model import PublishedRange, PublishedRanges
+from testbed.worlds.loading import build_world
 from tests.shared import shared_file
 from tests.testbed.cast import hundredth, tiny
 

@@ -3,7 +3,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testbed.apportion import apportion, apportion_within, scaled
+from testbed.generate.apportion import apportion, apportion_within, scaled
 
 
 def test_it_works():

@@ -4,10 +4,18 @@ import dns.message
 import dns.query
 import pytest
 
-from testbed.answers import NOERROR, NXDOMAIN, REFUSED
-from testbed.hierarchy import Cut, Expected, Hierarchy, Manner, Nameservers, Status, Zone
-from testbed.hierarchy_plan import plan_hierarchy
-from testbed.hierarchy_server import serving
+from testbed.hierarchy.internet import (
+    Cut,
+    Expected,
+    Hierarchy,
+    Manner,
+    Nameservers,
+    Status,
+    Zone,
+)
+from testbed.hierarchy.plan import plan_hierarchy
+from testbed.hierarchy.server import serving
+from testbed.server.answers import NOERROR, NXDOMAIN, REFUSED
 
 ROOT, TLD, OWN, OTHER = "127.61.0.1", "127.61.0.2", "127.61.0.3", "127.61.0.4"
 

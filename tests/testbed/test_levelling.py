@@ -1,8 +1,8 @@
 import random
 from collections import Counter
 
-from testbed.drafts import Draft
-from testbed.levelling import Household, Stay, level_zones
+from testbed.generate.levelling import Household, Stay, level_zones
+from testbed.world.drafts import Draft
 
 
 def households(seed):

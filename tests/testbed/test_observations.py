@@ -6,11 +6,11 @@ from fractions import Fraction
 import pytest
 
 from core.statuses import DnsStatus, Technique
-from testbed.customers import Atlas, customer_rows
-from testbed.model import MISSING, SERVFAIL
-from testbed.observations import Observer, zone_rows
-from testbed.truth import truth
-from testbed.worlds import build_world, load_world, read_labels
+from testbed.generate.customers import Atlas, customer_rows
+from testbed.truth.counting import truth
+from testbed.truth.observations import Observer, zone_rows
+from testbed.world.model import MISSING, SERVFAIL
+from testbed.worlds.loading import build_world, load_world, read_labels
 from tests.testbed.cast import hundredth, tiny
 
 LABELS = read_labels()

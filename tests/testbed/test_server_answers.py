@@ -7,8 +7,8 @@ import dns.xfr
 import dns.zone
 import pytest
 
-from testbed.answers import transfer_rows
-from testbed.server import running
+from testbed.server.answers import transfer_rows
+from testbed.server.server import running
 from tests.testbed.cast import ask, hundredth, rows, tiny
 
 

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import BadInput, Unavailable
-from testbed.answers import Authority
-from testbed.responder import Responder
-from testbed.server import running, serve
+from testbed.server.answers import Authority
+from testbed.server.responder import Responder
+from testbed.server.server import running, serve
 from tests.testbed.cast import ask, rows, tiny
 
 

@@ -2,12 +2,12 @@ from fractions import Fraction
 
 import pytest
 
-from core.tables import SPECS
-from testbed.model import ALLOW
-from testbed.truth import table_rows, truth, why_hidden
-from testbed.truth_tables import TABLES
-from testbed.truth_zones import SHARING_TABLES, ZONE_TABLES
-from testbed.worlds import build_world, read_labels
+from core.report_tables import SPECS
+from testbed.truth.counting import table_rows, truth, why_hidden
+from testbed.truth.tables import TABLES
+from testbed.truth.zones import SHARING_TABLES, ZONE_TABLES
+from testbed.world.model import ALLOW
+from testbed.worlds.loading import build_world, read_labels
 from tests.testbed.cast import hundredth, tiny
 
 LABELS = read_labels()

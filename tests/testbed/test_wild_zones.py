@@ -6,9 +6,9 @@ from fractions import Fraction
 import pytest
 
 from core.errors import BadInput
-from testbed.answers import NOERROR, NXDOMAIN, Authority
-from testbed.truth import truth, why_hidden
-from testbed.worlds import build_world, read_labels
+from testbed.server.answers import NOERROR, NXDOMAIN, Authority
+from testbed.truth.counting import truth, why_hidden
+from testbed.worlds.loading import build_world, read_labels
 
 WORDS = read_labels(common=None)
 

@@ -3,11 +3,11 @@ from fractions import Fraction
 
 import pytest
 
-from analysis.published import published as published_table
+from analysis.reporting.published import published as published_table
 from core.errors import BadInput
-from testbed.model import World
-from testbed.truth import table_rows, truth
-from testbed.worlds import build_world, list_worlds, load_world, read_labels
+from testbed.truth.counting import table_rows, truth
+from testbed.world.model import World
+from testbed.worlds.loading import build_world, list_worlds, load_world, read_labels
 from tests.testbed.cast import hundredth, tenth, tiny
 
 LABELS = read_labels()

@@ -9,38 +9,33 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from ninja import Query, Schema, Status
 from ninja.errors import HttpError
 
-from tasks import export
-from tasks.options import resolving_from
-from tasks.resolvers import count_words
-from tasks.submit import submit
-from webapp.api import (
-    accounts,
-    comparisons,
-    measurements,
-    networks,
-    problems,
-    recommendations,
-    screening,
-    shared_pools,
-    sharing,
-    studies,
-    vantages,
-    wide_area,
-)
-from webapp.api.described import DescribedAPI, DocsWithProblems
-from webapp.api.documents import etag_of, survey_json
-from webapp.api.events import bounded_stream, stream
-from webapp.api.files import download, table_file
-from webapp.api.inputs import Body
-from webapp.api.paging import Page, paged
-from webapp.api.problems import ERRORS
-from webapp.api.routers import Router
-from webapp.api.sharing import made_or_refused
-from webapp.store import evidence, removals, selectors, services, snapshots
-from webapp.store.accounts import owner_of, visible
-from webapp.store.arriving import arriving_of
+from tasks.resolution.engine_factory import count_words
+from tasks.resolution.options import resolving_from
+from tasks.surveys import export
+from tasks.surveys.submission import submit
+from webapp.api.accounts import routes, sharing
+from webapp.api.accounts.sharing import made_or_refused
+from webapp.api.campaigns import scheduling, tables
+from webapp.api.framework import problems
+from webapp.api.framework.documents import etag_of, survey_json
+from webapp.api.framework.events import bounded_stream, stream
+from webapp.api.framework.files import download, table_file
+from webapp.api.framework.openapi import DescribedAPI, DocsWithProblems
+from webapp.api.framework.paging import Page, paged
+from webapp.api.framework.problems import ERRORS
+from webapp.api.framework.routers import Router
+from webapp.api.framework.strict_bodies import Body
+from webapp.api.recommendations import routes as recommendation_routes
+from webapp.api.screening import pools, shared_pools
+from webapp.api.surveys import comparison, studies
+from webapp.api.vantages import networks
+from webapp.api.vantages import routes as vantage_routes
+from webapp.store.access.sharing import may_change
+from webapp.store.access.visibility import owner_of, visible
+from webapp.store.accounts import deletion
 from webapp.store.models import Campaign, RangeTable
-from webapp.store.sharing import may_change
+from webapp.store.requests.body_progress import arriving_of
+from webapp.store.surveys import evidence, selectors, services, snapshots
 
 api = DescribedAPI(
     title="Nephoscope",
@@ -52,16 +47,16 @@ api = DescribedAPI(
     default_router=Router(),
 )
 problems.register(api)
-api.add_router("/compare", comparisons.router)
+api.add_router("/compare", comparison.router)
 api.add_router("", studies.router)
-api.add_router("", accounts.router)
+api.add_router("", routes.router)
 api.add_router("", sharing.router)
-api.add_router("", recommendations.router)
-api.add_router("", vantages.router)
+api.add_router("", recommendation_routes.router)
+api.add_router("", vantage_routes.router)
 api.add_router("", networks.router)
-api.add_router("", wide_area.router)
-api.add_router("", measurements.router)
-api.add_router("/screening", screening.router)
+api.add_router("", tables.router)
+api.add_router("", scheduling.router)
+api.add_router("/screening", pools.router)
 api.add_router("/screening", shared_pools.router)
 
 
@@ -154,7 +149,7 @@ def cancel_survey(request: HttpRequest, slug: str) -> Any:
 @api.delete("/surveys/{slug}", response={204: None, **ERRORS}, tags=["surveys"])
 def delete_survey(request: HttpRequest, slug: str) -> Any:
     """Stop it and delete it for good, with all that was found; only for who made it."""
-    removals.remove(made_or_refused(request, "survey", slug))
+    deletion.remove(made_or_refused(request, "survey", slug))
     return Status(204, None)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from analysis.traffic.checks import check_traffic
 from analysis.traffic.report import compute_traffic
-from tests.cartography.flows.logs import (
+from tests.cartography.traffic.logs import (
     AZURE,
     GOOGLE,
     OREGON,

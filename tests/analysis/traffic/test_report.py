@@ -4,7 +4,7 @@ import pytest
 
 from analysis.traffic.report import compute_traffic
 from analysis.traffic.tables import TRAFFIC_SPECS
-from tests.cartography.flows.logs import (
+from tests.cartography.traffic.logs import (
     ALICE,
     AZURE,
     BOB,

@@ -1,7 +1,7 @@
 import random
 from collections import Counter
 
-from analysis.traffic.spread import MIN_CLIENTS, N_GROUPS, find_intervals
+from analysis.traffic.confidence_intervals import MIN_CLIENTS, N_GROUPS, find_intervals
 
 
 def draw(generator, n_clients, share):

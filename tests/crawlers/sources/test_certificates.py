@@ -14,9 +14,9 @@ import pytest
 from core.clock import FakeClock
 from core.errors import BadInput
 from core.statuses import Technique
+from crawlers.sources.base import Zone
 from crawlers.sources.certificates import CertificateConfig, Certificates
-from crawlers.sources.form import Zone
-from crawlers.sources.webclient import WebLimits
+from crawlers.sources.web_client import WebLimits
 
 DOMAIN = "alder.test"
 

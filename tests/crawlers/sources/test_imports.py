@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from core.errors import BadInput, MissingData
 from core.statuses import Technique
-from crawlers.sources.form import Zone
+from crawlers.sources.base import Zone
 from crawlers.sources.hostnames import clean_host, is_plain
 from crawlers.sources.imports import ImportConfig, Imports, collect_names
-from crawlers.sources.jsonstream import JsonStream
-from crawlers.sources.listforms import guess_form
+from crawlers.sources.lists.json_stream import JsonStream
+from crawlers.sources.lists.list_formats import guess_form
 
 DOMAINS = ("alder.test", "birch.test", "shop.birch.test")
 

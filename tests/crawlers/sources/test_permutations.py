@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.statuses import Technique
-from crawlers.sources.form import Zone
-from crawlers.sources.permutations import PermutationConfig, Permutations
+from crawlers.sources.base import Zone
+from crawlers.sources.permutations.generate import PermutationConfig, Permutations
 
 DOMAIN = "alder.test"
 ALL = PermutationConfig(budget=100_000, per_name=100_000)

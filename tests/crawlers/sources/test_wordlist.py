@@ -4,7 +4,7 @@ import pytest
 
 from core.errors import BadInput
 from core.statuses import Technique
-from crawlers.sources.form import Zone
+from crawlers.sources.base import Zone
 from crawlers.sources.wordlist import DEFAULT_PATH, Words, default_wordlist, read_wordlist
 
 

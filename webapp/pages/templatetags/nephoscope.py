@@ -1,4 +1,4 @@
-"""Filters and tags of the templates; all wording comes from ``webapp.pages.words``."""
+"""Filters and tags of the templates; all wording comes from ``webapp.pages.ui.formatting``."""
 
 import re
 from collections.abc import Iterable
@@ -12,11 +12,11 @@ from django.utils import timezone
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from webapp.pages import words
-from webapp.pages.grids import Row
-from webapp.pages.headings import LABELS
-from webapp.pages.markup import name_html, percent, rows_html, tag_html
-from webapp.store import selectors
+from webapp.pages.ui import formatting
+from webapp.pages.ui.headings import LABELS
+from webapp.pages.ui.html_rows import name_html, percent, rows_html, tag_html
+from webapp.pages.ui.table_page import Row
+from webapp.store.surveys import selectors
 
 register = template.Library()
 
@@ -37,11 +37,11 @@ for _name in (
     "unicode_name",
     "begin",
 ):
-    register.filter(_name, getattr(words, _name))
+    register.filter(_name, getattr(formatting, _name))
 register.filter("percent", percent)
 register.simple_tag(tag_html, name="tag")
-register.filter("state_word", words.state)
-register.filter("change", words.change)
+register.filter("state_word", formatting.state)
+register.filter("change", formatting.change)
 
 
 _CODE = re.compile(r"\b[a-z]{2,3}(?:-[a-z]+)+-?\d\b")
@@ -50,26 +50,26 @@ _CODE = re.compile(r"\b[a-z]{2,3}(?:-[a-z]+)+-?\d\b")
 @register.filter
 def finding(text: str) -> SafeString:
     """A sentence whose numbers keep their units and whose region codes do not break."""
-    escaped = conditional_escape(words.tidy(text))
+    escaped = conditional_escape(formatting.tidy(text))
     return mark_safe(_CODE.sub(r'<span class="code">\g<0></span>', escaped))
 
 
 @register.filter
 def age(then: datetime | None) -> str:
     """How old, in words."""
-    return words.age(then, timezone.now())
+    return formatting.age(then, timezone.now())
 
 
 @register.filter
 def day(value: date | None) -> str:
     """``29 Mar 2013``."""
-    return f"{value.day} {value:%b %Y}" if value else words.NONE
+    return f"{value.day} {value:%b %Y}" if value else formatting.NONE
 
 
 @register.filter
 def moment(value: datetime | None) -> str:
     """``29 Mar 2013, 14:05 UTC``."""
-    return f"{value.day} {value:%b %Y, %H:%M} UTC" if value else words.NONE
+    return f"{value.day} {value:%b %Y, %H:%M} UTC" if value else formatting.NONE
 
 
 @register.simple_tag
@@ -79,8 +79,8 @@ def proof_link(
     """A label of a name that leads to its evidence; ``bare`` where the provider stands beside."""
     query = urlencode({"kind": kind, "provider": provider, "value": value})
     href = f"{reverse('proof', args=[slug, name])}?{query}"
-    said = words.provider_name(provider) if kind == "provider" else value
-    text = words.feature(value) if kind == "pattern" else said
+    said = formatting.provider_name(provider) if kind == "provider" else value
+    text = formatting.feature(value) if kind == "pattern" else said
     return format_html(
         '<a class="label-link" href="{}" data-evidence>{}<span class="{}">{}</span>'
         '<span class="visually-hidden">: evidence on {}</span></a>',
@@ -110,7 +110,7 @@ MAX_MEMBERS = 6
 @register.simple_tag
 def turned(dimension: str, before: str, after: str, side: str) -> SafeString:
     """One side of a move: what went or came, and how much stayed."""
-    lost, won, kept = words.turn(before, after)
+    lost, won, kept = formatting.turn(before, after)
     shown = standing(dimension, won if side == "after" else lost)
     if not kept:
         return shown
@@ -121,7 +121,7 @@ def turned(dimension: str, before: str, after: str, side: str) -> SafeString:
 @register.simple_tag
 def standing(dimension: str, text: str) -> SafeString:
     """The members of a compared set, each with its provider."""
-    found = words.standing(dimension, text)
+    found = formatting.standing(dimension, text)
     parts = [
         format_html(
             '<span class="member">{}<span class="{}">{}</span></span>',

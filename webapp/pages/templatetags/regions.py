@@ -5,8 +5,8 @@ from typing import Any
 
 from django import template
 
-from webapp.pages import words
-from webapp.pages.summaries import amount
+from webapp.pages.recommendations.sentences import amount
+from webapp.pages.ui import formatting
 
 register = template.Library()
 
@@ -37,9 +37,9 @@ def axis(value: float) -> str:
 def signed_share(value: float | None) -> str:
     """A change as a signed share."""
     if value is None:
-        return words.NONE
+        return formatting.NONE
     sign = "+" if value > 0 else "−" if value < 0 else ""
-    return f"{sign}{words.share(abs(value))}"
+    return f"{sign}{formatting.share(abs(value))}"
 
 
 @register.filter

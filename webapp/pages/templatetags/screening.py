@@ -1,14 +1,14 @@
-"""Filters of the screening pages; all wording comes from ``webapp.pages.screening_words``."""
+"""Filters of the screening pages; all wording comes from ``webapp.pages.screening.formatting``."""
 
 import math
 
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
-from webapp.pages import screening_words as words
-from webapp.pages.screening_doors import Door
-from webapp.pages.screening_rows import verdict_html
-from webapp.pages.words import NONE
+from webapp.pages.screening import formatting as words
+from webapp.pages.screening.pool_access import Door
+from webapp.pages.screening.rows import verdict_html
+from webapp.pages.ui.formatting import NONE
 
 register = template.Library()
 

@@ -1,10 +1,10 @@
-"""Filters of the wide-area templates; all wording comes from ``webapp.pages.wide_area_words``."""
+"""Filters of the wide-area templates; all wording comes from ``webapp.pages.campaigns.formatting``."""
 
 from typing import Any
 
 from django import template
 
-from webapp.pages import wide_area_words as said
+from webapp.pages.campaigns import formatting as said
 
 register = template.Library()
 register.filter("why", said.reason)

@@ -4,10 +4,10 @@ Observations are never rows here; a shard's manifest names its Parquet parts in 
 """
 
 from webapp.store.models.accounts import ApiToken, ShareLink, SignInFailure
-from webapp.store.models.campaigns import Campaign, RangeTable, Report, Shard
-from webapp.store.models.measurements import Measurement, MeasurementReport, MeasurementUnit
-from webapp.store.models.pools import Pool, PoolInstance, PoolLog, PoolReport, PoolToken
+from webapp.store.models.campaigns import Measurement, MeasurementReport, MeasurementUnit
 from webapp.store.models.recommendations import Recommendation
+from webapp.store.models.screening import Pool, PoolInstance, PoolLog, PoolReport, PoolToken
+from webapp.store.models.surveys import Campaign, RangeTable, Report, Shard
 from webapp.store.models.vantages import JoinToken, VantagePoint
 
 __all__ = [

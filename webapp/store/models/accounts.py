@@ -4,8 +4,8 @@ from django.conf import settings
 from django.db import models
 
 from webapp.store.models.bases import Key
-from webapp.store.models.campaigns import Campaign
-from webapp.store.models.measurements import Measurement
+from webapp.store.models.campaigns import Measurement
+from webapp.store.models.surveys import Campaign
 
 
 class ApiToken(Key):

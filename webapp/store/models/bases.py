@@ -22,9 +22,10 @@ class Key(models.Model):
 class SharedByLink(models.Model):
     """What one link opens to be read, and nothing else, until its owner takes it back.
 
-    The link follows from the seed and this installation's secret key (``webapp.store.links``), so
-    that its owner can copy it again while the database alone opens nothing. A link without a seed
-    was made when links were stored as they are: it opens, but cannot be shown again.
+    The link follows from the seed and this installation's secret key
+    (``webapp.store.access.share_links``), so that its owner can copy it again while the database
+    alone opens nothing. A link without a seed was made when links were stored as they are: it
+    opens, but cannot be shown again.
     """
 
     share_seed = models.CharField(max_length=64, default="", blank=True)

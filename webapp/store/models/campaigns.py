@@ -1,51 +1,36 @@
-"""Range tables, surveys with their shards, and the finished tables of a survey."""
+"""Measurement campaigns, their units of work and their finished tables; never a row per sample."""
 
 from django.conf import settings
 from django.db import models
 
-from core.statuses import FINAL_STATES, CampaignState
 from webapp.store.models.bases import FinishedTable, Piece
 
 
-class RangeTable(models.Model):
-    """One imported file of provider ranges; the raw file is kept under the data folder."""
+class Measurement(models.Model):
+    """Targets times vantage points times rounds, measured as a schedule says.
 
-    provider = models.CharField(max_length=32)
-    # Which of a provider's files this is (a national cloud, or all of a company's prefixes):
-    # files of different variants are in force side by side.
-    variant = models.CharField(max_length=32, default="", blank=True)
-    as_of = models.DateField()
-    # Empty for real files; a world's id for the files of an emulated Internet.
-    origin = models.CharField(max_length=120, default="", blank=True)
-    sha256 = models.CharField(max_length=64)
-    file_name = models.CharField(max_length=255)
-    counts = models.JSONField(default=dict)
-    imported_at = models.DateTimeField(auto_now_add=True)
+    Times of units are seconds from ``started_at``; what was spent in pauses (``paused_s``) is
+    added, so that a pause moves what is left and loses nothing.
+    """
 
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["provider", "sha256", "as_of", "origin"], name="range_table_once"
-            )
-        ]
-        ordering = ["provider", "-as_of", "-imported_at"]
+    class State(models.TextChoices):
+        """Life of a campaign; the last four are final."""
 
-    def __str__(self) -> str:
-        return f"{self.provider} {self.as_of} {self.origin}".strip()
+        WAITING = "waiting"  # for its starting time, or for the scheduler
+        RUNNING = "running"
+        PAUSED = "paused"
+        FINISHED = "finished"
+        PARTIAL = "partial"  # ended, but some slots were missed or failed to be made
+        STOPPED = "stopped"
+        FAILED = "failed"
 
-
-class Campaign(models.Model):
-    """One survey of one domain list."""
-
+    slug = models.SlugField(max_length=120, unique=True)
+    name = models.CharField(max_length=200)
     # Whose it is; nobody's is public.
     owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.CASCADE,
-        null=True,
-        blank=True,
-        related_name="campaigns",
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True
     )
-    # Who made it, also after it was published: only they may stop it or take it back.
+    # Who made it, also after it was published: only they, and operators, may change it.
     maker = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.SET_NULL,
@@ -53,89 +38,118 @@ class Campaign(models.Model):
         blank=True,
         related_name="+",
     )
-    slug = models.SlugField(max_length=120, unique=True)
-    name = models.CharField(max_length=200)
-    state = models.CharField(
-        max_length=16,
-        choices=[(str(s), str(s)) for s in CampaignState],
-        default=str(CampaignState.QUEUED),
-    )
-    # The emulated world that answered; empty when the real Internet did.
-    world = models.CharField(max_length=120, default="", blank=True)
-    # Everything that shapes the crawl, so that a resumed survey asks the same questions.
-    options = models.JSONField(default=dict)
-    list_sha256 = models.CharField(max_length=64)
-    n_domains = models.PositiveIntegerField()
-    n_rejected = models.PositiveIntegerField(default=0)
-    n_duplicates = models.PositiveIntegerField(default=0)
-    rejected = models.JSONField(default=list)
-    notes = models.JSONField(default=list)
-    estimated_queries = models.PositiveBigIntegerField(default=0)
-    range_tables = models.ManyToManyField(RangeTable, related_name="campaigns", blank=True)
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    # The preset that the schedule came from; empty for one's own.
+    preset = models.CharField(max_length=40, default="", blank=True)
+    # Everything that shapes the measurement, so that a restart and a clone measure the same:
+    # rounds and activities; places to measure; names of vantage points; limits and networks.
+    schedule = models.JSONField(default=dict)
+    targets = models.JSONField(default=list)
+    vantages = models.JSONField(default=list)
+    limits = models.JSONField(default=dict)
+    seed = models.PositiveBigIntegerField(default=0)
+    # Values that a model made up are labelled wherever they are shown.
+    synthetic = models.BooleanField(default=False)
+    label = models.CharField(max_length=200, default="", blank=True)
+    # Measured by the command that started it, from its own machine; no worker takes part.
+    in_process = models.BooleanField(default=False)
+    predicted = models.JSONField(default=dict)
     summary = models.JSONField(default=dict)
+    notes = models.JSONField(default=list)
     error = models.TextField(default="", blank=True)
-    idempotency_key = models.CharField(max_length=120, null=True, blank=True)  # noqa: DJ001
+    cloned_from = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="clones"
+    )
+    idempotency_key = models.CharField(max_length=120, null=True, blank=True, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    starts_at = models.DateTimeField(null=True, blank=True)  # not before this moment
     started_at = models.DateTimeField(null=True, blank=True)
+    paused_at = models.DateTimeField(null=True, blank=True)
+    paused_s = models.FloatField(default=0.0)
     finished_at = models.DateTimeField(null=True, blank=True)
+    reported_at = models.DateTimeField(null=True, blank=True)  # last interim or final report
 
     class Meta:
         ordering = ["-created_at", "-id"]
-        constraints = [
-            # A key is its maker's own: nobody reaches another's survey by repeating it.
-            models.UniqueConstraint(
-                fields=["maker", "idempotency_key"],
-                condition=models.Q(maker__isnull=False),
-                name="campaign_key_of_maker",
-            ),
-            models.UniqueConstraint(
-                fields=["idempotency_key"],
-                condition=models.Q(maker__isnull=True),
-                name="campaign_key_of_nobody",
-            ),
-        ]
 
     def __str__(self) -> str:
         return self.slug
 
     @property
     def is_final(self) -> bool:
-        return self.state in FINAL_STATES
+        return self.state in FINAL
 
 
-class Shard(Piece):
-    """A slice of a campaign's domain list: the unit of work, of a lease and of a Parquet part."""
+FINAL = frozenset(
+    {
+        Measurement.State.FINISHED,
+        Measurement.State.PARTIAL,
+        Measurement.State.STOPPED,
+        Measurement.State.FAILED,
+    }
+)
+
+
+class MeasurementUnit(Piece):
+    """What one vantage point does in one window of one round: leased, sent, and done once.
+
+    Its counters: ``{"failed": {"TIMEOUT": 1}, "missed": {"the slot was over": 2}, "octets": 2}``.
+    """
 
     class State(models.TextChoices):
-        """Life of a shard; a running shard whose lease ran out is taken up again."""
+        """Life of a unit; the last three are final."""
 
         WAITING = "waiting"
-        RUNNING = "running"
+        SENT = "sent"
         DONE = "done"
-        FAILED = "failed"
+        MISSED = "missed"  # nobody measured it in time; ``error`` says why
+        FAILED = "failed"  # a result came that could not be used
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="shards")
-    key = models.CharField(max_length=40)
-    first = models.PositiveIntegerField()
-    last = models.PositiveIntegerField()  # exclusive
+    measurement = models.ForeignKey(Measurement, on_delete=models.CASCADE, related_name="units")
+    key = models.CharField(max_length=80)
+    activity = models.CharField(max_length=40)
+    vantage = models.CharField(max_length=63)
+    round = models.PositiveIntegerField()
+    starts_s = models.FloatField()
+    ends_s = models.FloatField()
+    slots = models.PositiveIntegerField()
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
-    worker = models.CharField(max_length=120, default="", blank=True)
+    # The moment at which its window begins, fixed when it is first sent, whatever pauses follow.
+    due_at = models.DateTimeField(null=True, blank=True)
+    sent_at = models.DateTimeField(null=True, blank=True)
+    began_at = models.DateTimeField(null=True, blank=True)
+    # Slots by how they ended; of those with a value or a failure, ``late`` ones began late.
+    ok = models.PositiveIntegerField(default=0)
+    failed = models.PositiveIntegerField(default=0)
+    missed = models.PositiveIntegerField(default=0)
+    late = models.PositiveIntegerField(default=0)
+    # The name of the part that holds its rows.
+    part = models.CharField(max_length=80, default="", blank=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["campaign", "key"], name="shard_once")]
-        ordering = ["campaign_id", "first"]
+        constraints = [
+            models.UniqueConstraint(fields=["measurement", "key"], name="measurement_unit_once")
+        ]
+        indexes = [
+            models.Index(fields=["measurement", "state", "starts_s"], name="measurement_unit_due")
+        ]
+        ordering = ["measurement_id", "starts_s", "key"]
 
     def __str__(self) -> str:
-        return f"{self.campaign_id}/{self.key}"
+        return f"{self.measurement_id}/{self.key}"
 
 
-class Report(FinishedTable):
-    """One finished table of one survey."""
+class MeasurementReport(FinishedTable):
+    """One finished table of one campaign."""
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="reports")
+    measurement = models.ForeignKey(Measurement, on_delete=models.CASCADE, related_name="reports")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["campaign", "table_id"], name="report_once")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["measurement", "table_id"], name="measurement_report_once"
+            )
+        ]
 
     def __str__(self) -> str:
-        return f"{self.campaign_id}/{self.table_id}"
+        return f"{self.measurement_id}/{self.table_id}"

@@ -6,8 +6,9 @@ from django.core.management.base import CommandParser
 from django.urls import reverse
 
 from core.errors import BadInput
-from webapp.console.door import Door
-from webapp.store import people, removals
+from webapp.console.product_command import Door
+from webapp.store.access import accounts
+from webapp.store.accounts import deletion
 
 _SITE = "http://127.0.0.1:8000"
 
@@ -39,14 +40,14 @@ class Command(Door):
         getattr(self, f"_{options['action']}")(options)
 
     def _create(self, options: dict[str, Any]) -> None:
-        user = people.create(options["name"], is_operator=options["operator"])
+        user = accounts.create(options["name"], is_operator=options["operator"])
         self._tell_link(user, options)
 
     def _invite(self, options: dict[str, Any]) -> None:
-        self._tell_link(people.known(options["name"]), options)
+        self._tell_link(accounts.known(options["name"]), options)
 
     def _tell_link(self, user: Any, options: dict[str, Any]) -> None:
-        who, key = people.invitation(user)
+        who, key = accounts.invitation(user)
         link = options["site"].rstrip("/") + reverse("welcome", args=[who, key])
         if options["json"]:
             self.put_json({"name": user.get_username(), "link": link})
@@ -55,7 +56,7 @@ class Command(Door):
         self.stdout.write(link)
 
     def _list(self, options: dict[str, Any]) -> None:
-        rows = people.accounts()
+        rows = accounts.accounts()
         if options["json"]:
             self.put_json(rows)
             return
@@ -71,16 +72,16 @@ class Command(Door):
             )
 
     def _close(self, options: dict[str, Any]) -> None:
-        people.set_active(people.known(options["name"]), False)
+        accounts.set_active(accounts.known(options["name"]), False)
         self.say("closed")
 
     def _open(self, options: dict[str, Any]) -> None:
-        people.set_active(people.known(options["name"]), True)
+        accounts.set_active(accounts.known(options["name"]), True)
         self.say("open")
 
     def _delete(self, options: dict[str, Any]) -> None:
-        user = people.known(options["name"])
+        user = accounts.known(options["name"])
         if not options["yes"]:
             raise BadInput("this deletes every private survey of the account; say --yes")
-        removals.remove_account(user)
+        deletion.remove_account(user)
         self.say("deleted")

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from webapp.console.door import Door, read_date
-from webapp.console.inputs import input_file, read_input
-from webapp.store import origin_choice, origins, range_rows
+from webapp.console.input_files import input_file, read_input
+from webapp.console.product_command import Door, read_date
+from webapp.store.ranges import asn, asn_choice, documents
 
 # Addresses that are looked up together.
 _BATCH = 100_000
@@ -37,9 +37,9 @@ class Command(Door):
 
     def _import(self, options: dict[str, Any]) -> None:
         data, name = read_input(options["file"]), options["file"].name
-        row = origins.import_file(data, as_of=options["as_of"], file_name=name)
-        used = origin_choice.choose()
-        if row.variant != origins.NAMES and used and row in used.passed_over:
+        row = asn.import_file(data, as_of=options["as_of"], file_name=name)
+        used = asn_choice.choose()
+        if row.variant != asn.NAMES and used and row in used.passed_over:
             self.say(f"warning: {used.describe()}")
         if options["json"]:
             kind = row.variant or "origins"
@@ -54,16 +54,16 @@ class Command(Door):
         if given == ["-"]:
             given = (line.strip() for line in sys.stdin if line.strip())
         addresses = iter(given)
-        used = origins.route_table(options["as_of"])
+        used = asn.route_table(options["as_of"])
         if used.passed_over:
             self.say(used.describe())
         while batch := list(islice(addresses, _BATCH)):
-            self.put_lines(origins.lookup(batch, options["as_of"]))
+            self.put_lines(asn.lookup(batch, options["as_of"]))
 
     def _list(self, options: dict[str, Any]) -> None:
-        rows = [row for kind in origins.KINDS for row in origins.tables(kind)]
+        rows = [row for kind in asn.KINDS for row in asn.tables(kind)]
         if options["json"]:
-            self.put_json([range_rows.table_row(row) for row in rows])
+            self.put_json([documents.table_row(row) for row in rows])
             return
         if not rows:
             self.say("no route table yet; import one with: manage.py asn import FILE")

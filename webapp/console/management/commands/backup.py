@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from tasks import backing_up
-from webapp.console.door import Door
+from tasks.platform import backup
+from webapp.console.product_command import Door
 
 
 class Command(Door):
@@ -20,7 +20,7 @@ class Command(Door):
         parser.add_argument("folder", metavar="FOLDER", type=Path, help="must not be there yet")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        made = backing_up.back_up(options["folder"])
+        made = backup.back_up(options["folder"])
         if options["json"]:
             self.put_json(
                 {

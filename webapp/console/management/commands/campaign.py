@@ -11,14 +11,14 @@ from django.core.management.base import CommandParser
 
 from core.errors import BadInput, NephoscopeError
 from core.signals import caught
-from tasks import campaign_calls, campaigns, concluding, measuring_here
-from tasks.foreign_files import READERS, Asked
-from tasks.importing import Source, import_campaign
-from webapp.console.door import Door
-from webapp.console.inputs import input_file, read_input
-from webapp.store import measurement_progress, wide_area
-from webapp.store.accounts import OPERATOR
-from webapp.store.measurement_plans import presets
+from tasks.campaigns import commands, conclusion, local_run, scheduler
+from tasks.campaigns.import_results import Source, import_campaign
+from tasks.campaigns.result_files import READERS, Asked
+from webapp.console.input_files import input_file, read_input
+from webapp.console.product_command import Door
+from webapp.store.access.visibility import OPERATOR
+from webapp.store.campaigns import progress, selectors
+from webapp.store.campaigns.plans import presets
 from webapp.store.models import Measurement
 
 _WATCH_S = 1.0
@@ -48,7 +48,7 @@ class Command(Door):
         _add_definition(clone)
         for sub in (actions.choices["start"], clone):
             sub.add_argument("--wait", action="store_true", help="until it has ended")
-        for name in ("status", *campaign_calls.ACTIONS):
+        for name in ("status", *commands.ACTIONS):
             sub = actions.add_parser(name, help=f"{name} of a campaign")
             sub.add_argument("campaign", metavar="CAMPAIGN")
         actions.choices["status"].add_argument(
@@ -65,7 +65,7 @@ class Command(Door):
         getattr(self, f"_{options['action']}", self._change)(options)
 
     def _plan(self, options: dict[str, Any]) -> None:
-        found = campaign_calls.plan(_asked(options), here=options["here"])
+        found = commands.plan(_asked(options), here=options["here"])
         document: dict[str, Any] = {
             "name": found.name,
             "schedule": found.schedule.as_json(),
@@ -73,7 +73,7 @@ class Command(Door):
             "refusals": found.refusals,
         }
         if options["rehearse"]:
-            document["rehearsal"] = campaign_calls.rehearsal(found, options["dying"])
+            document["rehearsal"] = commands.rehearsal(found, options["dying"])
         if options["json"]:
             self.put_json(document)
             return
@@ -88,20 +88,20 @@ class Command(Door):
         before = _unfinished(asked) if options["here"] else None
         if before:
             self.say(f"resuming {before.slug}")
-        found = before or campaign_calls.start(asked, here=options["here"])
+        found = before or commands.start(asked, here=options["here"])
         self.say(f"{found.slug}: {_cost_line(found.predicted)}")
         self._go(found, options)
 
     def _clone(self, options: dict[str, Any]) -> None:
         changed = {k: v for k, v in _asked(options).items() if v}
-        found = campaign_calls.clone(campaign_calls.find(options["campaign"]), changed)
+        found = commands.clone(commands.find(options["campaign"]), changed)
         self.say(f"{found.slug}: {_cost_line(found.predicted)}")
         self._go(found, options)
 
     def _go(self, found: Measurement, options: dict[str, Any]) -> None:
         if found.in_process:
             show = self._show if sys.stderr.isatty() else None
-            found = measuring_here.run_here(found, show=show)
+            found = local_run.run_here(found, show=show)
         elif options["wait"]:
             self._watch(found)
         self._tell(found, options)
@@ -114,18 +114,18 @@ class Command(Door):
                 self._show(found)
 
     def _show(self, found: Measurement) -> None:
-        p = measurement_progress.progress(found)
+        p = progress.progress(found)
         sys.stderr.write(
             f"\rround {p['round'] or 0} of {p['rounds']} · {p['ok']:,} of {p['planned']:,} slots "
             f"measured, {p['failed']:,} failed, {p['missed']:,} missed   "
         )
 
     def _status(self, options: dict[str, Any]) -> None:
-        self._tell(campaign_calls.find(options["campaign"]), options)
+        self._tell(commands.find(options["campaign"]), options)
 
     def _change(self, options: dict[str, Any]) -> None:
-        found = campaign_calls.find(options["campaign"])
-        if not campaign_calls.ACTIONS[options["action"]](found):
+        found = commands.find(options["campaign"])
+        if not commands.ACTIONS[options["action"]](found):
             raise NephoscopeError(f"{found.slug} is {found.state}; nothing was changed")
         self._tell(found, options)
 
@@ -133,27 +133,25 @@ class Command(Door):
         found.refresh_from_db()
         whole = found.is_final or options.get("tables")
         if options["json"]:
-            self.put_json(
-                concluding.document(found) if whole else measurement_progress.as_json(found)
-            )
+            self.put_json(conclusion.document(found) if whole else progress.as_json(found))
         else:
             self._tell_plain(found, whole=bool(whole))
         if found.state == Measurement.State.FAILED:
             raise NephoscopeError(f"{found.slug} failed: {found.error}")
 
     def _tell_plain(self, found: Measurement, *, whole: bool) -> None:
-        p = measurement_progress.progress(found)
+        p = progress.progress(found)
         self.stdout.write(
             f"{found.slug}: {found.state}; {p['ok']:,} of {p['planned']:,} slots measured, "
             f"{p['late']:,} of them late, {p['failed']:,} failed, {p['missed']:,} missed"
         )
-        if trouble := measurement_progress.trouble(found):
+        if trouble := progress.trouble(found):
             self.stdout.write(f"  {'failed' if found.is_final else 'it waits'}: {trouble}")
-        for kind, counts in measurement_progress.reasons(found).items():
+        for kind, counts in progress.reasons(found).items():
             for reason, n in counts.items():
                 self.stdout.write(f"  {kind}: {reason or 'without a reason'}: {n:,}")
         if whole:
-            for table in wide_area.tables(found).values():
+            for table in selectors.tables(found).values():
                 if table.headline:
                     self.stdout.write(f"  {table.headline}")
 
@@ -174,7 +172,7 @@ class Command(Door):
         self._tell(found, options)
 
     def _list(self, options: dict[str, Any]) -> None:
-        rows = [measurement_progress.as_json(m) for m in wide_area.campaigns(OPERATOR)]
+        rows = [progress.as_json(m) for m in selectors.campaigns(OPERATOR)]
         if options["json"]:
             self.put_json({"results": rows})
             return
@@ -196,7 +194,7 @@ class Command(Door):
         stop = threading.Event()
         self.say("scheduling; Ctrl-C ends it")
         with caught(stop.set, signal.SIGTERM):
-            campaigns.run(stop)
+            scheduler.run(stop)
 
 
 def _add_import(parser: CommandParser) -> None:
@@ -239,7 +237,7 @@ def _add_definition(parser: CommandParser) -> None:
 def _asked(options: dict[str, Any]) -> dict[str, Any]:
     asked = {k: options[k] for k in _FIELDS if options.get(k) is not None}
     if options["schedule"]:
-        asked["schedule"] = campaign_calls.read_file(
+        asked["schedule"] = commands.read_file(
             read_input(options["schedule"]), str(options["schedule"])
         )
     asked["activities"] = options["activity"]
@@ -251,13 +249,13 @@ def _asked(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _targets_in(path: Path | None) -> list[Any]:
-    return campaign_calls.read_target_file(read_input(path)) if path else []
+    return commands.read_target_file(read_input(path)) if path else []
 
 
 def _vantages(options: dict[str, Any]) -> list[str]:
     if options.get("all_vantages"):
-        return list(campaign_calls.working_vantages())
-    return options["vantage"] or ([measuring_here.HERE] if options.get("here") else [])
+        return list(commands.working_vantages())
+    return options["vantage"] or ([local_run.HERE] if options.get("here") else [])
 
 
 def _limit(text: str) -> tuple[str, float]:
@@ -270,7 +268,7 @@ def _limit(text: str) -> tuple[str, float]:
 
 def _unfinished(asked: dict[str, Any]) -> Measurement | None:
     """The campaign of this name that an earlier start of this command did not finish."""
-    return campaign_calls.unfinished_here(asked.get("name") or "")
+    return commands.unfinished_here(asked.get("name") or "")
 
 
 def _rehearsal_line(found: dict[str, Any]) -> str:

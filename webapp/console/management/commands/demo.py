@@ -7,12 +7,12 @@ from typing import Any
 
 from django.conf import settings
 
-from tasks.options import resolving_from
-from tasks.resolvers import count_words
-from tasks.submit import submit
-from webapp.console.door import Door
-from webapp.store import selectors, services
+from tasks.resolution.engine_factory import count_words
+from tasks.resolution.options import resolving_from
+from tasks.surveys.submission import submit
+from webapp.console.product_command import Door
 from webapp.store.models import Campaign
+from webapp.store.surveys import selectors, services
 
 NAME = "The web of 2013"
 LIMIT_S = 900.0

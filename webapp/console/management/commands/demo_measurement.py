@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tasks.demo_measurement import build_demo
-from webapp.console.door import Door
+from tasks.campaigns.demo import build_demo
+from webapp.console.product_command import Door
 
 
 class Command(Door):

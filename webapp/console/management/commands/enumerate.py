@@ -5,10 +5,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from tasks import bulk
-from tasks.options import resolving_from
-from webapp.console.door import Door, add_crawling
-from webapp.console.inputs import input_file, read_input
+from tasks.resolution import enumerate_command
+from tasks.resolution.options import resolving_from
+from webapp.console.input_files import input_file, read_input
+from webapp.console.product_command import Door, add_crawling
 
 
 class Command(Door):
@@ -33,11 +33,11 @@ class Command(Door):
     def handle(self, *args: Any, **options: Any) -> None:
         data = read_input(options["domains_file"])
         resolving = resolving_from(options)
-        for item in bulk.list_rejections(data)[:20]:
+        for item in enumerate_command.list_rejections(data)[:20]:
             self.say(f"line {item.line}: {item.text!r} left out: {item.reason}")
         show = self._show if sys.stderr.isatty() else None
-        tally = bulk.Tally()
-        for row in bulk.enumerate_list(data, resolving, show, tally):
+        tally = enumerate_command.Tally()
+        for row in enumerate_command.enumerate_list(data, resolving, show, tally):
             if row["state"] == "found" or options["suspected"]:
                 self._put(row, as_json=options["json"])
         self.say(tally.as_text())

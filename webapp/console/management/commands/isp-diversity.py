@@ -5,10 +5,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from tasks import isp_documents, routing
-from webapp.console.door import Door, read_date
-from webapp.console.inputs import input_file, input_file_of
-from webapp.store import origin_choice
+from tasks.campaigns import address_owners, isp_report
+from webapp.console.input_files import input_file, input_file_of
+from webapp.console.product_command import Door, read_date
+from webapp.store.ranges import asn_choice
 
 
 class Command(Door):
@@ -43,16 +43,18 @@ class Command(Door):
     def handle(self, *args: Any, **options: Any) -> None:
         given = options["names"]
         names = (
-            isp_documents.read_names(given) if given else routing.isp_names(options["asn_as_of"])
+            isp_report.read_names(given)
+            if given
+            else address_owners.isp_names(options["asn_as_of"])
         )
-        found = isp_documents.read_traces(
-            options["traces"], routing.addresses_by(**_tables(options))
+        found = isp_report.read_traces(
+            options["traces"], address_owners.addresses_by(**_tables(options))
         )
-        document = isp_documents.isp_document(found, names)
-        used = None if options["asn"] else origin_choice.choose(options["asn_as_of"])
+        document = isp_report.isp_document(found, names)
+        used = None if options["asn"] else asn_choice.choose(options["asn_as_of"])
         if used:
             self.say(used.describe())
-        hint = isp_documents.find_hint(document["regions"])
+        hint = isp_report.find_hint(document["regions"])
         if hint:
             self.say(f"hint: {hint}")
         self.put_json(document) if options["json"] else self._tell(document)
@@ -78,7 +80,7 @@ class Command(Door):
 def _tables(options: dict[str, Any]) -> dict[str, Any]:
     exchanges = options["exchanges"]
     return {
-        "origins": routing.Origins(options["asn_as_of"], options["asn"]),
-        "ranges": routing.Ranges(options["ranges_as_of"], tuple(options["ranges"])),
-        "exchanges": isp_documents.read_prefixes(exchanges) if exchanges else (),
+        "origins": address_owners.Origins(options["asn_as_of"], options["asn"]),
+        "ranges": address_owners.Ranges(options["ranges_as_of"], tuple(options["ranges"])),
+        "exchanges": isp_report.read_prefixes(exchanges) if exchanges else (),
     }

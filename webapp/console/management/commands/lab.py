@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from tasks import laboratory
-from tasks.lab_campaigns import Extent
-from webapp.console.door import Door
+from tasks.namespaces import laboratory
+from tasks.namespaces.campaigns import Extent
+from webapp.console.product_command import Door
 
 
 class Command(Door):

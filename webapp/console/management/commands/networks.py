@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from tasks import network_places
-from webapp.console.door import Door
+from tasks.networks import enlistment
+from webapp.console.product_command import Door
 
 
 class Command(Door):
@@ -25,11 +25,11 @@ class Command(Door):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run one action."""
         names = ("network", "country", "city", "asn", "count")
-        wanted = network_places.Wanted(**{name: options[name] for name in names})
+        wanted = enlistment.Wanted(**{name: options[name] for name in names})
         if options["action"] == "credits":
-            self.put_json(network_places.credits(wanted.network))
+            self.put_json(enlistment.credits(wanted.network))
         elif options["action"] == "places":
-            self.put_lines(network_places.find_places(wanted))
+            self.put_lines(enlistment.find_places(wanted))
         else:
-            for point in network_places.enlist(wanted):
+            for point in enlistment.enlist(wanted):
                 self.stdout.write(point.name)

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from tasks import packets
-from webapp.console.door import Door, read_date
-from webapp.console.inputs import input_file
+from tasks.traffic import log_import
+from webapp.console.input_files import input_file
+from webapp.console.product_command import Door, read_date
 
 
 class Command(Door):
@@ -41,7 +41,7 @@ class Command(Door):
         getattr(self, f"_{options['action']}")(options)
 
     def _import(self, options: dict[str, Any]) -> None:
-        chosen = packets.ImportOptions(
+        chosen = log_import.ImportOptions(
             name=options["name"],
             key_file=options["key_file"],
             networks=tuple(options["client_network"]),
@@ -49,7 +49,7 @@ class Command(Door):
             reader=options["reader"],
             **({"top_domains": options["top"]} if options["top"] else {}),
         )
-        found = packets.import_logs(options["files"], chosen)
+        found = log_import.import_logs(options["files"], chosen)
         if options["json"]:
             self.put_json(found)
             return
@@ -59,7 +59,7 @@ class Command(Door):
             self.say(line)
 
     def _report(self, options: dict[str, Any]) -> None:
-        found = packets.read_report(options["name"], options["top"])
+        found = log_import.read_report(options["name"], options["top"])
         if options["json"]:
             self.put_json(found)
             return
@@ -67,7 +67,7 @@ class Command(Door):
             self.stdout.write(line)
 
     def _list(self, options: dict[str, Any]) -> None:
-        names = packets.list_imports()
+        names = log_import.list_imports()
         if options["json"]:
             self.put_json(names)
             return

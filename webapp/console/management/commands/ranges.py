@@ -9,10 +9,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from core.errors import BadInput, Unavailable
-from webapp.console.door import Door, read_date
-from webapp.console.inputs import input_file, read_input
-from webapp.store import range_fetch, range_rows, ranges
+from webapp.console.input_files import input_file, read_input
+from webapp.console.product_command import Door, read_date
 from webapp.store.models import RangeTable
+from webapp.store.ranges import documents, fetching
+from webapp.store.ranges import tables as range_tables
 
 # Addresses that are looked up together.
 _BATCH = 100_000
@@ -52,11 +53,11 @@ class Command(Door):
 
     def _import(self, options: dict[str, Any]) -> None:
         data, name = read_input(options["file"]), options["file"].name
-        if options["provider"] == ranges.ORIGINS:
-            row, _ = ranges.import_origins(data, as_of=options["as_of"], file_name=name)
+        if options["provider"] == range_tables.ORIGINS:
+            row, _ = range_tables.import_origins(data, as_of=options["as_of"], file_name=name)
             warnings: tuple[str, ...] = ()
         else:
-            row, file = ranges.import_ranges(
+            row, file = range_tables.import_ranges(
                 options["provider"],
                 data,
                 as_of=options["as_of"],
@@ -75,12 +76,12 @@ class Command(Door):
             self.stdout.write(f"{row.provider} as of {row.as_of}: {counts}")
 
     def _fetch(self, options: dict[str, Any]) -> None:
-        wanted = range_fetch.sources(options["provider"])
+        wanted = fetching.sources(options["provider"])
         if options["url"]:
             if len(options["provider"]) != 1:
                 raise BadInput("an address is asked for one provider", field="--url")
             wanted = [(options["provider"][0], options["url"])]
-        visits = range_fetch.fetch_all(wanted)
+        visits = fetching.fetch_all(wanted)
         for visit in visits:
             if options["json"]:
                 self.put_json(visit.as_json())
@@ -92,18 +93,18 @@ class Command(Door):
         given: Iterable[str] = options["address"]
         if given == ["-"]:
             given = (line.strip() for line in sys.stdin if line.strip())
-        tables = ranges.tables_in_force(options["origin"], options["as_of"])
-        table = ranges.prefix_table(tables)
+        tables = range_tables.tables_in_force(options["origin"], options["as_of"])
+        table = range_tables.prefix_table(tables)
         for addresses in _batches(iter(given)):
-            origins = ranges.origins_of(addresses, options["as_of"])
-            self.put_lines(range_rows.lookup_rows(table.place_many(addresses), origins))
+            origins = range_tables.origins_of(addresses, options["as_of"])
+            self.put_lines(documents.lookup_rows(table.place_many(addresses), origins))
 
     def _diff(self, options: dict[str, Any]) -> None:
-        old, new, changes = ranges.compare_versions(
+        old, new, changes = range_tables.compare_versions(
             options["provider"], options["variant"], options["old"], options["new"]
         )
         if options["json"]:
-            self.put_json(range_rows.diff_document(old, new, changes))
+            self.put_json(documents.diff_document(old, new, changes))
             return
         counts = Counter(str(change.kind) for change in changes)
         said = ", ".join(f"{n:,} {kind}" for kind, n in sorted(counts.items())) or "no change"
@@ -115,7 +116,7 @@ class Command(Door):
     def _list(self, options: dict[str, Any]) -> None:
         rows = RangeTable.objects.all()
         if options["json"]:
-            self.put_json([range_rows.table_row(r) for r in rows])
+            self.put_json([documents.table_row(r) for r in rows])
             return
         if not rows:
             self.say("no range table yet; import one with: manage.py ranges import PROVIDER FILE")
@@ -123,7 +124,7 @@ class Command(Door):
             entries, variant = row.counts.get("entries", 0), row.variant
             name = f"{row.provider} {variant}".strip()
             self.stdout.write(f"{name:20} {row.as_of} {entries:>8,} entries  {row.origin}".rstrip())
-        for visit in range_fetch.last_visits():
+        for visit in fetching.last_visits():
             if visit.reason:
                 self.say(f"{visit.provider} at {visit.url}: {visit.describe()}")
 
@@ -133,9 +134,9 @@ def _batches(addresses: Iterator[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _raise_for(outcomes: Counter[range_fetch.Outcome], n_sources: int) -> None:
-    doubtful = outcomes[range_fetch.Outcome.DOUBTFUL]
-    unreachable = outcomes[range_fetch.Outcome.UNREACHABLE]
+def _raise_for(outcomes: Counter[fetching.Outcome], n_sources: int) -> None:
+    doubtful = outcomes[fetching.Outcome.DOUBTFUL]
+    unreachable = outcomes[fetching.Outcome.UNREACHABLE]
     if doubtful:
         raise BadInput(f"{doubtful} of {n_sources} files were refused; the tables in force stay")
     if unreachable:

@@ -9,8 +9,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from core.errors import BadInput
-from webapp.console.door import Door
-from webapp.console.inputs import input_file
+from webapp.console.input_files import input_file
+from webapp.console.product_command import Door
 
 _MANY = ("include", "exclude", "provider", "country", "continent", "presence", "current")
 _FILES = ("weights", "regions", "clients", "isps", "prices", "populations", "beside")
@@ -56,8 +56,8 @@ class Command(Door):
         # The products of this job are small: more threads only wait for each other, busily.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         # Loaded here, so that help and bad options are not kept waiting for the solver.
-        from tasks.questions import ask, read  # noqa: PLC0415
-        from tasks.recommending import recommend  # noqa: PLC0415
+        from tasks.recommendations.request import ask, read  # noqa: PLC0415
+        from tasks.recommendations.solve import recommend  # noqa: PLC0415
 
         files = {name: _file(options[name]) for name in _FILES if options[name]}
         known = read(_file(options["samples"]), files, form=options["format"])

@@ -11,9 +11,9 @@ from django.core.management.base import CommandParser
 
 from core.errors import BadInput
 from core.signals import STOPPING, caught
-from tasks import resolving
-from tasks.options import resolving_from
-from webapp.console.door import INTERRUPTED, Door, add_resolving
+from tasks.resolution import resolve_command
+from tasks.resolution.options import resolving_from
+from webapp.console.product_command import INTERRUPTED, Door, add_resolving
 
 # What a bulk run makes is freed by counting references; looking for cycles so often is in vain.
 _OBJECTS_BETWEEN_COLLECTIONS = 200_000
@@ -60,7 +60,7 @@ class Command(Door):
         meter = _Meter()
         job = _job_from(options)
         with caught(meter.stop, *STOPPING):
-            progress = resolving.resolve_list(job, resolving_from(options), meter.tick)
+            progress = resolve_command.resolve_list(job, resolving_from(options), meter.tick)
         for item in progress.names.rejected:
             self.say(f"line {item.line}: {item.text!r} left out: {item.reason}")
         meter.close(progress)
@@ -70,14 +70,14 @@ class Command(Door):
             raise SystemExit(INTERRUPTED)
 
 
-def _job_from(options: dict[str, Any]) -> resolving.ListJob:
+def _job_from(options: dict[str, Any]) -> resolve_command.ListJob:
     output = Path(options["output"]) if options["output"] else None
     if output and output.suffix not in (".jsonl", ".parquet"):
         raise BadInput("must end in .jsonl or .parquet", field="output")
-    return resolving.ListJob(
+    return resolve_command.ListJob(
         names_file=options["names_file"],
-        types=resolving.check_types(options["type"]),
-        subnet=resolving.check_subnet(options["subnet"] or ""),
+        types=resolve_command.check_types(options["type"]),
+        subnet=resolve_command.check_subnet(options["subnet"] or ""),
         output=output,
         resume=options["resume"],
         iterative=options["iterative"],
@@ -100,14 +100,14 @@ class _Meter:
         self.stopped = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    def tick(self, progress: resolving.Progress) -> bool:
+    def tick(self, progress: resolve_command.Progress) -> bool:
         if self.live and time.monotonic() - self.shown >= 1:
             self.shown = time.monotonic()
             sys.stderr.write("\r\x1b[K" + self._line(progress))
             sys.stderr.flush()
         return not self.stopped
 
-    def _line(self, progress: resolving.Progress) -> str:
+    def _line(self, progress: resolve_command.Progress) -> str:
         seconds = max(time.monotonic() - self.started, 1e-6)
         here = progress.done - (progress.earlier.done if progress.earlier else 0)
         stats = progress.asker.stats
@@ -121,10 +121,10 @@ class _Meter:
         ]
         return " · ".join(part for part in parts if part)
 
-    def _is_over(self, progress: resolving.Progress) -> bool:
+    def _is_over(self, progress: resolve_command.Progress) -> bool:
         return progress.asker.is_over
 
-    def close(self, progress: resolving.Progress) -> None:
+    def close(self, progress: resolve_command.Progress) -> None:
         left_out = progress.names.rejected_count
         end = f" · {left_out:,} lines left out" if left_out else ""
         sys.stderr.write(("\r\x1b[K" if self.live else "") + self._line(progress) + end + "\n")

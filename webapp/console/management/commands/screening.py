@@ -7,14 +7,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from core.errors import BadInput
-from tasks import screening, screening_files
-from tasks.screening_files import Scenario
-from webapp.console.door import Door
-from webapp.console.inputs import input_file, read_input
-from webapp.store import pool_changes, pool_views, pools
-from webapp.store.accounts import OPERATOR
-from webapp.store.pool_changes import PoolSettings
-from webapp.store.pools import PoolRow
+from tasks.screening import celery_tasks, files
+from tasks.screening.files import Scenario
+from webapp.console.input_files import input_file, read_input
+from webapp.console.product_command import Door
+from webapp.store.access.visibility import OPERATOR
+from webapp.store.screening import selectors, services, views
+from webapp.store.screening.selectors import PoolRow
+from webapp.store.screening.services import PoolSettings
 
 DEFAULTS = Scenario()
 
@@ -57,7 +57,7 @@ class Command(Door):
 
     def _verdict(self, options: dict[str, Any]) -> None:
         for path in options["files"]:
-            found = screening_files.judge_file(read_input(path), options["low"], options["high"])
+            found = files.judge_file(read_input(path), options["low"], options["high"])
             if options["json"]:
                 self.put_json({"path": str(path), **found})
                 continue
@@ -70,7 +70,7 @@ class Command(Door):
     def _simulate(self, options: dict[str, Any]) -> None:
         names = ("instances", "bad_share", "low", "high", "wanted", "price", "trials", "seed")
         chosen = {name: options[name] for name in names if options[name] is not None}
-        found = screening_files.simulate(Scenario(**chosen))
+        found = files.simulate(Scenario(**chosen))
         if options["json"]:
             self.put_json(found)
             return
@@ -78,7 +78,7 @@ class Command(Door):
             self.stdout.write(line)
 
     def _pools(self, options: dict[str, Any]) -> None:
-        rows = pools.list_pools(OPERATOR)
+        rows = selectors.list_pools(OPERATOR)
         if options["json"]:
             self.put_lines(_pool_document(row) for row in rows)
             return
@@ -93,14 +93,14 @@ class Command(Door):
             name=options["name"], low=options["low"], high=options["high"],
             wanted=options["wanted"], price=options["price"],
         )  # fmt: skip
-        row = pool_changes.create_pool(OPERATOR, chosen)
+        row = services.create_pool(OPERATOR, chosen)
         self._show_token(options, row, None)
 
     def _token(self, options: dict[str, Any]) -> None:
         self._show_token(options, _find(options["pool"]), options["days"])
 
     def _show_token(self, options: dict[str, Any], row: PoolRow, days: int | None) -> None:
-        _, secret = pool_changes.create_token(row, "console", days)
+        _, secret = services.create_token(row, "console", days)
         if options["json"]:
             self.put_json({"pool": row.key, "token": secret})
             return
@@ -108,7 +108,7 @@ class Command(Door):
         self.stdout.write(f"curl -s SITE/agent | python3 - --pool {secret}")
 
     def _choose(self, options: dict[str, Any]) -> None:
-        found = pool_views.choose(_find(options["pool"]), options["wanted"])
+        found = views.choose(_find(options["pool"]), options["wanted"])
         if options["json"]:
             self.put_json(asdict(found))
             return
@@ -127,7 +127,7 @@ class Command(Door):
 
     def _findings(self, options: dict[str, Any]) -> None:
         row = _find(options["pool"])
-        screening.analyse(row.id)
+        celery_tasks.analyse(row.id)
         found = _find(options["pool"]).findings
         if options["json"]:
             self.put_json(found)
@@ -137,7 +137,7 @@ class Command(Door):
 
 
 def _find(key: str) -> PoolRow:
-    row = pools.find_pool(OPERATOR, key)
+    row = selectors.find_pool(OPERATOR, key)
     if row is None:
         raise BadInput(f"there is no pool {key!r}: screening pools lists them", field="pool")
     return row

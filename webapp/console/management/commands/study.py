@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from tasks import studying
-from webapp.console.door import Door
-from webapp.console.inputs import input_file, read_input
+from tasks.surveys import study
+from webapp.console.input_files import input_file, read_input
+from webapp.console.product_command import Door
 
 
 class Command(Door):
@@ -40,22 +40,22 @@ class Command(Door):
         getattr(self, f"_{options['action']}")(options)
 
     def _zones(self, options: dict[str, Any]) -> None:
-        n = studying.bring_zones(options["survey"], read_input(options["file"]))
+        n = study.bring_zones(options["survey"], read_input(options["file"]))
         self._tell(options, {"addresses": n}, f"{n:,} addresses attached, report computed anew")
 
     def _customers(self, options: dict[str, Any]) -> None:
-        n = studying.bring_customers(options["survey"], read_input(options["file"]))
+        n = study.bring_customers(options["survey"], read_input(options["file"]))
         self._tell(options, {"rows": n}, f"{n:,} rows attached, report computed anew")
 
     def _compute(self, options: dict[str, Any]) -> None:
-        studying.recompute(studying.finished(options["survey"]))
+        study.recompute(study.finished(options["survey"]))
         self._tell(options, {"survey": options["survey"]}, "report computed anew")
 
     def _tell(self, options: dict[str, Any], document: dict[str, Any], text: str) -> None:
         self.put_json(document) if options["json"] else self.stdout.write(text)
 
     def _compare(self, options: dict[str, Any]) -> None:
-        cells = studying.compare(options["survey"], options["scale"])
+        cells = study.compare(options["survey"], options["scale"])
         wanted = set(options["table"])
         cells = [c for c in cells if not wanted or c.table_id in wanted]
         if options["json"]:

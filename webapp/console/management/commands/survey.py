@@ -9,14 +9,15 @@ from django.core.management.base import CommandParser
 
 from core.errors import BadInput, NephoscopeError
 from core.statuses import CampaignState
-from tasks import export, survey
-from tasks.options import resolving_from
-from tasks.resolvers import count_words
-from tasks.second_pass import check_vantages
-from webapp.console.door import Door, add_crawling
-from webapp.console.inputs import input_file, read_input
-from webapp.store import ranges, selectors, services
+from tasks.resolution.engine_factory import count_words
+from tasks.resolution.options import resolving_from
+from tasks.surveys import export, shard_run
+from tasks.surveys.second_pass import check_vantages
+from webapp.console.input_files import input_file, read_input
+from webapp.console.product_command import Door, add_crawling
 from webapp.store.models import Campaign
+from webapp.store.ranges import tables
+from webapp.store.surveys import selectors, services
 
 
 class Command(Door):
@@ -45,7 +46,7 @@ class Command(Door):
 
     def handle(self, *args: Any, **options: Any) -> None:
         data = read_input(options["domains_file"])
-        ranges.check_there_is_one()
+        tables.check_there_is_one()
         campaign = self._campaign(data, options)
         self._run(campaign, workers=options["workers"])
         campaign.refresh_from_db()
@@ -84,13 +85,13 @@ class Command(Door):
 
     def _run(self, campaign: Campaign, *, workers: bool) -> None:
         if workers:
-            from tasks.crawl import start  # noqa: PLC0415
+            from tasks.surveys.celery_tasks import start  # noqa: PLC0415
 
             start.delay(campaign.pk)
             self._watch(campaign)
             return
         try:
-            survey.run_here(campaign, self._show if sys.stderr.isatty() else None)
+            shard_run.run_here(campaign, self._show if sys.stderr.isatty() else None)
         except NephoscopeError as error:
             if error.permanent:
                 services.fail(campaign, str(error))

@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from tasks import export, observing, worlds
-from webapp.console.door import Door
-from webapp.console.inputs import input_file, input_file_of
+from tasks.surveys import export, observation, worlds
+from webapp.console.input_files import input_file, input_file_of
+from webapp.console.product_command import Door
 
 
 class Command(Door):
@@ -66,7 +66,7 @@ class Command(Door):
 
     def _observe(self, world: Any, options: dict[str, Any]) -> None:
         chosen = worlds.options_from(options)
-        campaign = observing.observe_world(world, chosen, options["name"], self._show)
+        campaign = observation.observe_world(world, chosen, options["name"], self._show)
         document = export.survey_document(campaign.slug)
         if options["json"]:
             self.put_json(document)

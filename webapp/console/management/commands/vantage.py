@@ -8,12 +8,12 @@ from django.core.management.base import CommandParser
 
 from core.errors import BadInput
 from core.signals import STOPPING, caught
-from tasks import admission
-from webapp.console.door import Door
-from webapp.store import vantages
-from webapp.store.accounts import OPERATOR
+from tasks.vantage_admin import enrolment
+from webapp.console.product_command import Door
+from webapp.store.access.visibility import OPERATOR
 from webapp.store.models import VantagePoint
-from webapp.store.vantage_documents import document
+from webapp.store.vantages import services
+from webapp.store.vantages.documents import document
 
 _LIMITS = {
     "probes_per_s": float,
@@ -62,7 +62,7 @@ class Command(Door):
         getattr(self, f"_{options['action']}")(options)
 
     def _list(self, options: dict[str, Any]) -> None:
-        rows = [document(p, operator=True) for p in vantages.points(OPERATOR)]
+        rows = [document(p, operator=True) for p in services.points(OPERATOR)]
         if options["json"]:
             self.put_json({"count": len(rows), "results": rows})
             return
@@ -77,18 +77,18 @@ class Command(Door):
         self._put(_known(options["name"]), options)
 
     def _invite(self, options: dict[str, Any]) -> None:
-        point, token = admission.invite(
+        point, token = enrolment.invite(
             options["name"], _given(options, _PLACE), _given(options, _LIMITS)
         )
         self._put_token(point, token, options)
 
     def _token(self, options: dict[str, Any]) -> None:
         point = _known(options["name"])
-        self._put_token(point, vantages.new_token(point), options)
+        self._put_token(point, services.new_token(point), options)
 
     def _put_token(self, point: VantagePoint, token: str, options: dict[str, Any]) -> None:
-        command = f"python -m tasks.joining {options['site']} {token}"
-        hours = vantages.TOKEN_LIFE.total_seconds() / 3600
+        command = f"python -m tasks.vantage.joining {options['site']} {token}"
+        hours = services.TOKEN_LIFE.total_seconds() / 3600
         if options["json"]:
             told = {"token": token, "command": command, "hours": hours}
             self.put_json({**document(point, operator=True), **told})
@@ -98,17 +98,17 @@ class Command(Door):
 
     def _limits(self, options: dict[str, Any]) -> None:
         point = _known(options["name"])
-        admission.change_limits(point, _given(options, _LIMITS))
+        enrolment.change_limits(point, _given(options, _LIMITS))
         self._put(point, options)
 
     def _drain(self, options: dict[str, Any]) -> None:
-        self._act(admission.drain, options)
+        self._act(enrolment.drain, options)
 
     def _resume(self, options: dict[str, Any]) -> None:
-        self._act(admission.resume, options)
+        self._act(enrolment.resume, options)
 
     def _revoke(self, options: dict[str, Any]) -> None:
-        self._act(admission.revoke, options)
+        self._act(enrolment.revoke, options)
 
     def _act(self, act: Any, options: dict[str, Any]) -> None:
         point = _known(options["name"])
@@ -116,7 +116,7 @@ class Command(Door):
         self._put(point, options)
 
     def _collect(self, options: dict[str, Any]) -> None:
-        from tasks.collecting import Collector  # noqa: PLC0415
+        from tasks.campaigns.results_collector import Collector  # noqa: PLC0415
 
         stop = threading.Event()
         collector = Collector()
@@ -144,7 +144,7 @@ def _given(options: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _known(name: str) -> VantagePoint:
-    point = vantages.point(name, OPERATOR)
+    point = services.point(name, OPERATOR)
     if point is None:
         raise BadInput(f"there is no vantage point {name!r}; see manage.py vantage list")
     return point

@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from core.errors import BadInput
-from tasks import zones
-from webapp.console.door import Door
-from webapp.console.inputs import input_file, read_input
+from tasks.ranges import zones
+from webapp.console.input_files import input_file, read_input
+from webapp.console.product_command import Door
 
 _KINDS = ("samples", "targets", "rtts", "zone_ids")
 

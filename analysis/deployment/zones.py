@@ -1,0 +1,105 @@
+"""IMC'13 Tables 12 and 13, Figure 13: which availability zones names use, and how many.
+
+Zones are those that were brought to the survey; an address without one is counted as unknown.
+"""
+
+from collections import defaultdict
+
+from analysis.deployment.cloud_names import Connection, count, fetch, population
+from analysis.deployment.regions import EDGE, mean_table
+from core.report_tables import (
+    PROVIDERS,
+    SPEC_BY_ID,
+    TOP_EC2_DOMAINS,
+    Cell,
+    Table,
+    cumulate,
+    share,
+)
+
+UNKNOWN = "unknown"
+# Rows of ``stays`` are distinct, so those of a name count its zones.
+# Only Amazon's regions are known to be divided where nobody brought a zone.
+_ZONED = "(SELECT 'aws' AS provider UNION SELECT DISTINCT provider FROM stays WHERE zone <> '')"
+_ZONES = f"""
+WITH alone AS (
+  SELECT any_value(seat) AS seat FROM stays GROUP BY n HAVING count(*) = 1 AND count(zone) = 1),
+zoned AS (FROM seats SEMI JOIN {_ZONED} USING (provider) WHERE region IS NOT NULL),
+lived AS (SELECT seat, count(*) AS names FROM stays GROUP BY seat),
+lone AS (SELECT seat, count(*) AS lone FROM alone GROUP BY seat),
+instances AS (SELECT seat, count(*) AS instances FROM spots WHERE fronts GROUP BY seat),
+reached AS (
+  SELECT seat, count(*) AS domains
+  FROM (SELECT DISTINCT d, seat FROM stays SEMI JOIN zoned USING (seat) JOIN pairs USING (n))
+  GROUP BY seat)
+SELECT z.provider, z.region, coalesce(zone, '{UNKNOWN}'), domains, names, coalesce(lone, 0),
+  instances, zone IS NULL
+FROM zoned z JOIN lived USING (seat) JOIN reached USING (seat) JOIN instances USING (seat)
+LEFT JOIN lone USING (seat) JOIN providers p ON p.provider = z.provider
+ORDER BY position, sum(names) OVER (PARTITION BY z.provider, z.region) DESC, z.region,
+  zone NULLS LAST
+"""
+_COUNTS = """
+SELECT provider, k, count(*) FROM (
+  SELECT provider, n, count(*) AS k FROM stays
+  WHERE zone IS NOT NULL GROUP BY provider, n) GROUP BY ALL
+"""
+_MEANS = f"""
+SELECT provider, CAST({EDGE} AS DOUBLE), count(*) FROM (
+  SELECT provider, avg(k) AS mean FROM (
+    SELECT provider, n, count(*) AS k FROM stays
+    WHERE zone IS NOT NULL GROUP BY provider, n) JOIN pairs USING (n)
+  GROUP BY provider, d)
+GROUP BY ALL
+"""
+_TOP = f"""
+WITH top AS (
+  SELECT rank, d, domain, text FROM ranked JOIN hosts USING (domain)
+  SEMI JOIN (SELECT domain FROM uses WHERE provider = 'aws') USING (domain)
+  ORDER BY rank, domain LIMIT {TOP_EC2_DOMAINS}),
+own AS (
+  SELECT DISTINCT d, n FROM uses JOIN top USING (domain) JOIN numbers USING (name)
+  WHERE provider = 'aws'),
+here AS (SELECT n, region, zone FROM stays WHERE provider = 'aws' AND zone IS NOT NULL),
+per_name AS (SELECT d, n, count(zone) AS k FROM own LEFT JOIN here USING (n) GROUP BY ALL),
+spread AS (SELECT d, count(DISTINCT (region, zone)) AS k FROM own JOIN here USING (n) GROUP BY d)
+SELECT rank, text, count(*), coalesce(any_value(s.k), 0), count(*) FILTER (p.k = 0),
+  count(*) FILTER (p.k = 1), count(*) FILTER (p.k = 2), count(*) FILTER (p.k >= 3)
+FROM top JOIN per_name p USING (d) LEFT JOIN spread s USING (d)
+GROUP BY rank, text ORDER BY rank, text
+"""
+
+
+def zones(connection: Connection) -> Table:
+    """One count per (name, zone); addresses whose zone is not known have rows of their own."""
+    users: dict[str, int] = {}
+    rows: list[tuple[Cell, ...]] = []
+    for provider, region, zone, domains, names, only, instances, dark in fetch(connection, _ZONES):
+        if provider not in users:
+            users[provider] = population(connection, provider)[1]
+        alone = (None, None) if dark else (only, share(only, names))
+        whole = share(names, users[provider])
+        rows.append((provider, region, zone, domains, names, whole, *alone, instances))
+    n = count(connection, "SELECT count(DISTINCT n) FROM stays WHERE zone IS NOT NULL")
+    return Table("zone-usage", SPEC_BY_ID["zone-usage"].columns, tuple(rows), n)
+
+
+def zone_counts(connection: Connection) -> Table:
+    """Number of identified zones of one provider that a name uses."""
+    per: dict[str, dict[int, int]] = defaultdict(dict)
+    for provider, k, names in fetch(connection, _COUNTS):
+        per[provider][k] = names
+    rows = [(p, *row) for p in PROVIDERS if p in per for row in cumulate(per[p])]
+    total = sum(sum(c.values()) for c in per.values())
+    return Table("zone-counts", SPEC_BY_ID["zone-counts"].columns, tuple(rows), total)
+
+
+def zone_means(connection: Connection) -> Table:
+    """Unweighted mean of a domain's names with an identified zone, in classes."""
+    return mean_table(connection, "domain-zone-means", _MEANS)
+
+
+def top_zones(connection: Connection) -> Table:
+    """Zones of the best-ranked domains on EC2, with the names whose zones are unknown."""
+    rows = tuple(fetch(connection, _TOP))
+    return Table("top-zones", SPEC_BY_ID["top-zones"].columns, rows, len(rows))

@@ -1,0 +1,64 @@
+"""Country codes go in; where their people are, and how many are on the Internet, comes out.
+
+Listed by hand in round figures: enough to weigh countries where nobody says who the clients are.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+
+from analysis.deployment.countries import continents, region_places
+from analysis.impact.places import Client, Point, Region
+from core.paths import FIXTURES
+
+# What customers cannot simply order, by words in names and codes: governments, stages of tests,
+# and regions of separate companies, which have accounts of their own.
+_CLOSED_CODES = ("us-gov-", "usgov", "usdod", "cn-", "china")
+_CLOSED_ENDS = ("euap", "stg", "germanycentral", "germanynortheast")
+
+
+@dataclass(frozen=True, slots=True)
+class Land:
+    """A country's largest cities, and its people on the Internet in millions."""
+
+    users: float
+    at: tuple[Point, ...]
+
+
+@lru_cache(maxsize=1)
+def lands() -> dict[str, Land]:
+    """Give every listed country by its code."""
+    document = tomllib.loads((FIXTURES / "people.toml").read_text(encoding="utf-8"))
+    return {
+        code: Land(float(row["users"]), tuple((a, b) for a, b in row["at"]))
+        for part in document.values()
+        for code, row in part.items()
+    }
+
+
+def users() -> dict[str, float]:
+    """Give millions of people on the Internet by country."""
+    return {code: land.users for code, land in lands().items()}
+
+
+def cities_of(weights: dict[str, float]) -> dict[str, Client]:
+    """Give a client per large city of these countries, which share their country's weight."""
+    found = {}
+    for code, weight in weights.items():
+        places = lands()[code].at
+        home = continents().get(code, "")
+        for number, at in enumerate(places, 1):
+            name = code if len(places) == 1 else f"{code}-{number}"
+            found[name] = Client(code, home, at, weight / len(places))
+    return found
+
+
+def open_regions() -> dict[str, Region]:
+    """Give every listed region that anybody may use and whose place is known."""
+    found = {}
+    for (provider, code), (country, at) in region_places().items():
+        closed = code.startswith(_CLOSED_CODES) or code.endswith(_CLOSED_ENDS)
+        if at is not None and not closed:
+            home = continents().get(country, "")
+            found[f"{provider}/{code}"] = Region(provider, country, home, at)
+    return found

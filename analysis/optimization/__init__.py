@@ -1,0 +1,79 @@
+"""Samples per region, client and round go in; provably best k regions come out.
+
+The door of this package. What needs compiled loops is loaded when it is first asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from analysis.optimization.model.constraints import Constraints, Facts, Presence
+from analysis.optimization.model.objectives import Measure, Missing, Objective
+from analysis.optimization.model.samples import Samples, samples_of
+from analysis.optimization.solver.result import Recommendation, Set
+
+if TYPE_CHECKING:
+    from analysis.optimization.recommendations import Effort, Study, recommend, warm_up
+    from analysis.optimization.uncertainty.bootstrap import Doubt, Draws, doubt
+    from analysis.optimization.uncertainty.regret import (
+        Regret,
+        Routing,
+        margins,
+        regret,
+        route,
+        shares_far,
+        static_study,
+    )
+    from analysis.optimization.verification.verification import check
+
+_LATER = {
+    "check": "checking",
+    "Doubt": "resampling",
+    "Draws": "resampling",
+    "doubt": "resampling",
+    "Effort": "recommendations",
+    "Study": "recommendations",
+    "recommend": "recommendations",
+    "Regret": "routing",
+    "Routing": "routing",
+    "margins": "routing",
+    "regret": "routing",
+    "route": "routing",
+    "shares_far": "routing",
+    "static_study": "routing",
+    "warm_up": "recommendations",
+}
+
+__all__ = [
+    "Constraints",
+    "Doubt",
+    "Draws",
+    "Effort",
+    "Facts",
+    "Measure",
+    "Missing",
+    "Objective",
+    "Presence",
+    "Recommendation",
+    "Regret",
+    "Routing",
+    "Samples",
+    "Set",
+    "Study",
+    "check",
+    "doubt",
+    "margins",
+    "recommend",
+    "regret",
+    "route",
+    "samples_of",
+    "shares_far",
+    "static_study",
+    "warm_up",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Loading numba takes half a second, which no page that does not solve shall pay.
+    if name not in _LATER:
+        raise AttributeError(name)
+    return getattr(import_module(f"analysis.optimization.{_LATER[name]}"), name)

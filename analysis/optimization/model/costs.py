@@ -1,0 +1,192 @@
+"""Samples and an objective go in; whole-number costs per region and point come out.
+
+A point is one client in one round. Costs are best when least, for throughput too. A point that no
+region of the samples answered has no weight; a client's weight is divided evenly among its others.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.optimization.model.objectives import Measure, Missing, Objective
+from analysis.optimization.model.samples import Samples
+from core.errors import BadInput
+
+Ints = NDArray[np.int64]
+Matrix = NDArray[Any]
+
+# A cell without an answer, above every cost.
+NO_ANSWER = 2**31 - 1
+# Costs stay below this, so that weights keep 36 bits of the 60 that exact sums have.
+MOST_COST = 2**24
+MOST_EXACT_COST = 2**30
+MOST_SUM = 2**60
+MOST_DECIMALS = 6
+# Weights that are no short decimals are rounded to this many steps of the largest.
+WEIGHT_STEPS = 2**24
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """Whole-number costs; ``matrix`` is region by point, with NO_ANSWER where none came.
+
+    ``counted`` is client by round; points that do not count have no weight, and a cost that does
+    not matter. ``gaps`` are missing answers at counted points. ``lost`` is the cost of a counted
+    point that a failure leaves without an answer: the penalty, or without one what it would be.
+    """
+
+    matrix: Matrix
+    weights: Ints
+    scale: int
+    top: int
+    penalty: int | None
+    rounding: float
+    gaps: int
+    counted: NDArray[np.bool_]
+    lost: int
+
+    @property
+    def left_out(self) -> int:
+        """How many client-rounds do not count, because no region answered."""
+        return int(self.counted.size - self.counted.sum())
+
+    @property
+    def total_weight(self) -> int:
+        """The sum of all points' weights."""
+        return int(self.weights.sum())
+
+    def value_of(self, cost: float) -> float:
+        """Give a cost of one point in the unit of the samples."""
+        return (self.top - cost if self.top else cost) / self.scale
+
+    def mean_of(self, total: int, weight: int) -> float:
+        """Give a weighted sum of costs as a mean in the unit of the samples."""
+        return self.value_of(total / weight)
+
+
+def cost(samples: Samples, objective: Objective) -> Costs:
+    """Give samples as whole numbers; raises BadInput if the penalty is better than a value.
+
+    Raises BadInput too if no region answered any client that has a weight.
+    """
+    scale, highest, exact = _measure(samples.values)
+    if objective.missing is Missing.EXCLUDE:
+        scale, highest = _refine(scale, highest)
+    maximised = objective.measure is Measure.THROUGHPUT
+    top = highest if maximised else 0
+    weights, weight_error = point_weights(samples.weights, samples.counted, highest)
+    matrix, gaps = _fill(samples, scale, top)
+    worst = int(np.max(matrix, initial=0, where=matrix != NO_ANSWER))
+    np.copyto(matrix, worst, where=~samples.counted.reshape(-1))
+    priced = _penalty(objective, scale, top, worst if gaps else None)
+    penalty = priced if objective.missing is Missing.PENALTY else None
+    lost = max(priced, worst)
+    if gaps and penalty is not None:
+        np.copyto(matrix, penalty, where=matrix == NO_ANSWER)
+    rounding = (0.0 if exact else 0.5 / scale) + weight_error * highest / scale
+    return Costs(matrix, weights, scale, top, penalty, rounding, gaps, samples.counted, lost)
+
+
+def point_weights(
+    weights: NDArray[Any], counted: NDArray[np.bool_], highest: int
+) -> tuple[Ints, float]:
+    """Give each point its part of its client's weight, and how far clients' shares are off in sum.
+
+    Parts are exact where the least common multiple of the numbers of counted rounds is small.
+    """
+    rounds = counted.sum(axis=1)
+    used = np.where(rounds > 0, weights, 0.0)
+    if not used.any():
+        raise BadInput("no region answered a client that has a weight", field="samples")
+    parts, error = whole_weights(used, counted.shape[1] * highest)
+    several = np.unique(rounds[parts > 0])
+    if several.size > 1:
+        common = math.lcm(*several.tolist())
+        if common * int(parts.sum()) * highest <= MOST_SUM:
+            parts = parts * (common // np.maximum(rounds, 1))
+            parts //= np.gcd.reduce(parts)
+        else:
+            parts, _ = whole_weights(used / np.maximum(rounds, 1), counted.shape[1] * highest)
+            clients = parts * rounds
+            error = float(np.abs(clients / clients.sum() - used / used.sum()).sum())
+    return (parts[:, None] * counted).reshape(-1), error
+
+
+def whole_weights(weights: NDArray[Any], rest: int) -> tuple[Ints, float]:
+    """Give weights as whole numbers, and how far their shares are off in sum."""
+    most = max(MOST_SUM // max(rest, 1), 1)
+    for factor in (1, 10, 100, 1000, 10_000, 100_000, 1_000_000):
+        scaled = weights * factor
+        whole = np.rint(scaled)
+        if np.abs(scaled - whole).max() <= 1e-9 * scaled.max() and whole.sum() <= most:
+            ints = whole.astype(np.int64)
+            return ints // np.gcd.reduce(ints), 0.0
+    factor = min(WEIGHT_STEPS / weights.max(), 0.5 * most / weights.sum())
+    ints = np.rint(weights * factor).astype(np.int64)
+    if not ints.any():
+        raise BadInput("there are too many samples for exact sums", field="weights")
+    return ints, float(np.abs(ints / ints.sum() - weights / weights.sum()).sum())
+
+
+def _measure(values: Matrix) -> tuple[int, int, bool]:
+    """Give the scale that makes values whole, the highest whole value, and whether it is exact."""
+    tops = [float(np.fmax.reduce(plane, axis=None)) for plane in values]
+    highest = max((top for top in tops if not np.isnan(top)), default=0.0)
+    for decimals in range(MOST_DECIMALS + 1):
+        scale = 10**decimals
+        if highest * scale < MOST_EXACT_COST and _is_whole(values, scale):
+            return scale, max(round(highest * scale), 1), True
+    scale = 1
+    while scale < 10**MOST_DECIMALS and highest * scale * 10 < MOST_COST:
+        scale *= 10
+    if highest * scale >= MOST_EXACT_COST:
+        raise BadInput(f"a value of {highest:g} is too large; use a larger unit", field="values")
+    return scale, max(round(highest * scale), 1), False
+
+
+def _refine(scale: int, highest: int) -> tuple[int, int]:
+    """Give finer units where a ratio has to be told from the next one."""
+    while highest * 10 < MOST_COST:
+        scale, highest = scale * 10, highest * 10
+    return scale, highest
+
+
+def _is_whole(values: Matrix, scale: int) -> bool:
+    # A decimal is off by half a step of its own type; more means digits beyond the scale.
+    step = np.finfo(values.dtype).eps if values.dtype.kind == "f" else 0.0
+    for plane in values:
+        scaled = plane.astype(np.float64) * scale
+        off = np.abs(scaled - np.rint(scaled))
+        if np.any(off > np.minimum(step * np.abs(scaled) + 1e-12, 0.01)):
+            return False
+    return True
+
+
+def _fill(samples: Samples, scale: int, top: int) -> tuple[Matrix, int]:
+    regions, points = len(samples.regions), len(samples.clients) * len(samples.rounds)
+    matrix = np.empty((regions, points), np.int32)
+    counted, gaps = samples.counted.reshape(-1), 0
+    for row, plane in zip(matrix, samples.values, strict=True):
+        flat = plane.reshape(-1)
+        lost = np.isnan(flat) if flat.dtype.kind == "f" else np.zeros(points, bool)
+        whole = np.rint(np.where(lost, 0, flat).astype(np.float64) * scale)
+        row[:] = np.where(lost, NO_ANSWER, top - whole if top else whole)
+        gaps += int((lost & counted).sum())
+    return matrix, gaps
+
+
+def _penalty(objective: Objective, scale: int, top: int, worst: int | None) -> int:
+    """Give the cost of a counted point without an answer; ``worst`` is None where all answered."""
+    if objective.penalty is None:
+        return top if top else worst or 0
+    if not np.isfinite(objective.penalty) or objective.penalty < 0:
+        raise BadInput("a penalty is a number from 0 up", field="penalty")
+    given = round(objective.penalty * scale)
+    priced = top - given if top else given
+    if worst is not None and not worst <= priced < MOST_EXACT_COST:
+        edge = (top - worst if top else worst) / scale
+        raise BadInput(f"the penalty must be no better than {edge:g}, measured", field="penalty")
+    return max(priced, 0)

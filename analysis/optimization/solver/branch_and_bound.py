@@ -1,0 +1,187 @@
+"""A problem goes in; its best sets stand on its podium when all boxes of sets are closed.
+
+A box is closed by its bound or by search; otherwise one region divides it in two.
+"""
+
+import heapq
+import time
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from analysis.optimization.solver.certificate import Ledger
+from analysis.optimization.solver.local_search import exchange, start
+from analysis.optimization.solver.problem import Problem
+from analysis.optimization.solver.search_kernels import Dual, as_ints, explore
+from analysis.optimization.solver.subgradient import Ascent, Effort, Node, outside_of
+
+ROOT_STEPS = 600
+ROOT_LENGTH = 1.0
+# What one look at the first box may take.
+ROOT_SECONDS = 5.0
+SEEDED_STEPS = 120
+SEEDED_LENGTH = 0.5
+NODE_STEPS = 60
+NODE_LENGTH = 0.8
+# A search may read so many times the free regions before the box is divided instead.
+SEARCH_FACTOR = 20
+# Up to so many cells to read, plain search from rough multipliers beats climbing first.
+PLAIN_CELLS = 20_000_000
+# The region chosen about this often divides a box best.
+EVEN_SHARE = 0.45
+
+
+class Bounder(Protocol):
+    """Anything that betters the multipliers of a box."""
+
+    def better(self, node: Node, until: float) -> None:
+        """Raise the bound of a box, and offer sets found on the way."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a search ended: the bound that holds, and what it cost."""
+
+    bound: int
+    proven: bool
+    nodes: int
+
+
+class Tree:
+    """Best-first search over boxes."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        until: float,
+        bounder: Bounder | None = None,
+        *,
+        first: bool = False,
+        plain_cells: int = PLAIN_CELLS,
+        seed: Node | None = None,
+    ) -> None:
+        self.problem, self.until, self.bounder = problem, until, bounder
+        self.plain_cells, self.seed = plain_cells, seed
+        self.root: Node | None = None
+        # Stop at the first set that is good enough.
+        self.first = first
+        self.ledger = Ledger()
+        self.open: list[tuple[int, int, Node]] = []
+        self.nodes = self.pushed = 0
+
+    def run(self) -> Outcome:
+        """Search until every box is closed or time is up."""
+        problem = self.problem
+        if not problem.found and not start(problem):
+            return Outcome(int(problem.podium.costs[-1]), True, 0)
+        if self._search_plainly():
+            return Outcome(int(problem.podium.costs[-1]), True, 1)
+        self._push(self._first_node())
+        while self.open and not self._is_over():
+            bound, _, node = heapq.heappop(self.open)
+            if bound > problem.worth:
+                self._close(node)
+            else:
+                self._work(node)
+        return self._conclude()
+
+    def run_root(self) -> None:
+        """Work on the first box only, whatever the time."""
+        if self.problem.found or start(self.problem):
+            self.until = time.monotonic() + ROOT_SECONDS
+            self._work(
+                Node(self.problem.limits.inside, self.problem.free, rough_dual(self.problem))
+            )
+
+    def _first_node(self) -> Node:
+        problem, seed = self.problem, self.seed
+        if seed is None:
+            return Node(problem.limits.inside, problem.free, rough_dual(problem))
+        return Node(problem.limits.inside, problem.free, seed.dual, seed.side, 0, seed.often)
+
+    def _is_over(self) -> bool:
+        return time.monotonic() > self.until or (self.first and self.problem.found)
+
+    def _search_plainly(self) -> bool:
+        """Search everything at once where that is little work."""
+        problem = self.problem
+        left = problem.size - len(problem.limits.inside)
+        sets = sets_of(problem.free.size, left)
+        if sets * problem.points > self.plain_cells:
+            return False
+        node = self._first_node()
+        self._search(node, 2**60)
+        self._close(node)
+        return True
+
+    def _work(self, node: Node) -> None:
+        self.nodes += 1
+        root = self.nodes == 1
+        steps, length = NODE_STEPS, NODE_LENGTH
+        if root:
+            steps, length = ROOT_STEPS, ROOT_LENGTH
+            if self.seed is not None:
+                steps, length = SEEDED_STEPS, SEEDED_LENGTH
+        left = self.problem.size - len(node.inside)
+        if left > 0 and node.rows.size >= left:
+            self._climb(node, Effort(steps, length, self.until), root)
+        if root:
+            self.root = replace(node)
+        if node.closed or self._search(node, SEARCH_FACTOR * max(node.rows.size, 20)):
+            self._close(node)
+        else:
+            self._divide(node)
+
+    def _climb(self, node: Node, effort: Effort, root: bool) -> None:
+        Ascent(self.problem, node, self.ledger, effort).run()
+        if root and self.problem.found and not node.closed:
+            exchange(self.problem, list(self.problem.best))
+        if self.bounder is not None and not node.closed:
+            self.bounder.better(node, self.until)
+
+    def _search(self, node: Node, budget: int) -> bool:
+        box = (as_ints(node.inside), node.rows)
+        problem = self.problem
+        return bool(explore(problem.field, problem.rules, node.dual, box, problem.podium, budget))
+
+    def _divide(self, node: Node) -> None:
+        often = np.zeros(0) if node.often is None else node.often[node.rows]
+        place = int(np.argmin(np.abs(often - EVEN_SHARE)))
+        pivot, rest = int(node.rows[place]), np.delete(node.rows, place)
+        for inside in ((*node.inside, pivot), node.inside):
+            self._push(Node(inside, rest, node.dual, node.side, node.bound, node.often))
+
+    def _push(self, node: Node) -> None:
+        # The number keeps boxes of equal bounds in the order of their making.
+        self.pushed += 1
+        heapq.heappush(self.open, (node.bound, self.pushed, node))
+
+    def _close(self, node: Node) -> None:
+        number = self.ledger.keep(node.dual.levels, node.side)
+        inside = frozenset(node.inside)
+        self.ledger.close(inside, outside_of(self.problem, node), inside, number)
+
+    def _conclude(self) -> Outcome:
+        bound = int(self.problem.podium.costs[-1])
+        for fine, _, node in self.open:
+            self._close(node)
+            bound = min(bound, max(-(-fine >> self.problem.field.shift), 0))
+        return Outcome(bound, not self.open, self.nodes)
+
+
+def rough_dual(problem: Problem) -> Dual:
+    """Give levels halfway between the best and the second-best chosen region."""
+    first, second, _ = problem.nearest(problem.best)
+    levels = ((first + second) // 2) << problem.field.shift
+    return Dual(levels, 0, np.zeros(problem.field.values.shape[0], np.int64))
+
+
+def sets_of(regions: int, chosen: int) -> int:
+    """Give how many sets there are, or a large number."""
+    total = 1
+    for a in range(chosen):
+        total = total * (regions - a) // (a + 1)
+        if total > 2**60:
+            return 2**60
+    return total

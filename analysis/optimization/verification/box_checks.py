@@ -1,0 +1,299 @@
+"""The boxes of one proof go in; what is wrong with them comes out, weighed from scratch."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.optimization.model.constraints import Limits
+from analysis.optimization.model.costs import NO_ANSWER, Costs, Ints
+from analysis.optimization.solver.certificate import Box, Multipliers, Proof
+from analysis.optimization.solver.certificate_weights import savings
+from analysis.optimization.verification.failure_checks import (
+    MOST_REMAINDERS,
+    Recount,
+    Test,
+    priced,
+)
+from core.errors import BadInput
+
+# Bounds of the last boxes that are kept, because neighbours share them.
+MOST_KNOWN = 1000
+PAIR = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Far:
+    """Where a region is far from a point, and how much weight may be far after any one loss."""
+
+    cells: NDArray[np.bool_]
+    most: int
+
+    def wide(self, weights: Ints) -> frozenset[int]:
+        """Give the regions that leave too much weight far when they are all that is left."""
+        return frozenset(
+            j for j, row in enumerate(self.cells) if int(weights[row].sum()) > self.most
+        )
+
+
+class Examiner:
+    """Checks the boxes of one proof."""
+
+    def __init__(
+        self,
+        costs: Costs,
+        limits: Limits,
+        proof: Proof,
+        share: Fraction | None,
+        far: Far | None = None,
+    ) -> None:
+        self.costs, self.limits, self.proof, self.share = costs, limits, proof, share
+        self.far = far
+        self.regions = costs.matrix.shape[0]
+        self.matrix = self._prices()
+        self.priced = self._prices_of_gaps()
+        self.known: dict[tuple[frozenset[int], int, int | None], tuple[int, Ints]] = {}
+        # In fine units: above this, a box holds no set below the floor.
+        self.cut = (proof.floor - 1) << proof.shift
+        self.listed = set(proof.listed)
+
+    def run(self) -> list[str]:
+        """Give what is wrong with the boxes."""
+        return self._cover() or [text for box in self.proof.boxes if (text := self._examine(box))]
+
+    def exact(self, members: tuple[int, ...]) -> Fraction:
+        """Give a set's objective in units of cost."""
+        least, weights = self._least(members), self.costs.weights
+        if self.proof.robust:
+            return Fraction(self._weigh(members), int(weights.sum()))
+        if self.costs.penalty is None:
+            least, weights = least[least != NO_ANSWER], weights[least != NO_ANSWER]
+        if self.share is None:
+            return Fraction(int((least * weights).sum()), int(weights.sum()))
+        values = np.unique(least)
+        reach = [int(weights[least <= v].sum()) for v in values]
+        enough = self.share * int(weights.sum())
+        return Fraction(int(next(v for v, r in zip(values, reach, strict=True) if r >= enough)))
+
+    def answers(self, members: tuple[int, ...]) -> bool:
+        """Say whether a set answers anything at all."""
+        heard = self._least(members) != NO_ANSWER
+        return bool(self.costs.weights[heard].any())
+
+    def floor_value(self) -> Fraction:
+        """Give what the objective of unlisted sets cannot be below, if the boxes hold."""
+        proof, total = self.proof, int(self.costs.weights.sum())
+        if proof.level is not None:
+            higher = self.costs.matrix[self.costs.matrix > proof.level]
+            return Fraction(int(higher.min())) if self._reaches_level() else Fraction(0)
+        if proof.lost is None:
+            return Fraction(proof.floor, total)
+        over = proof.floor - proof.lost * total
+        sums = [int(self.costs.weights[r != NO_ANSWER].sum()) for r in self.costs.matrix]
+        return proof.lost + Fraction(over, total if over > 0 else min(s for s in sums if s))
+
+    def _reaches_level(self) -> bool:
+        """Say whether the floor excludes all sets that bring the share to the level."""
+        share, total = self.share or Fraction(1), int(self.costs.weights.sum())
+        if self.proof.lost is None:
+            return self.proof.floor > (1 - share) * total
+        return self.proof.floor > (share.denominator - share.numerator) * total
+
+    def _prices(self) -> Ints:
+        """Give what a region's value costs a point in the problem that the proof is about."""
+        matrix, level = self.costs.matrix.astype(np.int64), self.proof.level
+        if level is not None:
+            share = self.share or Fraction(1)
+            beyond = 1 if self.proof.lost is None else share.denominator
+            prices = np.where(matrix > level, beyond, 0)
+            return np.where(matrix == NO_ANSWER, NO_ANSWER, prices)
+        return matrix
+
+    def _prices_of_gaps(self) -> Ints:
+        """Give the same with a price for points without an answer, where they have one."""
+        lost = self.proof.lost
+        return (
+            self.matrix if lost is None else np.where(self.matrix == NO_ANSWER, lost, self.matrix)
+        )
+
+    def _least(self, members: tuple[int, ...]) -> Ints:
+        least: Ints = self.costs.matrix[list(members)].min(axis=0).astype(np.int64)
+        return least
+
+    def _weigh(self, members: tuple[int, ...]) -> int:
+        """Weigh a set in the problem that the proof is about."""
+        weights, lost = self.costs.weights, self.proof.lost
+        if self.proof.robust:
+            rests = combinations(members, len(members) - 1)
+            return max(int((self.matrix[list(r)].min(axis=0) * weights).sum()) for r in rests)
+        least = self.matrix[list(members)].min(axis=0)
+        return int((np.where(least == NO_ANSWER, lost or 0, least) * weights).sum())
+
+    def _cover(self) -> list[str]:
+        """Check that boxes are apart from each other and hold as many sets as there are."""
+        limits, k = self.limits, self.proof.size
+        held = frozenset(limits.inside), frozenset(limits.outside)
+        if self._overlap():
+            return ["two boxes hold the same set"]
+        sets = 0
+        for box in self.proof.boxes:
+            if not (held[0] <= box.inside and held[1] <= box.outside):
+                return ["a box is wider than the constraints"]
+            free = self.regions - len(box.inside | box.outside)
+            sets += comb(free, k - len(box.inside)) if k >= len(box.inside) else 0
+        everyone = comb(self.regions - len(held[0] | held[1]), max(k - len(held[0]), 0))
+        return [] if sets == everyone else ["the boxes do not hold every set"]
+
+    def _overlap(self) -> bool:
+        inside = np.zeros((len(self.proof.boxes), self.regions), bool)
+        outside = inside.copy()
+        for a, box in enumerate(self.proof.boxes):
+            inside[a, list(box.inside)] = outside[a, list(box.outside)] = True
+        ins, outs = np.packbits(inside, axis=1), np.packbits(outside, axis=1)
+        for a in range(1, len(ins)):
+            apart = (ins[:a] & outs[a]).any(axis=1) | (outs[:a] & ins[a]).any(axis=1)
+            if not apart.all():
+                return True
+        return False
+
+    def _examine(self, box: Box) -> str:
+        """Give what is wrong with one box."""
+        if not box.base | {box.lost} - {None} <= box.inside or (box.lost in box.base):
+            return "a box is bounded from regions that it has not"
+        free = [j for j in range(self.regions) if j not in box.inside | box.outside]
+        sure, saved = self._bound(box.base, box.multipliers, box.lost)
+        sure -= sum(int(saved[j]) for j in box.inside - box.base - {box.lost})
+        left = self.proof.size - len(box.inside)
+        if left < 0:
+            return ""
+        if self.proof.robust and box.lost is None:
+            # Any one region may be lost: one less is left to save anything.
+            left -= 1
+        if left >= 0 and self._is_closed(sure, saved, free, left, box.inside):
+            return ""
+        if box.lost is None and (self.proof.robust or self.far is not None):
+            return self._recount(box, sorted(free, key=lambda j: -int(saved[j])))
+        return self._list(box, box.inside, free)
+
+    def _recount(self, box: Box, free: list[int]) -> str:
+        """Weigh what is left of the sets of a box after each loss, and judge what survives."""
+        order, size = [*sorted(box.inside), *free], self.proof.size
+        if size == PAIR and self.proof.robust:
+            return self._pair_up(box, order)
+        if size <= PAIR or comb(len(order), size - 1) > MOST_REMAINDERS:
+            return self._list(box, box.inside, free)
+        fixed = len(box.inside) if len(box.inside) <= size - PAIR else 0
+        own = self._test(order, box.multipliers)
+        tests = [own] if self.proof.robust else []
+        tests += [] if self.far is None else [self._test_far(order, self.far)]
+        recount = Recount(tests, size, fixed)
+        recount.run()
+        for places in recount.sets(None if self.proof.robust else own):
+            members = frozenset(order[place] for place in places)
+            wrong = self._judge(members) if box.inside <= members else ""
+            if wrong:
+                return wrong
+        return ""
+
+    def _pair_up(self, box: Box, order: list[int]) -> str:
+        """Judge the pairs of which each by itself costs less than the floor."""
+        weights, floor = self.costs.weights, self.proof.floor
+        good = [j for j in order if int((self.matrix[j] * weights).sum()) < floor]
+        for pair in combinations(good, PAIR):
+            wrong = self._judge(frozenset(pair)) if box.inside <= set(pair) else ""
+            if wrong:
+                return wrong
+        return ""
+
+    def _test(self, order: list[int], number: int) -> Test:
+        levels = self.proof.multipliers[number].levels.astype(np.int64)
+        matrix, weights = self.matrix[order], self.costs.weights
+        return Test(priced(matrix, weights), weights, levels, self.proof.shift, self.proof.floor)
+
+    def _test_far(self, order: list[int], far: Far) -> Test:
+        weights = self.costs.weights
+        prices = priced(far.cells[order].astype(np.int64), weights)
+        return Test(prices, weights, np.ones_like(weights), 0, far.most + 1)
+
+    def _is_closed(
+        self, sure: int, saved: Ints, free: list[int], left: int, inside: frozenset[int]
+    ) -> bool:
+        """Say whether even the best choice, providers heeded, stays above the floor."""
+        room = dict(enumerate(self.limits.room))
+        for j in inside:
+            room[self.limits.provider[j]] -= 1
+        if min(room.values(), default=0) < 0:
+            return True
+        for j in sorted(free, key=lambda j: -int(saved[j])):
+            if left and room[self.limits.provider[j]] > 0:
+                room[self.limits.provider[j]] -= 1
+                sure, left = sure - int(saved[j]), left - 1
+        return left > 0 or sure > self.cut
+
+    def _list(self, box: Box, inside: frozenset[int], free: list[int]) -> str:
+        """Weigh the sets of a box that the bound leaves, one by one."""
+        left = self.proof.size - len(inside)
+        if left <= 0:
+            return self._judge(inside) if left == 0 else ""
+        sure, saved = self._bound(inside - {box.lost}, box.multipliers, box.lost)
+        order = sorted(free, key=lambda j: -int(saved[j]))
+        for a in range(len(order) - left + 1):
+            if not self._lossless(box):
+                best = sum(int(saved[j]) for j in order[a : a + left])
+                if sure - best > self.cut:
+                    break
+            wrong = self._list(box, inside | {order[a]}, order[a + 1 :])
+            if wrong:
+                return wrong
+        return ""
+
+    def _lossless(self, box: Box) -> bool:
+        # Without a lost region, bounds of a robust problem count one member too many.
+        return self.proof.robust and box.lost is None
+
+    def _judge(self, inside: frozenset[int]) -> str:
+        members = tuple(sorted(inside))
+        known = members in self.listed
+        if known or not self.limits.allow(members) or not self.answers(members):
+            return ""
+        return "" if self._weigh(members) >= self.proof.floor else f"{members} costs less"
+
+    def _bound(self, base: frozenset[int], number: int, lost: int | None) -> tuple[int, Ints]:
+        """Give what sets that hold the base cost at least, and what each region may save of it."""
+        key = (base, number, lost)
+        if key not in self.known:
+            if len(self.known) > MOST_KNOWN:
+                self.known.clear()
+            self.known[key] = self._bound_anew(base, self.proof.multipliers[number], lost)
+        return self.known[key]
+
+    def _bound_anew(
+        self, base: frozenset[int], multipliers: Multipliers, lost: int | None
+    ) -> tuple[int, Ints]:
+        shift, weights = self.proof.shift, self.costs.weights
+        levels: Ints = multipliers.levels.astype(np.int64)
+        for j in base:
+            levels = np.minimum(levels, self.priced[j] << shift)
+        start, offset = self._additions(multipliers.rates, lost)
+        saved = savings(self.priced, weights, levels, shift)
+        sure = int((levels * weights).sum()) + start - sum(int(offset[j]) for j in base)
+        return sure, saved + offset
+
+    def _additions(self, rates: tuple[int, ...], lost: int | None) -> tuple[int, Ints]:
+        """Give what rates on price and groups add, for sets without the lost region."""
+        limits = self.limits
+        offset = np.zeros(self.regions, np.int64)
+        if not any(rates):
+            return 0, offset
+        if min(rates) < 0:
+            raise BadInput("a rate is below zero", field="proof")
+        start = -rates[0] * (limits.purse - (0 if lost is None else limits.price[lost]))
+        offset -= rates[0] * np.array(limits.price, dtype=np.int64)
+        for rate, group, need in zip(rates[1:], limits.groups, limits.needs, strict=True):
+            less = (1 if lost is None else int(lost in group)) if self.proof.robust else 0
+            start += rate * max(need - less, 0)
+            offset[list(group)] += rate
+        return start, offset

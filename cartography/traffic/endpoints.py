@@ -1,0 +1,69 @@
+"""Both ends of every row: whose cloud it belongs to, which end is the client, and who that is.
+
+In go numbers of addresses from the book; out come labels and pseudonyms. A row belongs to the
+cloud of its responder, else to that of its originator.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cartography.traffic.address_cache import NOWHERE, Atlas, Labels, Mask, Numbers, Page
+
+Said = NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Row arrays: the cloud's label (-1 for none), its end, and where the client is."""
+
+    page: Page
+    originators: Numbers
+    responders: Numbers
+    label: Labels
+    # Whether the cloud's end is the responder: the client opened towards the cloud.
+    is_toward: Mask
+    # Whether the client is inside.
+    is_inside: Mask
+
+    @property
+    def is_readable(self) -> Mask:
+        """Whether both ends are addresses."""
+        return np.logical_and(self.originators, self.responders)
+
+    def clients(self, rows: Numbers) -> Numbers:
+        """Numbers of the ends that are the clients."""
+        return np.where(self.is_toward[rows], self.originators[rows], self.responders[rows])
+
+    def servers(self, rows: Numbers) -> Numbers:
+        """Numbers of the ends that are the cloud's."""
+        return np.where(self.is_toward[rows], self.responders[rows], self.originators[rows])
+
+
+def find_sides(
+    page: Page, ends: list[Numbers], atlas: Atlas, said: tuple[Said, Said], is_named: bool
+) -> Sides:
+    """Whose cloud and which client, by the stated rule.
+
+    ``said`` is the log's own word on whether each end is local: 1, 0, or -1 for none. A provider's
+    own services count only where no end is in a cloud.
+    """
+    first, second = page.labels[ends[0]], page.labels[ends[1]]
+    toward = atlas.is_cloud[second] | (~atlas.is_cloud[first] & (second != NOWHERE))
+    label = np.where(toward, second, first)
+    near = np.where(toward, page.is_near[ends[0]], page.is_near[ends[1]])
+    if not is_named:
+        word = np.where(toward, *said)
+        # Without a word from anybody, the end that is in no cloud is the client.
+        in_cloud = atlas.is_cloud[np.where(toward, first, second)]
+        near = near | (word == 1) | ((word == -1) & ~in_cloud)
+    return Sides(page, ends[0], ends[1], label, toward, near)
+
+
+def text_column(numbers: Numbers, write: Callable[[int], str]) -> pa.Array:
+    """A text for each number, each distinct one written once."""
+    distinct, back = np.unique(numbers, return_inverse=True)
+    return pa.array([write(n) for n in distinct.tolist()], pa.string()).take(pa.array(back))

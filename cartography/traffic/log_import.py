@@ -1,0 +1,76 @@
+"""Logs in, flows in the lake out: each file read once, in blocks, and accounted for."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from cartography.traffic.anonymization import Pseudonyms
+from cartography.traffic.import_report import Account
+from cartography.traffic.lake_rows import Reading, read_rows
+from cartography.traffic.readers.line_blocks import Source
+from cartography.traffic.readers.pcap import is_capture
+from cartography.traffic.readers.zeek_headers import Header, split_runs
+from cartography.traffic.readers.zeek_json import ObjectReader
+from cartography.traffic.readers.zeek_rows import read_run
+from cartography.traffic.table_by_date import Calendar
+from cartography.traffic.tcp_sessions import Sessions
+from lake.traffic import FlowWriter
+
+# A log of tables as rows of text, by kind.
+Pieces = Iterator[tuple[str, pa.Table]]
+
+
+class FlowImport:
+    """One import: any number of files into one folder of the lake."""
+
+    def __init__(self, writer: FlowWriter, calendar: Calendar, pseudonyms: Pseudonyms) -> None:
+        self.writer, self._calendar, self._pseudonyms = writer, calendar, pseudonyms
+        self.accounts: list[Account] = []
+
+    def read(self, path: Path, name: str = "") -> Account:
+        """Read one log or capture; raises ``BadInput`` when the file cannot be opened."""
+        source = Source(path)
+        head = source.head()
+        is_packets = is_capture(head)
+        if is_packets:
+            pieces = Sessions(len(self.accounts)).read(source)
+        else:
+            pieces = _objects(source) if head.lstrip().startswith(b"{") else _lines(source)
+        account = Account(name or str(path), source.tally, is_packets)
+        self._take(account, source, pieces)
+        account.damage = source.damage
+        return account
+
+    def _take(self, account: Account, source: Source, pieces: Pieces) -> None:
+        self.accounts.append(account)
+        for kind, raw in pieces:
+            if not raw.num_rows:
+                continue
+            for (atlas, book), rows in self._calendar.split(raw):
+                log = len(self.accounts) - 1
+                reading = Reading(atlas, book, self._pseudonyms, log, source.tally)
+                typed = read_rows(kind, rows, reading)
+                account.add(kind, typed, self._calendar.providers)
+                if typed.lake.num_rows:
+                    self.writer.write(kind, typed.lake)
+
+
+def _lines(source: Source) -> Pieces:
+    """Rows of Zeek's text form."""
+    header = Header()
+    for block in source.blocks():
+        for after, run in split_runs(block, header):
+            header = after
+            if run is not None:
+                is_last = bool(run.lines[-1] == block.lines[-1])
+                kind, table = read_run(run, source.tally, block.ends_open and is_last)
+                if table is not None:
+                    yield kind, table
+
+
+def _objects(source: Source) -> Pieces:
+    """Rows of Zeek's JSON form."""
+    reader = ObjectReader()
+    for block in source.blocks():
+        yield from reader.read(block, source.tally)

@@ -1,0 +1,172 @@
+"""Packet captures as packets: pcap in both byte orders, and pcapng; cut ones as far as they go.
+
+In go the bytes of a file; out come packets with their time, link type and captured bytes.
+"""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cartography.traffic.readers.line_blocks import Source
+
+_PCAP = {
+    b"\xd4\xc3\xb2\xa1": ("<", 1_000_000),
+    b"\xa1\xb2\xc3\xd4": (">", 1_000_000),
+    b"\x4d\x3c\xb2\xa1": ("<", 1_000_000_000),
+    b"\xa1\xb2\x3c\x4d": (">", 1_000_000_000),
+}
+_SECTION = b"\x0a\x0d\x0d\x0a"
+_ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+_INTERFACE, _SIMPLE, _ENHANCED = 1, 3, 6
+_RESOLUTION = 9
+# The largest IP packet has 64 KiB; offloading cards hand out a few times more.
+_MOST_BYTES = 1 << 20
+
+
+class Packet(NamedTuple):
+    """One captured packet; ``at_s`` is seconds since the epoch, ``data`` may be its head only."""
+
+    at_s: float
+    link: int
+    data: bytes
+
+
+@dataclass
+class _Bytes:
+    """Bytes of a stream in the pieces that are asked for."""
+
+    pieces: Iterator[bytes]
+    held: bytes = b""
+    at: int = 0
+
+    def take(self, count: int) -> bytes:
+        """So many bytes, or none at the end."""
+        while len(self.held) - self.at < count:
+            piece = next(self.pieces, None)
+            if piece is None:
+                return b""
+            self.held, self.at = self.held[self.at :] + piece, 0
+        found = self.held[self.at : self.at + count]
+        self.at += count
+        return found
+
+    @property
+    def is_spent(self) -> bool:
+        return self.at >= len(self.held)
+
+
+def is_capture(head: bytes) -> bool:
+    """Whether a file begins as a capture."""
+    return head[:4] in _PCAP or head[:4] == _SECTION
+
+
+def read_packets(source: Source) -> Iterator[Packet]:
+    """The packets of a capture; ``source.damage`` is set when it ends early or is broken."""
+    stream = _Bytes(source.chunks())
+    magic = stream.take(4)
+    reader = _read_sections(stream) if magic == _SECTION else _read_pcap(stream, magic)
+    try:
+        yield from reader
+    except (_Broken, struct.error) as error:
+        source.damage = source.damage or f"the capture is broken: {error}"
+        return
+    if not stream.is_spent:
+        source.damage = source.damage or "the capture ends within a packet"
+
+
+class _Broken(Exception):
+    """What stands there cannot be a capture."""
+
+
+def _read_pcap(stream: _Bytes, magic: bytes) -> Iterator[Packet]:
+    order, ticks = _PCAP[magic]
+    header = stream.take(20)
+    if not header:
+        raise _Broken("it has no header")
+    link = struct.unpack(order + "HHiIII", header)[5] & 0x0FFFFFFF
+    record = struct.Struct(order + "IIII")
+    while head := stream.take(16):
+        seconds, fraction, size, _ = record.unpack(head)
+        if size > _MOST_BYTES:
+            raise _Broken(f"a packet of {size:,} bytes")
+        data = stream.take(size)
+        if size and not data:
+            raise _Broken("it ends within a packet")
+        yield Packet(seconds + fraction / ticks, link, data)
+
+
+@dataclass
+class _Section:
+    """What holds within a section: the byte order, and the interfaces so far."""
+
+    order: str
+    interfaces: list[tuple[int, float]]
+
+
+def _read_sections(stream: _Bytes) -> Iterator[Packet]:
+    section, kind_bytes = _Section("<", []), _SECTION
+    while kind_bytes:
+        if kind_bytes == _SECTION:
+            section = _begin_section(stream)
+        else:
+            kind, body = _read_block(stream, section.order, kind_bytes)
+            if kind == _INTERFACE:
+                section.interfaces.append(_read_interface(section.order, body))
+            elif packet := _read_packet(section, kind, body):
+                yield packet
+        kind_bytes = stream.take(4)
+
+
+def _begin_section(stream: _Bytes) -> _Section:
+    length, magic = stream.take(4), stream.take(4)
+    order = _ORDERS.get(magic)
+    if order is None:
+        raise _Broken("a section without its mark")
+    (size,) = struct.unpack(order + "I", length)
+    _take_body(stream, size, 12)
+    return _Section(order, [])
+
+
+def _read_block(stream: _Bytes, order: str, kind: bytes) -> tuple[int, bytes]:
+    (size,) = struct.unpack(order + "I", stream.take(4))
+    return struct.unpack(order + "I", kind)[0], _take_body(stream, size, 8)
+
+
+def _take_body(stream: _Bytes, size: int, taken: int) -> bytes:
+    if size < taken + 4 or size > _MOST_BYTES or size % 4:
+        raise _Broken(f"a block of {size:,} bytes")
+    body = stream.take(size - taken)
+    if not body:
+        raise _Broken("it ends within a block")
+    return body[:-4]
+
+
+def _read_interface(order: str, body: bytes) -> tuple[int, float]:
+    """Link type and seconds per tick."""
+    link, seconds, at = struct.unpack_from(order + "H", body)[0], 1e-6, 8
+    while at + 4 <= len(body):
+        option, size = struct.unpack_from(order + "HH", body, at)
+        if option == _RESOLUTION and size:
+            power = body[at + 4]
+            seconds = 2.0 ** -(power & 0x7F) if power & 0x80 else 10.0**-power
+        at += 4 + size + -size % 4
+    return link, seconds
+
+
+def _read_packet(section: _Section, kind: int, body: bytes) -> Packet | None:
+    """A packet of a block of packets; blocks of other kinds are passed over."""
+    if kind == _ENHANCED:
+        number, high, low, size = struct.unpack_from(section.order + "IIII", body)
+        link, tick_s = _interface(section, number)
+        return Packet((high << 32 | low) * tick_s, link, body[20 : 20 + size])
+    if kind == _SIMPLE:
+        (size,) = struct.unpack_from(section.order + "I", body)
+        return Packet(0.0, _interface(section, 0)[0], body[4 : 4 + size])
+    return None
+
+
+def _interface(section: _Section, number: int) -> tuple[int, float]:
+    if number >= len(section.interfaces):
+        raise _Broken(f"a packet of interface {number}, which is not described")
+    return section.interfaces[number]

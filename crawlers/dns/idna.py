@@ -1,0 +1,136 @@
+"""The spelling of names: text of any script in; letters, digits and hyphens, or a reason, out.
+
+Lists of domains and host names of others share these rules; what a label may hold is theirs.
+"""
+
+import re
+import unicodedata
+
+import idna
+from idna.idnadata import codepoint_classes
+from idna.intranges import intranges_contain
+
+from core.errors import BadInput
+from crawlers.dns import punycode
+
+MAX_NAME = 253
+MAX_LABEL = 63
+# How much of a refused text stands in the reason.
+_SHOWN = 80
+_PLAIN_LABEL = re.compile(r"(?!..--)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+# Characters whose properties are kept at once; there are over a million.
+_MOST_KNOWN = 20_000
+
+
+def to_ascii(host: str) -> str:
+    """The ASCII form of an international name (UTS 46); raises ``BadInput`` where there is none."""
+    if host.isascii():
+        return host
+    _check_length(host)
+    try:
+        return _encode_plain(host) or idna.encode(host, uts46=True).decode("ascii")
+    except (idna.IDNAError, UnicodeError) as error:
+        raise BadInput(f"is not a valid international name: {str(error)[:_SHOWN]}") from error
+
+
+class _Mapping(dict[int, str]):
+    """UTS 46 replacements of characters, each read from the tables once."""
+
+    def __missing__(self, code: int) -> str:
+        if len(self) >= _MOST_KNOWN:
+            self.clear()
+        found = self[code] = idna.uts46_remap(chr(code), std3_rules=False)
+        return found
+
+
+class _Directions(dict[str, str]):
+    """Writing directions of characters that are valid in every context; "" for all others."""
+
+    def __missing__(self, character: str) -> str:
+        if len(self) >= _MOST_KNOWN:
+            self.clear()
+        found = self[character] = _direction_of(character)
+        return found
+
+
+def _direction_of(character: str) -> str:
+    """``R``, ``L`` (also for what has no direction of its own) or "" (RFC 5892, RFC 5893)."""
+    kind = unicodedata.bidirectional(character)
+    if kind in ("", "AN") or not intranges_contain(ord(character), codepoint_classes["PVALID"]):
+        return ""
+    return "R" if kind in ("R", "AL") else "L"
+
+
+_MAPPING, _DIRECTIONS = _Mapping(), _Directions()
+_WRITTEN_ONE_WAY = ({"L"}, {"R"})
+# Characters from left to right that UTS 46 leaves as they are, and the dot between labels.
+_UNCHANGED = set("abcdefghijklmnopqrstuvwxyz0123456789-.")
+
+
+def _encode_plain(host: str) -> str:
+    """What ``idna.encode`` gives, for names whose labels need no rule on neighbours; else "".
+
+    ``idna`` looks each character of each name up in its tables, which takes longer than all else
+    in the reading of a list.
+    """
+    is_known = _UNCHANGED.issuperset(host)
+    mapped = host if is_known else host.translate(_MAPPING)
+    composed = unicodedata.normalize("NFC", mapped)
+    is_known = is_known and composed == host
+    labels = [_encode_label(label, is_known) for label in composed.split(".")]
+    found = ".".join(labels)
+    return found if all(labels) and len(found) <= MAX_NAME else ""
+
+
+def _encode_label(label: str, is_known: bool) -> str:
+    """The ASCII form of a mapped label; ``is_known`` says that all of it is in ``_UNCHANGED``."""
+    if label.isascii():
+        is_plain = len(label) <= MAX_LABEL and _PLAIN_LABEL.fullmatch(label)
+        return label if is_plain else ""
+    if not (is_known or _is_one_way(label)):
+        return ""
+    if label[2:4] == "--" or label[0] == "-" or label[-1] == "-":
+        return ""
+    if unicodedata.category(label[0])[0] == "M":
+        return ""
+    found = f"xn--{punycode.encode(label)}"
+    return found if len(found) <= MAX_LABEL else ""
+
+
+def _is_one_way(label: str) -> bool:
+    """Whether all characters are valid in every context, and written in the same direction."""
+    directions = {_DIRECTIONS[character] for character in label}
+    if len(_UNCHANGED) < _MOST_KNOWN and directions == {"L"}:
+        _UNCHANGED.update(c for c in label if _MAPPING[ord(c)] == c)
+    return directions in _WRITTEN_ONE_WAY
+
+
+def check_name(host: str, label: re.Pattern[str]) -> str:
+    """The name itself where it is one, each label as the pattern has it; raises ``BadInput``."""
+    if not host:
+        raise BadInput("holds no name")
+    _check_length(host)
+    labels = host.split(".")
+    if len(labels) < 2:
+        raise BadInput("has no dot; write a whole domain such as example.com")
+    for text in labels:
+        if not label.fullmatch(text):
+            raise BadInput(_explain(text))
+    if labels[-1].isdigit():
+        raise BadInput("ends in a number, which no top-level domain does")
+    return host
+
+
+def _check_length(host: str) -> None:
+    if len(host) > MAX_NAME:
+        raise BadInput(f"is {len(host)} characters long; a name has at most {MAX_NAME}")
+
+
+def _explain(label: str) -> str:
+    if not label:
+        return "has an empty label (two dots in a row)"
+    if len(label) > MAX_LABEL:
+        return f"has a label of {len(label)} characters; a label has at most {MAX_LABEL}"
+    if "*" in label:
+        return "has a wildcard that is not its first label"
+    return f"has the label {label[:MAX_LABEL]!r}, which is not letters, digits and hyphens"

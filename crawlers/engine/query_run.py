@@ -1,0 +1,115 @@
+"""One run of an engine: questions are sent, replies matched, silence noticed, results given out.
+
+Most questions take the short way: one query, and one reply that says it all. It is written for
+speed, without an object per packet; whatever is out of the ordinary becomes a slot.
+"""
+
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from crawlers.engine.backoff import Room
+from crawlers.engine.config import Question, Result
+from crawlers.engine.outages import Outages
+from crawlers.engine.receiver import Receiver
+from crawlers.engine.retry import Cases, Slot
+from crawlers.engine.sender import Sender
+from crawlers.engine.sockets import Peer, Silence
+
+if TYPE_CHECKING:
+    from crawlers.engine.engine import Engine
+
+_LONGEST_WAIT_S = 0.05
+# TCP answers come from threads and do not wake the sockets' poll.
+_TCP_WAIT_S = 0.002
+
+
+class Run:
+    """Questions in, results out; open it with ``Engine.open_run``."""
+
+    def __init__(self, engine: "Engine") -> None:
+        self.engine = engine
+        self.config = engine.config
+        self.now = time.monotonic
+        self.in_flight = 0
+        self.sources: deque[Iterator[Question]] = deque()
+        self.done: list[Result] = []
+        # One queue per waiting time: within a queue deadlines come in order.
+        self.silences: dict[float, deque[Silence]] = {}
+        self.room = Room(engine.config.window)
+        self.cases = Cases(self)
+        self.outages = Outages(self, engine.config.patience)
+        self.sender = Sender(self)
+        self.receiver = Receiver(self)
+        self._turn = 0
+
+    def ask(self, questions: Iterable[Question]) -> None:
+        """Add questions; they are read only as there is room in the window."""
+        self.sources.append(iter(questions))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every question was answered and every result taken."""
+        return not (self.sources or self.in_flight or self.done)
+
+    def step(self, wait_s: float = _LONGEST_WAIT_S) -> list[Result]:
+        """Send, receive and notice silence once; waits only where nothing else is to do."""
+        now = self.now()
+        if self.room.is_due(now):
+            self.engine.stats.overflows = self.engine.sockets.count_overflows()
+            self.room.adapt(now, self.engine.stats.overflows)
+        self.outages.step(now)
+        sent = self.sender.fill()
+        self.receiver.receive(0 if sent or self.done else self._patience(wait_s))
+        done, self.done = self.done, []
+        return done
+
+    def _patience(self, wait_s: float) -> float:
+        now = self.now()
+        ends = [queue[0][0] + after_s for after_s, queue in self.silences.items() if queue]
+        opens_at = self.sender.opens_at()
+        if opens_at is not None:
+            ends.append(opens_at)
+        resend_at = self.receiver.resends_at()
+        if resend_at is not None:
+            ends.append(resend_at)
+        if self.receiver.over_tcp:
+            wait_s = min(wait_s, _TCP_WAIT_S)
+        return max(0.0, min([wait_s, *(end - now for end in ends)]))
+
+    def open_questions(self) -> list[Question]:
+        """Questions that were read and have no result yet."""
+        waiting: list[Question | Slot] = [
+            *self.sender.waiting(), *self.receiver.waiting(), *self.outages.held
+        ]  # fmt: skip
+        for channel in self.engine.sockets.channels():
+            waiting += [question for *_, question in channel.pending.values()]
+        slots = [w for w in waiting if isinstance(w, Slot) and not w.is_over]
+        return [w for w in waiting if not isinstance(w, Slot)] + [slot.question for slot in slots]
+
+    def end(self, result: Result) -> None:
+        """Note the final result of one question."""
+        self.engine.stats.count(result.status)
+        self.in_flight -= 1
+        self.done.append(result)
+
+    def queue_of(self, wait_s: float) -> deque[Silence]:
+        """Where queries stand whose answer is waited for so long."""
+        found = self.silences.get(wait_s)
+        if found is None:
+            found = self.silences[wait_s] = deque()
+        return found
+
+    def next_peer(self) -> Peer:
+        """The engine's own servers in turn, without those that rest."""
+        self._turn += 1
+        peers = self.engine.awake_peers(self.now())
+        return peers[self._turn % len(peers)]
+
+    def other_peer(self, peer: Peer) -> Peer:
+        """Another server than this one, where there is one."""
+        peers = self.engine.awake_peers(self.now())
+        if peer not in peers:
+            return peers[0]
+        return peers[(peers.index(peer) + 1) % len(peers)]

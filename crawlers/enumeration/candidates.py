@@ -1,0 +1,60 @@
+"""Names that may exist, extra questions about them, and what became of both.
+
+``wildcards`` judges by them.
+"""
+
+import secrets
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, NamedTuple
+
+from crawlers.enumeration.wildcard_statistics import Evidence
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+class Verdict(Enum):
+    """What a candidate turned out to be; a suspected one cannot be told from the wildcard."""
+
+    GENUINE = "genuine"
+    WILDCARD = "wildcard"
+    SUSPECTED = "suspected"
+
+
+class Probe(NamedTuple):
+    """One extra question; ``below`` is the candidate whose existence it tests, if any.
+
+    With ``is_repeat`` it is the question for that candidate itself once more. ``is_control`` asks
+    whether a name that holds an asterisk is answered like any other.
+    """
+
+    name: str
+    type: str = "A"
+    is_deep: bool = False
+    below: str = ""
+    is_repeat: bool = False
+    is_control: bool = False
+
+
+class Held(NamedTuple):
+    """A candidate that waits for its verdict; ``load`` is returned with it, unread."""
+
+    name: str
+    evidence: Evidence
+    load: Any
+
+
+@dataclass(slots=True)
+class Tests:
+    """What was learnt about one candidate: from random names below it, and from asking it again."""
+
+    asked: int = 0
+    denied: int = 0
+    answers: list[Evidence] = field(default_factory=list)
+    repeats: list[Evidence | None] = field(default_factory=list)
+
+
+def random_label() -> str:
+    """A label that nobody made; no two need begin alike or be equally long."""
+    length = 5 + secrets.randbelow(4)
+    return secrets.choice(_LETTERS) + secrets.token_hex(length)

@@ -1,0 +1,76 @@
+"""Domains in; their names, name servers and every failure out.
+
+Every source proposes names: zone data first, then lists and guesses, last what builds on names
+that were found. All are asked, spread over the zones; what a wildcard explains is left out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.records import DomainEntry, DomainOutcome, Lookup
+from crawlers.engine.engine import Engine
+from crawlers.enumeration.apex import ask_seeds
+from crawlers.enumeration.batch import Batch, CrawlConfig, Report
+from crawlers.enumeration.discovery import ask_proposals, ask_zone_data
+from crawlers.enumeration.domain_state import Ledger, Progress, Suspect
+from crawlers.enumeration.ipv6 import ask_ipv6
+from crawlers.enumeration.wildcard_filter import Sieve
+
+__all__ = ["Crawl", "CrawlConfig", "Progress", "Suspect", "crawl_domains", "estimate_queries"]
+# Questions beside the word list that a domain costs: apex, name servers, their addresses, probes.
+_FIXED_QUERIES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Crawl:
+    """Everything that a batch brought home; ``suspects`` are not found names."""
+
+    lookups: tuple[Lookup, ...]
+    outcomes: tuple[DomainOutcome, ...]
+    suspects: tuple[Suspect, ...] = ()
+
+
+def estimate_queries(n_domains: int, n_words: int) -> int:
+    """Questions that a survey is likely to ask, an upper bound but for retries and wildcards.
+
+    A zone with a wildcard costs about 400 more, and up to one for each word where names below its
+    names cannot show what exists (docs/methods/crawl.md).
+    """
+    return n_domains * (n_words + _FIXED_QUERIES)
+
+
+def crawl_domains(
+    entries: Sequence[DomainEntry],
+    engine: Engine,
+    config: CrawlConfig,
+    on_progress: Report | None = None,
+) -> Crawl:
+    """Enumerate a batch of domains; failures of the network are in the result, none is raised."""
+    ledgers = [Ledger(number, entry) for number, entry in enumerate(entries)]
+    batch = Batch(ledgers, engine, config, on_progress)
+    sieve = Sieve(batch.ask, is_thrifty=config.aaaa)
+    alive = ask_seeds(batch)
+    ask_zone_data(batch, alive)
+    ask_proposals(batch, sieve, alive)
+    if config.aaaa:
+        ask_ipv6(batch, sieve, alive)
+    _count_levels(ledgers, sieve)
+    batch.progress.domains_done = len(ledgers)
+    batch.report()
+    return _bring_home(ledgers)
+
+
+def _count_levels(ledgers: list[Ledger], sieve: Sieve) -> None:
+    for number, level in sieve.levels():
+        ledger = ledgers[number]
+        ledger.has_wildcard |= level.answers
+        ledger.counts["levels"] += 1
+        ledger.counts["probes"] += level.questions
+
+
+def _bring_home(ledgers: list[Ledger]) -> Crawl:
+    return Crawl(
+        tuple(lookup for ledger in ledgers for lookup in ledger.lookups()),
+        tuple(ledger.outcome() for ledger in ledgers),
+        tuple(suspect for ledger in ledgers for suspect in ledger.suspects),
+    )

@@ -1,0 +1,62 @@
+"""IPv6 addresses of found names, and what they tell: a name that comes and goes is a wildcard's.
+
+A name that has an address exists for every type. Where it is denied for IPv6, either its server is
+broken or a wildcard made it that denies now and then.
+"""
+
+from collections import Counter, defaultdict
+
+from core.records import Answer
+from core.statuses import DnsStatus, Technique
+from crawlers.enumeration.batch import Batch, Column
+from crawlers.enumeration.domain_state import Ledger
+from crawlers.enumeration.wildcard_filter import Key, Sieve
+
+# So many names at one address that go when asked for IPv6, where others stay, are chance.
+_MIXED = 2
+# Names that zones told of themselves, and no wildcard could have made.
+_CERTAIN = frozenset({Technique.AXFR, Technique.NSEC, Technique.LISTED})
+
+
+def ask_ipv6(batch: Batch, sieve: Sieve, ledgers: list[Ledger]) -> None:
+    """Ask for the IPv6 addresses of every found name, and suspect names that went."""
+    gone: defaultdict[Key, list[str]] = defaultdict(list)
+    columns = [Column(x, tuple(x.found), len(x.found)) for x in ledgers]
+    for ledger, answer in batch.ask_columns(columns, "AAAA"):
+        if answer.status not in (DnsStatus.NODATA, DnsStatus.NXDOMAIN):
+            ledger.found[answer.name].append(answer)
+        elif _is_denied(ledger, answer):
+            gone[ledger.number, _level_of(answer.name)].append(answer.name)
+    doubted = [(key, names, _is_mixed(batch.ledgers[key[0]], key, names))
+               for key, names in gone.items()]  # fmt: skip
+    for number, level in sieve.doubt(doubted):
+        ledger = batch.ledgers[number]
+        ledger.retract([name for name in ledger.found if _is_guess(ledger, name, level)])
+
+
+def _is_denied(ledger: Ledger, answer: Answer) -> bool:
+    """Whether it is the name itself that is denied, not the end of its alias."""
+    denied = answer.status == DnsStatus.NXDOMAIN and not answer.answers
+    return denied and _is_guess(ledger, answer.name, _level_of(answer.name))
+
+
+def _is_mixed(ledger: Ledger, key: Key, gone: list[str]) -> bool:
+    """Whether at one and the same address some names went and others stayed."""
+    absent = set(gone)
+    went: Counter[str] = Counter()
+    stayed: set[str] = set()
+    for name, answers in ledger.found.items():
+        if name in absent:
+            went.update(answers[0].addresses)
+        elif _is_guess(ledger, name, key[1]):
+            stayed.update(answers[0].addresses)
+    return any(n >= _MIXED and address in stayed for address, n in went.items())
+
+
+def _is_guess(ledger: Ledger, name: str, level: str) -> bool:
+    """Whether a name of this level may be a wildcard's, for all that its sources know."""
+    return _level_of(name) == level and _CERTAIN.isdisjoint(ledger.sources_of(name))
+
+
+def _level_of(name: str) -> str:
+    return name.partition(".")[2]

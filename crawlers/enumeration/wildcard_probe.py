@@ -1,0 +1,403 @@
+"""Wildcards: what one level of a zone answers for names that nobody made, and what that explains.
+
+A level is the parent of the candidates that it judges: the zone's own name, or a name below it.
+Whether a candidate exists is asked below it (RFC 4592 section 2.2.1); where a server does not
+follow that rule, answers are compared. The method and its error are in docs/methods/crawl.md.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.records import Record
+from core.statuses import DnsStatus
+from crawlers.enumeration.candidates import Held, Probe, Tests, Verdict, random_label
+from crawlers.enumeration.wildcard_statistics import (
+    SURE,
+    UNCHECKED,
+    Evidence,
+    Tally,
+    count_parts,
+    evidence_of,
+)
+
+# Random names that are asked at each level to see whether it has a wildcard.
+PROBES = 3
+# Random names at a level with a wildcard at most, where its candidates cannot be judged by fewer.
+SAMPLES = 24
+# Questions about one candidate at most: random names below it, and the name itself again.
+MOST_TESTS = 7
+# Candidates that a level with a wildcard holds back, and so tests, at most.
+MOST_HELD = 20_000
+# A level that denies random names but answers so many of the others is looked at once more.
+_BUSY_SHARE = 0.05
+_THRIFTY_SHARE = 0.25
+_BUSY_NAMES = 3
+# No real zone holds a quarter of a long list of guesses with one and the same answer.
+_PACKED_SHARE = 0.25
+_PACKED_WORDS = 100
+# Where it denies fewer names than this, it would not have denied every random one.
+_LEAST_DENIED = 0.1
+# Where a wildcard was seen less often than half as often as its candidates, an answer that more
+# names share may be a rare one of the wildcard's as well as a host of theirs.
+_MOST_ALIKE = 2
+# Random names asked in one round; after so many an answer must have been given twice.
+_ROUND = 6
+# Denials below a name that show that it exists: where nothing else is denied, where a test was
+# both denied and answered, and where the wildcard denies itself, which it may do so often.
+_DENIALS = 2
+_DENIALS_OF_FLAPPING = 3
+DENIALS_OF_DENYING = 5
+_MOST_DENYING = 0.05
+_DENYING_NAMES = 100
+# Candidates with a wildcard of their own below them at most; more are rare answers of the level's.
+_MOST_NESTED = 8
+_NESTED_ANSWERS = 3
+# Times that a name is asked again which only its answer tells from the wildcard.
+_REPEATS = 2
+_DENIED = (DnsStatus.NXDOMAIN, DnsStatus.NODATA)
+
+
+def is_seldom(denied: int, offered: int) -> bool:
+    """Whether a wildcard denies itself so seldom that denials still show what exists."""
+    return offered >= _DENYING_NAMES and denied <= _MOST_DENYING * offered
+
+
+@dataclass(slots=True)
+class Level:
+    """One name of a zone below which candidates were found, or the zone's own name.
+
+    Ask what ``open_probe`` gives, then offer candidates and tell denials, then ask what
+    ``check_probes`` gives, until both give nothing; ``release`` gives the verdicts.
+    """
+
+    name: str
+    asked: int = 0
+    tested: int = 0
+    is_denied: bool = False
+    is_empty: bool = False
+    is_deep: bool = False
+    has_ipv6: bool = False
+    is_fickle: bool = False
+    has_replied: bool = False
+    # Whether a random name was denied, which shows that a name exists where a wildcard above is.
+    is_below_denied: bool = False
+    # Whether a name below a candidate was denied and another one answered.
+    is_flapping: bool = False
+    # Whether names that hold an asterisk are answered, once that was asked.
+    takes_asterisks: bool | None = None
+    # Keep a question for a name that is denied when it is asked for IPv6 (``Sieve.doubt``).
+    is_thrifty: bool = False
+    random: list[Evidence] = field(default_factory=list)
+    held: list[Held] = field(default_factory=list)
+    tests: dict[str, Tests] = field(default_factory=dict)
+    proven: set[str] = field(default_factory=set)
+    # Whether the wildcard was seen not to answer below names that exist.
+    is_blocked: bool = False
+    # What was answered below candidates that were not asked themselves.
+    screened: list[Evidence] = field(default_factory=list)
+    counted: Counter[str] = field(default_factory=Counter)
+    offered: int = 0
+    denials: int = 0
+    let_go: int = 0
+    _shown: set[str] = field(default_factory=set)
+
+    @property
+    def answers(self) -> bool:
+        """Whether names that nobody made are answered here."""
+        return bool(self.random) or self.has_ipv6 or self.is_fickle
+
+    @property
+    def questions(self) -> int:
+        """Questions that this level cost beyond one for each candidate."""
+        return self.asked + self.tested - len(self.screened)
+
+    @property
+    def can_test(self) -> bool:
+        """Whether a denial below a name shows that it exists (RFC 4592 section 2.2.1).
+
+        It does where the wildcard reaches down and hardly ever denies itself.
+        """
+        is_often = self.denials and not is_seldom(self.denials, self.offered)
+        is_denying = self.is_denied or self.is_empty or is_often
+        return self.is_deep and not is_denying
+
+    def open_probe(self) -> list[Probe]:
+        """A random name two labels below the level; where nothing came back, one a label below."""
+        if not self.asked:
+            return [self._deep_probe()]
+        return [self._new_probe()] if self.asked < PROBES and not self.has_replied else []
+
+    def check_probes(self) -> list[Probe]:
+        """What is still worth asking once all candidates are known; names differ."""
+        if self.random:
+            return self.check_wildcard() if self.held else []
+        if self.asked >= PROBES:
+            return []
+        if self.is_empty and not self.has_ipv6 and not self.is_denied:
+            return [Probe(f"{random_label()}.{self.name}", "AAAA")]
+        return [self._new_probe()] if self.held and self._is_doubtful else []
+
+    @property
+    def _is_doubtful(self) -> bool:
+        """Whether random names were denied too seldom for what is answered."""
+        if not self._is_denying:
+            return True
+        share = _THRIFTY_SHARE if self.is_thrifty else _BUSY_SHARE
+        spare = 1 if self.is_thrifty else 0
+        busy = len(self.held) > max(_BUSY_NAMES, share * self.offered)
+        return busy and self.asked < PROBES - spare
+
+    @property
+    def _is_denying(self) -> bool:
+        """Whether names one label below are denied; guesses that are count like random names."""
+        return self.is_denied or self.is_empty or self.denials >= PROBES
+
+    def _new_probe(self) -> Probe:
+        return Probe(f"{random_label()}.{self.name}")
+
+    def _deep_probe(self) -> Probe:
+        return Probe(f"{random_label()}.{random_label()}.{self.name}", is_deep=True)
+
+    def check_wildcard(self) -> list[Probe]:
+        """Tests of all candidates; then, for those that they do not settle, comparisons."""
+        if self.can_test and self.takes_asterisks is None:
+            name = f"{random_label()}.*.{random_label()}.{self.name}"
+            return [Probe(name, is_deep=True, is_control=True)]
+        tests = [t for h in self.held if (t := self.test(h.name))] if self.can_test else []
+        if tests:
+            return tests
+        tally, nested = self._compare()
+        open_ = [h for h in self.held if not self._exists(h.name, nested)]
+        return self._more_samples(open_) or self._second_look(open_, tally, nested)
+
+    def test(self, name: str) -> Probe | None:
+        """A random name below a candidate, unless enough is known about it."""
+        known = self.tests.get(name)
+        wanted = known is None or (
+            not known.answers
+            and known.denied < self.denials_needed
+            and known.asked < min(MOST_TESTS, _DENIALS + known.denied)
+        )
+        return self._probe_below(name) if wanted and name not in self.proven else None
+
+    def _probe_below(self, name: str) -> Probe:
+        """A random name below a candidate, that no wildcard below the candidate answers either.
+
+        A wildcard blocks itself: nothing stands for ``x.*.NAME`` where ``*.NAME`` exists, nor
+        where ``NAME`` does (RFC 4592 section 2.2.1).
+        """
+        asterisk = "*." if self.takes_asterisks else ""
+        return Probe(f"{random_label()}.{asterisk}{name}", below=name)
+
+    @property
+    def denials_needed(self) -> int:
+        if self.denials:
+            return DENIALS_OF_DENYING
+        return _DENIALS_OF_FLAPPING if self.is_flapping else _DENIALS
+
+    def _more_samples(self, open_: Sequence[Held]) -> list[Probe]:
+        """Random names, where too few were seen to compare with and they give something twice."""
+        seen, tally = len(self.random), self._tally(self.random)
+        if self.asked >= SAMPLES or (seen > _ROUND and not tally.repeats_itself):
+            return []
+        if all(tally.explains(h.evidence) or tally.is_other(h.evidence) for h in open_):
+            return []
+        make = self._deep_probe if self.can_test else self._new_probe
+        return [make() for _ in range(min(_ROUND, SAMPLES - self.asked))]
+
+    def _second_look(
+        self, open_: Sequence[Held], tally: Tally, nested: frozenset[str]
+    ) -> list[Probe]:
+        """Names with a wildcard of their own, as it seems, and those that would be kept."""
+        found = []
+        for held in open_:
+            known = self.tests.setdefault(held.name, Tests())
+            if known.asked >= MOST_TESTS:
+                continue
+            if held.name in nested and len(known.answers) < _NESTED_ANSWERS:
+                found.append(self._probe_below(held.name))
+            elif len(known.repeats) < _REPEATS and self._is_kept(held, tally):
+                found.append(Probe(held.name, below=held.name, is_repeat=True))
+        return found
+
+    def learn(self, probe: Probe, status: DnsStatus, answers: Sequence[Record]) -> None:
+        """Take in what became of a probe; its question is spent whatever the outcome."""
+        evidence = evidence_of(answers) if answers else None
+        has_reply = bool(evidence) or status in _DENIED
+        if not probe.below:
+            self._learn_random(probe, status, evidence)
+            return
+        self.tested += 1
+        known = self.tests.setdefault(probe.below, Tests())
+        known.asked += 1
+        if has_reply and probe.is_repeat:
+            known.repeats.append(evidence)
+        elif has_reply:
+            self.learn_below(probe.below, evidence)
+
+    def learn_below(self, name: str, evidence: Evidence | None) -> None:
+        """Take in what a random name below a candidate was answered; nothing is a denial."""
+        known = self.tests.setdefault(name, Tests())
+        if evidence:
+            known.answers.append(evidence)
+        else:
+            known.denied += 1
+        self.is_flapping |= bool(known.denied and known.answers)
+
+    def _learn_random(self, probe: Probe, status: DnsStatus, evidence: Evidence | None) -> None:
+        self.asked += 1
+        if probe.is_control:
+            self.takes_asterisks = bool(evidence)
+        if evidence:
+            self._learn_answer(probe, evidence)
+        elif status in _DENIED and not probe.is_control:
+            self._learn_denial(probe, status)
+
+    def _learn_answer(self, probe: Probe, evidence: Evidence) -> None:
+        self.has_replied = True
+        if probe.type == "AAAA":
+            self.has_ipv6 = True
+        else:
+            self._show(evidence)
+            self.is_deep |= probe.is_deep
+
+    def _learn_denial(self, probe: Probe, status: DnsStatus) -> None:
+        self.has_replied = True
+        self.is_below_denied |= probe.type == "A"
+        if status == DnsStatus.NODATA:
+            self.is_empty = True
+        elif self.is_deep:
+            self.denials += 1
+        elif not probe.is_deep:
+            self.is_denied = True
+
+    def _show(self, evidence: Evidence) -> None:
+        self.random.append(evidence)
+        self._shown |= evidence.whole
+
+    def deny(self, name: str) -> None:
+        """Take in that a candidate does not exist: free news about the level."""
+        child = name[: -len(self.name) - 1]
+        if "." not in child:
+            self.offered += 1
+            self.denials += 1
+        elif self.is_deep:
+            # Where the wildcard reaches down, only a name that exists can stand in its way.
+            self.learn_below(f"{child.rpartition('.')[2]}.{self.name}", None)
+
+    def offer(self, name: str, answers: Sequence[Record], load: Any) -> Verdict | None:
+        """The verdict on a candidate, or ``None`` when it is held back until ``release``."""
+        self.offered += 1
+        evidence = evidence_of(answers)
+        if len(self.held) >= MOST_HELD // 2 and self.is_explained(evidence):
+            self.counted.update(count_parts(evidence, explained=True))
+            return Verdict.WILDCARD
+        self.held.append(Held(name, evidence, load))
+        if len(self.held) > MOST_HELD and self.random:
+            self._compact()
+        return None
+
+    def is_explained(self, evidence: Evidence) -> bool:
+        """Whether random names were answered just so."""
+        return bool(evidence.whole) and evidence.whole <= self._shown
+
+    def _tally(self, samples: Sequence[Evidence]) -> Tally:
+        counts = self.counted.copy()
+        for held in self.held:
+            explained = self.is_explained(held.evidence)
+            counts.update(count_parts(held.evidence, explained=explained))
+        is_sure = self.can_test and len(samples) >= SAMPLES
+        return Tally(samples, counts, SURE if is_sure else UNCHECKED)
+
+    def _compare(self) -> tuple[Tally, frozenset[str]]:
+        """All answers of the wildcard, and candidates below which something else answers.
+
+        These have a wildcard of their own, unless they are many: then it is the level's, which
+        gives rare answers too.
+        """
+        tally = self._tally(self.random)
+        below = {h.name: self.tests[h.name].answers for h in self.held if h.name in self.tests}
+        nested = {n for n, found in below.items() if found and all(map(tally.is_other, found))}
+        if len(nested) > _MOST_NESTED:
+            nested = set()
+        found = [e for name, answers in below.items() if name not in nested for e in answers]
+        samples = [*self.random, *self.screened, *found]
+        is_more = len(samples) > len(self.random)
+        return (self._tally(samples) if is_more else tally), frozenset(nested)
+
+    def _exists(self, name: str, nested: frozenset[str]) -> bool:
+        """Whether names below a candidate show that it exists."""
+        if name in self.proven:
+            return True
+        known = self.tests.get(name)
+        if known is None or not self.can_test:
+            return False
+        if known.answers:
+            return name in nested and not known.denied and len(known.answers) >= _NESTED_ANSWERS
+        return known.denied >= self.denials_needed
+
+    def _is_kept(self, held: Held, tally: Tally) -> bool:
+        """Whether a candidate's answer differs from everything that the wildcard gave."""
+        common = tally.weight(held.evidence) > _MOST_ALIKE
+        if tally.explains(held.evidence) or not tally.is_other(held.evidence):
+            return False
+        if common and 2 * len(tally.samples) < self.offered - self.denials:
+            return False
+        known = self.tests.get(held.name, Tests())
+        return all(again and tally.is_other(again) for again in known.repeats)
+
+    def _compact(self) -> None:
+        """Let go of the half that is likest to the wildcard so far; ``let_go`` counts it."""
+        tally = self._tally(self.random)
+        self.held.sort(
+            key=lambda h: (
+                tally.explains(h.evidence),
+                not tally.is_other(h.evidence),
+                tally.weight(h.evidence),
+            )
+        )
+        gone = self.held[MOST_HELD // 2 :]
+        del self.held[MOST_HELD // 2 :]
+        self.let_go += len(gone)
+        for candidate in gone:
+            self.counted.update(count_parts(candidate.evidence, explained=False))
+
+    def release(self) -> Iterator[tuple[Any, Verdict]]:
+        """Every held candidate's load with its verdict; nothing is held afterwards."""
+        packed = self._packed_answers()
+        tally, nested = self._compare()
+        held, self.held = self.held, []
+        for candidate in held:
+            evidence = candidate.evidence
+            if not self.random:
+                sound = self._is_denying and not self.is_fickle and evidence not in packed
+                yield candidate.load, Verdict.GENUINE if sound else Verdict.SUSPECTED
+                continue
+            explained = self.is_explained(evidence)
+            self.counted.update(count_parts(evidence, explained=explained))
+            yield candidate.load, self._judge(candidate, tally, nested)
+        for evidence in tally.samples[len(self.random) :]:
+            self._show(evidence)
+        self.tests.clear()
+
+    def _packed_answers(self) -> set[Evidence]:
+        """Answers that far too many guesses share, where random names were denied all the same."""
+        denied = self.denials > _LEAST_DENIED * self.offered
+        if self.random or self.offered < _PACKED_WORDS or not denied:
+            return set()
+        most = Counter(h.evidence for h in self.held)
+        found = {e for e, n in most.items() if n > _PACKED_SHARE * self.offered}
+        self.is_fickle |= bool(found)
+        return found
+
+    def _judge(self, candidate: Held, tally: Tally, nested: frozenset[str]) -> Verdict:
+        if self._exists(candidate.name, nested):
+            return Verdict.GENUINE
+        if tally.explains(candidate.evidence):
+            return Verdict.WILDCARD
+        known = self.tests.get(candidate.name)
+        if known and len(known.repeats) >= _REPEATS and self._is_kept(candidate, tally):
+            return Verdict.GENUINE
+        return Verdict.WILDCARD if tally.is_like(candidate.evidence) else Verdict.SUSPECTED

@@ -1,0 +1,56 @@
+"""Candidates judged by what is answered below them alone, so that most need not be asked.
+
+A wildcard does not answer below names that exist (RFC 4592 section 2.2.1). Once it was seen not to,
+a candidate below which it does answer does not exist, and its own question is saved.
+"""
+
+from collections.abc import Sequence
+
+from crawlers.enumeration.candidates import Probe
+from crawlers.enumeration.wildcard_probe import DENIALS_OF_DENYING, Level, is_seldom
+from crawlers.enumeration.wildcard_statistics import UNCHECKED, Evidence, Tally, count_parts
+
+# Names shown to exist before answers below others show that these do not.
+_LEAST_PROVEN = 2
+
+
+def can_screen(level: Level) -> bool:
+    """Whether a denial below a name shows, and no wildcard further down hides, that it exists."""
+    return bool(level.random) and level.can_test and level.takes_asterisks is not False
+
+
+def screen_probes(level: Level, names: Sequence[str]) -> list[Probe]:
+    """Questions below candidates that were not asked yet; none when all are tested."""
+    if level.takes_asterisks is None:
+        return level.check_wildcard()
+    return [t for name in names if (t := level.test(name))] if can_screen(level) else []
+
+
+def screen(level: Level, names: Sequence[str]) -> set[str]:
+    """Candidates that do not exist; the level counts them as offered."""
+    known = {name: level.tests[name] for name in names if name in level.tests}
+    flaps = sum(bool(x.denied and x.answers) for x in known.values())
+    if not can_screen(level) or (flaps and not is_seldom(flaps, len(names))):
+        return set()
+    needed = DENIALS_OF_DENYING if flaps else level.denials_needed
+    n_proven = sum(x.denied >= needed and not x.answers for x in known.values())
+    level.is_blocked |= n_proven >= _LEAST_PROVEN
+    if not level.is_blocked:
+        return set()
+    tally = _tally(level, [e for x in known.values() for e in x.answers])
+    gone = {n for n, x in known.items() if x.answers and not any(map(tally.is_other, x.answers))}
+    level.offered += len(gone)
+    level.denials += flaps
+    for name in gone:
+        # One sample for each question that is saved.
+        evidence = level.tests.pop(name).answers[0]
+        level.screened.append(evidence)
+        level.counted.update(count_parts(evidence, explained=level.is_explained(evidence)))
+    return gone
+
+
+def _tally(level: Level, answers: Sequence[Evidence]) -> Tally:
+    counts = level.counted.copy()
+    for evidence in answers:
+        counts.update(count_parts(evidence, explained=level.is_explained(evidence)))
+    return Tally([*level.random, *level.screened], counts, UNCHECKED)

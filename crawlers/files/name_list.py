@@ -1,0 +1,111 @@
+"""Names to resolve, read from a file as it is asked for: text in, questions with numbers out."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from typing import BinaryIO
+
+from core.errors import BadInput
+from core.records import Rejection
+from crawlers.engine.config import Question
+from crawlers.files.domain_list import normalise_domain
+
+_BLOCK_OCTETS = 1 << 16
+# A line that is longer holds no name in any case, and must not fill the memory.
+_LONGEST_LINE = 4_096
+_KEPT_REJECTIONS = 20
+_PLAIN = b"abcdefghijklmnopqrstuvwxyz0123456789-_.\n"
+_SEPARATORS = re.compile(r"[\s,;]")
+_NAME = re.compile(r"[a-z0-9_*-]{1,63}(\.[a-z0-9_-]{1,63})*")
+_make = tuple.__new__
+
+
+class NameList:
+    """A list of names, one per line (the first column counts); ``#`` begins a remark.
+
+    Each question's ``tag`` is its number in the list, so that two readings of the same list with
+    the same types and subnet give the same tags.
+    """
+
+    def __init__(
+        self,
+        source: BinaryIO,
+        types: Sequence[str],
+        subnet: str = "",
+        zone_of: Callable[[str], str] | None = None,
+    ) -> None:
+        self._source = source
+        self._types = tuple(types)
+        self._subnet = subnet
+        self._zone_of = zone_of
+        self._line = 0
+        self.rejected_count = 0
+        self.rejected: list[Rejection] = []
+        # How many questions were read so far: the tag of the next one.
+        self.next_tag = 0
+
+    def questions(self) -> Iterator[Question]:
+        """Every question of the list, in its order."""
+        subnet, zone_of, zone = self._subnet, self._zone_of, ""
+        for names in self._read_blocks():
+            for name, rrtype in product(names, self._types):
+                tag = self.next_tag
+                self.next_tag = tag + 1
+                if zone_of:
+                    zone = zone_of(name)
+                yield _make(Question, (name, rrtype, tag, None, subnet, zone))
+
+    def questions_after(self, next_tag: int, open_tags: frozenset[int]) -> Iterator[Question]:
+        """What an earlier reading left: the open questions, and all from ``next_tag`` on."""
+        return (q for q in self.questions() if q.tag >= next_tag or q.tag in open_tags)
+
+    def _read_blocks(self) -> Iterator[list[str]]:
+        rest = b""
+        while block := self._source.read(_BLOCK_OCTETS):
+            whole, cut, rest = (rest + block).rpartition(b"\n")
+            if cut:
+                yield self._read_names(whole)
+            elif len(rest) > _LONGEST_LINE:
+                rest = rest[:_LONGEST_LINE]
+        if rest:
+            yield self._read_names(rest)
+
+    def _read_names(self, block: bytes) -> list[str]:
+        """Names of whole lines; most blocks hold nothing but plain names."""
+        lower = block.lower().replace(b"\r\n", b"\n")
+        lines = lower.split(b"\n")
+        dotted = b"\n" + lower + b"\n"
+        is_plain = (
+            not lower.translate(None, _PLAIN)
+            and b".\n" not in dotted
+            and b"\n." not in dotted
+            and b"\n\n" not in dotted
+            and b".." not in dotted
+            # A line of at most 63 characters has no label that is longer.
+            and max(map(len, lines)) < 64
+        )
+        if is_plain:
+            self._line += len(lines)
+            return lower.decode("ascii").split("\n")
+        return [name for line in block.split(b"\n") if (name := self._read_line(line))]
+
+    def _read_line(self, line: bytes) -> str:
+        self._line += 1
+        text = line[:_LONGEST_LINE].decode("utf-8", "replace").strip()
+        if not text or text.startswith("#"):
+            return ""
+        try:
+            return _read_name(_SEPARATORS.split(text, maxsplit=1)[0])
+        except BadInput as error:
+            self.rejected_count += 1
+            if len(self.rejected) < _KEPT_REJECTIONS:
+                self.rejected.append(Rejection(self._line, text[:100], str(error)))
+            return ""
+
+
+def _read_name(text: str) -> str:
+    # Service labels such as _dmarc are good names to ask for, though no host is called so.
+    plain = text.rstrip(".").lower()
+    if len(plain) <= 253 and _NAME.fullmatch(plain):
+        return plain
+    return normalise_domain(text)

@@ -1,0 +1,110 @@
+"""Results of the bulk resolver as one Parquet file, sorted by the number of the name.
+
+Results come nearly in order. They are written in parts, each as sorted as it can be; a run that
+ends with one sorted part renames it, any other merges its parts by ranges of numbers.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from crawlers.engine.config import Result
+from crawlers.files.columns import SCHEMA, tabulate
+
+_ROWS_PER_GROUP = 1 << 15
+_ROWS_PER_PART = 1 << 20
+
+
+class ParquetSink:
+    """The file at ``path`` appears when it is complete."""
+
+    def __init__(self, path: Path, types_per_name: int, mark: dict[str, Any] | None = None) -> None:
+        self._path = path
+        self._types_per_name = types_per_name
+        mark = mark or {"parts": 0, "is_sorted": True, "last_id": -1}
+        self._parts: int = mark["parts"]
+        self._is_sorted: bool = mark["is_sorted"]
+        self._last_id: int = mark["last_id"]
+        self._waiting: list[Result] = []
+        self._rows = 0
+        self._writer: pq.ParquetWriter | None = None
+        for part in self._all_parts():
+            if part not in self._good_parts():
+                part.unlink()
+
+    def write(self, results: Sequence[Result]) -> None:
+        self._waiting += results
+        if len(self._waiting) >= 2 * _ROWS_PER_GROUP:
+            # The later half waits, so that answers that come a little late find their place.
+            self._waiting.sort(key=lambda result: result[0][2])
+            self._write_group(self._waiting[:_ROWS_PER_GROUP])
+            del self._waiting[:_ROWS_PER_GROUP]
+
+    def is_due(self, now: float) -> bool:
+        return self._rows >= _ROWS_PER_PART
+
+    def mark(self, now: float) -> dict[str, Any]:
+        self._close_part()
+        return {"parts": self._parts, "is_sorted": self._is_sorted, "last_id": self._last_id}
+
+    def finish(self) -> None:
+        self._close_part()
+        parts = self._good_parts()
+        if len(parts) == 1 and self._is_sorted:
+            parts[0].replace(self._path)
+            return
+        merged = self._path.with_name(f".{self._path.name}.merged")
+        _merge(parts, merged, self._last_id, self._types_per_name)
+        merged.replace(self._path)
+        for part in parts:
+            part.unlink()
+
+    def _write_group(self, results: Sequence[Result]) -> None:
+        table = tabulate(results, self._types_per_name)
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._part(self._parts), SCHEMA, compression="zstd")
+        self._writer.write_table(table)
+        self._rows += len(results)
+        first, last = table["name_id"][0].as_py(), table["name_id"][-1].as_py()
+        self._is_sorted &= first >= self._last_id
+        self._last_id = max(self._last_id, last)
+
+    def _close_part(self) -> None:
+        if self._waiting or not self._parts and self._writer is None:
+            self._write_rest()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+            self._parts += 1
+            self._rows = 0
+
+    def _write_rest(self) -> None:
+        if self._waiting:
+            self._write_group(self._waiting)
+            self._waiting = []
+        else:
+            self._writer = pq.ParquetWriter(self._part(self._parts), SCHEMA, compression="zstd")
+
+    def _part(self, number: int) -> Path:
+        return self._path.with_name(f".{self._path.name}.{number:06d}.part")
+
+    def _good_parts(self) -> list[Path]:
+        return [self._part(number) for number in range(self._parts)]
+
+    def _all_parts(self) -> list[Path]:
+        return list(self._path.parent.glob(f".{self._path.name}.*.part"))
+
+
+def _merge(parts: Sequence[Path], path: Path, last_id: int, types_per_name: int) -> None:
+    """Write all rows in order; only the row groups that hold a range of numbers are read for it."""
+    source = ds.dataset([str(p) for p in parts], schema=SCHEMA)
+    names_per_group = max(1, _ROWS_PER_GROUP // types_per_name)
+    with pq.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
+        for first in range(0, last_id + 1, names_per_group):
+            number = pa.compute.field("name_id")
+            rows = source.to_table(filter=(number >= first) & (number < first + names_per_group))
+            writer.write_table(rows.sort_by([("name_id", "ascending"), ("type", "ascending")]))

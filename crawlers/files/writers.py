@@ -1,0 +1,71 @@
+"""Where results of the bulk resolver go: JSON lines or a Parquet file, both able to go on.
+
+A sink's ``mark`` makes everything that was written so far safe and says where that ends; opened
+with that mark again, it drops what came after.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from core.errors import Unavailable
+from crawlers.engine.config import Result
+from crawlers.files.jsonl import LineWriter
+
+_BUFFER_OCTETS = 1 << 20
+_MARK_EVERY_S = 2.0
+
+
+class Sink(Protocol):
+    """What results are written to."""
+
+    def write(self, results: Sequence[Result]) -> None:
+        """Take results in."""
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is time for the next mark."""
+
+    def mark(self, now: float) -> dict[str, Any]:
+        """Make all that was written safe; returns where that ends. Raises ``Unavailable``."""
+
+    def finish(self) -> None:
+        """Complete the output; raises ``Unavailable``."""
+
+
+class LineSink:
+    """JSON lines in a file or on a stream that is open already."""
+
+    def __init__(self, handle: BinaryIO) -> None:
+        self._handle = handle
+        self._lines = LineWriter()
+        self._marked_at = 0.0
+
+    @classmethod
+    def open(cls, path: Path, mark: dict[str, Any] | None = None) -> "LineSink":
+        """A new file, or one that goes on behind ``mark``; raises ``Unavailable``."""
+        try:
+            if mark is None:
+                return cls(path.open("wb", buffering=_BUFFER_OCTETS))
+            handle = path.open("r+b", buffering=_BUFFER_OCTETS)
+            handle.truncate(mark["octets"])
+            handle.seek(0, os.SEEK_END)
+        except OSError as error:
+            raise Unavailable(f"cannot write {path}: {error.strerror}") from error
+        return cls(handle)
+
+    def write(self, results: Sequence[Result]) -> None:
+        self._handle.write(self._lines.write(results).encode())
+
+    def is_due(self, now: float) -> bool:
+        self._marked_at = self._marked_at or now
+        return now - self._marked_at >= _MARK_EVERY_S
+
+    def mark(self, now: float) -> dict[str, Any]:
+        self._marked_at = now
+        self._handle.flush()
+        os.fsync(self._handle.fileno())
+        return {"octets": self._handle.tell()}
+
+    def finish(self) -> None:
+        self._handle.flush()

@@ -1,0 +1,133 @@
+"""The bulk resolver without a resolver: from the root down to the servers that know.
+
+Questions go in and one final answer each comes out, as from ``Engine``. What was learnt about
+delegations is shared by all names and kept for as long as it lives.
+"""
+
+import gc
+import ipaddress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+
+from core.errors import BadInput
+from core.records import Answer
+from crawlers.engine.config import EngineConfig, Question, Result
+from crawlers.engine.engine import Engine
+from crawlers.engine.nameservers import DNS_PORT, Network, Server
+from crawlers.iterative.delegation_cache import Delegations
+from crawlers.iterative.root_hints import read_root_hints
+from crawlers.iterative.run import Descent, IterationStats
+
+# The engine asks the same server once more when a packet is lost; further tries go elsewhere.
+_RETRIES = 1
+# New objects, and rounds of younger objects, between two searches for reference cycles.
+_COLLECT_AFTER = (50_000, 20, 100)
+
+
+class IterativeResolver:
+    """A bulk resolver that starts at root servers; use it as a context manager or ``close`` it.
+
+    ``allowed`` are networks whose addresses may be asked although they are not public; servers
+    that are found are asked at ``port``, by IPv6 only with ``ipv6``. Raises ``BadInput`` without
+    a root server.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[Server],
+        config: EngineConfig | None = None,
+        *,
+        port: int = DNS_PORT,
+        allowed: Sequence[Network] = (),
+        ipv6: bool = False,
+    ) -> None:
+        config = config or EngineConfig()
+        self.config = replace(
+            config,
+            recursion=False,
+            follow=False,
+            additionals=True,
+            retries=min(config.retries, _RETRIES),
+            sockets=config.sockets * max(1, len(roots)),
+        )
+        self.engine = Engine(roots, self.config)
+        self.delegations = Delegations(roots, port=port, allowed=allowed, ipv6=ipv6)
+        self._stats = IterationStats()
+
+    def __enter__(self) -> "IterativeResolver":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every socket; questions in flight are forgotten."""
+        self.engine.close()
+
+    @property
+    def stats(self) -> IterationStats:
+        """Counters since the resolver was opened."""
+        of_engine = self.engine.stats
+        for counter in ("queries", "retries", "tcp", "stray"):
+            setattr(self._stats, counter, getattr(of_engine, counter))
+        return self._stats
+
+    def resolve(self, questions: Iterable[Question]) -> Iterator[tuple[Question, Answer]]:
+        """Find every answer; yields (question, final answer) in the order in which they end."""
+        for result in self.ask(questions):
+            yield result.question, result.as_answer()
+
+    def ask(self, questions: Iterable[Question]) -> Iterator[Result]:
+        """The same with results in packed form.
+
+        Memory is bounded by the window: ``questions`` is read only as answers come in.
+        """
+        with _collecting_seldom():
+            yield from self._ask(iter(questions))
+
+    def _ask(self, source: Iterator[Question]) -> Iterator[Result]:
+        descent = Descent(self.engine, self.delegations, self._stats)
+        window = self.config.window
+        while True:
+            for question in islice(source, max(0, window - descent.in_flight)):
+                descent.ask(question)
+            if not descent.in_flight:
+                return
+            yield from descent.step()
+
+
+@contextmanager
+def _collecting_seldom() -> Iterator[None]:
+    """Let Python look for reference cycles less often, since there are next to none.
+
+    The cache only grows, so by default it would be searched through again and again, which takes
+    a third of all time.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(*_COLLECT_AFTER)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def open_iterative(
+    roots: Sequence[Server] = (),
+    config: EngineConfig | None = None,
+    *,
+    allowed: Sequence[str] = (),
+    ipv6: bool = False,
+) -> IterativeResolver:
+    """A resolver on these root servers, or on the Internet's; raises ``BadInput``.
+
+    Servers that are found are asked at the port of the first root server. ``allowed`` are networks
+    such as "127.0.0.0/8", whose addresses may be asked although they are not public.
+    """
+    roots = tuple(roots) or read_root_hints(ipv6=ipv6)
+    try:
+        networks = [ipaddress.ip_network(text) for text in allowed]
+    except ValueError as error:
+        raise BadInput(f"{error}; write a network like 127.0.0.0/8") from error
+    return IterativeResolver(roots, config, port=roots[0].port, allowed=networks, ipv6=ipv6)

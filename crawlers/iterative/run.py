@@ -1,0 +1,308 @@
+"""One run of the iterative resolver: each name goes down from cut to cut until somebody knows.
+
+Questions go in, results come out in the order in which they end. Names that need the same
+delegation wait for one question, and equal questions are asked once.
+"""
+
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from core.errors import BadInput
+from core.records import Record
+from core.statuses import DnsStatus
+from crawlers.dns.cname import MAX_CHAIN
+from crawlers.dns.message import encode_question
+from crawlers.engine.config import EngineStats, Question, Result
+from crawlers.engine.engine import Engine
+from crawlers.iterative.address_lookups import Fetches
+from crawlers.iterative.delegation_cache import Cut, Delegations, Health
+from crawlers.iterative.referral import Kind, Referral, Verdict, is_within, judge
+from crawlers.iterative.state import MAX_DEPTH, Account, Walk, more_telling
+
+_ANSWERS = frozenset({DnsStatus.NOERROR, DnsStatus.NODATA, DnsStatus.NXDOMAIN})
+_SILENCE = frozenset({DnsStatus.TIMEOUT, DnsStatus.NETWORK})
+# A name shorter than this has no label that is too long.
+_SHORT = 64
+_MAKE = tuple.__new__
+
+
+@dataclass(slots=True)
+class IterationStats(EngineStats):
+    """Counters since the resolver was opened; ``by_status`` counts names, not queries.
+
+    ``stuck`` are walks that nothing would ever have ended; there should be none.
+    """
+
+    referrals: int = 0
+    lame: int = 0
+    host_lookups: int = 0
+    coalesced: int = 0
+    stuck: int = 0
+
+
+class Descent:
+    """The walks of one run; ``ask`` and ``step`` as those of an engine's run."""
+
+    def __init__(self, engine: Engine, delegations: Delegations, stats: IterationStats) -> None:
+        self.run = engine.open_run()
+        self.epoch = engine.epoch
+        self.delegations = delegations
+        self.stats = stats
+        # One reading of the clock serves all that happens in a turn.
+        self.now = time.monotonic()
+        # Walks whose turn it is.
+        self.due: deque[Walk] = deque()
+        self.fetches = Fetches(self)
+        # Questions that were taken and have no result yet.
+        self.in_flight = 0
+        self._ended: list[Result] = []
+        self._outbox: list[Question] = []
+        self._sent: dict[int, Walk] = {}
+        self._tag = 0
+        self._leads: dict[str, list[Walk]] = {}
+        self._equals: dict[tuple[str, str, str], tuple[Question, ...]] = {}
+
+    def ask(self, question: Question) -> None:
+        """Take a question; the same question in flight is not asked a second time."""
+        self.in_flight += 1
+        name = question[0].lower().rstrip(".")
+        key = (name, question[1], question[4])
+        if key in self._equals:
+            self._equals[key] += (question,)
+            self.stats.coalesced += 1
+            return
+        self._equals[key] = (question,)
+        walk = Walk(question, name, Account())
+        if _can_be_written(name, question[1]):
+            self.due.append(walk)
+        else:
+            self._end(walk, DnsStatus.MALFORMED)
+
+    def step(self) -> list[Result]:
+        """Send, receive, and let every walk go on that can; returns what ended."""
+        self.now = time.monotonic()
+        while self.due:
+            self._advance(self.due.popleft())
+        if self._outbox:
+            self.run.ask(self._outbox)
+            self._outbox = []
+        results = self.run.step()
+        self.now = time.monotonic()
+        for result in results:
+            self._take(result)
+        if not (self._sent or self.due or self._ended):
+            # No packet and no walk is on its way, so what waits would wait for ever.
+            self.stats.stuck += self.fetches.end_all()
+        ended, self._ended = self._ended, []
+        return ended
+
+    def _advance(self, walk: Walk) -> None:
+        """Ask the deepest known servers for a walk, or let it wait for somebody's answer."""
+        if walk.gives_up or self._is_out_of_bounds(walk):
+            self._end(walk, DnsStatus.SERVFAIL)
+            return
+        # A zone's DS records stand on the other side of the cut.
+        start = walk.name if walk.type != "DS" else walk.name.partition(".")[2]
+        cut, child = self.delegations.find(start, self.now)
+        if cut is not walk.cut:
+            walk.cut, walk.tried, walk.again, walk.status = cut, (), False, None
+        if not cut.ready:
+            cut.order(self.now)
+        if walk.tried or not cut.ready:
+            self._try_another(walk, cut)
+        elif not (cut.delegates and self._follows(walk, cut, child)):
+            self._send(walk, cut, cut.pick(self.now))
+
+    def _is_out_of_bounds(self, walk: Walk) -> bool:
+        if not walk.account.is_spent and walk.depth <= MAX_DEPTH:
+            return False
+        walk.is_spoiled = True
+        return True
+
+    def _follows(self, walk: Walk, cut: Cut, child: str) -> bool:
+        """Whether another walk asks for the same delegation; if not, this one leads from now."""
+        name = walk.name
+        while child in cut.flat:
+            if child == name:
+                return False
+            child = name[name.rfind(".", 0, -len(child) - 1) + 1 :]
+        followers = self._leads.get(child)
+        if followers is not None:
+            followers.append(walk)
+            return True
+        self._leads[child] = []
+        walk.leads = child
+        return False
+
+    def _send(self, walk: Walk, cut: Cut, health: Health) -> None:
+        walk.health = health
+        walk.account.queries += 1
+        self._tag = tag = self._tag + 1
+        self._sent[tag] = walk
+        subnet = walk.question[4]
+        question = Question(walk.name, walk.type, tag, health.server, subnet, cut.zone)
+        self._outbox.append(question)
+
+    def _try_another(self, walk: Walk, cut: Cut) -> None:
+        """Ask a server that was not asked yet, find further ones, or give up."""
+        if self._is_out_of_bounds(walk):
+            self._end(walk, DnsStatus.SERVFAIL)
+        elif left := cut.others(walk.tried, self.now):
+            self._send(walk, cut, left[0])
+        elif self.fetches.may_help(cut):
+            self._release(walk)
+            self.fetches.wait(walk, cut, self.now)
+        elif walk.status in _SILENCE and not walk.again and (left := cut.others((), self.now)):
+            walk.again, walk.tried = True, ()
+            self._send(walk, cut, left[0])
+        else:
+            self._end(walk, walk.status or DnsStatus.SERVFAIL)
+
+    def _take(self, result: Result) -> None:
+        """One server's reply, or its silence."""
+        walk = self._sent.pop(result[0][2])
+        cut, health = walk.cut, walk.health
+        assert cut is not None
+        assert health is not None
+        walk.account.queries += result[6] - 1
+        status = result[1]
+        if status in _ANSWERS:
+            self.delegations.hear(health, result[7], self.now)
+            self._judge(walk, cut, result)
+            return
+        if status in _SILENCE:
+            self.delegations.miss(cut, health, self.now)
+        else:
+            self.delegations.hear(health, result[7], self.now)
+            cut.blame(health, self.now, lasting=status is DnsStatus.REFUSED)
+        self._note_failure(walk, cut, health, status)
+
+    def _note_failure(self, walk: Walk, cut: Cut, health: Health, status: DnsStatus) -> None:
+        walk.tried += (health.server.address,)
+        walk.status = more_telling(walk.status, status)
+        self._try_another(walk, cut)
+
+    def _judge(self, walk: Walk, cut: Cut, result: Result) -> None:
+        answers = result[2]
+        if result[10] and len(answers) == 1 and answers[0][:2] == (walk.name, walk.type):
+            self._end(walk, DnsStatus.NOERROR, answers, result)
+            return
+        assert walk.health is not None
+        verdict = judge(cut.zone, walk.name, walk.type, result)
+        if verdict.kind is Kind.LAME:
+            self.stats.lame += 1
+            cut.blame(walk.health, self.now, lasting=True)
+            self._note_failure(walk, cut, walk.health, DnsStatus.SERVFAIL)
+            return
+        if cut.faults:
+            cut.clear(walk.health, self.now)
+        if verdict.kind is Kind.ANSWER:
+            self._end(walk, verdict.status, verdict.records, result)
+        elif verdict.kind is Kind.ALIAS:
+            self._follow_alias(walk, verdict)
+        elif verdict.referral is not None:
+            self._go_down(walk, cut, verdict.referral)
+
+    def _go_down(self, walk: Walk, cut: Cut, referral: Referral) -> None:
+        cut.delegates = True
+        self.stats.referrals += 1
+        self.delegations.add(referral, self.now)
+        if walk.type == "DS" and referral.zone == walk.name:
+            self._end(walk, DnsStatus.NODATA)
+            return
+        if walk.leads and not is_within(walk.leads, referral.zone):
+            # The servers of a zone and of one below it are the same, as with "uk" and "co.uk".
+            self._note_flat(walk)
+        self._release(walk)
+        self.due.append(walk)
+
+    def _follow_alias(self, walk: Walk, verdict: Verdict) -> None:
+        self._note_flat(walk)
+        walk.parts += verdict.records
+        names = {record.name for record in walk.parts}
+        if verdict.target in names or len(walk.parts) > MAX_CHAIN:
+            self._end(walk, DnsStatus.CNAME_LOOP)
+            return
+        walk.name, walk.cut = verdict.target, None
+        self.due.append(walk)
+
+    def _note_flat(self, walk: Walk) -> None:
+        """There is no cut at the name that this walk led: nobody has to wait there again."""
+        if walk.leads and walk.cut is not None:
+            walk.cut.note_flat(walk.leads)
+            self._release(walk)
+
+    def _release(self, walk: Walk) -> None:
+        """Let those go on who wait for the same delegation."""
+        if walk.leads:
+            self.due.extend(self._leads.pop(walk.leads))
+            walk.leads = ""
+
+    def _end(
+        self,
+        walk: Walk,
+        status: DnsStatus,
+        records: tuple[Record, ...] = (),
+        result: Result | None = None,
+    ) -> None:
+        if walk.leads and result is not None:
+            self._note_flat(walk)
+        elif walk.leads:
+            self._end_followers(walk, status)
+        if walk.wanted:
+            self.fetches.take(walk, status, records, self.now)
+        else:
+            self._give_out(walk, status, walk.parts + records, result)
+
+    def _end_followers(self, walk: Walk, status: DnsStatus) -> None:
+        """Who waited for a delegation fails with the walk that asked, if nobody answers at all.
+
+        Other failures may lie in the one name, so everybody asks for himself.
+        """
+        if walk.is_spoiled:
+            self._release(walk)
+            return
+        if status not in _SILENCE:
+            self._note_flat(walk)
+            return
+        followers = self._leads.pop(walk.leads)
+        walk.leads = ""
+        for follower in followers:
+            self._end(follower, status)
+
+    def _give_out(
+        self, walk: Walk, status: DnsStatus, answers: tuple[Record, ...], result: Result | None
+    ) -> None:
+        question, zone = walk.question, walk.cut.zone if walk.cut else ""
+        authorities = result[3] if result else ()
+        # What a server says about zones beside its own is worth nothing.
+        if authorities and not all(is_within(r[0], zone) for r in authorities):
+            authorities = tuple(r for r in authorities if is_within(r[0], zone))
+        fate = (status, answers, authorities)
+        how = (result[4], result[5]) if result else ("", "udp")
+        rtt_ms = result[7] if result else None
+        rest = (
+            *how,
+            walk.account.queries,
+            rtt_ms,
+            self.epoch + self.now,
+            (),
+            bool(result and result[10]),
+            None,
+        )
+        for same in self._equals.pop((question[0].lower().rstrip("."), question[1], question[4])):
+            self.in_flight -= 1
+            self.stats.count(status)
+            self._ended.append(_MAKE(Result, (same, *fate, *rest)))
+
+
+def _can_be_written(name: str, rrtype: str) -> bool:
+    is_short = len(name) < _SHORT and name.isascii()
+    if rrtype == "A" and is_short and ".." not in name and name[:1] not in ("", "."):
+        return True
+    try:
+        encode_question(name, rrtype)
+    except (BadInput, KeyError):
+        return False
+    return True

@@ -1,0 +1,95 @@
+"""Walks from the root to an answer, and what they wait for: the state of one iterative run."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from core.records import Record
+from core.statuses import DnsStatus
+from crawlers.engine.config import Question
+from crawlers.iterative.delegation_cache import Cut, Health
+
+# A name costs at most so many questions, those about its name servers included: enough for 16
+# aliases in 16 zones, and the end of what an evil delegation can multiply.
+MAX_QUERIES = 64
+# Name servers whose names need name servers whose names …: no deeper than this.
+MAX_DEPTH = 8
+
+
+@dataclass(slots=True)
+class Account:
+    """Questions that one name has cost so far."""
+
+    queries: int = 0
+
+    @property
+    def is_spent(self) -> bool:
+        return self.queries >= MAX_QUERIES
+
+
+class Walk:
+    """One name on its way down, for the caller or for the address of a name server."""
+
+    # Most walks never need these; a class attribute costs nothing when a walk is made.
+    cut: Cut | None = None
+    health: Health | None = None
+    # The name just below the cut that others wait on this walk for.
+    leads = ""
+    # Aliases that led here.
+    parts: tuple[Record, ...] = ()
+    # Addresses that were asked at this cut without success.
+    tried: tuple[str, ...] = ()
+    # Whether the cut's servers are asked for the second time, since they were silent.
+    again = False
+    status: DnsStatus | None = None
+    # It ends when its turn comes: what it waits for waits for itself.
+    gives_up = False
+    # It failed for a reason that lies with who asked, so nothing is remembered.
+    is_spoiled = False
+    waits_for: "Fetch | None" = None
+    # Cuts that want the address; only for a walk to a name server's name.
+    wanted: "tuple[Fetch, ...]" = ()
+
+    def __init__(self, question: Question, name: str, account: Account, depth: int = 0) -> None:
+        self.question = question
+        self.name = name
+        self.type = question[1]
+        self.account = account
+        self.depth = depth
+
+
+@dataclass(slots=True, eq=False)
+class Fetch:
+    """The addresses of one cut's name servers are being asked for, on one walk's account."""
+
+    cut: Cut
+    starter: Walk
+    waiting: list[Walk] = field(default_factory=list)
+    active: dict[str, Walk] = field(default_factory=dict)
+    # Hosts whose walk failed only because its account was spent; others may try them again.
+    spoiled: list[str] = field(default_factory=list)
+
+
+def reach(start: Fetch) -> list[Fetch]:
+    """This fetch and all that it waits for, directly or not."""
+    found = {id(start): start}
+    stack = [start]
+    while stack:
+        for further in _awaited(stack.pop()):
+            if id(further) not in found:
+                found[id(further)] = further
+                stack.append(further)
+    return list(found.values())
+
+
+def _awaited(fetch: Fetch) -> Iterator[Fetch]:
+    for walk in fetch.active.values():
+        if walk.waits_for is not None:
+            yield walk.waits_for
+
+
+def more_telling(old: DnsStatus | None, new: DnsStatus) -> DnsStatus:
+    """The status that says more; all failures but silence and a dead line are SERVFAIL."""
+    weak = (DnsStatus.TIMEOUT, DnsStatus.NETWORK)
+    if new not in weak:
+        return DnsStatus.SERVFAIL
+    return new if old is None else old

@@ -1,0 +1,227 @@
+"""What people and programs ask of campaigns, the same from page, API and command line.
+
+Each call checks who asks; what may not be seen is not there.
+"""
+
+import csv
+import io
+import json
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from core.clock import FakeClock, SystemClock
+from core.errors import BadInput, Unavailable
+from probes.schedule.rehearsal import rehearse
+from tasks.campaigns import conclusion, scheduler
+from tasks.platform.app import AWAY, queue
+from tasks.protocol.work_order import STOPPED
+from tasks.vantage_admin import enrolment
+from webapp.store.access.visibility import OPERATOR, Operator, owner_of
+from webapp.store.campaigns import selectors, services, units
+from webapp.store.campaigns.plans import TARGET_FIELDS, Definition, Ends, define, target_rows
+from webapp.store.campaigns.services import Circumstances
+from webapp.store.models import Measurement
+from webapp.store.vantages import services as vantage_services
+
+# Campaigns of one account that wait or run at once.
+MOST_OPEN = 5
+# What an account may do to a target, whoever's it is; operators set limits of their own.
+MOST_OF_ACCOUNTS = {
+    "bytes_per_target_and_day": 50_000_000_000,
+    "probes_per_target_and_day": 50_000,
+}
+
+
+def read_file(data: bytes, name: str = "") -> dict[str, Any]:
+    """A schedule, or a whole definition, as TOML or JSON; raises ``BadInput``."""
+    try:
+        text = data.decode("utf-8-sig")
+        # JSON's documents are told by their brace: TOML has none at its beginning.
+        found = _from_json(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadInput(f"{name or 'the file'} cannot be read: {error}", field="schedule") from error
+    return found
+
+
+def _from_json(text: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(text))
+    except ValueError as error:
+        raise BadInput(f"the file cannot be read: {error}", field="schedule") from error
+
+
+def read_target_file(data: bytes) -> list[Any]:
+    """Targets as JSON (a list) or CSV; raises ``BadInput``."""
+    try:
+        text = data.decode("utf-8-sig")
+        return list(json.loads(text)) if text.lstrip().startswith("[") else target_rows(text)
+    except ValueError as error:
+        raise BadInput(f"the targets cannot be read: {error}", field="targets") from error
+
+
+def unfinished_here(name: str) -> Measurement | None:
+    """The campaign of this name that a process began to measure by itself, and did not finish."""
+    return services.unfinished_here(name) if name else None
+
+
+def working_vantages(user: Any = OPERATOR) -> list[str]:
+    """Names of all vantage points that take work."""
+    rows = vantage_services.points(user).filter(state=vantage_services.State.JOINED)
+    return list(
+        rows.exclude(source=vantage_services.Source.SYNTHETIC).values_list("name", flat=True)
+    )
+
+
+def plan(asked: Mapping[str, Any], user: Any = OPERATOR, *, here: bool = False) -> Definition:
+    """What a campaign would do and cost; nothing is stored. Raises ``BadInput``.
+
+    With ``here`` its vantage points are only names.
+    """
+    names = [str(v) for v in asked.get("vantages") or ()]
+    ends = Ends() if here else services.ends_of(names, user)
+    operator = isinstance(user, Operator) or is_staff(user)
+    # Who may see it is no part of what is measured.
+    asked = {k: v for k, v in asked.items() if k != "public"}
+    return define(asked if operator else _capped(asked), ends, operator=operator)
+
+
+def _capped(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """With limits no higher than an account's."""
+    given = asked.get("limits") or {}
+    if not isinstance(given, Mapping):
+        return dict(asked)
+    capped = {k: min(v, given.get(k, v)) for k, v in MOST_OF_ACCOUNTS.items()}
+    return {**asked, "limits": {**given, **capped}}
+
+
+def rehearsal(found: Definition, dying: float) -> dict[str, Any]:
+    """A plan gone through on a clock of its own, a share of its vantage points dying."""
+    if not 0 <= dying <= 1:
+        raise BadInput(f"{dying} is no share; it is from 0 to 1", field="--dying")
+    return rehearse(found.plan, FakeClock(), dying, found.plan.seed).as_json()
+
+
+def is_staff(user: Any) -> bool:
+    """Whether somebody runs this installation."""
+    return bool(getattr(user, "is_staff", False))
+
+
+def start(
+    asked: Mapping[str, Any],
+    user: Any = OPERATOR,
+    *,
+    here: bool = False,
+    cloned_from: Measurement | None = None,
+) -> Measurement:
+    """Store a campaign, to be begun by the scheduler; raises ``BadInput``."""
+    owner = owner_of(user)
+    if owner is not None and not is_staff(user):
+        _refuse_too_many(owner)
+    given = Circumstances(
+        owner=owner,
+        is_public=bool(asked.get("public")),
+        starts_at=_moment(asked.get("starts_at")),
+        in_process=here,
+        label=str(asked.get("label") or ""),
+        idempotency_key=str(asked.get("idempotency_key") or ""),
+        cloned_from=cloned_from,
+    )
+    return services.create(plan(asked, user, here=here), given)
+
+
+def _refuse_too_many(owner: Any) -> None:
+    if services.open_of(owner) >= MOST_OPEN:
+        raise BadInput(f"{MOST_OPEN} of your campaigns wait or run; stop one, or wait for its end")
+
+
+def _moment(given: Any) -> datetime | None:
+    if not given:
+        return None
+    try:
+        found = given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
+    except ValueError as error:
+        raise BadInput(
+            f"{given!r} is no moment such as 2026-05-01T06:00Z", field="starts_at"
+        ) from (error)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def clone(
+    measurement: Measurement, changed: Mapping[str, Any], user: Any = OPERATOR
+) -> Measurement:
+    """Start the same once more, some fields otherwise; raises ``BadInput``."""
+    asked = services.variant_of(measurement, changed)
+    if not (isinstance(user, Operator) or is_staff(user)):
+        asked.pop("allow", None)
+    here = measurement.in_process and isinstance(user, Operator)
+    return start(asked, user, here=here, cloned_from=measurement)
+
+
+def schedule_again(measurement: Measurement, changed: Mapping[str, Any]) -> dict[str, Any]:
+    """The schedule of a campaign, for other ends laid out anew."""
+    schedule: dict[str, Any] = services.variant_of(measurement, changed)["schedule"]
+    return schedule
+
+
+def targets_csv(measurement: Measurement) -> str:
+    """The targets of a campaign as a CSV that may be changed."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, TARGET_FIELDS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(measurement.targets)
+    return out.getvalue()
+
+
+def find(slug: str, user: Any = OPERATOR) -> Measurement:
+    """A campaign that the user may see; raises ``BadInput`` where there is none."""
+    found = selectors.campaign(slug, user)
+    if found is None:
+        raise BadInput(f"there is no campaign {slug!r}")
+    return found
+
+
+def may_change(measurement: Measurement, user: Any) -> bool:
+    """Whether a user may pause or stop a campaign: an operator, or its maker."""
+    if isinstance(user, Operator) or is_staff(user):
+        return True
+    owner = owner_of(user)
+    return owner is not None and measurement.maker_id == owner.pk
+
+
+def pause(measurement: Measurement) -> bool:
+    """Send nothing more for now; false when it was not running."""
+    return services.pause(measurement, SystemClock().now())
+
+
+def resume(measurement: Measurement) -> bool:
+    """Go on; false when it was not paused."""
+    return services.resume(measurement, SystemClock().now())
+
+
+def stop(measurement: Measurement) -> bool:
+    """End a campaign and have what was measured reported; false when it had ended."""
+    now = SystemClock().now()
+    if not services.stop(measurement, now):
+        return False
+    out = units.vantages_out(measurement)
+    units.miss_rest(measurement, STOPPED, now)
+    # Where the broker is away, they measure what they have to its end.
+    with suppress(Unavailable):
+        enrolment.tell_all_orders(out)
+    if measurement.started_at is not None:
+        _report_last(measurement)
+    return True
+
+
+def _report_last(measurement: Measurement) -> None:
+    """Its tables, by a worker, for nobody waits here; by this process where none can be asked."""
+    if not measurement.in_process:
+        with suppress(*AWAY):
+            return queue(scheduler.report, measurement.pk)
+    return conclusion.report(measurement)
+
+
+ACTIONS = {"pause": pause, "resume": resume, "stop": stop}

@@ -1,0 +1,135 @@
+"""Parts of a campaign go in; its tables, while it runs and at its end, come out.
+
+Parts of single units are put together now and then: tens of thousands of files are slow to read.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analysis.campaigns.routes.address_owners import Addresses
+from analysis.campaigns.routes.downstream_isp import find_isps
+from analysis.campaigns.tables.tables import build
+from core.errors import NephoscopeError
+from lake.parts import part_path, write_part
+from tasks.campaigns import address_owners, best_sets
+from webapp.store.campaigns import progress, selectors, services, units
+from webapp.store.models import Measurement, MeasurementUnit
+
+log = logging.getLogger(__name__)
+# A running campaign is reported this often, and once it takes long, less often.
+REPORT_EVERY_S = 60.0
+# So many parts of single units are put together.
+LOOSE_PARTS = 400
+KINDS = ("samples", "paths")
+
+
+@dataclass(frozen=True)
+class Whose:
+    """Whose each address is, and the names of ASes."""
+
+    addresses: Addresses
+    names: Mapping[int, str]
+
+
+def wants_report(measurement: Measurement, now: datetime) -> bool:
+    """Whether there is something new that has not been reported for a while."""
+    if measurement.state not in (Measurement.State.RUNNING, Measurement.State.PAUSED):
+        return False
+    last = measurement.reported_at or measurement.started_at
+    if last is None or now - last < timedelta(seconds=REPORT_EVERY_S):
+        return False
+    ended = measurement.units.filter(state=MeasurementUnit.State.DONE, finished_at__gt=last)
+    return ended.exists()
+
+
+def take_report(measurement: Measurement, now: datetime) -> bool:
+    """Whether this process makes the report that is due."""
+    before = measurement.reported_at
+    rows = Measurement.objects.filter(pk=measurement.pk, reported_at=before)
+    return bool(rows.update(reported_at=now))
+
+
+def report(measurement: Measurement, whose: Whose | None = None) -> None:
+    """Build and keep all tables of what was measured so far; raises ``Unavailable``.
+
+    Whose addresses are is told by the imported tables, unless others are given.
+    """
+    join_parts(measurement, least=LOOSE_PARTS)
+    samples, paths = (selectors.parts(measurement, kind) for kind in KINDS)
+    if paths:
+        known = whose or Whose(address_owners.addresses(measurement), address_owners.isp_names())
+        built = build(samples, find_isps(paths, known.addresses), known.names)
+        # Pages tell whose each hop is without asking the tables of that day again.
+        built.files["hops"] = known.addresses.told(known.names)
+    else:
+        built = build(samples)
+    coverage = progress.coverage_tables(measurement)
+    selectors.save_tables(measurement, [*built.reports, *coverage], built.files)
+    services.note_summary(measurement, progress.summary(measurement))
+
+
+def conclude(measurement: Measurement, now: datetime, whose: Whose | None = None) -> None:
+    """Report for the last time and close the campaign."""
+    try:
+        report(measurement, whose)
+    except NephoscopeError as error:
+        if not error.permanent:
+            raise
+        services.note_error(measurement, f"its tables could not be made: {error}")
+    services.finish(measurement, progress.summary(measurement), now)
+    sweep_lake(measurement)
+    # Solved before anybody asks; where a command measures by itself and no broker may be there,
+    # the first visitor's request has it solved.
+    for metric in () if measurement.in_process else best_sets.METRICS:
+        best_sets.submit(measurement, metric)
+
+
+def join_parts(measurement: Measurement, least: int = 2) -> None:
+    """Put parts of single units together; readers find the old ones until the new one is whole.
+
+    The old ones go at the next time, so that whoever reads them now can finish.
+    """
+    loose = units.loose_parts(measurement)
+    if len(loose) < least:
+        return
+    sweep_lake(measurement)
+    name = f"{loose[0].pk}-{loose[-1].pk}.joined"
+    # Rows of one vantage point stand together: pages ask for one at a time.
+    in_order = sorted(loose, key=lambda u: (u.vantage, u.key))
+    for kind in KINDS:
+        _join(measurement, kind, [u for u in in_order if u.rows.get(kind)], name)
+    units.move_parts(loose, name)
+
+
+def _join(measurement: Measurement, kind: str, loose: Sequence[MeasurementUnit], name: str) -> None:
+    root = selectors.lake_root()
+    paths = [part_path(root, measurement.slug, kind, u.key) for u in loose]
+    if paths:
+        whole = pa.concat_tables(pq.read_table(p, use_threads=False) for p in paths)
+        write_part(part_path(root, measurement.slug, kind, name), kind, whole.unify_dictionaries())
+
+
+def sweep_lake(measurement: Measurement) -> None:
+    """Remove parts that no unit names any more."""
+    named = progress.parts_named(measurement)
+    for kind in KINDS:
+        folder = part_path(selectors.lake_root(), measurement.slug, kind, "x").parent
+        for path in folder.glob("*.parquet"):
+            if path.name.removesuffix(".parquet") not in named:
+                path.unlink(missing_ok=True)
+
+
+def document(measurement: Measurement) -> dict[str, Any]:
+    """A campaign with its tables, as commands and the API give it."""
+    tables = {
+        t.table_id: {"columns": t.columns, "rows": t.rows, "n": t.n, "headline": t.headline,
+                     "checks": t.checks}
+        for t in selectors.tables(measurement).values()
+    }  # fmt: skip
+    return {**progress.as_json(measurement), "tables": tables}

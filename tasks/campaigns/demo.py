@@ -1,0 +1,102 @@
+"""The measurement of a new installation: synthetic samples and routes go through the lake.
+
+What is stored is labelled synthetic, and stands on every page and in every export as such.
+"""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+from django.db import transaction
+
+from analysis.campaigns.routes.address_owners import Addresses
+from lake.parts import part_path, write_part
+from tasks.campaigns import conclusion
+from tasks.campaigns.unit_rows import Ended, finished_unit
+from testbed.campaigns import routes, samples
+from testbed.campaigns.cities import CITIES
+from webapp.store.campaigns import progress, selectors
+from webapp.store.models import Measurement, MeasurementUnit, VantagePoint
+
+SLUG = "eighty-cities"
+NAME = "Eighty cities, eight regions"
+
+
+def build_demo(rounds: int = samples.ROUNDS) -> Measurement | None:
+    """Make the demo measurement; ``None`` where there is one, or any other, already."""
+    if Measurement.objects.exists():
+        return None
+    world = samples.build_world()
+    begun = datetime.fromtimestamp(samples.START_S, UTC)
+    ended = begun + timedelta(seconds=rounds * samples.ROUND_S)
+    made = Measurement.objects.create(
+        slug=SLUG,
+        name=NAME,
+        state=Measurement.State.RUNNING,
+        preset="imc2013",
+        schedule=_schedule(rounds),
+        targets=[_target(region, zone) for region, zone in world.targets],
+        vantages=[c.name for c in CITIES],
+        seed=samples.SEED,
+        synthetic=True,
+        label=samples.ABOUT,
+        started_at=begun,
+    )
+    _store_vantages()
+    _store_parts(made, world, rounds)
+    addresses = Addresses(routes.find_origins, routes.find_clouds)
+    conclusion.report(made, conclusion.Whose(addresses, routes.isp_names()))
+    made.state, made.finished_at = Measurement.State.FINISHED, ended
+    made.summary = progress.summary(made)
+    made.save(update_fields=["state", "finished_at", "summary"])
+    return made
+
+
+def _schedule(rounds: int) -> dict[str, Any]:
+    ping = {"name": "ping", "probe": "tcp-ping", "options": {"count": samples.PINGS}}
+    get = {"name": "get", "probe": "throughput", "options": {"timeout_s": 10.0}}
+    trace = {"name": "trace", "probe": "traceroute", "options": {}, "times": routes.TRACES}
+    return {
+        "round_s": float(samples.ROUND_S),
+        "rounds": rounds,
+        "activities": [ping, get, trace],
+        "title": "The paper's, with one server per zone and a round each half hour",
+    }
+
+
+def _target(region: Any, zone: str) -> dict[str, Any]:
+    name = f"{region.name}{zone}"
+    host = f"{name}.{samples.LABEL.lower()}.invalid"
+    return {"name": name, "host": host, "provider": "aws", "region": region.name, "zone": name}
+
+
+def _store_vantages() -> None:
+    rows = [
+        VantagePoint(
+            name=c.name, source=VantagePoint.Source.SYNTHETIC, state=VantagePoint.State.JOINED,
+            city=c.city, country=c.country, continent=c.continent, lat=c.lat, lon=c.lon,
+            provider=samples.LABEL, asn=c.asn,
+        )
+        for c in CITIES
+    ]  # fmt: skip
+    VantagePoint.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _store_parts(made: Measurement, world: samples.World, rounds: int) -> None:
+    """Every part in the lake, with its unit in the manifest."""
+    units = []
+    for city, table in zip(CITIES, samples.samples(world, rounds), strict=True):
+        units.append(_store(made, "samples", city.name, table))
+    for (region, zone), table in zip(world.targets, routes.routes(world), strict=True):
+        units.append(_store(made, "paths", f"{region.name}{zone}", table))
+    with transaction.atomic():
+        MeasurementUnit.objects.bulk_create(units)
+
+
+def _store(made: Measurement, kind: str, name: str, table: pa.Table) -> MeasurementUnit:
+    key = f"{kind}-{name}"
+    path = part_path(selectors.lake_root(), made.slug, kind, key)
+    write_part(path, kind, table)
+    ended = Counter(table["status"].to_pylist())
+    return finished_unit(made, key, Ended(kind, name, key, ended))

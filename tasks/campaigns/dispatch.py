@@ -1,0 +1,69 @@
+"""Units of a campaign become orders and go to their vantage points, each by the way of its source.
+
+A way takes an order and a moment after which nobody wants it any more; it raises ``Unavailable``
+when it does not work now. Results come back as parcels (``tasks.campaigns.results_receiver``),
+whatever the way.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from tasks.protocol import vantage_queues
+from tasks.protocol.work_order import Order
+from webapp.store.campaigns.plans import plan_of
+from webapp.store.models import MeasurementUnit, VantagePoint
+
+MEASURE = "tasks.vantage.measure"
+Way = Callable[[VantagePoint, Order, float], None]
+# By source of vantage points.
+Ways = Mapping[str, Way]
+
+
+def order_of(unit: MeasurementUnit, point: VantagePoint | None = None) -> Order:
+    """What the vantage point of a unit that was marked as sent is told."""
+    measurement = unit.measurement
+    plan = plan_of(measurement)
+    activity = plan.schedule.activity(unit.activity)
+    slots = plan.slots(unit.activity, unit.round, unit.vantage)
+    places = {target: i for i, target in enumerate(sorted({s.target for s in slots}))}
+    due = unit.due_at.timestamp() if unit.due_at else 0.0
+    return Order(
+        measurement=measurement.slug,
+        unit=unit.key,
+        attempt=unit.attempt,
+        due=due,
+        ends=due + unit.ends_s - unit.starts_s,
+        probe=activity.probe,
+        targets=[_target(measurement.targets[t]) for t in places],
+        slots=[
+            [s.number, places[s.target], round(s.offset_s, 4), round(s.latest_s, 4)] for s in slots
+        ],
+        options=dict(activity.options),
+        allow=list(measurement.limits.get("allow", ())),
+        deny=list(measurement.limits.get("deny", ())),
+        offset_s=((point.clock_offset_ms if point else None) or 0.0) / 1e3,
+        strict=activity.strict,
+    )
+
+
+def _target(target: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: target[name] for name in ("host", "port", "family", "path")}
+
+
+def send(unit: MeasurementUnit, point: VantagePoint, now: datetime, ways: Ways) -> None:
+    """Send a unit that was marked as sent; raises ``Unavailable``."""
+    order = order_of(unit, point)
+    left_s = max(1.0, order.ends - now.timestamp())
+    if unit.attempt > 1:
+        # What came once and is asked for again is answered from the journal, also afterwards.
+        left_s += 30.0
+    ways[point.source](point, order, left_s)
+
+
+def _by_link(point: VantagePoint, order: Order, expires_s: float) -> None:
+    vantage_queues.send(point.name, MEASURE, [order.as_json()], expires_s=expires_s)
+
+
+# One way per source; public networks bring theirs.
+WAYS: dict[str, Way] = {VantagePoint.Source.OWN: _by_link}

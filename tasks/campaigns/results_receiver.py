@@ -1,0 +1,181 @@
+"""Parcels of vantage points go in; parts of the lake, and units that have ended, come out.
+
+Whose a parcel is was told by where it lay; it is taken for the sender's own unit only, and what
+it says is checked against the plan.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from core.clock import Clock, SystemClock
+from core.errors import BadInput, Unavailable
+from lake.campaigns import rows_of_result, table_of
+from lake.parts import part_path, write_part
+from probes.kinds import traceroute
+from probes.records import ProbeStatus
+from probes.schedule.plan import Slot
+from tasks.protocol.result_validation import sound_result
+from tasks.protocol.results_message import Parcel
+from tasks.protocol.work_order import BEGAN, RESULT
+from webapp.store.campaigns import selectors, units
+from webapp.store.campaigns.plans import plan_of
+from webapp.store.models import MeasurementUnit
+from webapp.store.vantages import services
+
+log = logging.getLogger(__name__)
+# Later than this after its planned moment, a slot counts as late.
+LATE_S = 1.0
+_LONGEST_REASON = 200
+UNTOLD = "nothing was told of it"
+# Probes whose rows say which way they look; round trips belong to the target, whoever asks.
+_TRACING = frozenset({traceroute.NAME})
+
+
+@dataclass
+class Tally:
+    """Rows of a unit's tables, and its slots by how they ended."""
+
+    rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    ok: int = 0
+    late: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    missed: Counter[str] = field(default_factory=Counter)
+    octets: int = 0
+
+    def add(self, kind: str, rows: list[dict[str, Any]], result: Mapping[str, Any]) -> None:
+        """Count one run of a probe."""
+        self.rows.setdefault(kind, []).extend(rows)
+        if result["status"] == ProbeStatus.OK:
+            self.ok += 1
+        else:
+            self.failed[result["status"]] += 1
+        self.octets += int(result.get("octets") or 0)
+
+    def told(self, written: Mapping[str, int]) -> dict[str, Any]:
+        """What the unit keeps of it."""
+        counters = {"failed": dict(self.failed), "missed": dict(self.missed),
+                    "octets": self.octets}  # fmt: skip
+        return {
+            "ok": self.ok,
+            "failed": self.failed.total(),
+            "missed": self.missed.total(),
+            "late": self.late,
+            "counters": {k: v for k, v in counters.items() if v},
+            "rows": dict(written),
+        }
+
+
+def take_begun(vantage: str, parcel: Parcel, clock: Clock | None = None) -> None:
+    """A vantage point has begun a unit."""
+    now = (clock or SystemClock()).now()
+    found = units.open_unit(*_whose(vantage, parcel))
+    if found is not None:
+        units.mark_begun(found.measurement_id, vantage, found.key, now)
+
+
+def take_result(vantage: str, parcel: Parcel, clock: Clock | None = None) -> None:
+    """Store a unit's result as its one part; a unit that has one is left as it is.
+
+    Raises ``Unavailable`` when the disk refuses: then the parcel has to come again.
+    """
+    now = (clock or SystemClock()).now()
+    unit = units.open_unit(*_whose(vantage, parcel))
+    if unit is None:
+        log.info("a result of %s came for a unit that is not open", vantage)
+        return
+    try:
+        tally = _read(unit, parcel)
+    except BadInput as error:
+        units.fail_unit(unit, f"the result cannot be used: {error}", now)
+        log.warning("%s of %s: %s", unit.key, vantage, error)
+        return
+    store(unit, tally, now)
+
+
+HANDLERS: Mapping[str, Callable[[str, Parcel], None]] = {BEGAN: take_begun, RESULT: take_result}
+
+
+def store(unit: MeasurementUnit, tally: Tally, now: datetime) -> bool:
+    """Write a unit's parts and put them into the manifest; raises ``Unavailable``.
+
+    False when another result was faster.
+    """
+    written = {}
+    for kind, rows in tally.rows.items():
+        path = part_path(selectors.lake_root(), unit.measurement.slug, kind, unit.key)
+        try:
+            written[kind] = write_part(path, kind, table_of(kind, rows))
+        except OSError as error:
+            # Making the folder is refused by a full disk too.
+            raise Unavailable(f"cannot write {path.name}: {error.strerror or error}") from error
+    return units.end_unit(unit, tally.told(written), now)
+
+
+def _whose(vantage: str, parcel: Parcel) -> tuple[str, str, str]:
+    """Campaign, vantage point and unit; raises ``BadInput`` for a head without them."""
+    slug, key = parcel.head.get("measurement"), parcel.head.get("unit")
+    if not isinstance(slug, str) or not isinstance(key, str) or len(slug) + len(key) > 250:
+        raise BadInput("the parcel does not say which unit it answers", field="unit")
+    return slug, vantage, key
+
+
+def _read(unit: MeasurementUnit, parcel: Parcel) -> Tally:
+    measurement = unit.measurement
+    plan = plan_of(measurement)
+    planned = {s.number: s for s in plan.slots(unit.activity, unit.round, unit.vantage)}
+    probe = plan.schedule.activity(unit.activity).probe
+    tally, seen = Tally(), set()
+    stands = services.cloud_of(unit.vantage) if probe in _TRACING else {}
+    begun = unit.due_at.timestamp() if unit.due_at else 0.0
+    for row in parcel.rows():
+        slot = _slot(planned, row.get("slot"))
+        if slot.number in seen:
+            raise BadInput(f"slot {slot.number} is told twice", field="slot")
+        seen.add(slot.number)
+        result = sound_result(row.get("result"), probe, begun + slot.offset_s)
+        _count(tally, place_of(unit, slot, stands), result, row.get("late_s"))
+    missed = parcel.head.get("missed") or {}
+    for number, slot in planned.items():
+        if slot.number not in seen:
+            reason = missed.get(str(number)) if isinstance(missed, Mapping) else None
+            tally.missed[str(reason or UNTOLD)[:_LONGEST_REASON]] += 1
+    return tally
+
+
+def _slot(planned: Mapping[int, Slot], number: Any) -> Slot:
+    found = planned.get(number) if isinstance(number, int) else None
+    if found is None:
+        raise BadInput(f"{str(number)[:20]} is no slot of this unit", field="slot")
+    return found
+
+
+def _count(tally: Tally, place: Mapping[str, Any], result: Mapping[str, Any], late: Any) -> None:
+    late_s = float(late) if isinstance(late, (int, float)) and 0 <= late < 1e9 else 0.0
+    kind, rows = rows_of_result(result, {**place, "late_s": late_s})
+    tally.late += late_s > LATE_S
+    tally.add(kind, rows, result)
+
+
+def place_of(unit: MeasurementUnit, slot: Slot, stands: Mapping[str, str]) -> dict[str, Any]:
+    """Where a slot's rows belong; ``stands`` is the cloud in which its vantage point is.
+
+    A path from there to an end outside every cloud leads from the cloud, all others to it.
+    """
+    target = unit.measurement.targets[slot.target]
+    leaves = bool(stands) and not target["provider"]
+    cloud = stands if leaves else target
+    return {
+        "round": unit.round,
+        "vantage": unit.vantage,
+        "target": target["name"],
+        "provider": cloud["provider"],
+        "region": cloud["region"],
+        "zone": cloud["zone"],
+        "activity": unit.activity,
+        "slot": slot.number,
+        "direction": "from" if leaves else "to",
+    }

@@ -1,0 +1,183 @@
+"""The scheduler of measurement campaigns: begins, sends, gives up and concludes, step by step.
+
+All that it knows stands in the store, so that it may end and start again at any moment; each
+step changes a row only as long as it is as it was seen.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from celery import Task
+from django.core.cache import cache
+from django.db import DatabaseError, close_old_connections
+
+from core.clock import Clock, SystemClock
+from core.errors import NephoscopeError, Unavailable
+from tasks.campaigns import conclusion, dispatch
+from tasks.campaigns.dispatch import Ways
+from tasks.platform.app import AWAY, app, queue
+from webapp.store.campaigns import services, units
+from webapp.store.models import Measurement, MeasurementUnit, VantagePoint
+
+log = logging.getLogger(__name__)
+TICK_S = 1.0
+# A report of a large campaign takes its time; after this it is taken for lost.
+_QUEUED_S = 60
+
+
+def run(stop: threading.Event, clock: Clock | None = None) -> None:
+    """Tick until told to stop."""
+    while not stop.is_set():
+        close_old_connections()
+        try:
+            tick(clock)
+        except DatabaseError as error:
+            log.warning("the scheduler waits for the store: %s", error)
+        stop.wait(TICK_S)
+
+
+@app.task(name="tasks.campaigns.sweep")
+def sweep() -> None:
+    """One step of the scheduler, asked for every few seconds."""
+    tick()
+
+
+@dataclass(frozen=True)
+class Outlets:
+    """Where a step's work goes: orders by the ways of their sources, tables to a worker."""
+
+    ways: Ways
+    leave: Callable[[Task, Measurement], None]
+
+
+def tick(clock: Clock | None = None, outlets: Outlets | None = None) -> None:
+    """Take every open campaign one step further; one that cannot go on stops no other."""
+    clock = clock or SystemClock()
+    outlets = outlets or Outlets(dispatch.WAYS, _queue)
+    for measurement in services.open_campaigns():
+        try:
+            advance(measurement, clock, outlets)
+            services.note_error(measurement, "")
+        except Unavailable as error:
+            services.note_error(measurement, str(error))
+            log.warning("%s waits: %s", measurement.slug, error)
+        except NephoscopeError as error:
+            services.fail(measurement, str(error), clock.now())
+            log.warning("%s failed: %s", measurement.slug, error)
+
+
+def advance(measurement: Measurement, clock: Clock, outlets: Outlets) -> None:
+    """One step of one campaign; raises ``Unavailable``."""
+    is_due = not measurement.starts_at or measurement.starts_at <= clock.now()
+    if measurement.state == Measurement.State.WAITING and is_due:
+        _refuse_to_meet(measurement)
+    # Laying out takes its time, so the first slot is set afterwards.
+    if services.lay_out(measurement, clock.now()):
+        services.begin(measurement, clock.now())
+    now = clock.now()
+    if measurement.state == Measurement.State.RUNNING:
+        _send_all(measurement, now, outlets.ways)
+    units.miss_past(measurement, now)
+    if measurement.state == Measurement.State.RUNNING and units.is_complete(measurement):
+        outlets.leave(conclude, measurement)
+    elif conclusion.wants_report(measurement, now):
+        outlets.leave(report, measurement)
+
+
+def _refuse_to_meet(measurement: Measurement) -> None:
+    host = services.shared_target(measurement)
+    if host:
+        raise Unavailable(
+            f"another campaign transfers at {host} too; this one begins when that has ended"
+        )
+
+
+def _queue(task: Task, measurement: Measurement) -> None:
+    """Leave a task to a worker; one that lies in the queue already is not queued again."""
+    marker = f"campaign-{task.name}-{measurement.pk}"
+    if not cache.add(marker, True, timeout=_QUEUED_S):
+        return
+    try:
+        queue(task, measurement.pk)
+    except AWAY as error:
+        cache.delete(marker)
+        log.warning("%s waits for the broker: %s", measurement.slug, error)
+
+
+def _send_all(measurement: Measurement, now: datetime, ways: Ways) -> None:
+    due = units.due_units(measurement, now)
+    again = [*units.silent_units(measurement, now), *units.overdue_units(measurement, now)]
+    points = _points(u.vantage for u in (*due, *again))
+    for vantage, waiting in _by_vantage(due).items():
+        reason = _refusal(vantage, points.get(vantage), ways)
+        if reason:
+            units.miss_all(waiting, reason, now)
+            points.pop(vantage, None)
+    for unit in (*due, *again):
+        point = points.get(unit.vantage)
+        if point is not None:
+            send(unit, point, now, ways)
+
+
+def send(unit: MeasurementUnit, point: VantagePoint, now: datetime, ways: Ways) -> bool:
+    """Send one unit unless another scheduler did; raises ``Unavailable``."""
+    if not units.mark_sent(unit, now):
+        return False
+    try:
+        dispatch.send(unit, point, now, ways)
+    except Unavailable:
+        if unit.attempt == 1:
+            units.put_back(unit)
+        raise
+    return True
+
+
+def _points(names: Iterable[str]) -> dict[str, VantagePoint]:
+    wanted = sorted(set(names))
+    found: dict[str, VantagePoint] = {}
+    for begin in range(0, len(wanted), 500):
+        rows = VantagePoint.objects.filter(name__in=wanted[begin : begin + 500])
+        found |= {p.name: p for p in rows}
+    return found
+
+
+def _by_vantage(found: Iterable[MeasurementUnit]) -> dict[str, list[MeasurementUnit]]:
+    rows: dict[str, list[MeasurementUnit]] = {}
+    for unit in found:
+        rows.setdefault(unit.vantage, []).append(unit)
+    return rows
+
+
+def _refusal(name: str, point: VantagePoint | None, ways: Ways) -> str:
+    """Why a vantage point gets no work; empty when it does."""
+    if point is None:
+        return f"there is no vantage point {name} any more"
+    if point.source not in ways:
+        return f"nothing can be sent to a vantage point of {point.source}"
+    if point.state != VantagePoint.State.JOINED:
+        return f"the vantage point is {point.state}"
+    return ""
+
+
+@app.task(name="tasks.campaigns.report")
+def report(measurement_id: int) -> None:
+    """The tables of a campaign so far."""
+    make_report(Measurement.objects.get(pk=measurement_id), SystemClock())
+
+
+@app.task(name="tasks.campaigns.conclude")
+def conclude(measurement_id: int) -> None:
+    """The tables of a campaign whose units have all ended, and its end."""
+    make_report(Measurement.objects.get(pk=measurement_id), SystemClock())
+
+
+def make_report(measurement: Measurement, clock: Clock) -> None:
+    """Report a campaign, and close it when all its units have ended; raises ``Unavailable``."""
+    is_running = measurement.state == Measurement.State.RUNNING
+    if is_running and units.is_complete(measurement):
+        conclusion.conclude(measurement, clock.now())
+    elif conclusion.take_report(measurement, clock.now()):
+        conclusion.report(measurement)

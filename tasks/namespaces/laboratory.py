@@ -1,0 +1,102 @@
+"""The laboratory Internet measured by vantage points inside it, and compared with its truth."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from ipaddress import ip_address, ip_network
+from typing import Any
+
+from analysis.campaigns.routes.address_owners import Addresses
+from cartography.asn.files import read_origins
+from cartography.asn.tables import OriginTable
+from core.errors import BadInput, Unavailable
+from tasks.campaigns.conclusion import Whose
+from tasks.namespaces import campaigns, links
+from tasks.namespaces.campaigns import Extent
+from tasks.namespaces.comparison import Seen, compare
+from testbed.namespaces import netns
+from testbed.namespaces.ability import find_ability
+from testbed.namespaces.laboratory import Laboratory
+from testbed.namespaces.plan import Plan
+from testbed.namespaces.six_by_four import six_by_four
+from testbed.namespaces.truth import (
+    Truth,
+    describe,
+    exchange_prefixes,
+    origin_lines,
+    range_file,
+    region_prefixes,
+)
+
+Row = dict[str, Any]
+Tell = Callable[[str], None]
+
+
+def description() -> Row:
+    """What the laboratory is, what is true of it, and whether it can stand here."""
+    ability = find_ability()
+    return {
+        **describe(Truth.of(six_by_four())),
+        "ability": {**asdict(ability), "words": ability.words},
+        "origins": origin_lines(six_by_four()),
+        "ranges": range_file(six_by_four()),
+        "exchanges": exchange_prefixes(six_by_four()),
+    }
+
+
+def stand(*, centre: bool = False) -> Laboratory:
+    """The laboratory, to be used as a context; raises ``Unavailable`` with the reason.
+
+    With ``centre`` its hosts reach a namespace of the site's.
+    """
+    ability = find_ability()
+    if ability.reason:
+        raise Unavailable(ability.words)
+    return Laboratory(six_by_four(), centre=centre)
+
+
+def sweep() -> Row:
+    """Remove what dead laboratories left; those that live are told by their process."""
+    links.sweep()
+    return {"removed": netns.sweep(), "living": netns.laboratories()}
+
+
+def run(extent: Extent, tell: Tell) -> Row:
+    """Measure some rounds from processes at each host, keep them, compare them with the truth.
+
+    Raises ``BadInput`` and ``Unavailable``.
+    """
+    plan = six_by_four()
+    ases = {n.asn for n in plan.nodes if n.asn != plan.cloud_asn}
+    if extent.failing and extent.failing not in ases:
+        raise BadInput(f"AS{extent.failing} is none of the laboratory's", field="failing")
+    if extent.rounds < 1 + bool(extent.failing):
+        raise BadInput("there is at least one round, and one more before a failure", field="rounds")
+    names = {n.asn: n.name.partition("-")[0] for n in plan.of_kind("router")}
+    book = address_book(plan)
+    with stand(centre=True) as lab:
+        before = lab.truth
+        with links.Field(lab, campaigns.hosts(plan, extent)) as field:
+            tell(f"{len(field.workers)} vantage points have joined")
+            each_s = field.joined_in_s / len(field.workers)
+            tempo = campaigns.Tempo(extent, lab.built_in_s, each_s)
+            found = campaigns.begin(plan, extent, tempo)
+            try:
+                campaigns.Course(lab, extent, Whose(book, names)).run(found, tell)
+            finally:
+                campaigns.close_old()
+        after = lab.truth
+    seen = Seen(*found, book, extent)
+    return {"campaign": found[0].slug, "outwards": found[1].slug, **compare(seen, before, after)}
+
+
+def address_book(plan: Plan) -> Addresses:
+    """Whose each address of the laboratory is, by its own tables."""
+    origins = OriginTable.build(read_origins(origin_lines(plan).encode()))
+    ranges = [(ip_network(prefix), region) for prefix, region in region_prefixes(plan)]
+
+    def clouds(addresses: Sequence[str]) -> list[tuple[str, str]]:
+        found = (next((r for n, r in ranges if ip_address(a) in n), "") for a in addresses)
+        return [(plan.provider, region) if region else ("", "") for region in found]
+
+    own = {plan.provider: frozenset({plan.cloud_asn})}
+    return Addresses(origins.find_many, clouds, exchange_prefixes(plan), own)

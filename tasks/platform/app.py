@@ -1,0 +1,100 @@
+"""The Celery application: broker, queues and schedule from the environment, and no Django.
+
+A vantage worker imports this module with nothing of the store behind it; a central worker sets
+``DJANGO_SETTINGS_MODULE`` and Celery then loads Django by itself.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from celery import Celery, Task
+from celery.schedules import crontab
+from kombu.exceptions import OperationalError
+from kombu.transport import TRANSPORT_ALIASES
+from redis.exceptions import RedisError
+
+from core.paths import PROJECT
+
+AWAY = (OperationalError, RedisError, OSError)
+# Whoever leaves a task hears at once that there is no broker, instead of looking for it for
+# seconds; workers do their waiting elsewhere.
+_AT_ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
+
+
+def broker_url() -> str:
+    """``REDIS_URL``, or the embedded server's socket in the data folder."""
+    given = os.environ.get("REDIS_URL")
+    if given:
+        return given
+    data = Path(os.environ.get("NEPHOSCOPE_DATA") or PROJECT / "var").resolve()
+    return f"redis+socket://{data}/valkey.sock"
+
+
+def _backend_url(url: str) -> str:
+    return url.replace("unix://", "redis+socket://") if url.startswith("unix://") else url
+
+
+# Sweeps are short and have a worker process of their own, so that no survey keeps them waiting.
+SWEEPS = "sweeps"
+
+
+def _sweep(task: str, every_s: float) -> dict[str, Any]:
+    """A task of the schedule that is dropped once the next one is due."""
+    return {"task": task, "schedule": every_s, "options": {"queue": SWEEPS, "expires": every_s}}
+
+
+# Loaded when a connection is made.
+TRANSPORT_ALIASES.update(
+    redis="tasks.platform.transport:Transport", rediss="tasks.platform.transport:Transport"
+)
+app = Celery("nephoscope")
+app.conf.update(
+    broker_url=_backend_url(broker_url()),
+    result_backend=None,
+    task_ignore_result=True,
+    include=[
+        "tasks.surveys.celery_tasks",
+        "tasks.ranges.celery_tasks",
+        "tasks.surveys.derived_tasks",
+        "tasks.recommendations.celery_tasks",
+        "tasks.campaigns.best_sets",
+        "tasks.screening.celery_tasks",
+        "tasks.campaigns.scheduler",
+        "tasks.networks.celery_tasks",
+        "tasks.networks.search",
+    ]
+    if os.environ.get("DJANGO_SETTINGS_MODULE")
+    else ["tasks.vantage.celery_tasks"],
+    task_default_queue="crawl",
+    task_routes={"tasks.vantage.celery_tasks.*": {"queue": "vantage"}},
+    # A shard is acknowledged when it is stored, so a killed worker's shard is not lost. Its lease
+    # frees it within 10 s and the sweep below queues it anew; the broker's own redelivery, an hour
+    # later, only finds it done. A short visibility timeout would start slow shards twice.
+    task_acks_late=True,
+    task_reject_on_worker_lost=True,
+    worker_prefetch_multiplier=1,
+    broker_transport_options={"visibility_timeout": 3600, **_AT_ONCE},
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    worker_hijack_root_logger=False,
+    task_time_limit=3600,
+    timezone="UTC",
+    beat_schedule={
+        "take up shards of silent workers": _sweep("tasks.crawl.sweep", 5.0),
+        # Units are sent twenty seconds before they begin, so a late step makes nothing late.
+        "take measurement campaigns a step further": _sweep("tasks.campaigns.sweep", 3.0),
+        "take up recommendations of silent workers": _sweep("tasks.advising.sweep", 20.0),
+        "analyse pools that have new reports": _sweep("tasks.screening.sweep", 5.0),
+        # Providers publish new ranges every few days; the odd hour spares their servers.
+        "ask for newer range files": {
+            "task": "tasks.ranges.fetch",
+            "schedule": crontab(hour=3, minute=17),
+        },
+    },
+)
+
+
+def queue(task: Task, *args: object, **options: object) -> None:
+    """Leave a task to a worker; raises one of ``AWAY`` at once where there is no broker."""
+    task.apply_async(args=args, retry=False, **options)

@@ -1,0 +1,85 @@
+"""The lease of a running shard, renewed beside the crawl by a thread of its own.
+
+A crawl may be silent for long: a slow limit, a large zone transfer, servers that do not answer.
+Only a worker that is dead or stands still loses its shard.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from django.db import DatabaseError, connection
+
+from tasks.platform.stop import Stopped
+from webapp.store.models import Shard
+from webapp.store.surveys import services
+
+log = logging.getLogger(__name__)
+RENEW_EVERY_S = 1.0
+
+
+class Lease:
+    """Keeps one claimed shard; use it as a context manager around the work."""
+
+    def __init__(self, shard: Shard) -> None:
+        self._shard = shard
+        # For what it waited stands there until it has progressed.
+        self._counters: Mapping[str, Any] = shard.counters if "waits" in shard.counters else {}
+        self._counted_at = 0.0
+        self._ended = threading.Event()
+        self._lost = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
+
+    def __enter__(self) -> "Lease":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def wants_counters(self) -> bool:
+        """Whether it is time for new counters; raises ``Stopped`` once the shard is lost."""
+        if self._lost.is_set():
+            raise Stopped("the survey was cancelled or the shard was taken over")
+        return time.monotonic() - self._counted_at >= RENEW_EVERY_S
+
+    def count(self, counters: Mapping[str, Any]) -> None:
+        """Show these counters from the next renewal on."""
+        self._counters = counters
+        self._counted_at = time.monotonic()
+
+    def wait_for(self, what: str) -> None:
+        """Show that the work stands still and what it waits for, until it counts again."""
+        counters = {k: v for k, v in self._counters.items() if k not in ("since", "tries")}
+        self.count({**counters, "waits": what})
+
+    def confirm(self) -> None:
+        """Renew now, before results are made visible; raises ``Stopped`` for a lost shard."""
+        if not services.renew(self._shard, self._counters):
+            raise Stopped("the survey was cancelled or the shard was taken over")
+
+    def _keep(self) -> None:
+        try:
+            while not self._ended.wait(RENEW_EVERY_S):
+                self._renew()
+        finally:
+            # Django gives each thread a connection of its own.
+            connection.close()
+
+    def _renew(self) -> None:
+        try:
+            if not services.renew(self._shard, self._counters):
+                self._lost.set()
+        except DatabaseError as error:
+            # The lease outlasts many renewals; whether it was lost is asked before storing.
+            log.warning("shard %s: lease not renewed: %s", self._shard.key, error)
+            connection.close()

@@ -1,0 +1,183 @@
+"""A unit of a measurement campaign: an order comes in, probes run slot by slot, a parcel goes home.
+
+It knows neither Django nor Arrow, and keeps a journal: a process that is killed and started
+again goes on with the slots that are left, and an order that comes twice is done once.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from core.clock import Clock
+from core.errors import BadInput, NephoscopeError
+from probes.records import Target
+from probes.registry import Probe, configure, find_probe
+from probes.schedule.cost import Cost, cost_of
+from probes.schedule.schedule import Activity
+from tasks.protocol.work_journal import Journal
+
+log = logging.getLogger(__name__)
+BEGAN, RESULT = "unit-began", "unit-result"
+COLUMNS = ("slot", "late_s", "result")
+STOPPED = "the campaign was stopped"
+# Sleep no longer than this, so that the end of the process is noticed.
+_NAP_S = 0.5
+# A unit whose window ended so long ago is told about only if it is asked for.
+_WORTH_S = 120.0
+# What the centre knows by itself is not sent home.
+_KNOWN = frozenset({"target", "lost", "attempts", "transits_ms"})
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a vantage point is told to do; ``due`` and ``ends`` are seconds since the epoch.
+
+    ``slots`` have number, place in ``targets``, and when they begin, normally and at the latest,
+    in seconds from ``due``; ``offset_s`` is how far the clock there goes ahead of the centre's.
+    """
+
+    measurement: str
+    unit: str
+    attempt: int
+    due: float
+    ends: float
+    probe: str
+    targets: Sequence[Mapping[str, Any]]
+    slots: Sequence[Sequence[float]]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    allow: Sequence[str] = ()
+    deny: Sequence[str] = ()
+    offset_s: float = 0.0
+    strict: bool = False
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Order":
+        """An order from its message; raises ``BadInput``."""
+        try:
+            return cls(**data)
+        except TypeError as error:
+            raise BadInput(f"this is no order: {error}") from error
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable JSON form."""
+        return asdict(self)
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """What tells the unit and the attempt apart."""
+        return {"measurement": self.measurement, "unit": self.unit, "attempt": self.attempt}
+
+
+Report = Callable[[str, Mapping[str, Any], Mapping[str, Sequence[Any]]], None]
+# Waits until so many packets and octets may be sent; raises an error where they may not.
+Spend = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a place gives to a measurement: a clock, a journal, limits, and whether to go on.
+
+    ``is_stopped`` is asked for a campaign that was ended before its time.
+    """
+
+    clock: Clock
+    journal: Journal
+    spend: Spend | None = None
+    ended: Callable[[], bool] = bool
+    is_stopped: Callable[[str], bool] = frozenset().__contains__
+
+
+def fulfil(order: Order, bench: Bench, report: Report) -> None:
+    """Measure an order, or what is left of it, and report; raises ``Unavailable``.
+
+    Where the process is told to end, nothing is reported: what the journal holds is reported
+    when the order comes again.
+    """
+    before = bench.journal.open(order.measurement, order.unit)
+    if not before.is_done:
+        bench.journal.keep_order(order.as_json())
+        report(BEGAN, order.head, {})
+        if not _run(order, before.seen, bench):
+            return
+        bench.journal.close()
+        before = bench.journal.open(order.measurement, order.unit)
+    report(RESULT, {**order.head, "missed": before.missed}, before.columns(COLUMNS))
+
+
+def resume(bench: Bench, report: Report) -> None:
+    """Go on with what a process that was killed left, as far as it is worth it.
+
+    What is left of older units is asked for by the centre, if it still wants it.
+    """
+    for data in bench.journal.unfinished():
+        order = Order.from_json(data)
+        if order.ends + order.offset_s + _WORTH_S > bench.clock.now().timestamp():
+            fulfil(order, bench, report)
+
+
+def _run(order: Order, seen: frozenset[int], bench: Bench) -> bool:
+    """Run the slots that the journal does not hold; false when the process ends before."""
+    try:
+        probe, config, cost = _prepare(order)
+    except ValueError as error:
+        # Another version may know it; here it is told at once, not waited for.
+        for number, *_ in order.slots:
+            bench.journal.miss(int(number), f"not known here: {error}"[:200])
+        return True
+    clock = bench.clock
+    begin = clock.monotonic() + order.due + order.offset_s - clock.now().timestamp()
+    for number, place, offset_s, latest_s in order.slots:
+        if number in seen:
+            continue
+        if not _wait(begin + offset_s, order, bench):
+            return False
+        late_s = clock.monotonic() - begin - offset_s
+        reason = _why_not(order, begin + latest_s, cost, bench)
+        if reason:
+            bench.journal.miss(int(number), reason)
+            continue
+        target = _target(order.targets[int(place)])
+        result = probe.run(target, config, clock).as_json()
+        kept = {k: v for k, v in result.items() if k not in _KNOWN}
+        kept["at"] -= order.offset_s
+        bench.journal.add(int(number), {"late_s": round(max(0.0, late_s), 3), "result": kept})
+    return True
+
+
+def _prepare(order: Order) -> tuple[Probe, Any, Cost]:
+    """The probe, its configuration and what a run takes; raises ``ValueError``."""
+    probe = find_probe(order.probe)
+    config = configure(probe, dict(order.options))
+    cost = cost_of(Activity(probe.NAME, probe.NAME, dict(order.options), 1.0))
+    return probe, replace(config, allow=tuple(order.allow), deny=tuple(order.deny)), cost
+
+
+def _wait(moment: float, order: Order, bench: Bench) -> bool:
+    """Sleep until a moment, or until nobody wants it; false when the process has to end before."""
+    while not bench.ended():
+        left = moment - bench.clock.monotonic()
+        if left <= 0 or bench.is_stopped(order.measurement):
+            return True
+        bench.clock.sleep(min(left, _NAP_S))
+    return False
+
+
+def _why_not(order: Order, latest: float, cost: Cost, bench: Bench) -> str:
+    """Why a slot is not run now; empty when it is."""
+    if bench.is_stopped(order.measurement):
+        return STOPPED
+    if bench.clock.monotonic() <= latest and bench.spend:
+        try:
+            bench.spend(cost.requests, cost.octets)
+        except NephoscopeError as error:
+            return f"limit: {error}"[:200]
+    # Also where the limit has let it wait: the slot may be another's by now.
+    return "" if bench.clock.monotonic() <= latest else "its time was over"
+
+
+def _target(data: Mapping[str, Any]) -> Target:
+    return Target(
+        str(data["host"]), int(data.get("port", 0)), int(data.get("family", 0)),
+        str(data.get("path") or "/"),
+    )  # fmt: skip

@@ -1,0 +1,246 @@
+"""Stored questions for the best regions go to a worker, or are answered at once; Celery's door.
+
+Files are read once and kept for further questions about the same samples.
+"""
+
+import json
+import logging
+import math
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+from celery.signals import worker_process_init
+from django.db import transaction
+
+from analysis.optimization import Objective, Study
+from core.errors import BadInput, NephoscopeError
+from tasks.platform.app import AWAY, app, queue
+from tasks.recommendations import from_domains
+from tasks.recommendations.request import Known, Question, ask, read
+from tasks.recommendations.solve import load_loops, recommend
+from webapp.store.models import Campaign, Recommendation
+from webapp.store.recommendations import services
+from webapp.store.recommendations.services import TooManyQuestions
+
+log = logging.getLogger(__name__)
+# Regions times clients times rounds that a stored question may hold.
+MOST_CELLS = 50_000_000
+# Up to so many are answered while the caller waits; a size that is not proven after so long is
+# left to a worker.
+QUICK_CELLS = 1_000_000
+QUICK_SIZES = 10
+QUICK_S = 1.0
+# What a page shows first may take so long; what is not proven by then is asked for again.
+AT_ONCE_S = 0.2
+# Of a whole curve, each size.
+EACH_SIZE_S = 0.4
+
+
+class Parts(StrEnum):
+    """What of an answer is wanted: the whole, one size at once or proven, or the curve."""
+
+    ALL = "all"
+    SET = "set"
+    PATIENT = "patient"
+    CURVE = "curve"
+
+
+# A page that changes under somebody's hands shows the set first; runners-up and intervals of all
+# sizes follow by a request of their own.
+_EFFORTS: dict[Parts, dict[str, Any]] = {
+    Parts.ALL: {"time_limit_s": EACH_SIZE_S},
+    Parts.SET: {"runners_up": 0, "with_peer": False, "time_limit_s": AT_ONCE_S},
+    Parts.PATIENT: {"runners_up": 0, "with_peer": False},
+    Parts.CURVE: {"with_outlook": False, "with_peer": False, "time_limit_s": EACH_SIZE_S},
+}
+# Answers that one process works on at once, and how long another question waits for its turn.
+_AT_ONCE = threading.BoundedSemaphore(2)
+QUICK_WAIT_S = 10.0
+
+
+def take(
+    files: Mapping[str, bytes],
+    options: Mapping[str, Any],
+    key: str | None,
+    *,
+    at_once: bool = True,
+    origin: services.Origin = services.NOBODY,
+) -> Recommendation:
+    """Store a question and answer it if that is quick, else queue it; a known key gives its row.
+
+    Raises BadInput, and then nothing is stored, and TooManyQuestions.
+    """
+    row = services.create(files, options, origin, idempotency_key=key)
+    if row.result is not None or row.attempt:
+        return row
+    try:
+        question = read_question(row)
+        result = _quickly(question) if at_once else None
+    except NephoscopeError:
+        services.delete(row)
+        raise
+    claimed = services.claim(row.pk) if result else None
+    if claimed and result:
+        services.finish(claimed, result)
+    else:
+        submit(row)
+    row.refresh_from_db()
+    return row
+
+
+def keep(row: Recommendation, options: Mapping[str, Any], title: str = "") -> Recommendation:
+    """Store changed options for the same files as a recommendation of its own; raises as take."""
+    files = {n: path.read_bytes() for n, path in services.paths_of(row).items()}
+    origin = services.Origin(row.owner, title or row.title, row.campaign, row.source)
+    return take(files, {**row.options, **options}, None, origin=origin)
+
+
+def read_question(row: Recommendation) -> Question:
+    """The question of a row; raises BadInput naming the file, line or field."""
+    return ask(_read(row), row.options)
+
+
+def vary(
+    row: Recommendation, options: Mapping[str, Any], *, parts: Parts = Parts.ALL
+) -> dict[str, Any]:
+    """The answer to other options for the same files, not stored; raises BadInput.
+
+    What is not proven soon is given with its gap.
+    """
+    if row.result is None:
+        raise BadInput("it is not answered yet")
+    sizes = (row.result[name] for name in ("n_regions", "n_clients", "n_rounds"))
+    if math.prod(sizes) > QUICK_CELLS:
+        raise BadInput("the samples are too many for this; send a recommendation of its own")
+    asked = json.dumps({**row.options, **options}, sort_keys=True, default=str)
+    found: dict[str, Any] = _varied(row.token, asked, parts)
+    return found
+
+
+@lru_cache(maxsize=64)
+def _varied(token: str, asked: str, parts: Parts) -> dict[str, Any]:
+    """One varied answer; who goes back and forth between constraints waits once."""
+    options = json.loads(asked)
+    effort = dict(_EFFORTS[parts])
+    if options.get("after_loss_ms") is not None:
+        # The next best set under such a limit takes seconds; what is kept is told its own.
+        effort["runners_up"] = 0
+    question = replace(ask(_known(token), options), **effort)
+    if len(question.ks) > QUICK_SIZES:
+        raise BadInput(f"at most {QUICK_SIZES} sizes at once", field="k")
+    found = _within(question, _study(token, question.objective), QUICK_WAIT_S)
+    if found is None:
+        raise TooManyQuestions("too many are solving right now; try again in a moment")
+    return found
+
+
+def _quickly(question: Question) -> dict[str, Any] | None:
+    """The answer if it is soon proven, or if no more time was asked for."""
+    if question.samples.values.size > QUICK_CELLS or len(question.ks) > QUICK_SIZES:
+        return None
+    result = _within(question, None, 0.0)
+    is_whole = result is not None and all(row["proven"] for row in result["results"])
+    return result if is_whole or question.time_limit_s <= QUICK_S else None
+
+
+def _within(question: Question, study: Study | None, wait_s: float) -> dict[str, Any] | None:
+    """Answer with a second for each size, when it is this question's turn in time."""
+    if not _AT_ONCE.acquire(blocking=wait_s > 0, timeout=wait_s or None):
+        return None
+    try:
+        quick = replace(question, time_limit_s=min(question.time_limit_s, QUICK_S))
+        return recommend(quick, study=study)
+    finally:
+        _AT_ONCE.release()
+
+
+def _read(row: Recommendation) -> Known:
+    files = services.paths_of(row)
+    return read(files.pop(services.SAMPLES), files, MOST_CELLS)
+
+
+@lru_cache(maxsize=4)
+def _known(token: str) -> Known:
+    return _read(Recommendation.objects.get(token=token))
+
+
+@lru_cache(maxsize=8)
+def _study(token: str, objective: Objective) -> Study:
+    return Study(_known(token).samples, objective)
+
+
+def submit(row: Recommendation) -> None:
+    """Queue a question once its row is committed; a broker that is away loses nothing."""
+    transaction.on_commit(lambda: _queue(row.pk))
+
+
+def _queue(pk: int) -> None:
+    try:
+        queue(solve, pk)
+    except AWAY as error:
+        log.warning("recommendation %s waits for the broker: %s", pk, error)
+
+
+@app.task(name="tasks.advising.solve")
+def solve(pk: int) -> None:
+    """Answer one question unless another worker has it."""
+    row = services.claim(pk)
+    if row is None:
+        return
+    if row.attempt > services.MAX_ATTEMPTS:
+        services.fail(row, "its workers fell silent again and again")
+        return
+    answer(row)
+
+
+def answer(row: Recommendation) -> None:
+    """Answer a claimed question; what cannot be answered is stored with its reason."""
+    try:
+        question = read_question(row)
+
+        def tell(step: str, done: int, of: int) -> None:
+            services.tell(row, step, done, of, 2 * question.time_limit_s)
+
+        services.finish(row, recommend(question, tell))
+    except NephoscopeError as error:
+        services.fail(row, str(error))
+
+
+@app.task(name="tasks.advising.arrive")
+def arrive(campaign_id: int) -> None:
+    """A survey has ended: ask what waited for it."""
+    campaign = Campaign.objects.filter(pk=campaign_id).first()
+    for row in services.awaiting(campaign) if campaign else ():
+        take_up(row)
+
+
+def take_up(row: Recommendation) -> None:
+    """Ask what waited for its survey, which has ended."""
+    if from_domains.prepare(row):
+        submit(row)
+
+
+@app.task(name="tasks.advising.sweep")
+def sweep() -> None:
+    """Take up questions that a broker or a worker lost, and those whose survey has ended."""
+    for row in services.arrived():
+        take_up(row)
+    for pk in services.waiting():
+        _queue(pk)
+    services.drop_orphans()
+
+
+@worker_process_init.connect
+def _warm(**_: Any) -> None:
+    """A worker's first question does not wait for loops to be loaded."""
+    warm_soon()
+
+
+@lru_cache(maxsize=1)
+def warm_soon() -> None:
+    """Load compiled loops beside the work of this process, once, before somebody waits for them."""
+    threading.Thread(target=load_loops, name="load loops", daemon=True).start()

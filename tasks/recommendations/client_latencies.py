@@ -1,0 +1,229 @@
+"""Countries with weights go in; samples for the choice of regions come out, measured or modelled.
+
+Measured ones are those of a campaign that the asker may see. Where nothing was measured the stated
+model of distance stands in, and its samples say so; the two are never in one matrix.
+"""
+
+import csv
+import io
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from analysis.impact.client_weights import Audience
+from analysis.impact.internet_users import cities_of, lands, open_regions, users
+from analysis.impact.places import Client
+from analysis.impact.rtt_model import STATED, modelled_samples
+from core.errors import BadInput
+from webapp.store.campaigns import selectors
+from webapp.store.models import Measurement
+
+MODEL = "model"
+AUTO = "auto"
+# What is offered to choose from, the newest first.
+MOST_OFFERED = 20
+_ROUNDS = "latency-rounds"
+# Nobody says in how many zones of a region a deployment will stand: two, so that one may fail.
+ZONES_IN_USE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A campaign whose samples may be used."""
+
+    key: str
+    name: str
+    is_synthetic: bool
+    n_vantages: int
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Files of a question, and what the samples in them are."""
+
+    files: Mapping[str, bytes]
+    source: Mapping[str, Any]
+    regions: frozenset[str] = field(default_factory=frozenset)
+
+
+def offers(user: Any) -> list[Offer]:
+    """Measured campaigns that a user may build on; the synthetic ones come last."""
+    found = [
+        Offer(m.slug, m.name, m.synthetic, len(m.vantages), m.label)
+        for m in selectors.campaigns(user)
+        if selectors.has_table(m, _ROUNDS)
+    ]
+    return sorted(found, key=lambda offer: offer.is_synthetic)[:MOST_OFFERED]
+
+
+def latencies_for(
+    key: str, audience: Audience, current: Collection[tuple[str, str]], user: Any
+) -> Latencies:
+    """Samples of a source for these clients; raises BadInput where it has none for them.
+
+    ``auto`` takes the first campaign that measured every region in use and some of the clients'
+    countries, else the model; the reason stands in the source.
+    """
+    if key not in (AUTO, MODEL):
+        return _measured(_campaign(key, user), audience)
+    reason = "the model was asked for" if key == MODEL else "no measured campaign is there"
+    for offer in offers(user) if key == AUTO else ():
+        found, reason = _try(_campaign(offer.key, user), audience, current)
+        if found is not None:
+            return found
+    return _modelled(audience, reason)
+
+
+def name_in(regions: Collection[str], provider: str, region: str) -> str | None:
+    """What samples call a region; ``None`` where they have none of it."""
+    names = (f"{provider}/{region}", f"{provider}:{region}", region)
+    return next((name for name in names if name in regions), None)
+
+
+def _campaign(key: str, user: Any) -> Measurement:
+    found = selectors.campaign(key, user)
+    if found is None or not selectors.has_table(found, _ROUNDS):
+        raise BadInput(f"there are no samples of a campaign {key!r}", field="source")
+    return found
+
+
+def _try(
+    campaign: Measurement, audience: Audience, current: Collection[tuple[str, str]]
+) -> tuple[Latencies | None, str]:
+    try:
+        found = _measured(campaign, audience)
+    except BadInput as error:
+        return None, str(error)
+    lost = [f"{p} {r}" for p, r in current if name_in(found.regions, p, r) is None]
+    if not lost:
+        return found, ""
+    more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+    return None, f"{campaign.name} has no samples of {lost[0]}{more}"
+
+
+def _measured(campaign: Measurement, audience: Audience) -> Latencies:
+    table = selectors.read_table(campaign, _ROUNDS, ["vantage", "region", "round", "mean"])
+    names = sorted(set(table["vantage"].to_pylist()))
+    places = selectors.vantage_points(names)
+    clients = {
+        name: Client(point.country, "", _at(point), 1.0)
+        for name in names
+        if (point := places.get(name))
+    }
+    homes = {client.country for client in clients.values()}
+    if audience and not homes & set(audience):
+        raise BadInput(f"{campaign.name} measured from none of these countries", field="source")
+    kept = set(names) if not audience else {n for n, c in clients.items() if c.country in audience}
+    rows = zip(*(table[c].to_pylist() for c in ("round", "vantage", "region", "mean")), strict=True)
+    files = {
+        "samples": _csv(("round", "client", "region", "value"), (r for r in rows if r[1] in kept)),
+        "clients": _client_rows({n: c for n, c in clients.items() if n in kept}),
+    }
+    files |= _weights(clients, audience) | _isps(campaign)
+    away = {code: weight for code, weight in audience.items() if code not in homes}
+    if away:
+        files["populations"] = _populations(away)
+    regions = frozenset(table["region"].unique().to_pylist())
+    files["regions"] = _zones(sorted(regions))
+    return Latencies(files, _told(campaign, kept, away), regions)
+
+
+def _at(point: Any) -> tuple[float, float] | None:
+    return None if point.lat is None or point.lon is None else (point.lat, point.lon)
+
+
+def _told(campaign: Measurement, kept: Collection[str], away: Audience) -> dict[str, Any]:
+    return {
+        "kind": "measured",
+        "name": campaign.name,
+        "slug": campaign.slug,
+        "synthetic": campaign.synthetic,
+        "label": campaign.label,
+        "vantages": len(kept),
+        "ended_at": campaign.finished_at.isoformat() if campaign.finished_at else None,
+        "countries_modelled": sorted(away),
+        "zones": ZONES_IN_USE,
+    }
+
+
+def _weights(clients: Mapping[str, Client], audience: Audience) -> dict[str, bytes]:
+    """A country's weight is shared evenly by the vantage points in it."""
+    if not audience:
+        return {}
+    counts: dict[str, int] = {}
+    for client in clients.values():
+        counts[client.country] = counts.get(client.country, 0) + 1
+    rows = (
+        (name, audience[c.country] / counts[c.country])
+        for name, c in clients.items()
+        if c.country in audience
+    )
+    return {"weights": _csv(("client", "weight"), rows)}
+
+
+def _isps(campaign: Measurement) -> dict[str, bytes]:
+    """Downstream ISPs of the regions, where the campaign has traceroutes."""
+    stored = selectors.some_tables(campaign, "isp-shares").get("isp-shares")
+    rows = stored.dicts() if stored else []
+    told: dict[tuple[str, str], float] = {}
+    for row in rows:
+        share, region = row.get("share"), row.get("region")
+        if share and region and row.get("isp") is not None:
+            name = f"AS{row['isp']} {row.get('name') or ''}".strip()
+            told[region, name] = min(1.0, told.get((region, name), 0.0) + float(share))
+    if not told:
+        return {}
+    return {"isps": _csv(("region", "isp", "share"), ((r, n, s) for (r, n), s in told.items()))}
+
+
+def _modelled(audience: Audience, reason: str) -> Latencies:
+    weights = audience or users()
+    clients, regions = cities_of(dict(weights)), open_regions()
+    samples = modelled_samples(clients, regions)
+    rows = (
+        ("modelled", client, region, f"{samples.values[j, i, 0]:.1f}")
+        for j, region in enumerate(samples.regions)
+        for i, client in enumerate(samples.clients)
+    )
+    files = {
+        "samples": _csv(("round", "client", "region", "value"), rows),
+        "clients": _client_rows(clients),
+        "weights": _csv(("client", "weight"), ((n, c.weight) for n, c in clients.items())),
+        "regions": _zones(list(regions)),
+    }
+    source = {
+        "kind": "modelled",
+        "name": "Model of distance",
+        "model": asdict(STATED),
+        "reason": reason,
+        "countries": len(weights),
+        "zones": ZONES_IN_USE,
+        "weights": "given" if audience else "people on the Internet, in round figures",
+    }
+    return Latencies(files, source, frozenset(regions))
+
+
+def _zones(regions: Sequence[str]) -> bytes:
+    return _csv(("region", "zones"), ((name, ZONES_IN_USE) for name in regions))
+
+
+def _client_rows(clients: Mapping[str, Client]) -> bytes:
+    rows = ((n, c.country, *(c.at or ("", ""))) for n, c in clients.items())
+    return _csv(("client", "country", "latitude", "longitude"), rows)
+
+
+def _populations(audience: Audience) -> bytes:
+    rows = (
+        (name, *(client.at or ("", "")), client.country, client.weight)
+        for name, client in cities_of({c: w for c, w in audience.items() if c in lands()}).items()
+    )
+    return _csv(("population", "latitude", "longitude", "country", "weight"), rows)
+
+
+def _csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    return text.getvalue().encode()

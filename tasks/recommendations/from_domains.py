@@ -1,0 +1,155 @@
+"""A domain list and who the clients are go in; once its survey has ended, a question comes out.
+
+The regions that the survey found are the deployment as it is. Nothing is solved here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.impact.client_weights import Audience, read_audience, split_list
+from analysis.impact.internet_users import lands
+from core.errors import BadInput, NephoscopeError
+from core.statuses import CampaignState
+from crawlers.files.domain_list import read_text
+from tasks.recommendations.client_latencies import AUTO, Latencies, latencies_for, name_in
+from tasks.resolution.engine_factory import count_words
+from tasks.resolution.options import resolving_from
+from webapp.store.models import Campaign, Recommendation
+from webapp.store.recommendations import services as recommendation_services
+from webapp.store.surveys import selectors, services
+
+# One size may take so long before it is left with its gap.
+TIME_LIMIT_S = 20.0
+_ENDED_WELL = (CampaignState.FINISHED, CampaignState.PARTIAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Intention:
+    """What a tenant wants to know, before anything is asked."""
+
+    plan: services.Plan
+    domains: bytes
+    audience: Audience
+    n_words: int
+
+
+def intend(data: bytes, audience: bytes) -> Intention:
+    """Read a list and its clients, and predict the cost; raises BadInput naming field or line."""
+    # Packed lists and those in UTF-16 carry weights like any other.
+    plain = read_text(data).encode("utf-8", "surrogateescape")
+    domains, columns = split_list(plain)
+    own = read_audience(audience)
+    if own and columns:
+        raise BadInput("the list has weights by country too; give them once", field="audience")
+    n_words = count_words(resolving_from({}))
+    plan, _ = services.plan_survey(domains, n_words)
+    return Intention(plan, domains, own or columns, n_words)
+
+
+def begin(
+    domains: bytes, audience: Audience, wanted: str, name: str, maker: services.Maker, key: str
+) -> Recommendation:
+    """Store the survey and the recommendation that waits for it; raises as their makers do.
+
+    The door that called hands the survey to the workers.
+    """
+    resolving = resolving_from({})
+    campaign = services.create_survey(
+        domains,
+        name=name,
+        options=resolving.as_json(),
+        n_words=count_words(resolving),
+        idempotency_key=key or None,
+        maker=maker,
+    )
+    origin = recommendation_services.Origin(
+        owner=maker.owner,
+        title=name or campaign.name,
+        campaign=campaign,
+        source={"wanted": wanted or AUTO, "audience": audience},
+    )
+    return recommendation_services.create(
+        {}, {}, origin, idempotency_key=key or None, state=Recommendation.State.AWAITING
+    )
+
+
+def prepare(row: Recommendation) -> bool:
+    """Make the question of what waited for its survey; false where it cannot be, or was already."""
+    campaign = row.campaign
+    reason = _why_not(campaign)
+    if campaign is None or reason:
+        recommendation_services.give_up(row, reason)
+        return False
+    used = regions_of(campaign)
+    try:
+        wanted, audience = row.source.get("wanted", AUTO), row.source.get("audience", {})
+        current = [(place["provider"], place["region"]) for place in used]
+        found = latencies_for(wanted, audience, current, row.owner)
+    except NephoscopeError as error:
+        recommendation_services.give_up(row, str(error))
+        return False
+    options, source = options_for(found, used)
+    return recommendation_services.ready(row, found.files, options, {**row.source, **source})
+
+
+def _why_not(campaign: Campaign | None) -> str:
+    if campaign is None:
+        return "its survey is gone"
+    if campaign.state not in _ENDED_WELL:
+        return f"its survey was {campaign.state}: {campaign.error}".rstrip(": ")
+    return ""
+
+
+def regions_of(campaign: Campaign) -> list[dict[str, Any]]:
+    """The regions that a survey found in use, with how much stands there."""
+    stored = selectors.report(campaign.slug, "regions")
+    rows = (dict(zip(stored.columns, row, strict=True)) for row in stored.rows) if stored else ()
+    kept = ("provider", "region", "domains", "subdomains")
+    return [{name: row[name] for name in kept} for row in rows if row["region"]]
+
+
+def options_for(
+    found: Latencies, used: list[dict[str, Any]]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What to ask of samples about a deployment, and what to say of its regions."""
+    named = [{**place, "name": name_in(found.regions, place["provider"], place["region"])}
+             for place in used]  # fmt: skip
+    current = [place["name"] for place in named if place["name"]]
+    options: dict[str, Any] = {"time_limit_s": TIME_LIMIT_S}
+    if current:
+        options["current"] = current
+        # Whoever stands with some providers is told of their regions first; one click widens it.
+        options["provider"] = sorted({p["provider"] for p in named if p["name"]})
+    return options, {**found.source, "deployment": named}
+
+
+def without_domains(
+    audience: Audience, wanted: str, current: list[str], user: Any
+) -> tuple[Mapping[str, bytes], dict[str, Any], dict[str, Any]]:
+    """Files, options and source for clients without any domain; raises BadInput."""
+    pairs = [_pair(text) for text in current]
+    found = latencies_for(wanted, audience, pairs, user)
+    options: dict[str, Any] = {"time_limit_s": TIME_LIMIT_S}
+    if current:
+        names = [name_in(found.regions, *pair) for pair in pairs]
+        if None in names:
+            lost = current[names.index(None)]
+            raise BadInput(f"no samples of the region {lost!r}", field="current")
+        options["current"] = names
+    return found.files, options, {**found.source, "audience": audience}
+
+
+def _pair(text: str) -> tuple[str, str]:
+    provider, _, region = text.replace(":", "/").rpartition("/")
+    return provider.lower(), region
+
+
+def audience_of(data: bytes) -> Audience:
+    """Weights by country as people write them; raises BadInput naming the line."""
+    return read_audience(data)
+
+
+def country_codes() -> list[str]:
+    """Countries that clients can be in."""
+    return sorted(lands())

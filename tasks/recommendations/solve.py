@@ -1,0 +1,274 @@
+"""A question goes in; the document of recommended sets comes out, each certificate checked first.
+
+Command, API and pages show this document; nothing else solves for them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from analysis.optimization import (
+    Constraints,
+    Doubt,
+    Draws,
+    Effort,
+    Measure,
+    Recommendation,
+    Study,
+    check,
+    doubt,
+    regret,
+    route,
+    shares_far,
+    warm_up,
+)
+from analysis.optimization.uncertainty.bootstrap import INTERVAL, interval
+from core.errors import NephoscopeError
+from tasks.recommendations.impact import outlook
+from tasks.recommendations.request import Question
+
+# Told after each step: what is done, how many steps are done, how many there are.
+Progress = Callable[[str, int, int], None]
+# Neighbouring sets that one answer lists at most.
+MOST_NEIGHBOURS = 20
+
+
+class BrokenProof(NephoscopeError):
+    """A certificate that does not hold: the answer is not shown."""
+
+
+def recommend(
+    question: Question, on_step: Progress | None = None, study: Study | None = None
+) -> dict[str, Any]:
+    """Solve, check and tell; raises BadInput on what cannot be asked, and BrokenProof.
+
+    ``study`` spares making the samples ready again.
+    """
+    tell = on_step or _silent
+    load_loops()
+    study = study or Study(question.samples, question.objective)
+    sizes = sorted({*question.ks, *_size_of_current(question)})
+    answers: dict[int, Recommendation] = {}
+    for done, k in enumerate(sizes):
+        tell(f"k = {k}", done, len(sizes) + 1)
+        answers[k] = solve(study, question, k)
+    tell("doubt and consequences", len(sizes), len(sizes) + 1)
+    asked = [answers[k] for k in question.ks]
+    samples = question.samples
+    return {
+        "results": _results(study, question, asked),
+        "n_clients": len(samples.clients),
+        "n_rounds": len(samples.rounds),
+        "n_regions": len(samples.regions),
+        "missing": samples.missing,
+        "left_out": study.costs.left_out,
+        "objective": _objective(study),
+        "constraints": _asked(question.constraints),
+        "doubt": {"draws": question.draws, "seed": question.seed, "level": 0.95},
+        "current": _current(study, question, answers),
+        "consequences": outlook(study, question, asked) if question.with_outlook else None,
+    }
+
+
+def solve(study: Study, question: Question, k: int) -> Recommendation:
+    """Give one recommendation whose certificate holds; raises BadInput and BrokenProof."""
+    effort = Effort(
+        time_limit_s=question.time_limit_s, runners_up=question.runners_up, within=question.within
+    )
+    answer = study.recommend(k, question.constraints, effort)
+    if answer.proof is not None and answer.value is not None:
+        faults = check(question.samples, answer, question.objective, question.constraints)
+        if faults:
+            raise BrokenProof(f"the certificate for k = {k} does not hold: {faults[0]}")
+    return answer
+
+
+def _size_of_current(question: Question) -> set[int]:
+    """The size of the deployment as it is, where there is a best of that size."""
+    if not question.with_peer:
+        return set()
+    asked = question.constraints
+    least = 2 if asked.survive_loss or asked.after_loss_ms is not None else 1
+    return {len(question.current)} if len(question.current) >= least else set()
+
+
+@lru_cache(maxsize=1)
+def load_loops() -> None:
+    """Load compiled loops once per process, so that ``seconds`` are those of the question."""
+    warm_up()
+
+
+def _silent(step: str, done: int, of: int) -> None:
+    """Tell nobody."""
+
+
+def _results(
+    study: Study, question: Question, answers: Sequence[Recommendation]
+) -> list[dict[str, Any]]:
+    doubts = _doubts(study, question, answers)
+    return [_result(study, question, answer, doubts.get(answer.k)) for answer in answers]
+
+
+def _doubts(
+    study: Study, question: Question, answers: Sequence[Recommendation]
+) -> dict[int, Doubt]:
+    if not question.draws:
+        return {}
+    draws = Draws(question.draws, question.seed)
+    return {d.k: d for d in doubt(study, answers, question.constraints, draws)}
+
+
+def _result(
+    study: Study, question: Question, answer: Recommendation, doubted: Doubt | None
+) -> dict[str, Any]:
+    neighbours = answer.runners_up[:MOST_NEIGHBOURS]
+    return {
+        "k": answer.k,
+        "regions": answer.regions,
+        "value": answer.value,
+        "bound": answer.bound,
+        "proven": answer.proven,
+        "gap": answer.gap,
+        "runner_up": asdict(answer.runner_up) if answer.runner_up else None,
+        "seconds": round(answer.seconds, 6),
+        "reason": answer.reason,
+        "certificate": _certificate(answer),
+        "runners_up": [asdict(other) for other in neighbours],
+        "runners_up_proven": min(answer.runners_up_proven, len(neighbours)),
+        "unanswered": answer.unanswered,
+        "unanswered_share": answer.unanswered_share,
+        "rounding": answer.rounding,
+        "members": _members(study, question, answer),
+        "static": _static(study, answer.regions),
+        "after_loss": _after_loss(question, answer.regions),
+        **_doubt(doubted),
+    }
+
+
+def _after_loss(question: Question, regions: tuple[str, ...]) -> dict[str, Any] | None:
+    """Which share of weight is above what was asked for after a loss, by the region lost."""
+    limit_ms = question.constraints.after_loss_ms
+    if limit_ms is None or len(regions) < 2:
+        return None
+    shares = shares_far(question.samples, regions, limit_ms)
+    worst = max(shares, key=lambda name: shares[name])
+    allowed = question.constraints.after_loss_share
+    return {
+        "limit_ms": limit_ms,
+        "allowed_share": allowed,
+        "share_above": shares,
+        "worst_loss": worst,
+        "worst_share": shares[worst],
+        "kept": shares[worst] <= allowed + 1e-12,
+    }
+
+
+def _certificate(answer: Recommendation) -> dict[str, Any] | None:
+    if answer.proof is None or answer.value is None:
+        return None
+    return {"checked": True, "nodes": answer.nodes}
+
+
+def _members(study: Study, question: Question, answer: Recommendation) -> list[dict[str, Any]]:
+    """What the value would be without each chosen region, by the plain mean or percentile."""
+    here, found = study.value_of(answer.regions) if answer.regions else None, []
+    sign = 1 if study.objective.measure is Measure.LATENCY else -1
+    for name in answer.regions:
+        value = study.value_without(answer.regions, name)
+        worth = None if value is None or here is None else sign * (value - here)
+        found.append({"region": name, "value_without": value, "worth": worth})
+    return found
+
+
+def _static(study: Study, regions: tuple[str, ...]) -> float | None:
+    """What the set gives if each client keeps one region; percentiles have no such figure."""
+    if not regions or study.objective.percentile is not None or study.value_of(regions) is None:
+        return None
+    return route(study, regions).static
+
+
+def _doubt(found: Doubt | None) -> dict[str, Any]:
+    if found is None:
+        return {"interval": None, "wins": [], "wins_complete": False, "gain": None}
+    gain = None
+    if found.gain_low is not None:
+        ends = [found.gain_low, found.gain_high]
+        gain = {"interval": ends, "beyond_noise": found.beyond_noise}
+    wins = [asdict(win) for win in found.wins[:MOST_NEIGHBOURS]]
+    return {
+        "interval": [found.low, found.high],
+        "wins": wins,
+        "wins_complete": found.complete,
+        "gain": gain,
+    }
+
+
+def _objective(study: Study) -> dict[str, Any]:
+    asked, costs = study.objective, study.costs
+    penalty = None if costs.penalty is None else costs.value_of(costs.penalty)
+    return {**asdict(asked), "penalty": penalty if costs.gaps else asked.penalty}
+
+
+def _asked(constraints: Constraints) -> dict[str, Any]:
+    """The constraints in words of JSON, without those that ask for nothing."""
+    found: dict[str, Any] = {}
+    for name, value in asdict(replace(constraints, facts={})).items():
+        if name == "presence":
+            value = [{**one, "within": sorted(one["within"])} for one in value]
+        if value not in (None, False, {}, [], frozenset()):
+            found[name] = sorted(value) if isinstance(value, frozenset) else value
+    return found
+
+
+def _current(
+    study: Study, question: Question, answers: Mapping[int, Recommendation]
+) -> dict[str, Any] | None:
+    """The deployment as it is, beside the best of its size and each recommended set."""
+    if not question.current:
+        return None
+    regions, best = question.current, answers.get(len(question.current))
+    robust = question.constraints.survive_loss
+    value = study.value_of(regions, survive_loss=robust)
+    found: dict[str, Any] = {
+        "regions": regions,
+        "value": value,
+        "static": _static(study, regions),
+        "after_loss": _after_loss(question, regions),
+        "best": best and {"regions": best.regions, "value": best.value, "proven": best.proven},
+        "regret": None,
+        "regret_interval": None,
+        "saved": {k: _saved(study, value, answers[k].value) for k in question.ks},
+    }
+    if value is not None and best is not None and best.value is not None:
+        found["regret"] = max(_saved(study, value, best.value) or 0.0, 0.0)
+        if not robust:
+            found["regret"] = regret(study, regions, best).lost
+        found["regret_interval"] = _saving_interval(study, question, best.regions)
+    return found
+
+
+def _saved(study: Study, value: float | None, other: float | None) -> float | None:
+    if value is None or other is None:
+        return None
+    return value - other if study.objective.measure is Measure.LATENCY else other - value
+
+
+def _saving_interval(
+    study: Study, question: Question, other: tuple[str, ...]
+) -> list[float] | None:
+    """What moving saves, in the same draws of clients and rounds for both."""
+    if not question.draws:
+        return None
+    draws = Draws(question.draws, question.seed)
+    robust = question.constraints.survive_loss
+    here, there = (
+        interval(study, s, draws, survive_loss=robust) for s in (question.current, other)
+    )
+    saved = here - there
+    if study.objective.measure is Measure.THROUGHPUT:
+        saved = -saved
+    # Adding zero turns a negative zero into a plain one.
+    return [float(v) + 0.0 for v in np.percentile(saved, INTERVAL)]

@@ -1,0 +1,94 @@
+"""Sources of names beside zone transfers and the word list, from the options of a crawl."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+
+from core.errors import BadInput
+from crawlers.engine.nameservers import Network
+from crawlers.sources.base import Source
+from crawlers.sources.certificates import CertificateConfig, Certificates
+from crawlers.sources.imports import ImportConfig, Imports, collect_names
+from crawlers.sources.nsec import Walks
+from crawlers.sources.permutations.generate import PermutationConfig, Permutations
+
+NAMES = ("axfr", "nsec", "words", "import", "certificates", "permutations")
+# What each zone may cost where permutations are wished without a number.
+USUAL_PERMUTATIONS = PermutationConfig().budget
+_MOST_PERMUTATIONS = 100_000
+
+
+class Wishes(Protocol):
+    """The options that this module reads; ``tasks.resolution.engine_factory.Resolving`` has them."""
+
+    @property
+    def nsec(self) -> bool:
+        """Whether to walk signed zones."""
+
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """Files with names."""
+
+    @property
+    def ct_server(self) -> str:
+        """Where certificates are searched, if anywhere."""
+
+    @property
+    def contact(self) -> str:
+        """Whom that server's operator may write to."""
+
+    @property
+    def permutations(self) -> int:
+        """Altered names per zone at most."""
+
+
+def open_sources(
+    wishes: Wishes,
+    domains: Iterable[str],
+    networks: tuple[Network, ...],
+    opt_out: frozenset[str],
+) -> tuple[Source, ...]:
+    """The sources wished for; raises ``BadInput`` or ``MissingData`` for an unusable list."""
+    sources: list[Source] = []
+    if wishes.nsec:
+        sources.append(Walks(opt_out=opt_out))
+    if wishes.imports:
+        config = ImportConfig(tuple(Path(p) for p in wishes.imports))
+        sources.append(Imports(collect_names(config, domains)))
+    if wishes.ct_server:
+        sources.append(Certificates(_search(wishes, networks)))
+    if wishes.permutations:
+        sources.append(Permutations(PermutationConfig(wishes.permutations)))
+    return tuple(sources)
+
+
+def _search(wishes: Wishes, networks: tuple[Network, ...]) -> CertificateConfig:
+    return CertificateConfig(wishes.ct_server, wishes.contact, allowed_networks=networks)
+
+
+def check_wishes(wishes: Wishes) -> None:
+    """Raise ``BadInput`` for what would fail only later."""
+    for path in wishes.imports:
+        if not Path(path).is_file():
+            raise BadInput(f"there is no file {path}", field="import")
+    if wishes.ct_server:
+        _search(wishes, ())
+    if not 0 <= wishes.permutations <= _MOST_PERMUTATIONS:
+        raise BadInput(f"must be from 0 to {_MOST_PERMUTATIONS}", field="permutations")
+
+
+def chosen_sources(text: str | None, given: dict[str, bool]) -> frozenset[str]:
+    """The names in ``--sources``, or transfers, words and what other options ask for (``given``).
+
+    Raises ``BadInput`` for an unknown name, or one whose own option is missing.
+    """
+    if not text:
+        return frozenset({"axfr", "words"} | {name for name, is_given in given.items() if is_given})
+    chosen = frozenset(part.strip() for part in text.split(",") if part.strip())
+    unknown = sorted(chosen.difference(NAMES))
+    if unknown or not chosen:
+        raise BadInput(f"{', '.join(unknown) or text!r}: use {', '.join(NAMES)}", field="sources")
+    for name, option in (("import", "--import FILE"), ("certificates", "--ct-server URL")):
+        if name in chosen and not given[name]:
+            raise BadInput(f"{name} needs {option}", field="sources")
+    return chosen

@@ -1,0 +1,294 @@
+"""The bulk resolver behind its command: a list of names in, answers in a file or on a stream out.
+
+A run that writes a file keeps a checkpoint beside it, and one that was stopped or killed goes on
+from there.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from time import monotonic
+from typing import Any, BinaryIO, Protocol
+
+from core.errors import BadInput, Unavailable
+from crawlers.engine.config import EngineStats, Result
+from crawlers.engine.engine import Engine, Question
+from crawlers.engine.query_encoder import option_of_subnet
+from crawlers.files.name_list import NameList
+from crawlers.files.writers import LineSink, Sink
+from tasks.platform.checkpoint import (
+    Checkpoint,
+    identify_list,
+    load_checkpoint,
+    refuse_unfinished,
+    save_checkpoint,
+    state_path,
+)
+from tasks.resolution.engine_factory import Resolving, open_engine, open_iteration
+
+TYPES = ("A", "AAAA", "CAA", "CNAME", "HTTPS", "MX", "NS", "PTR", "SOA", "SRV", "SVCB", "TXT")
+_TAKEN_AT_ONCE = 32
+_HEAD_OCTETS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class ListJob:
+    """What one run of the command asks, and where its answers go (nowhere named: the stream)."""
+
+    names_file: str
+    types: tuple[str, ...] = ("A",)
+    subnet: str = ""
+    output: Path | None = None
+    resume: bool = False
+    iterative: bool = False
+
+    @property
+    def asked(self) -> list[str]:
+        """What a checkpoint has to agree with, besides the list."""
+        return [*self.types, self.subnet, "parquet" if self.is_parquet else "jsonl"]
+
+    @property
+    def is_parquet(self) -> bool:
+        return self.output is not None and self.output.suffix == ".parquet"
+
+
+class Asker(Protocol):
+    """What answers questions, step by step."""
+
+    stats: EngineStats
+
+    def step(self) -> list[Result]:
+        """Results that came; an empty list says nothing about the end."""
+
+    @property
+    def is_over(self) -> bool: ...
+
+    def open_tags(self) -> list[int]:
+        """Tags of the questions that were read and have no result yet."""
+
+
+class _Recursive:
+    """Asks recursive resolvers, or the servers that were named."""
+
+    def __init__(self, engine: Engine, questions: Iterator[Question]) -> None:
+        self.stats = engine.stats
+        self._run = engine.open_run()
+        self._run.ask(questions)
+        self.step = self._run.step
+
+    @property
+    def is_over(self) -> bool:
+        return self._run.is_over
+
+    def open_tags(self) -> list[int]:
+        return [question.tag for question in self._run.open_questions()]
+
+
+class _Iterative:
+    """Goes down from root servers."""
+
+    def __init__(self, resolver: Any, questions: Iterator[Question]) -> None:
+        self.stats = resolver.stats
+        self._open: set[int] = set()
+        self._results = resolver.ask(self._note(questions))
+        self.is_over = False
+
+    def _note(self, questions: Iterator[Question]) -> Iterator[Question]:
+        for question in questions:
+            self._open.add(question.tag)
+            yield question
+
+    def step(self) -> list[Result]:
+        results = list(islice(self._results, _TAKEN_AT_ONCE))
+        self.is_over = not results
+        self._open.difference_update(result.question.tag for result in results)
+        return results
+
+    def open_tags(self) -> list[int]:
+        return list(self._open)
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run is; ``total`` is unknown (none) for a stream."""
+
+    names: NameList
+    asker: Asker
+    total: int | None
+    earlier: Checkpoint | None = None
+    done: int = 0
+
+    def by_status(self) -> Counter[str]:
+        """Results by status, those of the runs before this one included."""
+        before = self.earlier.by_status if self.earlier else {}
+        return Counter(before) + Counter({str(s): n for s, n in self.asker.stats.by_status.items()})
+
+
+def check_types(types: Sequence[str]) -> tuple[str, ...]:
+    """Record types in upper case and in order; raises ``BadInput`` for one that is not offered."""
+    chosen = sorted({t.upper() for t in types} or {"A"})
+    for name in chosen:
+        if name not in TYPES:
+            raise BadInput(f"{name} is not offered; use one of {' '.join(TYPES)}", field="type")
+    return tuple(chosen)
+
+
+def check_subnet(text: str) -> str:
+    """An EDNS client subnet as it was given; raises ``BadInput``."""
+    if text:
+        option_of_subnet(text)
+    return text
+
+
+def resolve_list(job: ListJob, options: Resolving, go_on: Callable[[Progress], bool]) -> Progress:
+    """Ask every name of a list until all is answered or ``go_on`` says no.
+
+    Raises ``BadInput``, and ``Unavailable`` where the output cannot be written; what was written
+    up to the last checkpoint stays good.
+    """
+    with ExitStack() as stack:
+        source = stack.enter_context(_open_names(job.names_file))
+        names = NameList(source, job.types, job.subnet, _zone_finder(options))
+        earlier = _find_checkpoint(job)
+        sink = _open_sink(job, earlier)
+        questions = (
+            names.questions_after(earlier.next_tag, frozenset(earlier.open_tags))
+            if earlier
+            else names.questions()
+        )
+        asker = stack.enter_context(_open_asker(job, options, questions))
+        total = _count_lines(job.names_file) * len(job.types) if job.names_file != "-" else None
+        progress = Progress(names, asker, total, earlier, earlier.done if earlier else 0)
+        try:
+            _drive(job, progress, sink, go_on)
+        except BrokenPipeError:
+            # Whoever read has enough, as in `… | head`.
+            raise
+        except OSError as error:
+            raise Unavailable(_explain(job, error)) from error
+    return progress
+
+
+def _drive(job: ListJob, progress: Progress, sink: Sink, go_on: Callable[[Progress], bool]) -> None:
+    asker, keep = progress.asker, _Keeper(job, progress, sink)
+    while not asker.is_over:
+        results = asker.step()
+        sink.write(results)
+        progress.done += len(results)
+        if not go_on(progress):
+            keep.save(monotonic())
+            return
+        keep.save_if_due()
+    sink.finish()
+    if job.output:
+        state_path(job.output).unlink(missing_ok=True)
+
+
+class _Keeper:
+    """Writes checkpoints of a run that has a file of its own."""
+
+    def __init__(self, job: ListJob, progress: Progress, sink: Sink) -> None:
+        self._job, self._progress, self._sink = job, progress, sink
+        can_go_on = job.output is not None and job.names_file != "-"
+        self._names = identify_list(Path(job.names_file)) if can_go_on else ""
+
+    def save_if_due(self) -> None:
+        now = monotonic()
+        if self._names and self._sink.is_due(now):
+            self.save(now)
+
+    def save(self, now: float) -> None:
+        """Make all results safe, and note what is open."""
+        if not self._names or self._job.output is None:
+            self._sink.finish()
+            return
+        progress = self._progress
+        checkpoint = Checkpoint(
+            names=self._names,
+            asked=self._job.asked,
+            next_tag=progress.names.next_tag,
+            open_tags=progress.asker.open_tags(),
+            mark=self._sink.mark(now),
+            by_status=dict(progress.by_status()),
+        )
+        save_checkpoint(checkpoint, self._job.output)
+
+
+def _find_checkpoint(job: ListJob) -> Checkpoint | None:
+    if job.output is None or job.names_file == "-":
+        if job.resume:
+            raise BadInput("needs a file of names and --output", field="resume")
+        return None
+    if not job.resume:
+        refuse_unfinished(job.output)
+        return None
+    return load_checkpoint(job.output, identify_list(Path(job.names_file)), job.asked)
+
+
+def _open_sink(job: ListJob, earlier: Checkpoint | None) -> Sink:
+    mark = earlier.mark if earlier else None
+    if job.output is None:
+        return LineSink(sys.stdout.buffer)
+    if job.is_parquet:
+        # Arrow takes as long to load as some thousand names take to resolve.
+        from crawlers.files.parquet import ParquetSink  # noqa: PLC0415
+
+        return ParquetSink(job.output, len(job.types), mark)
+    return LineSink.open(job.output, mark)
+
+
+def _zone_finder(options: Resolving) -> Callable[[str], str] | None:
+    if options.zone_rate is None:
+        return None
+    # The list of public suffixes takes a while to load, and few runs need it.
+    from crawlers.dns.public_suffix import registered_domain  # noqa: PLC0415
+
+    return registered_domain
+
+
+@contextmanager
+def _open_asker(job: ListJob, options: Resolving, questions: Iterator[Question]) -> Iterator[Asker]:
+    if job.iterative:
+        with open_iteration(options) as resolver:
+            yield _Iterative(resolver, questions)
+    else:
+        with open_engine(options) as engine:
+            yield _Recursive(engine, questions)
+
+
+@contextmanager
+def _open_names(path: str) -> Iterator[BinaryIO]:
+    if path == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        handle = Path(path).open("rb")  # noqa: SIM115 -- closed below, errors of the caller's stay his
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}") from error
+    with handle:
+        _refuse_what_is_no_text(path, handle.peek(_HEAD_OCTETS))
+        yield handle
+
+
+def _refuse_what_is_no_text(path: str, head: bytes) -> None:
+    """A packed or binary file would become thousands of lines that are left out."""
+    if head.startswith(b"\x1f\x8b"):
+        raise BadInput(f"{path} is packed by gzip; use: zcat {path} | manage.py resolve -")
+    if b"\0" in head:
+        raise BadInput(f"{path} is no plain text; save the list as UTF-8")
+
+
+def _count_lines(path: str) -> int:
+    with Path(path).open("rb") as handle:
+        blocks = iter(lambda: handle.read(1 << 20), b"")
+        return sum(block.count(b"\n") for block in blocks) or 1
+
+
+def _explain(job: ListJob, error: OSError) -> str:
+    where = job.output or "standard output"
+    more = "; make room, then run it again with --resume" if job.output else ""
+    return f"cannot write {where}: {error.strerror or error}{more}"

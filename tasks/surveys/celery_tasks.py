@@ -1,0 +1,105 @@
+"""Celery's door to a survey: tasks carry shard ids, and running one twice leaves one result."""
+
+import logging
+
+from celery import Task
+from django.core.cache import cache
+
+from core.errors import NephoscopeError, Unavailable
+from core.statuses import CampaignState
+from crawlers.engine.rate_limit import Pace
+from tasks.platform.app import app
+from tasks.resolution.engine_factory import Resolving
+from tasks.resolution.shared_rate_limit import pace_for
+from tasks.surveys import second_pass, shard_run
+from webapp.store.models import Campaign
+from webapp.store.surveys import services, waiting
+
+log = logging.getLogger(__name__)
+_QUEUED_S = 30
+
+
+@app.task(name="tasks.crawl.start")
+def start(campaign_id: int) -> None:
+    """Prepare a survey and queue its shards."""
+    campaign = Campaign.objects.get(pk=campaign_id)
+    if campaign.is_final:
+        return
+    try:
+        shard_run.prepare(campaign, _pace(campaign))
+    except NephoscopeError as error:
+        if error.permanent:
+            services.fail(campaign, str(error))
+        else:
+            waiting.note(campaign, str(error))
+        log.warning("survey %s did not start: %s", campaign.slug, error)
+        return
+    _hand_out(campaign_id)
+
+
+def _hand_out(campaign_id: int) -> None:
+    for shard_id in waiting.hand_out(campaign_id):
+        crawl_shard.delay(shard_id)
+
+
+@app.task(name="tasks.crawl.crawl_shard")
+def crawl_shard(shard_id: int) -> None:
+    """Run one shard unless another worker has it; the last one queues the report."""
+    shard = services.claim(shard_id)
+    if shard is None:
+        return
+    # The next ones stand behind whatever else waits in the queue by now.
+    _hand_out(shard.campaign_id)
+    if shard.attempt > services.MAX_ATTEMPTS:
+        # It may be the shard that ends its workers, by the memory that it takes.
+        services.give_up(shard, "its workers fell silent again and again")
+        ended = False
+    else:
+        ended = shard_run.run_shard(shard, _pace(shard.campaign))
+    log.info("survey %s shard %s ended=%s", shard.campaign.slug, shard.key, ended)
+    if shard_run.is_complete(shard.campaign):
+        conclude.delay(shard.campaign_id)
+
+
+def _pace(campaign: Campaign) -> Pace | None:
+    return pace_for(Resolving.from_json(campaign.options), in_worker=True)
+
+
+@app.task(name="tasks.crawl.conclude")
+def conclude(campaign_id: int) -> None:
+    """Start the second pass of a survey whose shards have all ended, or store its report."""
+    campaign = Campaign.objects.get(pk=campaign_id)
+    if campaign.state != CampaignState.RUNNING or not shard_run.is_complete(campaign):
+        return
+    # The batches of a second pass are shards too: the last of them ends here once more.
+    if second_pass.begin(campaign):
+        return
+    try:
+        shard_run.conclude(campaign)
+    except Unavailable as error:
+        waiting.note(campaign, str(error))
+        log.warning("survey %s waits: %s", campaign.slug, error)
+        return
+    # Whatever recommendation waited for its regions.
+    app.send_task("tasks.advising.arrive", args=[campaign.pk])
+
+
+@app.task(name="tasks.crawl.sweep")
+def sweep() -> None:
+    """Take up what a killed worker or a restarted broker left: shards, starts and reports."""
+    for shard_id, attempt in waiting.lapsed():
+        _queue_once(crawl_shard, shard_id, attempt)
+    for campaign in Campaign.objects.filter(state=CampaignState.RUNNING):
+        if shard_run.is_complete(campaign):
+            _queue_once(conclude, campaign.pk)
+        else:
+            _hand_out(campaign.pk)
+            second_pass.keep_going(campaign)
+    for campaign in Campaign.objects.filter(state=CampaignState.QUEUED):
+        _queue_once(start, campaign.pk)
+
+
+def _queue_once(task: Task, number: int, attempt: int = 0) -> None:
+    """Queue a task unless this process did a moment ago: copies do nothing, but fill the queue."""
+    if cache.add(f"queued-{task.name}-{number}-{attempt}", True, timeout=_QUEUED_S):
+        task.delay(number)

@@ -1,0 +1,111 @@
+"""Makes what pages read at once: the index of a survey, and what moved between two of them.
+
+Surveys that have ended go in; folders of ``webapp.store.surveys.derived`` come out. Making one
+twice leaves one result.
+"""
+
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from django.conf import settings
+
+from analysis.index.diff import Side, compare
+from analysis.index.indexing import index_shards
+from analysis.index.outage_impact import casualties
+from analysis.index.search import write_names
+from webapp.store.models import Campaign
+from webapp.store.surveys import derived, index, selectors
+
+log = logging.getLogger(__name__)
+# Shards that are indexed together: enough to be worth a connection, few enough for the memory.
+SHARDS_AT_ONCE = 16
+# A page reads one group of rows: small groups are read fast, and too small ones compress badly.
+GROUP_ROWS = 2_048
+# Rows of domains hold lists of lists, which take four times as long to read.
+DOMAIN_GROUP_ROWS = 512
+
+
+def index_survey(campaign: Campaign) -> None:
+    """Make the index of a survey that has ended, unless it stands already."""
+    place = derived.index_of(campaign)
+    if place.is_ready:
+        return
+    shards = selectors.finished_shards(campaign.slug)
+    batches = [shards[i : i + SHARDS_AT_ONCE] for i in range(0, len(shards), SHARDS_AT_ONCE)]
+    with place.make() as folder:
+        tables = []
+        for number, batch in enumerate(batches or [[]]):
+            place.say(derived.RUNNING, "reading names", number, len(batches) + 1)
+            tables.append(_index_batch(folder, campaign.slug, batch, number))
+        _write_domains(folder, pa.concat_tables(tables))
+        write_names(sorted(folder.glob("names-*.parquet")), folder / index.NAMES)
+        place.say(derived.RUNNING, "imagining outages", len(batches), len(batches) + 1)
+        _write_casualties(folder, campaign.slug, shards)
+
+
+def index_quietly(campaign: Campaign) -> None:
+    """The same after a survey, which has ended well whatever becomes of its index."""
+    campaign.refresh_from_db()
+    try:
+        index_survey(campaign)
+    except Exception:
+        log.exception("the index of survey %s could not be made", campaign.slug)
+
+
+def _index_batch(folder: Path, slug: str, shards: Sequence[str], number: int) -> pa.Table:
+    domains, names = index_shards(Path(settings.LAKE_DIR), slug, shards)
+    _write(folder / f"names-{number:05d}.parquet", names)
+    return domains.append_column("part", pa.array([number] * len(domains), pa.int32()))
+
+
+def _write_domains(folder: Path, table: pa.Table) -> None:
+    """Domains by rank, and the sorted hashes of their names with the row of each."""
+    table = table.sort_by([("rank", "ascending"), ("domain", "ascending")])
+    hashes = table["hash"].to_numpy().astype(np.uint64)
+    order = np.argsort(hashes, kind="stable")
+    np.save(folder / "hashes.npy", hashes[order])
+    np.save(folder / "rows.npy", order.astype(np.uint32))
+    _write(folder / "domains.parquet", table.drop_columns(["hash"]), DOMAIN_GROUP_ROWS)
+
+
+def _write_casualties(folder: Path, slug: str, shards: Sequence[str]) -> None:
+    table = casualties(Path(settings.LAKE_DIR), slug, shards)
+    _write(folder / "casualties.parquet", table)
+    spans: dict[str, list[int]] = {}
+    keys = zip(*(table[c].to_pylist() for c in ("kind", "provider", "target")), strict=True)
+    for at, (kind, provider, target) in enumerate(keys):
+        spans.setdefault(f"{kind}/{provider or ''}/{target}", [at, 0])[1] += 1
+    (folder / "targets.json").write_text(json.dumps(spans), encoding="utf-8")
+
+
+def _write(path: Path, table: pa.Table, group_rows: int = GROUP_ROWS) -> None:
+    pq.write_table(
+        table, path, compression="zstd", write_page_checksum=True, row_group_size=group_rows
+    )
+
+
+def compare_surveys(before: Campaign, after: Campaign) -> None:
+    """Make the comparison of two surveys, with their indexes where those are missing."""
+    place = derived.comparison_of(before, after)
+    if place.is_ready:
+        return
+    with place.make() as folder:
+        for step, campaign in enumerate((before, after)):
+            place.say(derived.RUNNING, f"indexing {campaign.name}", step, 3)
+            index_survey(campaign)
+        place.say(derived.RUNNING, "comparing names", 2, 3)
+        found = compare(Path(settings.LAKE_DIR), _side(before), _side(after))
+        _write(folder / "moves.parquet", found.moves)
+        sums = {"population": found.population, "sums": found.sums}
+        summary = sums | {"flows": found.flows, "members": found.members}
+        (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+
+
+def _side(campaign: Campaign) -> Side:
+    shards = selectors.finished_shards(campaign.slug)
+    return Side(campaign.slug, shards, derived.index_of(campaign).folder)

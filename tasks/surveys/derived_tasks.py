@@ -1,0 +1,52 @@
+"""Celery's door to derived files, and the way in which pages ask for them.
+
+Asking queues a task once; how far it is stands in ``webapp.store.surveys.derived``. No page ever
+makes a derived file itself.
+"""
+
+import logging
+
+from celery import Task
+
+from tasks.platform.app import AWAY, app, queue
+from tasks.surveys.derived import compare_surveys, index_survey
+from webapp.store.models import Campaign
+from webapp.store.surveys import derived
+
+log = logging.getLogger(__name__)
+
+
+@app.task(name="tasks.errands.index")
+def index(campaign_id: int) -> None:
+    """Celery's door to ``index_survey``."""
+    index_survey(Campaign.objects.get(pk=campaign_id))
+
+
+@app.task(name="tasks.errands.changes")
+def changes(before_id: int, after_id: int) -> None:
+    """Celery's door to ``compare_surveys``."""
+    compare_surveys(Campaign.objects.get(pk=before_id), Campaign.objects.get(pk=after_id))
+
+
+def request_index(campaign: Campaign) -> None:
+    """Have the index made by a worker, unless it stands, is under way or has failed."""
+    place = derived.index_of(campaign)
+    if campaign.is_final and place.state()["state"] == derived.MISSING:
+        _queue(place, index, campaign.pk)
+
+
+def request_comparison(before: Campaign, after: Campaign, again: bool = False) -> None:
+    """The same for a comparison; ``again`` also after a failure."""
+    place = derived.comparison_of(before, after)
+    wanted = (derived.MISSING, derived.FAILED) if again else (derived.MISSING,)
+    if place.state()["state"] in wanted:
+        _queue(place, changes, before.pk, after.pk)
+
+
+def _queue(place: derived.Derived, task: Task, *ids: int) -> None:
+    try:
+        queue(task, *ids)
+        place.say(derived.WAITING, "waiting for a worker")
+    except AWAY as error:
+        place.say(derived.FAILED, error="no worker can be reached, since their queue is away")
+        log.warning("%s waits for the broker: %s", place.folder.name, error)

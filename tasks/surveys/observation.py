@@ -1,0 +1,86 @@
+"""Observations of an emulated world straight into the lake, as a crawl would have stored them."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, time
+from pathlib import Path
+
+from django.conf import settings
+
+from analysis.deployment.countries import continents, region_countries
+from cartography.placement.cloud_table import PrefixTable
+from cartography.placement.placement import place_lookups
+from core.records import DomainEntry
+from crawlers.enumeration.enumeration import Crawl
+from crawlers.sources.wordlist import default_wordlist
+from lake.parts import part_path, write_part
+from tasks.resolution.engine_factory import Resolving, load_wordlist
+from tasks.surveys import shard_run, worlds
+from tasks.surveys.study import BROUGHT
+from testbed.generate.customers import Atlas, customer_rows
+from testbed.truth.observations import Observer, zone_rows
+from testbed.world.model import World, Zone, scale_text
+from testbed.worlds.loading import load_world
+from webapp.store.models import Campaign
+from webapp.store.ranges import tables
+from webapp.store.surveys import external
+
+# A shard is what one Parquet part holds: large enough to compress, small enough to stay in memory.
+SHARD_DOMAINS = 2_000
+
+
+def observe_world(
+    world: World,
+    options: worlds.WorldOptions,
+    name: str = "",
+    on_shard: Callable[[int, int], None] | None = None,
+) -> Campaign:
+    """A finished survey of a whole world without a single question; its report is computed.
+
+    ``on_shard`` is told how many domains are stored, and of how many.
+    """
+    worlds.publish(world, options)
+    campaign = _open(world, name or f"{world.id} observed")
+    table = tables.prefix_table(list(campaign.range_tables.all()))
+    words = load_wordlist(options.wordlist) or default_wordlist()
+    noon = datetime.combine(world.as_of, time(12), UTC).timestamp()
+    observer = Observer(world, words, noon)
+    for first in range(0, len(world.zones), SHARD_DOMAINS):
+        batch = world.zones[first : first + SHARD_DOMAINS]
+        _store(campaign, observer, table, batch, first)
+        if on_shard:
+            on_shard(first + len(batch), len(world.zones))
+    _bring(campaign, world, options)
+    shard_run.conclude(campaign)
+    campaign.refresh_from_db()
+    return campaign
+
+
+def _open(world: World, name: str) -> Campaign:
+    entries = [DomainEntry(z.domain, z.rank, i) for i, z in enumerate(world.zones, 1)]
+    label = f"{world.spec} testbed, scale {scale_text(world.scale)}"
+    origin = external.Origin(label, tables.tables_in_force(world.id))
+    return external.open_observed(name, entries, origin, Resolving().as_json())
+
+
+def _store(
+    campaign: Campaign, observer: Observer, table: PrefixTable, zones: Sequence[Zone], first: int
+) -> None:
+    seen = [observer.observe(zone) for zone in zones]
+    crawl = Crawl(tuple(k for s in seen for k in s.lookups), tuple(s.outcome for s in seen))
+    placed = place_lookups(crawl.lookups, table)
+    key = f"s{first // SHARD_DOMAINS:05d}"
+    rows = shard_run.store_parts(campaign.slug, key, crawl, placed)
+    counters = shard_run.final_counters(crawl, placed, len(zones))
+    external.add_shard(campaign, key, (first, first + len(zones)), rows, counters)
+
+
+def _bring(campaign: Campaign, world: World, options: worlds.WorldOptions) -> None:
+    """What no crawl sees, from the world's truth: zones of addresses, countries of customers."""
+    root = Path(settings.LAKE_DIR)
+    brought = {"zones": zone_rows(world)}
+    shares = load_world(options.name).raw.get("customers")
+    if shares:
+        atlas = Atlas(region_countries(), continents())
+        brought["customers"] = customer_rows(world, shares, atlas)
+    for table, rows in brought.items():
+        write_part(part_path(root, campaign.slug, table, BROUGHT), table, rows)

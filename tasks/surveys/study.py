@@ -1,0 +1,160 @@
+"""What is brought to a survey from elsewhere: zones of addresses, countries of customers.
+
+Files go in; lake tables and a report that is computed anew come out.
+"""
+
+import ipaddress
+import re
+import shutil
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from analysis.reporting import (
+    checks,
+    paper_comparison,
+    survey_tables,
+)
+from analysis.reporting import (
+    headlines as reporting_headlines,
+)
+from analysis.reporting.sampling_error import populations
+from cartography.zones.input_files import Row, rows_of
+from core.errors import BadInput, MissingData
+from lake.parts import part_path, write_part
+from tasks.surveys import derived as survey_derived
+from testbed.worlds.loading import named_domains
+from webapp.store.models import Campaign
+from webapp.store.surveys import derived, selectors, services
+
+# The one part of a table that is brought; a second import replaces it.
+BROUGHT = "brought"
+_COUNTRY = re.compile(r"[A-Za-z]{2}")
+
+
+def bring_zones(slug: str, data: bytes) -> int:
+    """Attach zones of addresses to a survey, in place of those before; raises ``BadInput``.
+
+    Rows are ``target`` (or ``address``), ``region`` and ``zone``, as ``zones infer`` writes them.
+    """
+    rows = [_zone(row) for row in rows_of(data, "targets")]
+    return _bring(slug, "zones", rows)
+
+
+def _zone(row: Row) -> dict[str, Any]:
+    fields = row.fields
+    text = fields.get("target") or row.need("address")
+    try:
+        address = str(ipaddress.ip_address(text))
+    except ValueError as error:
+        raise BadInput(f"{text!r} is no address", line=row.line) from error
+    return {
+        "address": address,
+        "region": row.need("region"),
+        "zone": fields.get("zone", ""),
+        "method": fields.get("method", ""),
+        "confidence": _number(row, "confidence") if fields.get("confidence") else None,
+        "reason": fields.get("reason", ""),
+    }
+
+
+def _number(row: Row, name: str) -> float:
+    try:
+        value = float(row.need(name))
+    except ValueError as error:
+        raise BadInput(f"{row.fields[name]!r} is no number", line=row.line, field=name) from error
+    if not 0 <= value < float("inf"):
+        raise BadInput(f"{name} must not be negative or infinite", line=row.line)
+    return value
+
+
+def bring_customers(slug: str, data: bytes) -> int:
+    """Attach countries of customers to a survey's domains; raises ``BadInput``.
+
+    Rows are ``domain``, ``country`` (two letters) and ``weight`` (1 where it is left out).
+    """
+    rows = [_customer(row) for row in rows_of(data, "customers")]
+    return _bring(slug, "customers", rows)
+
+
+def _customer(row: Row) -> dict[str, Any]:
+    country = row.need("country")
+    if not _COUNTRY.fullmatch(country):
+        raise BadInput(f"{country!r} is no country code of two letters", line=row.line)
+    weight = _number(row, "weight") if row.fields.get("weight") else 1.0
+    domain = row.need("domain").lower().rstrip(".")
+    return {"domain": domain, "country": country.upper(), "weight": weight}
+
+
+def _bring(slug: str, table: str, rows: list[dict[str, Any]]) -> int:
+    campaign = finished(slug)
+    n = write_part(part_path(Path(settings.LAKE_DIR), slug, table, BROUGHT), table, rows)
+    recompute(campaign)
+    return n
+
+
+def finished(slug: str) -> Campaign:
+    """A survey that has ended; raises ``MissingData`` and ``BadInput``."""
+    campaign = Campaign.objects.filter(slug=slug).first()
+    if campaign is None:
+        raise MissingData(f"there is no survey {slug}")
+    if not campaign.is_final:
+        raise BadInput(f"survey {slug} has not ended yet", field="survey")
+    return campaign
+
+
+def recompute(campaign: Campaign) -> None:
+    """Compute every table of an ended survey anew, with its checks and headlines."""
+    shards = selectors.finished_shards(campaign.slug)
+    tables = survey_tables.compute_tables(Path(settings.LAKE_DIR), campaign.slug, shards)
+    headlines = {t: reporting_headlines.headline(t, tables, campaign.n_domains) for t in tables}
+    services.save_reports(campaign, tables, headlines, checks.check_tables(tables))
+    _forget_derived(campaign.slug)
+    survey_derived.index_quietly(campaign)
+
+
+def _forget_derived(slug: str) -> None:
+    """Drop what pages read at once; comparisons are made again when somebody asks for them."""
+    for folder in (derived.root() / slug, *derived.root().glob(f"*/against/{slug}")):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def compare(slug: str, scale: str | None = None) -> list[paper_comparison.ComparedCell]:
+    """A survey's stored tables beside the published ones; raises ``MissingData``.
+
+    Counts are expected at the scale of the survey's world, unless another is given, but for those
+    of the domains that the world keeps at their published size.
+    """
+    campaign = finished(slug)
+    tables = selectors.as_tables(selectors.reports(slug).values())
+    share = _scale(scale or _world_scale(campaign.world))
+    return paper_comparison.compare_tables(
+        tables, share, _small_world(campaign) if share != 1 else None
+    )
+
+
+def _small_world(campaign: Campaign) -> paper_comparison.SmallWorld | None:
+    """What explains differences of a scaled world: its named domains, and how few others are."""
+    world = re.match(r"(\S+) testbed", campaign.world)
+    domains = named_domains(world[1]) if world else ()
+    if not domains:
+        return None
+    root, shards = Path(settings.LAKE_DIR), selectors.finished_shards(campaign.slug)
+    with survey_tables.open_study(root, campaign.slug, shards) as connection:
+        found = populations(connection)
+    with survey_tables.open_study(root, campaign.slug, shards, only=domains) as connection:
+        return paper_comparison.SmallWorld(survey_tables.make_tables(connection), found)
+
+
+def _world_scale(world: str) -> str:
+    found = re.search(r"scale (\S+)$", world)
+    return found[1] if found else "1"
+
+
+def _scale(text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError) as error:
+        raise BadInput(f"{text!r} is not a fraction such as 1/100", field="scale") from error

@@ -1,0 +1,27 @@
+"""Handing a stored survey to the workers."""
+
+import logging
+
+from django.db import transaction
+
+from tasks.platform.app import AWAY, queue
+from tasks.surveys.celery_tasks import start
+from webapp.store.models import Campaign
+
+log = logging.getLogger(__name__)
+
+
+def submit(campaign: Campaign) -> None:
+    """Queue a survey once its row is committed.
+
+    A broker that does not answer loses nothing: the survey waits in the store, and the sweep
+    queues it as soon as the broker is back.
+    """
+    transaction.on_commit(lambda: _queue(campaign))
+
+
+def _queue(campaign: Campaign) -> None:
+    try:
+        queue(start, campaign.pk)
+    except AWAY as error:
+        log.warning("survey %s waits for the broker: %s", campaign.slug, error)

@@ -1,0 +1,179 @@
+"""Traffic logs for the command: files in, flows in the lake and a report beside them out.
+
+``packets`` of the data folder holds one folder for each import: its parts, and ``report.json``.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils.text import slugify
+
+from analysis.traffic.report import compute_traffic
+from analysis.traffic.tables import TOP_DOMAINS
+from cartography.traffic.address_cache import Inside
+from cartography.traffic.anonymization import Pseudonyms, make_key, read_key
+from cartography.traffic.import_report import Account
+from cartography.traffic.log_import import FlowImport
+from cartography.traffic.readers.line_blocks import Source
+from cartography.traffic.readers.pcap import is_capture
+from cartography.traffic.readers.zeek_process import find_zeek, run_zeek
+from cartography.traffic.table_by_date import Calendar
+from core.errors import BadInput, MissingData
+from core.report_tables import PROVIDERS
+from lake.traffic import FlowWriter
+from tasks.traffic.documents import import_document, report_document
+from webapp.store.ranges.by_date import Tables
+
+_REPORT = "report.json"
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """What shapes an import."""
+
+    name: str = ""
+    key_file: Path | None = None
+    networks: tuple[str, ...] = ()
+    as_of: date | None = None
+    top_domains: int = TOP_DOMAINS
+    # Who reads captures: ``zeek``, ``own``, or ``auto`` for Zeek where it is installed.
+    reader: str = "auto"
+
+
+def root() -> Path:
+    """Where imports stand."""
+    return Path(settings.DATA_DIR) / "packets"
+
+
+def import_logs(paths: Sequence[Path], options: ImportOptions) -> dict[str, Any]:
+    """Import files as one capture and write its report; raises ``BadInput``, ``MissingData``.
+
+    An import of the same name is replaced as a whole, and stays as it was on any error.
+    """
+    _check_paths(paths)
+    name = slugify(options.name or _stem(paths[0]))[:80] or "capture"
+    key = read_key(options.key_file, Path(settings.DATA_DIR)) if options.key_file else make_key()
+    zeek = _find_zeek(options.reader)
+    inside, tables = Inside(options.networks), Tables(options.as_of)
+    calendar = Calendar(tables.on, tables.changes, PROVIDERS, inside)
+    with _folder(name) as folder:
+        reading = FlowImport(FlowWriter(folder), calendar, Pseudonyms(key))
+        accounts = _read_files(paths, folder, reading, zeek)
+        report = compute_traffic(folder, options.top_domains)
+        document = import_document(name, accounts, report) | {
+            "range_tables": tables.used(),
+            "client_networks": list(options.networks),
+            "key": "given" if options.key_file else "random, not kept",
+        }
+        (folder / _REPORT).write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    return document
+
+
+def read_report(name: str = "", top_domains: int | None = None) -> dict[str, Any]:
+    """The report of an import, the newest one without a name; raises ``MissingData``.
+
+    With ``top_domains`` the tables are computed again from the parts.
+    """
+    folder = _find(name)
+    document: dict[str, Any] = json.loads((folder / _REPORT).read_text(encoding="utf-8"))
+    if top_domains:
+        document |= report_document(compute_traffic(folder, top_domains))
+    return document
+
+
+def list_imports() -> list[str]:
+    """Names of imports, the newest first."""
+    found = [path.parent for path in root().glob(f"*/{_REPORT}") if path.parent.name[0] != "."]
+    found.sort(key=lambda folder: (folder / _REPORT).stat().st_mtime_ns, reverse=True)
+    return [folder.name for folder in found]
+
+
+def _find(name: str) -> Path:
+    names = list_imports()
+    if not names:
+        raise MissingData(
+            "nothing was imported yet; import logs with: manage.py packets import LOG"
+        )
+    if name and name not in names:
+        raise MissingData(f"there is no import {name!r}; there are {', '.join(names[:10])}")
+    return root() / (name or names[0])
+
+
+def _check_paths(paths: Sequence[Path]) -> None:
+    seen: dict[Path, Path] = {}
+    for path in paths:
+        if not path.is_file():
+            raise BadInput(
+                f"cannot read {path}: {'it is a folder' if path.is_dir() else 'no such file'}"
+            )
+        before = seen.setdefault(path.resolve(), path)
+        if before is not path:
+            raise BadInput(f"{path} is given twice: its flows would count twice")
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").removesuffix(".log").removesuffix(".json")
+
+
+def _find_zeek(reader: str) -> str | None:
+    program = None if reader == "own" else find_zeek()
+    if reader == "zeek" and program is None:
+        raise MissingData(
+            "zeek is not installed; without --reader zeek captures are read all the same"
+        )
+    return program
+
+
+def _read_files(
+    paths: Sequence[Path], folder: Path, reading: FlowImport, zeek: str | None
+) -> list[Account]:
+    try:
+        for number, path in enumerate(paths):
+            if zeek and is_capture(Source(path).head()):
+                _read_by_zeek(zeek, path, folder / f".zeek-{number}", reading)
+            else:
+                reading.read(path)
+        reading.writer.close()
+    except BaseException:
+        reading.writer.discard()
+        raise
+    _refuse_nothing(reading.accounts)
+    return reading.accounts
+
+
+def _read_by_zeek(zeek: str, path: Path, folder: Path, reading: FlowImport) -> None:
+    for log in run_zeek(zeek, path, folder):
+        reading.read(log, f"{path}:{log.name}")
+    # Zeek's logs have the clients' addresses.
+    shutil.rmtree(folder)
+
+
+def _refuse_nothing(accounts: Sequence[Account]) -> None:
+    if any(account.rows for account in accounts):
+        return
+    why = {reason: n for account in accounts for reason, n in account.tally.counts.items()}
+    said = ", ".join(f"{reason} ({n:,})" for reason, n in why.items()) or "no line"
+    raise BadInput(f"no row of a Zeek log in {accounts[0].path}: {said}")
+
+
+@contextmanager
+def _folder(name: str) -> Iterator[Path]:
+    """A folder to fill, put in place when all went well and else removed."""
+    work, place = root() / f".{name}.{os.getpid()}", root() / name
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    try:
+        yield work
+        shutil.rmtree(work / ".spill", ignore_errors=True)
+        shutil.rmtree(place, ignore_errors=True)
+        work.replace(place)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)

@@ -1,0 +1,114 @@
+"""A vantage point's heartbeat: a thread that says that it lives and hears what has changed.
+
+It measures how far its clock is off the broker's, looks whether another process uses its name,
+and ends the process when the site has revoked it.
+"""
+
+import json
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+from redis.exceptions import RedisError
+
+from core.release import VERSION
+from tasks.vantage.client import REFUSALS, Station
+from tasks.vantage.site_api import Presence, say_presence
+
+log = logging.getLogger(__name__)
+PULSE_S = 10.0
+# Three missed pulses: a process that was killed on another machine frees the name after this.
+HOLD_S = 35
+# A pulse lies for an hour, so that a centre that was away sees who fell silent when.
+_KEPT_S = 3_600
+_PRESENCE_EVERY_S = 3_600.0
+REVOKED, TAKEN = 3, 4
+
+
+class Pulse(threading.Thread):
+    """Beats until told to stop; ``ended_with`` is the process's exit code where it ended it."""
+
+    def __init__(self, station: Station, end: Callable[[], None] | None = None) -> None:
+        super().__init__(name="pulse", daemon=True)
+        self.ended_with = 0
+        self._station = station
+        self._end = end or _end_process
+        self._stop = threading.Event()
+        self._said_at = -_PRESENCE_EVERY_S
+
+    def stop(self) -> None:
+        """Beat no more, and leave the name free."""
+        self._stop.set()
+
+    def run(self) -> None:
+        """Beat."""
+        while not self._stop.is_set() and not self.ended_with:
+            self._beat_once()
+            self._stop.wait(PULSE_S)
+
+    def _beat_once(self) -> None:
+        try:
+            self._say_presence_in_time()
+            if self._hold_name():
+                self._station.measure_clock()
+                self._tell()
+                self._listen()
+        except REFUSALS as error:
+            self._ask_why(error)
+        except (RedisError, OSError, ValueError) as error:
+            log.warning("no pulse: %s", error)
+
+    def _hold_name(self) -> bool:
+        client, key = self._station.client, self._station.identity.key("holder")
+        holder = client.get(key)
+        if holder not in (None, self._station.instance.encode()):
+            log.error("another machine works under this name; join this one with its own token")
+            self._finish(TAKEN)
+            return False
+        client.set(key, self._station.instance, ex=HOLD_S)
+        return True
+
+    def _tell(self) -> None:
+        doubt_s, offset_s = self._station.clock
+        word = {
+            "instance": self._station.instance,
+            "version": VERSION,
+            "sent_at": time.time(),
+            "clock_offset_ms": round(offset_s * 1e3, 3),
+            "clock_doubt_ms": round(doubt_s * 1e3, 3),
+            "load": self._station.load(),
+        }
+        key = self._station.identity.key("pulse")
+        self._station.client.set(key, json.dumps(word), ex=_KEPT_S)
+
+    def _listen(self) -> None:
+        orders = self._station.client.get(self._station.identity.key("orders"))
+        if orders:
+            self._station.obey(json.loads(orders))
+
+    def _say_presence_in_time(self) -> None:
+        if time.monotonic() - self._said_at >= _PRESENCE_EVERY_S:
+            self._said_at = time.monotonic()
+            self._hear(say_presence(self._station.identity))
+
+    def _ask_why(self, error: Exception) -> None:
+        """A broker that lost its memory refuses too; only the site's word ends the process."""
+        log.warning("the broker refuses: %s", error)
+        self._hear(say_presence(self._station.identity))
+
+    def _hear(self, word: Presence) -> None:
+        if word is Presence.REVOKED:
+            log.error("the site has revoked this vantage point")
+            self._finish(REVOKED)
+
+    def _finish(self, code: int) -> None:
+        self.ended_with = code
+        self._station.ended.set()
+        self._end()
+
+
+def _end_process() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)

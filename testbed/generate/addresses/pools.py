@@ -1,0 +1,146 @@
+"""Pools of addresses that names share, sized so that each kind has its published number.
+
+Names take consecutive addresses while a window slides over the pool: neighbours share, every
+address is used, and the distinct addresses of a kind are exactly those of its pools. Names of one
+home share what it took.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from testbed.generate.addresses.supply import AddressBook
+from testbed.generate.apportion import apportion, apportion_within
+from testbed.world.drafts import Draft, PoolKey
+
+# Names behind each busy address (chosen; ten are many, section 4.4.1).
+_BUSY_NAMES = 14
+# One of these is one kind for the count of busy addresses: load balancers.
+BALANCED = ("elb", "beanstalk", "heroku-elb")
+
+
+@dataclass(slots=True)
+class Pool:
+    """Addresses of one label in one zone; ``demand`` is how many will be asked for in all.
+
+    The first ``busy`` addresses serve more names than the others; ``fleets`` are the addresses that
+    each home will ask for, by number before and by position after it did.
+    """
+
+    demand: int
+    addresses: list[str] = field(default_factory=list)
+    taken: int = 0
+    busy: int = 0
+    fleets: dict[str, int] = field(default_factory=dict)
+    held: dict[str, list[int]] = field(default_factory=dict)
+
+    def take(self, count: int, home: str = "") -> list[int]:
+        """Positions of ``count`` distinct addresses (all, if there are fewer): the next ones, or
+        the first of those of a home."""
+        if not home:
+            return self._next(count)
+        if home not in self.held:
+            self.held[home] = self._next(self.fleets[home])
+        return self.held[home][:count]
+
+    def _next(self, count: int) -> list[int]:
+        size, many = len(self.addresses), self.busy * _BUSY_NAMES
+        first, start = 0, self.taken // _BUSY_NAMES
+        if self.taken < many and count <= self.busy:
+            size = self.busy
+        elif self.taken >= many:
+            first, size = self.busy, size - self.busy
+            start = (self.taken - many) * size // max(1, self.demand - many)
+        self.taken += count
+        return [first + (start + i) % size for i in range(min(count, size))]
+
+
+@dataclass(frozen=True, slots=True)
+class Supplies:
+    """What publications say of the addresses of a cloud.
+
+    ``instances`` counts them by provider and label; ``identified`` is the share of those whose
+    zone is known, and ``busy`` of load balancers' that many names share, by provider.
+    """
+
+    instances: Mapping[tuple[str, str], int]
+    identified: Mapping[str, float]
+    busy: Mapping[str, float]
+
+
+def open_pools(
+    drafts: Iterable[Draft], supplies: Supplies, book: AddressBook
+) -> dict[PoolKey, Pool]:
+    """Pools for all spots of ``drafts``.
+
+    Fronts with an owner get addresses of their own; the rest of the number is shared.
+    """
+    demand: Counter[PoolKey] = Counter()
+    largest: Counter[PoolKey] = Counter()
+    fleets: dict[PoolKey, Counter[str]] = defaultdict(Counter)
+    for draft in drafts:
+        for key, count in draft.spots:
+            more = max(0, count - fleets[key][draft.home]) if draft.home else count
+            if draft.home:
+                fleets[key][draft.home] += more
+            demand[key] += more
+            largest[key] = max(largest[key], count)
+    groups: dict[tuple[str, str], list[PoolKey]] = defaultdict(list)
+    for key in demand:
+        groups[key[0], key[1].partition("/")[0]].append(key)
+    pools: dict[PoolKey, Pool] = {}
+    for group, keys in groups.items():
+        total = supplies.instances.get(group, sum(demand[key] for key in keys))
+        known = supplies.identified.get(group[0])
+        for key, size in _sizes(keys, demand, largest, total, known):
+            found = [book.compute(key[0], key[2], key[3] or None) for _ in range(size)]
+            pools[key] = Pool(demand[key], found, fleets=fleets.get(key, {}))
+    for provider, share in supplies.busy.items():
+        _make_busy({k: p for k, p in pools.items() if k[0] == provider}, share)
+    return pools
+
+
+def _sizes(
+    keys: list[PoolKey], demand: Counter[PoolKey], largest: Counter[PoolKey], total: int,
+    identified: float | None,
+) -> Iterable[tuple[PoolKey, int]]:  # fmt: skip
+    """Sizes that sum to ``total``, each large enough for the largest front if that is possible."""
+    least = {key: demand[key] if key[4] else largest[key] for key in keys}
+    if sum(least.values()) > total:
+        least = {key: demand[key] if key[4] else 1 for key in keys}
+    if identified is None:
+        return _shared_out(keys, demand, least, total)
+    known, unknown = [k for k in keys if k[3]], [k for k in keys if not k[3]]
+    shares = [Fraction(str(identified)), 1 - Fraction(str(identified))]
+    parts = apportion_within(
+        total, shares, [sum(least[k] for k in own) for own in (known, unknown)],
+        [sum(demand[k] for k in own) for own in (known, unknown)],
+    )  # fmt: skip
+    both = (
+        _shared_out(own, demand, least, part)
+        for own, part in zip((known, unknown), parts, strict=True)
+    )
+    return [pair for own in both for pair in own]
+
+
+def _shared_out(
+    keys: Sequence[PoolKey], demand: Counter[PoolKey], least: Mapping[PoolKey, int], total: int
+) -> list[tuple[PoolKey, int]]:
+    wanted = [demand[key] for key in keys]
+    parts = apportion_within(total, wanted, [least[key] for key in keys], wanted)
+    return list(zip(keys, parts, strict=True))
+
+
+def _make_busy(pools: Mapping[PoolKey, Pool], share: float) -> None:
+    """Let many names share some addresses of load balancers."""
+    balanced = sum(len(p.addresses) for k, p in pools.items() if k[1] in BALANCED)
+    able = [p for k, p in pools.items() if k[1] == "elb" and not k[4]]
+    room = [
+        max(0, (p.demand - len(p.addresses)) // (_BUSY_NAMES - 1)) for p in able
+    ]  # every other address keeps a name
+    sizes = [len(p.addresses) for p in able]
+    for pool, wanted, most in zip(
+        able, apportion(round(balanced * share), sizes), room, strict=True
+    ):
+        pool.busy = min(wanted, most)

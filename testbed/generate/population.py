@@ -1,0 +1,188 @@
+"""How many names of which kind each domain has.
+
+First every domain gets the few names that its profile demands, then the rest of the names goes
+where names of that kind are already, so that the many names change no domain count.
+"""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from testbed.generate.apportion import apportion, apportion_within
+from testbed.generate.profiles import Profile
+from testbed.generate.targets import Target
+from testbed.world.drafts import Kind, Regions
+
+# Sizes of domains fall as a power of their place (chosen); a few hold most of the names.
+_SIZE_POWER = 0.9
+_SIZE_OFFSET = 3
+
+Population = list[Counter[Kind]]
+
+
+class Census:
+    """Takes names out of a target one by one and notes in which domain they went."""
+
+    def __init__(self, target: Target, section: Mapping[str, Any], n_domains: int) -> None:
+        self.target = target
+        self.bound: Mapping[str, str] = section["bound_to"]
+        self.multi: Sequence[str] = section["multi_region"]
+        self.found: Population = [Counter() for _ in range(n_domains)]
+        self.homes: dict[Kind, list[int]] = defaultdict(list)
+
+    def put(self, domain: int, kind: Kind, count: int = 1) -> None:
+        """Place ``count`` names of one kind in a domain; the target must still hold them."""
+        label, regions = kind
+        if kind not in self.found[domain]:
+            self.homes[kind].append(domain)
+        self.found[domain][kind] += count
+        self.target.names[label] -= count
+        if len(regions) == 1:
+            self.target.singles[regions[0]] -= count
+        else:
+            self.target.sets[regions] -= count
+
+    def label_or_other(self, label: str) -> str:
+        """``label`` if any of its names are left, else the free one with most left."""
+        if self.target.names[label] > 0:
+            return label
+        free = [x for x in self.target.names if x not in self.bound]
+        return max(free, key=lambda x: self.target.names[x])
+
+    def region_of(self, label: str, regions: Sequence[str]) -> str:
+        """The region among ``regions`` with most names left, or any that has some left."""
+        if label in self.bound:
+            return self.bound[label]
+        singles = self.target.singles
+        best = max(regions, key=lambda r: singles[r])
+        return best if singles[best] > 0 else max(singles, key=lambda r: singles[r])
+
+
+def populate(
+    target: Target, section: Mapping[str, Any], profiles: list[Profile], rng: random.Random
+) -> Population:
+    """Names by kind for each domain; uses up the whole of ``target``'s names."""
+    census = Census(target, section, len(profiles))
+    if not profiles:
+        return census.found
+    for domain, profile in enumerate(profiles):
+        if sum(target.names.values()) > 0:
+            _seed(census, domain, profile)
+    sizes = _sizes(len(profiles), rng)
+    for kind, count in _rest(census):
+        _spread(census, kind, count, sizes)
+    return census.found
+
+
+def _seed(census: Census, domain: int, profile: Profile) -> None:
+    """The names that a profile demands: every label, every region, the wide set once."""
+    uncovered = list(profile.regions)
+    for position, wanted in enumerate(_wide_first(census, profile)):
+        label = census.label_or_other(wanted)
+        if census.target.names[label] <= 0:
+            return
+        if position == 0 and profile.wide and census.target.sets[profile.wide] > 0:
+            census.put(domain, (label, profile.wide))
+            uncovered = []
+            continue
+        region = census.region_of(label, uncovered or profile.regions)
+        census.put(domain, (label, (region,)))
+        uncovered = [code for code in uncovered if code != region]
+    _cover(census, domain, profile, uncovered)
+
+
+def _wide_first(census: Census, profile: Profile) -> list[str]:
+    return (
+        sorted(profile.labels, key=lambda x: x not in census.multi)
+        if profile.wide
+        else (profile.labels)
+    )
+
+
+def _cover(census: Census, domain: int, profile: Profile, uncovered: list[str]) -> None:
+    free = [x for x in profile.labels if x not in census.bound]
+    for region in uncovered:
+        if free and census.target.singles[region] > 0:
+            label = census.label_or_other(max(free, key=lambda x: census.target.names[x]))
+            if census.target.names[label] > 0:
+                census.put(domain, (label, (region,)))
+
+
+def _rest(census: Census) -> list[tuple[Kind, int]]:
+    """What is left of the target, as kinds: row and column sums are those of the target."""
+    names, singles, sets = census.target.names, census.target.singles, census.target.sets
+    rows = {label: n for label, n in names.items() if n > 0}
+    kinds: list[tuple[Kind, int]] = []
+    room = Counter(singles)
+    for label, home in census.bound.items():
+        if rows.get(label):
+            count = rows.pop(label)
+            room[home] -= count
+            kinds.append(((label, (home,)), count))
+    for regions in [s for s in sets if sets[s] > 0]:
+        kinds += _fill(census, rows, regions, sets[regions])
+    for label in sorted(rows, key=lambda x: rows[x]):
+        kinds += _lay_out(census, label, rows[label], room)
+    return kinds
+
+
+def _lay_out(census: Census, label: str, count: int, room: Counter[str]) -> list[tuple[Kind, int]]:
+    """Split one label's names over regions: those where a domain has it, then any with room."""
+    kinds: list[tuple[Kind, int]] = []
+    at_home = [r for r in room if census.homes.get((label, (r,)))]
+    for regions in (at_home, list(room)):
+        caps = [max(0, room[r]) for r in regions]
+        parts = apportion_within(min(count, sum(caps)), caps, [0] * len(caps), caps)
+        for region, part in zip(regions, parts, strict=True):
+            room[region] -= part
+            count -= part
+            if part:
+                kinds.append(((label, (region,)), part))
+    return kinds
+
+
+def _fill(
+    census: Census, rows: dict[str, int], regions: Regions, count: int
+) -> list[tuple[Kind, int]]:
+    """Split one column over the labels that have domains there, by what each has left."""
+    fit = [x for x in rows if len(regions) == 1 or x in census.multi] or list(rows)
+    homes = [x for x in fit if census.homes.get((x, regions))]
+    kinds: list[tuple[Kind, int]] = []
+    for labels in (homes, fit, list(rows)):
+        open_ones = [x for x in labels if rows[x] > 0]
+        if count <= 0 or not open_ones:
+            continue
+        whole = sum(rows[x] for x in open_ones)
+        parts = apportion(min(count, whole), [rows[x] for x in open_ones])
+        for label, part in zip(open_ones, parts, strict=True):
+            rows[label] -= part
+            count -= part
+            if part:
+                kinds.append(((label, regions), part))
+    return kinds
+
+
+def _sizes(n_domains: int, rng: random.Random) -> list[float]:
+    sizes = [(i + _SIZE_OFFSET) ** -_SIZE_POWER for i in range(n_domains)]
+    rng.shuffle(sizes)
+    return sizes
+
+
+def _spread(census: Census, kind: Kind, count: int, sizes: list[float]) -> None:
+    """Give names of one kind to domains that have such names already, to large ones more."""
+    homes = census.homes.get(kind) or _nearest_homes(census, kind)
+    parts = apportion(count, [round(sizes[d] * 10**6) for d in homes])
+    for domain, part in zip(list(homes), parts, strict=True):
+        if part:
+            census.put(domain, kind, part)
+
+
+def _nearest_homes(census: Census, kind: Kind) -> list[int]:
+    """Where names of a kind go that no domain has yet: close to their like."""
+    label, regions = kind
+    wanted = set(regions)
+    near = [k for k in census.homes if wanted <= set(k[1])]
+    near = near or [k for k in census.homes if k[0] == label]
+    near = near or list(census.homes)
+    return [census.homes[near[0]][0]] if near else [0]

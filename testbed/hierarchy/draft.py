@@ -1,0 +1,80 @@
+"""An Internet with a root in the making: addresses, zones and delegations are added one by one."""
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from testbed.hierarchy.internet import Cut, Hierarchy, Manner, Zone, parent_of
+from testbed.server.answers import Row
+
+
+@dataclass
+class Plan:
+    """A hierarchy in the making."""
+
+    rng: random.Random
+    network: str
+    world: Hierarchy = field(default_factory=lambda: Hierarchy(()))
+    companies: list[Zone] = field(default_factory=list)
+    # Zones that aliases may lead to, and names in them.
+    sound: list[str] = field(default_factory=list)
+    used: int = 0
+    # Whether servers stand on ::1 as well.
+    ipv6: bool = False
+
+    def new_address(self, manner: Manner = Manner.PLAIN) -> str:
+        """The next address of the network."""
+        self.used += 1
+        address = f"{self.network}.{self.used // 250}.{self.used % 250 + 1}"
+        self.world.held[address] = []
+        if manner is not Manner.PLAIN:
+            self.world.manners[address] = manner
+        return address
+
+    def data_address(self) -> str:
+        """An address that stands in answers and that nobody asks."""
+        number = self.rng.randrange(1 << 17)
+        return f"198.{18 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
+
+    def add_zone(self, apex: str, hosts: Iterable[str], *addresses: str) -> Zone:
+        """A new zone on these addresses, not delegated yet."""
+        zone = self.world.zones[apex] = Zone(apex, tuple(hosts))
+        zone.add(apex, "NS", *zone.hosts)
+        zone.add(apex, "SOA", zone.soa[2])
+        for address in addresses:
+            self.world.held[address].append(apex)
+        return zone
+
+    def delegate(self, apex: str, hosts: Iterable[str], glue: Iterable[Row] = ()) -> None:
+        """Cut a zone off from the zone above."""
+        above = self.world.zone_of(parent_of(apex))
+        above.delegate(apex, Cut(tuple(hosts), tuple(glue)))
+
+    def addresses_of(self, host: str) -> tuple[str, ...]:
+        """Addresses of a name server's host name."""
+        return self.world.zone_of(host).rows[host, "A"]
+
+    def give(self, apex: str, *addresses: str) -> tuple[str, ...]:
+        """Host names of the zone's own, with addresses and true glue; the zone is delegated."""
+        hosts = tuple(f"ns{i}.{apex}" for i in range(1, len(addresses) + 1))
+        zone = self.add_zone(apex, hosts, *addresses)
+        for host, address in zip(hosts, addresses, strict=True):
+            zone.add(host, "A", address)
+        self.delegate(apex, hosts, zip(hosts, ["A"] * len(hosts), addresses, strict=True))
+        return hosts
+
+    def company(self) -> Zone:
+        """A hosting company by chance."""
+        return self.rng.choice(self.companies)
+
+    def company_addresses(self, count: int = 2) -> list[str]:
+        """Addresses of one company's servers."""
+        hosts = self.rng.sample(self.company().hosts, count)
+        return [address for host in hosts for address in self.addresses_of(host)]
+
+    def shared(self, manner: Manner) -> str:
+        """An address with this manner, one for all zones."""
+        for address, known in self.world.manners.items():
+            if known is manner:
+                return address
+        return self.new_address(manner)

@@ -1,0 +1,294 @@
+"""An Internet with a root: zones, delegations, the servers that hold them, and the truth.
+
+A question to one server address goes in; out comes what a server of that kind would say, or what
+a perfect resolver would find out in the end. Bytes and sockets stand in ``hierarchy_server``.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from testbed.server.answers import NOERROR, NXDOMAIN, REFUSED, SERVFAIL, Row
+
+# Longer chains than any real one; loops end here.
+_MAX_CHAIN = 16
+# What a poisoned resolver would give out: no true answer holds an address of this network.
+FORGED_ADDRESS = "203.0.113.66"
+
+
+class Manner(StrEnum):
+    """How a server address behaves."""
+
+    PLAIN = "plain"
+    CLOSED = "closed"  # nothing listens there
+    SILENT = "silent"  # takes questions and says nothing
+    REFUSING = "refusing"
+    FAILING = "failing"
+    UPWARD = "upward"  # refers everything to the root
+    STALE = "stale"  # old answers without the authoritative bit
+    TRUNCATING = "truncating"  # says by UDP only that it has more to say
+    LYING = "lying"  # true for its own zones, with forged records for others beside
+
+
+class Status(StrEnum):
+    """What a perfect resolver says in the end."""
+
+    NOERROR = "NOERROR"
+    NODATA = "NODATA"
+    NXDOMAIN = "NXDOMAIN"
+    SERVFAIL = "SERVFAIL"
+    CNAME_LOOP = "CNAME_LOOP"
+
+
+class Expected(NamedTuple):
+    """The truth about one question: status, alias targets in order, data at the end."""
+
+    status: Status
+    chain: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One reply of one server."""
+
+    code: int = NOERROR
+    authoritative: bool = True
+    answers: tuple[Row, ...] = ()
+    authorities: tuple[Row, ...] = ()
+    additionals: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A delegation as the parent shows it: host names, and addresses that may lie."""
+
+    hosts: tuple[str, ...]
+    glue: tuple[Row, ...] = ()
+
+
+@dataclass(slots=True)
+class Zone:
+    """One zone: rows by (owner, type), and the cuts below it."""
+
+    apex: str
+    hosts: tuple[str, ...]
+    rows: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    cuts: dict[str, Cut] = field(default_factory=dict)
+    owners: set[str] = field(default_factory=set)
+    # Whether some subtree stands for another (DNAME).
+    renames: bool = False
+    unresolvable: bool = False
+
+    def add(self, owner: str, rtype: str, *data: str) -> None:
+        """Add rows; the names between owner and apex come into being."""
+        self.rows[owner, rtype] = self.rows.get((owner, rtype), ()) + data
+        self.renames |= rtype == "DNAME"
+        self._own(owner)
+
+    def delegate(self, child: str, cut: Cut) -> None:
+        """Cut a zone off."""
+        self.cuts[child] = cut
+        self._own(parent_of(child))
+
+    def _own(self, name: str) -> None:
+        while name != self.apex and name not in self.owners:
+            self.owners.add(name)
+            name = parent_of(name)
+
+    @property
+    def soa(self) -> Row:
+        """The start-of-authority row."""
+        return (self.apex, "SOA", f"{self.hosts[0]} hostmaster.{self.apex or 'root'} 1 2 3 4 60")
+
+    def find(self, name: str, rtype: str) -> tuple[str, tuple[str, ...]] | None:
+        """(type, data) at a name, an alias or a wildcard included; ``None``: no such name."""
+        if self.renames and (row := self.renaming(name)) is not None:
+            return "CNAME", (name.removesuffix(row[0]) + row[2],)
+        owner = name
+        if name != self.apex and name not in self.owners:
+            owner = f"*.{self._encloser(name)}"
+            if owner not in self.owners:
+                return None
+        if rtype != "CNAME" and (alias := self.rows.get((owner, "CNAME"))):
+            return "CNAME", alias
+        return rtype, self.rows.get((owner, rtype), ())
+
+    def renaming(self, name: str) -> Row | None:
+        """The DNAME row above a name, if any."""
+        owner = name
+        while owner != self.apex:
+            owner = parent_of(owner)
+            if found := self.rows.get((owner, "DNAME")):
+                return owner, "DNAME", found[0]
+        return None
+
+    def _encloser(self, name: str) -> str:
+        name = parent_of(name)
+        while name != self.apex and name not in self.owners:
+            name = parent_of(name)
+        return name
+
+    def cut_above(self, name: str) -> str | None:
+        """The topmost cut at or above ``name``, if any."""
+        found = None
+        if self.cuts:
+            while name != self.apex:
+                found = name if name in self.cuts else found
+                name = parent_of(name)
+        return found
+
+
+@dataclass(slots=True)
+class Hierarchy:
+    """The whole Internet: zones by apex, what each address holds and how it behaves."""
+
+    roots: tuple[str, ...]
+    zones: dict[str, Zone] = field(default_factory=dict)
+    held: dict[str, list[str]] = field(default_factory=dict)
+    manners: dict[str, Manner] = field(default_factory=dict)
+    # Records that lying servers add to the two last sections.
+    forged_authorities: tuple[Row, ...] = ()
+    forged_additionals: tuple[Row, ...] = ()
+    questions: list[tuple[str, str]] = field(default_factory=list)
+
+    def manner(self, address: str) -> Manner:
+        """How an address behaves."""
+        return self.manners.get(address, Manner.PLAIN)
+
+    def addresses(self) -> Iterator[str]:
+        """Every address where something listens."""
+        for address in self.held:
+            if self.manner(address) is not Manner.CLOSED:
+                yield address
+
+    def zone_of(self, name: str) -> Zone:
+        """The zone that holds a name."""
+        while name not in self.zones:
+            name = parent_of(name)
+        return self.zones[name]
+
+    def truth(self, name: str, rtype: str) -> Expected:
+        """What a perfect resolver finds."""
+        chain: list[str] = []
+        while len(chain) <= _MAX_CHAIN:
+            zone = self.zone_of(name)
+            if self._is_unresolvable(zone.apex):
+                return Expected(Status.SERVFAIL, tuple(chain))
+            found = zone.find(name, rtype)
+            if found is None:
+                return Expected(Status.NXDOMAIN, tuple(chain))
+            if found[0] == rtype:
+                status = Status.NOERROR if found[1] else Status.NODATA
+                return Expected(status, tuple(chain), found[1])
+            name = found[1][0]
+            if name in chain:
+                break
+            chain.append(name)
+        return Expected(Status.CNAME_LOOP, tuple(chain))
+
+    def _is_unresolvable(self, apex: str) -> bool:
+        while apex:
+            zone = self.zones.get(apex)
+            if zone is not None and zone.unresolvable:
+                return True
+            apex = parent_of(apex)
+        return False
+
+
+def parent_of(name: str) -> str:
+    """The name without its first label."""
+    return name.partition(".")[2]
+
+
+def is_within(name: str, apex: str) -> bool:
+    """Whether a name is the apex or stands below it."""
+    return not apex or name == apex or name.endswith(f".{apex}")
+
+
+class Nameservers:
+    """All servers of a hierarchy: what each address says."""
+
+    def __init__(self, world: Hierarchy) -> None:
+        self.world = world
+        self._held = {a: frozenset(apexes) for a, apexes in world.held.items()}
+
+    def ask(self, address: str, name: str, rtype: str) -> Said | None:
+        """One reply; ``None`` is silence."""
+        manner = self.world.manner(address)
+        if manner in (Manner.SILENT, Manner.CLOSED):
+            return None
+        if manner is Manner.REFUSING:
+            return Said(REFUSED, authoritative=False)
+        if manner is Manner.FAILING:
+            return Said(SERVFAIL, authoritative=False)
+        if manner is Manner.UPWARD:
+            root = self.world.zones[""]
+            return Said(NOERROR, False, (), tuple(("", "NS", h) for h in root.hosts))
+        if manner is Manner.STALE:
+            return Said(NOERROR, False, ((name, "A", FORGED_ADDRESS),))
+        if manner is Manner.LYING:
+            return self._lie(address, name, rtype)
+        return self._tell(address, name, rtype)
+
+    def _tell(self, address: str, name: str, rtype: str) -> Said:
+        held = self._held[address]
+        apex = name
+        while apex not in held:
+            if not apex:
+                return Said(REFUSED, authoritative=False)
+            apex = parent_of(apex)
+        zone = self.world.zones[apex]
+        cut = zone.cut_above(name)
+        return _refer(cut, zone.cuts[cut]) if cut is not None else _answer(zone, name, rtype)
+
+    def _lie(self, address: str, name: str, rtype: str) -> Said:
+        """True where it is asked for its own, with lies beside; all lies for anything else."""
+        said = self._tell(address, name, rtype)
+        if said.code == REFUSED:
+            return Said(NOERROR, True, ((name, "A", FORGED_ADDRESS),))
+        if name.startswith("side."):
+            world = self.world
+            return Said(NOERROR, False, (), world.forged_authorities, world.forged_additionals)
+        answers = said.answers
+        if answers and answers[-1][1] == "CNAME":
+            answers += ((answers[-1][2], "A", FORGED_ADDRESS),)
+        return Said(
+            said.code,
+            said.authoritative,
+            answers,
+            said.authorities + self.world.forged_authorities,
+            said.additionals + self.world.forged_additionals,
+        )
+
+
+def _refer(child: str, cut: Cut) -> Said:
+    return Said(NOERROR, False, (), tuple((child, "NS", h) for h in cut.hosts), cut.glue)
+
+
+def _answer(zone: Zone, name: str, rtype: str) -> Said:
+    rows: list[Row] = []
+    while True:
+        found = zone.find(name, rtype)
+        if found is None:
+            return Said(NXDOMAIN, True, tuple(rows), (zone.soa,))
+        kind, data = found
+        if zone.renames and (renaming := zone.renaming(name)) is not None:
+            rows.append(renaming)
+        rows += [(name, kind, d) for d in data]
+        if kind == rtype:
+            return Said(
+                NOERROR, True, tuple(rows), () if data else (zone.soa,), _beside(zone, kind, data)
+            )
+        name = data[0]
+        # Where the alias leads out of the zone, or round in a circle, others have to be asked.
+        leaves = not is_within(name, zone.apex) or zone.cut_above(name) is not None
+        if leaves or any(row[0] == name for row in rows):
+            return Said(NOERROR, True, tuple(rows))
+
+
+def _beside(zone: Zone, kind: str, data: tuple[str, ...]) -> tuple[Row, ...]:
+    """Addresses of name servers, where the zone itself has them."""
+    hosts = data if kind == "NS" else ()
+    return tuple((h, "A", address) for h in hosts for address in zone.rows.get((h, "A"), ()))

@@ -1,0 +1,68 @@
+"""What this machine can do for a laboratory: namespaces, and what makes a link slow or lossy."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from functools import cache
+
+from core.paths import PROJECT
+from testbed.namespaces.netns import find_tool
+from testbed.namespaces.plan import Family
+
+_BY_HAND = (
+    "as another user, begin with `unshare --user --map-root-user --net --mount` and "
+    "`mount -t tmpfs none /run`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ability:
+    """``reason`` says why there can be no laboratory; ``links`` is netem or tun.
+
+    With ``seeded`` the kernel's losses are the same ones every time.
+    """
+
+    reason: str = ""
+    links: str = ""
+    seeded: bool = False
+    families: tuple[Family, ...] = (4, 6)
+
+    @property
+    def words(self) -> str:
+        """What people are told."""
+        if self.reason:
+            return f"No laboratory here: {self.reason}."
+        without = "" if 6 in self.families else " There is no IPv6 here: all of it is IPv4."
+        if self.links == "netem":
+            return f"Links are veth pairs, delayed by the kernel (netem).{without}"
+        return (
+            "This kernel has no netem: links with a delay, loss or rate are pairs of TUN devices "
+            f"joined by a process that forwards packets late or not at all.{without}"
+        )
+
+    def as_json(self) -> str:
+        """The form in which a trial tells it."""
+        return json.dumps(asdict(self))
+
+
+@cache
+def find_ability() -> Ability:
+    """Try it out; nothing stays behind."""
+    if sys.platform != "linux":
+        return Ability(f"network namespaces are Linux's, and this is {sys.platform}")
+    if find_tool("ip") is None:
+        return Ability("there is no ip command to make namespaces with; install iproute2")
+    if os.geteuid() != 0:
+        return Ability(f"network namespaces need root; {_BY_HAND}")
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "testbed.namespaces.capability"],
+        cwd=PROJECT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    try:
+        told = json.loads(done.stdout)
+    except ValueError:
+        lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
+        return Ability(f"the trial of what this machine can do failed: {lines[-1][:200]}")
+    return Ability(**{**told, "families": tuple(told["families"])})

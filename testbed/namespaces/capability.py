@@ -1,0 +1,126 @@
+"""What the kernel and its tools let us do is tried out in a namespace that ends with this process.
+
+Run as a process of its own, since it leaves its own network; what was found is its output.
+"""
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from testbed.namespaces import building, netns
+from testbed.namespaces.ability import Ability
+from testbed.namespaces.plan import Line
+
+# All that links of a plan ever ask of netem, and numbers as they are written there.
+_FULL = Line(4.5, 0.3, 0.025, 40.0)
+
+
+class No(Exception):
+    """Why there can be no laboratory."""
+
+
+def try_out() -> Ability:
+    """Everything that a laboratory needs, in the order in which it is built."""
+    try:
+        _need("cannot write below /run", _make_folders)
+        _need("the kernel does not let us make network namespaces", netns.leave)
+        _need("namespaces cannot be kept", _keep)
+        _need("the settings of a namespace cannot be written, as in a container that is not "
+              "privileged", _set)  # fmt: skip
+        _need("", _join)
+    except No as no:
+        return Ability(str(no))
+    links = {seeded: _delay(seeded) for seeded in (False, True)}
+    if not links[False] and (why := _open_tun()):
+        return Ability(f"there is neither netem nor a TUN device for links with a delay ({why})")
+    families = (4, 6) if _has_six() else (4,)
+    kind = "netem" if links[False] else "tun"
+    return Ability("", kind, links[True], families)  # type: ignore[arg-type]
+
+
+def _need(what: str, work: Callable[[], None]) -> None:
+    try:
+        work()
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        why = f"{place}{error.strerror or error}"
+        raise No(f"{what} ({why})" if what else why) from error
+
+
+def _make_folders() -> None:
+    for folder in (netns.RUN, netns.LOCKS):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def _keep() -> None:
+    place = netns.RUN / f"trial-{os.getpid()}"
+    place.touch(mode=0o444)
+    try:
+        netns.keep(place)
+    finally:
+        netns.remove([place.name])
+
+
+def _set() -> None:
+    place = Path("/proc/sys/net/ipv4/ip_forward")
+    place.write_text("1")
+
+
+def _join() -> None:
+    """Two veth devices, and what routes and silent routers ask for."""
+    _command("ip", "link add name here type veth peer name there", "there are no veth devices")
+    _command("ip", "addr add 28.0.0.1/30 dev here", "addresses cannot be given")
+    _command("ip", "link set dev here up", "devices cannot be taken up")
+    ways = "nexthop via 28.0.0.2 dev here nexthop via 28.0.0.2 dev here"
+    _command("ip", "link set dev there up", "devices cannot be taken up")
+    _command("ip", f"route add 28.1.0.0/16 {ways}", "there are no routes with several ways")
+    _command("ip", building.MUTE, "there are no rules for routes")
+
+
+def _command(tool: str, line: str, what: str) -> None:
+    """As the laboratory gives its commands; raises ``OSError`` with what the tool says."""
+    found = netns.find_tool(tool)
+    done = subprocess.run(
+        [found or tool, "-batch", "-"], input=line, text=True, capture_output=True, check=False
+    )
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["it says nothing"]
+        raise OSError(f"{what}, says {tool}: {lines[0][:160]}")
+
+
+def _delay(seeded: bool) -> bool:
+    """Whether ``tc`` and the kernel take netem with all that links ask of it."""
+    if netns.find_tool("tc") is None:
+        return False
+    try:
+        _command("tc", building.netem_command("here", _FULL, 7 if seeded else None), "")
+    except OSError:
+        return False
+    return True
+
+
+def _open_tun() -> str:
+    """Why no TUN device can be opened; empty when one can."""
+    try:
+        os.close(building.open_tun("tun"))
+    except OSError as error:
+        return f"/dev/net/tun: {error.strerror}"
+    return ""
+
+
+def _has_six() -> bool:
+    place = Path("/proc/sys/net/ipv6/conf/all/disable_ipv6")
+    if not place.exists():
+        return False
+    with contextlib.suppress(OSError):
+        place.write_text("0")
+        _command("ip", "addr add 2d00::1/64 dev here nodad", "")
+        return True
+    return False
+
+
+if __name__ == "__main__":
+    sys.stdout.write(try_out().as_json() + "\n")

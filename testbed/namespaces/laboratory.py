@@ -1,0 +1,243 @@
+"""An Internet in network namespaces whose truth is known: built, entered, broken, removed.
+
+It lives as long as its context; after an exception, and after its process is killed, nothing of
+it stays.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any, TypeVar
+
+from core.paths import PROJECT
+from testbed.namespaces import building, control, netns, servers, within
+from testbed.namespaces.ability import find_ability
+from testbed.namespaces.plan import Line, Plan
+from testbed.namespaces.truth import Truth
+
+T = TypeVar("T")
+
+
+class Laboratory:
+    """A plan that stands; use it as a context, which raises ``OSError`` where it cannot be."""
+
+    def __init__(self, plan: Plan, seed: int = 1, links: str = "", *, centre: bool = False) -> None:
+        """With ``centre``, hosts reach a namespace that is no part of the plan."""
+        ability = find_ability()
+        spoken = tuple(f for f in plan.families if f in ability.families)
+        self.plan = replace(plan, families=spoken or plan.families)
+        self.truth = Truth.of(self.plan)
+        self._centre = [control.NODE] if centre else []
+        self._seed = seed
+        self._links, self._seeded = links or ability.links, ability.seeded
+        self._stack = ExitStack()
+        self._joints: dict[int, tuple[int, int]] = {}
+        self._line: subprocess.Popen[str] | None = None
+        self.prefix = ""
+        # How long it took to build, which tells how busy the machine is.
+        self.built_in_s = 0.0
+
+    def __enter__(self) -> "Laboratory":
+        if reason := self._refusal():
+            raise OSError(reason)
+        netns.sweep()
+        began = time.monotonic()
+        self.prefix = netns.own_prefix()
+        with ExitStack() as stack:
+            stack.callback(lambda: netns.remove(self.names))
+            self._build(stack)
+            self._stack = stack.pop_all()
+        self.built_in_s = time.monotonic() - began
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def names(self) -> list[str]:
+        """All namespaces, as the ``ip`` command knows them."""
+        return [self.prefix + name for name in (*self.plan.by_name, *self._centre)]
+
+    def inside(self, node: str, work: Callable[[], T]) -> T:
+        """Do something at a node, in a thread of its own; its error is raised here."""
+        return netns.inside(self.prefix + node, work)
+
+    def start(self, node: str, program: list[str], **more: Any) -> "subprocess.Popen[str]":
+        """Start a program at a node; it ends with this process at the latest."""
+        command = within.command(self.prefix + node, program)
+        return subprocess.Popen(command, cwd=PROJECT, text=True, **more)
+
+    def fail(self, links: Iterable[int]) -> None:
+        """Take links down, and let routes find other ways, as routing would."""
+        self._converge(Truth.of(self.plan, self.truth.down | set(links)))
+
+    def mend(self) -> None:
+        """Take all links up again."""
+        self._converge(Truth.of(self.plan))
+
+    def shape(self, number: int, line: Line) -> None:
+        """Give a link that has a delay other values; the plan keeps the old ones."""
+        if number in self._joints:
+            change = {**asdict(line), "joints": self._joints[number]}
+            assert self._line is not None
+            _tell(self._line, change)
+        else:
+            self._delay(number, line)
+
+    def _refusal(self) -> str:
+        ability = find_ability()
+        if ability.reason or set(self.plan.families) <= set(ability.families):
+            return ability.reason
+        return "there is no IPv6 here, and the plan has nothing else"
+
+    def _build(self, stack: ExitStack) -> None:
+        for name in self.names:
+            netns.add(name)
+        for node in self.plan.nodes:
+            self.inside(node.name, partial(building.set_up, node))
+        self._join(stack)
+        if self._centre:
+            hosts = [node.name for node in self.plan.nodes if node.kind != "router"]
+            control.join(self.prefix, hosts)
+        for node in self.plan.nodes:
+            commands = building.address_commands(self.plan, node)
+            netns.batch(self.prefix + node.name, commands)
+            self._introduce(node.name)
+            if self._links == "netem" and node.kind != "router":
+                sizes = building.segment_commands(self.plan, node.name)
+                netns.batch(self.prefix + node.name, sizes, force=True)
+        for node in self.plan.nodes:
+            commands = building.route_commands(self.plan, node.name, {}, self.truth.routes)
+            netns.batch(self.prefix + node.name, commands)
+            for family in self.plan.families if node.silent else ():
+                tool = ("ip", f"-{family}")
+                netns.batch(self.prefix + node.name, [building.MUTE], tool=tool)
+        self._serve(stack)
+
+    def _join(self, stack: ExitStack) -> None:
+        """All links: veth pairs, or pairs of TUN devices with the delay line between them."""
+        sprayed = {number for group in self.plan.sprays for number in group}
+        late, pairs = [], dict[str, list[str]]()
+        for number, link in enumerate(self.plan.links):
+            if number in sprayed or (self._links == "tun" and not link.line.plain):
+                late.append(number)
+            else:
+                command = building.pair_command(self.plan, number, self.prefix)
+                pairs.setdefault(link.first, []).append(command)
+        for name, commands in pairs.items():
+            netns.batch(self.prefix + name, commands)
+        for number, link in enumerate(self.plan.links):
+            if number not in late and not link.line.plain:
+                self._delay(number, link.line)
+        self._begin_line(late, stack)
+
+    def _introduce(self, node: str) -> None:
+        pairs = [n for n in self.plan.around[node] if n not in self._joints]
+        commands = [c for n in pairs for c in building.neighbour_commands(self.plan, node, n)]
+        netns.batch(self.prefix + node, commands)
+
+    def _delay(self, number: int, line: Line) -> None:
+        link = self.plan.links[number]
+        for side, node in enumerate((link.first, link.second)):
+            name = building.device(self.plan, number, node)
+            seed = self._seed + 2 * number + side if self._seeded else None
+            command = building.netem_command(name, line, seed)
+            netns.batch(self.prefix + node, [command], tool=("tc",))
+
+    def _begin_line(self, late: list[int], stack: ExitStack) -> None:
+        """The process is there even without a link to delay: it removes what we leave behind."""
+        ends: dict[tuple[int, str], int] = {}
+        for number in late:
+            link = self.plan.links[number]
+            for node in (link.first, link.second):
+                name = building.device(self.plan, number, node)
+                ends[number, node] = self.inside(node, partial(building.open_tun, name))
+        joints: list[dict[str, Any]] = []
+        for number in late:
+            self._joints[number] = (len(joints), len(joints) + 1)
+            joints += self._both_ways(number, ends)
+        given = {"joints": joints, "namespaces": self.names}
+        self._line = self._run("testbed.namespaces.delay_line", given, list(ends.values()), stack)
+        for number_of_device in ends.values():
+            os.close(number_of_device)
+
+    def _both_ways(self, number: int, ends: dict[tuple[int, str], int]) -> list[dict[str, Any]]:
+        link = self.plan.links[number]
+        group = next((g for g in self.plan.sprays if number in g), (number,))
+        spread = [ends[n, self.plan.links[n].second] for n in group]
+        first, second = ends[number, link.first], ends[number, link.second]
+        seed = self._seed + 2 * number
+        return [
+            {"in": first, "outs": spread, "seed": seed, **asdict(link.line)},
+            {"in": second, "outs": [first], "seed": seed + 1, **asdict(link.line)},
+        ]
+
+    def _serve(self, stack: ExitStack) -> None:
+        specs, kept = [], []
+        for node in self.plan.of_kind("instance"):
+            addresses = [self.plan.home(node.name, family) for family in self.plan.families]
+            for address in addresses:
+                for port, kind, what in servers.SERVICES:
+                    opening = partial(servers.open_service, address, port, kind)
+                    sock = self.inside(node.name, opening)
+                    kept.append(sock)
+                    specs.append({"number": sock.fileno(), "what": what, "address": address})
+        self._run("testbed.namespaces.servers", specs, [sock.fileno() for sock in kept], stack)
+        for sock in kept:
+            sock.close()
+
+    def _run(
+        self, module: str, given: Any, numbers: list[int], stack: ExitStack
+    ) -> "subprocess.Popen[str]":
+        """A process of ours, until our end of its standard input is closed, also by our death."""
+        process = subprocess.Popen(
+            [sys.executable, "-S", "-m", module],
+            cwd=PROJECT, pass_fds=numbers, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        stack.callback(_end, process)
+        _tell(process, given)
+        assert process.stdout is not None
+        if process.stdout.readline() != "ready\n":
+            raise OSError(f"{module} did not begin")
+        return process
+
+    def _converge(self, after: Truth) -> None:
+        before, self.truth = self.truth, after
+        changed = before.down ^ after.down
+        for node in self.plan.nodes:
+            own = [n for n in self.plan.around[node.name] if n in changed]
+            states = [
+                f"link set dev {building.device(self.plan, n, node.name)} "
+                f"{'down' if n in after.down else 'up'}"
+                for n in own
+            ]
+            netns.batch(self.prefix + node.name, states)
+        for node in self.plan.nodes:
+            if changed & set(self.plan.around[node.name]):
+                self._introduce(node.name)
+            commands = building.route_commands(self.plan, node.name, before.routes, after.routes)
+            netns.batch(self.prefix + node.name, commands, force=True)
+
+
+def _tell(process: "subprocess.Popen[str]", what: Any) -> None:
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(what) + "\n")
+    process.stdin.flush()
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    """Ended when it says so; that the kernel takes its devices apart is not waited for."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.close()
+    process.stdout.read(1)
+    process.stdout.close()
+    threading.Thread(target=process.wait, daemon=True).start()

@@ -1,0 +1,110 @@
+"""Plans drawn by lot: six vantage points and four regions of two zones between some ISPs.
+
+Balancers are up to ``width`` ways wide; some routers are silent, some links have private addresses.
+"""
+
+import random
+from dataclasses import dataclass
+
+from testbed.namespaces.plan import Family, Line, Link, Node, Plan
+from testbed.namespaces.truth import Truth
+
+CLOUD = 64_500
+_VANTAGES, _REGIONS, _ZONES = 6, 4, "ab"
+_TRIES = 100
+
+
+@dataclass
+class _Sheet:
+    """What is drawn so far."""
+
+    chance: random.Random
+    nodes: list[Node]
+    links: list[Link]
+
+    def delay_ms(self) -> float:
+        return self.chance.randrange(4, 20) / 2
+
+    def join(self, first: str, second: str, block: int, line: Line | None = None) -> None:
+        metric = round(line.delay_ms * 100) + 1 if line else 1
+        self.links.append(Link(first, second, block, line or Line(), (metric, metric)))
+
+
+def draw(seed: int, isps: int = 3, width: int = 4, families: tuple[Family, ...] = (4, 6)) -> Plan:
+    """The plan of a seed; raises ``ValueError`` where none of many tries is sound."""
+    for number in range(_TRIES):
+        plan = _try(random.Random(f"{seed}/{number}"), isps, width, families)
+        if _is_sound(plan):
+            return plan
+    raise ValueError(f"no plan of {isps} ISPs and {width} ways is sound")
+
+
+def _try(chance: random.Random, isps: int, width: int, families: tuple[Family, ...]) -> Plan:
+    sheet = _Sheet(chance, [], [])
+    names = [f"t{n + 1}" for n in range(isps)]
+    _draw_access(sheet, names)
+    _draw_cloud(sheet, names)
+    _draw_backbones(sheet, names, width)
+    blocks = {100: CLOUD} | {n + 1: CLOUD + n + 1 for n in range(isps)}
+    blocks |= {11 + n: CLOUD + 10 + n for n in range(_VANTAGES)}
+    return Plan("drawn", "lab", CLOUD, tuple(sheet.nodes), tuple(sheet.links), blocks,
+                families=families)  # fmt: skip
+
+
+def _draw_access(sheet: _Sheet, isps: list[str]) -> None:
+    """The last of the vantage points loses packets."""
+    for number in range(_VANTAGES):
+        name, asn = f"v{number + 1}", CLOUD + 10 + number
+        sheet.nodes += [Node(name, "vantage", asn), Node(f"{name}-gw", "router", asn, stub=True)]
+        sheet.join(f"{name}-gw", name, 11 + number)
+        loss = 0.02 if number == _VANTAGES - 1 else 0.0
+        for isp in sheet.chance.sample(isps, min(len(isps), 1 + number % 2)):
+            line = Line(sheet.delay_ms(), 0.0, loss, sheet.chance.choice([10.0, 20.0, 40.0]))
+            sheet.join(f"{name}-gw", f"{isp}-w", int(isp[1:]), line)
+
+
+def _draw_cloud(sheet: _Sheet, isps: list[str]) -> None:
+    for number in range(_REGIONS):
+        for zone in _ZONES:
+            name, region = f"c{number + 1}-{zone}", f"drawn-{number + 1}"
+            sheet.nodes.append(Node(name, "instance", CLOUD, region, zone))
+            sheet.nodes.append(Node(f"{name}-gw", "router", CLOUD, region, zone, stub=True))
+            sheet.join(f"{name}-gw", name, 100)
+            for isp in sheet.chance.sample(isps, sheet.chance.randint(1, len(isps))):
+                line = Line(sheet.delay_ms())
+                sheet.join(f"{name}-gw", f"{isp}-e", int(isp[1:]), line)
+
+
+def _draw_backbones(sheet: _Sheet, isps: list[str], width: int) -> None:
+    """The first ISP has the widest balancer, the second a silent way, the third private links."""
+    for number, isp in enumerate(isps):
+        asn, block = CLOUD + number + 1, 0 if number == 2 else number + 1
+        ways = width if number == 0 else sheet.chance.randint(1, width)
+        sheet.nodes += [Node(f"{isp}-{end}", "router", asn) for end in "we"]
+        for way in range(ways):
+            middle = f"{isp}-m{way + 1}"
+            sheet.nodes.append(Node(middle, "router", asn, silent=number == 1 and way == 0))
+            sheet.join(f"{isp}-w", middle, block)
+            sheet.join(middle, f"{isp}-e", block)
+        for other in isps[number + 1 :]:
+            sheet.join(f"{isp}-w", f"{other}-w", number + 1, Line(sheet.delay_ms()))
+
+
+def _is_sound(plan: Plan) -> bool:
+    """Everybody reaches everybody, all ways between two take equally long, and none has two
+    balancers: on older kernels, the second would choose as the first did."""
+    truth = Truth.of(plan)
+    for vantage in plan.of_kind("vantage"):
+        for instance in plan.of_kind("instance"):
+            for start, end in ((vantage.name, instance.name), (instance.name, vantage.name)):
+                lines = [truth.lines(way) for way in truth.ways(start, end)]
+                if len({sum(line.delay_ms for line in own) for own in lines}) != 1:
+                    return False
+                if any(_balancers(truth, start, end, way) > 1 for way in truth.ways(start, end)):
+                    return False
+    return True
+
+
+def _balancers(truth: Truth, start: str, end: str, way: tuple[int, ...]) -> int:
+    nodes = [start, *truth.nodes(start, way)[:-1]]
+    return sum(len(truth.routes[node][end]) > 1 for node in nodes)

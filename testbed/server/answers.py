@@ -1,0 +1,252 @@
+"""What the emulated Internet answers: the meaning of DNS, before any byte of it.
+
+A question goes in; out come a status and records, with whole CNAME chains as a recursive
+resolver would give them, wildcards by the closest encloser, and the faults of the world.
+"""
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from testbed.world.model import (
+    ALLOW,
+    CUT,
+    DROP_FIRST,
+    MISSING,
+    Name,
+    Wildcard,
+    World,
+    Zone,
+    scale_text,
+)
+from testbed.world.model import SERVFAIL as FAILING
+
+# One record: owner, type, data. TTLs are the same for all, in seconds.
+Row = tuple[str, str, str]
+TTL_S = 300
+NOERROR, SERVFAIL, NXDOMAIN, REFUSED = 0, 2, 3, 5
+WORLD_NAME = "world.testbed.invalid"
+_ADDRESS_TYPES = ("A", "AAAA")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What to send: response code, answer and authority rows; ``steady`` may be cached."""
+
+    code: int
+    answers: tuple[Row, ...] = ()
+    authorities: tuple[Row, ...] = ()
+    steady: bool = True
+
+
+class Authority:
+    """Answers questions about one world; remembers only which upsets have happened."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.zones = {zone.domain: zone for zone in world.zones}
+        self._empty: set[str] = set()
+        self._targets: dict[str, str] = {}
+        self._cards: dict[str, Wildcard] = {}
+        self._spent: set[str] = set()
+        self._turns: dict[str, int] = {}
+        self._names = {name.fqdn: name for _, name in world.names()}
+        self._index_inner_names()
+
+    def _index_inner_names(self) -> None:
+        for zone, name in self.world.names():
+            inner = name.fqdn.partition(".")[2]
+            while len(inner) > len(zone.domain):
+                self._empty.add(inner)
+                inner = inner.partition(".")[2]
+            for target in name.cnames:
+                self._targets.setdefault(target, name.fqdn)
+        for zone in self.world.zones:
+            for card in zone.wildcards:
+                self._cards[card.at] = card
+                for target in card.cnames:
+                    self._targets.setdefault(target, f"*.{card.at}")
+                # A wildcard is a name too, so it stands for nothing below itself.
+                self._empty.add(f"*.{card.at}")
+                self._add_parents(f"*.{card.at}")
+        for known in (*self.zones, *self.world.hosts, *self._targets):
+            self._add_parents(known)
+
+    def _add_parents(self, name: str) -> None:
+        parent = name.partition(".")[2]
+        while parent and parent not in self._empty:
+            self._empty.add(parent)
+            parent = parent.partition(".")[2]
+
+    def zone_of(self, name: str) -> Zone | None:
+        """The listed zone that holds ``name``, if any."""
+        while name:
+            zone = self.zones.get(name)
+            if zone is not None:
+                return zone
+            name = name.partition(".")[2]
+        return None
+
+    def answer(self, name: str, rtype: str) -> Reply | None:
+        """The reply to one question; ``None`` when nothing must be sent.
+
+        ``name`` is in lower case without the final dot.
+        """
+        zone = self.zone_of(name)
+        if zone is not None and zone.fault:
+            return self._faulty(zone)
+        upset = self.world.upsets.get(name)
+        if upset is not None and name not in self._spent:
+            self._spent.add(name)
+            return None if upset == DROP_FIRST else Reply(SERVFAIL, steady=False)
+        if zone is not None:
+            return self._in_zone(zone, name, rtype)
+        return self._outside(name, rtype)
+
+    def _faulty(self, zone: Zone) -> Reply | None:
+        if zone.fault == MISSING:
+            return Reply(NXDOMAIN, (), (soa_of(""),))
+        return Reply(SERVFAIL) if zone.fault == FAILING else None
+
+    def _in_zone(self, zone: Zone, name: str, rtype: str) -> Reply:
+        if name == zone.domain and rtype == "NS":
+            return Reply(NOERROR, tuple((name, "NS", host) for host in zone.servers))
+        if name == zone.domain and rtype == "SOA":
+            return Reply(NOERROR, (soa_of(name),))
+        held = self._names.get(name)
+        if held is not None:
+            reply = _reply_of(zone.domain, name, held.cnames, _typed(held, rtype), rtype)
+            return _denied(reply) if held.is_dangling and rtype != "CNAME" else reply
+        if name in self._targets and not name.startswith("*."):
+            return self._of_target(name, rtype)  # a hosting company that is itself on the list
+        if name in self._empty or name == zone.domain:
+            return Reply(NOERROR, (), (soa_of(zone.domain),))
+        return self._by_wildcard(zone, name, rtype)
+
+    def _by_wildcard(self, zone: Zone, name: str, rtype: str) -> Reply:
+        card = self._cards.get(self._closest_encloser(zone, name))
+        if card is None:
+            return Reply(NXDOMAIN, (), (soa_of(zone.domain),))
+        if card.per_name:
+            target = f"h{zlib.crc32(name.encode()):08x}.{card.cnames[0]}"
+            addresses = card.pool if rtype == "A" else ()
+            return _reply_of(zone.domain, name, (target,), addresses, rtype)
+        if card.kind != "rotating":
+            addresses = card.pool if rtype == "A" else ()
+            return _reply_of(zone.domain, name, card.cnames, addresses, rtype)
+        turn = self._turns[card.at] = self._turns.get(card.at, -1) + 1
+        shown = [card.pool[(turn + i) % len(card.pool)] for i in range(card.width)]
+        addresses = tuple(shown) if rtype == "A" else ()
+        reply = _reply_of(zone.domain, name, (), addresses, rtype)
+        return Reply(reply.code, reply.answers, reply.authorities, steady=False)
+
+    def _closest_encloser(self, zone: Zone, name: str) -> str:
+        parent = name.partition(".")[2]
+        while parent != zone.domain and parent not in self._empty and parent not in self._names:
+            parent = parent.partition(".")[2]
+        return parent
+
+    def _outside(self, name: str, rtype: str) -> Reply:
+        if name == WORLD_NAME:
+            return self._about(rtype)
+        if name in self.world.hosts:
+            addresses = self.world.hosts[name] if rtype == "A" else ()
+            if not self.world.hosts[name]:
+                return Reply(NXDOMAIN, (), (soa_of(""),))
+            return _reply_of("", name, (), addresses, rtype)
+        if name in self._targets:
+            return self._of_target(name, rtype)
+        code = NOERROR if name in self._empty or not name else NXDOMAIN
+        return Reply(code, (), (soa_of(""),))
+
+    def _about(self, rtype: str) -> Reply:
+        world = self.world
+        text = f"nephoscope-testbed world={world.spec} scale={scale_text(world.scale)}"
+        rows = ((WORLD_NAME, "TXT", f"{text} seed={world.seed}"),) if rtype == "TXT" else ()
+        return Reply(NOERROR, rows, () if rows else (soa_of(""),))
+
+    def _of_target(self, name: str, rtype: str) -> Reply:
+        owner = self._targets[name]
+        if owner.startswith("*."):
+            card = self._cards[owner[2:]]
+            cnames, v4 = card.cnames, card.pool
+            v6: tuple[str, ...] = ()
+        else:
+            held = self._names[owner]
+            cnames, v4, v6 = held.cnames, held.addresses, held.addresses6
+        rest = cnames[cnames.index(name) + 1 :]
+        addresses = v4 if rtype == "A" else v6 if rtype == "AAAA" else ()
+        reply = _reply_of("", name, rest, addresses, rtype)
+        is_gone = not v4 and not v6 and (not rest or rtype != "CNAME")
+        return _denied(reply) if is_gone else reply
+
+
+def _denied(reply: Reply) -> Reply:
+    """The same chain, its last target denied."""
+    return Reply(NXDOMAIN, reply.answers, reply.authorities)
+
+
+def _typed(name: Name, rtype: str) -> tuple[str, ...]:
+    return name.addresses if rtype == "A" else name.addresses6 if rtype == "AAAA" else ()
+
+
+def _reply_of(
+    zone: str, name: str, cnames: tuple[str, ...], addresses: tuple[str, ...], rtype: str
+) -> Reply:
+    """A chain from ``name`` through ``cnames`` to ``addresses``; NODATA where it ends early."""
+    rows: list[Row] = []
+    owner = name
+    for target in cnames if rtype != "CNAME" else cnames[:1]:
+        rows.append((owner, "CNAME", target))
+        owner = target
+    if rtype in _ADDRESS_TYPES:
+        rows += [(owner, rtype, address) for address in addresses]
+    complete = bool(addresses) or (rtype == "CNAME" and bool(cnames))
+    return Reply(NOERROR, tuple(rows), () if complete else (soa_of(zone),))
+
+
+def soa_of(zone: str) -> Row:
+    """The start-of-authority row of a zone; the root stands in for zones that nobody lists."""
+    host = f"ns.{zone}" if zone else "a.root.invalid"
+    return (zone, "SOA", f"{host} hostmaster.testbed.invalid 1 7200 900 1209600 60")
+
+
+def transfer_rows(zone: Zone) -> Iterator[Row] | None:
+    """All rows of a zone transfer, start of authority first and last; ``None`` if refused.
+
+    A zone that cuts its transfers stops half way, without the closing start of authority.
+    """
+    if zone.fault or zone.transfer not in (ALLOW, CUT):
+        return None
+    return _whole_zone(zone) if zone.transfer == ALLOW else _half_zone(zone)
+
+
+def _whole_zone(zone: Zone) -> Iterator[Row]:
+    yield soa_of(zone.domain)
+    for host in zone.servers:
+        yield (zone.domain, "NS", host)
+    yield from _rows_of_names(zone)
+    for card in zone.wildcards:
+        owner = f"*.{card.at}"
+        for target in card.cnames[:1]:
+            yield (owner, "CNAME", target)
+        if not card.cnames:
+            for address in card.pool:
+                yield (owner, "A", address)
+    yield soa_of(zone.domain)
+
+
+def _half_zone(zone: Zone) -> Iterator[Row]:
+    rows = list(_whole_zone(zone))
+    yield from rows[: max(1, len(rows) // 2)]
+
+
+def _rows_of_names(zone: Zone) -> Iterator[Row]:
+    for name in zone.names:
+        if name.cnames:
+            yield (name.fqdn, "CNAME", name.cnames[0])
+            continue
+        for address in name.addresses:
+            yield (name.fqdn, "A", address)
+        for address in name.addresses6:
+            yield (name.fqdn, "AAAA", address)

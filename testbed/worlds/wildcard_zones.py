@@ -1,0 +1,128 @@
+"""Worlds of many plain zones, a share of them with wildcards of every form.
+
+Numbers of a world file and the labels of a word list go in, zones come out.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from core.errors import BadInput
+from testbed.generate.addresses.supply import AddressBook
+from testbed.generate.apportion import scaled
+from testbed.generate.naming import invent_domains
+from testbed.world.model import Name, PublishedRanges, Wildcard, World, Zone
+
+# Where wildcards stand below another, and how often one gives exactly what the other gives.
+_NESTED_AT = ("dev", "test", "api", "staging")
+_SAME_AS_ABOVE = 0.25
+# How often a name stands where names below it are made by a wildcard.
+_NAMED_LEVEL = 0.5
+# In a zone whose wildcard stands below it, so many of the names stand there too, if words allow.
+_BELOW = 3
+
+
+def build_wild(
+    raw: Mapping[str, Any], scale: Fraction | None, seed: int, labels: Sequence[str],
+    book: AddressBook, ranges: tuple[PublishedRanges, ...],
+) -> World:  # fmt: skip
+    """Build the world of a file of kind ``wild``; ``scale`` is the share of its zones."""
+    scale = Fraction(1) if scale is None else Fraction(scale)
+    if not 0 < scale <= 1:
+        raise BadInput(f"{scale} is no share: give more than 0 and at most 1", field="scale")
+    rng = random.Random(f"{raw['name']}:{scale}:{seed}")
+    world = World(
+        str(raw["name"]), scale, seed, [], {}, book.places, ranges, raw["as_of"],
+        str(raw.get("origin", "")),
+    )  # fmt: skip
+    for host, count in raw["name_servers"].items():
+        world.hosts[host] = tuple(book.other() for _ in range(count))
+    mason = _Mason(raw, labels, book, rng)
+    count = max(1, scaled(raw["zones"]["count"], scale))
+    world.zones = mason.build(count, tuple(world.hosts))
+    world.notes += book.notes
+    return world
+
+
+class _Mason:
+    """Builds zones; every draw comes from one random stream."""
+
+    def __init__(
+        self, raw: Mapping[str, Any], labels: Sequence[str], book: AddressBook, rng: random.Random
+    ) -> None:
+        self._numbers = raw["zones"]
+        self._forms = raw["wildcards"]
+        self._spots = [(who, region) for who, codes in raw["regions"].items() for region in codes]
+        self._labels = list(labels)
+        self._book = book
+        self._rng = rng
+        self._made = 0
+
+    def build(self, count: int, servers: tuple[str, ...]) -> list[Zone]:
+        """So many zones, the wildcards dealt over them at random."""
+        domains = invent_domains(count, set(), self._rng)
+        wild = self._rng.sample(range(count), round(count * self._numbers["wild"]))
+        zones = [Zone(d, rank, servers=servers) for rank, d in enumerate(domains, 1)]
+        for turn, index in enumerate(wild):
+            form = self._forms[turn % len(self._forms)]
+            card = zones[index].wildcard = self._wildcard(zones[index].domain, form)
+            zones[index].nested = self._nested(zones[index].domain, card)
+        for zone in zones:
+            self._people(zone)
+        return zones
+
+    def _wildcard(self, domain: str, form: Mapping[str, Any]) -> Wildcard:
+        at = f"{form['at']}.{domain}" if "at" in form else domain
+        cnames = tuple(self._target("parked") for _ in range(form.get("aliases", 0)))
+        pool = tuple(self._address() for _ in range(form["pool"]))
+        per_name = bool(form.get("per_name", False))
+        return Wildcard(at, cnames, pool, int(form.get("width", len(pool))), per_name)
+
+    def _nested(self, domain: str, card: Wildcard) -> tuple[Wildcard, ...]:
+        """Wildcards of other forms below the zone's own, so many that ``levels`` is met."""
+        most, rng = self._numbers.get("levels", 1), self._rng
+        if most == 1 or card.at != domain:
+            return ()
+        made = []
+        for label in rng.sample(_NESTED_AT, rng.randint(0, most - 1)):
+            other = self._wildcard(domain, rng.choice(self._forms))
+            like = card if rng.random() < _SAME_AS_ABOVE else other
+            made.append(replace(like, at=f"{label}.{domain}"))
+        return tuple(made)
+
+    def _people(self, zone: Zone) -> None:
+        """Give a zone its own name and those that the word list finds."""
+        host = self._address()
+        zone.names.append(Name(zone.domain, (), (host,)))
+        rng = self._rng
+        labels = rng.sample(self._labels, rng.randint(*self._numbers["names"]))
+        for card in zone.wildcards:
+            if card.at == zone.domain:
+                continue
+            level = card.at.removesuffix(f".{zone.domain}")
+            inner = [label for label in self._labels if label.endswith(f".{level}")]
+            labels += rng.sample(inner, min(_BELOW, len(inner)))
+            if card in zone.nested and rng.random() < _NAMED_LEVEL:
+                labels.append(level)
+        for label in dict.fromkeys(labels):
+            fqdn = f"{label}.{zone.domain}"
+            zone.names.append(self._name(fqdn, host, zone.wildcard_above(fqdn)))
+
+    def _name(self, fqdn: str, host: str, card: Wildcard | None) -> Name:
+        rng, numbers = self._rng, self._numbers
+        if card is not None and rng.random() < numbers["like_wildcard"]:
+            return Name(fqdn, card.cnames, card.pool[: card.width])
+        address = host if rng.random() < numbers["shared"] else self._address()
+        alias = rng.random() < numbers["aliases"]
+        return Name(fqdn, (self._target("host"),) if alias else (), (address,))
+
+    def _address(self) -> str:
+        if self._rng.random() >= self._numbers["cloud"]:
+            return self._book.other()
+        return self._book.compute(*self._rng.choice(self._spots))
+
+    def _target(self, kind: str) -> str:
+        self._made += 1
+        return f"{kind}-{self._made}.hosting.example"

@@ -1,0 +1,205 @@
+"""Small random instances of every kind: the product's choice equals the weighing of every set."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analysis.optimization import (
+    Constraints,
+    Effort,
+    Facts,
+    Measure,
+    Missing,
+    Objective,
+    Presence,
+    Samples,
+    Study,
+    check,
+    warm_up,
+)
+from tests.analysis.optimization.brute_force import ranking
+
+# Without the plain search, small instances go the way of large ones.
+CLIMB = Effort(plain_cells=0)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled():
+    """Compiling counts as time, of which a busy machine may take more than an answer may."""
+    warm_up()
+
+
+def some_samples(g, gaps=0.0):
+    regions, clients, rounds = g.integers(3, 9), g.integers(1, 10), g.integers(1, 4)
+    values = g.integers(1, 40, (regions, clients, rounds)).astype(float)
+    if g.random() < 0.5:
+        values = np.round(values * g.uniform(0.5, 2), 2)
+    values[g.random(values.shape) < gaps] = np.nan
+    if g.random() < 0.3:
+        # Some clients hear nothing at all.
+        values[:, : g.integers(0, clients)] = np.nan
+    values[g.integers(regions), g.integers(clients), 0] = 7.5
+    weights = g.integers(1, 9, clients).astype(float)
+    if g.random() < 0.4:
+        weights = np.round(weights * 0.37, 2)
+    names = tuple(f"r{j}" for j in range(regions))
+    return Samples(names, tuple("abcdefghij"[:clients]), tuple("xyz"[:rounds]), values, weights)
+
+
+def some_facts(g, samples):
+    return {
+        name: Facts(
+            provider=str(g.choice(["aws", "azure", "google"])),
+            country=str(g.choice(["IE", "DE", "US", "JP"])),
+            continent=str(g.choice(["EU", "NA", "AS"])),
+            price=float(g.integers(0, 500)) / 100,
+        )
+        for name in samples.regions
+    }
+
+
+def some_constraints(g, samples, size):
+    names = list(samples.regions)
+    within = frozenset({str(g.choice(["EU", "AS", "US", "aws", names[0]]))})
+    every = {
+        "include": (0.25, frozenset({str(g.choice(names))})),
+        "exclude": (0.25, frozenset({str(g.choice(names))})),
+        "providers": (0.2, frozenset({"aws", "google"})),
+        "per_provider": (0.35, int(g.integers(1, 3))),
+        "countries": (0.15, frozenset({"IE", "US"})),
+        "continents": (0.15, frozenset({"EU", "AS"})),
+        "presence": (0.3, (Presence(within, int(g.integers(1, 3))),)),
+        "price_ceiling": (0.35, float(g.integers(50, 300 * size)) / 100),
+        "survive_loss": (0.2 if size > 1 else 0, True),
+    }
+    chosen = {kind: value for kind, (often, value) in every.items() if g.random() < often}
+    return Constraints(facts=some_facts(g, samples), **chosen)
+
+
+def some_objective(g, gaps, robust):
+    missing = Missing.EXCLUDE if gaps and not robust and g.random() < 0.5 else Missing.PENALTY
+    measure = Measure.THROUGHPUT if g.random() < 0.4 else Measure.LATENCY
+    percentile = float(g.choice([50, 90, 95, 99])) if not robust and g.random() < 0.3 else None
+    penalty = None
+    if missing is Missing.PENALTY and g.random() < 0.3:
+        penalty = 250.0 if measure is Measure.LATENCY else 0.0
+    return Objective(measure, percentile, missing, penalty)
+
+
+def some_question(seed):
+    g = np.random.default_rng(seed)
+    gaps = float(g.choice([0, 0.1, 0.4]))
+    samples = some_samples(g, gaps)
+    k = int(g.integers(1, min(5, len(samples.regions)) + 1))
+    constraints = some_constraints(g, samples, k)
+    objective = some_objective(g, gaps, constraints.survive_loss)
+    if k > 1 and g.random() < 0.35 and plain_latency(objective):
+        share = float(g.choice([0, 0.1, 0.3, 0.6]))
+        limit_ms = float(g.integers(1, 45))
+        constraints = replace(constraints, after_loss_ms=limit_ms, after_loss_share=share)
+    return samples, k, objective, constraints
+
+
+def plain_latency(objective):
+    return (objective.measure, objective.percentile, objective.missing) == (
+        Measure.LATENCY,
+        None,
+        Missing.PENALTY,
+    )
+
+
+def near(a, b):
+    return float(a) == pytest.approx(float(b), rel=1e-6, abs=1e-6)
+
+
+def verify(seed, effort):
+    samples, k, objective, constraints = some_question(seed)
+    every = ranking(samples, k, objective, constraints)
+    answer = Study(samples, objective).recommend(k, constraints, effort)
+    if not every:
+        assert answer.regions == (), seed
+        assert answer.proven, seed
+        assert answer.reason
+        return False
+    assert answer.proven, seed
+    assert near(answer.value, every[0][0]), (seed, answer, every[:3])
+    assert near(answer.bound, answer.value), seed
+    own = tuple(samples.regions.index(name) for name in answer.regions)
+    assert near(next(v for v, s in every if s == own), answer.value), seed
+    for place in range(answer.runners_up_proven):
+        if place < len(answer.runners_up):
+            assert near(answer.runners_up[place].value, every[place + 1][0]), seed
+    assert check(samples, answer, objective, constraints) == [], seed
+    return True
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_plain_search_equals_weighing_every_set(part):
+    solved = [verify(seed, Effort()) for seed in range(part * 100, part * 100 + 100)]
+    assert sum(solved) > 25
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_climbing_and_dividing_equals_weighing_every_set(part):
+    solved = [verify(seed, CLIMB) for seed in range(2000 + part * 100, 2100 + part * 100)]
+    assert sum(solved) > 25
+
+
+def test_cuts_equal_weighing_every_set():
+    from time import monotonic
+
+    from analysis.optimization.model.constraints import limit
+    from analysis.optimization.model.costs import cost
+    from analysis.optimization.solver.benders import Cuts
+    from analysis.optimization.solver.branch_and_bound import Tree
+    from analysis.optimization.solver.problem import Problem, field_of
+
+    solved = 0
+    for seed in range(5000, 5200):
+        samples, k, _, constraints = some_question(seed)
+        if constraints.survive_loss or constraints.after_loss_ms:
+            continue
+        every = ranking(samples, k, Objective(), constraints)
+        costs = cost(samples, Objective())
+        field = field_of(costs.matrix, costs.weights)
+        problem = Problem(field, limit(samples.regions, constraints), k, 1)
+        outcome = Tree(problem, monotonic() + 60, Cuts(problem), plain_cells=0).run()
+        assert outcome.proven
+        assert problem.found == bool(every)
+        if every:
+            value = costs.mean_of(problem.cost(problem.best), costs.total_weight)
+            assert near(value, every[0][0]), seed
+            solved += 1
+    assert solved > 80
+
+
+def test_branching_on_losses_equals_weighing_every_set():
+    # It is left for what no memory holds; here it answers what fits easily.
+    from time import monotonic
+
+    from analysis.optimization.failures.robust_search import Losses, Whole
+    from analysis.optimization.model.constraints import limit
+    from analysis.optimization.model.costs import cost
+    from analysis.optimization.solver.local_search import exchange_losses, start
+    from analysis.optimization.solver.problem import field_of
+
+    solved = 0
+    for seed in range(6000, 6800):
+        samples, k, _, constraints = some_question(seed)
+        if not constraints.survive_loss or constraints.after_loss_ms or k < 2:
+            continue
+        every = ranking(samples, k, Objective(), constraints)
+        costs = cost(samples, Objective())
+        field = field_of(costs.matrix, costs.weights)
+        whole = Whole(field, limit(samples.regions, constraints), k, 1)
+        if start(whole):
+            exchange_losses(whole)
+            losses = Losses(whole, monotonic() + 60)
+            losses.run()
+            bound, proven = losses.conclude()
+            assert proven
+            assert near(costs.mean_of(bound, costs.total_weight), every[0][0]), seed
+            assert near(costs.mean_of(whole.cost(whole.best), costs.total_weight), every[0][0])
+            solved += 1
+    assert solved > 40

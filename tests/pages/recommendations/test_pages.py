@@ -1,0 +1,85 @@
+"""From files to the best sets, to constraints that are tried, to one clear message."""
+
+import re
+
+import numpy as np
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from webapp.store.models import Recommendation
+from webapp.store.recommendations import services
+
+pytestmark = pytest.mark.django_db
+REGIONS = ("us-east-1", "us-west-2", "eu-west-1", "ap-northeast-1")
+
+
+@pytest.fixture
+def client(settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    return Client()
+
+
+def shown(text):
+    """What a page says, without its tags."""
+    return re.sub("<[^>]+>", "", text)
+
+
+def samples():
+    values = np.random.default_rng(4).integers(20, 200, (len(REGIONS), 12, 3))
+    rows = [
+        f"{t},c{i},{name},{values[j, i, t]}"
+        for j, name in enumerate(REGIONS)
+        for i in range(12)
+        for t in range(3)
+    ]
+    text = "round,client,region,value\n" + "\n".join(rows)
+    return SimpleUploadedFile("samples.csv", text.encode())
+
+
+def ask(client, **more):
+    given = {"samples": samples(), "objective": "latency", **more}
+    return client.post("/recommendations/samples/", given)
+
+
+def test_it_works(client):
+    reply = ask(client, current="us-east-1")
+    assert reply.status_code == 302
+    text = client.get(reply["Location"]).content.decode()
+    assert "optimal for these inputs" in text
+    best = Recommendation.objects.get().result["results"][2]
+    assert "Three regions cut your clients’ round trip by" in text
+    assert ", ".join(best["regions"]) in shown(text)
+    assert "What if it fails" in text
+    assert "style=" not in text
+
+
+def test_constraints_are_solved_in_place(client):
+    page = ask(client)["Location"]
+    text = client.get(page, {"exclude": "eu-west-1, us-west-2", "k": 2}).content.decode()
+    assert "us-east-1, ap-northeast-1" in shown(text)
+    assert "Two regions serve your clients in" in text
+    assert "No set of this size" in text
+    assert 'value="eu-west-1, us-west-2"' in text
+    text = client.get(page, {"exclude": "<mars>"}).content.decode()
+    assert "could not be tried" in text
+    assert "&lt;mars&gt;" in text
+    text = client.get(page, {"survive_loss": "1", "k": "2"}).content.decode()
+    assert "Two regions serve" in text
+
+
+def test_mistakes_are_shown_where_they_are(client):
+    reply = ask(client, k="1..99")
+    assert reply.status_code == 422
+    assert "between 1 and 4 regions" in reply.content.decode()
+    reply = client.post("/recommendations/samples/", {"objective": "latency"})
+    assert reply.status_code == 422
+    assert Recommendation.objects.count() == 0
+    assert client.get("/recommendations/nothing/").status_code == 404
+
+
+def test_a_page_that_waits_says_so(client):
+    row = services.create({"samples": samples().read()}, {})
+    assert "Waiting for a worker" in client.get(f"/recommendations/{row.token}/").content.decode()
+    services.fail(services.claim(row.pk), "because")
+    assert "Because" in client.get(f"/recommendations/{row.token}/").content.decode()

@@ -1,0 +1,51 @@
+"""Report pages are kept as they were sent, and never beyond their time."""
+
+import gzip
+from typing import Any
+
+from django.test import Client
+
+from tests.pages import cast
+from webapp.pages.ui.page_cache import KEPT_S, Shelf
+from webapp.store.models import Report
+
+
+def test_it_works(client: Client, db: Any) -> None:
+    address = f"/s/{cast.atlas().slug}/reports/regions/"
+    first = client.get(address)
+    packed = client.get(address, headers={"Accept-Encoding": "gzip"})
+    assert packed["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.content) == first.content
+    again = client.get(address, headers={"If-None-Match": first["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_tables_that_were_computed_again_are_shown(client: Client, db: Any) -> None:
+    slug = cast.atlas().slug
+    address = f"/s/{slug}/reports/regions/"
+    assert "521,681" in client.get(address).content.decode()
+    report = Report.objects.get(campaign__slug=slug, table_id="regions")
+    report.rows[0][3] = 123_456
+    # As a report is stored: the old row goes, a new one comes.
+    Report.objects.filter(pk=report.pk).delete()
+    report.pk = None
+    report.save()
+    assert "123,456" in client.get(address).content.decode()
+
+
+def test_a_running_survey_is_never_kept(client: Client, db: Any) -> None:
+    answer = client.get(f"/s/{cast.running().slug}/reports/regions/")
+    assert answer.status_code == 202
+    assert "ETag" not in answer
+
+
+def test_a_shelf_forgets_by_time_and_by_room() -> None:
+    shelf = Shelf(max_bytes=5_000)
+    shelf.put("a", 0.0, b"x" * 2_000)
+    assert shelf.get("a", KEPT_S) is not None
+    assert shelf.get("a", KEPT_S + 1) is None
+    shelf.put("b", 0.0, b"y" * 2_000)
+    assert shelf.get("a", 1.0) is not None  # used last, so the other one goes
+    shelf.put("c", 0.0, b"z" * 2_000)
+    assert shelf.get("b", 1.0) is None
+    assert shelf.get("a", 1.0) is not None

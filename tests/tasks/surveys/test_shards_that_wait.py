@@ -1,0 +1,114 @@
+"""Shards are handed out a few at a time, and wait for what they lack without using up attempts."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tasks.platform.app import app
+from tasks.surveys import shard_run
+from webapp.store.models import Shard
+from webapp.store.surveys import selectors, services, waiting
+
+pytestmark = pytest.mark.django_db
+NO_ROOM = "only 3 MiB are free"
+
+
+@pytest.fixture
+def campaign(settings, tmp_path):
+    settings.UPLOADS_DIR = tmp_path / "uploads"
+    settings.LAKE_DIR = tmp_path / "lake"
+    data = "\n".join(f"domain{i}.test" for i in range(100)).encode()
+    found = services.create_survey(data, name="hundred", n_words=1, maker=services.OPERATING)
+    services.begin(found, [], "")
+    found.refresh_from_db()
+    return found
+
+
+def claim_one(campaign):
+    return services.claim(waiting.hand_out(campaign.pk)[0])
+
+
+def let_time_pass(campaign):
+    past = timezone.now() - timedelta(seconds=1)
+    campaign.shards.filter(state=Shard.State.WAITING).update(leased_until=past)
+
+
+def test_a_survey_lays_few_shards_into_the_queue(campaign):
+    first = waiting.hand_out(campaign.pk)
+    assert len(first) == waiting.AHEAD < campaign.shards.count()
+    assert waiting.hand_out(campaign.pk) == []
+    assert services.claim(first[0])
+    (following,) = waiting.hand_out(campaign.pk)
+    assert following not in first
+    let_time_pass(campaign)
+    # What the broker lost is queued anew, in the old order.
+    assert waiting.hand_out(campaign.pk)[:3] == first[1:]
+
+
+def test_trouble_outside_uses_up_no_attempt_and_is_told(campaign, settings):
+    settings.RETRY_WAIT_S = 5
+    waits = []
+    for _ in range(8):
+        shard = claim_one(campaign)
+        assert shard.attempt == 1
+        waiting.wait(shard, NO_ROOM)
+        shard.refresh_from_db()
+        waits.append(round((shard.leased_until - timezone.now()).total_seconds()))
+        row = selectors.row_of(campaign)
+        assert (row.state, row.waits, row.error) == ("running", NO_ROOM, "")
+        # Nothing else of the survey is tried meanwhile, and then only this shard.
+        assert waiting.hand_out(campaign.pk) == []
+        let_time_pass(campaign)
+    assert waits == [5, 10, 20, 40, 60, 60, 60, 60]
+    shard = claim_one(campaign)
+    services.renew(shard, {"domains_done": 1})
+    assert selectors.row_of(campaign).waits == ""
+    assert len(waiting.hand_out(campaign.pk)) == waiting.AHEAD
+
+
+def test_waiting_begins_anew_after_progress(campaign, settings):
+    settings.RETRY_WAIT_S = 5
+    for progressed in (False, True):
+        shard = claim_one(campaign)
+        if progressed:
+            services.renew(shard, {"domains_done": 1})
+        waiting.wait(shard, NO_ROOM)
+        shard.refresh_from_db()
+        assert shard.counters["tries"] == 1
+        let_time_pass(campaign)
+
+
+def test_a_day_without_progress_ends_as_partial_with_the_number_of_domains(campaign, settings):
+    settings.MIN_FREE_MB = 0
+    settings.MAX_WAIT_H = -1
+    shard = claim_one(campaign)
+    waiting.wait(shard, "no answer from 192.0.2.1:53 for 5 s")
+    shard.refresh_from_db()
+    assert shard.state == Shard.State.FAILED
+    n_lost = shard.last - shard.first
+    campaign.shards.exclude(pk=shard.pk).update(state=Shard.State.DONE)
+    shard_run.conclude(campaign)
+    campaign.refresh_from_db()
+    row = selectors.row_of(campaign)
+    assert row.state == "partial"
+    assert row.error == (
+        f"{n_lost} of 100 domains were given up: no answer from 192.0.2.1:53 for 5 s"
+    )
+    assert row.waits == ""
+
+
+def test_a_permanent_error_is_not_waited_for(campaign):
+    shard = claim_one(campaign)
+    services.give_up(shard, "the list is gone")
+    shard.refresh_from_db()
+    assert shard.state == Shard.State.FAILED
+
+
+def test_sweeps_have_a_queue_of_their_own_and_are_dropped_when_the_next_is_due():
+    sweeps = {
+        name: entry for name, entry in app.conf.beat_schedule.items() if "sweep" in entry["task"]
+    }
+    assert len(sweeps) == 4
+    for entry in sweeps.values():
+        assert entry["options"] == {"queue": "sweeps", "expires": entry["schedule"]}

@@ -1,0 +1,26 @@
+"""REST API v1: who asks."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from ninja.errors import HttpError
+
+from webapp.api.framework.routers import Router
+from webapp.store.surveys import services
+
+router = Router(tags=["account"])
+
+
+@router.get("/account", response={200: dict})
+def get_account(request: HttpRequest) -> Any:
+    """Whose token or session this is, and what it may do; 401 without either."""
+    if not request.user.is_authenticated:
+        raise HttpError(401, "send a token as Authorization: Bearer …")
+    token = getattr(request, "api_token", None)
+    return {
+        "name": request.user.get_username(),
+        "token": None
+        if token is None
+        else {"name": token.name, "scope": token.scope, "expires_at": token.expires_at},
+        "active_surveys": services.active_surveys(request.user),
+    }

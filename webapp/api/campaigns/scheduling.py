@@ -1,0 +1,179 @@
+"""REST API v1: measurement campaigns are planned, started, watched and ended."""
+
+import hashlib
+import json
+from operator import attrgetter, itemgetter
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import get_script_prefix
+from ninja import Field, Query, Status
+from ninja.errors import HttpError
+
+from tasks.campaigns import commands
+from webapp.api.accounts.sharing import made_or_refused
+from webapp.api.campaigns.lookup import campaign_or_404
+from webapp.api.framework.paging import Page, paged
+from webapp.api.framework.problems import Problem
+from webapp.api.framework.routers import Router
+from webapp.api.framework.strict_bodies import Body
+from webapp.store.access.visibility import owner_of
+from webapp.store.accounts import deletion
+from webapp.store.campaigns import progress, selectors
+from webapp.store.campaigns.plans import presets
+from webapp.store.models import Measurement
+
+router = Router(tags=["measurements"])
+
+
+class Changes(Body):
+    """What a campaign is asked to do; every field is an option of ``manage.py campaign``.
+
+    With ``public`` everybody sees it, else its maker alone.
+    """
+
+    name: str = Field("", max_length=200)
+    preset: str = Field("", max_length=40)
+    schedule: dict[str, Any] | None = None
+    rounds: int | None = None
+    round_s: float | None = None
+    activities: list[str] = []
+    targets: list[dict[str, Any] | str] | str = Field([], max_length=5_000_000)
+    vantages: list[str] = []
+    limits: dict[str, float] = {}
+    allow: list[str] = []
+    deny: list[str] = []
+    seed: int | None = None
+    starts_at: str | None = Field(None, max_length=40)
+    label: str = Field("", max_length=200)
+    public: bool = False
+
+
+_ERRORS = {401: Problem, 403: Problem, 404: Problem, 422: Problem, 503: Problem}
+
+
+def _asked(given: Changes) -> dict[str, Any]:
+    return {k: v for k, v in given.model_dump(exclude_unset=True).items() if v is not None}
+
+
+def _user(request: HttpRequest) -> Any:
+    user = owner_of(request.user)
+    if user is None:
+        raise HttpError(401, "send a token: only people with an account measure from here")
+    return user
+
+
+def _document(row: Measurement) -> dict[str, Any]:
+    return {
+        **progress.as_json(row),
+        "is_public": row.owner_id is None,
+        "page": f"{get_script_prefix()}wide-area/{row.slug}/",
+    }
+
+
+@router.get("/measurements", response={200: dict})
+def list_measurements(request: HttpRequest, page: Query[Page]) -> Any:
+    """Measurement campaigns that you may see, newest first."""
+    return paged(selectors.campaigns(request.user, None), page, attrgetter("slug"), _document)
+
+
+@router.get("/measurements/presets", response={200: dict})
+def list_presets(request: HttpRequest, page: Query[Page]) -> Any:
+    """Schedules that come with the product."""
+    rows = [{"name": name, **data} for name, data in presets().items()]
+    return paged(rows, page, itemgetter("name"), dict)
+
+
+@router.post("/measurements/plan", response={200: dict, **_ERRORS})
+def plan_measurement(request: HttpRequest, asked: Changes) -> Any:
+    """What a campaign would do and cost; nothing is sent or stored."""
+    found = commands.plan(_asked(asked), _user(request))
+    return {
+        "name": found.name,
+        "schedule": found.schedule.as_json(),
+        "predicted": found.predicted,
+        "refusals": found.refusals,
+    }
+
+
+@router.post("/measurements", response={201: dict, **_ERRORS})
+def create_measurement(request: HttpRequest, asked: Changes, response: HttpResponse) -> Any:
+    """Start a campaign; watch ``Location``. ``Idempotency-Key`` makes a retry safe."""
+    key = {"idempotency_key": request.headers.get("Idempotency-Key", "")}
+    row = commands.start({**_asked(asked), **key}, _user(request))
+    response["Location"] = f"/api/v1/measurements/{row.slug}"
+    return Status(201, _document(row))
+
+
+@router.get("/measurements/{slug}", response={200: dict, 304: None, **_ERRORS})
+def get_measurement(request: HttpRequest, slug: str) -> Any:
+    """State, progress and coverage; ``ETag`` changes when they do."""
+    document = _document(campaign_or_404(request, slug))
+    tag = _tag(document)
+    if request.headers.get("If-None-Match") == tag:
+        return HttpResponse(status=304, headers={"ETag": tag})
+    return JsonResponse(document, headers={"ETag": tag})
+
+
+def _tag(document: dict[str, Any]) -> str:
+    """Time that merely passes does not change it."""
+    counts = {k: v for k, v in document["progress"].items() if k not in ("elapsed_s", "left_s")}
+    text = json.dumps({**document, "progress": counts}, sort_keys=True, default=str)
+    return f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
+
+
+@router.delete("/measurements/{slug}", response={204: None, **_ERRORS})
+def delete_measurement(request: HttpRequest, slug: str) -> Any:
+    """Stop it and delete it for good, with all that was measured; only for who made it."""
+    found = made_or_refused(request, "measurement", slug)
+    deletion.remove(found)
+    return Status(204, None)
+
+
+@router.get("/measurements/{slug}/coverage", response={200: dict, **_ERRORS})
+def get_coverage(request: HttpRequest, slug: str) -> Any:
+    """Slots by how they ended: of each vantage point, of each round, and the reasons."""
+    row = campaign_or_404(request, slug)
+    return {
+        "vantages": progress.by_vantage(row),
+        "rounds": progress.by_round(row),
+        "reasons": progress.reasons(row),
+    }
+
+
+@router.post("/measurements/{slug}/clone", response={201: dict, **_ERRORS})
+def clone_measurement(
+    request: HttpRequest, slug: str, changed: Changes, response: HttpResponse
+) -> Any:
+    """Start the same once more, some fields otherwise."""
+    user = _user(request)
+    row = commands.clone(campaign_or_404(request, slug), _asked(changed), user)
+    response["Location"] = f"/api/v1/measurements/{row.slug}"
+    return Status(201, _document(row))
+
+
+@router.post("/measurements/{slug}/pause", response={200: dict, **_ERRORS})
+def pause_measurement(request: HttpRequest, slug: str) -> Any:
+    """Send nothing more for now; what is out is measured to its end."""
+    return _change(request, slug, "pause")
+
+
+@router.post("/measurements/{slug}/resume", response={200: dict, **_ERRORS})
+def resume_measurement(request: HttpRequest, slug: str) -> Any:
+    """Go on where the pause began."""
+    return _change(request, slug, "resume")
+
+
+@router.post("/measurements/{slug}/stop", response={200: dict, **_ERRORS})
+def stop_measurement(request: HttpRequest, slug: str) -> Any:
+    """End it before its time; what was measured stays."""
+    return _change(request, slug, "stop")
+
+
+def _change(request: HttpRequest, slug: str, action: str) -> dict[str, Any]:
+    user, row = _user(request), campaign_or_404(request, slug)
+    if not commands.may_change(row, user):
+        raise HttpError(403, "only whoever started this measurement may change it")
+    if not commands.ACTIONS[action](row):
+        raise HttpError(409, f"it is {row.state}, and cannot {action}")
+    return _document(row)

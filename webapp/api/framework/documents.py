@@ -1,0 +1,49 @@
+"""Documents of the API."""
+
+import hashlib
+import json
+from typing import Any
+
+from django.urls import get_script_prefix
+
+from webapp.store.surveys.selectors import CampaignRow
+
+
+def survey_json(row: CampaignRow) -> dict[str, Any]:
+    """A survey as the API shows it."""
+    root = get_script_prefix()
+    base = f"{root}api/v1/surveys/{row.slug}"
+    return {
+        "id": row.slug,
+        "name": row.name,
+        "status": row.state,
+        "world": row.world,
+        "is_public": not row.is_private,
+        "created_at": row.created_at.isoformat(),
+        "started_at": row.started_at.isoformat() if row.started_at else None,
+        "finished_at": row.finished_at.isoformat() if row.finished_at else None,
+        "domains": row.n_domains,
+        "rejected": row.rejected,
+        "n_rejected": row.n_rejected,
+        "duplicates": row.n_duplicates,
+        "estimated_queries": row.counters["estimated_queries"],
+        "counters": row.counters,
+        "error": row.error,
+        "waits": row.waits,
+        "links": {
+            "self": base,
+            "events": f"{base}/events",
+            "report": f"{base}/report.json",
+            "tables": f"{base}/tables",
+            "page": f"{root}s/{row.slug}/",
+        },
+    }
+
+
+def etag_of(document: dict[str, Any]) -> str:
+    """A tag of what is worth asking for again: time that merely passes does not change it."""
+    counters = {
+        k: v for k, v in document["counters"].items() if k not in ("elapsed_s", "rate_qps", "eta_s")
+    }
+    text = json.dumps({**document, "counters": counters}, sort_keys=True, default=str)
+    return f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'

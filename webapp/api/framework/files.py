@@ -1,0 +1,32 @@
+"""Tables as files: one place for every format that the API gives."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import Http404, HttpResponse
+
+from tasks.surveys import export
+
+FORMATS = ("json", "csv", "jsonl", "parquet")
+
+
+def download(name: str, kind: str, data: str | bytes) -> HttpResponse:
+    """A file that a browser saves under ``name``."""
+    answer = HttpResponse(data, content_type=kind)
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer
+
+
+def table_file(
+    name: str, kind: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> HttpResponse:
+    """Rows as ``csv``, ``jsonl`` or ``parquet``; raises ``Http404`` for anything else."""
+    if kind == "csv":
+        return download(f"{name}.csv", "text/csv", export.table_csv(columns, rows))
+    if kind == "jsonl":
+        lines = export.table_lines(columns, rows)
+        return download(f"{name}.jsonl", "application/jsonl", lines)
+    if kind == "parquet":
+        data = export.table_parquet(columns, rows)
+        return download(f"{name}.parquet", "application/vnd.apache.parquet", data)
+    raise Http404(f"{kind!r} is no format; use {', '.join(FORMATS)}")

@@ -1,0 +1,117 @@
+"""Errors as problem details (RFC 9457), one ``type`` per kind."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from ninja import NinjaAPI, Schema
+from ninja.errors import HttpError, ValidationError
+
+from core.errors import BadInput, Damaged, MissingData, NephoscopeError
+from webapp.api.framework.events import TooManyStreams
+from webapp.store.recommendations.services import TooManyQuestions
+from webapp.store.requests import failures
+from webapp.store.requests.idempotency import KeyReused
+from webapp.store.requests.list_slot import RETRY_AFTER_S, ClientGone, ListsBusy
+from webapp.store.surveys.services import TooManySurveys
+
+log = logging.getLogger(__name__)
+_DOCS = "/api/v1/docs"
+_TITLES = {
+    400: "The request cannot be read",
+    401: "This key opens nothing",
+    403: "This is not yours to change",
+    404: "There is no such thing here",
+    405: "This address does not take that method",
+    413: "The upload is too large",
+    415: "This kind of content is not taken",
+    422: "The input cannot be used",
+    429: "A limit is reached",
+    500: "Something broke on this site",
+    503: "A part of this site does not answer",
+}
+
+
+class Problem(Schema):
+    """Problem details (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+# What an operation that takes something may answer instead of what was wanted.
+ERRORS = dict.fromkeys((401, 403, 404, 413, 422, 429, 503), Problem)
+
+
+def problem(status: int, kind: str, detail: str, **more: Any) -> HttpResponse:
+    """A problem document."""
+    body = {
+        "type": f"{_DOCS}#{kind}",
+        "title": _TITLES.get(status, "Error"),
+        "status": status,
+        "detail": detail,
+        "docs": _DOCS,
+        **{k: v for k, v in more.items() if v is not None},
+    }
+    response = JsonResponse(body, status=status, content_type="application/problem+json")
+    if "retry_after" in body:
+        response["Retry-After"] = str(body["retry_after"])
+    return response
+
+
+def _bad_input(request: HttpRequest, error: BadInput) -> HttpResponse:
+    return problem(422, "bad-input", str(error), line=error.line, field=error.field)
+
+
+def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    first = error.errors[0] if error.errors else {}
+    place = first.get("loc", ())
+    # A body's fields stand beneath the name of the argument that takes it, which says nothing.
+    where = ".".join(str(p) for p in place[2 if place[:1] == ("body",) else 1 :])
+    return problem(422, "invalid-field", str(first.get("msg", "")), field=where or None)
+
+
+def _limited(request: HttpRequest, error: TooManySurveys) -> HttpResponse:
+    return problem(429, "active-surveys", str(error), limit="active surveys", retry_after=30)
+
+
+def _busy(request: HttpRequest, error: TooManyQuestions) -> HttpResponse:
+    return problem(429, "open-recommendations", str(error), retry_after=30)
+
+
+def storage(error: BaseException | None) -> HttpResponse:
+    """What the disk, the database or a stored file did not do; else a fault of this site."""
+    found = failures.describe(error)
+    return problem(found.status, found.kind, found.detail, retry_after=found.retry_after_s)
+
+
+def _unexpected(request: HttpRequest, error: Exception) -> HttpResponse:
+    log.error("%s %s", request.method, request.path[:200], exc_info=error)
+    return storage(error)
+
+
+def register(api: NinjaAPI) -> None:
+    """Install the handlers on an API."""
+    handlers: dict[type[Exception], Callable[..., HttpResponse]] = {
+        BadInput: _bad_input,
+        KeyReused: lambda r, e: problem(422, "idempotency-key-reused", str(e)),
+        ListsBusy: lambda r, e: problem(429, "lists", str(e), retry_after=RETRY_AFTER_S),
+        TooManyStreams: lambda r, e: problem(429, "streams", str(e), retry_after=30),
+        ClientGone: lambda r, e: problem(503, "client-gone", str(e)),
+        ValidationError: _invalid,
+        TooManySurveys: _limited,
+        TooManyQuestions: _busy,
+        MissingData: lambda r, e: problem(422, "missing-data", str(e)),
+        NephoscopeError: lambda r, e: problem(503, "unavailable", str(e)),
+        RequestDataTooBig: lambda r, e: problem(413, "too-large", "the body is over 40 MiB"),
+        HttpError: lambda r, e: problem(e.status_code, "refused", str(e)),
+        Damaged: _unexpected,
+        Exception: _unexpected,
+        Http404: lambda r, e: problem(404, "not-found", str(e) or "no such resource"),
+    }
+    for kind, handler in handlers.items():
+        api.exception_handler(kind)(handler)

@@ -1,0 +1,125 @@
+"""Which shape the good answers of each operation have, for the OpenAPI document."""
+
+from functools import cache
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
+
+from webapp.api.framework import schemas, screening_schemas
+from webapp.api.framework.problems import Problem
+from webapp.store.screening.selectors import InstanceRow, LogRow, TokenRow
+from webapp.store.surveys.services import Plan
+
+_MODE: Literal["serialization"] = "serialization"
+_SCREENING = "/screening/pools/{key}"
+_SHARED = "/screening/shared/{secret}"
+_SHAPES: dict[str, Any] = {
+    "post /plan": Plan,
+    "get /surveys": schemas.Page[schemas.Survey],
+    "get /surveys/{slug}": schemas.Survey,
+    "post /surveys/{slug}/cancel": schemas.Survey,
+    "put /surveys/{slug}/visibility": schemas.Survey,
+    "get /surveys/{slug}/tables": schemas.Page[schemas.AboutTable],
+    "get /surveys/{slug}/tables/{table}": schemas.Table,
+    "get /surveys/{slug}/regions.geojson": schemas.Features,
+    "get /surveys/{slug}/domains": schemas.Domains,
+    "get /surveys/{slug}/domains/{domain}": schemas.Domain,
+    "get /surveys/{slug}/names/{name}": schemas.Name,
+    "get /surveys/{slug}/outages.{kind_of_file}": schemas.CountedCells,
+    "get /domains/{domain}/history": schemas.History,
+    "get /limits": schemas.Limits,
+    "get /account": schemas.Account,
+    "get /captures": schemas.Page[str],
+    "get /compare/{before}/{after}/moves.{kind}": schemas.CountedCells,
+    "get /recommendations": schemas.Page[schemas.RecommendationRow],
+    "post /recommendations": schemas.Recommendation,
+    "get /recommendations/{token}": schemas.Recommendation,
+    "post /recommendations/{token}/variants": schemas.Variant,
+    "post /recommendations/{token}/share": schemas.ShareAddress,
+    "get /measurements": schemas.Page[screening_schemas.Campaign],
+    "post /measurements": screening_schemas.Campaign,
+    "get /measurements/{slug}": screening_schemas.Campaign,
+    "post /measurements/plan": screening_schemas.CampaignPlan,
+    "get /measurements/{slug}/coverage": screening_schemas.Coverage,
+    "post /measurements/{slug}/clone": screening_schemas.Campaign,
+    "post /measurements/{slug}/pause": screening_schemas.Campaign,
+    "post /measurements/{slug}/resume": screening_schemas.Campaign,
+    "post /measurements/{slug}/stop": screening_schemas.Campaign,
+    "get /wide-area": schemas.Page[screening_schemas.WideCampaign],
+    "get /wide-area/{slug}": screening_schemas.WideCampaignWithTables,
+    "get /wide-area/{slug}/tables/{table}": screening_schemas.WideTable,
+    "get /wide-area/{slug}/samples.{kind}": screening_schemas.WideTable,
+    "get /wide-area/{slug}/paths.{kind}": screening_schemas.WideTable,
+    "get /wide-area-comparison/{before}/{after}.{kind}": schemas.ComparedPairs,
+    "get /vantage-points": schemas.Page[screening_schemas.VantagePoint],
+    "post /vantage-points": screening_schemas.NewVantagePoint,
+    "get /vantage-points/{name}": screening_schemas.VantagePoint,
+    "get /screening/pools": schemas.Page[screening_schemas.Pool],
+    "post /screening/pools": screening_schemas.NewPool,
+    f"get {_SCREENING}": screening_schemas.Pool,
+    f"patch {_SCREENING}": screening_schemas.Pool,
+    f"get {_SCREENING}/tokens": schemas.Page[TokenRow],
+    f"post {_SCREENING}/tokens": screening_schemas.NewToken,
+    f"put {_SCREENING}/share": screening_schemas.PoolShare,
+    f"get {_SCREENING}/instances": schemas.Page[InstanceRow],
+    f"get {_SCREENING}/instances.{{kind}}": schemas.CellPage,
+    f"patch {_SCREENING}/instances/{{instance}}": InstanceRow,
+    f"get {_SCREENING}/reports": schemas.Page[screening_schemas.Report],
+    f"get {_SCREENING}/findings": screening_schemas.Findings,
+    f"post {_SCREENING}/findings": screening_schemas.Findings,
+    f"get {_SCREENING}/logs": schemas.Page[LogRow],
+    f"post {_SCREENING}/logs": screening_schemas.NewLog,
+    f"get {_SHARED}": screening_schemas.Pool,
+    f"get {_SHARED}/instances": schemas.Page[InstanceRow],
+    f"get {_SHARED}/findings": screening_schemas.Findings,
+    "post /screening/verdict": screening_schemas.Series,
+    "post /surveys": schemas.Survey,
+    "get /surveys/{slug}/report.json": schemas.Summary,
+    "get /surveys/{slug}/links": schemas.Page[schemas.Link],
+    "post /surveys/{slug}/links": schemas.Link,
+    "get /surveys/{slug}/outages.{kind_of_file} 202": schemas.NotIndexed,
+    "get /range-tables": schemas.Page[schemas.RangeTable],
+    "get /captures/{name}": schemas.Capture,
+    "get /captures/{name}/tables/{table}.{kind}": schemas.CaptureTable,
+    "get /compare/{before}/{after}": schemas.Comparison,
+    "get /compare/{before}/{after} 202": schemas.Comparing,
+    "get /compare/{before}/{after}/tables/{table}.{kind}": schemas.ChangedTable,
+    "put /measurements/{slug}/visibility": schemas.CampaignVisibility,
+    "get /measurements/{slug}/links": schemas.Page[schemas.Link],
+    "post /measurements/{slug}/links": schemas.Link,
+    "get /measurements/presets": schemas.Page[schemas.Preset],
+    "post /vantage-points/join": screening_schemas.Joined,
+    "post /vantage-points/{name}/presence": screening_schemas.Presence,
+    "post /vantage-points/{name}/token": screening_schemas.NewVantagePoint,
+    "patch /vantage-points/{name}/limits": screening_schemas.VantagePoint,
+    "post /vantage-points/{name}/drain": screening_schemas.VantagePoint,
+    "post /vantage-points/{name}/resume": screening_schemas.VantagePoint,
+    "post /vantage-points/{name}/revoke": screening_schemas.VantagePoint,
+    "post /networks/finds": screening_schemas.Find,
+    "get /networks/finds/{name}": screening_schemas.Find,
+    "post /networks/finds/{name}/enlist": screening_schemas.Enlisted,
+    f"get {_SCREENING}/instances/{{instance}}": screening_schemas.InstanceReports,
+    f"get {_SCREENING}/reports/{{report_id}}": screening_schemas.SentReport,
+    f"get {_SCREENING}/choice": screening_schemas.Choice,
+    f"get {_SCREENING}/findings/{{section}}": screening_schemas.Finding,
+    f"get {_SHARED}/instances/{{instance}}": screening_schemas.InstanceReports,
+    f"get {_SHARED}/choice": screening_schemas.Choice,
+}
+
+
+@cache
+def describe() -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """Schemas of good JSON answers by operation, as in ``get /limits``, and all components."""
+    kinds = {**_SHAPES, "": Problem}
+    adapters = [(name, _MODE, TypeAdapter(kind)) for name, kind in kinds.items()]
+    found, definitions = TypeAdapter.json_schemas(
+        adapters, ref_template="#/components/schemas/{model}"
+    )
+    return {name: found[name, _MODE] for name in _SHAPES}, dict(definitions["$defs"])
+
+
+def shapes_of(method: str, path: str) -> dict[int, Any]:
+    """Schemas of good JSON answers of an operation by status code."""
+    name, known = f"{method} {path.removeprefix('/api/v1')}", describe()[0]
+    every = {status: known.get(f"{name} {status}", known.get(name)) for status in (200, 201, 202)}
+    return {status: schema for status, schema in every.items() if schema is not None}

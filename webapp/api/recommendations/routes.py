@@ -1,0 +1,200 @@
+"""REST API v1: the best k regions for samples that are sent along."""
+
+import hashlib
+import json
+from operator import attrgetter
+from typing import Annotated, Any, Literal
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from ninja import Field, Query, Status
+
+from core.errors import BadInput
+from tasks.recommendations import celery_tasks
+from webapp.api.framework.files import table_file
+from webapp.api.framework.paging import Page, paged
+from webapp.api.framework.routers import Router
+from webapp.api.framework.strict_bodies import Body
+from webapp.store.access.visibility import owner_of
+from webapp.store.models import Recommendation
+from webapp.store.recommendations import services
+from webapp.store.recommendations.services import CURVE_COLUMNS, curve_rows
+
+router = Router(tags=["recommendations"])
+Name = Annotated[str, Field(min_length=1, max_length=300)]
+Names = Annotated[list[Name], Field(max_length=1000)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Amount = Annotated[float, Field(ge=0, le=1e12)]
+Table = Annotated[str, Field(max_length=20_000_000)]
+
+
+class OptionsIn(Body):
+    """What is asked; every field is an option of ``manage.py regions recommend``."""
+
+    k: int | Annotated[str, Field(max_length=100)] | None = None
+    objective: Literal["latency", "throughput"] = "latency"
+    percentile: Annotated[float, Field(gt=0, lt=100)] | None = None
+    missing: Literal["penalty", "exclude"] = "penalty"
+    penalty: Amount | None = None
+    include: Names = []
+    exclude: Names = []
+    provider: Names = []
+    per_provider: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    country: Names = []
+    continent: Names = []
+    presence: Annotated[list[Name], Field(max_length=50)] = []
+    price_ceiling: Amount | None = None
+    survive_loss: bool = False
+    after_loss_ms: Annotated[float, Field(gt=0, le=1e6)] | None = None
+    after_loss_share: Annotated[float, Field(ge=0, le=0.999)] | None = None
+    current: Names = []
+    traffic_gb: Amount | None = None
+    between_gb: Amount | None = None
+    region_availability: Share | None = None
+    zone_availability: Share | None = None
+    provider_availability: Share | None = None
+    time_limit_s: Annotated[float, Field(ge=0.01, le=120)] | None = None
+    within: Annotated[float, Field(ge=0, le=0.2)] | None = None
+    draws: Annotated[int, Field(ge=0, le=1000)] | None = None
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] | None = None
+    outlook: bool = True
+
+
+class RecommendationIn(OptionsIn):
+    """A question with its tables, each the text of a CSV."""
+
+    samples: Annotated[str, Field(min_length=1)]
+    weights: Table | dict[Name, float] | None = None
+    regions: Table | None = None
+    clients: Table | None = None
+    isps: Table | None = None
+    prices: Table | None = None
+    populations: Table | None = None
+    beside: str | None = None
+
+
+_FILES = ("samples", "weights", "regions", "clients", "isps", "prices", "populations", "beside")
+
+
+@router.post("/recommendations", response={201: dict, 202: dict})
+def create_recommendation(
+    request: HttpRequest, asked: RecommendationIn, response: HttpResponse
+) -> Any:
+    """Find the best regions: 201 with the answer if it is soon found, else 202; see ``Location``.
+
+    ``Prefer: respond-async`` leaves it to a worker; ``Idempotency-Key`` makes a retry safe.
+    """
+    given = asked.model_dump(exclude_unset=True)
+    files = {name: _bytes(name, given.pop(name)) for name in _FILES if given.get(name) is not None}
+    options = {name: value for name, value in given.items() if name not in _FILES}
+    key = request.headers.get("Idempotency-Key")
+    at_once = "respond-async" not in request.headers.get("Prefer", "")
+    origin = services.Origin(owner_of(request.user))
+    row = celery_tasks.take(files, options, key, at_once=at_once, origin=origin)
+    response["Location"] = f"/api/v1/recommendations/{row.token}"
+    return Status(201 if row.finished_at else 202, _document(row))
+
+
+def _bytes(name: str, given: str | dict[str, float]) -> bytes:
+    if isinstance(given, str):
+        return given.encode("utf-8", "surrogatepass")
+    if any(set(client) & set('",\r\n') for client in given):
+        raise BadInput("such a client name needs a CSV", field=name)
+    rows = "".join(f"{client},{weight!r}\n" for client, weight in given.items())
+    return f"client,weight\n{rows}".encode()
+
+
+@router.get("/recommendations", response={200: dict})
+def list_recommendations(request: HttpRequest, page: Query[Page]) -> Any:
+    """What belongs to the asker, the newest first; nothing for whoever is nobody."""
+    rows = services.owned_by(request.user, limit=None)
+    return paged(rows, page, attrgetter("token"), _without_result)
+
+
+def _without_result(row: Recommendation) -> dict[str, Any]:
+    return {k: v for k, v in _document(row).items() if k != "result"}
+
+
+@router.get("/recommendations/{token}", response={200: dict, 304: None})
+def get_recommendation(request: HttpRequest, token: str) -> Any:
+    """State and answer; ``ETag`` changes when they do."""
+    document = _document(_known(request, token))
+    text = json.dumps(document, sort_keys=True).encode()
+    tag = f'"{hashlib.sha256(text).hexdigest()[:24]}"'
+    if request.headers.get("If-None-Match") == tag:
+        return HttpResponse(status=304, headers={"ETag": tag})
+    return JsonResponse(document, headers={"ETag": tag})
+
+
+@router.post("/recommendations/{token}/variants", response={200: dict})
+def vary_recommendation(request: HttpRequest, token: str, asked: OptionsIn) -> Any:
+    """The answer to changed options for the same samples; nothing is stored."""
+    row = _known(request, token)
+    found = celery_tasks.vary(row, asked.model_dump(exclude_unset=True))
+    return {"options": {**row.options, **asked.model_dump(exclude_unset=True)}, "result": found}
+
+
+@router.delete("/recommendations/{token}", response={204: None})
+def delete_recommendation(request: HttpRequest, token: str) -> Any:
+    """Forget a recommendation of one's own, with its files and its link."""
+    row = _own(request, token)
+    services.delete(row)
+    return Status(204, None)
+
+
+@router.post("/recommendations/{token}/share", response={200: dict})
+def share_recommendation(request: HttpRequest, token: str) -> Any:
+    """Make the link that lets others read it; the one that there is stays."""
+    secret = services.share(_own(request, token))
+    return {"link": request.build_absolute_uri(f"/recommendations/shared/{secret}/")}
+
+
+@router.delete("/recommendations/{token}/share", response={204: None})
+def take_back_recommendation(request: HttpRequest, token: str) -> Any:
+    """End the link for good."""
+    services.take_back(_own(request, token))
+    return Status(204, None)
+
+
+@router.get("/recommendations/{token}/curve.{kind}", response={200: dict})
+def get_curve(request: HttpRequest, token: str, kind: str) -> Any:
+    """A row per size of set, as ``csv``, ``jsonl`` or ``parquet``."""
+    row = _known(request, token)
+    if row.result is None:
+        raise Http404("it is not answered yet")
+    return table_file(f"regions-{row.token[:8]}", kind, CURVE_COLUMNS, curve_rows(row))
+
+
+def _own(request: HttpRequest, token: str) -> Recommendation:
+    """One of the asker's own: what is nobody's can be changed by nobody."""
+    row = _known(request, token)
+    if row.owner_id is None or row.owner_id != request.user.pk:
+        raise Http404("there is no such recommendation")
+    return row
+
+
+def _known(request: HttpRequest, token: str) -> Recommendation:
+    row = services.find(token, request.user)
+    if row is None:
+        raise Http404("there is no such recommendation")
+    return row
+
+
+def _document(row: Recommendation) -> dict[str, Any]:
+    base = f"/api/v1/recommendations/{row.token}"
+    return {
+        "id": row.token,
+        "title": row.title,
+        "survey": row.campaign.slug if row.campaign else None,
+        "source": row.source,
+        "shared": row.is_shared,
+        "status": row.state,
+        "created_at": row.created_at.isoformat(),
+        "started_at": row.started_at.isoformat() if row.started_at else None,
+        "finished_at": row.finished_at.isoformat() if row.finished_at else None,
+        "progress": row.progress,
+        "error": row.error,
+        "options": row.options,
+        "files": row.files,
+        "result": row.result,
+        "links": {"self": base, "curve": f"{base}/curve.csv", "variants": f"{base}/variants"},
+    }

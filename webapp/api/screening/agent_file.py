@@ -1,0 +1,25 @@
+"""The agent as a file: as it stands, and with this site's address so that one line runs it."""
+
+import hashlib
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from tasks.screening.agent_file import read_agent
+
+
+def give_agent(request: HttpRequest, site: str = "") -> HttpResponse:
+    """The agent's file with an entity tag."""
+    data = read_agent(site)
+    tag = f'"{hashlib.sha256(data).hexdigest()[:24]}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if request.headers.get("If-None-Match") == tag:
+        return HttpResponse(status=304, headers=headers)
+    return HttpResponse(data, content_type="text/x-python; charset=utf-8", headers=headers)
+
+
+@require_safe
+def give_installed_agent(request: HttpRequest) -> HttpResponse:
+    """``curl -s SITE/agent | python3 - --pool TOKEN``: the agent knows where to report."""
+    # The host was checked against this site's names, so that nobody is sent elsewhere.
+    return give_agent(request, request.build_absolute_uri("/").rstrip("/"))

@@ -1,0 +1,73 @@
+"""Public measurement networks in the API: look for probes, come back, enlist what was found."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import Field, Status
+from ninja.errors import HttpError
+
+from tasks.networks import search as finding
+from tasks.networks.enlistment import Wanted
+from webapp.api.framework.problems import Problem
+from webapp.api.framework.routers import Router
+from webapp.api.framework.strict_bodies import Body
+from webapp.store.vantages import network_search, services
+from webapp.store.vantages.documents import document
+from webapp.store.vantages.network_search import Find
+
+router = Router(tags=["vantage points"])
+_ERRORS = {401: Problem, 403: Problem, 404: Problem, 422: Problem, 503: Problem}
+
+
+class WantedIn(Body):
+    """Which probes are looked for; every field is an option of ``manage.py networks``."""
+
+    network: str = Field(max_length=20)
+    country: str = Field("", max_length=2)
+    city: str = Field("", max_length=80)
+    asn: int = 0
+    count: int = 20
+
+
+class NamesIn(Body):
+    """Which of the places that were found; without names all of them."""
+
+    names: list[str] | None = None
+
+
+@router.post("/networks/finds", response={202: dict, **_ERRORS})
+def look(request: HttpRequest, wanted: WantedIn, response: HttpResponse) -> Any:
+    """Ask a network, by a worker, what may be spent and where it has such probes; poll
+    ``Location``."""
+    _operators_only(request)
+    told = finding.ask(Wanted(**wanted.dict()))
+    response["Location"] = f"/api/v1/networks/finds/{told['key']}"
+    return Status(202, told)
+
+
+@router.get("/networks/finds/{name}", response={200: dict, **_ERRORS})
+def get_find(request: HttpRequest, name: str) -> Any:
+    """What the network said, as far as it has: credits first, then places."""
+    return _known(request, name)
+
+
+@router.post("/networks/finds/{name}/enlist", response={201: dict, **_ERRORS})
+def enlist(request: HttpRequest, name: str, chosen: NamesIn) -> Any:
+    """Make vantage points of the places that were found; it costs nothing yet."""
+    points = finding.enlist(_known(request, name), chosen.names)
+    rows = [document(p, operator=True) for p in points]
+    return Status(201, {"count": len(rows), "results": rows})
+
+
+def _known(request: HttpRequest, key: str) -> Find:
+    _operators_only(request)
+    told = network_search.load(key)
+    if told is None:
+        raise Http404("there is no such question, or it is older than a day")
+    return told
+
+
+def _operators_only(request: HttpRequest) -> None:
+    if not services.is_operator(request.user):
+        signed_in = request.user.is_authenticated
+        raise HttpError(403 if signed_in else 401, "only operators of this site may do this")

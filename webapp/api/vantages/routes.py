@@ -1,0 +1,177 @@
+"""Vantage points in the API: the list for everybody, joining for machines, the rest for staff."""
+
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+import ninja
+from django.conf import settings
+from django.http import Http404, HttpRequest
+from ninja import Field, Query, Status
+from ninja.errors import HttpError
+
+from core.errors import BadInput
+from tasks.platform.valkey_urls import authority
+from tasks.vantage_admin import enrolment
+from webapp.api.framework import problems
+from webapp.api.framework.paging import Page, paged
+from webapp.api.framework.problems import Problem
+from webapp.api.framework.routers import Router
+from webapp.api.framework.strict_bodies import Body
+from webapp.store.models import VantagePoint
+from webapp.store.vantages import services
+from webapp.store.vantages.documents import document
+
+router = Router(tags=["vantage points"])
+
+
+class JoinIn(Body):
+    """A one-time token."""
+
+    token: str = Field(max_length=200)
+    version: str = Field("", max_length=40)
+
+
+class PresenceIn(Body):
+    """What a vantage point says when it starts, and once an hour."""
+
+    password: str = Field(max_length=200)
+    version: str = Field("", max_length=40)
+
+
+class InviteIn(Body):
+    """A new vantage point: where it stands, to the city, and what it may do."""
+
+    name: str = Field(max_length=63)
+    city: str = ""
+    country: str = ""
+    continent: str = ""
+    lat: float | None = None
+    lon: float | None = None
+    provider: str = ""
+    asn: int | None = None
+    cloud: str = ""
+    limits: dict[str, Any] = {}
+
+
+_ERRORS = {401: Problem, 403: Problem, 404: Problem, 422: Problem, 503: Problem}
+
+
+@router.get("/vantage-points", response={200: dict})
+def list_points(request: HttpRequest, page: Query[Page]) -> Any:
+    """All vantage points that you may see; addresses are for operators."""
+    show = partial(document, operator=services.is_operator(request.user))
+    return paged(list(services.points(request.user)), page, attrgetter("name"), show)
+
+
+@router.post("/vantage-points", response={201: dict, **_ERRORS})
+def invite(request: HttpRequest, body: InviteIn) -> Any:
+    """Make a vantage point; the answer holds its one-time token and the command to run there."""
+    _operators_only(request)
+    values = body.dict(exclude={"name", "limits"})
+    point, token = enrolment.invite(body.name, values, body.limits)
+    return Status(201, _with_token(request, point, token))
+
+
+@router.post("/vantage-points/join", response={200: dict, **_ERRORS})
+def join(request: HttpRequest, body: JoinIn) -> Any:
+    """For machines: exchange a one-time token for an identity; it works once."""
+    joined = enrolment.join(body.token, request.META.get("REMOTE_ADDR"), body.version)
+    host, _, port = settings.LINKS_ADDRESS.rpartition(":")
+    return {
+        "name": joined.point.name,
+        "host": host.strip("[]"),
+        "port": int(port),
+        "user": enrolment.USER + joined.point.name,
+        "password": joined.password,
+        "authority": authority(),
+        "limits": joined.point.limits,
+    }
+
+
+@router.get("/vantage-points/{name}", response={200: dict, **_ERRORS})
+def get_point(request: HttpRequest, name: str) -> Any:
+    """One vantage point."""
+    return document(_known(request, name), operator=services.is_operator(request.user))
+
+
+@router.post("/vantage-points/{name}/presence", response={200: dict, **_ERRORS})
+def presence(request: HttpRequest, name: str, body: PresenceIn) -> Any:
+    """For machines: say that it is there; the site notes the address that it sees."""
+    address = request.META.get("REMOTE_ADDR")
+    try:
+        point = services.note_presence(name, body.password, address, body.version)
+    except BadInput as error:
+        return problems.problem(401, "unknown-vantage-point", str(error))
+    return {"name": point.name, "state": point.state, "address": point.public_address}
+
+
+@router.post("/vantage-points/{name}/token", response={200: dict, **_ERRORS})
+def new_token(request: HttpRequest, name: str) -> Any:
+    """A new one-time token for one that is not joined; older ones are void."""
+    point = _operated(request, name)
+    return _with_token(request, point, services.new_token(point))
+
+
+@router.patch("/vantage-points/{name}/limits", response={200: dict, **_ERRORS})
+def change_limits(request: HttpRequest, name: str, body: ninja.Body[dict[str, Any]]) -> Any:
+    """Change what it may do; it hears of it with its next pulse."""
+    point = _operated(request, name)
+    enrolment.change_limits(point, body)
+    return document(point, operator=True)
+
+
+@router.post("/vantage-points/{name}/drain", response={200: dict, **_ERRORS})
+def drain(request: HttpRequest, name: str) -> Any:
+    """Let it finish what it has, and take nothing new."""
+    return _changed(enrolment.drain, request, name)
+
+
+@router.post("/vantage-points/{name}/resume", response={200: dict, **_ERRORS})
+def resume(request: HttpRequest, name: str) -> Any:
+    """Let it take work again."""
+    return _changed(enrolment.resume, request, name)
+
+
+@router.post("/vantage-points/{name}/revoke", response={200: dict, **_ERRORS})
+def revoke(request: HttpRequest, name: str) -> Any:
+    """Cut it off at once; it can come back by a new token only."""
+    return _changed(enrolment.revoke, request, name)
+
+
+def _changed(act: Any, request: HttpRequest, name: str) -> dict[str, Any]:
+    point = _operated(request, name)
+    try:
+        act(point)
+    except BadInput as error:
+        # The request is well formed; the vantage point is in a state that does not allow it.
+        raise HttpError(409, str(error)) from error
+    return document(point, operator=True)
+
+
+def _known(request: HttpRequest, name: str) -> VantagePoint:
+    point = services.point(name, request.user)
+    if point is None:
+        raise Http404(f"there is no vantage point {name!r}")
+    return point
+
+
+def _operated(request: HttpRequest, name: str) -> VantagePoint:
+    _operators_only(request)
+    return _known(request, name)
+
+
+def _operators_only(request: HttpRequest) -> None:
+    if not services.is_operator(request.user):
+        signed_in = request.user.is_authenticated
+        raise HttpError(403 if signed_in else 401, "only operators of this site may do this")
+
+
+def _with_token(request: HttpRequest, point: VantagePoint, token: str) -> dict[str, Any]:
+    site = request.build_absolute_uri("/").rstrip("/")
+    return {
+        **document(point, operator=True),
+        "token": token,
+        "command": f"python -m tasks.vantage.joining {site} {token}",
+        "hours": services.TOKEN_LIFE.total_seconds() / 3600,
+    }

@@ -1,0 +1,192 @@
+"""What every command shares: one clear line for bad input, JSON out, Ctrl-C without a trace."""
+
+import errno
+import io
+import json
+import os
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Iterable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
+
+from core.errors import NephoscopeError, reason_of, store_error
+from core.release import VERSION
+from webapp.console import parser as console_parser
+from webapp.console.input_files import input_file, standard_input_as_file
+
+INTERRUPTED = 130
+_TRY_AGAIN, _MEND_FIRST = 1, 2
+# A file or folder that is not as the command needs it; anything else may be better later.
+_WRONG_PATHS = frozenset(
+    {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EROFS}
+)
+
+
+class Door(BaseCommand):
+    """A command that turns the product's errors into one line and a non-zero exit code."""
+
+    requires_system_checks: list[str] = []
+    suppressed_base_arguments = set(console_parser.QUIET)
+    # Commands that use neither the store nor the site start without them, see ``manage.py``.
+    needs_store = True
+    # Django sets it where a person called, who wants a line and not an exception.
+    _called_from_command_line = False
+
+    def get_version(self) -> str:
+        return VERSION
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        parser = console_parser.DoorParser(
+            prog=f"{Path(prog_name).name} {subcommand}",
+            description=self.help,
+            called_from_command_line=self._called_from_command_line,
+            **kwargs,
+        )
+        console_parser.add_base_options(self, parser)
+        self.add_arguments(parser)
+        console_parser.spread(parser)
+        return parser
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        take_any_letter()
+        try:
+            if self.needs_store:
+                prepare_store()
+            with standard_input_as_file(options) as given:
+                said = super().execute(*args, **given)
+            sys.stdout.flush()
+            return said
+        except NephoscopeError as error:
+            code = _MEND_FIRST if error.permanent else _TRY_AGAIN
+            self._refuse(str(error), code, error, options)
+        except KeyboardInterrupt:
+            self.stderr.write("interrupted; run the same command again to go on")
+            raise SystemExit(INTERRUPTED) from None
+        except BrokenPipeError:
+            # The reader went away (as in `… | head`); nothing is wrong with the work.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(0) from None
+        except OSError as error:
+            code = _MEND_FIRST if error.errno in _WRONG_PATHS else _TRY_AGAIN
+            self._refuse(_words_of(error), code, error, options)
+        except DatabaseError as error:
+            self._refuse(store_error(error), _TRY_AGAIN, error, options)
+        return None
+
+    def _refuse(self, text: str, code: int, error: Exception, options: dict[str, Any]) -> None:
+        """End with one line; callers within the process get an exception instead."""
+        if not self._called_from_command_line or options.get("traceback"):
+            raise CommandError(text, returncode=code) from error
+        self.say(f"error: {text}")
+        raise SystemExit(code) from error
+
+    def say(self, text: str) -> None:
+        """Progress and remarks go to standard error, so that standard output stays the result."""
+        self.stderr.style_func = None
+        self.stderr.write(text)
+
+    def put_json(self, document: Any) -> None:
+        """One JSON document on standard output."""
+        self.stdout.write(json.dumps(document, default=str, ensure_ascii=not speaks_utf8()))
+
+    def put_lines(self, rows: Iterable[dict[str, Any]]) -> None:
+        """JSON Lines on standard output."""
+        for row in rows:
+            self.put_json(row)
+
+
+def speaks_utf8() -> bool:
+    """Whether every letter can go to standard output."""
+    return (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
+
+
+def take_any_letter() -> None:
+    """Letters that the terminal does not know are spelled out, instead of ending the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _words_of(error: OSError) -> str:
+    reason = reason_of(error)
+    return f"cannot use {error.filename}: {reason}" if error.filename else reason
+
+
+def prepare_store() -> None:
+    """Bring the embedded database up to date, so that a first command needs no set-up."""
+    from django.core.management import call_command  # noqa: PLC0415
+    from django.db import connection  # noqa: PLC0415
+    from django.db.migrations.executor import MigrationExecutor  # noqa: PLC0415
+
+    if connection.vendor != "sqlite":
+        return
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", verbosity=0, interactive=False)
+
+
+def read_date(text: str) -> date:
+    """The day of an option; raises ``ArgumentTypeError``, which the parser tells in one line."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r} is not a date like 2024-06-29") from error
+
+
+def add_resolving(parser: CommandParser) -> None:
+    """Options of every command that asks name servers."""
+    parser.add_argument(
+        "--name-server",
+        action="append",
+        default=[],
+        metavar="IP[:PORT]",
+        help="ask this one; may be repeated; default the system's",
+    )
+    parser.add_argument("--rate", type=float, metavar="N", help="queries per second and server")
+    parser.add_argument("--window", type=int, metavar="N", help="questions in flight")
+    parser.add_argument("--retries", type=int, metavar="N", help="further tries, default 3")
+    parser.add_argument("--timeout", type=float, metavar="S", help="seconds for one try")
+
+
+def add_crawling(parser: CommandParser) -> None:
+    """Options of every command that enumerates."""
+    add_resolving(parser)
+    parser.add_argument(
+        "--sources",
+        metavar="LIST",
+        help="of axfr,nsec,words,import,certificates,permutations; default axfr,words and those "
+        "that other options call for",
+    )
+    parser.add_argument(
+        "--wordlist",
+        "--words",
+        type=input_file,
+        metavar="F",
+        help="labels to try in each zone; default the product's own",
+    )
+    parser.add_argument(
+        "--import",
+        action="append",
+        type=input_file,
+        default=[],
+        dest="imports",
+        metavar="F",
+        help="a list of names; may be repeated",
+    )
+    parser.add_argument("--ct-server", metavar="URL", help="search certificates here, as at crt.sh")
+    parser.add_argument("--contact", metavar="TEXT", help="told to that server's operator")
+    parser.add_argument("--permutations", type=int, metavar="N", help="altered names per zone")
+    parser.add_argument("--no-axfr", action="store_true", help="ask for no zone transfer")
+    parser.add_argument("--no-aaaa", action="store_true", help="ask for no IPv6 address")
+    parser.add_argument(
+        "--allow-network",
+        action="append",
+        default=[],
+        metavar="CIDR",
+        help="contact name servers that were found in this network, too",
+    )

@@ -1,0 +1,31 @@
+"""Addresses of accounts, and of who may see what somebody made."""
+
+from django.urls import include, path
+
+from webapp.pages.accounts import account, export, sharing, sign_in
+
+# The same pages for measurements.
+_MEASUREMENT = [
+    path("sharing/", sharing.overview, name="measurement-sharing"),
+    path("sharing/links/", sharing.new_link, name="new-measurement-link"),
+    path("sharing/visibility/", sharing.visibility, name="measurement-visibility"),
+    path("delete/", sharing.delete, name="delete-measurement"),
+]
+urlpatterns = [
+    path("sign-in/", sign_in.sign_in, name="sign-in"),
+    path("sign-out/", sign_in.sign_out, name="sign-out"),
+    path("sign-up/", sign_in.sign_up, name="sign-up"),
+    path("welcome/<str:who>/<str:key>/", sign_in.welcome, name="welcome"),
+    path("account/", account.account, name="account"),
+    path("account/password/", sign_in.password, name="password"),
+    path("account/tokens/", account.new_token, name="new-token"),
+    path("account/tokens/<int:pk>/revoke/", account.revoke_token, name="revoke-token"),
+    path("account/links/<int:pk>/revoke/", sharing.revoke_link, name="revoke-link"),
+    path("account/archive/", export.take_out, name="take-out"),
+    path("account/close/", account.close_account, name="close-account"),
+    path("s/<slug:slug>/sharing/", sharing.overview, name="sharing"),
+    path("s/<slug:slug>/sharing/links/", sharing.new_link, name="new-share-link"),
+    path("s/<slug:slug>/sharing/visibility/", sharing.visibility, name="visibility"),
+    path("s/<slug:slug>/delete/", sharing.delete, name="delete-survey"),
+    path("wide-area/<slug:slug>/", include(_MEASUREMENT), {"kind": "measurement"}),
+]

@@ -1,0 +1,109 @@
+"""What every page of a measurement campaign shares: whose it is, its strip, its label."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from django.urls import get_script_prefix, reverse
+
+from webapp.pages.campaigns.formatting import METRICS, Metric
+from webapp.store.campaigns import selectors
+from webapp.store.models import Measurement
+
+TABS = (
+    ("wide-area-campaign", "Overview"),
+    ("wide-area-grid", "Pairs"),
+    ("wide-area-figures", "Regions"),
+    ("wide-area-choice", "Choice"),
+    ("wide-area-best", "Best sets"),
+    ("wide-area-zones", "Zones"),
+    ("wide-area-isps", "ISPs"),
+    ("wide-area-failures", "Failures"),
+    ("wide-area-method", "Method"),
+    ("measurement-progress", "Progress"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One campaign as an address names it, with what the address asks to be shown."""
+
+    row: Measurement
+    metrics: tuple[Metric, ...]
+    metric: Metric
+
+    def context(self, request: HttpRequest, **more: Any) -> dict[str, Any]:
+        """What every template needs."""
+        row = self.row
+        tabs = [(reverse(name, args=[row.slug]), title, name) for name, title in TABS]
+        return {
+            "section": "wide-area",
+            "m": row,
+            "facts": facts(row),
+            "tabs": tabs,
+            "metric": self.metric,
+            "metrics": [(m, _query(request, metric=m.id)) for m in self.metrics],
+            "api": f"{get_script_prefix()}api/v1/wide-area/{row.slug}",
+            **more,
+        }
+
+
+def frame_or_404(request: HttpRequest, slug: str) -> Frame:
+    """The campaign of an address, if the reader may see it, and the metric that is asked for."""
+    row = selectors.campaign(slug, request.user)
+    if row is None:
+        raise Http404(f"no measurement {slug}")
+    built = tuple(m for m in METRICS.values() if selectors.has_table(row, f"{m.id}-grid"))
+    wanted = METRICS.get(request.GET.get("metric", ""))
+    first = built[0] if built else METRICS["latency"]
+    return Frame(row, built, wanted if wanted in built and wanted else first)
+
+
+def _query(request: HttpRequest, **changed: Any) -> str:
+    """The query of this page with some values changed."""
+    query = request.GET.copy()
+    query.pop("page", None)
+    for key, value in changed.items():
+        query[key] = str(value)
+    return "?" + query.urlencode()
+
+
+def with_query(request: HttpRequest, **changed: Any) -> str:
+    """As this page, with some values changed; an empty one is left out."""
+    query = request.GET.copy()
+    for key, value in changed.items():
+        query.pop(key, None)
+        if value not in ("", None):
+            query[key] = str(value)
+    return f"?{query.urlencode()}" if query else request.path
+
+
+def facts(row: Measurement) -> dict[str, Any]:
+    """How large a campaign is, by its own plan."""
+    targets = row.targets if isinstance(row.targets, list) else []
+    regions = {t.get("region") or t.get("name", "") for t in targets if isinstance(t, dict)}
+    return {
+        "vantages": len(row.vantages),
+        "targets": len(targets),
+        "regions": len(regions),
+        "rounds": row.schedule.get("rounds"),
+        "round_s": row.schedule.get("round_s"),
+        "activities": row.schedule.get("activities", []),
+    }
+
+
+def moment_of(row: Measurement, number: int) -> datetime | None:
+    """When a round began, as far as its number tells."""
+    seconds = row.schedule.get("round_s")
+    if not row.started_at or not seconds:
+        return None
+    return row.started_at + timedelta(seconds=number * float(seconds))
+
+
+def page_of(request: HttpRequest, total: int, size: int) -> dict[str, int]:
+    """Which page is asked for, and how many there are."""
+    pages = max(1, -(-total // size))
+    text = request.GET.get("page", "1")
+    page = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 1
+    return {"page": min(max(page, 1), pages), "pages": pages}

@@ -1,0 +1,209 @@
+"""One pair of a vantage point and a region: its course, its failures and every raw sample."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from webapp.pages.campaigns import formatting as said
+from webapp.pages.campaigns.frame import Frame, frame_or_404, moment_of, page_of
+from webapp.pages.ui import formatting
+from webapp.pages.ui.charts.svg_geometry import LEFT, RIGHT, Axis, course
+from webapp.store.campaigns import samples as campaign_samples
+from webapp.store.campaigns import selectors
+from webapp.store.campaigns.places import spots_of
+
+Row = dict[str, Any]
+SIZE = (1080.0, 320.0)
+LOSS_PX = 56.0
+ROUNDS_A_PAGE, SAMPLES_A_PAGE = 48, 100
+
+
+@require_GET
+def pair(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResponse:
+    """How it went between the two, round by round."""
+    frame = frame_or_404(request, slug)
+    equal = {"vantage": vantage, "region": region}
+    cell = _only(
+        selectors.read_table(frame.row, f"{frame.metric.id}-grid", None, equal).to_pylist()
+    )
+    rows = campaign_samples.read_rounds(frame.row, frame.metric.id, vantage, region)
+    page = page_of(request, len(rows), ROUNDS_A_PAGE)
+    first = (page["page"] - 1) * ROUNDS_A_PAGE
+    regions = _column(frame, "region", vantage)
+    names = selectors.grid_vantages(frame.row, frame.metric.id)
+    beside = selectors.neighbours(names, vantage)
+    known = spots_of(frame.row, beside)
+    hours = _hours(frame, rows)
+    means = [hour["mean"] for hour in hours]
+    more = {
+        **ends_of(frame, vantage, region),
+        "cell": cell,
+        "chart": _chart(frame, rows),
+        "losses": _losses(rows),
+        "days": _days(frame, rows),
+        "hours": hours,
+        "hour_ends": (min(means), max(means)) if means else None,
+        "rounds": [_round(frame, r) for r in rows[first : first + ROUNDS_A_PAGE]],
+        "n_rounds": len(rows),
+        "pager": page,
+        "params": f"metric={frame.metric.id}",
+        "reasons": _reasons(frame, vantage, region),
+        "beside": beside,
+        "beside_names": [known[n].city if n in known and known[n].city else n for n in beside],
+        "others": regions,
+    }
+    return render(request, "wide_area/pair.html", frame.context(request, **more))
+
+
+def _only(rows: list[Row]) -> Row:
+    if not rows:
+        raise Http404("this pair was not measured")
+    return rows[0]
+
+
+def ends_of(frame: Frame, vantage: str, region: str) -> Row:
+    """The two ends of a pair, with where they stand."""
+    point = spots_of(frame.row, [vantage]).get(vantage)
+    providers = [t.get("provider", "") for t in frame.row.targets if t.get("region") == region]
+    places = selectors.places([(p, region) for p in providers[:1]])
+    return {
+        "vantage": vantage, "region": region, "point": point,
+        "city": point.city if point and point.city else vantage,
+        "place": places.get(region, {}),
+    }  # fmt: skip
+
+
+def _column(frame: Frame, key: str, vantage: str) -> list[Row]:
+    """All regions of a vantage point, the best first: what this pair is held against."""
+    columns = ["region", "p50", "n"]
+    table = selectors.read_table(
+        frame.row, f"{frame.metric.id}-grid", columns, {"vantage": vantage}
+    )
+    rows = [{**r, "shade": said.shade(frame.metric.id, r["p50"])} for r in table.to_pylist()]
+    sign = -1 if frame.metric.higher_is_better else 1
+    return sorted(rows, key=lambda r: (r["p50"] is None, sign * (r["p50"] or 0)))
+
+
+def _chart(frame: Frame, rows: list[Row]) -> Row | None:
+    """The mean of each round within the span that holds 95 of 100 of its values."""
+    heard = [r for r in rows if r["n"]]
+    # One point is no course: the figures above it say all.
+    if len(heard) < 2:
+        return None
+    told = [{**r, "low": r["min"], "high": r["p95"]} for r in rows]
+    # Few slow values must not flatten all others.
+    most = sorted(r["p95"] for r in heard)[int(0.98 * (len(heard) - 1))] * 1.15
+    first = min(r["round"] for r in rows)
+    for row in told:
+        row["round"] -= first
+    last = max(r["round"] for r in told) + 1
+    drawn = course(told, last, SIZE, most)
+    beyond = [
+        {"x": drawn["across"].at(r["round"]), "value": r["p95"]}
+        for r in told
+        if r["n"] and r["p95"] > most
+    ]
+    return {**drawn, "beyond": beyond, "highest": max((b["value"] for b in beyond), default=None)}
+
+
+def _losses(rows: list[Row]) -> Row | None:
+    """What was lost in each round, drawn under the course and as wide as it."""
+    if len(rows) < 2:
+        return None
+    first, last = (pick(r["round"] for r in rows) for pick in (min, max))
+    across = Axis(0, last - first, LEFT, SIZE[0] - RIGHT)
+    known = {r["round"] - first: r for r in rows if r["lost"] and r["sent"]}
+    shares = {n: r["lost"] / r["sent"] for n, r in known.items()}
+    texts = {n: formatting.share_of(share, known[n]["sent"]) for n, share in shares.items()}
+    worst = max(shares, key=lambda n: shares[n], default=None)
+    most = shares.get(worst, 0.0)
+    width = max(1.5, (across.end - across.begin) / (last - first + 1) * 0.8)
+    bars = [
+        {"x": round(across.at(n) - width / 2, 1), "width": round(width, 1), "text": texts[n],
+         "height": round(LOSS_PX * share / most, 1), "y": round(LOSS_PX * (1 - share / most), 1),
+         "round": n + first}
+        for n, share in sorted(shares.items())
+    ]  # fmt: skip
+    return {"bars": bars, "most": texts.get(worst), "rounds": len(rows), "height": LOSS_PX,
+            "begin": across.begin, "end": across.end}  # fmt: skip
+
+
+def _days(frame: Frame, rows: list[Row]) -> list[Row]:
+    """Where on the chart a day begins."""
+    if not rows:
+        return []
+    first, last = min(r["round"] for r in rows), max(r["round"] for r in rows)
+    chart = _chart(frame, rows)
+    ticks: list[Row] = []
+    for number in range(first, last + 1):
+        moment = moment_of(frame.row, number)
+        if moment is None or chart is None:
+            return []
+        is_new = not ticks or ticks[-1]["day"] != moment.date()
+        if is_new:
+            ticks.append({"x": chart["across"].at(number - first), "day": moment.date()})
+    return ticks if len(ticks) < 16 else ticks[:: len(ticks) // 8]
+
+
+def _hours(frame: Frame, rows: list[Row]) -> list[Row]:
+    """The mean of each hour of the day (UTC), where rounds cover the day."""
+    found: dict[int, list[float]] = {}
+    for row in rows:
+        moment = moment_of(frame.row, row["round"])
+        if moment and row["mean"] is not None:
+            found.setdefault(moment.hour, []).append(row["mean"])
+    if len(found) < 24:
+        return []
+    means = {hour: sum(v) / len(v) for hour, v in found.items()}
+    high = max(means.values()) or 1
+    return [
+        {"hour": h, "mean": means[h], "height": round(56 * means[h] / high, 1), "x": h * 14,
+         "y": round(60 - 56 * means[h] / high, 1), "n": len(found[h])}
+        for h in range(24)
+    ]  # fmt: skip
+
+
+def _round(frame: Frame, row: Row) -> Row:
+    return {**row, "moment": moment_of(frame.row, row["round"])}
+
+
+def _reasons(frame: Frame, vantage: str, region: str) -> list[Row]:
+    found = campaign_samples.reasons(frame.row, frame.metric.id, vantage, region)
+    return [{"reason": said.reason(status), "runs": runs} for status, runs in found]
+
+
+@require_GET
+def samples(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResponse:
+    """Every raw sample of a pair, of all rounds or of one."""
+    frame = frame_or_404(request, slug)
+    text = request.GET.get("round", "")
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else None
+    found = campaign_samples.read_samples(frame.row, vantage, region, number)
+    page = page_of(request, len(found), SAMPLES_A_PAGE)
+    first = (page["page"] - 1) * SAMPLES_A_PAGE
+    query = f"metric={frame.metric.id}" + (f"&round={number}" if number is not None else "")
+    more = {
+        **ends_of(frame, vantage, region),
+        "rows": [_sample(r) for r in found[first : first + SAMPLES_A_PAGE]],
+        "total": len(found),
+        "number": number,
+        "pager": page,
+        "params": query,
+    }
+    return render(request, "wide_area/samples.html", frame.context(request, **more))
+
+
+def _sample(row: Row) -> Row:
+    metric = "throughput" if "throughput" in row["probe"] else "latency"
+    told = ", ".join(said.bare(metric, v) for v in row["values"] or [])
+    unit = said.METRICS[metric].unit
+    return {**row, "told": f"{told} {unit}" if told else "", "why": _why(row)}
+
+
+def _why(row: Row) -> str:
+    if row["status"] == "OK":
+        lost = row["sent"] - len(row["values"] or [])
+        return f"{lost} of {row['sent']} lost" if lost else ""
+    return row["reason"] or said.reason(row["status"])

@@ -1,0 +1,298 @@
+"""A recommendation and what a reader looks at go in; what the page shows of it comes out.
+
+The same for its owner, for whoever has the link, and for print.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.pages.recommendations.constraints import controls
+from webapp.pages.recommendations.curve import curve_of
+from webapp.pages.recommendations.sentences import Asked, amount, headline, sentences, steps
+from webapp.pages.recommendations.service_map import map_data, served_by
+from webapp.pages.ui import formatting
+
+UNITS = {"latency": "ms", "throughput": ""}
+# Figure 16 of IMC'13: mean latency in ms of the best k of EC2's regions, for k from 1 up.
+PUBLISHED_MS = (184, 143, 123, 111, 102, 96, 90, 85)
+# The first row of the table of failures, to compare with.
+NOTHING = "nothing"
+FAILURES = {"zone": "Zone", "region": "Region", "provider": "Provider", "isp": "Downstream ISP"}
+LEAST_GAIN = 0.05
+# Of one kind, such as ISPs.
+MOST_FAILURES = 12
+Part = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is looked at: a size, a failure, and the options that are in force."""
+
+    k: int
+    fail: str = ""
+    options: Part = field(default_factory=dict)
+
+
+def choose(result: Part, asked: str) -> int:
+    """The size to show: what is asked for, else the last that brings more than chance and enough.
+
+    Enough is a twentieth of what one region gives. Nobody is led to less than they have: sizes
+    that are worse than the deployment as it is count only where none is as good.
+    """
+    rows = result["results"]
+    if asked.isdecimal() and int(asked) in [row["k"] for row in rows]:
+        return int(asked)
+    solved = [row for row in rows if row["regions"]]
+    if not solved:
+        return int(rows[0]["k"]) if rows else 1
+    least = LEAST_GAIN * abs(solved[0]["value"])
+    good = [row for row in solved if _is_as_good(row, result)] or solved
+    best = good[0]
+    for row in good[1:]:
+        gain = abs(row["value"] - best["value"])
+        if not (row.get("gain") or {}).get("beyond_noise", True) or gain < least:
+            break
+        best = row
+    return int(best["k"])
+
+
+def _is_as_good(row: Part, result: Part) -> bool:
+    """Whether a set serves as well as the deployment as it is; any does where there is none."""
+    here = (result.get("current") or {}).get("value")
+    if here is None:
+        return True
+    is_less_better = bool(UNITS[str(result["objective"]["measure"])])
+    return bool(row["value"] <= here if is_less_better else row["value"] >= here)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What of an answer is in view: the chosen set, its consequences, and those of today."""
+
+    chosen: Part | None
+    outlook: Part | None
+    before: Part | None
+    inputs: Part
+    unit: str
+    is_modelled: bool = False
+
+
+def view(result: Part, look: Look, source: Part) -> dict[str, Any]:
+    """Everything that templates show of one answer."""
+    scene = _scene(result, look, is_modelled=source.get("kind") == "modelled")
+    return {
+        "result": result,
+        "client_rounds": result["n_clients"] * result["n_rounds"],
+        "look": look,
+        **_words(result, look, scene),
+        **_sizes(result, look, scene),
+        **_consequences(look, scene),
+        **_choices(look, scene.inputs),
+        **_origin(source),
+    }
+
+
+def _scene(result: Part, look: Look, *, is_modelled: bool) -> Scene:
+    chosen = next((r for r in result["results"] if r["k"] == look.k and r["regions"]), None)
+    consequences = result["consequences"] or {"sets": [], "inputs": {}}
+    sets = {str(part["set"]): part for part in consequences["sets"]}
+    return Scene(
+        chosen,
+        outlook=sets.get(str(look.k)) if chosen else None,
+        before=sets.get("current"),
+        inputs=consequences["inputs"],
+        unit=UNITS[str(result["objective"]["measure"])],
+        is_modelled=is_modelled,
+    )
+
+
+def _words(result: Part, look: Look, scene: Scene) -> dict[str, Any]:
+    """The finding in a sentence, in several, and in short facts."""
+    chosen, current, unit = scene.chosen, result["current"], scene.unit
+    asked = next((r for r in result["results"] if r["k"] == look.k), None)
+    about = Asked(look.k, unit, result["objective"]["percentile"], scene.is_modelled)
+    return {
+        "headline": headline(chosen, current, about),
+        "steps": steps(chosen, current) if chosen else None,
+        "summary": sentences(chosen, result["results"], scene.outlook, unit),
+        "chips": _chips(chosen, scene.outlook, unit, result["objective"]),
+        "reason": asked["reason"] if asked and not chosen else "",
+    }
+
+
+def _sizes(result: Part, look: Look, scene: Scene) -> dict[str, Any]:
+    """Every size of set, and the regions of the chosen one."""
+    rows, current = result["results"], result["current"]
+    return {
+        "rows": with_published(rows, str(result["objective"]["measure"])),
+        "curve": curve_of(rows, look.k, current["value"] if current else None),
+        "chosen": scene.chosen,
+        "members": _members(scene.chosen, scene.outlook, scene.inputs, scene.unit),
+        "unit": scene.unit,
+        "measure": "round trip" if scene.unit else "throughput",
+    }
+
+
+def _consequences(look: Look, scene: Scene) -> dict[str, Any]:
+    """Who gains, what fails, and the map of both."""
+    inputs, outlook, before = scene.inputs, scene.outlook, scene.before
+    failure, failures = _failure(outlook, look.fail), _by_kind(outlook, look.fail)
+    down = _down(failure, outlook, inputs)
+    return {
+        "inputs": inputs,
+        "outlook": outlook,
+        "before": before,
+        "gains": _gains(outlook, before, served_by(inputs, outlook, down)),
+        "failure": failure,
+        "failures": failures,
+        "nothing_fails": next(
+            (f for f in (outlook["failures"] if outlook else ()) if f["kind"] == NOTHING), None
+        ),
+        "failures_left_out": sum(group["left_out"] for group in failures),
+        "map": map_data(inputs, outlook, before, down, scene.unit),
+    }
+
+
+def _choices(look: Look, inputs: Part) -> dict[str, Any]:
+    """What constraints can be tried, and on which regions."""
+    places = inputs.get("places", [])
+    names = [place["region"] for place in places]
+    return {"controls": controls(look.options, places), "names": names}
+
+
+def _origin(source: Part) -> dict[str, Any]:
+    """Where the samples come from, and what of the deployment has none."""
+    return {
+        "source": source,
+        "is_modelled": source.get("kind") == "modelled",
+        "is_synthetic": bool(source.get("synthetic")),
+        "absent": [p for p in source.get("deployment", ()) if not p["name"]],
+    }
+
+
+def with_published(rows: Sequence[Part], measure: str) -> list[dict[str, Any]]:
+    """Each size beside Figure 16, both as shares of their own first size."""
+    first = rows[0]["value"] if rows and rows[0]["k"] == 1 else None
+    found = []
+    for row in rows:
+        k, value = row["k"], row["value"]
+        share = value / first if first and value is not None else None
+        known = measure == "latency" and k <= len(PUBLISHED_MS)
+        was = PUBLISHED_MS[k - 1] / PUBLISHED_MS[0] if known and share is not None else None
+        found.append({**row, "share": share, "published_share": was})
+    return found
+
+
+def _members(
+    chosen: Part | None, outlook: Part | None, inputs: Part, unit: str
+) -> list[dict[str, Any]]:
+    """Each chosen region: whose, where, how much of the clients, and what it is worth."""
+    places = {place["region"]: place for place in inputs.get("places", ())}
+    shares = outlook["shares"] if outlook else {}
+    found = []
+    for member in chosen["members"] if chosen else ():
+        name = member["region"]
+        provider = places.get(name, {}).get("provider") or ""
+        found.append(
+            {
+                **member,
+                "code": name.rpartition("/")[2],
+                "provider": provider,
+                "provider_name": formatting.provider_name(provider) if provider else "",
+                "country": places.get(name, {}).get("country") or "",
+                "share": shares.get(name),
+                "worth_text": None if member["worth"] is None else amount(member["worth"], unit),
+            }
+        )
+    return found
+
+
+def _chips(
+    chosen: Part | None, outlook: Part | None, unit: str, objective: Part
+) -> list[dict[str, str]]:
+    """Short facts: what was answered, runner-up, and the worst that a lost region does to all."""
+    if chosen is None:
+        return []
+    found = [_answered(chosen, unit, objective)] if chosen["unanswered"] else []
+    other = chosen["runner_up"]
+    if other and other["value"] is not None:
+        apart = abs(other["value"] - chosen["value"])
+        sign = "+" if unit else "−"
+        text = f"{sign}{amount(apart, unit)}" if apart >= 0.05 else "as good, to a tenth"
+        found.append({"text": f"runner-up {text}", "title": ", ".join(other["regions"])})
+    lost = [f for f in outlook["failures"] if f["kind"] == "region"] if outlook else []
+    if len(lost) > 1:
+        # What all get after the loss that hurts most; a loss that leaves nobody has no value.
+        ends = [f["value"] for f in lost if f["value"] is not None]
+        if len(ends) == len(lost) and not any(f["lost"] > 0.0005 for f in lost):
+            worst = max(ends) if unit else min(ends)
+            found.append({"text": f"any one region lost: {amount(worst, unit)}", "title": ""})
+    return found
+
+
+def _answered(chosen: Part, unit: str, objective: Part) -> dict[str, str]:
+    """The share of client-rounds that the set answered, and what the others cost."""
+    text = f"answered {formatting.share(1 - chosen['unanswered_share'])}"
+    if objective["penalty"] is None:
+        return {"text": text, "title": "The others are left out."}
+    cost = amount(objective["penalty"], unit)
+    return {"text": text, "title": f"The others count in the mean at {cost} each."}
+
+
+def _gains(
+    outlook: Part | None, before: Part | None, by: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Countries by weight, each before and after."""
+    found = []
+    for row in outlook["countries"] if outlook else ():
+        then = row.get("before", {}).get("p50") if before else None
+        now = row["p50"]
+        change = (now - then) / then if now is not None and then else None
+        found.append(
+            {
+                **row,
+                "then": then,
+                "change": change,
+                "fall": max(0.0, -(change or 0.0)),
+                "rise": min(1.0, max(0.0, change or 0.0)),
+                "server": by.get(row["country"] or "", ""),
+            }
+        )
+    return sorted(found, key=lambda row: -row["share"])
+
+
+def _by_kind(outlook: Part | None, fail: str) -> list[dict[str, Any]]:
+    """Failures by what fails, each with its address; of many ISPs those that cost most."""
+    groups = []
+    for kind, label in FAILURES.items():
+        rows = [
+            {**f, "key": f"{kind}:{f['name']}", "is_on": f"{kind}:{f['name']}" == fail}
+            for f in (outlook["failures"] if outlook else ())
+            if f["kind"] == kind
+        ]
+        if kind == "isp":
+            rows.sort(key=lambda f: (-f["lost"], -f["moved"] * (f["added"] or 0.0)))
+        shown = [f for n, f in enumerate(rows) if n < MOST_FAILURES or f["is_on"]]
+        if rows:
+            left_out = len(rows) - len(shown)
+            groups.append({"kind": kind, "label": label, "rows": shown, "left_out": left_out})
+    return groups
+
+
+def _failure(outlook: Part | None, fail: str) -> dict[str, Any] | None:
+    kind, _, name = fail.partition(":")
+    known = outlook["failures"] if outlook and kind in FAILURES else ()
+    found = next((f for f in known if f["kind"] == kind and f["name"] == name), None)
+    return {**found, "label": FAILURES[kind]} if found else None
+
+
+def _down(failure: Part | None, outlook: Part | None, inputs: Part) -> list[str]:
+    """The regions of the set that a failure takes away whole."""
+    if failure is None or outlook is None:
+        return []
+    if failure["kind"] == "provider":
+        owners = {p["region"]: p["provider"] for p in inputs.get("places", ())}
+        return [name for name in outlook["regions"] if owners.get(name) == failure["name"]]
+    is_whole = failure["kind"] == "region" or "the only zone" in failure.get("note", "")
+    return [failure["name"]] if is_whole else []

@@ -1,0 +1,182 @@
+"""From domains, or from clients alone, to a recommendation: forms, the plan, and the start."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from django import forms
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from core.errors import BadInput, NephoscopeError
+from tasks.recommendations import celery_tasks, client_latencies, from_domains
+from tasks.surveys.submission import submit
+from webapp.pages.surveys.forms import SurveyForm
+from webapp.pages.ui.access import signed_in
+from webapp.store.access.visibility import owner_of
+from webapp.store.recommendations import services
+from webapp.store.surveys import drafts
+from webapp.store.surveys.services import Maker
+
+_SECTION = {"section": "recommendations"}
+SHOWN_REJECTIONS = 50
+
+
+class JourneyForm(SurveyForm):
+    """A domain list, who the clients are, and whose samples to use."""
+
+    audience = forms.CharField(required=False, widget=forms.Textarea, max_length=50_000)
+    audience_file = forms.FileField(required=False)
+    source = forms.CharField(required=False, max_length=120)
+
+    def read_audience(self) -> bytes:
+        """Countries and weights, whichever way they came."""
+        sent = self.cleaned_data.get("audience_file")
+        return bytes(sent.read()) if sent else str(self.cleaned_data["audience"]).encode()
+
+
+class ClientsForm(forms.Form):
+    """Who the clients are, where a deployment stands if there is one, and whose samples to use."""
+
+    audience = forms.CharField(required=False, widget=forms.Textarea, max_length=50_000)
+    audience_file = forms.FileField(required=False)
+    current = forms.CharField(required=False, max_length=2000)
+    source = forms.CharField(required=False, max_length=120)
+    name = forms.CharField(required=False, max_length=200)
+
+
+@signed_in
+@require_http_methods(["GET", "POST"])
+def domains(request: HttpRequest) -> HttpResponse:
+    """The form of a journey; sent, it shows what it costs before anything is asked."""
+    form = JourneyForm(request.POST or None, request.FILES or None)
+    if request.method == "GET" or not form.is_valid():
+        return _show(request, "domains", form)
+    try:
+        meant = from_domains.intend(form.read_list(), form.read_audience())
+        key = _source(form, request.user)
+    except NephoscopeError as error:
+        form.add_error(
+            _field(form, error, "file" if form.cleaned_data.get("file") else "domains"), str(error)
+        )
+        return _show(request, "domains", form)
+    return _show_plan(request, form, meant, key)
+
+
+def _show_plan(
+    request: HttpRequest, form: JourneyForm, meant: from_domains.Intention, key: str
+) -> HttpResponse:
+    offered = {offer.key: offer for offer in client_latencies.offers(request.user)}
+    weights = sorted(meant.audience.items(), key=lambda item: -item[1])
+    total = sum(meant.audience.values()) or 1.0
+    context = {
+        **_SECTION,
+        "plan": meant.plan,
+        "words": meant.n_words,
+        "rejected": meant.plan.rejected[:SHOWN_REJECTIONS],
+        "draft": drafts.save_draft(meant.domains, str(request.user.pk)),
+        "name": form.cleaned_data["name"],
+        "source": key,
+        "offer": offered.get(key),
+        "first": next(iter(offered.values()), None),
+        "audience": "\n".join(f"{code},{weight:g}" for code, weight in weights),
+        "weights": [(code, weight / total) for code, weight in weights],
+        "once": uuid4().hex,
+    }
+    return render(request, "recommendations/plan.html", context)
+
+
+@signed_in
+@require_POST
+def start(request: HttpRequest) -> HttpResponse:
+    """Run the survey of a plan that was shown; the recommendation waits for it."""
+    given = request.POST
+    try:
+        data = drafts.load_draft(given.get("draft", ""))
+        meant = from_domains.intend(data, given.get("audience", "").encode())
+        maker = Maker(request.user)
+        name, key = given.get("name", "")[:200].strip(), given.get("once", "")[:64]
+        row = from_domains.begin(
+            meant.domains, meant.audience, given.get("source", ""), name, maker, key
+        )
+    except NephoscopeError as error:
+        form = JourneyForm(_kept(given))
+        form.full_clean()
+        form.errors.clear()
+        form.add_error(None, str(error))
+        return _show(request, "domains", form)
+    if row.campaign is not None:
+        submit(row.campaign)
+    return redirect("recommendation", token=row.token)
+
+
+def _kept(given: QueryDict) -> dict[str, str]:
+    return {name: given.get(name, "") for name in ("name", "audience", "source")}
+
+
+@require_http_methods(["GET", "POST"])
+def clients(request: HttpRequest) -> HttpResponse:
+    """Clients without a deployment: countries with weights in, the recommendation out."""
+    form = ClientsForm(request.POST or None, request.FILES or None)
+    if request.method == "GET" or not form.is_valid():
+        return _show(request, "clients", form)
+    asked = form.cleaned_data
+    try:
+        row = _ask(request, form)
+    except NephoscopeError as error:
+        usual = "audience_file" if asked.get("audience_file") else "audience"
+        form.add_error(_field(form, error, usual), str(error))
+        return _show(request, "clients", form)
+    return redirect("recommendation", token=row.token)
+
+
+def _ask(request: HttpRequest, form: ClientsForm) -> Any:
+    asked = form.cleaned_data
+    sent = asked.get("audience_file")
+    data = bytes(sent.read()) if sent else asked["audience"].encode()
+    audience = from_domains.audience_of(data)
+    current = [name.strip() for name in asked["current"].split(",") if name.strip()]
+    wanted = _source(form, request.user)
+    files, options, source = from_domains.without_domains(audience, wanted, current, request.user)
+    title = asked["name"] or _title(audience)
+    origin = services.Origin(owner_of(request.user), title, None, source)
+    return celery_tasks.take(files, options, None, origin=origin)
+
+
+def _title(audience: Mapping[str, float]) -> str:
+    """What tells this run from others of the same person: the heaviest countries."""
+    heavy = sorted(audience, key=lambda code: -audience[code])
+    more = f" and {len(heavy) - 3} more" if len(heavy) > 3 else ""
+    return f"Clients in {', '.join(heavy[:3])}{more}" if heavy else "Clients everywhere"
+
+
+def _source(form: forms.Form, user: Any) -> str:
+    """Whose samples are wanted; raises BadInput where the choice is not there."""
+    key = str(form.cleaned_data.get("source") or client_latencies.AUTO)
+    known = {
+        client_latencies.AUTO,
+        client_latencies.MODEL,
+        *(offer.key for offer in client_latencies.offers(user)),
+    }
+    if key not in known:
+        raise BadInput("choose one of the sources", field="source")
+    return key
+
+
+def _field(form: forms.Form, error: NephoscopeError, usual: str) -> str | None:
+    """The field to show an error at."""
+    if not isinstance(error, BadInput):
+        return None
+    return error.field if error.field in form.fields else usual
+
+
+def _show(request: HttpRequest, name: str, form: forms.Form) -> HttpResponse:
+    context = {
+        **_SECTION,
+        "form": form,
+        "offers": client_latencies.offers(request.user),
+        "codes": from_domains.country_codes(),
+    }
+    status = 422 if form.errors else 200
+    return render(request, f"recommendations/{name}.html", context, status=status)

@@ -1,0 +1,110 @@
+"""What a worker found in a pool: who slows whom, how well the marks fit, what lasts, what returns.
+
+Each page shows one section of the pool's findings; one that cannot be told says what it needs.
+"""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from core.errors import BadInput
+from tasks.screening.celery_tasks import change_pool
+from webapp.pages.screening import analysis_plots as plots
+from webapp.pages.screening.plots import draw_sweep
+from webapp.pages.screening.pool_access import Door, own_pool, pool_page
+from webapp.store.screening import details
+from webapp.store.screening.services import PoolSettings
+
+# Machines that a heat map shows; the file of the findings has all.
+MOST_NODES = 40
+LIMIT_MS = 10.0
+# Upper ends of the tones, milliseconds.
+TONES = (2.0, 5.0, LIMIT_MS)
+# HIGH follows LOW, as where the marks were calibrated.
+HIGH_FACTOR = 5
+
+
+def _section(door: Door, tab: str, name: str) -> dict[str, Any]:
+    found = door.pool.findings.get(name) or {}
+    reason = found.get("reason", "" if found else "A worker has not looked at this pool yet")
+    return door.context(tab) | {"found": found, "reason": reason}
+
+
+@pool_page
+@require_GET
+def heat(request: HttpRequest, door: Door) -> HttpResponse:
+    """p99.9 of who calls whom, and whether machines or paths are to blame."""
+    context = _section(door, "heat", "heatmap")
+    if not context["reason"]:
+        context |= _make_heat(context["found"])
+    return render(request, "screening/heat.html", context)
+
+
+def _make_heat(found: dict[str, Any]) -> dict[str, Any]:
+    table, names, ids = found["p999_ms"], found["names"], found["ids"]
+    columns = [[row[at] for row in table if row[at] is not None] for at in range(len(names))]
+    medians = [sorted(column)[len(column) // 2] if column else 0.0 for column in columns]
+    order = sorted(range(len(names)), key=lambda at: (-medians[at], names[at]))[:MOST_NODES]
+    heads = [(ids[at], names[at], medians[at] >= LIMIT_MS) for at in order]
+    rows = [
+        (*heads[place], [(table[a][b], _tone(table[a][b]), a == b) for b in order])
+        for place, a in enumerate(order)
+    ]
+    return {"heads": heads, "rows": rows, "left_out": len(names) - len(order), "tones": TONES}
+
+
+def _tone(value: float | None) -> int:
+    return 0 if value is None else 1 + sum(value >= end for end in TONES)
+
+
+@pool_page
+@require_GET
+def calibrate(request: HttpRequest, door: Door) -> HttpResponse:
+    """How errors follow the mark, on machines whose truth is known."""
+    context = _section(door, "calibrate", "calibration")
+    found = context["found"]
+    if not context["reason"]:
+        context["plot"] = draw_sweep(found, door.pool.low, found["chosen"]["low"])
+        context["is_used"] = found["chosen"]["low"] == door.pool.low
+    return render(request, "screening/calibrate.html", context)
+
+
+@own_pool
+@require_POST
+def use_mark(request: HttpRequest, door: Door) -> HttpResponse:
+    """Make the calibrated mark the pool's."""
+    chosen = (door.pool.findings.get("calibration") or {}).get("chosen")
+    try:
+        if not chosen:
+            raise BadInput("this pool has not been calibrated yet")
+        low = float(chosen["low"])
+        high = max(HIGH_FACTOR * low, low + 1)
+        change_pool(door.pool, request.user, PoolSettings(low=low, high=high))
+    except BadInput as error:
+        context = door.context("calibrate") | {"problem": str(error)}
+        return render(request, "screening/refused.html", context, status=422)
+    return redirect(door.href("pool-calibrate"))
+
+
+@pool_page
+@require_GET
+def history(request: HttpRequest, door: Door) -> HttpResponse:
+    """How long verdicts last, and whether stalls return at a time of the day."""
+    context = _section(door, "history", "persistence")
+    nights = door.pool.findings.get("nights") or {}
+    context |= {
+        "nights": nights,
+        "lasting": plots.draw_lasting(context["found"].get("distribution") or []),
+        "day": plots.draw_day(details.count_by_minute(door.pool), nights),
+        "causes": door.pool.findings.get("causes") or {},
+    }
+    return render(request, "screening/history.html", context)
+
+
+@pool_page
+@require_GET
+def findings_file(request: HttpRequest, door: Door) -> HttpResponse:
+    """All findings as JSON."""
+    return JsonResponse({"pool": door.pool.name, "findings": door.pool.findings})

@@ -1,0 +1,78 @@
+"""What a pool's verdicts say in one sentence, by who is to blame."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from webapp.store.screening.selectors import BAD, GOOD, UNKNOWN, InstanceRow
+
+# Its own sleeps are fine, and calls are not.
+CALLED = "calls"
+UNEXPLAINED = "no cause that their kernels count"
+# Who is to blame, by the cause of the stalls.
+BLAME = {
+    "steal": "neighbours",
+    "run delay": "their own load",
+    "quota": "their own quota",
+    "mixed": "several causes",
+    "unexplained": UNEXPLAINED,
+    "": CALLED,
+}
+
+
+_SHORT = {UNEXPLAINED: "unexplained", CALLED: "when called"}
+
+
+def settle(row: InstanceRow) -> str:
+    """What is thought of a machine in the end: calls decide where they can."""
+    return row.truth if row.truth in (GOOD, BAD) else row.verdict
+
+
+def is_bad(row: InstanceRow) -> bool:
+    """Bad in truth where calls were timed, else by its sleeps."""
+    return settle(row) == BAD
+
+
+def is_contradicted(row: InstanceRow) -> bool:
+    """Whether network tests say the opposite of the verdict."""
+    return {row.verdict, row.truth} == {GOOD, BAD}
+
+
+def say(rows: Sequence[InstanceRow]) -> str:
+    """The headline of a pool."""
+    judged = [row for row in rows if row.verdict or row.truth]
+    whole, bad = len(judged), [row for row in judged if is_bad(row)]
+    if not whole:
+        return "No machine has reported yet"
+    noun = "instance" if whole == 1 else "instances"
+    if bad:
+        return _say_bad(bad, whole, noun)
+    good = sum(settle(row) == GOOD for row in judged)
+    if good == whole:
+        return "The one instance is good" if whole == 1 else f"All {whole:,} {noun} are good"
+    if all(settle(row) == UNKNOWN for row in judged):
+        return f"{whole:,} {noun}, none measured for long enough to tell"
+    return f"{good:,} of {whole:,} {noun} {'is' if good == 1 else 'are'} good, none is surely bad"
+
+
+def _say_bad(bad: Sequence[InstanceRow], whole: int, noun: str) -> str:
+    blamed = Counter(BLAME.get(row.cause if row.verdict == BAD else "", row.cause) for row in bad)
+    count = len(bad)
+    have, are = ("has", "is") if count == 1 else ("have", "are")
+    head = f"{count:,} of {whole:,} {noun}" if whole > count else f"All {whole:,} {noun}"
+    if whole == 1:
+        head = "The one instance"
+    if set(blamed) == {"neighbours"}:
+        return f"{head} {have} long-tail neighbours"
+    if set(blamed) == {CALLED}:
+        return f"{head} {are} slow when others call {'it' if count == 1 else 'them'}"
+    if len(blamed) == 1:
+        return f"{head} {are} slowed by {_own(next(iter(blamed)), count)}"
+    parts = [
+        f"{number:,} {_SHORT.get(who) or 'by ' + _own(who, number)}"
+        for who, number in blamed.most_common()
+    ]
+    return f"{head} {are} slow: {', '.join(parts)}"
+
+
+def _own(who: str, count: int) -> str:
+    return who.replace("their", "its") if count == 1 else who

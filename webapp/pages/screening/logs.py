@@ -1,0 +1,79 @@
+"""Logs of other tools beside a pool's own results: shown together, added and forgotten."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from core.errors import BadInput
+from tasks.screening import uploaded_log
+from webapp.pages.screening.plots import KINDS, draw_curves, list_keys
+from webapp.pages.screening.pool_access import Door, own_pool, pool_page
+from webapp.store.screening import logs as screening_logs
+from webapp.store.screening import selectors
+
+MOST_CURVES = len(KINDS)
+# Percentiles in milliseconds that a pool's own machines are summed up by.
+OWN_SHARES = (0.0, 0.5, 0.9, 0.99, 1.0)
+
+
+@pool_page
+@require_GET
+def logs(request: HttpRequest, door: Door) -> HttpResponse:
+    """Every log with its series, and one drawing of all that are in units of time."""
+    return _show(request, door, [])
+
+
+def _show(request: HttpRequest, door: Door, errors: list[str]) -> HttpResponse:
+    rows = selectors.list_logs(door.pool)
+    own = sorted(r.p999_ms for r in selectors.list_instances(door.pool) if r.p999_ms is not None)
+    context = door.context("logs") | {
+        "logs": rows,
+        **_draw(rows),
+        "own": [(share, own[min(int(share * len(own)), len(own) - 1)]) for share in OWN_SHARES]
+        if own
+        else [],
+        "n_own": len(own),
+        "errors": errors,
+        "most_mb": uploaded_log.MOST_BYTES // 1_000_000,
+    }
+    return render(request, "screening/logs.html", context, status=422 if errors else 200)
+
+
+def _draw(rows: list[selectors.LogRow]) -> dict[str, Any]:
+    drawn = [
+        (f"{row.name}: {one['name'] or one['kind']}", one["curve"])
+        for row in rows
+        for one in row.series
+        if one.get("in_ms") and one.get("curve")
+    ][:MOST_CURVES]
+    if not drawn:
+        return {"plot": None}
+    return {"plot": draw_curves(drawn, "ms"), "keys": list_keys(drawn)}
+
+
+@own_pool
+@require_POST
+def add_log(request: HttpRequest, door: Door) -> HttpResponse:
+    """Keep a log beside the pool."""
+    sent = request.FILES.get("log")
+    try:
+        if sent is None or sent.size is None:
+            raise BadInput("choose a file")
+        if sent.size > uploaded_log.MOST_BYTES:
+            raise BadInput(f"a log has at most {uploaded_log.MOST_BYTES // 1_000_000} MB")
+        data = bytes(sent.read())
+        screening_logs.add_log(door.pool, str(sent.name), data, uploaded_log.plain(data))
+    except BadInput as error:
+        return _show(request, door, [str(error)])
+    return redirect(door.href("pool-logs"))
+
+
+@own_pool
+@require_POST
+def forget_log(request: HttpRequest, door: Door, pk: int) -> HttpResponse:
+    """Forget a log."""
+    if not screening_logs.delete_log(door.pool, pk):
+        raise Http404("the pool has no such log")
+    return redirect(door.href("pool-logs"))

@@ -1,0 +1,113 @@
+"""Verdicts, sweeps and distributions in, drawings out."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.wording import SMALL
+from webapp.pages.screening import formatting as words
+from webapp.pages.ui.charts.plots import Plot, Scale, list_decades, list_round
+from webapp.pages.ui.formatting import THIN
+
+SHOWN_NINES = (0.0, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
+# Tones and dashes by which curves are told apart.
+KINDS = ("chosen", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+
+
+def draw_sweep(found: Mapping[str, Any], mark: float, tried: float | None = None) -> Plot:
+    """Errors by mark: what a higher mark lets through beside what it saves."""
+    points = found["points"]
+    last = max(point["low"] for point in points)
+    is_few = min(found["good"], found["bad"]) < SMALL
+    plot = Plot(
+        "Errors by the mark up to which an instance is called good",
+        Scale(0, last), Scale(0, 1), "LOW: stalls per 100 s up to which an instance is good",
+        "share of the bad, or of the good", size="m",
+    )  # fmt: skip
+    plot.mark_x((value, f"{value:g}") for value in list_round(last, 10))
+    ticks = [(value / 100, f"{value}{THIN}%") for value in range(0, 101, 20)]
+    plot.mark_y([(0, "none"), (1, "all")] if is_few else ticks)
+    _add_errors(plot, points)
+    plot.add_rule(mark, f"LOW = {mark:g}")
+    if tried is not None and tried != mark:
+        plot.add_rule(tried, f"best on these: {tried:g}", "plot__rule--second")
+    half = (points[1]["low"] - points[0]["low"]) / 2 if len(points) > 1 else 0.5
+    for point in points:
+        plot.add_strip(
+            point["low"] - half,
+            point["low"] + half,
+            _tell_errors(point, found["good"], found["bad"]),
+        )
+    return plot
+
+
+def _add_errors(plot: Plot, points: Sequence[dict[str, Any]]) -> None:
+    for name, kind in (("false_positive", "second"), ("false_negative", "chosen")):
+        spans = [point[f"{name}_interval"] for point in points]
+        lower = [(p["low"], low) for p, (low, _) in zip(points, spans, strict=True)]
+        upper = [(p["low"], high) for p, (_, high) in zip(points, spans, strict=True)]
+        plot.add_band(lower, upper, "band plot__band--second" if kind == "second" else "band")
+        plot.add_line([(p["low"], p[name]) for p in points], f"path plot__path--{kind}")
+    effective = [(p["low"], p["effective_false_negative"]) for p in points]
+    plot.add_line(effective, "path plot__path--third")
+    end = points[-1]
+    plot.name_ends([
+        (end["false_positive"], "second", "let in"),
+        (end["false_negative"], "chosen", "missed"),
+        (end["effective_false_negative"], "other", "lost"),
+    ])  # fmt: skip
+
+
+def _tell_errors(point: dict[str, Any], good: int, bad: int) -> str:
+    span = words.points_span(point["false_positive_interval"], bad)
+    return "\n".join(
+        (
+            f"LOW = {point['low']:g}",
+            f"bad, called good: {words.points_of(point['false_positive'], bad)} of the bad "
+            f"({span})",
+            f"good, not called so: {words.points_of(point['false_negative'], good)} of the good",
+            "lost even after a network test: "
+            f"{words.points_of(point['effective_false_negative'], good)}",
+        )
+    )
+
+
+def draw_curves(series: Sequence[tuple[str, Sequence[tuple[float, float]]]], unit: str) -> Plot:
+    """Values by percentile, both axes logarithmic: the tail is where the difference lies."""
+    every = [value for _, points in series for _, value in points if value > 0]
+    low, high = (min(every), max(every)) if every else (0.1, 10)
+    low /= 1.3
+    most = max((share for _, points in series for share, _ in points), default=0.9)
+    end = max(most, 0.99)
+    plot = Plot(
+        "Values by percentile", Scale(1, 1 / (1 - end), is_log=True),
+        Scale(low, high * 1.3, is_log=True), "percentile (log axis of what lies beyond)",
+        f"{unit} (log axis)", size="m",
+    )  # fmt: skip
+    shown = [share for share in SHOWN_NINES if share <= end + 1e-12]
+    plot.mark_x((1 / (1 - share), words.p_word(share) if share else "p0") for share in shown)
+    plot.mark_y((value, f"{value:g}") for value in list_decades(low, high * 1.3))
+    for at, (_, points) in enumerate(series):
+        kind = f" plot__path--{KINDS[at]}" if at < len(KINDS) else ""
+        plot.add_steps([(1 / (1 - s), v) for s, v in points if v > 0], "path" + kind)
+    _tell_percentiles(plot, series, unit)
+    return plot
+
+
+def list_keys(series: Sequence[tuple[str, Any]]) -> list[tuple[str, str]]:
+    """(kind of line, name) of every curve, for the key below a drawing of several."""
+    return [(kind, name) for kind, (name, _) in zip(KINDS, series, strict=False)]
+
+
+def _tell_percentiles(
+    plot: Plot, series: Sequence[tuple[str, Sequence[tuple[float, float]]]], unit: str
+) -> None:
+    longest = max((points for _, points in series), key=len, default=())
+    shares = [share for share, _ in longest]
+    for at, share in enumerate(shares):
+        left = 1 / (1 - share)
+        right = 1 / (1 - shares[at + 1]) if at + 1 < len(shares) else plot.x.high
+        lines = [words.p_word(round(share, 7))]
+        lines += [
+            f"{name}: {points[at][1]:,.4g} {unit}" for name, points in series if at < len(points)
+        ]
+        plot.add_strip(left, right, "\n".join(lines))

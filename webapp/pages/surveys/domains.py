@@ -1,0 +1,167 @@
+"""Domains and names: the list with its search, the passport, the evidence."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET
+
+from webapp.pages.surveys import diagrams
+from webapp.pages.surveys.reports import campaign_or_404
+from webapp.pages.ui import formatting
+from webapp.pages.ui.report_families import FAMILIES
+from webapp.store.surveys import evidence, selectors
+
+MAX_PAGE = 100_000
+
+
+def page_number(request: HttpRequest) -> int:
+    """The page asked for; anything unreadable is the first."""
+    text = request.GET.get("page", "1")
+    return min(max(1, int(text)), MAX_PAGE) if text.isdecimal() and len(text) < 8 else 1
+
+
+@require_GET
+def domains(request: HttpRequest, slug: str) -> HttpResponse:
+    """Domains of a survey in rank order, or those that hold the search's text."""
+    campaign = campaign_or_404(request, slug)
+    query = request.GET.get("q", "").strip()[:255]
+    context = {
+        "section": "domains",
+        "campaign": campaign,
+        "families": FAMILIES,
+        "query": query,
+        "found": evidence.domains(slug, query, page_number(request)),
+        "names": evidence.search(slug, query, limit=12) if query else [],
+    }
+    return render(request, "domains/list.html", context)
+
+
+@require_GET
+def search(request: HttpRequest) -> HttpResponse:
+    """The header's search: the front survey's domains that hold the text."""
+    slug = request.GET.get("survey", "")
+    reader = request.user
+    campaign = selectors.campaign(slug, reader) if slug else selectors.front_campaign(reader)
+    if campaign is None:
+        return redirect("surveys")
+    answer = redirect("domains", slug=campaign.slug)
+    answer["Location"] += "?" + _query(request.GET.get("q", ""))
+    return answer
+
+
+def _query(text: str) -> str:
+    return urlencode({"q": text})
+
+
+@require_GET
+def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
+    """The passport of one domain."""
+    campaign = campaign_or_404(request, slug)
+    found = evidence.domain(slug, domain, page_number(request))
+    if found is None:
+        raise Http404(f"no domain {domain}")
+    providers = sorted(
+        {r["provider"] for r in found["labels"] if r["label"] not in evidence.LOST_LABELS}
+    )
+    is_at_risk = any(row["label"] == evidence.CLAIMABLE for row in found["labels"])
+    for row in found["names"]["rows"]:
+        row["is_single"] = len(row["providers"]) < 2
+    context = {
+        "section": "domains",
+        "campaign": campaign,
+        "families": FAMILIES,
+        "found": found,
+        "providers": providers,
+        "sentence": sentence(found, providers),
+        "takeovers": evidence.takeovers(slug, found["domain"]) if is_at_risk else [],
+        "diagram": diagrams.draw(found),
+        "servers": _servers(found["servers"]),
+        "zoned": any(row.get("zones") for row in found["names"]["rows"]),
+        "failed": {row["status"]: row["count"] for row in found["failed"] or []},
+    }
+    return render(request, "domains/passport.html", context)
+
+
+def sentence(found: dict[str, Any], providers: list[str]) -> str:
+    """Say where the domain's names are hosted; the domain is the subject of the sentence."""
+    if not providers:
+        return "answers from no known cloud"
+    clouds = _listed([formatting.provider_name(p) for p in providers])
+    regions = found["depends"]
+    if not regions:
+        return f"reaches its readers through {clouds}, with no front end in a region"
+    if len(regions) > 1:
+        return f"has names on {clouds}, in {len(regions)} regions"
+    (only,) = regions
+    place = f"{only['region']} ({formatting.provider_name(only['provider'])})"
+    total = found["names"]["total"]
+    if only["names"] == total:
+        return f"runs in {place} alone"
+    return f"has {only['names']:,} of {total:,} names in {place}, and none in another region"
+
+
+def _listed(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
+
+
+def _servers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One entry per name server, its addresses together."""
+    by_name: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        entry = by_name.setdefault(
+            row["server"], {"server": row["server"], "status": row["status"], "places": []}
+        )
+        if row["address"]:
+            entry["places"].append(row)
+    return list(by_name.values())
+
+
+@require_GET
+def name(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """Every answer, placement and label of one name."""
+    campaign = campaign_or_404(request, slug)
+    found = evidence.name(slug, name)
+    if found is None:
+        raise Http404(f"no name {name}")
+    lost = [
+        {**f, "missing": f["instance"]}
+        for f in found["fronts"]
+        if f["label"] in evidence.LOST_LABELS
+    ]
+    context = {
+        "section": "domains",
+        "campaign": campaign,
+        "families": FAMILIES,
+        "found": found,
+        "sentence": _name_sentence(found, lost),
+        "takeovers": [f for f in lost if f["label"] == evidence.CLAIMABLE],
+        "chain": _chain(found["lookups"]),
+        "providers": sorted({p["provider"] for p in found["placements"] if p["provider"]}),
+    }
+    return render(request, "domains/name.html", context)
+
+
+def _name_sentence(found: dict[str, Any], lost: list[dict[str, Any]]) -> str:
+    places = found["placements"]
+    if lost:
+        return f"leads to {lost[0]['missing']}, which does not exist"
+    clouds = sorted({p["provider"] for p in places if p["kind"] in ("cloud", "cdn")})
+    if not places:
+        return "exists, but answers with no address"
+    if not clouds:
+        return "answers from outside every known cloud"
+    regions = sorted({p["region"] for p in places if p["region"] and p["kind"] == "cloud"})
+    where = _listed([formatting.provider_name(p) for p in clouds])
+    return f"answers from {where}" + (f", {_listed(regions)}" if regions else "")
+
+
+def _chain(lookups: list[dict[str, Any]]) -> list[str]:
+    """The name and the aliases that its answers go through, in order, each once."""
+    steps: list[str] = []
+    for lookup in lookups:
+        for record in lookup["answers"] or []:
+            if record["type"] == "CNAME" and record["data"] not in steps:
+                steps.append(record["data"])
+    return steps

@@ -1,0 +1,71 @@
+"""The report pages of a survey."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from webapp.pages.ui.charts.chart_options import chart_of
+from webapp.pages.ui.page_cache import kept
+from webapp.pages.ui.report_families import FAMILIES, FAMILY_BY_SLUG, neighbours
+from webapp.pages.ui.table_page import grid_of, places_of
+from webapp.store.surveys import selectors, snapshots
+
+
+def campaign_or_404(request: HttpRequest, slug: str) -> selectors.CampaignRow:
+    """The survey of an address, where its reader may see it."""
+    campaign = selectors.campaign(slug, request.user)
+    if campaign is None:
+        raise Http404(f"no survey {slug}")
+    return campaign
+
+
+@require_GET
+@kept
+def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
+    """One family of tables; the first carries the headline."""
+    campaign = campaign_or_404(request, slug)
+    family = FAMILY_BY_SLUG.get(page)
+    if family is None:
+        raise Http404(f"no report {page}")
+    stored, pinned = _tables(request, slug)
+    sections = [section(stored[t], slug) for t in family.tables if t in stored]
+    before, after = neighbours(family)
+    context = {
+        "section": "reports",
+        "campaign": campaign,
+        "families": FAMILIES,
+        "family": family,
+        "sections": sections,
+        "lead": sections[0] if sections else None,
+        "before": before,
+        "after": after,
+        "charts": [s["chart"] for s in sections if s["chart"]],
+        "snapshot": pinned,
+        "snapshot_id": pinned or snapshots.identify(stored),
+    }
+    status = 200 if sections or campaign.is_final else 202
+    return render(request, "reports/page.html", context, status=status)
+
+
+def _tables(request: HttpRequest, slug: str) -> tuple[dict[str, selectors.ReportRow], str]:
+    """The tables as they are, or as they were pinned, and under which id."""
+    pinned = request.GET.get("snapshot", "")
+    if not pinned:
+        return selectors.reports(slug), ""
+    found = snapshots.open_snapshot(slug, pinned)
+    if found is None:
+        raise Http404(f"no snapshot {pinned!r} of {slug}")
+    return found, pinned
+
+
+def section(found: selectors.ReportRow, slug: str) -> dict[str, Any]:
+    """One table with its chart, its headline and where they come from."""
+    needs_places = "region" in found.columns
+    places = places_of(selectors.map_regions(slug)) if needs_places else {}
+    return {
+        "report": found,
+        "grid": grid_of(found, slug, places),
+        "chart": chart_of(found),
+    }

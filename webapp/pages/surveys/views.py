@@ -1,0 +1,171 @@
+"""Surveys: the list, a new one with its plan, a running one and its overview."""
+
+from typing import Any
+from uuid import uuid4
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from core.errors import BadInput, NephoscopeError
+from tasks.resolution.engine_factory import Resolving, count_words
+from tasks.resolution.options import resolving_from
+from tasks.surveys.submission import submit
+from webapp.pages.surveys.forms import SurveyForm
+from webapp.pages.surveys.reports import campaign_or_404
+from webapp.pages.ui.access import signed_in_unless_open
+from webapp.pages.ui.report_families import FAMILIES
+from webapp.store.access import sharing
+from webapp.store.access.visibility import owner_of
+from webapp.store.models import Campaign
+from webapp.store.requests.body_progress import arriving_of
+from webapp.store.requests.list_slot import RETRY_AFTER_S, ClientGone, ListsBusy
+from webapp.store.surveys import drafts, selectors, services
+
+SHOWN_REJECTIONS = 50
+
+
+@require_GET
+def surveys(request: HttpRequest) -> HttpResponse:
+    """Every survey, newest first."""
+    rows = selectors.campaigns(reader=request.user)
+    return render(request, "surveys/list.html", {"section": "surveys", "rows": rows})
+
+
+@never_cache
+@require_GET
+def survey(request: HttpRequest, slug: str) -> HttpResponse:
+    """The survey's overview; live counters while it waits or runs."""
+    campaign = campaign_or_404(request, slug)
+    stored = selectors.reports(slug)
+    context: dict[str, Any] = {"section": "reports", "campaign": campaign, "families": FAMILIES}
+    if not campaign.is_final:
+        # A share link is of a survey that somebody made, so its visitor never may.
+        context["may_change"] = campaign.maker_id in (None, request.user.pk)
+        return render(request, "surveys/progress.html", context | progress_of(campaign))
+    leads = [(f, stored[f.tables[0]]) for f in FAMILIES if f.tables[0] in stored]
+    context |= {
+        "leads": leads,
+        "findings": selectors.front_findings(slug),
+        "rejected": campaign.rejected[:SHOWN_REJECTIONS],
+        "failed": failures(campaign),
+        **progress_of(campaign),
+    }
+    # The closing summary counts every reason; the live counters may lag behind it.
+    context["failed_sum"] = sum(context["failed"].values())
+    return render(request, "surveys/overview.html", context)
+
+
+@never_cache
+@require_GET
+def progress(request: HttpRequest, slug: str) -> HttpResponse:
+    """The live counters alone, for pages whose event stream is cut off."""
+    campaign = campaign_or_404(request, slug)
+    context = {"campaign": campaign, **progress_of(campaign)}
+    response = render(request, "parts/progress.html", context)
+    response["X-Survey-State"] = campaign.state
+    return response
+
+
+def progress_of(campaign: selectors.CampaignRow) -> dict[str, Any]:
+    """Counters with what follows from them."""
+    counters = campaign.counters
+    done, whole = counters.get("domains_done", 0), counters.get("domains", 0)
+    return {
+        "counters": counters,
+        "done_share": done / whole if whole else 0.0,
+        "failed_sum": sum(counters.get("failed", {}).values()),
+    }
+
+
+def failures(campaign: selectors.CampaignRow) -> dict[str, int]:
+    """Failed questions by reason, from the closing summary or the live counters."""
+    names = campaign.summary.get("names", {})
+    found = names.get("failed") or campaign.counters.get("failed", {})
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+@signed_in_unless_open
+@require_http_methods(["GET", "POST"])
+def new_survey(request: HttpRequest) -> HttpResponse:
+    """The form; sent, it shows the plan before anything is asked."""
+    if request.method == "GET":
+        return _show_form(request, SurveyForm())
+    form = SurveyForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _show_form(request, form)
+    data = form.read_list()
+    try:
+        words, gone = count_words(_resolving()), arriving_of(request).gone
+        plan, _ = services.plan_survey(data, words, gone)
+    except (BadInput, ListsBusy, ClientGone) as error:
+        form.add_error("file" if form.cleaned_data.get("file") else "domains", str(error))
+        return _show_form(request, form, 422 if isinstance(error, BadInput) else 429)
+    context = {
+        "section": "surveys",
+        "plan": plan,
+        "rejected": plan.rejected[:SHOWN_REJECTIONS],
+        "draft": drafts.save_draft(data, str(request.META.get("REMOTE_ADDR", ""))),
+        "name": form.cleaned_data["name"],
+        "once": uuid4().hex,
+        "words": words,
+    }
+    return render(request, "surveys/plan.html", context)
+
+
+def _show_form(request: HttpRequest, form: SurveyForm, error_status: int = 422) -> HttpResponse:
+    status = error_status if form.errors else 200
+    context = {"section": "surveys", "form": form}
+    answer = render(request, "surveys/new.html", context, status=status)
+    if status == 429:
+        answer["Retry-After"] = str(RETRY_AFTER_S)
+    return answer
+
+
+def _resolving() -> Resolving:
+    return resolving_from({})
+
+
+@signed_in_unless_open
+@require_POST
+def run_survey(request: HttpRequest) -> HttpResponse:
+    """Start the survey of a plan that was shown."""
+    try:
+        campaign = _create(request)
+    except NephoscopeError as error:
+        form = SurveyForm({"name": request.POST.get("name", "")})
+        form.full_clean()
+        form.errors.clear()
+        form.add_error(None, str(error))
+        return _show_form(request, form)
+    submit(campaign)
+    return HttpResponseRedirect(reverse("survey", args=[campaign.slug]))
+
+
+def _create(request: HttpRequest) -> Campaign:
+    options = _resolving()
+    return services.create_survey(
+        drafts.load_draft(request.POST.get("draft", "")),
+        name=request.POST.get("name", ""),
+        options=options.as_json(),
+        n_words=count_words(options),
+        idempotency_key=request.POST.get("once") or None,
+        maker=services.Maker(
+            user=owner_of(request.user),
+            is_public=request.POST.get("publish") == "on",
+            gone=arriving_of(request).gone,
+        ),
+    )
+
+
+@require_POST
+def cancel(request: HttpRequest, slug: str) -> HttpResponse:
+    """Stop a survey; what was stored stays."""
+    campaign = Campaign.objects.get(pk=campaign_or_404(request, slug).id)
+    if not sharing.may_change(request.user, campaign):
+        raise PermissionDenied
+    services.cancel(campaign)
+    return redirect("survey", slug=slug)

@@ -1,0 +1,93 @@
+"""Probes of public networks as vantage points: which are looked for, what was found, and taking it.
+
+A worker asks the network, credits first; the page shows how far that is and never waits itself.
+"""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from core.errors import BadInput
+from tasks.networks import enlistment
+from tasks.networks import search as finding
+from webapp.pages.vantages.credits import spendable
+from webapp.pages.vantages.formatting import SOURCES
+from webapp.pages.vantages.forms import EnlistForm
+from webapp.pages.vantages.views import SECTION, operators_only
+from webapp.store.vantages import network_search
+from webapp.store.vantages.network_search import Find
+
+# (network, the setting with its key, where keys are made, what measuring there costs)
+_NETWORKS = (
+    ("globalping", "NEPHOSCOPE_GLOBALPING_TOKEN", "dash.globalping.io",
+     "One test a slot. The free ones of the hour are used first, also without a key."),
+    ("atlas", "NEPHOSCOPE_ATLAS_KEY", "atlas.ripe.net/keys",
+     "Two credits a packet: a ping of five costs 10, a traceroute of three a hop 60. "
+     "Nothing can be created without a key."),
+)  # fmt: skip
+
+
+@operators_only
+@never_cache
+@require_http_methods(["GET", "POST"])
+def ask(request: HttpRequest) -> HttpResponse:
+    """What is looked for; sent, a worker asks the network."""
+    form = EnlistForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            told = finding.ask(form.wanted)
+        except BadInput as error:
+            form.add_error(error.field if error.field in form.fields else None, str(error))
+        else:
+            return HttpResponseRedirect(reverse("found-vantage-points", args=[told["key"]]))
+    networks = [
+        {"name": SOURCES[name], "key": key, "place": place, "price": price,
+         "has_key": enlistment.has_key(name)}
+        for name, key, place, price in _NETWORKS
+    ]  # fmt: skip
+    context = {"section": SECTION, "form": form, "networks": networks}
+    status = 422 if form.errors else 200
+    return render(request, "vantages/enlist.html", context, status=status)
+
+
+@operators_only
+@never_cache
+@require_http_methods(["GET", "POST"])
+def found(request: HttpRequest, key: str) -> HttpResponse:
+    """How far the question is; what was found, with what may be spent; sent, it is taken."""
+    told = network_search.load(key)
+    if told is None:
+        raise Http404("there is no such question, or it is older than a day")
+    refused = ""
+    if request.method == "POST":
+        try:
+            points = finding.enlist(told, request.POST.getlist("places"))
+        except BadInput:
+            refused = "Choose one place at least."
+        else:
+            source = told["wanted"]["network"]
+            query = f"?source={source}&enlisted={len(points)}"
+            return HttpResponseRedirect(reverse("vantage-points") + query)
+    status = 422 if refused else 200
+    return render(request, "vantages/found.html", _context(told, refused), status=status)
+
+
+def _context(told: Find, refused: str) -> dict[str, Any]:
+    wanted = told["wanted"]
+    chosen = {"country": wanted["country"].upper(), "city": wanted["city"]}
+    where = [v for v in chosen.values() if v] + ([f"AS{wanted['asn']}"] if wanted["asn"] else [])
+    return {
+        "section": SECTION,
+        "find": told,
+        "network": SOURCES[wanted["network"]],
+        "where": ", ".join(where),
+        "said_at": parse_datetime(told["said_at"]) if told["said_at"] else None,
+        "spendable": spendable(told["credits"]) if told["credits"] else "",
+        "is_waiting": told["state"] in (network_search.WAITING, network_search.ASKING),
+        "refused": refused,
+    }

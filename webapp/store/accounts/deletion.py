@@ -1,0 +1,80 @@
+"""What somebody owns goes for good, rows and files: one thing, or all of an account."""
+
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from lake.schemas import SCHEMAS
+from webapp.store.campaigns import selectors
+from webapp.store.campaigns import services as campaign_services
+from webapp.store.models import Campaign, Measurement, Pool, Recommendation
+from webapp.store.recommendations import services as recommendation_services
+from webapp.store.screening import body_files
+from webapp.store.surveys import batches, derived, services, snapshots
+from webapp.store.surveys.uploads import list_path
+
+
+def remove_account(user: Any) -> None:
+    """Delete an account with what is its own; what it published stays, made by nobody."""
+    for campaign in Campaign.objects.filter(owner=user):
+        remove_survey(campaign)
+    for row in Recommendation.objects.filter(owner=user):
+        recommendation_services.delete(row)
+    for found in Measurement.objects.filter(owner=user):
+        remove_measurement(found)
+    folders = [body_files.folder_of(pool.pk) for pool in Pool.objects.filter(owner=user)]
+    # A key of nobody's is unique among nobody's.
+    Campaign.objects.filter(maker=user).update(idempotency_key=None)
+    user.delete()
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove(thing: Campaign | Measurement) -> None:
+    """Delete a thing of either kind with every file of it."""
+    if isinstance(thing, Campaign):
+        remove_survey(thing)
+    else:
+        remove_measurement(thing)
+
+
+def remove_survey(campaign: Campaign) -> None:
+    """Stop a survey and delete it with every file of it: list, observations, derived files."""
+    services.cancel(campaign)
+    with transaction.atomic():
+        Campaign.objects.filter(pk=campaign.pk).delete()
+    slug = campaign.slug
+    for folder in _folders(slug):
+        shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # something else stands there still
+        (Path(settings.LAKE_DIR) / slug).rmdir()
+    for path in (list_path(slug), batches.names_path(slug)):
+        path.unlink(missing_ok=True)
+
+
+def remove_measurement(found: Measurement) -> None:
+    """Stop a measurement campaign and delete it with its samples, routes, raw answers and tables.
+
+    What vantage points are still at comes back to nothing.
+    """
+    campaign_services.stop(found, timezone.now())
+    with transaction.atomic():
+        Measurement.objects.filter(pk=found.pk).delete()
+    derived_files = selectors.folder_of(found)
+    # Tables that were being built beside those of before.
+    begun = derived_files.parent.glob(f".{found.slug}.*")
+    for folder in (selectors.lake_root() / found.slug, derived_files, *begun):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folders(slug: str) -> list[Path]:
+    """Folders of a survey in the lake, table by table: nothing else that may stand there goes."""
+    lake = Path(settings.LAKE_DIR) / slug
+    tables = [lake / table for table in SCHEMAS]
+    others = [derived.root() / slug, *derived.root().glob(f"*/against/{slug}")]
+    return [*tables, snapshots.root() / slug, *others]

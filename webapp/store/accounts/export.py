@@ -1,0 +1,156 @@
+"""All that is somebody's, as files in one archive: rows as JSON, observations as they are stored.
+
+What opens something, and where others' things begin, stays out.
+"""
+
+import json
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Model, Q
+from django.utils import timezone
+
+from lake.schemas import SCHEMAS
+from webapp.store.access import sharing, tokens
+from webapp.store.campaigns import selectors
+from webapp.store.models import Campaign, Measurement, Pool, PoolReport, Recommendation
+from webapp.store.recommendations import services
+from webapp.store.screening import body_files
+from webapp.store.screening.body_files import Place
+from webapp.store.surveys import batches
+from webapp.store.surveys.uploads import list_path
+
+# (name in the archive, what it holds)
+Member = tuple[str, bytes | Path]
+CHUNK_BYTES = 1 << 20
+# Packed already: packing it again takes time and saves nothing.
+_PACKED = (".parquet", ".gz", ".zst")
+_SECRET = {"id", "owner", "maker", "seed", "sha256", "share_seed", "share_sha256", "password",
+           "idempotency_key", "secret_sha256"}  # fmt: skip
+
+
+def members(user: Any) -> Iterator[Member]:
+    """Every file of a person's archive, account first."""
+    yield "account.json", _text(_account(user))
+    for campaign in Campaign.objects.filter(Q(owner=user) | Q(maker=user)):
+        yield from _survey(campaign)
+    for row in Recommendation.objects.filter(owner=user):
+        yield from _recommendation(row)
+    for found in Measurement.objects.filter(Q(owner=user) | Q(maker=user)):
+        yield from _measurement(found)
+    for pool in Pool.objects.filter(owner=user):
+        yield from _pool(pool)
+
+
+def _account(user: Any) -> dict[str, Any]:
+    return {
+        "name": user.get_username(),
+        "created_at": user.date_joined,
+        "signed_in_at": user.last_login,
+        "tokens": [_plain(token) for token in tokens.live(user)],
+        "links": [{**_plain(link), link.kind: link.slug} for link in sharing.links_by(user)],
+    }
+
+
+def _survey(campaign: Campaign) -> Iterator[Member]:
+    base = f"surveys/{campaign.slug}"
+    reports = [_plain(report) for report in campaign.reports.all()]
+    yield f"{base}/survey.json", _text({**_plain(campaign), "tables": reports})
+    for path in (list_path(campaign.slug), batches.names_path(campaign.slug)):
+        if path.is_file():
+            yield f"{base}/{path.name}", path
+    for table in SCHEMAS:
+        yield from _files(f"{base}/lake/{table}", Path(settings.LAKE_DIR) / campaign.slug / table)
+
+
+def _recommendation(row: Recommendation) -> Iterator[Member]:
+    base = f"recommendations/{row.token}"
+    yield f"{base}/recommendation.json", _text(_plain(row))
+    yield from _files(f"{base}/files", services.folder_of(row.token))
+
+
+def _measurement(found: Measurement) -> Iterator[Member]:
+    base = f"campaigns/{found.slug}"
+    reports = [_plain(report) for report in found.reports.all()]
+    yield f"{base}/campaign.json", _text({**_plain(found), "tables": reports})
+    yield from _files(f"{base}/lake", selectors.lake_root() / found.slug)
+    yield from _files(f"{base}/tables", selectors.folder_of(found))
+
+
+def _pool(pool: Pool) -> Iterator[Member]:
+    base = f"pools/{pool.key}"
+    parts = {name: [_plain(row) for row in getattr(pool, name).all()]
+             for name in ("instances", "logs", "tokens")}  # fmt: skip
+    yield f"{base}/pool.json", _text({**_plain(pool), **parts})
+    for row in PoolReport.objects.filter(pool=pool).iterator(chunk_size=500):
+        yield f"{base}/reports/{row.report_id}.json", _report(row)
+
+
+def _report(row: PoolReport) -> bytes:
+    try:
+        return body_files.read(row.pool_id, Place(row.pack, row.offset, row.length))
+    except (OSError, ValueError) as error:
+        # One that is lost must not keep all others back.
+        return _text({"lost": str(error), **_plain(row)})
+
+
+def _files(base: str, folder: Path) -> Iterator[Member]:
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
+        if path.is_file():
+            yield f"{base}/{path.relative_to(folder)}", path
+
+
+def _plain(row: Model) -> dict[str, Any]:
+    """Columns of a row, but for numbers of other rows and for what opens something."""
+    fields = [f for f in row._meta.concrete_fields if f.name not in _SECRET and not f.is_relation]
+    return {field.name: field.value_from_object(row) for field in fields}
+
+
+def _text(document: Any) -> bytes:
+    return json.dumps(document, default=str, indent=1, ensure_ascii=False).encode()
+
+
+class _Pipe(BytesIO):
+    """What an archive is written to: each piece is taken away as soon as it is there."""
+
+    def seekable(self) -> bool:
+        return False
+
+    def tell(self) -> int:
+        raise OSError("a pipe has no place")
+
+    def take(self) -> bytes:
+        found = self.getvalue()
+        self.seek(0)
+        self.truncate()
+        return found
+
+
+def pack(files: Iterable[Member]) -> Iterator[bytes]:
+    """A ZIP archive, piece by piece, so that neither memory nor disk has to hold it."""
+    pipe, now = _Pipe(), timezone.now().timetuple()[:6]
+    with zipfile.ZipFile(pipe, "w", compresslevel=1) as archive:
+        for name, content in files:
+            entry = zipfile.ZipInfo(name, now)
+            entry.compress_type = (
+                zipfile.ZIP_STORED if name.endswith(_PACKED) else zipfile.ZIP_DEFLATED
+            )
+            with archive.open(entry, "w", force_zip64=True) as place:
+                for chunk in _chunks(content):
+                    place.write(chunk)
+                    yield pipe.take()
+    yield pipe.take()
+
+
+def _chunks(content: bytes | Path) -> Iterator[bytes]:
+    if isinstance(content, bytes):
+        yield content
+        return
+    with suppress(FileNotFoundError), content.open("rb") as handle:  # it may go meanwhile
+        while chunk := handle.read(CHUNK_BYTES):
+            yield chunk

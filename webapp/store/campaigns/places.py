@@ -1,0 +1,49 @@
+"""Where vantage points of a campaign stand: those of this site, and those that only its files name.
+
+Places that came with imported files are kept beside the lake's parts of their campaign.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from webapp.store.campaigns import selectors
+from webapp.store.campaigns.selectors import Spot
+from webapp.store.models import Measurement
+
+_FILE = "places.json"
+_TEXTS = ("city", "country", "continent", "provider")
+
+
+def save_places(found: Measurement, places: Mapping[str, Mapping[str, Any]]) -> None:
+    """Keep where vantage points of imported files stand."""
+    if not places:
+        return
+    path = selectors.lake_root() / found.slug / _FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(places), encoding="utf-8")
+    temporary.replace(path)
+
+
+def spots_of(found: Measurement, names: Iterable[str]) -> dict[str, Spot]:
+    """Vantage points of a campaign by name, as far as this site or its files know them."""
+    wanted = list(names)
+    known = selectors.vantage_points(wanted)
+    if len(known) == len(wanted):
+        return known
+    told = _read(found)
+    return {n: known.get(n) or _spot(n, told[n]) for n in wanted if n in known or n in told}
+
+
+def _read(found: Measurement) -> dict[str, Any]:
+    try:
+        return dict(json.loads((selectors.lake_root() / found.slug / _FILE).read_text("utf-8")))
+    except (OSError, ValueError):
+        return {}
+
+
+def _spot(name: str, place: Mapping[str, Any]) -> Spot:
+    texts = {key: str(place.get(key) or "") for key in _TEXTS}
+    lat, lon = (place.get(key) for key in ("lat", "lon"))
+    return Spot(name, **texts, lat=lat, lon=lon, asn=place.get("asn"), source="imported")

@@ -1,0 +1,214 @@
+"""How far a campaign is: slots by how they ended, in all, by vantage point and by round."""
+
+import shutil
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
+from django.utils import timezone
+
+from analysis.campaigns.tables.table_spec import MeasuredTable
+from webapp.store.campaigns.services import elapsed_s
+from webapp.store.models import Measurement, MeasurementUnit
+
+State = MeasurementUnit.State
+ENDED = (State.DONE, State.MISSED, State.FAILED)
+_COUNTS = ("ok", "failed", "missed", "late")
+_MOST_REASONS = 20
+# Less than a few parts and a broker's page need: nothing is written any more.
+_LEAST_ROOM_BYTES = 1_000_000
+
+
+def progress(measurement: Measurement) -> dict[str, Any]:
+    """Slots and units by how they ended or wait; live, and cheap enough to be asked each second.
+
+    Of a campaign that has ended, what it kept of itself, once that is of its very end.
+    """
+    kept: dict[str, Any] = measurement.summary.get("progress") or {}
+    if not measurement.is_final or not kept:
+        return _counted(measurement)
+    units = kept.get("units", {})
+    return kept if units.get("ended") == units.get("of") else _counted(measurement)
+
+
+def _counted(measurement: Measurement) -> dict[str, Any]:
+    units = measurement.units
+    found = units.aggregate(
+        all_slots=Sum("slots"),
+        **{f"n_{name}": Sum(name) for name in _COUNTS},
+        out=Sum("slots", filter=Q(state=State.SENT)),
+        ended_units=Count("pk", filter=Q(state__in=ENDED)),
+        all_units=Count("pk"),
+        last_round=Max("round", filter=~Q(state=State.WAITING)),
+    )
+    planned = found["all_slots"] or measurement.predicted.get("probes", 0)
+    counts = {name: found[f"n_{name}"] or 0 for name in _COUNTS}
+    ended = counts["ok"] + counts["failed"] + counts["missed"]
+    return {
+        "planned": planned,
+        **counts,
+        "out": found["out"] or 0,
+        "waiting": max(0, planned - ended - (found["out"] or 0)),
+        "coverage": _share(counts["ok"] + counts["failed"], ended),
+        "units": {"ended": found["ended_units"], "of": found["all_units"]},
+        "round": None if found["last_round"] is None else found["last_round"] + 1,
+        "rounds": measurement.schedule.get("rounds", 0),
+        "trouble": trouble(measurement),
+        **_times(measurement),
+    }
+
+
+def trouble(measurement: Measurement) -> str:
+    """What keeps a campaign from going on, looked up now; empty when nothing does.
+
+    Where the disk is full, nothing can be noted: so it is asked each time.
+    """
+    if measurement.error or measurement.is_final:
+        return measurement.error
+    folders = [Path(settings.DATA_DIR), Path(settings.LAKE_DIR)]
+    left = min(shutil.disk_usage(f).free for f in folders if f.is_dir())
+    if left >= _LEAST_ROOM_BYTES:
+        return ""
+    return (
+        f"the disk is full ({left:,} bytes are left): results wait where they are, and are taken "
+        "in when there is room"
+    )
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _times(measurement: Measurement) -> dict[str, Any]:
+    now = timezone.now()
+    spent = max(0.0, elapsed_s(measurement, measurement.finished_at or now))
+    whole = measurement.predicted.get("duration_s", 0.0)
+    left = None if measurement.is_final else round(max(0.0, whole - spent), 1)
+    return {"elapsed_s": round(spent, 1), "left_s": left}
+
+
+def summary(measurement: Measurement) -> dict[str, Any]:
+    """What a campaign keeps of itself: coverage, and reasons of what failed or was missed."""
+    found = _counted(measurement)
+    rows: Counter[str] = Counter()
+    for counts in measurement.units.exclude(rows={}).values_list("rows", flat=True).iterator():
+        rows.update(counts)
+    return {
+        "coverage": {
+            **{k: found[k] for k in ("planned", *_COUNTS, "coverage")},
+            "done": found["ok"] + found["failed"],
+        },
+        "progress": {**found, "left_s": None},
+        "reasons": reasons(measurement),
+        "rows": dict(rows),
+        "vantages": _vantage_counts(measurement),
+    }
+
+
+def reasons(measurement: Measurement) -> dict[str, dict[str, int]]:
+    """Why slots failed or were missed, the most frequent first."""
+    failed: Counter[str] = Counter()
+    missed: Counter[str] = Counter()
+    done = measurement.units.filter(state=State.DONE).exclude(counters={})
+    for counters in done.values_list("counters", flat=True).iterator():
+        failed.update(counters.get("failed", {}))
+        missed.update(counters.get("missed", {}))
+    given_up = measurement.units.filter(state__in=(State.MISSED, State.FAILED)).order_by()
+    for error, slots in given_up.values_list("error").annotate(Sum("slots")):
+        missed[error] += slots
+    return {
+        "failed": dict(failed.most_common(_MOST_REASONS)),
+        "missed": dict(missed.most_common(_MOST_REASONS)),
+    }
+
+
+def _vantage_counts(measurement: Measurement) -> dict[str, int]:
+    heard = measurement.units.filter(Q(ok__gt=0)).order_by().values("vantage").distinct().count()
+    return {"of": len(measurement.vantages), "heard": heard}
+
+
+def by_vantage(measurement: Measurement) -> list[dict[str, Any]]:
+    """Slots of each vantage point by how they ended."""
+    return list(_grouped(measurement.units.all(), "vantage"))
+
+
+def by_round(measurement: Measurement) -> list[dict[str, Any]]:
+    """The same of each round that has begun to end."""
+    return list(_grouped(measurement.units.filter(state__in=ENDED), "round"))
+
+
+def _grouped(units: QuerySet[MeasurementUnit], key: str) -> Iterable[dict[str, Any]]:
+    rows = units.order_by().values(key).annotate(
+        n_slots=Sum("slots"), **{f"n_{name}": Sum(name) for name in _COUNTS},
+        first=Min("due_at"), last=Max("finished_at"),
+    )  # fmt: skip
+    for row in rows.order_by(key):
+        counts = {name: row[f"n_{name}"] for name in _COUNTS}
+        ended = counts["ok"] + counts["failed"] + counts["missed"]
+        yield {
+            key: row[key],
+            "planned": row["n_slots"],
+            **counts,
+            "coverage": _share(counts["ok"] + counts["failed"], ended),
+            "first": row["first"],
+            "last": row["last"],
+        }
+
+
+def coverage_tables(measurement: Measurement) -> list[MeasuredTable]:
+    """What was planned and what became of it, as tables of the campaign."""
+    return [
+        _coverage_table("coverage", "vantage", by_vantage(measurement)),
+        _coverage_table("coverage-rounds", "round", by_round(measurement)),
+    ]
+
+
+def _coverage_table(table_id: str, key: str, rows: list[dict[str, Any]]) -> MeasuredTable:
+    columns = (key, "planned", *_COUNTS, "coverage")
+    planned, missed = sum(r["planned"] for r in rows), sum(r["missed"] for r in rows)
+    measured = sum(r["ok"] + r["failed"] for r in rows)
+    headline = f"{measured:,} of {planned:,} planned slots were measured"
+    if missed:
+        headline += f"; {missed:,} were missed"
+    return MeasuredTable(
+        table_id, columns, [[r[c] for c in columns] for r in rows], planned, headline,
+        [] if measured + missed <= planned else [f"{table_id}: more slots ended than were planned"],
+    )  # fmt: skip
+
+
+def open_units(measurement: Measurement, limit: int = 50) -> list[MeasurementUnit]:
+    """What is out or was given up last, the newest first."""
+    rows = measurement.units.filter(Q(state=State.SENT) | Q(state__in=(State.MISSED, State.FAILED)))
+    return list(rows.order_by(F("finished_at").desc(nulls_first=True), "-starts_s")[:limit])
+
+
+def parts_named(measurement: Measurement) -> set[str]:
+    """The manifest: names of parts whose rows count."""
+    rows = measurement.units.exclude(part="").order_by().values_list("part", flat=True)
+    return set(rows.distinct())
+
+
+def as_json(measurement: Measurement) -> dict[str, Any]:
+    """A campaign as commands and the API tell it."""
+    return {
+        "campaign": measurement.slug,
+        "name": measurement.name,
+        "state": measurement.state,
+        "preset": measurement.preset,
+        "synthetic": measurement.synthetic,
+        "label": measurement.label,
+        "created_at": measurement.created_at,
+        "starts_at": measurement.starts_at,
+        "started_at": measurement.started_at,
+        "finished_at": measurement.finished_at,
+        "vantages": len(measurement.vantages),
+        "targets": len(measurement.targets),
+        "seed": measurement.seed,
+        "error": trouble(measurement),
+        "progress": progress(measurement),
+        "predicted": measurement.predicted,
+        "summary": {k: v for k, v in measurement.summary.items() if k != "progress"},
+    }

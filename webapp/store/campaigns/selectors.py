@@ -1,0 +1,261 @@
+"""Finished tables of measurement campaigns: kept once they are built, read by pages and API.
+
+Small tables are rows of the store. Tables by vantage point or round stand in Parquet files beside
+the lake, sorted by vantage point, so that a page reads the few rows that it shows.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from cartography.ranges.regions import region as region_of
+from lake.parts import part_path
+from webapp.store.access.visibility import visible
+from webapp.store.campaigns import table_files
+from webapp.store.models import Measurement, MeasurementReport, VantagePoint
+
+Row = dict[str, Any]
+# More vantage points than these are not asked for by name.
+_ASKED_BY_NAME = 5_000
+# Pairs of two campaigns that are held against each other, the most changed first.
+MAX_CHANGES = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """One small table with what must stand beside it."""
+
+    table_id: str
+    columns: list[str]
+    rows: list[list[Any]]
+    n: int
+    headline: str
+    computed_at: datetime
+    checks: list[str] = field(default_factory=list)
+
+    def dicts(self) -> list[Row]:
+        """The rows under the names of their columns."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+def campaigns(user: Any, limit: int | None = 200) -> list[Measurement]:
+    """Campaigns that a user may see, newest first."""
+    return list(visible(Measurement.objects.all(), user)[:limit])
+
+
+def campaign(slug: str, user: Any) -> Measurement | None:
+    """One campaign, if the user may see it."""
+    return visible(Measurement.objects.filter(slug=slug), user).first()
+
+
+def campaign_of(key: int) -> Measurement:
+    """A campaign by its key, of whoever asked for it before."""
+    return Measurement.objects.get(pk=key)
+
+
+def headlines(found: Iterable[Measurement]) -> dict[int, str]:
+    """The finding of each campaign that has one, by its key."""
+    rows = MeasurementReport.objects.filter(
+        measurement__in=list(found), table_id__in=("latency-regions", "throughput-regions")
+    ).order_by("-table_id")
+    # Latency comes last, so that it is the one that stays.
+    return dict(rows.values_list("measurement_id", "headline"))
+
+
+def tables(found: Measurement) -> dict[str, StoredTable]:
+    """All small tables of a campaign."""
+    return {r.table_id: _stored(r) for r in found.reports.all()}
+
+
+def some_tables(found: Measurement, *wanted: str) -> dict[str, StoredTable]:
+    """The small tables that a page shows."""
+    return {r.table_id: _stored(r) for r in found.reports.filter(table_id__in=wanted)}
+
+
+def _stored(report: MeasurementReport) -> StoredTable:
+    return StoredTable(
+        report.table_id, report.columns, report.rows, report.n, report.headline,
+        report.computed_at, report.checks,
+    )  # fmt: skip
+
+
+def lake_root() -> Path:
+    """Where parts of measurements stand, apart from those of surveys."""
+    return Path(settings.LAKE_DIR) / "measurements"
+
+
+def parts(found: Measurement, table: str) -> list[Path]:
+    """Parts of ``samples`` or ``paths`` that units in the manifest own, in a stable order."""
+    done = found.units.exclude(part="").order_by("key").values_list("part", "rows")
+    # Units whose rows were put together share a part.
+    named = dict.fromkeys(part for part, rows in done if rows.get(table))
+    return [part_path(lake_root(), found.slug, table, part) for part in named]
+
+
+def folder_of(found: Measurement) -> Path:
+    """Where the large tables of a campaign stand."""
+    return Path(settings.LAKE_DIR) / ".derived" / "measurements" / found.slug
+
+
+def save_tables(found: Measurement, reports: Iterable[Any], files: Mapping[str, pa.Table]) -> None:
+    """Replace all tables of a campaign; readers see the old ones until the new ones are whole."""
+    folder = folder_of(found)
+    work = folder.with_name(f".{folder.name}.{os.getpid()}")
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    for name, table in files.items():
+        table_files.write(work / f"{name}.parquet", table)
+    rows = [
+        MeasurementReport(
+            measurement=found, table_id=r.id, columns=list(r.columns), rows=r.rows, n=r.n,
+            headline=r.headline, checks=r.checks,
+        )
+        for r in reports
+    ]  # fmt: skip
+    with transaction.atomic():
+        found.reports.all().delete()
+        MeasurementReport.objects.bulk_create(rows)
+        Measurement.objects.filter(pk=found.pk).update(reported_at=timezone.now())
+    old = folder.with_name(f".{folder.name}.old.{os.getpid()}")
+    if folder.exists():
+        folder.replace(old)
+    work.replace(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def has_table(found: Measurement, name: str) -> bool:
+    """Whether a large table was built."""
+    return (folder_of(found) / f"{name}.parquet").is_file()
+
+
+def read_table(
+    found: Measurement,
+    name: str,
+    columns: Sequence[str] | None = None,
+    equal: Mapping[str, Any] | None = None,
+) -> pa.Table:
+    """A large table, or the rows of it that have these values (one, or any of a list).
+
+    Empty where it was not built.
+    """
+    path = folder_of(found) / f"{name}.parquet"
+    if not path.is_file():
+        return pa.table({c: pa.nulls(0) for c in columns or ()})
+    wanted = {k: list(v) if isinstance(v, list | tuple) else [v] for k, v in (equal or {}).items()}
+    return table_files.read_rows(path, columns, wanted)
+
+
+class Spot(NamedTuple):
+    """A vantage point as pages show it."""
+
+    name: str
+    city: str
+    country: str
+    continent: str
+    lat: float | None
+    lon: float | None
+    provider: str
+    asn: int | None
+    source: str
+
+
+def vantage_points(names: Iterable[str]) -> dict[str, Spot]:
+    """Vantage points by name, as far as the store knows them."""
+    wanted = list(names)
+    rows = VantagePoint.objects.order_by()
+    if len(wanted) <= _ASKED_BY_NAME:
+        rows = rows.filter(name__in=wanted)
+    known = {row[0]: Spot(*row) for row in rows.values_list(*Spot._fields)}
+    found = {name: known.get(name) or _region_spot(name) for name in wanted}
+    return {name: spot for name, spot in found.items() if spot}
+
+
+def _region_spot(name: str) -> Spot | None:
+    """Where a region of a cloud stands that took part as a vantage point: ``aws/eu-west-1``."""
+    provider, _, own = name.partition("/")
+    known = region_of(provider, own) if own else None
+    if known is None:
+        return None
+    return Spot(
+        name, own, known.country, "", known.latitude, known.longitude, provider, None, "imported"
+    )
+
+
+def places(regions: Iterable[tuple[str, str]]) -> dict[str, Row]:
+    """Where regions stand, by the name of the region; the unknown are left out."""
+    told = {}
+    for provider, name in regions:
+        known = region_of(provider, name)
+        if known:
+            told[name] = {
+                "provider": provider, "place": known.place, "country": known.country,
+                "latitude": known.latitude, "longitude": known.longitude,
+            }  # fmt: skip
+    return told
+
+
+def grid_vantages(
+    found: Measurement, metric: str, *, region: str = "", figure: str = "", descending: bool = False
+) -> list[str]:
+    """Names of all vantage points: by name, or by a figure of one region or over all of them.
+
+    Those without a value come last.
+    """
+    if region:
+        table = read_table(found, f"{metric}-grid", ["vantage", figure], {"region": region})
+        heard = set(table["vantage"].to_pylist()) if table.num_rows else set()
+        rest = [v for v in _names(found, metric) if v not in heard]
+    else:
+        columns = ["vantage", figure] if figure else ["vantage"]
+        table, rest = read_table(found, f"{metric}-vantages", columns), []
+    if figure and table.num_rows:
+        order = "descending" if descending else "ascending"
+        keys = [(figure, order), ("vantage", "ascending")]
+        table = table.take(pc.sort_indices(table, sort_keys=keys))
+    return [*table["vantage"].to_pylist(), *rest]
+
+
+def _names(found: Measurement, metric: str) -> list[str]:
+    names: list[str] = read_table(found, f"{metric}-vantages", ["vantage"])["vantage"].to_pylist()
+    return names
+
+
+def neighbours(names: Sequence[str], name: str) -> tuple[str, str]:
+    """Who stands before and after a name in a list."""
+    at = names.index(name) if name in names else -1
+    if at < 0:
+        return "", ""
+    return names[at - 1] if at else "", names[at + 1] if at + 1 < len(names) else ""
+
+
+def changed_pairs(before: Measurement, after: Measurement, metric: str) -> list[Row]:
+    """Pairs with a median in both campaigns, the largest relative change first."""
+    columns = ["vantage", "region", "p50", "n"]
+    keys = columns[:2]
+    was, now = (read_table(m, f"{metric}-grid", columns) for m in (before, after))
+    if not was.num_rows or not now.num_rows:
+        return []
+    both = was.join(now, keys, join_type="inner", right_suffix="_now", use_threads=False)
+    both = both.filter(pc.and_(pc.is_valid(both["p50"]), pc.is_valid(both["p50_now"])))
+    change = pc.subtract(both["p50_now"], both["p50"])
+    share = pc.divide(change, both["p50"])
+    told = both.append_column("change", change).append_column("share", share)
+    told = told.append_column("size", pc.abs(share))
+    order = [("size", "descending"), ("vantage", "ascending"), ("region", "ascending")]
+    rows: list[Row] = told.sort_by(order).slice(0, MAX_CHANGES).to_pylist()
+    return rows
+
+
+def file_names(found: Measurement) -> list[str]:
+    """Names of the large tables that were built."""
+    return sorted(path.stem for path in folder_of(found).glob("*.parquet"))

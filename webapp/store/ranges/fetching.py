@@ -1,0 +1,198 @@
+"""Scheduled fetching of range files: what each source last said, and what became of it.
+
+A source's marks and the outcome of the last request are files beside the range files. On any doubt
+the table in force stays.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import date, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.utils import timezone
+
+from cartography.ranges import READERS, RangeFile, reader_of
+from cartography.ranges.fetching import Mark, fetch
+from cartography.ranges.gzip_file import unpack
+from core.errors import BadInput, NephoscopeError
+from webapp.store.models import RangeTable
+from webapp.store.ranges import tables
+
+log = logging.getLogger(__name__)
+
+
+class Outcome(StrEnum):
+    """What became of one source."""
+
+    NEW = "new"  # a newer version is in force now
+    UNCHANGED = "unchanged"
+    DOUBTFUL = "doubtful"  # it was refused, and the table in force stays
+    UNREACHABLE = "unreachable"  # it may answer later
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One source and what became of it; ``reason`` where the file was not taken.
+
+    ``n_failures`` counts the requests without success up to this one, ``failing_since`` is the
+    first of them; ``warnings`` say what is unusual in a file that was accepted.
+    """
+
+    provider: str
+    url: str
+    outcome: Outcome
+    at: datetime
+    as_of: str = ""
+    reason: str = ""
+    warnings: tuple[str, ...] = ()
+    n_failures: int = 0
+    failing_since: datetime | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        since = self.failing_since and self.failing_since.isoformat(timespec="seconds")
+        return {**asdict(self), "at": self.at.isoformat(timespec="seconds"), "failing_since": since}
+
+    def describe(self) -> str:
+        """The outcome in words, with what was said against the file."""
+        often = ""
+        if self.failing_since and self.n_failures > 1:
+            often = f" ({self.n_failures} times since {self.failing_since:%Y-%m-%d})"
+        said = "; ".join([self.reason, *self.warnings]).strip("; ")
+        return f"{self.outcome}{often}" + (f": {said}" if said else f" {self.as_of}".rstrip())
+
+
+def sources(providers: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """(provider, URL) of every published file, or of some providers'; raises ``BadInput``."""
+    chosen = [reader_of(name) for name in providers] or list(READERS)
+    found = [(reader.PROVIDER, url) for reader in chosen for url in reader.URLS]
+    if not found:
+        raise BadInput(
+            f"{', '.join(providers)} publishes no file at a known address", field="provider"
+        )
+    return found
+
+
+def fetch_all(wanted: Sequence[tuple[str, str]]) -> list[Visit]:
+    """Ask every source for what is new, one after the other."""
+    visits = [fetch_one(provider, url) for provider, url in wanted]
+    for visit in visits:
+        if visit.reason or visit.warnings:
+            log.warning("ranges of %s: %s", visit.provider, visit.describe())
+    return visits
+
+
+def last_visits() -> list[Visit]:
+    """The last request to each source, those of single commands included."""
+    paths = sorted((Path(settings.RANGES_DIR) / "visits").glob("*.json"))
+    found = [visit for path in paths if (visit := _read_visit(path))]
+    return sorted(found, key=lambda visit: (visit.provider, visit.url))
+
+
+def fetch_one(provider: str, url: str) -> Visit:
+    """Ask one source and import what is new; every failure is an outcome, and is kept."""
+    visit = _visit(provider, url)
+    path = _state_path("visits", f"{provider} {url}")
+    last = _read_visit(path)
+    if visit.outcome in (Outcome.DOUBTFUL, Outcome.UNREACHABLE):
+        n_failures = 1 + (last.n_failures if last else 0)
+        since = (last and last.failing_since) or visit.at
+        visit = replace(visit, n_failures=n_failures, failing_since=since)
+    _write_state(path, visit.as_json())
+    return visit
+
+
+def _visit(provider: str, url: str) -> Visit:
+    at = timezone.now()
+    try:
+        found = _take(provider, url)
+    except NephoscopeError as error:
+        outcome = Outcome.DOUBTFUL if error.permanent else Outcome.UNREACHABLE
+        return Visit(provider, url, outcome, at, reason=str(error))
+    if found is None:
+        return Visit(provider, url, Outcome.UNCHANGED, at)
+    as_of = str(found.as_of)
+    return Visit(provider, url, Outcome.NEW, at, as_of=as_of, warnings=found.warnings)
+
+
+def _take(provider: str, url: str) -> RangeFile | None:
+    """The new file, ``None`` when there is nothing new; raises as ``fetch`` and the import do."""
+    file_url = _locate(provider, url)
+    mark = _read_mark(file_url)
+    found = fetch(mark)
+    if found is None:
+        return None
+    data = unpack(found.data)
+    digest = hashlib.sha256(data).hexdigest()
+    known = RangeTable.objects.filter(provider=provider, sha256=digest, origin="").first()
+    file = None
+    if known is None:
+        name = Path(urlsplit(file_url).path).name
+        as_of = _refuse_older(provider, data, name)
+        _, file = tables.import_ranges(provider, data, as_of=as_of, file_name=name)
+    # The mark is kept only now: a file that was refused is asked for again the next time.
+    _write_state(_mark_path(found.mark.url), asdict(found.mark))
+    return file
+
+
+def _locate(provider: str, url: str) -> str:
+    """The address of the file itself, which for some providers stands on a page."""
+    locate = getattr(reader_of(provider), "locate", None)
+    if locate is None or url.endswith(".json"):
+        return url
+    page = fetch(Mark(url))
+    return str(locate(unpack(page.data), url)) if page else url
+
+
+def _refuse_older(provider: str, data: bytes, name: str) -> date:
+    """The day of a file that is as new as the table in force: its own, else today."""
+    parsed = tables.read_with_date(provider, data, name)
+    rows = tables.versions(provider, parsed.variant)
+    if rows and rows[-1].as_of > parsed.as_of:
+        raise BadInput(f"it is of {parsed.as_of}; the table of {rows[-1].as_of} stays in force")
+    return parsed.as_of
+
+
+def _mark_path(url: str) -> Path:
+    return _state_path("marks", url)
+
+
+def _read_mark(url: str) -> Mark:
+    try:
+        row = json.loads(_mark_path(url).read_text())
+        return Mark(url, str(row["etag"]), str(row["last_modified"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return Mark(url)
+
+
+def _read_visit(path: Path) -> Visit | None:
+    try:
+        row = json.loads(path.read_text())
+        since = row["failing_since"]
+        own = {
+            "outcome": Outcome(row["outcome"]),
+            "at": datetime.fromisoformat(row["at"]),
+            "warnings": tuple(row["warnings"]),
+            "failing_since": datetime.fromisoformat(since) if since else None,
+        }
+        return Visit(**{**row, **own})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _state_path(folder: str, key: str) -> Path:
+    name = hashlib.sha256(key.encode()).hexdigest()[:24]
+    return Path(settings.RANGES_DIR) / folder / f"{name}.json"
+
+
+def _write_state(path: Path, state: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(state))
+    temporary.replace(path)

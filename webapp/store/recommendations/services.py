@@ -1,0 +1,313 @@
+"""Questions for the best regions are stored with their files, leased to a worker, and ended.
+
+One of nobody is opened by its token, and kept for a while only. One of somebody is theirs alone,
+until they share it: then another token opens it, to be read and no more, until they take it back.
+"""
+
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from core.errors import BadInput, NephoscopeError
+from core.statuses import FINAL_STATES
+from webapp.store.access import share_links
+from webapp.store.access.visibility import visible
+from webapp.store.models import Campaign, Recommendation
+from webapp.store.requests.idempotency import KeyReused, check_key
+
+State = Recommendation.State
+# Questions that wait or run at once; one more is refused.
+MOST_OPEN = 8
+MOST_OPEN_OF_ALL = 32
+# Those of nobody go after so long, or when there are more of them.
+KEPT_DAYS = 30
+MOST_OF_NOBODY = 500
+# A worker says after each size of set that it lives; one size takes its time limit and its check.
+LEASE_S = 180.0
+MAX_ATTEMPTS = 3
+SAMPLES = "samples"
+EVERYBODY = object()
+# Columns of the exported curve: a row per size of set.
+CURVE_COLUMNS = (
+    "k", "value", "low", "high", "bound", "proven", "static", "regions", "runner_up",
+    "unanswered_share",
+)  # fmt: skip
+
+
+class TooManyQuestions(NephoscopeError):
+    """So many recommendations wait or run that one more is refused."""
+
+    permanent = False
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Whose a question is and where it came from: a survey, and the source of its samples."""
+
+    owner: Any = None
+    title: str = ""
+    campaign: Campaign | None = None
+    source: Mapping[str, Any] = field(default_factory=dict)
+
+
+NOBODY = Origin()
+
+
+def create(
+    files: Mapping[str, bytes],
+    options: Mapping[str, Any],
+    origin: Origin = NOBODY,
+    *,
+    idempotency_key: str | None = None,
+    state: str = State.QUEUED,
+) -> Recommendation:
+    """Store a question with its files; raises TooManyQuestions.
+
+    A known key gives that one; raises KeyReused where it was of another question.
+    """
+    owner = origin.owner
+    check_key(idempotency_key)
+    if idempotency_key and (known := _by_key(idempotency_key, owner)):
+        # What waited for its survey has got files and options since.
+        if not origin.source and not _is_same(known, files, options):
+            raise KeyReused
+        return known
+    _refuse_more(owner)
+    _forget()
+    row = Recommendation(
+        token=secrets.token_urlsafe(18),
+        owner=owner,
+        title=origin.title[:200],
+        campaign=origin.campaign,
+        source=dict(origin.source),
+        options=dict(options),
+        files=sorted(files),
+        state=state,
+        idempotency_key=idempotency_key or None,
+    )
+    save_files(row, files)
+    try:
+        with transaction.atomic():
+            row.save()
+    except IntegrityError:
+        shutil.rmtree(folder_of(row.token), ignore_errors=True)
+        return Recommendation.objects.get(idempotency_key=idempotency_key, owner=owner)
+    return row
+
+
+def _refuse_more(owner: Any) -> None:
+    """Hold each person, and all who are nobody together, to a few at once."""
+    if open_count(owner) >= MOST_OPEN or open_count() >= MOST_OPEN_OF_ALL:
+        raise TooManyQuestions(f"{MOST_OPEN} recommendations wait or run; try again later")
+
+
+def _by_key(key: str, owner: Any) -> Recommendation | None:
+    return Recommendation.objects.filter(idempotency_key=key, owner=owner).first()
+
+
+def _is_same(row: Recommendation, files: Mapping[str, bytes], options: Mapping[str, Any]) -> bool:
+    stored = {name: path.read_bytes() for name, path in paths_of(row).items()}
+    return stored == files and row.options == dict(options)
+
+
+def find(token: str, user: Any = None) -> Recommendation | None:
+    """The recommendation of a token, if the user may open it: nobody's, or their own."""
+    return visible(Recommendation.objects.filter(token=token), user).first()
+
+
+def find_shared(secret: str) -> Recommendation | None:
+    """The recommendation that a share link opens, unless it was taken back."""
+    return share_links.opened_by(Recommendation.objects.all(), secret).first()
+
+
+def share(row: Recommendation) -> str:
+    """Let whoever has the link read it; a link that there is already stays.
+
+    Raises ``BadInput`` where that one cannot be shown again.
+    """
+    if not row.is_shared:
+        Recommendation.objects.filter(pk=row.pk).update(shared_at=timezone.now())
+    secret = share_links.share(row)
+    if not secret:
+        raise BadInput("there is a link that cannot be shown again; take it back to make another")
+    return secret
+
+
+def take_back(row: Recommendation) -> None:
+    """End the link for good: another one is made another time."""
+    share_links.take_back(row)
+    Recommendation.objects.filter(pk=row.pk).update(shared_at=None)
+
+
+def curve_rows(row: Recommendation) -> list[list[Any]]:
+    """A row of ``CURVE_COLUMNS`` per size of set; none before there is an answer."""
+    return [_curve_row(one) for one in (row.result or {}).get("results", ())]
+
+
+def _curve_row(one: Mapping[str, Any]) -> list[Any]:
+    low, high = one["interval"] or (None, None)
+    other = "|".join(one["runner_up"]["regions"]) if one["runner_up"] else None
+    proof = [one[name] for name in ("bound", "proven", "static")]
+    sets = ["|".join(one["regions"]), other]
+    return [one["k"], one["value"], low, high, *proof, *sets, one.get("unanswered_share")]
+
+
+def owned_by(user: Any, limit: int | None = 200) -> list[Recommendation]:
+    """What belongs to a person, the newest first."""
+    if user is None or not user.is_authenticated:
+        return []
+    rows = Recommendation.objects.filter(owner=user.pk).select_related("campaign")
+    return list(rows[:limit])
+
+
+def before(row: Recommendation) -> list[Recommendation]:
+    """What the same person had answered earlier: of the same survey's name first."""
+    if row.owner_id is None:
+        return []
+    rows = Recommendation.objects.filter(
+        owner=row.owner_id, state=State.FINISHED, pk__lt=row.pk
+    ).order_by("-pk")[:20]
+    return sorted(rows, key=lambda other: other.title != row.title)
+
+
+def open_count(owner: Any = EVERYBODY) -> int:
+    """How many wait or run: of one person, of nobody, or of all."""
+    rows = Recommendation.objects.filter(state__in=(State.QUEUED, State.RUNNING))
+    return (rows if owner is EVERYBODY else rows.filter(owner=owner)).count()
+
+
+def awaiting(campaign: Campaign) -> list[Recommendation]:
+    """What waits for a survey to end."""
+    return list(Recommendation.objects.filter(state=State.AWAITING, campaign=campaign))
+
+
+def arrived() -> list[Recommendation]:
+    """What waits for a survey that has ended, or is gone."""
+    rows = Recommendation.objects.filter(state=State.AWAITING).select_related("campaign")
+    return list(rows.filter(Q(campaign__state__in=FINAL_STATES) | Q(campaign=None)))
+
+
+def ready(
+    row: Recommendation,
+    files: Mapping[str, bytes],
+    options: Mapping[str, Any],
+    source: Mapping[str, Any],
+) -> bool:
+    """Queue what waited for its survey, now with samples; false where another was faster."""
+    save_files(row, files)
+    return bool(
+        Recommendation.objects.filter(pk=row.pk, state=State.AWAITING).update(
+            state=State.QUEUED, files=sorted({*row.files, *files}), options=dict(options),
+            source=dict(source),
+        )
+    )  # fmt: skip
+
+
+def give_up(row: Recommendation, error: str) -> None:
+    """End what waited for its survey without an answer."""
+    Recommendation.objects.filter(pk=row.pk, state=State.AWAITING).update(
+        state=State.FAILED, error=error[:2000], finished_at=timezone.now()
+    )
+
+
+def folder_of(token: str) -> Path:
+    """Where the files of a question lie."""
+    return Path(settings.DATA_DIR) / "recommendations" / token
+
+
+def save_files(row: Recommendation, files: Mapping[str, bytes]) -> None:
+    """Write the files of a question."""
+    folder = folder_of(row.token)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        (folder / f"{name}.csv").write_bytes(data)
+
+
+def paths_of(row: Recommendation) -> dict[str, Path]:
+    """The files of a question by what they are."""
+    return {name: folder_of(row.token) / f"{name}.csv" for name in row.files}
+
+
+def waiting() -> list[int]:
+    """Questions that a worker should take up: new ones, and those whose worker fell silent."""
+    return list(_takeable().values_list("pk", flat=True))
+
+
+def claim(pk: int) -> Recommendation | None:
+    """Lease a question; None where it is done or another worker has it."""
+    now = timezone.now()
+    taken = _takeable().filter(pk=pk).update(
+        state=State.RUNNING,
+        attempt=F("attempt") + 1,
+        started_at=now,
+        leased_until=now + timedelta(seconds=LEASE_S),
+    )  # fmt: skip
+    return Recommendation.objects.get(pk=pk) if taken else None
+
+
+def _takeable() -> QuerySet[Recommendation]:
+    silent = Q(state=State.RUNNING, leased_until__lt=timezone.now())
+    return Recommendation.objects.filter(Q(state=State.QUEUED) | silent)
+
+
+def tell(row: Recommendation, step: str, done: int, of: int, patience_s: float = 0.0) -> bool:
+    """Say how far it is and renew the lease; false when the row is another's, or gone."""
+    lease = timedelta(seconds=LEASE_S + patience_s)
+    return _own(row, leased_until=timezone.now() + lease,
+                progress={"step": step, "done": done, "of": of})  # fmt: skip
+
+
+def finish(row: Recommendation, result: Mapping[str, Any]) -> bool:
+    """Store the answer, unless another worker has the question by now."""
+    return _own(row, state=State.FINISHED, result=result, finished_at=timezone.now(),
+                progress={}, error="")  # fmt: skip
+
+
+def fail(row: Recommendation, error: str) -> bool:
+    """Store why there is no answer."""
+    return _own(row, state=State.FAILED, error=error[:2000], finished_at=timezone.now(),
+                progress={})  # fmt: skip
+
+
+def _own(row: Recommendation, **values: Any) -> bool:
+    own = Recommendation.objects.filter(pk=row.pk, attempt=row.attempt, state=State.RUNNING)
+    return bool(own.update(**values))
+
+
+def delete(row: Recommendation) -> None:
+    """Forget a question, its files and its answer."""
+    row.delete()
+    shutil.rmtree(folder_of(row.token), ignore_errors=True)
+
+
+def _forget() -> None:
+    """Drop old questions of nobody, so that strangers cannot fill the disk."""
+    ended = Recommendation.objects.filter(
+        owner=None, state__in=(State.FINISHED, State.FAILED)
+    ).order_by("-created_at", "-id")
+    oldest = timezone.now() - timedelta(days=KEPT_DAYS)
+    surplus = ended.values_list("pk", flat=True)[MOST_OF_NOBODY - 1 :]
+    for row in Recommendation.objects.filter(pk__in=list(surplus)) | ended.filter(
+        created_at__lt=oldest
+    ):
+        delete(row)
+
+
+def drop_orphans() -> None:
+    """Remove folders without a row: those of accounts that were deleted."""
+    root = Path(settings.DATA_DIR) / "recommendations"
+    oldest = (timezone.now() - timedelta(hours=1)).timestamp()
+    old = [f for f in root.iterdir() if f.stat().st_mtime < oldest] if root.is_dir() else []
+    known = set(Recommendation.objects.values_list("token", flat=True)) if old else set()
+    for folder in old:
+        if folder.name not in known:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,104 @@
+"""Domains and names with their evidence: by the survey's index where it stands, else its parts."""
+
+from typing import Any
+
+from django.conf import settings
+
+from analysis.deployment import dangling
+from analysis.index import profiles
+from webapp.store.models import Campaign
+from webapp.store.surveys import index as survey_index
+from webapp.store.surveys.selectors import finished_shards
+
+Row = dict[str, Any]
+# Labels of names whose target does not exist, and the one of those that anybody can claim.
+LOST_LABELS, CLAIMABLE = dangling.LABELS, dangling.CLAIMABLE
+_LISTED = ("rank", "domain", "found", "transfer", "wildcard", "providers", "cloud")
+_KEYED = {"pattern": "patterns", "region": "regions", "zone": "zones"}
+# What the index adds to the row of a domain in the lake, for itself.
+_OWN = ("shard", "part", "first", "total", "cloud", *survey_index.SETS)
+
+
+def domains(slug: str, query: str = "", page: int = 1) -> Row:
+    """A page of the survey's domains, by rank: ``{rows, total, page, pages}``."""
+    index = _index_of(slug)
+    if index is None:
+        return profiles.domain_list(
+            settings.LAKE_DIR, slug, query, page, shards=finished_shards(slug)
+        )
+    size, text = profiles.DOMAINS_PER_PAGE, query.strip().lower()
+    places = index.matches(text) if text else range(index.domains.n_rows)
+    found = _page(len(places), page, size)
+    first = (found["page"] - 1) * size
+    if text:
+        chosen = [int(place) for place in places[first : first + size]]
+        rows = [index.domains.rows(place, 1, _LISTED)[0] for place in chosen]
+    else:
+        rows = index.domains.rows(first, size, _LISTED)
+    return {**found, "rows": rows}
+
+
+def _page(total: int, page: int, size: int) -> Row:
+    """A page that is there: beyond the end, the last."""
+    pages = max(1, -(-total // size))
+    return {"total": total, "page": min(max(1, page), pages), "pages": pages}
+
+
+def domain(slug: str, name: str, page: int = 1) -> Row | None:
+    """The passport of one domain, or ``None`` where the survey did not ask it."""
+    index = _index_of(slug)
+    if index is None:
+        shards = finished_shards(slug)
+        return profiles.domain_page(settings.LAKE_DIR, slug, name, page, shards=shards)
+    row = index.domain(name.strip().lower())
+    if row is None:
+        return None
+    found = _page(row["total"], page, profiles.NAMES_PER_PAGE)
+    first = (found["page"] - 1) * profiles.NAMES_PER_PAGE
+    names = [_name(n) for n in index.names(row, first, profiles.NAMES_PER_PAGE)]
+    return {k: v for k, v in row.items() if k not in _OWN} | {"names": {**found, "rows": names}}
+
+
+def _name(row: Row) -> Row:
+    """A name as the passport lists it."""
+    inside = profiles.class_of(row["providers"], row["elsewhere"] > 0)
+    return {
+        **{k: row[k] for k in ("name", "technique", "providers", "addresses", "elsewhere")},
+        "regions": sorted({survey_index.plain(key) for key in row["regions"]}),
+        "labels": sorted({survey_index.plain(key) for key in row["patterns"]}),
+        "zones": sorted({survey_index.plain(key) for key in row["zones"]}),
+        "class": inside,
+        "keys": profiles.keyed({kind: row[members] for kind, members in _KEYED.items()}),
+    }
+
+
+def name(slug: str, host: str) -> Row | None:
+    """All evidence on one name."""
+    index = _index_of(slug)
+    wanted = host.strip().lower()
+    shards = index.shards_of(wanted) if index else finished_shards(slug)
+    if index and not shards:
+        return None
+    return profiles.name_page(settings.LAKE_DIR, slug, wanted, shards=shards)
+
+
+def takeovers(slug: str, domain: str) -> list[Row]:
+    """Names of a domain that anybody could answer as, each with the name that is free."""
+    index, wanted = _index_of(slug), domain.strip().lower()
+    row = index.domain(wanted) if index else None
+    shards = [row["shard"]] if row else finished_shards(slug)
+    return profiles.takeovers(settings.LAKE_DIR, slug, wanted, shards=shards)
+
+
+def search(slug: str, text: str, limit: int = 20) -> list[Row]:
+    """Names of a survey that hold ``text``, the closest first."""
+    index, wanted = _index_of(slug), text.strip().lower()
+    names = index.names_holding(wanted, limit) if index and wanted else None
+    if names is not None:
+        return [{"name": found} for found in names]
+    return profiles.search_names(settings.LAKE_DIR, slug, text, limit, shards=finished_shards(slug))
+
+
+def _index_of(slug: str) -> survey_index.Index | None:
+    campaign = Campaign.objects.filter(slug=slug).first()
+    return survey_index.index_of(campaign) if campaign else None

@@ -1,0 +1,181 @@
+"""Reading the index of a survey: a domain, a page of domains, its names, who fails with what.
+
+Every read opens one group of rows of one file, so that a page costs the same in a survey of a
+million domains as in one of ten.
+"""
+
+import hashlib
+import json
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from analysis.index.search import NameFile
+from webapp.store.models import Campaign
+from webapp.store.surveys import derived
+
+Row = dict[str, Any]
+# All names of the survey, for the search.
+NAMES = "names.txt"
+# The sets of providers and the like that domains and names carry.
+SETS = ("providers", "regions", "patterns", "zones")
+
+
+class RowFile:
+    """A Parquet file from which rows are taken by their number."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = pq.ParquetFile(path, memory_map=True, page_checksum_verification=True)
+        self._lock = Lock()  # one reader of a file at a time
+        meta = self._file.metadata
+        sizes = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
+        self._starts = list(accumulate(sizes, initial=0))
+        self.n_rows: int = self._starts[-1]
+
+    def rows(self, first: int, count: int, columns: Sequence[str] | None = None) -> list[Row]:
+        """``count`` rows from ``first`` on, fewer at the end."""
+        last = min(first + count, self.n_rows)
+        if first >= last:
+            return []
+        low, high = bisect_right(self._starts, first) - 1, bisect_right(self._starts, last - 1)
+        groups, wanted = list(range(low, high)), list(columns) if columns else None
+        with self._lock:
+            table = self._file.read_row_groups(groups, columns=wanted, use_threads=False)
+        rows: list[Row] = table.slice(first - self._starts[low], last - first).to_pylist()
+        return rows
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """One whole column."""
+        with self._lock:
+            return self._file.read([name], use_threads=False)[name]
+
+
+@dataclass(frozen=True)
+class Index:
+    """The files of one survey's index."""
+
+    folder: Path
+    domains: RowFile
+    hashes: np.ndarray[Any, Any]
+    places: np.ndarray[Any, Any]
+
+    def domain(self, domain: str) -> Row | None:
+        """The row of one domain."""
+        digest = hashlib.md5(domain.encode(), usedforsecurity=False).digest()
+        wanted = np.uint64(int.from_bytes(digest[8:], "little"))
+        at = int(np.searchsorted(self.hashes, wanted))
+        while at < len(self.hashes) and self.hashes[at] == wanted:
+            found = self.domains.rows(int(self.places[at]), 1)[0]
+            if found["domain"] == domain:
+                return found
+            at += 1
+        return None
+
+    def shards_of(self, name: str) -> list[str]:
+        """Shards of the listed domains that a name lies in."""
+        labels = name.split(".")
+        parents = [".".join(labels[i:]) for i in range(len(labels))]
+        rows = [self.domain(parent) for parent in parents]
+        return sorted({row["shard"] for row in rows if row})
+
+    def names(self, row: Row, first: int, count: int) -> list[Row]:
+        """Some of the names of a domain, cloud-using ones first."""
+        count = max(0, min(count, row["total"] - first))
+        return _rows_of(self.folder / f"names-{row['part']:05d}.parquet").rows(
+            row["first"] + first, count
+        )
+
+    def matches(self, text: str) -> np.ndarray[Any, Any]:
+        """Numbers of the rows whose domain holds the text, by rank."""
+        hits = pc.match_substring(_domain_column(self.folder), text)
+        return np.flatnonzero(hits.to_numpy(zero_copy_only=False))
+
+    def names_holding(self, text: str, limit: int) -> list[str] | None:
+        """The closest names that hold the text; ``None`` where an index of old has no names."""
+        path = self.folder / NAMES
+        return _names_of(path).closest(text, limit) if path.exists() else None
+
+    def having(self, kind: str, key: str) -> np.ndarray[Any, Any]:
+        """Numbers of the rows whose set ``kind`` holds a key, by rank."""
+        sets = _set_column(self.folder, kind)
+        hits = pc.equal(pc.list_flatten(sets), key).to_numpy(zero_copy_only=False)
+        return np.unique(pc.list_parent_indices(sets).to_numpy()[hits])
+
+    def targets(self) -> dict[str, list[int]]:
+        """``kind/provider/target`` of every outage, with its first row and their number."""
+        return _targets(self.folder)
+
+    def casualties(self, kind: str, provider: str, target: str) -> "Casualties":
+        """The domains that an outage hits."""
+        first, count = self.targets().get(f"{kind}/{provider}/{target}", (0, 0))
+        return Casualties(_rows_of(self.folder / "casualties.parquet"), first, count)
+
+
+@dataclass(frozen=True)
+class Casualties:
+    """A span of rows, those that are down first."""
+
+    file: RowFile
+    first: int
+    total: int
+
+    def page(self, first: int, count: int) -> list[Row]:
+        """Some of them."""
+        return self.file.rows(self.first + first, max(0, min(count, self.total - first)))
+
+
+def index_of(campaign: Campaign) -> Index | None:
+    """The index of a survey, where it has been made."""
+    place = derived.index_of(campaign)
+    return _open(place.folder) if place.is_ready else None
+
+
+@lru_cache(maxsize=32)
+def _open(folder: Path) -> Index:
+    return Index(
+        folder,
+        _rows_of(folder / "domains.parquet"),
+        np.load(folder / "hashes.npy", mmap_mode="r"),
+        np.load(folder / "rows.npy", mmap_mode="r"),
+    )
+
+
+@lru_cache(maxsize=256)
+def _rows_of(path: Path) -> RowFile:
+    return RowFile(path)
+
+
+@lru_cache(maxsize=32)
+def _names_of(path: Path) -> NameFile:
+    return NameFile(path)
+
+
+@lru_cache(maxsize=4)
+def _domain_column(folder: Path) -> pa.Array:
+    return _rows_of(folder / "domains.parquet").column("domain").combine_chunks()
+
+
+@lru_cache(maxsize=16)
+def _set_column(folder: Path, kind: str) -> pa.Array:
+    return _rows_of(folder / "domains.parquet").column(kind).combine_chunks()
+
+
+@lru_cache(maxsize=32)
+def _targets(folder: Path) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = json.loads((folder / "targets.json").read_text())
+    return found
+
+
+def plain(key: str) -> str:
+    """A region, pattern or zone without the provider that its key carries."""
+    return key.partition(" ")[2]

@@ -1,0 +1,352 @@
+"""Everything that writes to the control plane."""
+
+import hashlib
+import json
+import os
+import random
+import secrets
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import models, transaction
+from django.utils import timezone
+from django.utils.text import slugify
+
+from core.errors import BadInput, NephoscopeError
+from core.records import DomainEntry
+from core.report_tables import Table
+from core.statuses import FINAL_STATES, CampaignState
+from crawlers.enumeration.enumeration import estimate_queries
+from crawlers.files.domain_list import DomainList, Limit, TooManyDomains, read_domain_list
+from webapp.store.models import Campaign, RangeTable, Report, Shard
+from webapp.store.requests import list_slot
+from webapp.store.requests.idempotency import KeyReused, check_key
+from webapp.store.surveys.uploads import save_entries
+
+# A worker renews its lease each second, whatever its crawl waits for; one that is silent this long
+# is taken for dead.
+LEASE = timedelta(seconds=10)
+MAX_ATTEMPTS = 5
+KEPT_REJECTIONS = 1_000
+# Folders beside those of surveys, which no survey may be named like.
+TAKEN_SLUGS = {"measurements", "drafts"}
+# A cautious rate for the estimate: public resolvers are asked far slower than a testbed.
+ESTIMATE_QPS = 4_000
+
+
+class TooManySurveys(NephoscopeError):
+    """The limit on surveys that run at once is reached; try again when one has ended."""
+
+    permanent = False
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Who asks for a survey: their surveys are private unless they say otherwise."""
+
+    user: Any = None
+    is_public: bool = False
+    # Commands of the operator are not held to the limit on surveys that run at once.
+    is_limited: bool = True
+    # Set once the client has left, so that a long list is not read to its end.
+    gone: threading.Event | None = None
+
+    @property
+    def owner(self) -> Any:
+        """Who alone may see it; nobody signed in makes what everybody sees."""
+        return None if self.is_public else self.user
+
+
+ANYBODY, OPERATING = Maker(), Maker(is_limited=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a survey of a list would do, before anything is asked."""
+
+    accepted: int
+    duplicates: int
+    rejected: list[dict[str, Any]]
+    n_rejected: int
+    notes: list[str]
+    n_words: int
+    estimated_queries: int
+    estimated_s: float
+
+
+def plan_survey(
+    data: bytes, n_words: int, gone: threading.Event | None = None
+) -> tuple[Plan, DomainList]:
+    """Read a domain list and predict the cost; raises ``BadInput`` when nothing is usable.
+
+    Large lists are read one at a time; once ``gone`` is set, reading ends (``ClientGone``).
+    """
+    with list_slot.reading(data, gone) as pause:
+        try:
+            found = read_domain_list(data, Limit(settings.MAX_SURVEY_DOMAINS, pause))
+        except TooManyDomains as error:
+            raise BadInput(
+                f"{error}, which is what one survey takes; split the list, or raise "
+                "NEPHOSCOPE_MAX_SURVEY_DOMAINS"
+            ) from error
+    queries = estimate_queries(len(found.entries), n_words)
+    plan = Plan(
+        accepted=len(found.entries),
+        duplicates=found.duplicates,
+        rejected=[asdict(r) for r in found.rejected[:KEPT_REJECTIONS]],
+        n_rejected=max(len(found.rejected), getattr(found, "n_rejected", 0)),
+        notes=list(found.notes),
+        n_words=n_words,
+        estimated_queries=queries,
+        estimated_s=round(queries / ESTIMATE_QPS, 1),
+    )
+    return plan, found
+
+
+def free_slug(name: str, is_private: bool = False) -> str:
+    """A slug from ``name`` that no campaign has yet; a private one tells nothing to who guesses."""
+    stem = slugify(name)[:80] or "survey"
+    if is_private:
+        return f"{stem}-{secrets.token_hex(5)}"
+    slug, number = stem, 1
+    while slug in TAKEN_SLUGS or Campaign.objects.filter(slug=slug).exists():
+        number += 1
+        slug = f"{stem}-{number}"
+    return slug
+
+
+def unfinished_twin(name: str, data: bytes) -> Campaign | None:
+    """The operator's newest survey of this name and list that has not ended, to be resumed."""
+    digest = hashlib.sha256(data).hexdigest()
+    same = Campaign.objects.filter(name=name, list_sha256=digest, maker=None, owner=None)
+    return same.exclude(state__in=FINAL_STATES).first()
+
+
+def create_survey(
+    data: bytes,
+    *,
+    name: str = "",
+    options: Mapping[str, Any] | None = None,
+    n_words: int,
+    idempotency_key: str | None = None,
+    maker: Maker = ANYBODY,
+) -> Campaign:
+    """Store a new survey with its shards; the door that called queues the work.
+
+    Raises ``BadInput`` for an unusable list and ``TooManySurveys`` when the maker's limit, or that
+    of all, is reached. The same ``idempotency_key`` of a maker gives the campaign made before;
+    raises ``KeyReused`` where the rest of the request is not the same.
+    """
+    asked = {"name": name, "options": {**(options or {})}}
+    before = _by_key(idempotency_key, maker)
+    if before:
+        return _same_or_refused(before, data, maker, asked)
+    plan, found = plan_survey(data, n_words, maker.gone)
+    campaign = _draw_up(plan, data, maker, name)
+    campaign.options, campaign.idempotency_key = asked["options"], idempotency_key or None
+    with transaction.atomic():
+        # Once more, now that no other request writes: neither key nor limit is passed twice.
+        before = _by_key(idempotency_key, maker)
+        if before:
+            return _same_or_refused(before, data, maker, asked)
+        _refuse_more(maker)
+        campaign.slug = free_slug(campaign.name, is_private=maker.owner is not None)
+        campaign.save()
+        save_entries(campaign.slug, _shuffle(found.entries, campaign.list_sha256))
+        Shard.objects.bulk_create(_slice(campaign, plan.accepted))
+    return campaign
+
+
+def _draw_up(plan: Plan, data: bytes, maker: Maker, name: str) -> Campaign:
+    """A survey that is not stored yet."""
+    return Campaign(
+        name=_title(name, plan.accepted),
+        owner=maker.owner,
+        maker=maker.user,
+        list_sha256=hashlib.sha256(data).hexdigest(),
+        n_domains=plan.accepted,
+        n_rejected=plan.n_rejected,
+        n_duplicates=plan.duplicates,
+        rejected=plan.rejected,
+        notes=plan.notes,
+        estimated_queries=plan.estimated_queries,
+    )
+
+
+def _by_key(key: str | None, maker: Maker) -> Campaign | None:
+    check_key(key)
+    if not key:
+        return None
+    return Campaign.objects.filter(idempotency_key=key, maker=maker.user).first()
+
+
+def _title(name: str, n_domains: int) -> str:
+    return (name or f"Survey of {n_domains:,} domains").strip()[:200]
+
+
+def _same_or_refused(
+    before: Campaign, data: bytes, maker: Maker, asked: Mapping[str, Any]
+) -> Campaign:
+    name, options = _title(asked["name"], before.n_domains), asked["options"]
+    new = (hashlib.sha256(data).hexdigest(), name, maker.owner, json.dumps(options))
+    old = (before.list_sha256, before.name, before.owner, json.dumps(before.options))
+    if new != old:
+        raise KeyReused
+    return before
+
+
+def _refuse_more(maker: Maker) -> None:
+    if not maker.is_limited:
+        return
+    if maker.user and active_surveys(maker.user) >= settings.MAX_ACTIVE_SURVEYS_PER_USER:
+        raise TooManySurveys(
+            f"{settings.MAX_ACTIVE_SURVEYS_PER_USER} surveys of yours are waiting or running; try "
+            "again when one ends"
+        )
+    if active_surveys() >= settings.MAX_ACTIVE_SURVEYS:
+        raise TooManySurveys(
+            f"{settings.MAX_ACTIVE_SURVEYS} surveys are waiting or running; try again when one ends"
+        )
+
+
+def _shuffle(entries: Sequence[DomainEntry], seed: str) -> list[DomainEntry]:
+    """In an order without neighbours: lists stand by owner or top-level domain, so that a shard
+    would ask the servers of one operator only."""
+    return random.Random(seed).sample(entries, len(entries))
+
+
+def _slice(campaign: Campaign, n_domains: int) -> list[Shard]:
+    size = min(500, max(5, -(-n_domains // 24)))
+    return [
+        Shard(campaign=campaign, key=f"s{i:05d}", first=first, last=min(first + size, n_domains))
+        for i, first in enumerate(range(0, n_domains, size))
+    ]
+
+
+def active_surveys(maker: Any = None) -> int:
+    """Surveys that wait or run, of everybody or of one maker."""
+    rows = Campaign.objects.exclude(state__in=FINAL_STATES)
+    return rows.filter(maker=maker).count() if maker else rows.count()
+
+
+def begin(campaign: Campaign, tables: Sequence[RangeTable], world: str) -> None:
+    """Mark a survey as running on these range tables; a resumed one keeps its first start."""
+    campaign.refresh_from_db()
+    if campaign.is_final:
+        return
+    campaign.state = CampaignState.RUNNING
+    campaign.started_at = campaign.started_at or timezone.now()
+    campaign.world = campaign.world or world
+    campaign.error = ""
+    campaign.save(update_fields=["state", "started_at", "world", "error"])
+    if not campaign.range_tables.exists():
+        campaign.range_tables.set(tables)
+
+
+def claim(shard_id: int) -> Shard | None:
+    """Take a shard that waits, or whose worker fell silent; ``None`` when another has it."""
+    now = timezone.now()
+    free = models.Q(state=Shard.State.WAITING) | models.Q(
+        state=Shard.State.RUNNING, leased_until__lt=now
+    )
+    taken = (
+        Shard.objects.filter(free, pk=shard_id)
+        .exclude(campaign__state__in=FINAL_STATES)
+        .update(
+            state=Shard.State.RUNNING,
+            worker=f"{socket.gethostname()}:{os.getpid()}",
+            attempt=models.F("attempt") + 1,
+            leased_until=now + LEASE,
+        )
+    )
+    return Shard.objects.select_related("campaign").get(pk=shard_id) if taken else None
+
+
+def renew(shard: Shard, counters: Mapping[str, Any]) -> bool:
+    """Extend the lease and show progress; false when the shard is no longer this worker's."""
+    return bool(
+        Shard.objects.filter(pk=shard.pk, state=Shard.State.RUNNING, attempt=shard.attempt)
+        .exclude(campaign__state__in=FINAL_STATES)
+        .update(leased_until=timezone.now() + LEASE, counters=dict(counters))
+    )
+
+
+def end_shard(shard: Shard, rows: Mapping[str, int], counters: Mapping[str, Any]) -> bool:
+    """Record the shard's parts in the manifest; false when another attempt was faster."""
+    return bool(
+        Shard.objects.filter(pk=shard.pk, state=Shard.State.RUNNING, attempt=shard.attempt).update(
+            state=Shard.State.DONE,
+            rows=dict(rows),
+            counters=dict(counters),
+            error="",
+            finished_at=timezone.now(),
+            leased_until=None,
+        )
+    )
+
+
+def give_up(shard: Shard, error: str) -> None:
+    """End a shard after an error that no further try can mend."""
+    Shard.objects.filter(pk=shard.pk, attempt=shard.attempt, state=Shard.State.RUNNING).update(
+        state=Shard.State.FAILED, error=error[:2000], leased_until=None
+    )
+
+
+def put_back(shard: Shard) -> None:
+    """Give a shard back that its worker could not finish because it was told to stop."""
+    Shard.objects.filter(pk=shard.pk, attempt=shard.attempt, state=Shard.State.RUNNING).update(
+        state=Shard.State.WAITING, leased_until=None, attempt=max(0, shard.attempt - 1)
+    )
+
+
+@transaction.atomic
+def save_reports(
+    campaign: Campaign,
+    tables: Mapping[str, Table],
+    headlines: Mapping[str, str],
+    checks: Sequence[str],
+) -> None:
+    """Replace the campaign's report rows as a whole."""
+    Report.objects.filter(campaign=campaign).delete()
+    Report.objects.bulk_create(
+        Report(
+            campaign=campaign,
+            table_id=table.id,
+            columns=list(table.columns),
+            rows=[list(row) for row in table.rows],
+            n=table.n,
+            headline=headlines[table.id],
+            checks=[c for c in checks if c.startswith(f"{table.id}:")],
+        )
+        for table in tables.values()
+    )
+
+
+def finish(campaign: Campaign, summary: Mapping[str, Any], error: str = "") -> None:
+    """Close a survey; shards that were given up make it partial."""
+    lost = campaign.shards.filter(state=Shard.State.FAILED).count()
+    state = CampaignState.PARTIAL if lost or error else CampaignState.FINISHED
+    Campaign.objects.filter(pk=campaign.pk).exclude(state=CampaignState.CANCELLED).update(
+        state=state, summary=dict(summary), finished_at=timezone.now(), error=error
+    )
+
+
+def fail(campaign: Campaign, error: str) -> None:
+    """End a survey that could not run at all; what was stored stays."""
+    Campaign.objects.filter(pk=campaign.pk).exclude(state__in=FINAL_STATES).update(
+        state=CampaignState.FAILED, error=error[:2000], finished_at=timezone.now()
+    )
+
+
+def cancel(campaign: Campaign) -> bool:
+    """Stop a survey; workers notice at their next lease renewal. False when it had ended."""
+    return bool(
+        Campaign.objects.filter(pk=campaign.pk)
+        .exclude(state__in=FINAL_STATES)
+        .update(state=CampaignState.CANCELLED, finished_at=timezone.now())
+    )
