@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from analysis.optimization.verification.verification import check
 
 _LATER = {
-    "check": "checking",
-    "Doubt": "resampling",
-    "Draws": "resampling",
-    "doubt": "resampling",
+    "check": "verification.verification",
+    "Doubt": "uncertainty.bootstrap",
+    "Draws": "uncertainty.bootstrap",
+    "doubt": "uncertainty.bootstrap",
     "Effort": "recommendations",
     "Study": "recommendations",
     "recommend": "recommendations",
-    "Regret": "routing",
-    "Routing": "routing",
-    "margins": "routing",
-    "regret": "routing",
-    "route": "routing",
-    "shares_far": "routing",
-    "static_study": "routing",
+    "Regret": "uncertainty.regret",
+    "Routing": "uncertainty.regret",
+    "margins": "uncertainty.regret",
+    "regret": "uncertainty.regret",
+    "route": "uncertainty.regret",
+    "shares_far": "uncertainty.regret",
+    "static_study": "uncertainty.regret",
     "warm_up": "recommendations",
 }
 

@@ -5,6 +5,8 @@ bytes in front of an offset that compression pointers led to.
 """
 
 import re
+import secrets
+from string import ascii_lowercase
 
 # A chain of more pointers than this is an attack; no server writes one of half this length.
 MAX_POINTERS = 16
@@ -180,3 +182,9 @@ def quote(data: bytes) -> str:
 def _check_length(text: str) -> None:
     if len(_ESCAPE.sub("?", text)) > _MAX_TEXT:
         raise ValueError("name of more than 255 octets")
+
+
+def random_label() -> str:
+    """A label that nobody made; no two need begin alike or be equally long."""
+    length = 5 + secrets.randbelow(4)
+    return secrets.choice(ascii_lowercase) + secrets.token_hex(length)

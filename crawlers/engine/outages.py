@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from core.errors import Unavailable
 from core.statuses import DnsStatus
+from crawlers.dns.name_codec import random_label
 from crawlers.engine.config import Patience, Question, Result
-from crawlers.enumeration.candidates import random_label
 
 if TYPE_CHECKING:
     from crawlers.engine.query_run import Run

@@ -3,14 +3,11 @@
 ``wildcards`` judges by them.
 """
 
-import secrets
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
 from crawlers.enumeration.wildcard_statistics import Evidence
-
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 class Verdict(Enum):
@@ -52,9 +49,3 @@ class Tests:
     denied: int = 0
     answers: list[Evidence] = field(default_factory=list)
     repeats: list[Evidence | None] = field(default_factory=list)
-
-
-def random_label() -> str:
-    """A label that nobody made; no two need begin alike or be equally long."""
-    length = 5 + secrets.randbelow(4)
-    return secrets.choice(_LETTERS) + secrets.token_hex(length)

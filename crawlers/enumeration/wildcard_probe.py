@@ -12,7 +12,8 @@ from typing import Any
 
 from core.records import Record
 from core.statuses import DnsStatus
-from crawlers.enumeration.candidates import Held, Probe, Tests, Verdict, random_label
+from crawlers.dns.name_codec import random_label
+from crawlers.enumeration.candidates import Held, Probe, Tests, Verdict
 from crawlers.enumeration.wildcard_statistics import (
     SURE,
     UNCHECKED,

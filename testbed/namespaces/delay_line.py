@@ -43,7 +43,7 @@ class Joint:
 
     def change(self, spec: dict[str, Any]) -> None:
         """Take on other values."""
-        self._delay_s = spec["delay_ms"] / 1e3
+        self._delay_s = float(spec["delay_ms"]) / 1e3
         self._jitter_s = spec["jitter_ms"] / 1e3
         self._loss = spec["loss"]
         self._octet_s = 8e-6 / spec["rate_mbit"] if spec["rate_mbit"] else 0.0

@@ -7,10 +7,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from webapp.pages.campaigns import formatting as said
-from webapp.pages.campaigns.frame import Frame, with_query
+from webapp.pages.campaigns.frame import Frame
 from webapp.pages.campaigns.headlines import map_sentence
 from webapp.pages.ui import formatting
 from webapp.pages.ui.charts import world_map as drawing
+from webapp.pages.ui.links import with_query
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns.places import spots_of
 from webapp.store.vantages import services

@@ -69,16 +69,6 @@ def _query(request: HttpRequest, **changed: Any) -> str:
     return "?" + query.urlencode()
 
 
-def with_query(request: HttpRequest, **changed: Any) -> str:
-    """As this page, with some values changed; an empty one is left out."""
-    query = request.GET.copy()
-    for key, value in changed.items():
-        query.pop(key, None)
-        if value not in ("", None):
-            query[key] = str(value)
-    return f"?{query.urlencode()}" if query else request.path
-
-
 def facts(row: Measurement) -> dict[str, Any]:
     """How large a campaign is, by its own plan."""
     targets = row.targets if isinstance(row.targets, list) else []

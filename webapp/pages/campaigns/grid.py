@@ -11,9 +11,10 @@ from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_GET
 
 from webapp.pages.campaigns import formatting as said
-from webapp.pages.campaigns.frame import Frame, frame_or_404, page_of, with_query
+from webapp.pages.campaigns.frame import Frame, frame_or_404, page_of
 from webapp.pages.campaigns.headlines import grid_sentence
 from webapp.pages.ui import formatting
+from webapp.pages.ui.links import with_query
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns.places import spots_of
 

@@ -7,8 +7,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from webapp.pages.campaigns import formatting as said
-from webapp.pages.campaigns.frame import frame_or_404, with_query
+from webapp.pages.campaigns.frame import frame_or_404
 from webapp.pages.ui import formatting
+from webapp.pages.ui.links import with_query
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns.places import spots_of
 

@@ -7,8 +7,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from webapp.pages.campaigns.frame import Frame, frame_or_404, moment_of, page_of, with_query
+from webapp.pages.campaigns.frame import Frame, frame_or_404, moment_of, page_of
 from webapp.pages.ui.charts.svg_geometry import Axis, whisker
+from webapp.pages.ui.links import with_query
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns.places import spots_of
 

@@ -8,8 +8,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from webapp.pages.campaigns import route_changes as told
-from webapp.pages.campaigns.frame import Frame, frame_or_404, page_of, with_query
+from webapp.pages.campaigns.frame import Frame, frame_or_404, page_of
 from webapp.pages.campaigns.pair import ends_of
+from webapp.pages.ui.links import with_query
 from webapp.store.campaigns import samples, selectors
 
 Row = dict[str, Any]

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from webapp.pages.campaigns.frame import with_query
 from webapp.pages.ui.charts import world_map as drawing
+from webapp.pages.ui.links import with_query
 from webapp.pages.vantages import formatting as said
 from webapp.store.models import VantagePoint
 from webapp.store.vantages.documents import health_of

@@ -18,10 +18,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from core.errors import BadInput, NephoscopeError
 from tasks.networks import enlistment
 from tasks.vantage_admin import enrolment
-from webapp.pages.campaigns.frame import with_query
 from webapp.pages.surveys.domains import page_number
 from webapp.pages.ui import formatting
 from webapp.pages.ui.access import signed_in
+from webapp.pages.ui.links import with_query
 from webapp.pages.ui.table_page import Cell, Column, Grid, Row
 from webapp.pages.vantages import formatting as said
 from webapp.pages.vantages import map as vantage_map
