@@ -54,7 +54,7 @@ class Technique(StrEnum):
     PERMUTATION = "permutation"  # made from labels that were found before
 
 
-class CampaignState(StrEnum):
+class SurveyState(StrEnum):
     """Life of a survey; the last four are final."""
 
     QUEUED = "queued"
@@ -67,10 +67,10 @@ class CampaignState(StrEnum):
 
 FINAL_STATES = frozenset(
     {
-        CampaignState.FINISHED,
-        CampaignState.PARTIAL,
-        CampaignState.FAILED,
-        CampaignState.CANCELLED,
+        SurveyState.FINISHED,
+        SurveyState.PARTIAL,
+        SurveyState.FAILED,
+        SurveyState.CANCELLED,
     }
 )
 

@@ -31,7 +31,7 @@ _PLACE: list[tuple[str, pa.DataType]] = [
     ("slot", pa.int32()),
     ("late_s", pa.float32()),
 ]
-MEASUREMENT_SCHEMAS: dict[str, pa.Schema] = {
+CAMPAIGN_SCHEMAS: dict[str, pa.Schema] = {
     # One row per run of a probe that gives values: milliseconds or bytes per second, as the
     # probe says. What was sent and gave no value is lost.
     "samples": pa.schema(
@@ -65,7 +65,7 @@ _DEFAULTS: dict[str, Any] = {
 
 def table_of(kind: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """A table of ``samples`` or ``paths``; what a row does not say is empty."""
-    schema = MEASUREMENT_SCHEMAS[kind]
+    schema = CAMPAIGN_SCHEMAS[kind]
     kept = list(rows)
     columns = [[r.get(n, _DEFAULTS.get(n)) for r in kept] for n in schema.names]
     arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
@@ -74,7 +74,7 @@ def table_of(kind: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
 
 def fill_table(kind: str, found: pa.Table, extra: Mapping[str, Any]) -> pa.Table:
     """A table of ``samples`` or ``paths`` from columns that are there; the rest are empty."""
-    schema = MEASUREMENT_SCHEMAS[kind]
+    schema = CAMPAIGN_SCHEMAS[kind]
     arrays = []
     for field in schema:
         column = extra.get(field.name)

@@ -63,7 +63,7 @@ CREATE TEMP TABLE cloud AS
 
 def open_names(
     root: Path,
-    campaign: str,
+    survey: str,
     shards: Shards = None,
     memory_mb: int = 1024,
     only: Iterable[str] | None = None,
@@ -73,7 +73,7 @@ def open_names(
     ``only`` limits what was found to these domains. Spills to ``root/.spill`` beyond
     ``memory_mb``.
     """
-    connection = open_views(root, campaign, shards, memory_mb)
+    connection = open_views(root, survey, shards, memory_mb)
     if only is not None:
         _limit(connection, only)
     spill = str(root / ".spill").replace("'", "''")

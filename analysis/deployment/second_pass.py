@@ -28,15 +28,15 @@ WHERE seen.record.type IN ('A', 'AAAA') GROUP BY vantage
 """
 
 
-def cloud_names(root: Path, campaign: str, shards: Shards = None) -> list[tuple[str, str]]:
+def cloud_names(root: Path, survey: str, shards: Shards = None) -> list[tuple[str, str]]:
     """(name, domain) of every cloud-using name, by name."""
-    with closing(open_names(root, campaign, shards)) as connection:
+    with closing(open_names(root, survey, shards)) as connection:
         return [(name, domain) for name, domain in fetch(connection, _CLOUD)]
 
 
-def count_vantages(root: Path, campaign: str, shards: Shards = None) -> dict[str, Any]:
+def count_vantages(root: Path, survey: str, shards: Shards = None) -> dict[str, Any]:
     """Per vantage: names asked, resolved, with an address not seen before, and failed by reason."""
-    with closing(open_views(root, campaign, shards)) as connection:
+    with closing(open_views(root, survey, shards)) as connection:
         found: dict[str, Any] = {
             vantage: {"asked": asked, "resolved": resolved, "new_addresses": 0, "failed": {}}
             for vantage, asked, resolved in fetch(connection, _COUNTS)

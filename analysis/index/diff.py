@@ -128,7 +128,7 @@ SELECT (SELECT count(*) FROM a_domains) AS domains_before,
 class Side:
     """One survey: its parts that count, and the folder of its index."""
 
-    campaign: str
+    survey: str
     shards: Sequence[str]
     index: Path
 
@@ -169,7 +169,7 @@ def _open_side(connection: Connection, root: Path, name: str, side: Side) -> Non
             f"CREATE TEMP VIEW {name}_{table} AS "
             f"SELECT * FROM read_parquet('{index}/{table}*.parquet')"
         )
-    paths = [str(path) for path in parts_of(root, side.campaign, "lookups", side.shards)]
+    paths = [str(path) for path in parts_of(root, side.survey, "lookups", side.shards)]
     if paths:
         connection.read_parquet(paths).create_view(f"{name}_lookups")
     else:

@@ -101,11 +101,11 @@ FROM read_parquet({paths}, filename = true)
 _NO_HOMES = "CREATE TEMP VIEW d AS SELECT *, '' AS shard FROM domains"
 
 
-def index_shards(root: Path, campaign: str, shards: Sequence[str]) -> tuple[pa.Table, pa.Table]:
+def index_shards(root: Path, survey: str, shards: Sequence[str]) -> tuple[pa.Table, pa.Table]:
     """(domains, names) of some shards; ``first`` and ``total`` of a domain point into the names."""
-    with open_views(root, campaign, shards) as connection:
+    with open_views(root, survey, shards) as connection:
         connection.execute(_NAMES)
-        paths = parts_of(root, campaign, "domains", shards)
+        paths = parts_of(root, survey, "domains", shards)
         connection.execute(_HOMES.format(paths=sql_list(paths)) if paths else _NO_HOMES)
         names = _table(connection, "SELECT * EXCLUDE (place) FROM listed ORDER BY place")
         return _table(connection, _DOMAINS), names

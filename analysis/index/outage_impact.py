@@ -43,8 +43,8 @@ ORDER BY kind, provider, target, state, rank, text
 
 
 def casualties(
-    root: Path, campaign: str, shards: Iterable[str] | None = None, memory_mb: int = 1024
+    root: Path, survey: str, shards: Iterable[str] | None = None, memory_mb: int = 1024
 ) -> pa.Table:
     """Every domain that an outage hits, by target; those that are down first, each by rank."""
-    with open_study(root, campaign, shards, memory_mb) as connection:
+    with open_study(root, survey, shards, memory_mb) as connection:
         return connection.sql(_CASUALTIES).to_arrow_table()

@@ -117,11 +117,11 @@ def keyed(sets: Mapping[str, Iterable[str]]) -> list[tuple[str, str, str]]:
 
 
 def domain_list(
-    root: Path, campaign: str, text: str = "", page: int = 1, shards: Shards = None
+    root: Path, survey: str, text: str = "", page: int = 1, shards: Shards = None
 ) -> dict[str, Any]:
     """A page of the survey's domains in rank order: ``{rows, total, page, pages}``."""
     key = {"text": text.strip().lower()}
-    with open_views(root, campaign, shards) as connection:
+    with open_views(root, survey, shards) as connection:
         return _page(connection, _DOMAIN_LIST, key, page, DOMAINS_PER_PAGE)
 
 
@@ -140,7 +140,7 @@ def _page(
 
 
 def domain_page(
-    root: Path, campaign: str, domain: str, page: int = 1, shards: Shards = None
+    root: Path, survey: str, domain: str, page: int = 1, shards: Shards = None
 ) -> dict[str, Any] | None:
     """The passport of one domain; ``None`` where the survey did not ask it.
 
@@ -148,7 +148,7 @@ def domain_page(
     labels and regions), ``servers``, ``depends`` (regions) and ``labels``.
     """
     key = {"domain": domain.strip().lower()}
-    with open_views(root, campaign, shards) as connection:
+    with open_views(root, survey, shards) as connection:
         found = _rows(connection, "SELECT * FROM domains WHERE domain = $domain", key)
         if not found:
             return None
@@ -166,10 +166,10 @@ def domain_page(
         }
 
 
-def name_page(root: Path, campaign: str, name: str, shards: Shards = None) -> dict[str, Any] | None:
+def name_page(root: Path, survey: str, name: str, shards: Shards = None) -> dict[str, Any] | None:
     """Every answer, placement and label of one name, with rule, prefix, table, server and time."""
     key = {"name": name.strip().lower()}
-    with open_few(root, campaign, ("lookups", "placements", "fronts"), shards) as connection:
+    with open_few(root, survey, ("lookups", "placements", "fronts"), shards) as connection:
         lookups = [_with_time(row) for row in _rows(connection, _LOOKUPS, key)]
         if not lookups:
             return None
@@ -188,10 +188,10 @@ def name_page(root: Path, campaign: str, name: str, shards: Shards = None) -> di
 
 
 def takeovers(
-    root: Path, campaign: str, domain: str, shards: Shards = None, limit: int = 100
+    root: Path, survey: str, domain: str, shards: Shards = None, limit: int = 100
 ) -> list[dict[str, Any]]:
     """Names of a domain that anybody could answer as: ``{name, provider, missing, rule}``."""
-    with open_few(root, campaign, ("fronts",), shards) as connection:
+    with open_few(root, survey, ("fronts",), shards) as connection:
         return _rows(connection, _TAKEOVERS, {"domain": domain.strip().lower(), "limit": limit})
 
 
@@ -201,11 +201,11 @@ def _with_time(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def search_names(
-    root: Path, campaign: str, text: str, limit: int = 20, shards: Shards = None
+    root: Path, survey: str, text: str, limit: int = 20, shards: Shards = None
 ) -> list[dict[str, Any]]:
     """Names that hold ``text``, the closest first."""
     if not text.strip():
         return []
     values = {"text": text.strip().lower(), "limit": max(1, limit)}
-    with open_views(root, campaign, shards) as connection:
+    with open_views(root, survey, shards) as connection:
         return _rows(connection, _SEARCH, values)

@@ -44,13 +44,13 @@ SELECT technique, count(DISTINCT name) FROM lookups WHERE {EXISTS} GROUP BY 1 OR
 """
 
 
-def summarise(root: Path, campaign: str, shards: Shards = None) -> dict[str, Any]:
+def summarise(root: Path, survey: str, shards: Shards = None) -> dict[str, Any]:
     """Counts of names, domains, questions, techniques and misses of a survey.
 
     ``names``: asked, resolved, cloud, and failed by reason; ``misses``: names asked for that
     gave nothing without a failure. Per listed domain, asked = found + misses + failed.
     """
-    with closing(open_names(root, campaign, shards)) as connection:
+    with closing(open_names(root, survey, shards)) as connection:
         n, asked, nxdomain, nodata, filtered, queries, wild, open_zones = (
             int(value or 0) for value in fetch(connection, _COUNTERS)[0]
         )
@@ -78,12 +78,12 @@ def _names(connection: Connection) -> dict[str, Any]:
     }
 
 
-def names_rows(root: Path, campaign: str, shards: Shards = None) -> Iterator[tuple[str, ...]]:
+def names_rows(root: Path, survey: str, shards: Shards = None) -> Iterator[tuple[str, ...]]:
     """(name, domain, class, providers, patterns, regions, zones) of every cloud-using name.
 
     One row per name, by domain and name; several values are sorted and joined by ``|``.
     """
-    with closing(open_names(root, campaign, shards)) as connection:
+    with closing(open_names(root, survey, shards)) as connection:
         result = connection.execute(_NAMES)
         while batch := result.fetchmany(5_000):
             yield from batch

@@ -50,12 +50,12 @@ _MAKERS = (
 
 
 def compute_tables(
-    root: Path, campaign: str, shards: Iterable[str] | None = None, memory_mb: int = 1024
+    root: Path, survey: str, shards: Iterable[str] | None = None, memory_mb: int = 1024
 ) -> dict[str, Table]:
     """All tables by id, in the order of ``core.report_tables.SPECS``; an empty survey gives empty
     ones.
     """
-    with open_study(root, campaign, shards, memory_mb) as connection:
+    with open_study(root, survey, shards, memory_mb) as connection:
         return make_tables(connection)
 
 
@@ -67,7 +67,7 @@ def make_tables(connection: Connection) -> dict[str, Table]:
 
 def open_study(
     root: Path,
-    campaign: str,
+    survey: str,
     shards: Iterable[str] | None = None,
     memory_mb: int = 1024,
     only: Iterable[str] | None = None,
@@ -77,7 +77,7 @@ def open_study(
 
     ``only`` limits what was found to these domains.
     """
-    connection = open_names(root, campaign, shards, memory_mb, only)
+    connection = open_names(root, survey, shards, memory_mb, only)
     prepare_study(connection)
     return connection
 

@@ -20,8 +20,8 @@ def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) ->
     if not path_parameters or random.random() > SHARE:
         return path_parameters
     path = context.operation.path
-    surveys, measurements = EXISTING["surveys"], EXISTING["measurements"]
-    campaigns = measurements if "wide-area" in path or "measurements" in path else surveys
+    surveys, campaigns = EXISTING["surveys"], EXISTING["measurements"]
+    campaigns = campaigns if "wide-area" in path or "measurements" in path else surveys
     known = {
         "slug": random.choice(campaigns),
         "before": campaigns[0],

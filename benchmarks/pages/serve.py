@@ -133,10 +133,10 @@ def late(values: list[float], share: float = 0.95) -> float:
 def pages_of(slug: str, before: str | None) -> dict[str, Callable[[], str]]:
     """Kinds of page by name, each with a maker of addresses."""
     from webapp.pages.ui.report_families import FAMILIES  # noqa: PLC0415  (after Django's setup)
-    from webapp.store.models import Campaign  # noqa: PLC0415
+    from webapp.store.models import Survey  # noqa: PLC0415
     from webapp.store.surveys import index as survey_index  # noqa: PLC0415
 
-    index = survey_index.index_of(Campaign.objects.get(slug=slug))
+    index = survey_index.index_of(Survey.objects.get(slug=slug))
     if index is None:
         raise SystemExit(f"survey {slug} has no index")
     dice = random.Random(SEED)
@@ -183,9 +183,9 @@ def main() -> None:
     os.environ["NEPHOSCOPE_DATA"] = str(chosen.data.resolve())
     os.environ["DJANGO_SETTINGS_MODULE"] = "webapp.settings"
     django.setup()
-    from webapp.store.models import Campaign  # noqa: PLC0415
+    from webapp.store.models import Survey  # noqa: PLC0415
 
-    survey = chosen.survey or Campaign.objects.filter(finished_at__isnull=False).latest("pk").slug
+    survey = chosen.survey or Survey.objects.filter(finished_at__isnull=False).latest("pk").slug
     pages = pages_of(survey, chosen.before)
     with serving(chosen.data.resolve()) as server:
         figures = [measure(server, page, paths) for page, paths in pages.items()]

@@ -10,7 +10,7 @@ from cartography.asn.files import read_origins
 from cartography.asn.tables import OriginTable
 from cartography.placement.cloud_table import PrefixTable
 from core.errors import BadInput, MissingData
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 from webapp.store.ranges import asn, tables
 
 
@@ -30,13 +30,13 @@ class Ranges:
     files: tuple[tuple[str, Path], ...] = ()
 
 
-def addresses(measurement: Measurement) -> Addresses:
+def addresses(campaign: Campaign) -> Addresses:
     """Look-ups by the tables of the day on which a campaign began.
 
     Without a table of origins nobody announces anything; without range files only what targets
     say of themselves is a cloud's.
     """
-    begun = measurement.started_at.date() if measurement.started_at else None
+    begun = campaign.started_at.date() if campaign.started_at else None
     return Addresses(_origins_on(begun), _clouds_on(begun))
 
 

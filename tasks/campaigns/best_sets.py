@@ -15,7 +15,7 @@ from analysis.optimization.recommendations import unanswered
 from analysis.optimization.uncertainty.figure16 import COLUMNS, SizeRow, k_regions
 from tasks.platform.app import AWAY, app, queue
 from webapp.store.campaigns import selectors
-from webapp.store.models import Measurement, MeasurementReport
+from webapp.store.models import Campaign, CampaignReport
 
 log = logging.getLogger(__name__)
 METRICS = ("latency", "throughput")
@@ -28,21 +28,21 @@ def table_id(metric: str) -> str:
     return f"{metric}-k-regions"
 
 
-def find(measurement: Measurement, metric: str) -> selectors.StoredTable | None:
+def find(campaign: Campaign, metric: str) -> selectors.StoredTable | None:
     """The table, if it was solved after the campaign's newest tables, and has today's columns."""
-    found = selectors.some_tables(measurement, table_id(metric)).get(table_id(metric))
-    built = measurement.reported_at
+    found = selectors.some_tables(campaign, table_id(metric)).get(table_id(metric))
+    built = campaign.reported_at
     if found is None or tuple(found.columns) != COLUMNS:
         return None
     return found if built is None or found.computed_at >= built else None
 
 
-def submit(measurement: Measurement, metric: str) -> bool:
+def submit(campaign: Campaign, metric: str) -> bool:
     """Leave the table to a worker; false where no broker answers."""
     try:
-        queue(solve, measurement.pk, metric)
+        queue(solve, campaign.pk, metric)
     except AWAY as error:
-        log.warning("best sets of %s wait for the broker: %s", measurement.slug, error)
+        log.warning("best sets of %s wait for the broker: %s", campaign.slug, error)
         return False
     return True
 
@@ -50,15 +50,15 @@ def submit(measurement: Measurement, metric: str) -> bool:
 @app.task(name="tasks.best_sets.solve")
 def solve(pk: int, metric: str) -> None:
     """Solve and store the table, unless that has been done."""
-    measurement = Measurement.objects.filter(pk=pk).first()
-    if measurement is None or metric not in METRICS or find(measurement, metric):
+    campaign = Campaign.objects.filter(pk=pk).first()
+    if campaign is None or metric not in METRICS or find(campaign, metric):
         return
-    build(measurement, metric)
+    build(campaign, metric)
 
 
-def build(measurement: Measurement, metric: str) -> list[SizeRow]:
+def build(campaign: Campaign, metric: str) -> list[SizeRow]:
     """Solve all sizes and store the table; nothing is stored where nothing was measured."""
-    samples = samples_of(measurement, metric)
+    samples = samples_of(campaign, metric)
     if samples is None:
         return []
     objective = Objective(Measure.LATENCY if metric == "latency" else Measure.THROUGHPUT)
@@ -69,8 +69,8 @@ def build(measurement: Measurement, metric: str) -> list[SizeRow]:
         else _by_clients(samples, objective)
     )
     cells = [[_cell(asdict(row)[name]) for name in COLUMNS] for row in rows]
-    MeasurementReport.objects.update_or_create(
-        measurement=measurement,
+    CampaignReport.objects.update_or_create(
+        campaign=campaign,
         table_id=table_id(metric),
         defaults={
             "columns": list(COLUMNS), "rows": cells, "headline": headline_of(rows, metric),
@@ -78,7 +78,7 @@ def build(measurement: Measurement, metric: str) -> list[SizeRow]:
         },
     )  # fmt: skip
     # ``computed_at`` is of the first time; a table that was solved anew is as new as its rows.
-    table = MeasurementReport.objects.filter(measurement=measurement, table_id=table_id(metric))
+    table = CampaignReport.objects.filter(campaign=campaign, table_id=table_id(metric))
     table.update(computed_at=timezone.now())
     return rows
 
@@ -97,10 +97,10 @@ def _cell(value: Any) -> Any:
     return "|".join(value) if isinstance(value, tuple) else value
 
 
-def samples_of(measurement: Measurement, metric: str) -> Samples | None:
+def samples_of(campaign: Campaign, metric: str) -> Samples | None:
     """The mean of each region, vantage point and round; None where no value is known."""
     names = ["vantage", "region", "round", "mean"]
-    table = selectors.read_table(measurement, f"{metric}-rounds", names)
+    table = selectors.read_table(campaign, f"{metric}-rounds", names)
     codes, orders = [], []
     for column in ("region", "vantage", "round"):
         words, numbers = np.unique(

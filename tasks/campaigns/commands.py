@@ -23,7 +23,7 @@ from webapp.store.access.visibility import OPERATOR, Operator, owner_of
 from webapp.store.campaigns import selectors, services, units
 from webapp.store.campaigns.plans import TARGET_FIELDS, Definition, Ends, define, target_rows
 from webapp.store.campaigns.services import Circumstances
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 from webapp.store.vantages import services as vantage_services
 
 # Campaigns of one account that wait or run at once.
@@ -62,7 +62,7 @@ def read_target_file(data: bytes) -> list[Any]:
         raise BadInput(f"the targets cannot be read: {error}", field="targets") from error
 
 
-def unfinished_here(name: str) -> Measurement | None:
+def unfinished_here(name: str) -> Campaign | None:
     """The campaign of this name that a process began to measure by itself, and did not finish."""
     return services.unfinished_here(name) if name else None
 
@@ -114,8 +114,8 @@ def start(
     user: Any = OPERATOR,
     *,
     here: bool = False,
-    cloned_from: Measurement | None = None,
-) -> Measurement:
+    cloned_from: Campaign | None = None,
+) -> Campaign:
     """Store a campaign, to be begun by the scheduler; raises ``BadInput``."""
     owner = owner_of(user)
     if owner is not None and not is_staff(user):
@@ -149,33 +149,31 @@ def _moment(given: Any) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def clone(
-    measurement: Measurement, changed: Mapping[str, Any], user: Any = OPERATOR
-) -> Measurement:
+def clone(campaign: Campaign, changed: Mapping[str, Any], user: Any = OPERATOR) -> Campaign:
     """Start the same once more, some fields otherwise; raises ``BadInput``."""
-    asked = services.variant_of(measurement, changed)
+    asked = services.variant_of(campaign, changed)
     if not (isinstance(user, Operator) or is_staff(user)):
         asked.pop("allow", None)
-    here = measurement.in_process and isinstance(user, Operator)
-    return start(asked, user, here=here, cloned_from=measurement)
+    here = campaign.in_process and isinstance(user, Operator)
+    return start(asked, user, here=here, cloned_from=campaign)
 
 
-def schedule_again(measurement: Measurement, changed: Mapping[str, Any]) -> dict[str, Any]:
+def schedule_again(campaign: Campaign, changed: Mapping[str, Any]) -> dict[str, Any]:
     """The schedule of a campaign, for other ends laid out anew."""
-    schedule: dict[str, Any] = services.variant_of(measurement, changed)["schedule"]
+    schedule: dict[str, Any] = services.variant_of(campaign, changed)["schedule"]
     return schedule
 
 
-def targets_csv(measurement: Measurement) -> str:
+def targets_csv(campaign: Campaign) -> str:
     """The targets of a campaign as a CSV that may be changed."""
     out = io.StringIO()
     writer = csv.DictWriter(out, TARGET_FIELDS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(measurement.targets)
+    writer.writerows(campaign.targets)
     return out.getvalue()
 
 
-def find(slug: str, user: Any = OPERATOR) -> Measurement:
+def find(slug: str, user: Any = OPERATOR) -> Campaign:
     """A campaign that the user may see; raises ``BadInput`` where there is none."""
     found = selectors.campaign(slug, user)
     if found is None:
@@ -183,45 +181,45 @@ def find(slug: str, user: Any = OPERATOR) -> Measurement:
     return found
 
 
-def may_change(measurement: Measurement, user: Any) -> bool:
+def may_change(campaign: Campaign, user: Any) -> bool:
     """Whether a user may pause or stop a campaign: an operator, or its maker."""
     if isinstance(user, Operator) or is_staff(user):
         return True
     owner = owner_of(user)
-    return owner is not None and measurement.maker_id == owner.pk
+    return owner is not None and campaign.maker_id == owner.pk
 
 
-def pause(measurement: Measurement) -> bool:
+def pause(campaign: Campaign) -> bool:
     """Send nothing more for now; false when it was not running."""
-    return services.pause(measurement, SystemClock().now())
+    return services.pause(campaign, SystemClock().now())
 
 
-def resume(measurement: Measurement) -> bool:
+def resume(campaign: Campaign) -> bool:
     """Go on; false when it was not paused."""
-    return services.resume(measurement, SystemClock().now())
+    return services.resume(campaign, SystemClock().now())
 
 
-def stop(measurement: Measurement) -> bool:
+def stop(campaign: Campaign) -> bool:
     """End a campaign and have what was measured reported; false when it had ended."""
     now = SystemClock().now()
-    if not services.stop(measurement, now):
+    if not services.stop(campaign, now):
         return False
-    out = units.vantages_out(measurement)
-    units.miss_rest(measurement, STOPPED, now)
+    out = units.vantages_out(campaign)
+    units.miss_rest(campaign, STOPPED, now)
     # Where the broker is away, they measure what they have to its end.
     with suppress(Unavailable):
         enrolment.tell_all_orders(out)
-    if measurement.started_at is not None:
-        _report_last(measurement)
+    if campaign.started_at is not None:
+        _report_last(campaign)
     return True
 
 
-def _report_last(measurement: Measurement) -> None:
+def _report_last(campaign: Campaign) -> None:
     """Its tables, by a worker, for nobody waits here; by this process where none can be asked."""
-    if not measurement.in_process:
+    if not campaign.in_process:
         with suppress(*AWAY):
-            return queue(scheduler.report, measurement.pk)
-    return conclusion.report(measurement)
+            return queue(scheduler.report, campaign.pk)
+    return conclusion.report(campaign)
 
 
 ACTIONS = {"pause": pause, "resume": resume, "stop": stop}

@@ -19,7 +19,7 @@ from core.errors import NephoscopeError
 from lake.parts import part_path, write_part
 from tasks.campaigns import address_owners, best_sets
 from webapp.store.campaigns import progress, selectors, services, units
-from webapp.store.models import Measurement, MeasurementUnit
+from webapp.store.models import Campaign, CampaignUnit
 
 log = logging.getLogger(__name__)
 # A running campaign is reported this often, and once it takes long, less often.
@@ -37,99 +37,99 @@ class Whose:
     names: Mapping[int, str]
 
 
-def wants_report(measurement: Measurement, now: datetime) -> bool:
+def wants_report(campaign: Campaign, now: datetime) -> bool:
     """Whether there is something new that has not been reported for a while."""
-    if measurement.state not in (Measurement.State.RUNNING, Measurement.State.PAUSED):
+    if campaign.state not in (Campaign.State.RUNNING, Campaign.State.PAUSED):
         return False
-    last = measurement.reported_at or measurement.started_at
+    last = campaign.reported_at or campaign.started_at
     if last is None or now - last < timedelta(seconds=REPORT_EVERY_S):
         return False
-    ended = measurement.units.filter(state=MeasurementUnit.State.DONE, finished_at__gt=last)
+    ended = campaign.units.filter(state=CampaignUnit.State.DONE, finished_at__gt=last)
     return ended.exists()
 
 
-def take_report(measurement: Measurement, now: datetime) -> bool:
+def take_report(campaign: Campaign, now: datetime) -> bool:
     """Whether this process makes the report that is due."""
-    before = measurement.reported_at
-    rows = Measurement.objects.filter(pk=measurement.pk, reported_at=before)
+    before = campaign.reported_at
+    rows = Campaign.objects.filter(pk=campaign.pk, reported_at=before)
     return bool(rows.update(reported_at=now))
 
 
-def report(measurement: Measurement, whose: Whose | None = None) -> None:
+def report(campaign: Campaign, whose: Whose | None = None) -> None:
     """Build and keep all tables of what was measured so far; raises ``Unavailable``.
 
     Whose addresses are is told by the imported tables, unless others are given.
     """
-    join_parts(measurement, least=LOOSE_PARTS)
-    samples, paths = (selectors.parts(measurement, kind) for kind in KINDS)
+    join_parts(campaign, least=LOOSE_PARTS)
+    samples, paths = (selectors.parts(campaign, kind) for kind in KINDS)
     if paths:
-        known = whose or Whose(address_owners.addresses(measurement), address_owners.isp_names())
+        known = whose or Whose(address_owners.addresses(campaign), address_owners.isp_names())
         built = build(samples, find_isps(paths, known.addresses), known.names)
         # Pages tell whose each hop is without asking the tables of that day again.
         built.files["hops"] = known.addresses.told(known.names)
     else:
         built = build(samples)
-    coverage = progress.coverage_tables(measurement)
-    selectors.save_tables(measurement, [*built.reports, *coverage], built.files)
-    services.note_summary(measurement, progress.summary(measurement))
+    coverage = progress.coverage_tables(campaign)
+    selectors.save_tables(campaign, [*built.reports, *coverage], built.files)
+    services.note_summary(campaign, progress.summary(campaign))
 
 
-def conclude(measurement: Measurement, now: datetime, whose: Whose | None = None) -> None:
+def conclude(campaign: Campaign, now: datetime, whose: Whose | None = None) -> None:
     """Report for the last time and close the campaign."""
     try:
-        report(measurement, whose)
+        report(campaign, whose)
     except NephoscopeError as error:
         if not error.permanent:
             raise
-        services.note_error(measurement, f"its tables could not be made: {error}")
-    services.finish(measurement, progress.summary(measurement), now)
-    sweep_lake(measurement)
+        services.note_error(campaign, f"its tables could not be made: {error}")
+    services.finish(campaign, progress.summary(campaign), now)
+    sweep_lake(campaign)
     # Solved before anybody asks; where a command measures by itself and no broker may be there,
     # the first visitor's request has it solved.
-    for metric in () if measurement.in_process else best_sets.METRICS:
-        best_sets.submit(measurement, metric)
+    for metric in () if campaign.in_process else best_sets.METRICS:
+        best_sets.submit(campaign, metric)
 
 
-def join_parts(measurement: Measurement, least: int = 2) -> None:
+def join_parts(campaign: Campaign, least: int = 2) -> None:
     """Put parts of single units together; readers find the old ones until the new one is whole.
 
     The old ones go at the next time, so that whoever reads them now can finish.
     """
-    loose = units.loose_parts(measurement)
+    loose = units.loose_parts(campaign)
     if len(loose) < least:
         return
-    sweep_lake(measurement)
+    sweep_lake(campaign)
     name = f"{loose[0].pk}-{loose[-1].pk}.joined"
     # Rows of one vantage point stand together: pages ask for one at a time.
     in_order = sorted(loose, key=lambda u: (u.vantage, u.key))
     for kind in KINDS:
-        _join(measurement, kind, [u for u in in_order if u.rows.get(kind)], name)
+        _join(campaign, kind, [u for u in in_order if u.rows.get(kind)], name)
     units.move_parts(loose, name)
 
 
-def _join(measurement: Measurement, kind: str, loose: Sequence[MeasurementUnit], name: str) -> None:
+def _join(campaign: Campaign, kind: str, loose: Sequence[CampaignUnit], name: str) -> None:
     root = selectors.lake_root()
-    paths = [part_path(root, measurement.slug, kind, u.key) for u in loose]
+    paths = [part_path(root, campaign.slug, kind, u.key) for u in loose]
     if paths:
         whole = pa.concat_tables(pq.read_table(p, use_threads=False) for p in paths)
-        write_part(part_path(root, measurement.slug, kind, name), kind, whole.unify_dictionaries())
+        write_part(part_path(root, campaign.slug, kind, name), kind, whole.unify_dictionaries())
 
 
-def sweep_lake(measurement: Measurement) -> None:
+def sweep_lake(campaign: Campaign) -> None:
     """Remove parts that no unit names any more."""
-    named = progress.parts_named(measurement)
+    named = progress.parts_named(campaign)
     for kind in KINDS:
-        folder = part_path(selectors.lake_root(), measurement.slug, kind, "x").parent
+        folder = part_path(selectors.lake_root(), campaign.slug, kind, "x").parent
         for path in folder.glob("*.parquet"):
             if path.name.removesuffix(".parquet") not in named:
                 path.unlink(missing_ok=True)
 
 
-def document(measurement: Measurement) -> dict[str, Any]:
+def document(campaign: Campaign) -> dict[str, Any]:
     """A campaign with its tables, as commands and the API give it."""
     tables = {
         t.table_id: {"columns": t.columns, "rows": t.rows, "n": t.n, "headline": t.headline,
                      "checks": t.checks}
-        for t in selectors.tables(measurement).values()
+        for t in selectors.tables(campaign).values()
     }  # fmt: skip
-    return {**progress.as_json(measurement), "tables": tables}
+    return {**progress.as_json(campaign), "tables": tables}

@@ -17,23 +17,23 @@ from tasks.campaigns.unit_rows import Ended, finished_unit
 from testbed.campaigns import routes, samples
 from testbed.campaigns.cities import CITIES
 from webapp.store.campaigns import progress, selectors
-from webapp.store.models import Measurement, MeasurementUnit, VantagePoint
+from webapp.store.models import Campaign, CampaignUnit, VantagePoint
 
 SLUG = "eighty-cities"
 NAME = "Eighty cities, eight regions"
 
 
-def build_demo(rounds: int = samples.ROUNDS) -> Measurement | None:
+def build_demo(rounds: int = samples.ROUNDS) -> Campaign | None:
     """Make the demo measurement; ``None`` where there is one, or any other, already."""
-    if Measurement.objects.exists():
+    if Campaign.objects.exists():
         return None
     world = samples.build_world()
     begun = datetime.fromtimestamp(samples.START_S, UTC)
     ended = begun + timedelta(seconds=rounds * samples.ROUND_S)
-    made = Measurement.objects.create(
+    made = Campaign.objects.create(
         slug=SLUG,
         name=NAME,
-        state=Measurement.State.RUNNING,
+        state=Campaign.State.RUNNING,
         preset="imc2013",
         schedule=_schedule(rounds),
         targets=[_target(region, zone) for region, zone in world.targets],
@@ -47,7 +47,7 @@ def build_demo(rounds: int = samples.ROUNDS) -> Measurement | None:
     _store_parts(made, world, rounds)
     addresses = Addresses(routes.find_origins, routes.find_clouds)
     conclusion.report(made, conclusion.Whose(addresses, routes.isp_names()))
-    made.state, made.finished_at = Measurement.State.FINISHED, ended
+    made.state, made.finished_at = Campaign.State.FINISHED, ended
     made.summary = progress.summary(made)
     made.save(update_fields=["state", "finished_at", "summary"])
     return made
@@ -83,7 +83,7 @@ def _store_vantages() -> None:
     VantagePoint.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _store_parts(made: Measurement, world: samples.World, rounds: int) -> None:
+def _store_parts(made: Campaign, world: samples.World, rounds: int) -> None:
     """Every part in the lake, with its unit in the manifest."""
     units = []
     for city, table in zip(CITIES, samples.samples(world, rounds), strict=True):
@@ -91,10 +91,10 @@ def _store_parts(made: Measurement, world: samples.World, rounds: int) -> None:
     for (region, zone), table in zip(world.targets, routes.routes(world), strict=True):
         units.append(_store(made, "paths", f"{region.name}{zone}", table))
     with transaction.atomic():
-        MeasurementUnit.objects.bulk_create(units)
+        CampaignUnit.objects.bulk_create(units)
 
 
-def _store(made: Measurement, kind: str, name: str, table: pa.Table) -> MeasurementUnit:
+def _store(made: Campaign, kind: str, name: str, table: pa.Table) -> CampaignUnit:
     key = f"{kind}-{name}"
     path = part_path(selectors.lake_root(), made.slug, kind, key)
     write_part(path, kind, table)

@@ -12,7 +12,7 @@ from typing import Any
 from tasks.protocol import vantage_queues
 from tasks.protocol.work_order import Order
 from webapp.store.campaigns.plans import plan_of
-from webapp.store.models import MeasurementUnit, VantagePoint
+from webapp.store.models import CampaignUnit, VantagePoint
 
 MEASURE = "tasks.vantage.measure"
 Way = Callable[[VantagePoint, Order, float], None]
@@ -20,28 +20,28 @@ Way = Callable[[VantagePoint, Order, float], None]
 Ways = Mapping[str, Way]
 
 
-def order_of(unit: MeasurementUnit, point: VantagePoint | None = None) -> Order:
+def order_of(unit: CampaignUnit, point: VantagePoint | None = None) -> Order:
     """What the vantage point of a unit that was marked as sent is told."""
-    measurement = unit.measurement
-    plan = plan_of(measurement)
+    campaign = unit.campaign
+    plan = plan_of(campaign)
     activity = plan.schedule.activity(unit.activity)
     slots = plan.slots(unit.activity, unit.round, unit.vantage)
     places = {target: i for i, target in enumerate(sorted({s.target for s in slots}))}
     due = unit.due_at.timestamp() if unit.due_at else 0.0
     return Order(
-        measurement=measurement.slug,
+        campaign=campaign.slug,
         unit=unit.key,
         attempt=unit.attempt,
         due=due,
         ends=due + unit.ends_s - unit.starts_s,
         probe=activity.probe,
-        targets=[_target(measurement.targets[t]) for t in places],
+        targets=[_target(campaign.targets[t]) for t in places],
         slots=[
             [s.number, places[s.target], round(s.offset_s, 4), round(s.latest_s, 4)] for s in slots
         ],
         options=dict(activity.options),
-        allow=list(measurement.limits.get("allow", ())),
-        deny=list(measurement.limits.get("deny", ())),
+        allow=list(campaign.limits.get("allow", ())),
+        deny=list(campaign.limits.get("deny", ())),
         offset_s=((point.clock_offset_ms if point else None) or 0.0) / 1e3,
         strict=activity.strict,
     )
@@ -51,7 +51,7 @@ def _target(target: Mapping[str, Any]) -> dict[str, Any]:
     return {name: target[name] for name in ("host", "port", "family", "path")}
 
 
-def send(unit: MeasurementUnit, point: VantagePoint, now: datetime, ways: Ways) -> None:
+def send(unit: CampaignUnit, point: VantagePoint, now: datetime, ways: Ways) -> None:
     """Send a unit that was marked as sent; raises ``Unavailable``."""
     order = order_of(unit, point)
     left_s = max(1.0, order.ends - now.timestamp())

@@ -22,7 +22,7 @@ from tasks.campaigns.result_files import Asked, read_files
 from tasks.campaigns.unit_rows import Ended, finished_unit
 from webapp.store.campaigns import places as campaign_places
 from webapp.store.campaigns import selectors, services
-from webapp.store.models import Measurement, MeasurementUnit
+from webapp.store.models import Campaign, CampaignUnit
 
 _KINDS = ("samples", "paths")
 _ROWS = 500
@@ -45,7 +45,7 @@ class Source:
     label: str = ""
 
 
-def import_campaign(source: Source) -> Measurement:
+def import_campaign(source: Source) -> Campaign:
     """Store what files hold as a finished campaign; raises ``BadInput`` or ``Unavailable``."""
     form, found = read_files(source.files, source.asked)
     tables = {"samples": found.samples, "paths": found.paths}
@@ -53,7 +53,7 @@ def import_campaign(source: Source) -> Measurement:
         told = ", ".join(f"{r} {n:,}" for r, n in found.reasons.most_common())
         raise BadInput(f"nothing that was measured is in there{told and ': ' + told}")
     first = _first_round(tables.values())
-    made = _measurement(source, form, found, first)
+    made = _campaign(source, form, found, first)
     placed = {k: _placed(_from_zero(t, first), made) for k, t in tables.items() if len(t)}
     made.vantages = _names(placed.values(), "vantage")
     made.targets = _targets(placed.values())
@@ -68,7 +68,7 @@ def import_campaign(source: Source) -> Measurement:
         # Half a campaign would look like a whole one.
         made.delete()
         raise
-    Measurement.objects.filter(pk=made.pk).update(state=Measurement.State.FINISHED)
+    Campaign.objects.filter(pk=made.pk).update(state=Campaign.State.FINISHED)
     made.refresh_from_db()
     return made
 
@@ -82,7 +82,7 @@ def _from_zero(table: pa.Table, first: int) -> pa.Table:
     return table.set_column(table.schema.get_field_index("round"), "round", rounds)
 
 
-def _measurement(source: Source, form: str, found: Imported, first: int) -> Measurement:
+def _campaign(source: Source, form: str, found: Imported, first: int) -> Campaign:
     """The row, not yet saved with all that it holds."""
     round_s = source.asked.round_s
     times = [m for t in (found.samples, found.paths) for m in _span(t)]
@@ -90,10 +90,10 @@ def _measurement(source: Source, form: str, found: Imported, first: int) -> Meas
     rest = len(source.files) - _MOST_NAMED
     origin = f"{names} and {rest} more" if rest > 0 else names
     begun = datetime.fromtimestamp(first * round_s, UTC) if times else datetime.now(UTC)
-    made = Measurement(
+    made = Campaign(
         slug=services.free_slug(source.name or source.files[0].name.partition(".")[0]),
         name=source.name or f"{_NAMES[form]}: {origin}"[:200],
-        state=Measurement.State.STOPPED,
+        state=Campaign.State.STOPPED,
         schedule={"rounds": 1, "round_s": float(round_s), "activities": []},
         label=source.label or f"Imported, measured by others: {_NAMES[form]}",
         notes=_notes(form, origin, found),
@@ -118,7 +118,7 @@ def _notes(form: str, origin: str, found: Imported) -> list[str]:
     return notes
 
 
-def _placed(table: pa.Table, made: Measurement) -> pa.Table:
+def _placed(table: pa.Table, made: Campaign) -> pa.Table:
     """Where rows name no region, the range files say whose a target is, or it is its own."""
     if not pc.any(pc.equal(table["region"].cast(pa.string()), "")).as_py():
         return table
@@ -169,7 +169,7 @@ def _plain(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     return pa.table({c: table[c].cast(pa.string()) for c in columns})
 
 
-def _store(made: Measurement, kind: str, table: pa.Table) -> None:
+def _store(made: Campaign, kind: str, table: pa.Table) -> None:
     """One part, and a unit of each vantage point that says how its runs ended."""
     part = f"imported-{kind}"
     path = part_path(selectors.lake_root(), made.slug, kind, part)
@@ -184,4 +184,4 @@ def _store(made: Measurement, kind: str, table: pa.Table) -> None:
         for number, (vantage, ended) in enumerate(sorted(by_vantage.items()))
     ]
     with transaction.atomic():
-        MeasurementUnit.objects.bulk_create(rows, batch_size=_ROWS)
+        CampaignUnit.objects.bulk_create(rows, batch_size=_ROWS)

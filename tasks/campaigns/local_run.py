@@ -17,17 +17,15 @@ from tasks.protocol.results_message import Parcel, pack, unpack
 from tasks.protocol.work_journal import Journal
 from tasks.protocol.work_order import Bench, fulfil
 from webapp.store.campaigns import services, units
-from webapp.store.models import Measurement, MeasurementUnit
+from webapp.store.models import Campaign, CampaignUnit
 
 log = logging.getLogger(__name__)
 HERE = "here"
 _NAP_S = 0.5
-Show = Callable[[Measurement], None]
+Show = Callable[[Campaign], None]
 
 
-def run_here(
-    measurement: Measurement, clock: Clock | None = None, show: Show | None = None
-) -> Measurement:
+def run_here(campaign: Campaign, clock: Clock | None = None, show: Show | None = None) -> Campaign:
     """Measure all that is left of a campaign, conclude it, and give it back as it is then.
 
     Interrupted and started again, it goes on where it was; what was to be measured in between
@@ -35,36 +33,36 @@ def run_here(
     """
     time = clock or WakefulClock()
     bench = Bench(time, Journal(Path(settings.DATA_DIR) / "measuring"))
-    while not services.lay_out(measurement, time.now()):
-        if measurement.state != Measurement.State.WAITING:
+    while not services.lay_out(campaign, time.now()):
+        if campaign.state != Campaign.State.WAITING:
             break
         time.sleep(_NAP_S)
-    services.begin(measurement, time.now())
-    while not measurement.is_final and not units.is_complete(measurement):
-        _step(measurement, bench)
-        measurement.refresh_from_db()
+    services.begin(campaign, time.now())
+    while not campaign.is_final and not units.is_complete(campaign):
+        _step(campaign, bench)
+        campaign.refresh_from_db()
         if show:
-            show(measurement)
-    if measurement.state == Measurement.State.RUNNING:
-        conclusion.conclude(measurement, time.now())
-    measurement.refresh_from_db()
-    return measurement
+            show(campaign)
+    if campaign.state == Campaign.State.RUNNING:
+        conclusion.conclude(campaign, time.now())
+    campaign.refresh_from_db()
+    return campaign
 
 
-def _step(measurement: Measurement, bench: Bench) -> None:
+def _step(campaign: Campaign, bench: Bench) -> None:
     """The next unit, or a nap when none is due."""
     now = bench.clock.now()
-    units.miss_past(measurement, now)
-    due: list[MeasurementUnit] = []
-    if measurement.state == Measurement.State.RUNNING:
-        due = units.left_here(measurement) or units.due_units(measurement, now)
+    units.miss_past(campaign, now)
+    due: list[CampaignUnit] = []
+    if campaign.state == Campaign.State.RUNNING:
+        due = units.left_here(campaign) or units.due_units(campaign, now)
     if due:
         _measure(due[0], bench)
     else:
         bench.clock.sleep(_NAP_S)
 
 
-def _measure(unit: MeasurementUnit, bench: Bench) -> None:
+def _measure(unit: CampaignUnit, bench: Bench) -> None:
     if units.mark_sent(unit, bench.clock.now()):
         order = dispatch.order_of(unit)
         fulfil(order, bench, partial(_take, unit.vantage))

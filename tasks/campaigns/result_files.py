@@ -21,7 +21,7 @@ from analysis.campaigns.importers.scamper import read_scamper
 from analysis.campaigns.importers.wondernetwork import read_city_pings
 from analysis.optimization.files.matrices import open_text
 from core.errors import BadInput
-from lake.campaigns import MEASUREMENT_SCHEMAS
+from lake.campaigns import CAMPAIGN_SCHEMAS
 from tasks.campaigns import isp_report
 
 # Thousandths of a second in each unit in which others publish.
@@ -161,7 +161,7 @@ def _samples(tables: Sequence[pa.Table]) -> Imported:
 
 def _joined(kind: str, tables: Sequence[pa.Table]) -> pa.Table:
     """All rows by vantage point, so that who asks for one finds its rows together."""
-    empty = MEASUREMENT_SCHEMAS[kind].empty_table()
+    empty = CAMPAIGN_SCHEMAS[kind].empty_table()
     whole = pa.concat_tables([empty, *tables]).unify_dictionaries().combine_chunks()
     return whole.take(pc.sort_indices(whole["vantage"].cast(pa.string())))
 

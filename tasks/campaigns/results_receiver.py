@@ -23,7 +23,7 @@ from tasks.protocol.results_message import Parcel
 from tasks.protocol.work_order import BEGAN, RESULT
 from webapp.store.campaigns import selectors, units
 from webapp.store.campaigns.plans import plan_of
-from webapp.store.models import MeasurementUnit
+from webapp.store.models import CampaignUnit
 from webapp.store.vantages import services
 
 log = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ def take_begun(vantage: str, parcel: Parcel, clock: Clock | None = None) -> None
     now = (clock or SystemClock()).now()
     found = units.open_unit(*_whose(vantage, parcel))
     if found is not None:
-        units.mark_begun(found.measurement_id, vantage, found.key, now)
+        units.mark_begun(found.campaign_id, vantage, found.key, now)
 
 
 def take_result(vantage: str, parcel: Parcel, clock: Clock | None = None) -> None:
@@ -99,14 +99,14 @@ def take_result(vantage: str, parcel: Parcel, clock: Clock | None = None) -> Non
 HANDLERS: Mapping[str, Callable[[str, Parcel], None]] = {BEGAN: take_begun, RESULT: take_result}
 
 
-def store(unit: MeasurementUnit, tally: Tally, now: datetime) -> bool:
+def store(unit: CampaignUnit, tally: Tally, now: datetime) -> bool:
     """Write a unit's parts and put them into the manifest; raises ``Unavailable``.
 
     False when another result was faster.
     """
     written = {}
     for kind, rows in tally.rows.items():
-        path = part_path(selectors.lake_root(), unit.measurement.slug, kind, unit.key)
+        path = part_path(selectors.lake_root(), unit.campaign.slug, kind, unit.key)
         try:
             written[kind] = write_part(path, kind, table_of(kind, rows))
         except OSError as error:
@@ -123,9 +123,9 @@ def _whose(vantage: str, parcel: Parcel) -> tuple[str, str, str]:
     return slug, vantage, key
 
 
-def _read(unit: MeasurementUnit, parcel: Parcel) -> Tally:
-    measurement = unit.measurement
-    plan = plan_of(measurement)
+def _read(unit: CampaignUnit, parcel: Parcel) -> Tally:
+    campaign = unit.campaign
+    plan = plan_of(campaign)
     planned = {s.number: s for s in plan.slots(unit.activity, unit.round, unit.vantage)}
     probe = plan.schedule.activity(unit.activity).probe
     tally, seen = Tally(), set()
@@ -160,12 +160,12 @@ def _count(tally: Tally, place: Mapping[str, Any], result: Mapping[str, Any], la
     tally.add(kind, rows, result)
 
 
-def place_of(unit: MeasurementUnit, slot: Slot, stands: Mapping[str, str]) -> dict[str, Any]:
+def place_of(unit: CampaignUnit, slot: Slot, stands: Mapping[str, str]) -> dict[str, Any]:
     """Where a slot's rows belong; ``stands`` is the cloud in which its vantage point is.
 
     A path from there to an end outside every cloud leads from the cloud, all others to it.
     """
-    target = unit.measurement.targets[slot.target]
+    target = unit.campaign.targets[slot.target]
     leaves = bool(stands) and not target["provider"]
     cloud = stands if leaves else target
     return {

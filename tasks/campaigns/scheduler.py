@@ -20,7 +20,7 @@ from tasks.campaigns import conclusion, dispatch
 from tasks.campaigns.dispatch import Ways
 from tasks.platform.app import AWAY, app, queue
 from webapp.store.campaigns import services, units
-from webapp.store.models import Measurement, MeasurementUnit, VantagePoint
+from webapp.store.models import Campaign, CampaignUnit, VantagePoint
 
 log = logging.getLogger(__name__)
 TICK_S = 1.0
@@ -50,66 +50,66 @@ class Outlets:
     """Where a step's work goes: orders by the ways of their sources, tables to a worker."""
 
     ways: Ways
-    leave: Callable[[Task, Measurement], None]
+    leave: Callable[[Task, Campaign], None]
 
 
 def tick(clock: Clock | None = None, outlets: Outlets | None = None) -> None:
     """Take every open campaign one step further; one that cannot go on stops no other."""
     clock = clock or SystemClock()
     outlets = outlets or Outlets(dispatch.WAYS, _queue)
-    for measurement in services.open_campaigns():
+    for campaign in services.open_campaigns():
         try:
-            advance(measurement, clock, outlets)
-            services.note_error(measurement, "")
+            advance(campaign, clock, outlets)
+            services.note_error(campaign, "")
         except Unavailable as error:
-            services.note_error(measurement, str(error))
-            log.warning("%s waits: %s", measurement.slug, error)
+            services.note_error(campaign, str(error))
+            log.warning("%s waits: %s", campaign.slug, error)
         except NephoscopeError as error:
-            services.fail(measurement, str(error), clock.now())
-            log.warning("%s failed: %s", measurement.slug, error)
+            services.fail(campaign, str(error), clock.now())
+            log.warning("%s failed: %s", campaign.slug, error)
 
 
-def advance(measurement: Measurement, clock: Clock, outlets: Outlets) -> None:
+def advance(campaign: Campaign, clock: Clock, outlets: Outlets) -> None:
     """One step of one campaign; raises ``Unavailable``."""
-    is_due = not measurement.starts_at or measurement.starts_at <= clock.now()
-    if measurement.state == Measurement.State.WAITING and is_due:
-        _refuse_to_meet(measurement)
+    is_due = not campaign.starts_at or campaign.starts_at <= clock.now()
+    if campaign.state == Campaign.State.WAITING and is_due:
+        _refuse_to_meet(campaign)
     # Laying out takes its time, so the first slot is set afterwards.
-    if services.lay_out(measurement, clock.now()):
-        services.begin(measurement, clock.now())
+    if services.lay_out(campaign, clock.now()):
+        services.begin(campaign, clock.now())
     now = clock.now()
-    if measurement.state == Measurement.State.RUNNING:
-        _send_all(measurement, now, outlets.ways)
-    units.miss_past(measurement, now)
-    if measurement.state == Measurement.State.RUNNING and units.is_complete(measurement):
-        outlets.leave(conclude, measurement)
-    elif conclusion.wants_report(measurement, now):
-        outlets.leave(report, measurement)
+    if campaign.state == Campaign.State.RUNNING:
+        _send_all(campaign, now, outlets.ways)
+    units.miss_past(campaign, now)
+    if campaign.state == Campaign.State.RUNNING and units.is_complete(campaign):
+        outlets.leave(conclude, campaign)
+    elif conclusion.wants_report(campaign, now):
+        outlets.leave(report, campaign)
 
 
-def _refuse_to_meet(measurement: Measurement) -> None:
-    host = services.shared_target(measurement)
+def _refuse_to_meet(campaign: Campaign) -> None:
+    host = services.shared_target(campaign)
     if host:
         raise Unavailable(
             f"another campaign transfers at {host} too; this one begins when that has ended"
         )
 
 
-def _queue(task: Task, measurement: Measurement) -> None:
+def _queue(task: Task, campaign: Campaign) -> None:
     """Leave a task to a worker; one that lies in the queue already is not queued again."""
-    marker = f"campaign-{task.name}-{measurement.pk}"
+    marker = f"campaign-{task.name}-{campaign.pk}"
     if not cache.add(marker, True, timeout=_QUEUED_S):
         return
     try:
-        queue(task, measurement.pk)
+        queue(task, campaign.pk)
     except AWAY as error:
         cache.delete(marker)
-        log.warning("%s waits for the broker: %s", measurement.slug, error)
+        log.warning("%s waits for the broker: %s", campaign.slug, error)
 
 
-def _send_all(measurement: Measurement, now: datetime, ways: Ways) -> None:
-    due = units.due_units(measurement, now)
-    again = [*units.silent_units(measurement, now), *units.overdue_units(measurement, now)]
+def _send_all(campaign: Campaign, now: datetime, ways: Ways) -> None:
+    due = units.due_units(campaign, now)
+    again = [*units.silent_units(campaign, now), *units.overdue_units(campaign, now)]
     points = _points(u.vantage for u in (*due, *again))
     for vantage, waiting in _by_vantage(due).items():
         reason = _refusal(vantage, points.get(vantage), ways)
@@ -122,7 +122,7 @@ def _send_all(measurement: Measurement, now: datetime, ways: Ways) -> None:
             send(unit, point, now, ways)
 
 
-def send(unit: MeasurementUnit, point: VantagePoint, now: datetime, ways: Ways) -> bool:
+def send(unit: CampaignUnit, point: VantagePoint, now: datetime, ways: Ways) -> bool:
     """Send one unit unless another scheduler did; raises ``Unavailable``."""
     if not units.mark_sent(unit, now):
         return False
@@ -144,8 +144,8 @@ def _points(names: Iterable[str]) -> dict[str, VantagePoint]:
     return found
 
 
-def _by_vantage(found: Iterable[MeasurementUnit]) -> dict[str, list[MeasurementUnit]]:
-    rows: dict[str, list[MeasurementUnit]] = {}
+def _by_vantage(found: Iterable[CampaignUnit]) -> dict[str, list[CampaignUnit]]:
+    rows: dict[str, list[CampaignUnit]] = {}
     for unit in found:
         rows.setdefault(unit.vantage, []).append(unit)
     return rows
@@ -163,21 +163,21 @@ def _refusal(name: str, point: VantagePoint | None, ways: Ways) -> str:
 
 
 @app.task(name="tasks.campaigns.report")
-def report(measurement_id: int) -> None:
+def report(campaign_id: int) -> None:
     """The tables of a campaign so far."""
-    make_report(Measurement.objects.get(pk=measurement_id), SystemClock())
+    make_report(Campaign.objects.get(pk=campaign_id), SystemClock())
 
 
 @app.task(name="tasks.campaigns.conclude")
-def conclude(measurement_id: int) -> None:
+def conclude(campaign_id: int) -> None:
     """The tables of a campaign whose units have all ended, and its end."""
-    make_report(Measurement.objects.get(pk=measurement_id), SystemClock())
+    make_report(Campaign.objects.get(pk=campaign_id), SystemClock())
 
 
-def make_report(measurement: Measurement, clock: Clock) -> None:
+def make_report(campaign: Campaign, clock: Clock) -> None:
     """Report a campaign, and close it when all its units have ended; raises ``Unavailable``."""
-    is_running = measurement.state == Measurement.State.RUNNING
-    if is_running and units.is_complete(measurement):
-        conclusion.conclude(measurement, clock.now())
-    elif conclusion.take_report(measurement, clock.now()):
-        conclusion.report(measurement)
+    is_running = campaign.state == Campaign.State.RUNNING
+    if is_running and units.is_complete(campaign):
+        conclusion.conclude(campaign, clock.now())
+    elif conclusion.take_report(campaign, clock.now()):
+        conclusion.report(campaign)

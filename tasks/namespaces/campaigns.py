@@ -21,7 +21,7 @@ from tasks.namespaces.links import Host
 from testbed.namespaces.laboratory import Laboratory
 from testbed.namespaces.plan import Node, Plan
 from webapp.store.campaigns import services
-from webapp.store.models import Measurement, MeasurementUnit
+from webapp.store.models import Campaign, CampaignUnit
 
 LABEL = "Laboratory: network namespaces of one machine, with links whose delay is configured"
 INWARD, OUTWARD = "Laboratory: six by four", "Laboratory: from the cloud outwards"
@@ -116,7 +116,7 @@ class Tempo:
         return self.extent.settling_s * self.stretch + self.failing_s
 
 
-def begin(plan: Plan, extent: Extent, tempo: Tempo) -> tuple[Measurement, Measurement]:
+def begin(plan: Plan, extent: Extent, tempo: Tempo) -> tuple[Campaign, Campaign]:
     """Store both campaigns; they begin at the same moment. Raises ``BadInput``."""
     close_old()
     inner, outer = instances(plan, extent), plan.of_kind("vantage")
@@ -144,7 +144,7 @@ def begin(plan: Plan, extent: Extent, tempo: Tempo) -> tuple[Measurement, Measur
 
 def close_old() -> None:
     """Campaigns whose laboratory was killed have ended."""
-    for left in Measurement.objects.filter(label=LABEL, in_process=True):
+    for left in Campaign.objects.filter(label=LABEL, in_process=True):
         if not left.is_final:
             services.fail(left, "its laboratory ended before it did", datetime.now(UTC))
 
@@ -196,7 +196,7 @@ class Course:
         # Held from the moment at which the failure begins; and while links are taken down.
         self._begun, self._failing = threading.Lock(), threading.Lock()
 
-    def run(self, found: tuple[Measurement, Measurement], tell: Callable[[str], None]) -> None:
+    def run(self, found: tuple[Campaign, Campaign], tell: Callable[[str], None]) -> None:
         """Send, take in and conclude; raises ``Unavailable``."""
         collector = Collector(clock=self._clock)
         told = -1
@@ -216,7 +216,7 @@ class Course:
             with self._failing:
                 pass
 
-    def _step(self, found: tuple[Measurement, Measurement], collector: Collector) -> None:
+    def _step(self, found: tuple[Campaign, Campaign], collector: Collector) -> None:
         for one in found:
             one.refresh_from_db()
             if not one.is_final:
@@ -227,17 +227,17 @@ class Course:
             if not self._begun.locked() and self._may_fail(found):
                 threading.Thread(target=self._fail).start()
 
-    def _round(self, one: Measurement) -> int:
+    def _round(self, one: Campaign) -> int:
         passed_s = services.elapsed_s(one, self._clock.now())
         return max(0, min(int(passed_s // one.schedule["round_s"]), self._extent.rounds - 1))
 
-    def _may_fail(self, found: tuple[Measurement, Measurement]) -> bool:
+    def _may_fail(self, found: tuple[Campaign, Campaign]) -> bool:
         """Once all rounds but the last are measured."""
         last = self._extent.rounds - 1
-        out = (MeasurementUnit.State.WAITING, MeasurementUnit.State.SENT)
+        out = (CampaignUnit.State.WAITING, CampaignUnit.State.SENT)
         return not any(m.units.filter(round__lt=last, state__in=out).exists() for m in found)
 
-    def _fail_later(self, one: Measurement) -> threading.Timer:
+    def _fail_later(self, one: Campaign) -> threading.Timer:
         """At the latest when links just have time before the last round, whatever else is done."""
         last_s = (self._extent.rounds - 1) * one.schedule["round_s"]
         left_s = last_s - services.elapsed_s(one, self._clock.now())
@@ -252,6 +252,6 @@ class Course:
             if self._begun.acquire(blocking=False):
                 self._lab.fail(self._lab.plan.links_of_as(self._extent.failing))
 
-    def _leave(self, task: Task, one: Measurement) -> None:
+    def _leave(self, task: Task, one: Campaign) -> None:
         if task.name == scheduler.conclude.name:
             conclusion.conclude(one, self._clock.now(), self._whose)

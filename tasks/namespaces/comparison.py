@@ -17,7 +17,7 @@ from tasks.namespaces.campaigns import Extent, instances, name_of
 from testbed.namespaces.plan import Plan
 from testbed.namespaces.truth import Truth
 from webapp.store.campaigns import progress, selectors
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 
 Row = dict[str, Any]
 Pair = tuple[str, str]
@@ -27,8 +27,8 @@ Pair = tuple[str, str]
 class Seen:
     """Both campaigns, whose addresses are, and how much was measured."""
 
-    inward: Measurement
-    outward: Measurement
+    inward: Campaign
+    outward: Campaign
     addresses: Addresses
     extent: Extent
 
@@ -71,13 +71,13 @@ def compare(seen: Seen, before: Truth, after: Truth) -> Row:
     }
 
 
-def _progress(found: Measurement) -> Row:
+def _progress(found: Campaign) -> Row:
     """How its slots ended, and why some did not run."""
     reasons = progress.reasons(found)
     return {**progress.progress(found), "reasons": reasons["missed"]}
 
 
-def _rows(found: Measurement, kind: str) -> list[Row]:
+def _rows(found: Campaign, kind: str) -> list[Row]:
     paths = selectors.parts(found, kind)
     return [row for path in paths for row in pq.read_table(path, use_threads=False).to_pylist()]
 

@@ -77,7 +77,7 @@ def measure(vantage: str, told: dict[str, Any]) -> None:
         wait_s = step(point, order, api_of(point.source))
     except Unavailable as error:
         # A full disk, say: what was created is asked for when there is room.
-        log.warning("%s of %s waits: %s", order.unit, order.measurement, error)
+        log.warning("%s of %s waits: %s", order.unit, order.campaign, error)
         wait_s = _LONGEST_STEP_S / 4
     if wait_s is not None:
         measure.apply_async(args=[vantage, told], countdown=wait_s)
@@ -107,7 +107,7 @@ def _take(point: VantagePoint, order: Order, api: Api, path: Path) -> float | No
     if order.attempt < work.attempt:
         return None  # it was sent anew, and a later one goes on with it
     own = _Step(point, order, api, work, NETWORKS[point.source])
-    if units.open_unit(order.measurement, point.name, order.unit) is None:
+    if units.open_unit(order.campaign, point.name, order.unit) is None:
         own.abandon()
         path.with_suffix(".done").touch()
         return None
@@ -116,7 +116,7 @@ def _take(point: VantagePoint, order: Order, api: Api, path: Path) -> float | No
         results_receiver.take_begun(point.name, Parcel(BEGAN, order.head), api.clock)
     # Every pass holds the unit, so that nobody gives it up while the network works.
     until = datetime.fromtimestamp(order.ends + GRACE_S[point.source] + _SLACK_S, UTC)
-    hold_unit(order.measurement, point.name, order.unit, until)
+    hold_unit(order.campaign, point.name, order.unit, until)
     left = [wait_s for slot in order.slots if (wait_s := own.advance(slot)) is not None]
     write(path, work)
     if left:
@@ -226,7 +226,7 @@ class _Step:
         return float(self.network.POLL_S)
 
     def _fail(self, number: str, target: Target, error: NephoscopeError, at: float) -> None:
-        log.warning("%s of %s: %s", self.order.unit, self.order.measurement, error)
+        log.warning("%s of %s: %s", self.order.unit, self.order.campaign, error)
         self.work.results[number] = self._failure(target, error, at)
 
     def _failure(self, target: Target, error: NephoscopeError, at: float) -> Row:

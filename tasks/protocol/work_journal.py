@@ -51,9 +51,9 @@ class Journal:
         self._file: TextIOWrapper | None = None
         self._key = ""
 
-    def open(self, measurement: str, unit: str) -> Entries:
+    def open(self, campaign: str, unit: str) -> Entries:
         """What is known of a unit, whose further entries follow; raises ``BadInput``."""
-        key = f"{measurement}.{unit}"
+        key = f"{campaign}.{unit}"
         if not _SAFE.fullmatch(key):
             raise BadInput(f"{key!r} is no name of a unit")
         if key == self._key:

@@ -37,7 +37,7 @@ class Order:
     in seconds from ``due``; ``offset_s`` is how far the clock there goes ahead of the centre's.
     """
 
-    measurement: str
+    campaign: str
     unit: str
     attempt: int
     due: float
@@ -66,7 +66,7 @@ class Order:
     @property
     def head(self) -> dict[str, Any]:
         """What tells the unit and the attempt apart."""
-        return {"measurement": self.measurement, "unit": self.unit, "attempt": self.attempt}
+        return {"measurement": self.campaign, "unit": self.unit, "attempt": self.attempt}
 
 
 Report = Callable[[str, Mapping[str, Any], Mapping[str, Sequence[Any]]], None]
@@ -94,14 +94,14 @@ def fulfil(order: Order, bench: Bench, report: Report) -> None:
     Where the process is told to end, nothing is reported: what the journal holds is reported
     when the order comes again.
     """
-    before = bench.journal.open(order.measurement, order.unit)
+    before = bench.journal.open(order.campaign, order.unit)
     if not before.is_done:
         bench.journal.keep_order(order.as_json())
         report(BEGAN, order.head, {})
         if not _run(order, before.seen, bench):
             return
         bench.journal.close()
-        before = bench.journal.open(order.measurement, order.unit)
+        before = bench.journal.open(order.campaign, order.unit)
     report(RESULT, {**order.head, "missed": before.missed}, before.columns(COLUMNS))
 
 
@@ -157,7 +157,7 @@ def _wait(moment: float, order: Order, bench: Bench) -> bool:
     """Sleep until a moment, or until nobody wants it; false when the process has to end before."""
     while not bench.ended():
         left = moment - bench.clock.monotonic()
-        if left <= 0 or bench.is_stopped(order.measurement):
+        if left <= 0 or bench.is_stopped(order.campaign):
             return True
         bench.clock.sleep(min(left, _NAP_S))
     return False
@@ -165,7 +165,7 @@ def _wait(moment: float, order: Order, bench: Bench) -> bool:
 
 def _why_not(order: Order, latest: float, cost: Cost, bench: Bench) -> str:
     """Why a slot is not run now; empty when it is."""
-    if bench.is_stopped(order.measurement):
+    if bench.is_stopped(order.campaign):
         return STOPPED
     if bench.clock.monotonic() <= latest and bench.spend:
         try:

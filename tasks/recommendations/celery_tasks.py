@@ -22,7 +22,7 @@ from tasks.platform.app import AWAY, app, queue
 from tasks.recommendations import from_domains
 from tasks.recommendations.request import Known, Question, ask, read
 from tasks.recommendations.solve import load_loops, recommend
-from webapp.store.models import Campaign, Recommendation
+from webapp.store.models import Recommendation, Survey
 from webapp.store.recommendations import services
 from webapp.store.recommendations.services import TooManyQuestions
 
@@ -95,7 +95,7 @@ def take(
 def keep(row: Recommendation, options: Mapping[str, Any], title: str = "") -> Recommendation:
     """Store changed options for the same files as a recommendation of its own; raises as take."""
     files = {n: path.read_bytes() for n, path in services.paths_of(row).items()}
-    origin = services.Origin(row.owner, title or row.title, row.campaign, row.source)
+    origin = services.Origin(row.owner, title or row.title, row.survey, row.source)
     return take(files, {**row.options, **options}, None, origin=origin)
 
 
@@ -211,10 +211,10 @@ def answer(row: Recommendation) -> None:
 
 
 @app.task(name="tasks.advising.arrive")
-def arrive(campaign_id: int) -> None:
+def arrive(survey_id: int) -> None:
     """A survey has ended: ask what waited for it."""
-    campaign = Campaign.objects.filter(pk=campaign_id).first()
-    for row in services.awaiting(campaign) if campaign else ():
+    survey = Survey.objects.filter(pk=survey_id).first()
+    for row in services.awaiting(survey) if survey else ():
         take_up(row)
 
 

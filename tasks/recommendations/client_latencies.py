@@ -16,7 +16,7 @@ from analysis.impact.places import Client
 from analysis.impact.rtt_model import STATED, modelled_samples
 from core.errors import BadInput
 from webapp.store.campaigns import selectors
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 
 MODEL = "model"
 AUTO = "auto"
@@ -81,7 +81,7 @@ def name_in(regions: Collection[str], provider: str, region: str) -> str | None:
     return next((name for name in names if name in regions), None)
 
 
-def _campaign(key: str, user: Any) -> Measurement:
+def _campaign(key: str, user: Any) -> Campaign:
     found = selectors.campaign(key, user)
     if found is None or not selectors.has_table(found, _ROUNDS):
         raise BadInput(f"there are no samples of a campaign {key!r}", field="source")
@@ -89,7 +89,7 @@ def _campaign(key: str, user: Any) -> Measurement:
 
 
 def _try(
-    campaign: Measurement, audience: Audience, current: Collection[tuple[str, str]]
+    campaign: Campaign, audience: Audience, current: Collection[tuple[str, str]]
 ) -> tuple[Latencies | None, str]:
     try:
         found = _measured(campaign, audience)
@@ -102,7 +102,7 @@ def _try(
     return None, f"{campaign.name} has no samples of {lost[0]}{more}"
 
 
-def _measured(campaign: Measurement, audience: Audience) -> Latencies:
+def _measured(campaign: Campaign, audience: Audience) -> Latencies:
     table = selectors.read_table(campaign, _ROUNDS, ["vantage", "region", "round", "mean"])
     names = sorted(set(table["vantage"].to_pylist()))
     places = selectors.vantage_points(names)
@@ -133,7 +133,7 @@ def _at(point: Any) -> tuple[float, float] | None:
     return None if point.lat is None or point.lon is None else (point.lat, point.lon)
 
 
-def _told(campaign: Measurement, kept: Collection[str], away: Audience) -> dict[str, Any]:
+def _told(campaign: Campaign, kept: Collection[str], away: Audience) -> dict[str, Any]:
     return {
         "kind": "measured",
         "name": campaign.name,
@@ -162,7 +162,7 @@ def _weights(clients: Mapping[str, Client], audience: Audience) -> dict[str, byt
     return {"weights": _csv(("client", "weight"), rows)}
 
 
-def _isps(campaign: Measurement) -> dict[str, bytes]:
+def _isps(campaign: Campaign) -> dict[str, bytes]:
     """Downstream ISPs of the regions, where the campaign has traceroutes."""
     stored = selectors.some_tables(campaign, "isp-shares").get("isp-shares")
     rows = stored.dicts() if stored else []

@@ -10,18 +10,18 @@ from typing import Any
 from analysis.impact.client_weights import Audience, read_audience, split_list
 from analysis.impact.internet_users import lands
 from core.errors import BadInput, NephoscopeError
-from core.statuses import CampaignState
+from core.statuses import SurveyState
 from crawlers.files.domain_list import read_text
 from tasks.recommendations.client_latencies import AUTO, Latencies, latencies_for, name_in
 from tasks.resolution.engine_factory import count_words
 from tasks.resolution.options import resolving_from
-from webapp.store.models import Campaign, Recommendation
+from webapp.store.models import Recommendation, Survey
 from webapp.store.recommendations import services as recommendation_services
 from webapp.store.surveys import selectors, services
 
 # One size may take so long before it is left with its gap.
 TIME_LIMIT_S = 20.0
-_ENDED_WELL = (CampaignState.FINISHED, CampaignState.PARTIAL)
+_ENDED_WELL = (SurveyState.FINISHED, SurveyState.PARTIAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def begin(
     The door that called hands the survey to the workers.
     """
     resolving = resolving_from({})
-    campaign = services.create_survey(
+    survey = services.create_survey(
         domains,
         name=name,
         options=resolving.as_json(),
@@ -65,8 +65,8 @@ def begin(
     )
     origin = recommendation_services.Origin(
         owner=maker.owner,
-        title=name or campaign.name,
-        campaign=campaign,
+        title=name or survey.name,
+        survey=survey,
         source={"wanted": wanted or AUTO, "audience": audience},
     )
     return recommendation_services.create(
@@ -76,12 +76,12 @@ def begin(
 
 def prepare(row: Recommendation) -> bool:
     """Make the question of what waited for its survey; false where it cannot be, or was already."""
-    campaign = row.campaign
-    reason = _why_not(campaign)
-    if campaign is None or reason:
+    survey = row.survey
+    reason = _why_not(survey)
+    if survey is None or reason:
         recommendation_services.give_up(row, reason)
         return False
-    used = regions_of(campaign)
+    used = regions_of(survey)
     try:
         wanted, audience = row.source.get("wanted", AUTO), row.source.get("audience", {})
         current = [(place["provider"], place["region"]) for place in used]
@@ -93,17 +93,17 @@ def prepare(row: Recommendation) -> bool:
     return recommendation_services.ready(row, found.files, options, {**row.source, **source})
 
 
-def _why_not(campaign: Campaign | None) -> str:
-    if campaign is None:
+def _why_not(survey: Survey | None) -> str:
+    if survey is None:
         return "its survey is gone"
-    if campaign.state not in _ENDED_WELL:
-        return f"its survey was {campaign.state}: {campaign.error}".rstrip(": ")
+    if survey.state not in _ENDED_WELL:
+        return f"its survey was {survey.state}: {survey.error}".rstrip(": ")
     return ""
 
 
-def regions_of(campaign: Campaign) -> list[dict[str, Any]]:
+def regions_of(survey: Survey) -> list[dict[str, Any]]:
     """The regions that a survey found in use, with how much stands there."""
-    stored = selectors.report(campaign.slug, "regions")
+    stored = selectors.report(survey.slug, "regions")
     rows = (dict(zip(stored.columns, row, strict=True)) for row in stored.rows) if stored else ()
     kept = ("provider", "region", "domains", "subdomains")
     return [{name: row[name] for name in kept} for row in rows if row["region"]]

@@ -6,13 +6,13 @@ from celery import Task
 from django.core.cache import cache
 
 from core.errors import NephoscopeError, Unavailable
-from core.statuses import CampaignState
+from core.statuses import SurveyState
 from crawlers.engine.rate_limit import Pace
 from tasks.platform.app import app
 from tasks.resolution.engine_factory import Resolving
 from tasks.resolution.shared_rate_limit import pace_for
 from tasks.surveys import second_pass, shard_run
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import services, waiting
 
 log = logging.getLogger(__name__)
@@ -20,25 +20,25 @@ _QUEUED_S = 30
 
 
 @app.task(name="tasks.crawl.start")
-def start(campaign_id: int) -> None:
+def start(survey_id: int) -> None:
     """Prepare a survey and queue its shards."""
-    campaign = Campaign.objects.get(pk=campaign_id)
-    if campaign.is_final:
+    survey = Survey.objects.get(pk=survey_id)
+    if survey.is_final:
         return
     try:
-        shard_run.prepare(campaign, _pace(campaign))
+        shard_run.prepare(survey, _pace(survey))
     except NephoscopeError as error:
         if error.permanent:
-            services.fail(campaign, str(error))
+            services.fail(survey, str(error))
         else:
-            waiting.note(campaign, str(error))
-        log.warning("survey %s did not start: %s", campaign.slug, error)
+            waiting.note(survey, str(error))
+        log.warning("survey %s did not start: %s", survey.slug, error)
         return
-    _hand_out(campaign_id)
+    _hand_out(survey_id)
 
 
-def _hand_out(campaign_id: int) -> None:
-    for shard_id in waiting.hand_out(campaign_id):
+def _hand_out(survey_id: int) -> None:
+    for shard_id in waiting.hand_out(survey_id):
         crawl_shard.delay(shard_id)
 
 
@@ -49,39 +49,39 @@ def crawl_shard(shard_id: int) -> None:
     if shard is None:
         return
     # The next ones stand behind whatever else waits in the queue by now.
-    _hand_out(shard.campaign_id)
+    _hand_out(shard.survey_id)
     if shard.attempt > services.MAX_ATTEMPTS:
         # It may be the shard that ends its workers, by the memory that it takes.
         services.give_up(shard, "its workers fell silent again and again")
         ended = False
     else:
-        ended = shard_run.run_shard(shard, _pace(shard.campaign))
-    log.info("survey %s shard %s ended=%s", shard.campaign.slug, shard.key, ended)
-    if shard_run.is_complete(shard.campaign):
-        conclude.delay(shard.campaign_id)
+        ended = shard_run.run_shard(shard, _pace(shard.survey))
+    log.info("survey %s shard %s ended=%s", shard.survey.slug, shard.key, ended)
+    if shard_run.is_complete(shard.survey):
+        conclude.delay(shard.survey_id)
 
 
-def _pace(campaign: Campaign) -> Pace | None:
-    return pace_for(Resolving.from_json(campaign.options), in_worker=True)
+def _pace(survey: Survey) -> Pace | None:
+    return pace_for(Resolving.from_json(survey.options), in_worker=True)
 
 
 @app.task(name="tasks.crawl.conclude")
-def conclude(campaign_id: int) -> None:
+def conclude(survey_id: int) -> None:
     """Start the second pass of a survey whose shards have all ended, or store its report."""
-    campaign = Campaign.objects.get(pk=campaign_id)
-    if campaign.state != CampaignState.RUNNING or not shard_run.is_complete(campaign):
+    survey = Survey.objects.get(pk=survey_id)
+    if survey.state != SurveyState.RUNNING or not shard_run.is_complete(survey):
         return
     # The batches of a second pass are shards too: the last of them ends here once more.
-    if second_pass.begin(campaign):
+    if second_pass.begin(survey):
         return
     try:
-        shard_run.conclude(campaign)
+        shard_run.conclude(survey)
     except Unavailable as error:
-        waiting.note(campaign, str(error))
-        log.warning("survey %s waits: %s", campaign.slug, error)
+        waiting.note(survey, str(error))
+        log.warning("survey %s waits: %s", survey.slug, error)
         return
     # Whatever recommendation waited for its regions.
-    app.send_task("tasks.advising.arrive", args=[campaign.pk])
+    app.send_task("tasks.advising.arrive", args=[survey.pk])
 
 
 @app.task(name="tasks.crawl.sweep")
@@ -89,14 +89,14 @@ def sweep() -> None:
     """Take up what a killed worker or a restarted broker left: shards, starts and reports."""
     for shard_id, attempt in waiting.lapsed():
         _queue_once(crawl_shard, shard_id, attempt)
-    for campaign in Campaign.objects.filter(state=CampaignState.RUNNING):
-        if shard_run.is_complete(campaign):
-            _queue_once(conclude, campaign.pk)
+    for survey in Survey.objects.filter(state=SurveyState.RUNNING):
+        if shard_run.is_complete(survey):
+            _queue_once(conclude, survey.pk)
         else:
-            _hand_out(campaign.pk)
-            second_pass.keep_going(campaign)
-    for campaign in Campaign.objects.filter(state=CampaignState.QUEUED):
-        _queue_once(start, campaign.pk)
+            _hand_out(survey.pk)
+            second_pass.keep_going(survey)
+    for survey in Survey.objects.filter(state=SurveyState.QUEUED):
+        _queue_once(start, survey.pk)
 
 
 def _queue_once(task: Task, number: int, attempt: int = 0) -> None:

@@ -18,7 +18,7 @@ from analysis.index.diff import Side, compare
 from analysis.index.indexing import index_shards
 from analysis.index.outage_impact import casualties
 from analysis.index.search import write_names
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import derived, index, selectors
 
 log = logging.getLogger(__name__)
@@ -30,31 +30,31 @@ GROUP_ROWS = 2_048
 DOMAIN_GROUP_ROWS = 512
 
 
-def index_survey(campaign: Campaign) -> None:
+def index_survey(survey: Survey) -> None:
     """Make the index of a survey that has ended, unless it stands already."""
-    place = derived.index_of(campaign)
+    place = derived.index_of(survey)
     if place.is_ready:
         return
-    shards = selectors.finished_shards(campaign.slug)
+    shards = selectors.finished_shards(survey.slug)
     batches = [shards[i : i + SHARDS_AT_ONCE] for i in range(0, len(shards), SHARDS_AT_ONCE)]
     with place.make() as folder:
         tables = []
         for number, batch in enumerate(batches or [[]]):
             place.say(derived.RUNNING, "reading names", number, len(batches) + 1)
-            tables.append(_index_batch(folder, campaign.slug, batch, number))
+            tables.append(_index_batch(folder, survey.slug, batch, number))
         _write_domains(folder, pa.concat_tables(tables))
         write_names(sorted(folder.glob("names-*.parquet")), folder / index.NAMES)
         place.say(derived.RUNNING, "imagining outages", len(batches), len(batches) + 1)
-        _write_casualties(folder, campaign.slug, shards)
+        _write_casualties(folder, survey.slug, shards)
 
 
-def index_quietly(campaign: Campaign) -> None:
+def index_quietly(survey: Survey) -> None:
     """The same after a survey, which has ended well whatever becomes of its index."""
-    campaign.refresh_from_db()
+    survey.refresh_from_db()
     try:
-        index_survey(campaign)
+        index_survey(survey)
     except Exception:
-        log.exception("the index of survey %s could not be made", campaign.slug)
+        log.exception("the index of survey %s could not be made", survey.slug)
 
 
 def _index_batch(folder: Path, slug: str, shards: Sequence[str], number: int) -> pa.Table:
@@ -89,15 +89,15 @@ def _write(path: Path, table: pa.Table, group_rows: int = GROUP_ROWS) -> None:
     )
 
 
-def compare_surveys(before: Campaign, after: Campaign) -> None:
+def compare_surveys(before: Survey, after: Survey) -> None:
     """Make the comparison of two surveys, with their indexes where those are missing."""
     place = derived.comparison_of(before, after)
     if place.is_ready:
         return
     with place.make() as folder:
-        for step, campaign in enumerate((before, after)):
-            place.say(derived.RUNNING, f"indexing {campaign.name}", step, 3)
-            index_survey(campaign)
+        for step, survey in enumerate((before, after)):
+            place.say(derived.RUNNING, f"indexing {survey.name}", step, 3)
+            index_survey(survey)
         place.say(derived.RUNNING, "comparing names", 2, 3)
         found = compare(Path(settings.LAKE_DIR), _side(before), _side(after))
         _write(folder / "moves.parquet", found.moves)
@@ -106,6 +106,6 @@ def compare_surveys(before: Campaign, after: Campaign) -> None:
         (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
 
 
-def _side(campaign: Campaign) -> Side:
-    shards = selectors.finished_shards(campaign.slug)
-    return Side(campaign.slug, shards, derived.index_of(campaign).folder)
+def _side(survey: Survey) -> Side:
+    shards = selectors.finished_shards(survey.slug)
+    return Side(survey.slug, shards, derived.index_of(survey).folder)

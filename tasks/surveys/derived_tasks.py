@@ -10,32 +10,32 @@ from celery import Task
 
 from tasks.platform.app import AWAY, app, queue
 from tasks.surveys.derived import compare_surveys, index_survey
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import derived
 
 log = logging.getLogger(__name__)
 
 
 @app.task(name="tasks.errands.index")
-def index(campaign_id: int) -> None:
+def index(survey_id: int) -> None:
     """Celery's door to ``index_survey``."""
-    index_survey(Campaign.objects.get(pk=campaign_id))
+    index_survey(Survey.objects.get(pk=survey_id))
 
 
 @app.task(name="tasks.errands.changes")
 def changes(before_id: int, after_id: int) -> None:
     """Celery's door to ``compare_surveys``."""
-    compare_surveys(Campaign.objects.get(pk=before_id), Campaign.objects.get(pk=after_id))
+    compare_surveys(Survey.objects.get(pk=before_id), Survey.objects.get(pk=after_id))
 
 
-def request_index(campaign: Campaign) -> None:
+def request_index(survey: Survey) -> None:
     """Have the index made by a worker, unless it stands, is under way or has failed."""
-    place = derived.index_of(campaign)
-    if campaign.is_final and place.state()["state"] == derived.MISSING:
-        _queue(place, index, campaign.pk)
+    place = derived.index_of(survey)
+    if survey.is_final and place.state()["state"] == derived.MISSING:
+        _queue(place, index, survey.pk)
 
 
-def request_comparison(before: Campaign, after: Campaign, again: bool = False) -> None:
+def request_comparison(before: Survey, after: Survey, again: bool = False) -> None:
     """The same for a comparison; ``again`` also after a failure."""
     place = derived.comparison_of(before, after)
     wanted = (derived.MISSING, derived.FAILED) if again else (derived.MISSING,)

@@ -26,7 +26,7 @@ NAME_COLUMNS = ("name", "domain", "class", "providers", "patterns", "regions", "
 
 def survey_document(slug: str, out: str | None = None) -> dict[str, Any]:
     """The ``--json`` shape of a survey: campaign, names, tables."""
-    row = selectors.campaign(slug, OPERATOR)
+    row = selectors.survey(slug, OPERATOR)
     assert row is not None
     names = {"asked": 0, "resolved": 0, "cloud": 0, "failed": {}}
     return {

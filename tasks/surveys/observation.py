@@ -20,7 +20,7 @@ from testbed.generate.customers import Atlas, customer_rows
 from testbed.truth.observations import Observer, zone_rows
 from testbed.world.model import World, Zone, scale_text
 from testbed.worlds.loading import load_world
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.ranges import tables
 from webapp.store.surveys import external
 
@@ -33,29 +33,29 @@ def observe_world(
     options: worlds.WorldOptions,
     name: str = "",
     on_shard: Callable[[int, int], None] | None = None,
-) -> Campaign:
+) -> Survey:
     """A finished survey of a whole world without a single question; its report is computed.
 
     ``on_shard`` is told how many domains are stored, and of how many.
     """
     worlds.publish(world, options)
-    campaign = _open(world, name or f"{world.id} observed")
-    table = tables.prefix_table(list(campaign.range_tables.all()))
+    survey = _open(world, name or f"{world.id} observed")
+    table = tables.prefix_table(list(survey.range_tables.all()))
     words = load_wordlist(options.wordlist) or default_wordlist()
     noon = datetime.combine(world.as_of, time(12), UTC).timestamp()
     observer = Observer(world, words, noon)
     for first in range(0, len(world.zones), SHARD_DOMAINS):
         batch = world.zones[first : first + SHARD_DOMAINS]
-        _store(campaign, observer, table, batch, first)
+        _store(survey, observer, table, batch, first)
         if on_shard:
             on_shard(first + len(batch), len(world.zones))
-    _bring(campaign, world, options)
-    shard_run.conclude(campaign)
-    campaign.refresh_from_db()
-    return campaign
+    _bring(survey, world, options)
+    shard_run.conclude(survey)
+    survey.refresh_from_db()
+    return survey
 
 
-def _open(world: World, name: str) -> Campaign:
+def _open(world: World, name: str) -> Survey:
     entries = [DomainEntry(z.domain, z.rank, i) for i, z in enumerate(world.zones, 1)]
     label = f"{world.spec} testbed, scale {scale_text(world.scale)}"
     origin = external.Origin(label, tables.tables_in_force(world.id))
@@ -63,18 +63,18 @@ def _open(world: World, name: str) -> Campaign:
 
 
 def _store(
-    campaign: Campaign, observer: Observer, table: PrefixTable, zones: Sequence[Zone], first: int
+    survey: Survey, observer: Observer, table: PrefixTable, zones: Sequence[Zone], first: int
 ) -> None:
     seen = [observer.observe(zone) for zone in zones]
     crawl = Crawl(tuple(k for s in seen for k in s.lookups), tuple(s.outcome for s in seen))
     placed = place_lookups(crawl.lookups, table)
     key = f"s{first // SHARD_DOMAINS:05d}"
-    rows = shard_run.store_parts(campaign.slug, key, crawl, placed)
+    rows = shard_run.store_parts(survey.slug, key, crawl, placed)
     counters = shard_run.final_counters(crawl, placed, len(zones))
-    external.add_shard(campaign, key, (first, first + len(zones)), rows, counters)
+    external.add_shard(survey, key, (first, first + len(zones)), rows, counters)
 
 
-def _bring(campaign: Campaign, world: World, options: worlds.WorldOptions) -> None:
+def _bring(survey: Survey, world: World, options: worlds.WorldOptions) -> None:
     """What no crawl sees, from the world's truth: zones of addresses, countries of customers."""
     root = Path(settings.LAKE_DIR)
     brought = {"zones": zone_rows(world)}
@@ -83,4 +83,4 @@ def _bring(campaign: Campaign, world: World, options: worlds.WorldOptions) -> No
         atlas = Atlas(region_countries(), continents())
         brought["customers"] = customer_rows(world, shares, atlas)
     for table, rows in brought.items():
-        write_part(part_path(root, campaign.slug, table, BROUGHT), table, rows)
+        write_part(part_path(root, survey.slug, table, BROUGHT), table, rows)

@@ -21,7 +21,7 @@ from tasks.platform.app import app
 from tasks.protocol import vantage_queues
 from tasks.protocol.results_message import Parcel
 from tasks.vantage.celery_tasks import ANSWER_COLUMNS
-from webapp.store.models import Campaign, Shard
+from webapp.store.models import Shard, Survey
 from webapp.store.surveys import batches, selectors, services, waiting
 from webapp.store.vantages import services as points
 
@@ -49,69 +49,69 @@ def check_vantages(names: list[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def begin(campaign: Campaign) -> bool:
+def begin(survey: Survey) -> bool:
     """Start what is left of the second pass; false when there is none, or it has ended."""
-    named = campaign.options.get("vantages", [])
+    named = survey.options.get("vantages", [])
     if not named:
         return False
-    if not batches.batches_of(campaign).exists():
-        shards = selectors.finished_shards(campaign.slug)
-        names = second_pass.cloud_names(Path(settings.LAKE_DIR), campaign.slug, shards)
+    if not batches.batches_of(survey).exists():
+        shards = selectors.finished_shards(survey.slug)
+        names = second_pass.cloud_names(Path(settings.LAKE_DIR), survey.slug, shards)
         if not names:
             return False
-        batches.save_names(campaign.slug, names)
-        batches.add_batches(campaign, named, len(names))
+        batches.save_names(survey.slug, names)
+        batches.add_batches(survey, named, len(names))
     # Each vantage is sent its batches, whatever became of those before it.
-    going = [send_batches(campaign, vantage) for vantage in named]
+    going = [send_batches(survey, vantage) for vantage in named]
     return any(going)
 
 
-def keep_going(campaign: Campaign) -> None:
+def keep_going(survey: Survey) -> None:
     """Send again what vantages fell silent on, and what a restarted broker lost."""
-    if batches.batches_of(campaign).exists():
-        for vantage in campaign.options.get("vantages", []):
-            send_batches(campaign, vantage)
+    if batches.batches_of(survey).exists():
+        for vantage in survey.options.get("vantages", []):
+            send_batches(survey, vantage)
 
 
-def send_batches(campaign: Campaign, vantage: str) -> bool:
+def send_batches(survey: Survey, vantage: str) -> bool:
     """Keep a vantage busy; false when none of its batches is open."""
     if points.is_leaving(vantage):
-        return _wind_up(campaign, vantage)
-    lease = _lease(campaign)
-    room = _AHEAD - batches.busy(campaign, vantage)
-    for batch in batches.free_batches(campaign, vantage, max(0, room)):
+        return _wind_up(survey, vantage)
+    lease = _lease(survey)
+    room = _AHEAD - batches.busy(survey, vantage)
+    for batch in batches.free_batches(survey, vantage, max(0, room)):
         shard = batches.claim(batch, lease)
         if shard is None:
             continue
         if shard.attempt > _MAX_ATTEMPTS:
-            give_up(campaign, vantage)
+            give_up(survey, vantage)
             return False
         _send(shard, vantage, lease)
-    return batches.open_batches(campaign, vantage).exists()
+    return batches.open_batches(survey, vantage).exists()
 
 
-def _wind_up(campaign: Campaign, vantage: str) -> bool:
+def _wind_up(survey: Survey, vantage: str) -> bool:
     """Let a vantage that was drained finish; what it does not have any more is not asked."""
-    if points.takes_back(vantage) or not batches.busy(campaign, vantage):
-        give_up(campaign, vantage)
+    if points.takes_back(vantage) or not batches.busy(survey, vantage):
+        give_up(survey, vantage)
         return False
     return True
 
 
-def _lease(campaign: Campaign) -> timedelta:
-    rate = min(campaign.options.get("rate") or _SLOWEST_QPS, _SLOWEST_QPS)
+def _lease(survey: Survey) -> timedelta:
+    rate = min(survey.options.get("rate") or _SLOWEST_QPS, _SLOWEST_QPS)
     return timedelta(seconds=_LEASE_S + 2 * _AHEAD * batches.BATCH_NAMES / rate)
 
 
 def _send(shard: Shard, vantage: str, lease: timedelta) -> None:
     """Queue a batch; a broker that is away is asked again when the lease is over."""
-    options = {key: shard.campaign.options.get(key) for key in _SENT_OPTIONS}
+    options = {key: shard.survey.options.get(key) for key in _SENT_OPTIONS}
     args = [shard.pk, shard.attempt, list(batches.load_names(shard)), options]
     try:
         # What lay longer than its lease is sent anew, so the old message would be asked twice.
         vantage_queues.send(vantage, ASK, args, expires_s=lease.total_seconds())
     except Unavailable as error:
-        log.warning("survey %s batch %s: %s", shard.campaign.slug, shard.key, error)
+        log.warning("survey %s batch %s: %s", shard.survey.slug, shard.key, error)
 
 
 def store_parcel(vantage: str, parcel: Parcel) -> None:
@@ -122,7 +122,7 @@ def store_parcel(vantage: str, parcel: Parcel) -> None:
     shard = batches.take_over(batch)
     if shard is None:
         return
-    campaign = shard.campaign
+    survey = shard.survey
     try:
         _store(shard, _answers_of(parcel))
     except NephoscopeError as error:
@@ -130,9 +130,9 @@ def store_parcel(vantage: str, parcel: Parcel) -> None:
             services.give_up(shard, str(error))
         else:
             waiting.wait(shard, str(error))
-        log.warning("survey %s batch %s: %s", campaign.slug, shard.key, error)
-    if not send_batches(campaign, vantage):
-        app.send_task("tasks.crawl.conclude", args=[campaign.pk])
+        log.warning("survey %s batch %s: %s", survey.slug, shard.key, error)
+    if not send_batches(survey, vantage):
+        app.send_task("tasks.crawl.conclude", args=[survey.pk])
 
 
 def _answers_of(parcel: Parcel) -> list[dict[str, Any]]:
@@ -168,19 +168,19 @@ def _store(shard: Shard, answers: list[dict[str, Any]]) -> None:
         raise BadInput(f"answers from {vantage} are not those to its questions", field="batch")
     rows = [{**row, "domain": names[row["name"]], "vantage": vantage} for row in answers]
     rows.sort(key=lambda row: row["name"])
-    path = part_path(Path(settings.LAKE_DIR), shard.campaign.slug, TABLE, shard.key)
+    path = part_path(Path(settings.LAKE_DIR), shard.survey.slug, TABLE, shard.key)
     n = write_part(path, TABLE, rows)
     services.end_shard(shard, {TABLE: n}, {"queries": sum(row["attempts"] for row in rows)})
 
 
-def give_up(campaign: Campaign, vantage: str) -> None:
+def give_up(survey: Survey, vantage: str) -> None:
     """Record a vantage that does not answer: its open batches end with questions not asked."""
-    log.warning("survey %s: vantage %s does not answer", campaign.slug, vantage)
-    for batch in batches.open_batches(campaign, vantage).values_list("pk", flat=True):
+    log.warning("survey %s: vantage %s does not answer", survey.slug, vantage)
+    for batch in batches.open_batches(survey, vantage).values_list("pk", flat=True):
         shard = batches.take_over(batch)
         if shard is not None:
             _store(shard, [_not_asked(name) for name in batches.load_names(shard)])
-    app.send_task("tasks.crawl.conclude", args=[campaign.pk])
+    app.send_task("tasks.crawl.conclude", args=[survey.pk])
 
 
 def _not_asked(name: str) -> dict[str, Any]:

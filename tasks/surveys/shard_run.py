@@ -33,7 +33,7 @@ from tasks.resolution.engine_factory import (
 )
 from tasks.resolution.shared_rate_limit import pace_for
 from tasks.surveys import derived
-from webapp.store.models import Campaign, Shard
+from webapp.store.models import Shard, Survey
 from webapp.store.ranges import tables as range_tables
 from webapp.store.surveys import selectors, services, waiting
 from webapp.store.surveys.timings import Stages
@@ -48,18 +48,18 @@ _ID_BITS_PER_SHARD = 32
 log = logging.getLogger(__name__)
 
 
-def prepare(campaign: Campaign, pace: Pace | None = None) -> None:
+def prepare(survey: Survey, pace: Pace | None = None) -> None:
     """Choose range tables, learn which world answers, and mark the survey as running.
 
     Raises ``MissingData`` without a range table and ``Unavailable`` when no server answers.
     """
-    options = Resolving.from_json(campaign.options)
+    options = Resolving.from_json(survey.options)
     await_servers(options, pace, _FIRST_PATIENCE_S)
     with open_engine(options, pace) as engine:
         world = detect_world(engine)
     label = f"{world['world']} testbed, scale {world.get('scale', '1')}" if world else ""
     tables = range_tables.tables_in_force(world_origin(world))
-    services.begin(campaign, tables, label)
+    services.begin(survey, tables, label)
 
 
 def world_origin(world: dict[str, str]) -> str:
@@ -102,15 +102,15 @@ def _set_aside(shard: Shard, error: NephoscopeError) -> None:
     if error.permanent:
         services.give_up(shard, str(error))
         return
-    log.warning("survey %s shard %s waits: %s", shard.campaign.slug, shard.key, error)
+    log.warning("survey %s shard %s waits: %s", shard.survey.slug, shard.key, error)
     waiting.wait(shard, str(error))
 
 
 def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int], dict[str, Any]]:
     """Rows per lake table and the counters of a shard whose parts are stored."""
-    campaign = shard.campaign
-    options = Resolving.from_json(campaign.options)
-    entries = load_entries(campaign.slug, shard.first, shard.last)
+    survey = shard.survey
+    options = Resolving.from_json(survey.options)
+    entries = load_entries(survey.slug, shard.first, shard.last)
     require_room()
     await_servers(options, pace, _FIRST_PATIENCE_S)
 
@@ -128,13 +128,13 @@ def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int]
         config = crawl_config(options, [entry.domain for entry in entries])
         crawl = crawl_domains(entries, engine, config, report)
     with stages.measure("place"):
-        table = range_tables.prefix_table(list(campaign.range_tables.all()))
+        table = range_tables.prefix_table(list(survey.range_tables.all()))
         placed = place_lookups(crawl.lookups, table)
     # One that stood still for longer than its lease must not write over its successor's parts.
     lease.confirm()
     first_id = shard.first << _ID_BITS_PER_SHARD
     with stages.measure("store"):
-        rows = store_parts(campaign.slug, shard.key, crawl, placed, first_id)
+        rows = store_parts(survey.slug, shard.key, crawl, placed, first_id)
     counters = final_counters(crawl, placed, len(entries))
     return rows, {**counters, "stages": stages.taken}
 
@@ -189,56 +189,56 @@ def final_counters(crawl: Crawl, placed: Placed, n_domains: int) -> dict[str, An
     }
 
 
-def conclude(campaign: Campaign) -> None:
+def conclude(survey: Survey) -> None:
     """Compute every table from the manifest's parts, check them, store them, close the survey.
 
     Raises ``Unavailable`` where there is no room for it.
     """
     require_room()
-    root, slug = Path(settings.LAKE_DIR), campaign.slug
+    root, slug = Path(settings.LAKE_DIR), survey.slug
     shards = selectors.finished_shards(slug)
     stages = Stages()
     with stages.measure("report"):
         tables = survey_tables.compute_tables(root, slug, shards)
         complaints = checks.check_tables(tables)
-        lost = waiting.lost_domains(campaign)
-        n = campaign.n_domains - lost
+        lost = waiting.lost_domains(survey)
+        n = survey.n_domains - lost
         headlines = {
             table_id: reporting_headlines.headline(table_id, tables, n) for table_id in tables
         }
         counts = summary.summarise(root, slug, shards)
     counts["stages"] = stages.taken
-    if campaign.options.get("vantages"):
+    if survey.options.get("vantages"):
         counts["vantages"] = second_pass.count_vantages(root, slug, shards)
     with transaction.atomic():
-        services.save_reports(campaign, tables, headlines, complaints)
-        services.finish(campaign, counts, error=_why_partial(campaign, lost))
-    derived.index_quietly(campaign)
+        services.save_reports(survey, tables, headlines, complaints)
+        services.finish(survey, counts, error=_why_partial(survey, lost))
+    derived.index_quietly(survey)
 
 
-def _why_partial(campaign: Campaign, lost: int) -> str:
+def _why_partial(survey: Survey, lost: int) -> str:
     """How many domains were given up, and for which reasons; empty where none was."""
-    failed = campaign.shards.filter(state=Shard.State.FAILED)
+    failed = survey.shards.filter(state=Shard.State.FAILED)
     reasons = "; ".join(sorted(set(failed.values_list("error", flat=True))))
     if lost:
-        reasons = f"{lost:,} of {campaign.n_domains:,} domains were given up: {reasons}"
+        reasons = f"{lost:,} of {survey.n_domains:,} domains were given up: {reasons}"
     return reasons[:2000]
 
 
-def is_complete(campaign: Campaign) -> bool:
+def is_complete(survey: Survey) -> bool:
     """Whether no shard is waiting or running."""
     open_states = [Shard.State.WAITING, Shard.State.RUNNING]
-    return not campaign.shards.filter(state__in=open_states).exists()
+    return not survey.shards.filter(state__in=open_states).exists()
 
 
-def run_here(campaign: Campaign, on_shard: Callable[[Campaign], None] | None = None) -> None:
+def run_here(survey: Survey, on_shard: Callable[[Survey], None] | None = None) -> None:
     """Run a whole survey in this process; what an earlier run finished is not asked again."""
-    pace = pace_for(Resolving.from_json(campaign.options), in_worker=False)
-    prepare(campaign, pace)
+    pace = pace_for(Resolving.from_json(survey.options), in_worker=False)
+    prepare(survey, pace)
     # This process is the only worker of the survey, so a lease that a killed run left is void.
-    campaign.shards.filter(state=Shard.State.RUNNING).update(state=Shard.State.WAITING)
-    while not is_complete(campaign):
-        found = waiting.due(campaign)
+    survey.shards.filter(state=Shard.State.RUNNING).update(state=Shard.State.WAITING)
+    while not is_complete(survey):
+        found = waiting.due(survey)
         if not found:
             time.sleep(_LOOK_AGAIN_S)
         for shard_id in found:
@@ -246,19 +246,19 @@ def run_here(campaign: Campaign, on_shard: Callable[[Campaign], None] | None = N
             if shard is not None:
                 run_shard(shard, pace)
             if on_shard:
-                on_shard(campaign)
-        campaign.refresh_from_db()
-        if campaign.is_final:
+                on_shard(survey)
+        survey.refresh_from_db()
+        if survey.is_final:
             return
-    while not _concluded(campaign):
+    while not _concluded(survey):
         time.sleep(_LOOK_AGAIN_S)
-    campaign.refresh_from_db()
+    survey.refresh_from_db()
 
 
-def _concluded(campaign: Campaign) -> bool:
+def _concluded(survey: Survey) -> bool:
     try:
-        conclude(campaign)
+        conclude(survey)
     except Unavailable as error:
-        log.warning("survey %s waits: %s", campaign.slug, error)
+        log.warning("survey %s waits: %s", survey.slug, error)
         return False
     return True

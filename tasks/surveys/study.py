@@ -26,7 +26,7 @@ from core.errors import BadInput, MissingData
 from lake.parts import part_path, write_part
 from tasks.surveys import derived as survey_derived
 from testbed.worlds.loading import named_domains
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import derived, selectors, services
 
 # The one part of a table that is brought; a second import replaces it.
@@ -89,30 +89,30 @@ def _customer(row: Row) -> dict[str, Any]:
 
 
 def _bring(slug: str, table: str, rows: list[dict[str, Any]]) -> int:
-    campaign = finished(slug)
+    survey = finished(slug)
     n = write_part(part_path(Path(settings.LAKE_DIR), slug, table, BROUGHT), table, rows)
-    recompute(campaign)
+    recompute(survey)
     return n
 
 
-def finished(slug: str) -> Campaign:
+def finished(slug: str) -> Survey:
     """A survey that has ended; raises ``MissingData`` and ``BadInput``."""
-    campaign = Campaign.objects.filter(slug=slug).first()
-    if campaign is None:
+    survey = Survey.objects.filter(slug=slug).first()
+    if survey is None:
         raise MissingData(f"there is no survey {slug}")
-    if not campaign.is_final:
+    if not survey.is_final:
         raise BadInput(f"survey {slug} has not ended yet", field="survey")
-    return campaign
+    return survey
 
 
-def recompute(campaign: Campaign) -> None:
+def recompute(survey: Survey) -> None:
     """Compute every table of an ended survey anew, with its checks and headlines."""
-    shards = selectors.finished_shards(campaign.slug)
-    tables = survey_tables.compute_tables(Path(settings.LAKE_DIR), campaign.slug, shards)
-    headlines = {t: reporting_headlines.headline(t, tables, campaign.n_domains) for t in tables}
-    services.save_reports(campaign, tables, headlines, checks.check_tables(tables))
-    _forget_derived(campaign.slug)
-    survey_derived.index_quietly(campaign)
+    shards = selectors.finished_shards(survey.slug)
+    tables = survey_tables.compute_tables(Path(settings.LAKE_DIR), survey.slug, shards)
+    headlines = {t: reporting_headlines.headline(t, tables, survey.n_domains) for t in tables}
+    services.save_reports(survey, tables, headlines, checks.check_tables(tables))
+    _forget_derived(survey.slug)
+    survey_derived.index_quietly(survey)
 
 
 def _forget_derived(slug: str) -> None:
@@ -127,24 +127,24 @@ def compare(slug: str, scale: str | None = None) -> list[paper_comparison.Compar
     Counts are expected at the scale of the survey's world, unless another is given, but for those
     of the domains that the world keeps at their published size.
     """
-    campaign = finished(slug)
+    survey = finished(slug)
     tables = selectors.as_tables(selectors.reports(slug).values())
-    share = _scale(scale or _world_scale(campaign.world))
+    share = _scale(scale or _world_scale(survey.world))
     return paper_comparison.compare_tables(
-        tables, share, _small_world(campaign) if share != 1 else None
+        tables, share, _small_world(survey) if share != 1 else None
     )
 
 
-def _small_world(campaign: Campaign) -> paper_comparison.SmallWorld | None:
+def _small_world(survey: Survey) -> paper_comparison.SmallWorld | None:
     """What explains differences of a scaled world: its named domains, and how few others are."""
-    world = re.match(r"(\S+) testbed", campaign.world)
+    world = re.match(r"(\S+) testbed", survey.world)
     domains = named_domains(world[1]) if world else ()
     if not domains:
         return None
-    root, shards = Path(settings.LAKE_DIR), selectors.finished_shards(campaign.slug)
-    with survey_tables.open_study(root, campaign.slug, shards) as connection:
+    root, shards = Path(settings.LAKE_DIR), selectors.finished_shards(survey.slug)
+    with survey_tables.open_study(root, survey.slug, shards) as connection:
         found = populations(connection)
-    with survey_tables.open_study(root, campaign.slug, shards, only=domains) as connection:
+    with survey_tables.open_study(root, survey.slug, shards, only=domains) as connection:
         return paper_comparison.SmallWorld(survey_tables.make_tables(connection), found)
 
 

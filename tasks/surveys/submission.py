@@ -6,22 +6,22 @@ from django.db import transaction
 
 from tasks.platform.app import AWAY, queue
 from tasks.surveys.celery_tasks import start
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 
 log = logging.getLogger(__name__)
 
 
-def submit(campaign: Campaign) -> None:
+def submit(survey: Survey) -> None:
     """Queue a survey once its row is committed.
 
     A broker that does not answer loses nothing: the survey waits in the store, and the sweep
     queues it as soon as the broker is back.
     """
-    transaction.on_commit(lambda: _queue(campaign))
+    transaction.on_commit(lambda: _queue(survey))
 
 
-def _queue(campaign: Campaign) -> None:
+def _queue(survey: Survey) -> None:
     try:
-        queue(start, campaign.pk)
+        queue(start, survey.pk)
     except AWAY as error:
-        log.warning("survey %s waits for the broker: %s", campaign.slug, error)
+        log.warning("survey %s waits for the broker: %s", survey.slug, error)

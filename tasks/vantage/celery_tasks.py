@@ -68,7 +68,7 @@ def bench_of(place: client.Station) -> Bench:
     journal = Journal(place.folder / "units")
     return Bench(
         place.steady, journal, place.budget.spend, place.ended.is_set,
-        lambda campaign: campaign in place.stopped,
+        lambda survey: survey in place.stopped,
     )  # fmt: skip
 
 

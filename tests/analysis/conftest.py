@@ -7,9 +7,9 @@ import pytest
 from analysis.reporting.survey_tables import compute_tables
 from core.report_tables import Table
 from tests.analysis.deployment.world_cast import (
-    CAMPAIGN,
     CAST,
     CUSTOMERS,
+    SURVEY,
     ZONES,
     Domain,
     write_lake,
@@ -25,7 +25,7 @@ def cast_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def cast_tables(cast_root: Path) -> dict[str, Table]:
-    return compute_tables(cast_root, CAMPAIGN)
+    return compute_tables(cast_root, SURVEY)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def tables_of(tmp_path: Path) -> Callable[..., dict[str, Table]]:
     """Tables of a lake made of the given domains."""
 
     def make(*domains: Domain) -> dict[str, Table]:
-        return compute_tables(write_lake(tmp_path, domains), CAMPAIGN)
+        return compute_tables(write_lake(tmp_path, domains), SURVEY)
 
     return make
 

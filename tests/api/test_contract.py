@@ -12,11 +12,11 @@ from django.contrib.auth import get_user_model
 from django.db import OperationalError
 from django.test import Client
 
-from core.statuses import CampaignState
+from core.statuses import SurveyState
 from webapp.api.framework import events
 from webapp.api.framework.problem_kinds import KINDS
 from webapp.store.access import tokens
-from webapp.store.models import Campaign, VantagePoint
+from webapp.store.models import Survey, VantagePoint
 from webapp.store.surveys import services
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +43,7 @@ def anna(client):
 
 
 def test_a_list_is_read_page_by_page_and_new_rows_move_nothing(client):
-    slugs = [campaign.slug for campaign in make(7)][::-1]
+    slugs = [survey.slug for survey in make(7)][::-1]
     found, cursor = [], ""
     while cursor is not None:
         page = client.get("/api/v1/surveys", {"limit": 3, "cursor": cursor}).json()
@@ -80,15 +80,15 @@ def test_only_who_made_a_survey_deletes_it(client, anna):
     assert client.delete(f"/api/v1/surveys/{other.slug}", headers=headers).status_code == 403
     assert client.delete(path, headers=headers).status_code == 204
     assert client.get(path, headers=headers).status_code == 404
-    assert not Campaign.objects.filter(pk=own.pk).exists()
+    assert not Survey.objects.filter(pk=own.pk).exists()
 
 
-@pytest.mark.parametrize("state", [CampaignState.FINISHED, CampaignState.PARTIAL])
+@pytest.mark.parametrize("state", [SurveyState.FINISHED, SurveyState.PARTIAL])
 def test_before_the_index_there_is_a_202_that_says_when_to_come_again(client, state):
-    (campaign,) = make()
-    Campaign.objects.update(state=state)
+    (survey,) = make()
+    Survey.objects.update(state=state)
     query = {"kind": "provider", "target": "aws"}
-    reply = client.get(f"/api/v1/surveys/{campaign.slug}/outages.json", query)
+    reply = client.get(f"/api/v1/surveys/{survey.slug}/outages.json", query)
     assert (reply.status_code, reply["Retry-After"]) == (202, "2")
     assert reply.json()["status"] == state
     assert client.get("/api/v1/surveys/none/outages.json", query).status_code == 404
@@ -146,8 +146,8 @@ PARAMETERS = [
 
 @pytest.mark.parametrize(("method", "path", "known"), PARAMETERS)
 def test_no_operation_takes_a_parameter_that_is_not_known(client, method, path, known):
-    (campaign,) = make()
-    address = f"/api/v1/{path}".replace("none", campaign.slug if "surveys" in path else "none")
+    (survey,) = make()
+    address = f"/api/v1/{path}".replace("none", survey.slug if "surveys" in path else "none")
     reply = getattr(client, method)(f"{address}?nonsense=1&limitt=2")
     assert (reply.status_code, reply["Content-Type"]) == (422, "application/problem+json")
     document = reply.json()
@@ -223,9 +223,9 @@ def test_every_kind_of_problem_is_explained_where_its_type_leads(client):
 
 def test_an_address_holds_so_many_event_streams(client, monkeypatch):
     monkeypatch.setattr(events, "MOST_STREAMS_EACH", 1)
-    (campaign,) = make()
+    (survey,) = make()
     monkeypatch.setitem(events._open, "127.0.0.1", 1)
-    path = f"/api/v1/surveys/{campaign.slug}/events"
+    path = f"/api/v1/surveys/{survey.slug}/events"
     reply = client.get(path)
     assert (reply.status_code, reply["Retry-After"]) == (429, "30")
     assert json.loads(reply.content)["type"].endswith("#streams")

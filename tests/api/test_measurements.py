@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from tests.tasks.campaigns.field import join, targets
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 
 pytestmark = pytest.mark.django_db
 BASE = "/api/v1/measurements"
@@ -62,14 +62,14 @@ def test_other_hosts_are_taken(client, anna, host):
 
 def slug_of(name):
     """The address of a private campaign, which cannot be guessed from its name."""
-    return Measurement.objects.get(name=name).slug
+    return Campaign.objects.get(name=name).slug
 
 
 def test_a_campaign_is_planned_started_changed_and_cloned(client, anna):
     plan = post(client, "/plan", asked()).json()
     assert plan["predicted"]["probes"] == 96 * 2 * 3
     assert plan["refusals"] == []
-    assert not Measurement.objects.exists()
+    assert not Campaign.objects.exists()
     made = post(client, "", asked(name="Mine"), **{"Idempotency-Key": "k"})
     assert made.status_code == 201, made.content
     again = post(client, "", asked(name="Mine"), **{"Idempotency-Key": "k"})
@@ -113,7 +113,7 @@ def test_a_campaign_of_somebody_is_there_for_them_alone(client, anna):
 def test_a_public_campaign_is_changed_by_operators_only(client, anna):
     post(client, "", asked(name="Mine"))
     mine = slug_of("Mine")
-    Measurement.objects.update(owner=None, maker=None)
+    Campaign.objects.update(owner=None, maker=None)
     assert client.get(f"{BASE}/{mine}").status_code == 200
     assert post(client, f"/{mine}/stop").status_code == 403
     User.objects.filter(pk=anna.pk).update(is_staff=True)
@@ -143,7 +143,7 @@ def test_what_cannot_be_is_refused_with_a_reason(client, anna, change):
     answer = post(client, "", {**asked(), **change})
     assert answer.status_code == 422, answer.content
     assert answer.json()["detail"]
-    assert not Measurement.objects.exists()
+    assert not Campaign.objects.exists()
 
 
 def test_an_account_has_limits_that_an_operator_has_not(client, anna):

@@ -8,10 +8,10 @@ from django.db import OperationalError
 from django.test import Client
 
 from core.errors import Damaged
-from core.statuses import CampaignState
+from core.statuses import SurveyState
 from lake import parts
-from tests.analysis.deployment.world_cast import CAMPAIGN, CAST, write_lake
-from webapp.store.models import Campaign, Shard
+from tests.analysis.deployment.world_cast import CAST, SURVEY, write_lake
+from webapp.store.models import Shard, Survey
 from webapp.store.surveys import evidence, selectors, services
 
 pytestmark = pytest.mark.django_db
@@ -27,11 +27,11 @@ def client(settings, tmp_path):
 
 @pytest.fixture
 def stored(client, settings):
-    campaign = services.create_survey(b"shop.example\nnews.example\n", name=CAMPAIGN, n_words=5)
+    survey = services.create_survey(b"shop.example\nnews.example\n", name=SURVEY, n_words=5)
     write_lake(settings.LAKE_DIR, CAST, per_shard=9)
-    campaign.shards.update(state=Shard.State.DONE, key="000000")
-    Campaign.objects.filter(pk=campaign.pk).update(state=CampaignState.FINISHED)
-    return campaign
+    survey.shards.update(state=Shard.State.DONE, key="000000")
+    Survey.objects.filter(pk=survey.pk).update(state=SurveyState.FINISHED)
+    return survey
 
 
 def damage(path):
@@ -42,7 +42,7 @@ def damage(path):
 
 
 def rows_of(lake):
-    for opened in (parts.open_few(lake, CAMPAIGN, ["lookups"]), parts.open_views(lake, CAMPAIGN)):
+    for opened in (parts.open_few(lake, SURVEY, ["lookups"]), parts.open_views(lake, SURVEY)):
         yield opened.execute(
             "SELECT CAST(COLUMNS(*) AS VARCHAR) FROM lookups ORDER BY ALL"
         ).fetchall()
@@ -50,7 +50,7 @@ def rows_of(lake):
 
 @pytest.mark.parametrize("at", range(4, 700, 20))
 def test_no_changed_octet_of_a_part_is_misread(client, stored, settings, at):
-    path = parts.parts_of(settings.LAKE_DIR, CAMPAIGN, "lookups")[0]
+    path = parts.parts_of(settings.LAKE_DIR, SURVEY, "lookups")[0]
     before = list(rows_of(settings.LAKE_DIR))
     data = bytearray(path.read_bytes())
     data[at] ^= 0x55
@@ -66,7 +66,7 @@ def test_no_changed_octet_of_a_part_is_misread(client, stored, settings, at):
 def test_a_damaged_part_is_named_by_api_and_page(client, stored, settings):
     name = "www.shop.example"
     assert client.get(f"/api/v1/surveys/{stored.slug}/names/{name}").status_code == 200
-    damage(parts.parts_of(settings.LAKE_DIR, CAMPAIGN, "lookups")[0])
+    damage(parts.parts_of(settings.LAKE_DIR, SURVEY, "lookups")[0])
     reply = client.get(f"/api/v1/surveys/{stored.slug}/names/{name}")
     assert (reply.status_code, reply["Content-Type"]) == (500, "application/problem+json")
     assert reply.json()["type"].endswith("#storage")
@@ -110,7 +110,7 @@ def test_a_full_disk_refuses_a_survey_in_words(client, settings, tmp_path):
     body = {"domains": ["a.example"]}
     reply = client.post("/api/v1/surveys", body, content_type="application/json")
     assert (reply.status_code, reply["Content-Type"]) == (503, "application/problem+json")
-    assert Campaign.objects.count() == 0
+    assert Survey.objects.count() == 0
 
 
 def test_a_failure_in_front_of_the_views_is_a_problem_too(client, monkeypatch):

@@ -3,9 +3,9 @@ import json
 import pytest
 from django.test import Client
 
-from core.statuses import CampaignState
-from tests.analysis.deployment.world_cast import CAMPAIGN, CAST, write_lake
-from webapp.store.models import Campaign, Shard
+from core.statuses import SurveyState
+from tests.analysis.deployment.world_cast import CAST, SURVEY, write_lake
+from webapp.store.models import Shard, Survey
 from webapp.store.surveys import services
 
 pytestmark = pytest.mark.django_db
@@ -21,15 +21,15 @@ def client(settings, tmp_path):
 def finished(client, settings):
     from analysis.reporting import checks, headlines, summary, survey_tables
 
-    campaign = services.create_survey(b"shop.example\nnews.example\n", name=CAMPAIGN, n_words=5)
+    survey = services.create_survey(b"shop.example\nnews.example\n", name=SURVEY, n_words=5)
     write_lake(settings.LAKE_DIR, CAST, per_shard=9)
-    campaign.shards.update(state=Shard.State.DONE, key="000000")
-    tables = survey_tables.compute_tables(settings.LAKE_DIR, CAMPAIGN)
+    survey.shards.update(state=Shard.State.DONE, key="000000")
+    tables = survey_tables.compute_tables(settings.LAKE_DIR, SURVEY)
     lines = {t: headlines.headline(t, tables) for t in tables}
-    services.save_reports(campaign, tables, lines, checks.check_tables(tables))
-    services.begin(campaign, [], "")
-    services.finish(campaign, summary.summarise(settings.LAKE_DIR, CAMPAIGN))
-    return campaign
+    services.save_reports(survey, tables, lines, checks.check_tables(tables))
+    services.begin(survey, [], "")
+    services.finish(survey, summary.summarise(settings.LAKE_DIR, SURVEY))
+    return survey
 
 
 def post(client, body, **more):
@@ -65,14 +65,14 @@ def test_a_key_of_another_request_is_refused(client, servers, other):
         "/api/v1/docs#idempotency-key-reused",
     )
     assert post(client, body, headers=key).status_code == 202
-    assert Campaign.objects.count() == 1
+    assert Survey.objects.count() == 1
 
 
 def test_the_same_key_makes_one_survey(client, servers):
     for _ in range(2):
         reply = post(client, {"domains": "a.example"}, headers={"Idempotency-Key": "k1"})
         assert reply.status_code == 202
-    assert Campaign.objects.count() == 1
+    assert Survey.objects.count() == 1
 
 
 def test_limits_are_problems_that_say_which(client, servers, settings):
@@ -97,7 +97,7 @@ def test_unusable_input_is_a_problem_document(client, servers, body, status, rea
     reply = post(client, body)
     assert (reply.status_code, reply["Content-Type"]) == (status, "application/problem+json")
     assert reason in reply.json()["detail"]
-    assert Campaign.objects.count() == 0
+    assert Survey.objects.count() == 0
 
 
 def test_broken_json_and_unknown_things_are_problems(client, servers):
@@ -140,7 +140,7 @@ def test_evidence_and_map(client, finished):
 
 def test_a_survey_can_be_cancelled_once(client, servers):
     post(client, {"domains": "a.example", "name": "x"})
-    assert client.post("/api/v1/surveys/x/cancel").json()["status"] == CampaignState.CANCELLED
+    assert client.post("/api/v1/surveys/x/cancel").json()["status"] == SurveyState.CANCELLED
     assert services.claim(Shard.objects.get().pk) is None
 
 

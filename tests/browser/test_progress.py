@@ -26,13 +26,13 @@ class Survey:
         """Say how many domains are done."""
         self._write(
             "UPDATE store_shard SET counters = json_set(counters, '$.domains_done', ?)"
-            " WHERE campaign_id = (SELECT id FROM store_campaign WHERE slug = ?)",
+            " WHERE survey_id = (SELECT id FROM store_survey WHERE slug = ?)",
             domains_done, self.slug,
         )  # fmt: skip
 
     def move(self, state: str) -> None:
         """Say what state the survey is in."""
-        self._write("UPDATE store_campaign SET state = ? WHERE slug = ?", state, self.slug)
+        self._write("UPDATE store_survey SET state = ? WHERE slug = ?", state, self.slug)
 
 
 @pytest.fixture

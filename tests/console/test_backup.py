@@ -34,7 +34,7 @@ def copy(house):
     target = house.parent / "copy"
     with sqlite3.connect(house / "nephoscope.sqlite3") as other:
         other.execute("BEGIN IMMEDIATE")
-        other.execute("UPDATE store_campaign SET name = 'half done'")
+        other.execute("UPDATE store_survey SET name = 'half done'")
         done = start(house, "backup", target, "--json")
         other.rollback()
     assert done.returncode == 0, done.stderr
@@ -50,7 +50,7 @@ def test_another_installation_goes_on_with_the_copy(copy):
     assert done.returncode == 0, done.stderr
     with sqlite3.connect(copy / "nephoscope.sqlite3") as store:
         assert store.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert store.execute("SELECT name FROM store_campaign").fetchall() == [(SURVEY,)]
+        assert store.execute("SELECT name FROM store_survey").fetchall() == [(SURVEY,)]
 
 
 def test_what_is_made_again_is_left_out_and_the_rest_is_not(copy):

@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 
 from webapp.store.access.visibility import OPERATOR
 from webapp.store.campaigns import selectors
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 
 pytestmark = pytest.mark.django_db
 PING = {
@@ -44,7 +44,7 @@ def test_results_of_atlas_become_a_campaign_that_says_where_it_came_from(capsys,
     )  # fmt: skip
     assert (found["vantages"], found["targets"], found["progress"]["rounds"]) == (2, 2, 3)
     assert (found["progress"]["ok"], found["progress"]["failed"]) == (3, 0)
-    row = Measurement.objects.get(slug="their-pings")
+    row = Campaign.objects.get(slug="their-pings")
     assert row.started_at.timestamp() == PING["timestamp"] // 900 * 900
     assert row.notes[-1].endswith("could not be read: other_kind 1, no_probe 1.")
     regions = selectors.tables(row)["latency-regions"].dicts()
@@ -57,7 +57,7 @@ def test_results_of_atlas_become_a_campaign_that_says_where_it_came_from(capsys,
 def test_regions_that_measured_stand_on_the_map_where_their_cloud_has_them(capsys, tmp_path):
     path = tmp_path / "matrix.json"
     path.write_text('{"us-east-1": {"eu-west-1": 70}}')
-    row = Measurement.objects.get(slug=run(capsys, path)["campaign"])
+    row = Campaign.objects.get(slug=run(capsys, path)["campaign"])
     spots = selectors.vantage_points([*row.vantages, "aws/nowhere", "somebody"])
     (spot,) = spots.values()
     assert (spot.name, spot.city, spot.country) == ("aws/us-east-1", "us-east-1", "US")
@@ -88,7 +88,7 @@ def test_each_form_is_known_by_its_contents(capsys, tmp_path, text, options, for
     path.write_text(text)
     found = run(capsys, path, *options)
     assert found["label"] == f"Imported, measured by others: {form}"
-    row = Measurement.objects.get(slug=found["campaign"])
+    row = Campaign.objects.get(slug=found["campaign"])
     regions = selectors.tables(row)["latency-regions"].dicts()
     assert {r["region"]: r["mean"] for r in regions} == pytest.approx(means)
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_imported_is_one_line_and_leaves_nothing(capsys, tmp_path
     ):
         with pytest.raises(CommandError, match=message):
             run(capsys, *arguments)
-    assert not Measurement.objects.exists()
+    assert not Campaign.objects.exists()
 
 
 GLOBALPING = {
@@ -140,7 +140,7 @@ SCAMPER = {
 def test_an_impossible_round_trip_is_counted_and_costs_no_other(capsys, tmp_path, content, n, told):
     path = tmp_path / "odd.json"
     path.write_text(json.dumps(content) + "\n")
-    row = Measurement.objects.get(slug=run(capsys, path)["campaign"])
+    row = Campaign.objects.get(slug=run(capsys, path)["campaign"])
     assert row.notes[-1].endswith(f"could not be read: {told}.")
     if n is not None:
         (region,) = selectors.tables(row)["latency-regions"].dicts()

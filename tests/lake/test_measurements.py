@@ -3,7 +3,7 @@ import json
 import pyarrow.parquet as pq
 
 from core.clock import SystemClock
-from lake.campaigns import MEASUREMENT_SCHEMAS, rows_of_result, table_of
+from lake.campaigns import CAMPAIGN_SCHEMAS, rows_of_result, table_of
 from probes.packets.hops import Path, Reply
 from probes.records import Attempt, ProbeStatus, RoundTrips, Target
 from probes.registry import PROBES
@@ -18,7 +18,7 @@ def test_every_probe_s_result_has_a_row(tmp_path):
         table = table_of(kind, rows)
         pq.write_table(table, tmp_path / "part.parquet")
         again = pq.read_table(tmp_path / "part.parquet")
-        assert again.schema.equals(MEASUREMENT_SCHEMAS[kind]), probe.NAME
+        assert again.schema.equals(CAMPAIGN_SCHEMAS[kind]), probe.NAME
         (row,) = again.to_pylist()
         assert (row["vantage"], row["status"], row["probe"]) == ("oslo", "FORBIDDEN", probe.NAME)
 

@@ -20,7 +20,7 @@ from core.records import Answer, Lookup, Record
 from core.statuses import DnsStatus, Technique
 from crawlers.files.columns import SCHEMA as RESOLVED
 from crawlers.files.parquet import ParquetSink
-from lake.campaigns import MEASUREMENT_SCHEMAS
+from lake.campaigns import CAMPAIGN_SCHEMAS
 from lake.parts import open_few, open_views, part_path, read_part, write_part
 from lake.schemas import FILE_SCHEMAS, SCHEMAS, table_of_lookups
 from lake.traffic import FLOW_SCHEMAS
@@ -30,7 +30,7 @@ from tests.pages import cast
 
 EVERY = {
     **SCHEMAS,
-    **MEASUREMENT_SCHEMAS,
+    **CAMPAIGN_SCHEMAS,
     **FLOW_SCHEMAS,
     "lookups of a report folder": FILE_SCHEMAS["lookups"],
     "resolved names": RESOLVED,

@@ -16,10 +16,10 @@ from analysis.reporting.published import published
 from cartography.patterns import find_dangling
 from core.records import Answer, DomainOutcome, Front, Lookup, NameServerPlace, Placement, Record
 from core.report_tables import SPECS, Table, cumulate
-from core.statuses import AddressKind, CampaignState, DnsStatus, Technique
+from core.statuses import AddressKind, DnsStatus, SurveyState, Technique
 from lake import schemas
 from lake.parts import part_path, write_part
-from webapp.store.models import Campaign, RangeTable, Shard
+from webapp.store.models import RangeTable, Shard, Survey
 from webapp.store.surveys import services
 
 THEN = datetime(2013, 3, 29, 12, 0, tzinfo=UTC)
@@ -196,36 +196,36 @@ def _with_zeros(table: Table | None, n: int = 14) -> Table:
     return Table(table.id, table.columns, rows, n)
 
 
-def atlas(name: str = "Top domains of March 2013") -> Campaign:
+def atlas(name: str = "Top domains of March 2013") -> Survey:
     """A finished survey of an emulated world, with every table and a few domains."""
-    campaign = _campaign(name, CampaignState.FINISHED, world="imc2013 testbed, scale 1/100")
+    survey = _survey(name, SurveyState.FINISHED, world="imc2013 testbed, scale 1/100")
     found = tables()
     headlines = {table_id: headline(table_id, found) for table_id in found}
-    services.save_reports(campaign, found, headlines, [])
-    _store(campaign, [_linkedin(), _plain("hao123.com", 51), _nowhere()])
-    services.finish(campaign, _summary())
-    Campaign.objects.filter(pk=campaign.pk).update(finished_at=THEN + timedelta(minutes=9))
-    return campaign
+    services.save_reports(survey, found, headlines, [])
+    _store(survey, [_linkedin(), _plain("hao123.com", 51), _nowhere()])
+    services.finish(survey, _summary())
+    Survey.objects.filter(pk=survey.pk).update(finished_at=THEN + timedelta(minutes=9))
+    return survey
 
 
-def edges(name: str = "The wide, the long and the foreign") -> Campaign:
+def edges(name: str = "The wide, the long and the foreign") -> Survey:
     """Overlong labels, 3,000 names, punycode, and rejected lines."""
-    campaign = _campaign(name, CampaignState.FINISHED)
-    campaign.rejected = [
+    survey = _survey(name, SurveyState.FINISHED)
+    survey.rejected = [
         {"line": 3, "text": "exa mple .org", "reason": "holds a space; write one domain per line"},
         {"line": 9, "text": "\u202eevil‮" + "x" * 300, "reason": "label 1 is longer than 63 octets"},
         {"line": 11, "text": "<script>alert(1)</script>", "reason": "holds the character '<'"},
     ]
-    campaign.n_rejected, campaign.notes = 3, ["one line per domain; ranks are positions"]
-    campaign.save()
-    _store(campaign, [_wide(), _long(), _plain(RTL_DOMAIN, 3), _lost()])
-    services.finish(campaign, {})
-    return campaign
+    survey.n_rejected, survey.notes = 3, ["one line per domain; ranks are positions"]
+    survey.save()
+    _store(survey, [_wide(), _long(), _plain(RTL_DOMAIN, 3), _lost()])
+    services.finish(survey, {})
+    return survey
 
 
-def empty() -> Campaign:
+def empty() -> Survey:
     """A finished survey in which nothing uses a cloud."""
-    campaign = _campaign("Nothing in a cloud", CampaignState.FINISHED)
+    survey = _survey("Nothing in a cloud", SurveyState.FINISHED)
     blank = {
         s.id: Table(s.id, s.columns, (), 0) for s in SPECS if s.id not in ("providers", "patterns")
     }
@@ -234,53 +234,53 @@ def empty() -> Campaign:
     )
     blank["patterns"] = Table("patterns", SPECS[1].columns, (), 0)
     words = "No subdomain of these domains answers from a known cloud"
-    services.save_reports(campaign, blank, dict.fromkeys(blank, words), [])
-    services.finish(campaign, {})
-    Campaign.objects.filter(pk=campaign.pk).update(created_at=THEN - timedelta(days=400))
-    return campaign
+    services.save_reports(survey, blank, dict.fromkeys(blank, words), [])
+    services.finish(survey, {})
+    Survey.objects.filter(pk=survey.pk).update(created_at=THEN - timedelta(days=400))
+    return survey
 
 
-def running() -> Campaign:
+def running() -> Survey:
     """A survey in the middle of its life."""
-    campaign = _campaign("In the middle", CampaignState.RUNNING)
+    survey = _survey("In the middle", SurveyState.RUNNING)
     counters = {
         "domains_done": 412, "queries": 60_200, "answered": 59_000, "found": 7_031,
         "resolved": 6_800, "cloud": 1_204, "failed": {"TIMEOUT": 41, "SERVFAIL": 12},
     }  # fmt: skip
-    Shard.objects.create(campaign=campaign, key="s0", first=0, last=412, counters=counters)
-    Campaign.objects.filter(pk=campaign.pk).update(
+    Shard.objects.create(survey=survey, key="s0", first=0, last=412, counters=counters)
+    Survey.objects.filter(pk=survey.pk).update(
         started_at=datetime.now(UTC) - timedelta(seconds=60), n_domains=1_000
     )
-    return campaign
+    return survey
 
 
-def waiting() -> Campaign:
+def waiting() -> Survey:
     """A survey that no worker has taken."""
-    return _campaign("Waiting", CampaignState.QUEUED)
+    return _survey("Waiting", SurveyState.QUEUED)
 
 
-def failed() -> Campaign:
+def failed() -> Survey:
     """A survey that could not start."""
-    campaign = _campaign("No server answered", CampaignState.RUNNING)
-    services.fail(campaign, "no name server answers: 192.0.2.53:53 timed out after 3 attempts")
-    return campaign
+    survey = _survey("No server answered", SurveyState.RUNNING)
+    services.fail(survey, "no name server answers: 192.0.2.53:53 timed out after 3 attempts")
+    return survey
 
 
-def cancelled() -> Campaign:
+def cancelled() -> Survey:
     """A survey that a person stopped."""
-    campaign = _campaign("Stopped", CampaignState.RUNNING)
-    services.cancel(campaign)
-    return campaign
+    survey = _survey("Stopped", SurveyState.RUNNING)
+    services.cancel(survey)
+    return survey
 
 
-def everyone() -> dict[str, Campaign]:
+def everyone() -> dict[str, Survey]:
     """The whole cast; the atlas is the newest, so that it is the front door."""
     makers = (empty, failed, cancelled, waiting, running, edges, atlas)
     return {maker.__name__: maker() for maker in makers}
 
 
-def _campaign(name: str, state: CampaignState, world: str = "") -> Campaign:
-    campaign = Campaign.objects.create(
+def _survey(name: str, state: SurveyState, world: str = "") -> Survey:
+    survey = Survey.objects.create(
         slug=services.free_slug(name),
         name=name,
         state=state,
@@ -290,10 +290,10 @@ def _campaign(name: str, state: CampaignState, world: str = "") -> Campaign:
         estimated_queries=146_000,
         started_at=THEN,
     )
-    campaign.range_tables.set(
+    survey.range_tables.set(
         [_range_table("aws", date(2013, 3, 28)), _range_table("azure", date(2013, 3, 1))]
     )
-    return campaign
+    return survey
 
 
 def _range_table(provider: str, as_of: date) -> RangeTable:
@@ -443,7 +443,7 @@ def _label(name: str, place: Placement) -> list[Front]:
 _BY_ADDRESS = {p.address: p for p in (_EAST, _WEST, _EDGE, _AZURE, _ELSEWHERE)}
 
 
-def _store(campaign: Campaign, domains: list[Domain]) -> None:
+def _store(survey: Survey, domains: list[Domain]) -> None:
     lookups = [lookup for _, found, _ in domains for lookup in found]
     placed = [
         (x.domain, x.answer.name, _BY_ADDRESS[a]) for x in lookups for a in x.answer.addresses
@@ -459,11 +459,11 @@ def _store(campaign: Campaign, domains: list[Domain]) -> None:
     }
     root = Path(settings.LAKE_DIR)
     for table, data in rows.items():
-        write_part(part_path(root, campaign.slug, table, "s0"), table, data)
+        write_part(part_path(root, survey.slug, table, "s0"), table, data)
     counters = {
         "domains_done": 3, "queries": 34_018_224, "found": len(lookups), "resolved": len(lookups),
         "cloud": len(fronts), "failed": {"TIMEOUT": 4_102, "SERVFAIL": 1_011},
     }  # fmt: skip
     Shard.objects.create(
-        campaign=campaign, key="s0", first=0, last=3, state=Shard.State.DONE, counters=counters
+        survey=survey, key="s0", first=0, last=3, state=Shard.State.DONE, counters=counters
     )

@@ -9,17 +9,17 @@ import django
 from django.core.management import call_command
 
 
-def measurement_of(name: str, password: str) -> Any:
+def campaign_of(name: str, password: str) -> Any:
     """A measurement that somebody alone sees."""
     from django.contrib.auth import get_user_model
 
     from tests.pages.campaigns import campaign_cast
-    from webapp.store.models import Measurement, VantagePoint
+    from webapp.store.models import Campaign, VantagePoint
 
     grace = get_user_model().objects.create_user(name, password=password)
     rows = [campaign_cast.sample("v-one", "us-east-1", [12.5, 13.5])]
     made = campaign_cast.campaign("between-us-0123456789", rows, "Between us two")
-    Measurement.objects.filter(pk=made.pk).update(owner=grace, maker=grace)
+    Campaign.objects.filter(pk=made.pk).update(owner=grace, maker=grace)
     # The page of vantage points has to be seen empty as well.
     VantagePoint.objects.all().delete()
     return made
@@ -40,7 +40,7 @@ def main() -> None:
         campaign.refresh_from_db()
     derived.compare_surveys(everyone["atlas"], everyone["later"])
     derived.index_survey(everyone["edges"])
-    everyone["measured"] = measurement_of("grace", "a walnut on the shelf")
+    everyone["measured"] = campaign_of("grace", "a walnut on the shelf")
     slugs = {name: campaign.slug for name, campaign in everyone.items()}
     sys.stdout.write(json.dumps(slugs))
 

@@ -207,7 +207,7 @@ class Site:
         """How often the newest survey's shards were taken up whose keys begin so; 0 before."""
         query = (
             "SELECT max(attempt) FROM store_shard WHERE key LIKE ? "
-            "AND campaign_id = (SELECT max(id) FROM store_campaign)"
+            "AND survey_id = (SELECT max(id) FROM store_survey)"
         )
         with closing(self._store()) as store:
             return store.execute(query, (prefix + "%",)).fetchone()[0] or 0
@@ -222,8 +222,8 @@ class Site:
         """For what the newest survey waits, or its error."""
         query = (
             "SELECT coalesce((SELECT json_extract(counters, '$.waits') FROM store_shard "
-            "WHERE campaign_id = c.id AND json_extract(counters, '$.waits') != '' LIMIT 1), error) "
-            "FROM store_campaign c ORDER BY id DESC LIMIT 1"
+            "WHERE survey_id = c.id AND json_extract(counters, '$.waits') != '' LIMIT 1), error) "
+            "FROM store_survey c ORDER BY id DESC LIMIT 1"
         )
         with closing(self._store()) as store:
             return store.execute(query).fetchone()[0]

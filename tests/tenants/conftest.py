@@ -13,7 +13,7 @@ from django.test import Client
 from tests.pages import cast
 from tests.pages.campaigns import campaign_cast
 from webapp.store.access import sharing, tokens
-from webapp.store.models import Campaign, Measurement
+from webapp.store.models import Campaign, Survey
 from webapp.store.surveys.selectors import reports
 
 # Nothing of these may be in an answer to anybody who is not entitled.
@@ -41,14 +41,14 @@ class Town:
     anna: Any
     bert: Any
     survey: Thing
-    measurement: Thing
+    campaign: Thing
     anna_token: str
     bert_token: str
     table: str
 
     @property
     def things(self) -> tuple[Thing, ...]:
-        return self.survey, self.measurement
+        return self.survey, self.campaign
 
     def client(self, user: Any = None) -> Client:
         client = Client(raise_request_exception=False)
@@ -62,7 +62,7 @@ class Town:
         return {
             "slug": slug,
             "before": slug,
-            "after": (self.survey if is_survey else self.measurement).public.slug,
+            "after": (self.survey if is_survey else self.campaign).public.slug,
             "domain": DOMAIN,
             "name": HOST,
             "page": "regions",
@@ -88,16 +88,16 @@ class Town:
 
 def _surveys(anna: Any, bert: Any) -> Thing:
     public, private = cast.empty(), cast.atlas(NAME)
-    Campaign.objects.filter(pk=private.pk).update(owner=anna, maker=anna, slug=PRIVATE)
+    Survey.objects.filter(pk=private.pk).update(owner=anna, maker=anna, slug=PRIVATE)
     (site.LAKE_DIR / private.slug).rename(site.LAKE_DIR / PRIVATE)
     return _shared("survey", private, public, anna, bert)
 
 
-def _measurements(anna: Any, bert: Any) -> Thing:
+def _campaigns(anna: Any, bert: Any) -> Thing:
     rows = [campaign_cast.sample("v-one", "us-east-1", [12.5 + n, 13.5], round=n) for n in range(2)]
-    public = campaign_cast.campaign("of-everybody", rows)
-    private = campaign_cast.campaign(PRIVATE, rows, NAME)
-    Measurement.objects.filter(pk=private.pk).update(owner=anna, maker=anna)
+    public = campaign_cast.survey("of-everybody", rows)
+    private = campaign_cast.survey(PRIVATE, rows, NAME)
+    Campaign.objects.filter(pk=private.pk).update(owner=anna, maker=anna)
     return _shared("measurement", private, public, anna, bert)
 
 
@@ -119,7 +119,7 @@ def settled(
     with django_db_blocker.unblock(), transaction.atomic():
         make = get_user_model().objects.create_user
         anna, bert = make("anna"), make("bert")
-        things = [_surveys(anna, bert), _measurements(anna, bert)]
+        things = [_surveys(anna, bert), _campaigns(anna, bert)]
         keys = [tokens.issue(who, "theirs", "write")[1] for who in (anna, bert)]
         both = {*reports(PRIVATE)} & {*reports(things[0].public.slug)}
         yield Town(anna, bert, *things, *keys, sorted(both)[0])

@@ -14,7 +14,7 @@ from core.errors import BadInput
 from tests.pages import cast
 from webapp.store.access import accounts, login_throttle, sharing, tokens
 from webapp.store.accounts import deletion
-from webapp.store.models import Campaign, Recommendation, SignInFailure
+from webapp.store.models import Recommendation, SignInFailure, Survey
 from webapp.store.recommendations import services as recommendation_services
 from webapp.store.surveys import services
 from webapp.store.surveys.uploads import save_entries
@@ -309,8 +309,8 @@ def test_an_account_goes_with_all_that_is_private(anna: Any, settings: Any, tmp_
     settings.LAKE_DIR, settings.UPLOADS_DIR = tmp_path / "lake", tmp_path / "uploads"
     settings.DATA_DIR = tmp_path
     private, public = cast.atlas("Private"), cast.atlas("Public")
-    Campaign.objects.update(maker=anna, idempotency_key=None)
-    Campaign.objects.filter(pk=private.pk).update(owner=anna)
+    Survey.objects.update(maker=anna, idempotency_key=None)
+    Survey.objects.filter(pk=private.pk).update(owner=anna)
     save_entries(private.slug, [])
     origin = recommendation_services.Origin(owner=anna)
     mine = recommendation_services.create({"samples": b"x"}, {}, origin)
@@ -320,7 +320,7 @@ def test_an_account_goes_with_all_that_is_private(anna: Any, settings: Any, tmp_
     assert client.post("/account/close/", {"password": "wrong"}).status_code == 422
     assert client.post("/account/close/", {"password": WORD}).status_code == 302
     assert not is_in(client)
-    assert [c.slug for c in Campaign.objects.all()] == [public.slug]
+    assert [c.slug for c in Survey.objects.all()] == [public.slug]
     assert not Recommendation.objects.exists()
     assert not recommendation_services.folder_of(mine.token).exists()
     left = {p.name for p in tmp_path.rglob("*") if private.slug in p.name}
@@ -330,15 +330,15 @@ def test_an_account_goes_with_all_that_is_private(anna: Any, settings: Any, tmp_
 
 def test_a_survey_goes_when_it_was_said_twice(anna: Any, settings: Any, tmp_path: Path) -> None:
     settings.LAKE_DIR, settings.UPLOADS_DIR = tmp_path / "lake", tmp_path / "uploads"
-    campaign = cast.running()
-    Campaign.objects.update(owner=anna, maker=anna)
+    survey = cast.running()
+    Survey.objects.update(owner=anna, maker=anna)
     client = Client()
     client.force_login(anna)
-    path = f"/s/{campaign.slug}/delete/"
+    path = f"/s/{survey.slug}/delete/"
     assert "Delete this survey?" in client.get(path).content.decode()
-    assert Campaign.objects.exists()
+    assert Survey.objects.exists()
     assert client.post(path)["Location"] == "/account/"
-    assert not Campaign.objects.exists()
+    assert not Survey.objects.exists()
 
 
 def test_a_deleted_survey_takes_nothing_else_along(
@@ -351,8 +351,8 @@ def test_a_deleted_survey_takes_nothing_else_along(
     # Its folder would be that of everybody's measurements.
     made = services.create_survey(b"a.example\n", name="Measurements", n_words=2, maker=maker)
     assert made.slug == "measurements-2"
-    Campaign.objects.filter(pk=made.pk).update(slug="measurements")
-    deletion.remove_survey(Campaign.objects.get(pk=made.pk))
+    Survey.objects.filter(pk=made.pk).update(slug="measurements")
+    deletion.remove_survey(Survey.objects.get(pk=made.pk))
     assert others.is_dir()
 
 

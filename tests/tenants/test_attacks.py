@@ -12,7 +12,7 @@ from tests.pages import cast
 from tests.tenants.conftest import DOMAIN, NAME, Town
 from webapp.store.access import sharing, tokens
 from webapp.store.access.visibility import SharedReader, visible
-from webapp.store.models import ApiToken, Campaign, ShareLink
+from webapp.store.models import ApiToken, ShareLink, Survey
 from webapp.store.surveys import drafts, services
 
 SURVEYS = "/api/v1/surveys"
@@ -89,7 +89,7 @@ def test_kept_pages_are_kept_for_one_reader(town: Town) -> None:
     seen = bert.get(path)
     assert seen.status_code == 200
     assert "anna" not in seen.content.decode()
-    sharing.withdraw(Campaign.objects.get(pk=town.survey.private.pk))
+    sharing.withdraw(Survey.objects.get(pk=town.survey.private.pk))
     assert bert.get(path).status_code == 404
     assert anna.get(path).status_code == 200
 
@@ -113,8 +113,8 @@ def test_tags_tell_strangers_nothing(town: Town) -> None:
 
 def test_a_comparison_with_anothers_survey_is_not_there(town: Town) -> None:
     own = cast.atlas("Of Bert")
-    Campaign.objects.filter(pk=own.pk).update(owner=town.bert, maker=town.bert)
-    derived.compare_surveys(Campaign.objects.get(pk=own.pk), town.survey.private)
+    Survey.objects.filter(pk=own.pk).update(owner=town.bert, maker=town.bert)
+    derived.compare_surveys(Survey.objects.get(pk=own.pk), town.survey.private)
     bert = town.client(town.bert)
     for pair in ((own.slug, town.survey.private.slug), (town.survey.private.slug, own.slug)):
         base = "/".join(pair)
@@ -135,7 +135,7 @@ def test_a_history_holds_only_what_its_reader_may_see(town: Town) -> None:
         assert found.status_code == 404
         assert found.content.replace(DOMAIN.encode(), b"unasked.example") == never.content
     other = cast.atlas("Of everybody")
-    derived.index_survey(Campaign.objects.get(pk=other.pk))
+    derived.index_survey(Survey.objects.get(pk=other.pk))
     text = Client().get(f"/s/{other.slug}/domains/{DOMAIN}/history/").content.decode()
     assert "seen by one survey so far" in text
     assert town.survey.private.slug not in text
@@ -212,11 +212,11 @@ def test_a_link_ends_when_it_is_taken_back(town: Town) -> None:
     link = ShareLink.objects.get(survey=town.survey.private)
     reader = SharedReader(link)
     assert Client().get(path).status_code == 200
-    assert visible(Campaign.objects.all(), reader).get() == town.survey.private
+    assert visible(Survey.objects.all(), reader).get() == town.survey.private
     assert town.client(town.bert).post(f"/account/links/{link.pk}/revoke/").status_code == 404
     assert town.client(town.anna).post(f"/account/links/{link.pk}/revoke/").status_code == 302
     assert Client().get(path).status_code == 404
-    assert not visible(Campaign.objects.all(), reader).exists()
+    assert not visible(Survey.objects.all(), reader).exists()
 
 
 def test_a_link_that_is_over_is_like_one_that_never_was(town: Town) -> None:
@@ -263,7 +263,7 @@ def test_a_plan_is_its_senders_own(settings: Any, tmp_path: Any) -> None:
 def test_the_database_opens_nothing(town: Town) -> None:
     from django.core import serializers
 
-    models = (ApiToken, ShareLink, Campaign, type(town.anna))
+    models = (ApiToken, ShareLink, Survey, type(town.anna))
     dump = "".join(serializers.serialize("json", m.objects.all()) for m in models)
     for secret in (town.anna_token, town.bert_token, town.survey.link, town.survey.other_link):
         assert secret not in dump

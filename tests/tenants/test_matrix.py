@@ -45,7 +45,7 @@ def ask(client: Client, method: str, path: str, query: dict[str, str], **headers
 def strangers(town: Town, kind: str) -> dict[str, tuple[Client, str, dict[str, str]]]:
     """Clients without a right, with what their addresses begin with and their headers."""
     his = f"Bearer {town.bert_token}"
-    other, another = (town.survey, town.measurement)[:: 1 if kind == "survey" else -1]
+    other, another = (town.survey, town.campaign)[:: 1 if kind == "survey" else -1]
     return {
         "second tenant": (town.client(town.bert), "", {}),
         "nobody": (town.client(), "", {}),

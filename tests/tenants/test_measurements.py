@@ -25,7 +25,7 @@ from tests.tenants.conftest import NAME, PRIVATE, Town
 from webapp.store.access import sharing, tokens
 from webapp.store.accounts import deletion
 from webapp.store.campaigns import selectors, services
-from webapp.store.models import Measurement, MeasurementUnit, ShareLink, VantagePoint
+from webapp.store.models import Campaign, CampaignUnit, ShareLink, VantagePoint
 
 PAGE, API = f"/wide-area/{PRIVATE}/", f"/api/v1/measurements/{PRIVATE}"
 ROUTE = {
@@ -58,7 +58,7 @@ def test_its_maker_makes_a_link_and_takes_it_back(town: Town) -> None:
     assert made["Location"] == f"{PAGE}sharing/"
     new, old = links_on(anna.get(made["Location"]))
     assert old == kept
-    row = ShareLink.objects.filter(measurement=town.measurement.private).first()
+    row = ShareLink.objects.filter(campaign=town.campaign.private).first()
     assert timedelta(days=6) < row.expires_at - timezone.now() < timedelta(days=8)
     # The account page tells of links to things of every kind.
     account = anna.get("/account/")
@@ -75,12 +75,12 @@ def test_its_maker_makes_a_link_and_takes_it_back(town: Town) -> None:
     taken = anna.post(f"/account/links/{row.pk}/revoke/", {"back": "thing"})
     assert taken["Location"] == f"{PAGE}sharing/"
     assert nobody.get(front["Location"]).status_code == 404
-    assert nobody.get(below(town.measurement.link)).status_code == 200
+    assert nobody.get(below(town.campaign.link)).status_code == 200
 
 
 @pytest.mark.parametrize("how", ["expired", "closed"])
 def test_a_link_that_is_over_is_like_one_that_never_was(town: Town, how: str) -> None:
-    path = below(town.measurement.link)
+    path = below(town.campaign.link)
     assert Client().get(path).status_code == 200
     if how == "expired":
         ShareLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
@@ -95,19 +95,19 @@ def test_files_come_below_the_link_as_they_come_to_its_maker(town: Town) -> None
     base, pair = f"/api/v1/wide-area/{PRIVATE}", "vantage=v-one&region=us-east-1"
     for name in ("tables/latency-grid.csv", "tables/latency-regions.parquet",
                  f"samples.csv?{pair}", f"samples.jsonl?{pair}"):  # fmt: skip
-        shared = nobody.get(below(town.measurement.link, f"{base}/{name}"))
+        shared = nobody.get(below(town.campaign.link, f"{base}/{name}"))
         assert shared.status_code == 200, name
         assert shared.content == anna.get(f"{base}/{name}").content, name
     rows = list(csv.DictReader(io.StringIO(nobody.get(
-        below(town.measurement.link, f"{base}/samples.csv?{pair}")).content.decode())))  # fmt: skip
+        below(town.campaign.link, f"{base}/samples.csv?{pair}")).content.decode())))  # fmt: skip
     assert [r["values"] for r in rows] == ["[12.5, 13.5]", "[13.5, 13.5]"]
-    lines = nobody.get(below(town.measurement.link, f"{base}/samples.jsonl?{pair}")).content
+    lines = nobody.get(below(town.campaign.link, f"{base}/samples.jsonl?{pair}")).content
     assert json.loads(lines.splitlines()[0])["at"] == "2023-11-14T22:13:20+00:00"
     for path in (base, API):
-        told = nobody.get(below(town.measurement.link, path)).json()
-        assert (told["page"], told["is_public"]) == (below(town.measurement.link), False)
-    method = nobody.get(below(town.measurement.link, f"{PAGE}method/")).content.decode()
-    assert f'href="{below(town.measurement.link, base)}/tables/latency-grid.csv"' in method
+        told = nobody.get(below(town.campaign.link, path)).json()
+        assert (told["page"], told["is_public"]) == (below(town.campaign.link), False)
+    method = nobody.get(below(town.campaign.link, f"{PAGE}method/")).content.decode()
+    assert f'href="{below(town.campaign.link, base)}/tables/latency-grid.csv"' in method
 
 
 def test_published_it_is_everybodys_to_read_and_its_makers_to_change(town: Town) -> None:
@@ -131,7 +131,7 @@ def test_published_it_is_everybodys_to_read_and_its_makers_to_change(town: Town)
     hidden = Client().put(f"{API}/visibility", '{"public": false}', **bearer(town.anna_token))
     assert hidden.json() == {"campaign": PRIVATE, "is_public": False}
     assert bert.get(PAGE).status_code == 404
-    assert Measurement.objects.filter(slug=PRIVATE, owner=town.anna).exists()
+    assert Campaign.objects.filter(slug=PRIVATE, owner=town.anna).exists()
 
 
 @pytest.mark.parametrize("kind", ["survey", "measurement"])
@@ -166,8 +166,8 @@ def test_programs_make_list_and_end_links(town: Town, kind: str) -> None:
 
 def test_what_it_was_cloned_from_stays_its_makers(town: Town) -> None:
     found = campaign_cast.campaign("of-bert", [], state="running")
-    before = town.measurement.private
-    Measurement.objects.filter(pk=found.pk).update(cloned_from=before)
+    before = town.campaign.private
+    Campaign.objects.filter(pk=found.pk).update(cloned_from=before)
     path = "/wide-area/of-bert/progress/"
     assert NAME not in Client().get(path).content.decode()
     assert NAME in town.client(town.anna).get(path).content.decode()
@@ -176,17 +176,17 @@ def test_what_it_was_cloned_from_stays_its_makers(town: Town) -> None:
 
 
 def test_where_a_vantage_point_is_in_the_network_is_for_operators(town: Town) -> None:
-    found = town.measurement.private
+    found = town.campaign.private
     write_part(part_path(selectors.lake_root(), PRIVATE, "paths", "p"), "paths",
                table_of("paths", [ROUTE]))  # fmt: skip
-    MeasurementUnit.objects.create(
-        measurement=found, key="p", activity="trace", vantage="v-one", round=0, starts_s=0,
+    CampaignUnit.objects.create(
+        campaign=found, key="p", activity="trace", vantage="v-one", round=0, starts_s=0,
         ends_s=1, slots=1, state="done", rows={"paths": 1}, part="p",
     )  # fmt: skip
     VantagePoint.objects.filter(name="v-one").update(public_address=ROUTE["source"])
     pair = {"vantage": "v-one", "region": "us-east-1"}
     path = f"/api/v1/wide-area/{PRIVATE}/paths"
-    askers = ((Client(), f"/shared/{town.measurement.link}"), (town.client(town.anna), ""))
+    askers = ((Client(), f"/shared/{town.campaign.link}"), (town.client(town.anna), ""))
     for client, prefix in askers:
         for kind in ("json", "csv", "parquet"):
             answer = client.get(f"{prefix}{path}.{kind}", pair)
@@ -195,7 +195,7 @@ def test_where_a_vantage_point_is_in_the_network_is_for_operators(town: Town) ->
         table = pq.read_table(io.BytesIO(answer.content))
         assert table["hops"][0].as_py()[0]["address"] == "203.0.113.1"
     for page in ("", "progress/", "method/", "pairs/v-one/us-east-1/routes/"):
-        shown = Client().get(below(town.measurement.link, PAGE + page))
+        shown = Client().get(below(town.campaign.link, PAGE + page))
         assert ROUTE["source"] not in shown.content.decode(), page
     get_user_model().objects.filter(pk=town.anna.pk).update(is_staff=True)
     told = town.client(town.anna).get(f"{path}.json", pair).content
@@ -204,26 +204,26 @@ def test_where_a_vantage_point_is_in_the_network_is_for_operators(town: Town) ->
 
 def test_it_goes_for_good_once_that_was_said_twice(town: Town) -> None:
     found = campaign_cast.campaign("to-go", [campaign_cast.sample("v-one", "us-east-1", [1.0])])
-    Measurement.objects.filter(pk=found.pk).update(owner=town.anna, maker=town.anna)
+    Campaign.objects.filter(pk=found.pk).update(owner=town.anna, maker=town.anna)
     link = sharing.token_of(sharing.issue(town.anna, found))
     unfinished = selectors.folder_of(found).with_name(".to-go.17")
     unfinished.mkdir()
     anna, page = town.client(town.anna), "/wide-area/to-go/delete/"
     assert "Delete this measurement?" in anna.get(page).content.decode()
-    assert Measurement.objects.filter(slug="to-go").exists()
+    assert Campaign.objects.filter(slug="to-go").exists()
     assert town.client(town.bert).post(page).status_code == 404
     assert anna.post(page)["Location"] == "/account/"
-    assert not Measurement.objects.filter(slug="to-go").exists()
+    assert not Campaign.objects.filter(slug="to-go").exists()
     assert Client().get(below(link, "/wide-area/to-go/")).status_code == 404
     for folder in (selectors.lake_root() / "to-go", selectors.folder_of(found), unfinished):
         assert not folder.exists()
     assert (selectors.lake_root() / PRIVATE).is_dir()
-    assert selectors.folder_of(town.measurement.private).is_dir()
+    assert selectors.folder_of(town.campaign.private).is_dir()
 
 
 def test_a_running_one_is_stopped_by_the_program_that_deletes_it(town: Town) -> None:
     found = campaign_cast.campaign("under-way", [], state="running")
-    Measurement.objects.filter(pk=found.pk).update(maker=town.anna)
+    Campaign.objects.filter(pk=found.pk).update(maker=town.anna)
     path = "/api/v1/measurements/under-way"
     assert Client().delete(path).status_code == 403
     assert Client().delete(path, **bearer(town.anna_token)).status_code == 204
@@ -240,7 +240,7 @@ def test_it_is_published_from_the_start_where_its_maker_says_so(town: Town) -> N
     again = client.post("/api/v1/measurements/loud/clone", "{}", **mine).json()
     assert again["is_public"] is False
     assert client.get(again["page"]).status_code == 404
-    rows = Measurement.objects.filter(name="Loud").values_list("owner", "maker")
+    rows = Campaign.objects.filter(name="Loud").values_list("owner", "maker")
     assert {*rows} == {(None, town.anna.pk), (town.anna.pk, town.anna.pk)}
     # What is published counts among what its maker may have open at once.
     assert services.open_of(town.anna) == 2
@@ -256,32 +256,32 @@ def test_what_vantage_points_are_still_at_comes_back_to_nothing(town: Town) -> N
     for name, order in field.waiting:
         field.answer(name, order)
     field.step()
-    assert not Measurement.objects.filter(pk=found.pk).exists()
+    assert not Campaign.objects.filter(pk=found.pk).exists()
     assert not (selectors.lake_root() / found.slug).exists()
 
 
 def test_an_account_goes_with_its_links_and_what_is_private(town: Town) -> None:
-    kept = town.measurement.public
+    kept = town.campaign.public
     link = sharing.token_of(sharing.issue(town.bert, kept))
     hers = campaign_cast.campaign("private-of-bert", [])
-    Measurement.objects.filter(pk=hers.pk).update(owner=town.bert, maker=town.bert)
+    Campaign.objects.filter(pk=hers.pk).update(owner=town.bert, maker=town.bert)
     deletion.remove_account(get_user_model().objects.get(pk=town.bert.pk))
-    assert not Measurement.objects.filter(slug=hers.slug).exists()
+    assert not Campaign.objects.filter(slug=hers.slug).exists()
     assert Client().get(f"/wide-area/{kept.slug}/").status_code == 200
     assert Client().get(below(link, f"/wide-area/{kept.slug}/")).status_code == 404
-    assert Measurement.objects.get(pk=kept.pk).maker is None
-    assert not ShareLink.objects.filter(measurement=kept).exists()
+    assert Campaign.objects.get(pk=kept.pk).maker is None
+    assert not ShareLink.objects.filter(campaign=kept).exists()
 
 
 def test_a_link_opens_one_thing(town: Town) -> None:
-    both = {"survey": town.survey.private, "measurement": town.measurement.private}
+    both = {"survey": town.survey.private, "measurement": town.campaign.private}
     for wrong in ({}, both):
         with pytest.raises(IntegrityError), transaction.atomic():
             ShareLink.objects.create(owner=town.anna, sha256=f"{len(wrong)}", seed="s", **wrong)
 
 
 def test_pages_are_asked_for_their_headers_alone(town: Town) -> None:
-    for path, status in (("/about/", 200), (PAGE, 404), (below(town.measurement.link), 200)):
+    for path, status in (("/about/", 200), (PAGE, 404), (below(town.campaign.link), 200)):
         assert Client().head(path).status_code == status
     assert Client().head(f"{PAGE}delete/").status_code == 404
 
@@ -289,8 +289,8 @@ def test_pages_are_asked_for_their_headers_alone(town: Town) -> None:
 def test_campaigns_of_earlier_days_know_their_makers_and_keep_their_links(db: None) -> None:
     """What the migration does, on columns as they were."""
     anna = get_user_model().objects.create_user("anna-of-old")
-    hers = Measurement.objects.create(slug="hers", name="Hers", owner=anna)
-    nobodys = Measurement.objects.create(slug="nobodys", name="Nobody's")
+    hers = Campaign.objects.create(slug="hers", name="Hers", owner=anna)
+    nobodys = Campaign.objects.create(slug="nobodys", name="Nobody's")
     migration = import_module("webapp.store.migrations.0008_measurement_links")
     state = MigrationLoader(connection).project_state([("store", "0007_share_hashes")])
     for step in migration.Migration.operations[:4]:
@@ -298,9 +298,9 @@ def test_campaigns_of_earlier_days_know_their_makers_and_keep_their_links(db: No
     old = "an-old-link-of-forty-characters-0123456"
     with connection.cursor() as cursor:
         for column in ("share_seed", "share_sha256"):
-            cursor.execute(f"ALTER TABLE store_measurement ADD COLUMN {column} varchar(64)")
+            cursor.execute(f"ALTER TABLE store_campaign ADD COLUMN {column} varchar(64)")
         cursor.execute(
-            "UPDATE store_measurement SET share_seed = 's', share_sha256 = %s"
+            "UPDATE store_campaign SET share_seed = 's', share_sha256 = %s"
             " WHERE slug IN ('hers', 'nobodys')",
             [sha256(old.encode()).hexdigest()],
         )

@@ -16,7 +16,7 @@ MARK = "Secret of Anna"
 def hers(town: Town) -> dict[str, Any]:
     """Parameters of routes that lead to what is Anna's, by the parameter."""
     answer = Recommendation.objects.create(
-        token="hers-0123456789", owner=town.anna, title=MARK, campaign=town.survey.private
+        token="hers-0123456789", owner=town.anna, title=MARK, survey=town.survey.private
     )
     pool = Pool.objects.create(key="aaaabbbbcccc", owner=town.anna, name=MARK)
     machine = PoolInstance.objects.create(pool=pool, name=MARK)

@@ -7,19 +7,19 @@ import pytest
 
 from tests.pages import cast
 from webapp.api.framework.events import stream
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 
 
 @pytest.mark.django_db(transaction=True)
 def test_events_stop_when_the_survey_is_not_theirs_any_more(settings: Any, tmp_path: Any) -> None:
     settings.UPLOADS_DIR = tmp_path
-    campaign = cast.running()
+    survey = cast.running()
 
     async def follow() -> list[str]:
         parts = []
-        async for part in stream(campaign.slug):
+        async for part in stream(survey.slug):
             parts.append(part)
-            await Campaign.objects.filter(pk=campaign.pk).aupdate(owner=await make_user())
+            await Survey.objects.filter(pk=survey.pk).aupdate(owner=await make_user())
         return parts
 
     assert len(asyncio.run(asyncio.wait_for(follow(), 20))) == 1

@@ -15,11 +15,11 @@ from tests.pages import cast
 from webapp.store.access import sharing, tokens
 from webapp.store.models import (
     Campaign,
-    Measurement,
     Pool,
     PoolInstance,
     PoolReport,
     Recommendation,
+    Survey,
 )
 from webapp.store.recommendations import services as recommendation_services
 from webapp.store.screening import body_files, services
@@ -41,9 +41,9 @@ def anna(settings: Any, tmp_path: Path) -> Any:
 
 
 @pytest.fixture
-def survey(anna: Any) -> Campaign:
+def survey(anna: Any) -> Survey:
     mine = cast.atlas("Mine")
-    Campaign.objects.filter(pk=mine.pk).update(owner=anna, maker=anna)
+    Survey.objects.filter(pk=mine.pk).update(owner=anna, maker=anna)
     save_entries(mine.slug, [])
     return mine
 
@@ -81,9 +81,9 @@ def take_out(user: Any) -> zipfile.ZipFile:
 
 
 def test_all_that_is_somebodys_comes_along(
-    anna: Any, survey: Campaign, answer: Recommendation, pool: Pool
+    anna: Any, survey: Survey, answer: Recommendation, pool: Pool
 ) -> None:
-    measured = Measurement.objects.create(slug="hers", name="Hers", maker=anna)
+    measured = Campaign.objects.create(slug="hers", name="Hers", maker=anna)
     for thing in (survey, measured):
         sharing.issue(anna, thing)
     archive = take_out(anna)
@@ -101,7 +101,7 @@ def test_all_that_is_somebodys_comes_along(
 
 
 def test_neither_keys_nor_others_things_are_in_it(
-    anna: Any, survey: Campaign, answer: Recommendation
+    anna: Any, survey: Survey, answer: Recommendation
 ) -> None:
     link, secret = recommendation_services.share(answer), tokens.issue(anna, "export", "read")[1]
     other = cast.atlas("Of others")

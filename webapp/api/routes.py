@@ -33,7 +33,7 @@ from webapp.api.vantages import routes as vantage_routes
 from webapp.store.access.sharing import may_change
 from webapp.store.access.visibility import owner_of, visible
 from webapp.store.accounts import deletion
-from webapp.store.models import Campaign, RangeTable
+from webapp.store.models import RangeTable, Survey
 from webapp.store.requests.body_progress import arriving_of
 from webapp.store.surveys import evidence, selectors, services, snapshots
 
@@ -78,8 +78,8 @@ def _list_bytes(domains: list[str] | str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _known(request: HttpRequest, slug: str) -> selectors.CampaignRow:
-    row = selectors.campaign(slug, request.user)
+def _known(request: HttpRequest, slug: str) -> selectors.SurveyRow:
+    row = selectors.survey(slug, request.user)
     if row is None:
         raise Http404(f"there is no survey {slug!r}")
     return row
@@ -92,7 +92,7 @@ def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse
     if user is None and not settings.ANONYMOUS_SURVEYS:
         raise HttpError(401, "send a token: here only people with an account start surveys")
     options = resolving_from({"no_axfr": not survey.axfr, "no_aaaa": not survey.aaaa})
-    campaign = services.create_survey(
+    row = services.create_survey(
         _list_bytes(survey.domains),
         name=survey.name,
         options=options.as_json(),
@@ -100,9 +100,9 @@ def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse
         idempotency_key=request.headers.get("Idempotency-Key"),
         maker=services.Maker(user=user, is_public=survey.public, gone=arriving_of(request).gone),
     )
-    submit(campaign)
-    response["Location"] = f"/api/v1/surveys/{campaign.slug}"
-    return Status(202, survey_json(selectors.row_of(campaign)))
+    submit(row)
+    response["Location"] = f"/api/v1/surveys/{row.slug}"
+    return Status(202, survey_json(selectors.row_of(row)))
 
 
 @api.post("/plan", response={200: dict, **ERRORS}, tags=["surveys"])
@@ -116,12 +116,12 @@ def plan(request: HttpRequest, survey: SurveyIn) -> Any:
 @api.get("/surveys", response={200: dict, **ERRORS}, tags=["surveys"])
 def list_surveys(request: HttpRequest, page: Query[Page]) -> Any:
     """Surveys, newest first."""
-    rows = list(visible(Campaign.objects.prefetch_related("range_tables"), request.user))
+    rows = list(visible(Survey.objects.prefetch_related("range_tables"), request.user))
     return paged(rows, page, attrgetter("slug"), _shown)
 
 
-def _shown(campaign: Campaign) -> dict[str, Any]:
-    return survey_json(selectors.row_of(campaign))
+def _shown(survey: Survey) -> dict[str, Any]:
+    return survey_json(selectors.row_of(survey))
 
 
 @api.get("/surveys/{slug}", response={200: dict, **ERRORS}, tags=["surveys"])
@@ -139,10 +139,10 @@ def get_survey(request: HttpRequest, slug: str) -> Any:
 @api.post("/surveys/{slug}/cancel", response={200: dict, **ERRORS}, tags=["surveys"])
 def cancel_survey(request: HttpRequest, slug: str) -> Any:
     """Stop a survey; what was stored stays."""
-    campaign = Campaign.objects.get(pk=_known(request, slug).id)
-    if not may_change(request.user, campaign):
+    survey = Survey.objects.get(pk=_known(request, slug).id)
+    if not may_change(request.user, survey):
         raise HttpError(403, "only who made this survey may stop it")
-    services.cancel(campaign)
+    services.cancel(survey)
     return survey_json(_known(request, slug))
 
 

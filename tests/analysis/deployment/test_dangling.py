@@ -8,7 +8,7 @@ from analysis.reporting.checks import check_tables
 from analysis.reporting.headlines import headline
 from analysis.reporting.survey_tables import compute_tables
 from core.statuses import DnsStatus
-from tests.analysis.deployment.world_cast import CAMPAIGN, Domain, Name, virginia, vm, write_lake
+from tests.analysis.deployment.world_cast import SURVEY, Domain, Name, virginia, vm, write_lake
 
 APP = "shop.azurewebsites.net"
 BALANCER = "lb-1.us-east-1.elb.amazonaws.com"
@@ -34,7 +34,7 @@ def tables(tmp_path_factory):
             Domain("c.example", 1, (gone("old.elsewhere.example", APP, "azure", "dangling"),)),
         ],
     )
-    return compute_tables(root, CAMPAIGN)
+    return compute_tables(root, SURVEY)
 
 
 def test_it_works(tables):
@@ -64,7 +64,7 @@ def test_the_finding_counts_what_could_be_taken(tables):
 
 def test_a_survey_without_any_cloud_still_tells_them(tmp_path):
     only = Domain("a.example", 2, (gone("lb.a.example", BALANCER, "aws", "dangling"),))
-    found = compute_tables(write_lake(tmp_path, [only]), CAMPAIGN)
+    found = compute_tables(write_lake(tmp_path, [only]), SURVEY)
     assert headline("dangling", found) == (
         "1 name has an alias whose target does not exist; 0 of them could be taken over by anyone"
     )

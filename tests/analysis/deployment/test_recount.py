@@ -17,9 +17,9 @@ from core.statuses import AddressKind, DnsStatus, Technique
 from tests.analysis.deployment.recount import FEATURES, Recount, recount
 from tests.analysis.deployment.recount_study import recount_study
 from tests.analysis.deployment.world_cast import (
-    CAMPAIGN,
     CAST,
     CUSTOMERS,
+    SURVEY,
     ZONES,
     Domain,
     Name,
@@ -143,8 +143,8 @@ def test_it_works(cast_tables):
 def test_any_lake_counts_the_same(world, known, customers):
     with tempfile.TemporaryDirectory() as folder:
         root = write_lake(Path(folder), world, zones=known, customers=customers)
-        tables = compute_tables(root, CAMPAIGN)
-        listed = list(names_rows(root, CAMPAIGN))
+        tables = compute_tables(root, SURVEY)
+        listed = list(names_rows(root, SURVEY))
     expected = recount(world) | recount_study(Recount(world), known, customers)
     found = counted(tables)
     for table_id in expected:

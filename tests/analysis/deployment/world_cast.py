@@ -14,7 +14,7 @@ from core.statuses import AddressKind, DnsStatus, Technique
 from lake import schemas
 from lake.parts import part_path, write_part
 
-CAMPAIGN = "spring"
+SURVEY = "spring"
 TABLE_DAY = date(2013, 3, 29)
 ASKED_AT = datetime(2013, 3, 27, 12, tzinfo=UTC).timestamp()
 CLOUD, CDN, CORPORATE = AddressKind.CLOUD, AddressKind.CDN, AddressKind.CORPORATE
@@ -252,11 +252,11 @@ def write_lake(
     }
     for table, rows in brought.items():
         if rows:
-            write_part(part_path(root, CAMPAIGN, table, "brought"), table, rows)
+            write_part(part_path(root, SURVEY, table, "brought"), table, rows)
     for first in range(0, len(domains), per_shard):
         batch = domains[first : first + per_shard]
         for table, rows in _rows(batch).items():
-            write_part(part_path(root, CAMPAIGN, table, f"{first:06d}"), table, rows)
+            write_part(part_path(root, SURVEY, table, f"{first:06d}"), table, rows)
     return root
 
 

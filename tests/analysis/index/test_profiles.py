@@ -11,8 +11,8 @@ from analysis.index.profiles import domain_list, domain_page, name_page, search_
 from analysis.reporting.survey_tables import compute_tables
 from core.statuses import DnsStatus
 from tests.analysis.deployment.world_cast import (
-    CAMPAIGN,
     CAST,
+    SURVEY,
     Domain,
     Name,
     chicago,
@@ -24,7 +24,7 @@ from tests.analysis.deployment.world_cast import (
 
 
 def test_it_works(cast_root):
-    found = domain_page(cast_root, CAMPAIGN, "shop.example")
+    found = domain_page(cast_root, SURVEY, "shop.example")
     assert (found["rank"], found["transfer"], found["wildcard"]) == (3, "REFUSED", True)
     assert (found["asked"], found["found"], found["nxdomain"]) == (23, 7, 10)
     assert found["failed"] == [{"status": "TIMEOUT", "count": 3}]
@@ -34,7 +34,7 @@ def test_it_works(cast_root):
 
 
 def test_names_come_cloud_first_with_class_labels_and_regions(cast_root):
-    rows = domain_page(cast_root, CAMPAIGN, "blog.example")["names"]["rows"]
+    rows = domain_page(cast_root, SURVEY, "blog.example")["names"]["rows"]
     assert [r["name"][0] for r in rows] == ["a", "b", "e", "h", "m", "o"]
     by_name = {r["name"]: r for r in rows}
     mixed = by_name["m.blog.example"]
@@ -49,15 +49,15 @@ def test_a_name_behind_a_cdn_in_a_regions_own_range_is_in_no_region(tmp_path, la
     edge, own = chicago(1), chicago(2)
     behind = Name("cdn.a.test", (edge,), ("x.msecnd.net",), (("azure", label, ("x.msecnd.net",)),))
     root = write_lake(tmp_path, [Domain("a.test", 1, (behind, vm("a.test", own)))])
-    page = domain_page(root, CAMPAIGN, "a.test")
+    page = domain_page(root, SURVEY, "a.test")
     assert {n["name"]: n["regions"] for n in page["names"]["rows"]} == {
         "a.test": ["northcentralus"], "cdn.a.test": [],
     }  # fmt: skip
     assert [(d["region"], d["names"]) for d in page["depends"]] == [("northcentralus", 1)]
-    assert [p["kind"] for p in name_page(root, CAMPAIGN, "cdn.a.test")["placements"]] == ["cdn"]
-    _, names = index_shards(root, CAMPAIGN, ["000000"])
+    assert [p["kind"] for p in name_page(root, SURVEY, "cdn.a.test")["placements"]] == ["cdn"]
+    _, names = index_shards(root, SURVEY, ["000000"])
     assert names.column("regions").to_pylist() == [["azure northcentralus"], []]
-    tables = compute_tables(root, CAMPAIGN)
+    tables = compute_tables(root, SURVEY)
     regions = [(r[1], r[3]) for r in tables["regions"].rows if r[0] == "azure"]
     assert regions == [("northcentralus", 1)]
     down = {(r[0], r[2]): r[3] for r in tables["outages"].rows}
@@ -69,7 +69,7 @@ def test_classes_are_those_of_the_report(cast_root, cast_tables):
     classes = [
         row["class"]
         for domain in CAST
-        for row in domain_page(cast_root, CAMPAIGN, domain.domain)["names"]["rows"]
+        for row in domain_page(cast_root, SURVEY, domain.domain)["names"]["rows"]
     ]
     for row in cast_tables["providers"].rows:
         if not row[0].endswith("total"):
@@ -77,7 +77,7 @@ def test_classes_are_those_of_the_report(cast_root, cast_tables):
 
 
 def test_a_domain_knows_what_it_depends_on(cast_root):
-    found = domain_page(cast_root, CAMPAIGN, "shop.example")
+    found = domain_page(cast_root, SURVEY, "shop.example")
     assert [(d["region"], d["names"], d["only_here"]) for d in found["depends"]] == [
         ("us-east-1", 4, 3),
         ("eu-west-1", 1, 0),
@@ -90,24 +90,24 @@ def test_a_domain_knows_what_it_depends_on(cast_root):
 
 
 def test_a_server_that_did_not_resolve_keeps_its_reason(cast_root):
-    servers = domain_page(cast_root, CAMPAIGN, "news.example")["servers"]
+    servers = domain_page(cast_root, SURVEY, "news.example")["servers"]
     lost = [s for s in servers if s["server"] == "ns3.news.example"]
     assert [(s["status"], s["address"]) for s in lost] == [("TIMEOUT", "")]
 
 
 def test_a_domain_that_was_not_asked_is_none(cast_root):
-    assert domain_page(cast_root, CAMPAIGN, "elsewhere.example") is None
+    assert domain_page(cast_root, SURVEY, "elsewhere.example") is None
     assert domain_page(cast_root, "no-such-survey", "shop.example") is None
 
 
 def test_a_domain_that_failed_has_a_page(cast_root):
-    found = domain_page(cast_root, CAMPAIGN, "dead.example")
+    found = domain_page(cast_root, SURVEY, "dead.example")
     assert found["names"] == {"rows": [], "total": 0, "page": 1, "pages": 1}
     assert found["servers"] == found["depends"] == found["labels"] == []
 
 
 def test_a_name_page_holds_all_evidence(cast_root):
-    found = name_page(cast_root, CAMPAIGN, "blog.example")
+    found = name_page(cast_root, SURVEY, "blog.example")
     assert (found["domain"], found["technique"], found["class"]) == (
         "blog.example",
         "listed",
@@ -136,18 +136,18 @@ def test_a_name_page_holds_all_evidence(cast_root):
     [("mail.shop.example", ""), ("old.shop.example", ""), ("h.blog.example", "aws + other")],
 )
 def test_every_found_name_has_a_page(cast_root, name, label):
-    assert name_page(cast_root, CAMPAIGN, name)["class"] == label
+    assert name_page(cast_root, SURVEY, name)["class"] == label
 
 
 def test_a_name_server_alone_has_no_name_page(cast_root):
-    assert name_page(cast_root, CAMPAIGN, "ns1.news.example") is None
-    assert name_page(cast_root, CAMPAIGN, "ns1.route.example") is None
+    assert name_page(cast_root, SURVEY, "ns1.news.example") is None
+    assert name_page(cast_root, SURVEY, "ns1.route.example") is None
 
 
 def test_a_name_that_failed_shows_its_failure(tmp_path):
     broken = Name("b.d.example", (), (), (), DnsStatus.SERVFAIL)
     root = write_lake(tmp_path, [Domain("d.example", 1, (broken,))])
-    found = name_page(root, CAMPAIGN, "B.D.example ")
+    found = name_page(root, SURVEY, "B.D.example ")
     assert [r["status"] for r in found["lookups"]] == ["SERVFAIL"]
     assert found["placements"] == found["fronts"] == []
 
@@ -155,7 +155,7 @@ def test_a_name_that_failed_shows_its_failure(tmp_path):
 def test_a_name_in_two_domains_has_one_page(tmp_path):
     twice = vm("www.d.example", virginia(1))
     domains = [Domain("d.example", 1, (twice,)), Domain("www.d.example", 2, (twice,))]
-    found = name_page(write_lake(tmp_path, domains), CAMPAIGN, "www.d.example")
+    found = name_page(write_lake(tmp_path, domains), SURVEY, "www.d.example")
     assert found["domain"] == "www.d.example"
     assert len(found["placements"]) == len(found["fronts"]) == 1
     assert len(found["lookups"]) == 2
@@ -165,7 +165,7 @@ def test_pages_are_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(profiles, "NAMES_PER_PAGE", 2)
     names = tuple(vm(f"n{i}.d.example", virginia(i)) for i in range(5))
     root = write_lake(tmp_path, [Domain("d.example", 1, names)])
-    pages = [domain_page(root, CAMPAIGN, "d.example", page)["names"] for page in (1, 2, 3)]
+    pages = [domain_page(root, SURVEY, "d.example", page)["names"] for page in (1, 2, 3)]
     assert [[r["name"][1] for r in p["rows"]] for p in pages] == [["0", "1"], ["2", "3"], ["4"]]
     assert {(p["total"], p["pages"]) for p in pages} == {(5, 3)}
 
@@ -175,20 +175,20 @@ def test_a_page_out_of_range_is_the_nearest(tmp_path, monkeypatch, asked, given)
     monkeypatch.setattr(profiles, "NAMES_PER_PAGE", 2)
     names = tuple(vm(f"n{i}.d.example", virginia(i)) for i in range(5))
     root = write_lake(tmp_path, [Domain("d.example", 1, names)])
-    found = domain_page(root, CAMPAIGN, "d.example", asked)["names"]
+    found = domain_page(root, SURVEY, "d.example", asked)["names"]
     assert (found["page"], found["total"], len(found["rows"]) > 0) == (given, 5, True)
 
 
 def test_servers_without_end_are_cut(tmp_path):
     servers = tuple((f"ns{i:04}.d.example", (outside(1),)) for i in range(600))
     root = write_lake(tmp_path, [Domain("d.example", 1, (), servers)])
-    found = domain_page(root, CAMPAIGN, "d.example")
+    found = domain_page(root, SURVEY, "d.example")
     assert len(found["servers"]) == profiles.MAX_SERVER_ROWS
     assert len(found["name_servers"]) == 600
 
 
 def test_domains_are_listed_by_rank(cast_root):
-    found = domain_list(cast_root, CAMPAIGN)
+    found = domain_list(cast_root, SURVEY)
     assert [(r["rank"], r["domain"].partition(".")[0], r["cloud"]) for r in found["rows"]] == [
         (1, "news", 3),
         (2, "blog", 5),
@@ -209,21 +209,21 @@ def test_domains_are_listed_by_rank(cast_root):
     ],
 )
 def test_domains_are_searched_as_plain_text(cast_root, text, domains):
-    found = domain_list(cast_root, CAMPAIGN, text)["rows"]
+    found = domain_list(cast_root, SURVEY, text)["rows"]
     assert [r["domain"] for r in found] == [d if "." in d else f"{d}.example" for d in domains]
 
 
 def test_names_are_searched_closest_first(cast_root):
-    found = search_names(cast_root, CAMPAIGN, "shop.example", limit=3)
+    found = search_names(cast_root, SURVEY, "shop.example", limit=3)
     assert [r["name"] for r in found] == ["shop.example", "api.shop.example", "img.shop.example"]
     assert found[0]["domain"] == "shop.example"
 
 
 @pytest.mark.parametrize("text", ["", "  ", "_", "%", "ns1.route"])
 def test_a_search_for_nothing_known_is_empty(cast_root, text):
-    assert search_names(cast_root, CAMPAIGN, text) == []
+    assert search_names(cast_root, SURVEY, text) == []
 
 
 def test_only_the_shards_of_the_manifest_are_shown(cast_root):
-    assert domain_page(cast_root, CAMPAIGN, "shop.example", shards=[]) is None
-    assert domain_list(cast_root, CAMPAIGN, shards=[])["rows"] == []
+    assert domain_page(cast_root, SURVEY, "shop.example", shards=[]) is None
+    assert domain_list(cast_root, SURVEY, shards=[])["rows"] == []

@@ -1,11 +1,11 @@
 """Counts of a whole survey, and the rows behind names.csv."""
 
 from analysis.reporting.summary import names_rows, summarise
-from tests.analysis.deployment.world_cast import CAMPAIGN, DEAD, Domain, virginia, vm, write_lake
+from tests.analysis.deployment.world_cast import DEAD, SURVEY, Domain, virginia, vm, write_lake
 
 
 def test_it_works(cast_root):
-    assert summarise(cast_root, CAMPAIGN) == {
+    assert summarise(cast_root, SURVEY) == {
         "names": {
             "asked": 55,
             "resolved": 18,
@@ -21,7 +21,7 @@ def test_it_works(cast_root):
 
 
 def test_every_name_asked_for_is_accounted_for(cast_root):
-    found = summarise(cast_root, CAMPAIGN)
+    found = summarise(cast_root, SURVEY)
     names = found["names"]
     failed = sum(names["failed"].values())
     assert names["asked"] == names["resolved"] + sum(found["misses"].values()) + failed
@@ -29,7 +29,7 @@ def test_every_name_asked_for_is_accounted_for(cast_root):
 
 
 def test_failures_alone_are_counted_not_dropped(tmp_path):
-    found = summarise(write_lake(tmp_path, [DEAD]), CAMPAIGN)
+    found = summarise(write_lake(tmp_path, [DEAD]), SURVEY)
     assert found["names"] == {
         "asked": 21,
         "resolved": 0,
@@ -39,19 +39,19 @@ def test_failures_alone_are_counted_not_dropped(tmp_path):
 
 
 def test_an_empty_survey_is_all_zero(tmp_path):
-    found = summarise(tmp_path, CAMPAIGN)
+    found = summarise(tmp_path, SURVEY)
     assert found["names"] == {"asked": 0, "resolved": 0, "cloud": 0, "failed": {}}
     assert found["domains"] == {"asked": 0, "cloud": 0, "wildcard": 0, "transferred": 0}
-    assert list(names_rows(tmp_path, CAMPAIGN)) == []
+    assert list(names_rows(tmp_path, SURVEY)) == []
 
 
 def test_a_transferred_zone_is_counted(tmp_path):
     domain = Domain("d.example", 1, (vm("d.example", virginia(1)),), transfer="OK")
-    assert summarise(write_lake(tmp_path, [domain]), CAMPAIGN)["domains"]["transferred"] == 1
+    assert summarise(write_lake(tmp_path, [domain]), SURVEY)["domains"]["transferred"] == 1
 
 
 def test_names_rows_join_several_values_sorted(cast_root):
-    rows = {row[0]: row[1:] for row in names_rows(cast_root, CAMPAIGN)}
+    rows = {row[0]: row[1:] for row in names_rows(cast_root, SURVEY)}
     assert rows["m.blog.example"] == (
         "blog.example",
         "aws + azure",
@@ -66,7 +66,7 @@ def test_names_rows_join_several_values_sorted(cast_root):
 
 
 def test_names_rows_stand_in_order(cast_root):
-    rows = [row[1::-1] for row in names_rows(cast_root, CAMPAIGN)]
+    rows = [row[1::-1] for row in names_rows(cast_root, SURVEY)]
     assert len(rows) == 13
     assert rows == sorted(rows)
 
@@ -74,10 +74,10 @@ def test_names_rows_stand_in_order(cast_root):
 def test_more_names_than_one_batch(tmp_path):
     names = tuple(vm(f"n{i}.d.example", virginia(i % 250)) for i in range(5_200))
     root = write_lake(tmp_path, [Domain("d.example", 1, names)])
-    assert len(list(names_rows(root, CAMPAIGN))) == 5_200
+    assert len(list(names_rows(root, SURVEY))) == 5_200
 
 
 def test_a_reader_that_stops_early_leaves_nothing_open(cast_root):
-    rows = names_rows(cast_root, CAMPAIGN)
+    rows = names_rows(cast_root, SURVEY)
     assert next(rows)[0] == "a.blog.example"
     rows.close()

@@ -80,12 +80,12 @@ def campaign(slug, rows, name="", state="finished"):
     from lake.campaigns import table_of
     from lake.parts import part_path, write_part
     from webapp.store.campaigns import selectors
-    from webapp.store.models import Measurement, MeasurementUnit
+    from webapp.store.models import Campaign, CampaignUnit
 
     places()
     began = datetime(2026, 11, 1, tzinfo=UTC)
     regions = sorted({r["region"] for r in rows})
-    found = Measurement.objects.create(
+    found = Campaign.objects.create(
         slug=slug, name=name or slug.replace("-", " ").capitalize(), state=state,
         schedule={"round_s": 900.0, "rounds": 3, "activities": []},
         targets=[{"name": r, "host": r, "provider": "aws", "region": r, "zone": ""}
@@ -96,8 +96,8 @@ def campaign(slug, rows, name="", state="finished"):
     if rows:
         table = table_of("samples", rows)
         write_part(part_path(selectors.lake_root(), slug, "samples", "all"), "samples", table)
-        MeasurementUnit.objects.create(
-            measurement=found, key="all", activity="ping", vantage="v-one", round=0, starts_s=0,
+        CampaignUnit.objects.create(
+            campaign=found, key="all", activity="ping", vantage="v-one", round=0, starts_s=0,
             ends_s=1, slots=len(rows), state="done", rows={"samples": len(rows)}, part="all",
         )  # fmt: skip
         built = build(selectors.parts(found, "samples"))

@@ -9,10 +9,10 @@ from django.conf import settings
 
 from analysis.reporting.headlines import headline
 from core.records import Answer, Lookup
-from core.statuses import CampaignState, DnsStatus, Technique
+from core.statuses import DnsStatus, SurveyState, Technique
 from lake.parts import part_path, write_part
 from tests.pages import cast
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import services
 
 WORLD = "imc2013 testbed, scale 1/100"
@@ -27,29 +27,29 @@ MOVED = {
 }
 
 
-def after(name: str = "A year later") -> Campaign:
+def after(name: str = "A year later") -> Survey:
     """A finished survey of two of its domains and a new one; regions hold 10 % fewer subdomains."""
-    campaign = cast._campaign(name, CampaignState.FINISHED, world=WORLD)
+    survey = cast._survey(name, SurveyState.FINISHED, world=WORLD)
     found = cast.tables()
     regions = found["regions"]
     rows = tuple((*r[:3], int(int(r[3] or 0) * 0.9), *r[4:]) for r in regions.rows)
     found["regions"] = replace(regions, rows=rows, n=int(regions.n * 0.9))
     lines = {table_id: headline(table_id, found) for table_id in found}
-    services.save_reports(campaign, found, lines, [])
-    cast._store(campaign, [_linkedin(), cast._plain("hao123.com", 51), cast._plain("new.com", 7)])
-    _relabel(campaign, "www.linkedin.com", "heroku")
-    services.finish(campaign, cast._summary())
+    services.save_reports(survey, found, lines, [])
+    cast._store(survey, [_linkedin(), cast._plain("hao123.com", 51), cast._plain("new.com", 7)])
+    _relabel(survey, "www.linkedin.com", "heroku")
+    services.finish(survey, cast._summary())
     # The newest survey is the front door, and that is the atlas.
     then = cast.THEN
-    Campaign.objects.filter(pk=campaign.pk).update(
+    Survey.objects.filter(pk=survey.pk).update(
         created_at=then - timedelta(days=1), finished_at=then + timedelta(days=365)
     )
-    campaign.refresh_from_db()
-    return campaign
+    survey.refresh_from_db()
+    return survey
 
 
-def _relabel(campaign: Campaign, name: str, label: str) -> None:
-    path = part_path(Path(settings.LAKE_DIR), campaign.slug, "fronts", "s0")
+def _relabel(survey: Survey, name: str, label: str) -> None:
+    path = part_path(Path(settings.LAKE_DIR), survey.slug, "fronts", "s0")
     rows = pq.read_table(path).to_pylist()
     for row in rows:
         if row["name"] == name:

@@ -124,9 +124,9 @@ def test_the_figure_is_that_of_plain_loops(campaign, db, client):
 
 
 def test_a_table_from_before_is_solved_again(campaign, db):
-    from webapp.store.models import MeasurementReport
+    from webapp.store.models import CampaignReport
 
-    stored = MeasurementReport.objects.get(measurement=campaign, table_id="latency-k-regions")
+    stored = CampaignReport.objects.get(campaign=campaign, table_id="latency-k-regions")
     assert best_sets.find(campaign, "latency")
     stored.columns = stored.columns[:-2]
     stored.rows = [row[:-2] for row in stored.rows]

@@ -23,7 +23,7 @@ from webapp.pages.ui import formatting
 from webapp.pages.ui.charts import world_map
 from webapp.pages.ui.charts.svg_geometry import Axis, runs_of
 from webapp.store.campaigns import samples, selectors
-from webapp.store.models import Measurement, VantagePoint
+from webapp.store.models import Campaign, VantagePoint
 
 SECTIONS = ("", "grid/", "regions/", "choice/", "zones/", "isps/", "failures/", "method/")
 
@@ -270,7 +270,7 @@ def test_a_comparison_tells_what_became_farther(get, client, cast):
 def test_whose_campaign_it_is_decides_who_sees_it(cast, db, client):
     owner = get_user_model().objects.create_user("owner", password="x")
     other = get_user_model().objects.create_user("other", password="x")
-    Measurement.objects.filter(slug="one-sample").update(owner=owner)
+    Campaign.objects.filter(slug="one-sample").update(owner=owner)
     paths = ("/wide-area/one-sample/", "/api/v1/wide-area/one-sample",
              "/wide-area/one-sample/grid/", "/wide-area/compare/one-sample/eighty-cities/",
              "/api/v1/wide-area/one-sample/samples.csv?vantage=v-one&region=us-east-1")  # fmt: skip

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from tests.probes.networks import LIMITS, Network
 from tests.tasks.campaigns.field import Field, join, targets
 from webapp.store.campaigns import progress, services
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 
 pytestmark = pytest.mark.django_db
 CSV = "host,port,provider,region\n8.8.1.8,80,aws,us-east-1\n8.8.2.8,80,aws,us-west-2\n"
@@ -49,11 +49,11 @@ def test_a_campaign_is_planned_before_anything_is_sent(client, anna):
     assert form.count('type="checkbox" name="vantages"') == 3
     plan = text(send(client, name="Mine"))
     assert "16 probes between 2 vantage points and 2 targets" in plan
-    assert not Measurement.objects.exists()
+    assert not Campaign.objects.exists()
     asked = hidden(plan)
     first = client.post("/wide-area/run/", asked)
     again = client.post("/wide-area/run/", asked)
-    made = Measurement.objects.get()
+    made = Campaign.objects.get()
     assert first["Location"] == again["Location"] == f"/wide-area/{made.slug}/progress/"
     assert (made.owner, made.vantages) == (anna, ["v0", "v2"])
     page = text(client.get(first["Location"]))
@@ -91,7 +91,7 @@ def test_progress_counts_slots_and_names_what_is_missing(client, anna):
         name="Live",
     )  # fmt: skip
     row = field.start()
-    Measurement.objects.filter(pk=row.pk).update(owner=anna, maker=anna)
+    Campaign.objects.filter(pk=row.pk).update(owner=anna, maker=anna)
     field.dead.add("v1")
     for _ in range(30):
         field.step()
@@ -100,14 +100,14 @@ def test_progress_counts_slots_and_names_what_is_missing(client, anna):
     assert "sent nothing" in page
     assert "the vantage point did not begin" in page
     part = client.get("/wide-area/live/progress/part/")
-    assert part["X-Measurement-State"] == Measurement.objects.get().state
+    assert part["X-Measurement-State"] == Campaign.objects.get().state
     assert "slots are over" in part.content.decode()
 
 
 def test_buttons_do_what_they_say_for_whoever_may(client, anna):
     field = Field(preset="latency", targets=targets(2), vantages=["v0"], name="Mine")
     row = field.start()
-    Measurement.objects.filter(pk=row.pk).update(owner=anna, maker=anna)
+    Campaign.objects.filter(pk=row.pk).update(owner=anna, maker=anna)
     services.lay_out(row, field.now)
     services.begin(row, field.now)
     for action, state in (("pause", "paused"), ("resume", "running"), ("stop", "stopped")):
@@ -122,7 +122,7 @@ def test_buttons_do_what_they_say_for_whoever_may(client, anna):
     for path in ("progress/", "progress/part/", "clone/"):
         assert client.get(f"/wide-area/mine/{path}").status_code == 404
     assert client.post("/wide-area/mine/do/stop/").status_code == 404
-    Measurement.objects.update(owner=None)
+    Campaign.objects.update(owner=None)
     assert client.post("/wide-area/mine/do/stop/").status_code == 403
     assert "Stop for good" not in text(client.get("/wide-area/mine/progress/"))
 
@@ -145,7 +145,7 @@ def test_the_plan_says_what_may_be_spent_at_public_networks(client, anna, settin
     # A network that does not answer costs the plan nothing but this line.
     plan = text(client.post("/wide-area/new/", {"targets": CSV, **asked}))
     assert plan.count("what may be spent cannot be told now") == 2
-    assert not Measurement.objects.exists()
+    assert not Campaign.objects.exists()
 
 
 def test_a_clone_begins_with_what_was_asked(client, anna):
@@ -161,7 +161,7 @@ def test_a_clone_begins_with_what_was_asked(client, anna):
         )
     )
     made = client.post("/wide-area/run/", hidden(plan))
-    second = Measurement.objects.get(name="Second")
+    second = Campaign.objects.get(name="Second")
     assert made["Location"] == f"/wide-area/{second.slug}/progress/"
     assert second.cloned_from.slug == "first"
     assert second.schedule["rounds"] == 3
@@ -188,7 +188,7 @@ def test_without_vantage_points_the_page_says_what_to_do(client):
 def test_what_was_kept_half_way_is_not_told_as_the_end(client, anna):
     field = Field(preset="latency", targets=targets(2), vantages=["v0"], name="Halves")
     row = field.start()
-    Measurement.objects.filter(pk=row.pk).update(owner=anna, maker=anna)
+    Campaign.objects.filter(pk=row.pk).update(owner=anna, maker=anna)
     services.lay_out(row, field.now)
     services.begin(row, field.now)
     # A report of a running campaign keeps how far it is; a stop makes that too old.

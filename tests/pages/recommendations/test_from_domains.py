@@ -16,7 +16,7 @@ from webapp.pages.recommendations.answer import choose
 from webapp.pages.recommendations.comparison import changes
 from webapp.pages.recommendations.constraints import controls, tried
 from webapp.store.access import share_links
-from webapp.store.models import Campaign, Recommendation
+from webapp.store.models import Recommendation, Survey
 from webapp.store.recommendations import services as recommendation_services
 from webapp.store.surveys import services
 
@@ -226,7 +226,7 @@ def test_a_survey_that_fails_ends_what_waited_for_it():
     assert "Waiting for a worker" in ada.get(page).content.decode()
     again = from_domains.begin(b"a.example\n", {"DE": 1.0}, "auto", "Mine", maker, "once")
     assert again.pk == row.pk
-    services.fail(row.campaign, "no name server")
+    services.fail(row.survey, "no name server")
     celery_tasks.sweep()
     assert "no name server" in ada.get(page).content.decode()
 
@@ -234,8 +234,8 @@ def test_a_survey_that_fails_ends_what_waited_for_it():
 def test_a_survey_without_regions_still_leads_to_an_answer():
     ada = member("ada")
     row = from_domains.begin(b"a.example\n", {"DE": 1.0}, "auto", "", services.Maker(ada.user), "x")
-    Campaign.objects.filter(pk=row.campaign_id).update(state="finished")
-    celery_tasks.arrive(row.campaign_id)
+    Survey.objects.filter(pk=row.survey_id).update(state="finished")
+    celery_tasks.arrive(row.survey_id)
     row.refresh_from_db()
     assert row.state == "queued"
     celery_tasks.solve(row.pk)

@@ -11,7 +11,7 @@ from django.test import Client
 from tasks.surveys import derived as survey_derived
 from tests.pages import cast
 from tests.pages.campaigns import pairs
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import comparison, derived
 
 
@@ -148,7 +148,7 @@ def test_the_choice_leads_to_the_comparison(client: Client, pair: tuple[Any, Any
     before, after = pair[0].slug, pair[1].slug
     # The newest survey is of another list than these two.
     cast.edges()
-    Campaign.objects.exclude(slug__in=(before, after)).update(list_sha256="5" * 64)
+    Survey.objects.exclude(slug__in=(before, after)).update(list_sha256="5" * 64)
     chosen = re.findall(r'value="([^"]+)" selected', client.get("/compare/").content.decode())
     assert sorted(chosen) == sorted([before, after])
     answer = client.get("/compare/", {"before": before, "after": after})

@@ -14,13 +14,13 @@ from tests.pages.campaigns import pairs
 @pytest.fixture
 def slug(db: Any, settings: Any, tmp_path: Any) -> str:
     settings.LAKE_DIR = tmp_path / "lake"
-    campaign = cast.atlas()
+    survey = cast.atlas()
     zone = {"address": "23.20.1.1", "region": "us-east-1", "zone": "a", "method": "proximity"}
-    path = part_path(settings.LAKE_DIR, campaign.slug, "zones", "brought")
+    path = part_path(settings.LAKE_DIR, survey.slug, "zones", "brought")
     write_part(path, "zones", [{**zone, "confidence": 0.97, "reason": ""}])
-    campaign.refresh_from_db()
-    derived.index_survey(campaign)
-    return campaign.slug
+    survey.refresh_from_db()
+    derived.index_survey(survey)
+    return survey.slug
 
 
 def proof(slug: str, name: str, kind: str, provider: str, value: str = "") -> str:

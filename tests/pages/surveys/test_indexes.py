@@ -17,8 +17,8 @@ OWN = ("zones",)
 def surveys(db: Any, settings: Any, tmp_path: Any) -> list[Any]:
     settings.LAKE_DIR = tmp_path / "lake"
     made = [cast.atlas(), cast.edges(), cast.empty()]
-    for campaign in made:
-        campaign.refresh_from_db()
+    for survey in made:
+        survey.refresh_from_db()
     return made
 
 
@@ -52,9 +52,9 @@ def listed(found: dict[str, Any]) -> dict[str, Any]:
 
 def test_it_works(surveys: list[Any]) -> None:
     before = [look(c.slug) for c in surveys]
-    for campaign in surveys:
-        survey_derived.index_survey(campaign)
-        assert index.index_of(campaign) is not None
+    for survey in surveys:
+        survey_derived.index_survey(survey)
+        assert index.index_of(survey) is not None
     after = [look(c.slug) for c in surveys]
     for was, now in zip(before, after, strict=True):
         for key in was:
@@ -65,14 +65,14 @@ def test_it_works(surveys: list[Any]) -> None:
 
 
 def test_a_survey_closed_anew_gets_an_index_of_its_own(surveys: list[Any]) -> None:
-    campaign = surveys[0]
-    survey_derived.index_survey(campaign)
-    old = derived.index_of(campaign)
-    campaign.finished_at = campaign.created_at
-    campaign.save()
-    assert derived.index_of(campaign) != old
-    assert index.index_of(campaign) is None
-    assert evidence.domain(campaign.slug, "linkedin.com") is not None
+    survey = surveys[0]
+    survey_derived.index_survey(survey)
+    old = derived.index_of(survey)
+    survey.finished_at = survey.created_at
+    survey.save()
+    assert derived.index_of(survey) != old
+    assert index.index_of(survey) is None
+    assert evidence.domain(survey.slug, "linkedin.com") is not None
 
 
 def test_making_it_twice_leaves_one(surveys: list[Any]) -> None:

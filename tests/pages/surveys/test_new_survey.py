@@ -7,7 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 
 NEW, RUN = "/surveys/new/", "/surveys/run/"
 LIST = "rank,domain\n1,example.org\n2,exa mple.com\n3,https://www.example.net/x\n4,example.org\n"
@@ -29,9 +29,9 @@ def test_it_works(client: Client, db: Any) -> None:
     assert "1 line left out" in text
     sent = {k: hidden(text, k) for k in ("draft", "name", "once")}
     answer = client.post(RUN, sent)
-    campaign = Campaign.objects.get()
-    assert answer["Location"] == f"/s/{campaign.slug}/"
-    assert (campaign.name, campaign.n_domains, campaign.n_rejected) == ("Mine", 2, 1)
+    survey = Survey.objects.get()
+    assert answer["Location"] == f"/s/{survey.slug}/"
+    assert (survey.name, survey.n_domains, survey.n_rejected) == ("Mine", 2, 1)
 
 
 def test_sent_twice_it_is_one_survey(client: Client, db: Any) -> None:
@@ -39,7 +39,7 @@ def test_sent_twice_it_is_one_survey(client: Client, db: Any) -> None:
     sent = {k: hidden(text, k) for k in ("draft", "name", "once")}
     client.post(RUN, sent)
     client.post(RUN, sent)
-    assert Campaign.objects.count() == 1
+    assert Survey.objects.count() == 1
 
 
 def test_a_file_gives_the_same_plan(client: Client, db: Any) -> None:
@@ -66,7 +66,7 @@ def test_a_list_that_cannot_be_used_is_explained(
     text = answer.content.decode()
     assert words in text
     assert 'role="alert"' in text
-    assert Campaign.objects.count() == 0
+    assert Survey.objects.count() == 0
 
 
 def test_a_plan_that_is_gone_is_explained(client: Client, db: Any) -> None:
@@ -95,7 +95,7 @@ def test_a_form_without_its_token_is_a_page(db: Any) -> None:
 def test_cancelling_keeps_the_page(client: Client, db: Any) -> None:
     text = plan(client)
     client.post(RUN, {k: hidden(text, k) for k in ("draft", "name", "once")})
-    campaign = Campaign.objects.get()
-    client.post(f"/s/{campaign.slug}/cancel/")
-    assert "was cancelled" in client.get(f"/s/{campaign.slug}/").content.decode()
-    assert client.get(f"/s/{campaign.slug}/cancel/").status_code == 405
+    survey = Survey.objects.get()
+    client.post(f"/s/{survey.slug}/cancel/")
+    assert "was cancelled" in client.get(f"/s/{survey.slug}/").content.decode()
+    assert client.get(f"/s/{survey.slug}/cancel/").status_code == 405

@@ -8,25 +8,25 @@ import pytest
 from django.test import Client
 
 from tasks.surveys import shard_run
-from tests.analysis.deployment.world_cast import CAMPAIGN, CAST, write_lake
-from webapp.store.models import Campaign, Shard
+from tests.analysis.deployment.world_cast import CAST, SURVEY, write_lake
+from webapp.store.models import Shard, Survey
 from webapp.store.surveys import index as survey_index
 from webapp.store.surveys import selectors, services
 
 
 @pytest.fixture
-def finished(db: Any, settings: Any, tmp_path: Any) -> Campaign:
+def finished(db: Any, settings: Any, tmp_path: Any) -> Survey:
     settings.LAKE_DIR = tmp_path / "lake"
-    campaign = services.create_survey(b"shop.example\nnews.example\n", name=CAMPAIGN, n_words=5)
+    survey = services.create_survey(b"shop.example\nnews.example\n", name=SURVEY, n_words=5)
     write_lake(settings.LAKE_DIR, CAST, per_shard=9)
-    campaign.shards.update(state=Shard.State.DONE, key="000000")
-    services.begin(campaign, [], "")
-    shard_run.conclude(campaign)
-    campaign.refresh_from_db()
-    return campaign
+    survey.shards.update(state=Shard.State.DONE, key="000000")
+    services.begin(survey, [], "")
+    shard_run.conclude(survey)
+    survey.refresh_from_db()
+    return survey
 
 
-def test_it_works(finished: Campaign) -> None:
+def test_it_works(finished: Survey) -> None:
     index = survey_index.index_of(finished)
     assert index is not None
     table = selectors.report(finished.slug, "outage-domains")
@@ -43,13 +43,13 @@ def test_it_works(finished: Campaign) -> None:
 
 
 @pytest.mark.parametrize("kind", ["region", "provider", "operator"])
-def test_every_kind_has_a_page(client: Client, finished: Campaign, kind: str) -> None:
+def test_every_kind_has_a_page(client: Client, finished: Survey, kind: str) -> None:
     answer = client.get(f"/s/{finished.slug}/outages/", {"kind": kind})
     assert answer.status_code == 200
     assert "fails" in answer.content.decode()
 
 
-def test_page_and_api_name_the_same_domains(client: Client, finished: Campaign) -> None:
+def test_page_and_api_name_the_same_domains(client: Client, finished: Survey) -> None:
     query = {"kind": "region", "provider": "aws", "target": "us-east-1"}
     text = client.get(f"/s/{finished.slug}/outages/", query).content.decode()
     found = client.get(f"/api/v1/surveys/{finished.slug}/outages.json", query).json()
@@ -63,14 +63,14 @@ def test_page_and_api_name_the_same_domains(client: Client, finished: Campaign) 
     assert len(lines.splitlines()) == 1 + found["total"]
 
 
-def test_what_is_not_there_is_said(client: Client, finished: Campaign) -> None:
+def test_what_is_not_there_is_said(client: Client, finished: Survey) -> None:
     base = f"/s/{finished.slug}/outages/"
     assert client.get(base, {"kind": "planet"}).status_code == 404
     assert client.get(base, {"kind": "region", "target": "atlantis"}).status_code == 404
     assert client.get("/s/nobody/outages/").status_code == 404
 
 
-def test_an_outage_of_few_is_told_in_counts(client: Client, finished: Campaign) -> None:
+def test_an_outage_of_few_is_told_in_counts(client: Client, finished: Survey) -> None:
     page = client.get(f"/s/{finished.slug}/outages/").content.decode()
     sentence = page.partition("<h1>")[2].partition("</h1>")[0]
     assert " of the " in sentence

@@ -35,7 +35,7 @@ def test_it_works(client, atlas):
     csv = f"/api/v1/surveys/{atlas.slug}/tables/regions.csv?snapshot={key}"
     assert csv in first
     cells = client.get(csv).content
-    Report.objects.filter(campaign=atlas, table_id="regions").update(rows=[])
+    Report.objects.filter(survey=atlas, table_id="regions").update(rows=[])
     compute_again(atlas)
     assert (
         "Everything is different now"

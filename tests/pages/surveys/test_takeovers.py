@@ -9,14 +9,14 @@ from django.test import Client
 
 from tasks.surveys import derived
 from tests.pages import cast
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 
 NAME, MISSING = f"beta.{cast.LOST_DOMAIN}", "left-8.cloudapp.net"
 FREE, HELD = "old.hao123.com", "lb.linkedin.com"
 
 
 @pytest.fixture
-def survey(db: Any, settings: Any, tmp_path: Any) -> Campaign:
+def survey(db: Any, settings: Any, tmp_path: Any) -> Survey:
     settings.LAKE_DIR = tmp_path / "lake"
     return cast.edges()
 
@@ -27,7 +27,7 @@ def text_of(client: Client, path: str) -> str:
 
 
 @pytest.mark.parametrize("indexed", [False, True])
-def test_it_works(client: Client, survey: Campaign, indexed: bool) -> None:
+def test_it_works(client: Client, survey: Survey, indexed: bool) -> None:
     if indexed:
         derived.index_survey(survey)
     page = client.get(f"/s/{survey.slug}/names/{NAME}/").content.decode()
@@ -43,7 +43,7 @@ def test_it_works(client: Client, survey: Campaign, indexed: bool) -> None:
     assert f"{cast.LOST_DOMAIN} {expected}" in passport
 
 
-def test_a_domain_without_such_a_name_says_nothing(client: Client, survey: Campaign) -> None:
+def test_a_domain_without_such_a_name_says_nothing(client: Client, survey: Survey) -> None:
     for path in (f"domains/{cast.RTL_DOMAIN}/", f"names/www.{cast.LOST_DOMAIN}/"):
         text = text_of(client, f"/s/{survey.slug}/{path}")
         assert "could claim" not in text
@@ -51,14 +51,14 @@ def test_a_domain_without_such_a_name_says_nothing(client: Client, survey: Campa
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_the_account_tells_those_of_the_newest_survey(survey: Campaign, again: bool) -> None:
+def test_the_account_tells_those_of_the_newest_survey(survey: Survey, again: bool) -> None:
     anna = get_user_model().objects.create_user("anna")
     made = cast.atlas()
-    Campaign.objects.filter(pk=made.pk).update(owner=anna, maker=anna)
+    Survey.objects.filter(pk=made.pk).update(owner=anna, maker=anna)
     if again:
         # A later survey of the same list has mended it.
         later = cast.atlas("Later")
-        Campaign.objects.filter(pk=later.pk).update(owner=anna, maker=anna)
+        Survey.objects.filter(pk=later.pk).update(owner=anna, maker=anna)
         later.reports.filter(table_id="dangling-names").update(rows=[], n=0)
     client = Client()
     client.force_login(anna)

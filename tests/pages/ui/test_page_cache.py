@@ -24,7 +24,7 @@ def test_tables_that_were_computed_again_are_shown(client: Client, db: Any) -> N
     slug = cast.atlas().slug
     address = f"/s/{slug}/reports/regions/"
     assert "521,681" in client.get(address).content.decode()
-    report = Report.objects.get(campaign__slug=slug, table_id="regions")
+    report = Report.objects.get(survey__slug=slug, table_id="regions")
     report.rows[0][3] = 123_456
     # As a report is stored: the old row goes, a new one comes.
     Report.objects.filter(pk=report.pk).delete()

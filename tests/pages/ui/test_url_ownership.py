@@ -51,13 +51,13 @@ GONE = (
 
 
 def test_it_works(client: Client, everyone: dict[str, Any]) -> None:
-    slugs = {name: campaign.slug for name, campaign in everyone.items()}
+    slugs = {name: survey.slug for name, survey in everyone.items()}
     answers = {path: client.get(path.format(**slugs)).status_code for path in OK}
     assert answers == dict.fromkeys(OK, 200)
 
 
 def test_what_is_not_there_is_a_page_too(client: Client, everyone: dict[str, Any]) -> None:
-    slugs = {name: campaign.slug for name, campaign in everyone.items()}
+    slugs = {name: survey.slug for name, survey in everyone.items()}
     for path in GONE:
         answer = client.get(path.format(**slugs))
         assert answer.status_code == 404, path

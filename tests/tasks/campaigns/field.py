@@ -11,7 +11,7 @@ from tasks.protocol.results_message import Parcel, pack, unpack
 from tasks.protocol.work_order import BEGAN, COLUMNS, RESULT
 from webapp.store.campaigns import progress, selectors
 from webapp.store.campaigns.plans import plan_of
-from webapp.store.models import Measurement, VantagePoint
+from webapp.store.models import Campaign, VantagePoint
 
 STEP_S = 5.0
 
@@ -40,11 +40,11 @@ class Field:
         self.asked = asked
         self.dead, self.mute, self.sent, self.answers = set(), set(), [], Counter()
         self.waiting = []
-        self.measurement = None
+        self.campaign = None
 
     def start(self):
-        self.measurement = commands.start(self.asked)
-        return self.measurement
+        self.campaign = commands.start(self.asked)
+        return self.campaign
 
     @property
     def now(self):
@@ -57,8 +57,8 @@ class Field:
     def tick(self):
         scheduler.tick(self.clock, scheduler.Outlets({"own": self.way}, self.leave))
 
-    def leave(self, task, measurement):
-        scheduler.make_report(measurement, self.clock)
+    def leave(self, task, campaign):
+        scheduler.make_report(campaign, self.clock)
 
     def step(self, seconds=STEP_S):
         """The scheduler's step, then time passes, and who is done answers."""
@@ -91,10 +91,10 @@ class Field:
         end = self.clock.monotonic() + limit_s
         while self.clock.monotonic() < end:
             self.step(step_s)
-            self.measurement.refresh_from_db()
-            if self.measurement.is_final:
-                return self.measurement
-        raise AssertionError(progress.progress(self.measurement))
+            self.campaign.refresh_from_db()
+            if self.campaign.is_final:
+                return self.campaign
+        raise AssertionError(progress.progress(self.campaign))
 
 
 def answer_of(order, value=10.0, **head):
@@ -112,16 +112,16 @@ def answer_of(order, value=10.0, **head):
     return Parcel(RESULT, {**order.head, "missed": {}, **head}, dict(columns))
 
 
-def rows_in_lake(measurement: Measurement, kind="samples"):
+def rows_in_lake(campaign: Campaign, kind="samples"):
     """All rows of the manifest's parts."""
-    paths = selectors.parts(measurement, kind)
+    paths = selectors.parts(campaign, kind)
     return [row for path in paths for row in pq.read_table(path).to_pylist()]
 
 
-def assert_all_accounted(measurement: Measurement):
+def assert_all_accounted(campaign: Campaign):
     """Every planned slot is a row of the lake exactly once, or counted as missed."""
-    plan = plan_of(measurement)
-    rows = rows_in_lake(measurement)
+    plan = plan_of(campaign)
+    rows = rows_in_lake(campaign)
     seen = Counter((r["round"], r["vantage"], r["activity"], r["slot"]) for r in rows)
     planned = {
         (w.round, w.vantage, w.activity, s.number)
@@ -130,7 +130,7 @@ def assert_all_accounted(measurement: Measurement):
     }
     assert set(seen.values()) <= {1}
     assert set(seen) <= planned
-    found = progress.progress(measurement)
+    found = progress.progress(campaign)
     assert found["planned"] == len(planned) == plan.slot_count
     assert found["ok"] + found["failed"] == len(rows)
     assert len(rows) + found["missed"] + found["waiting"] + found["out"] == len(planned)

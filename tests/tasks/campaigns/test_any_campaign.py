@@ -9,7 +9,7 @@ from tasks.campaigns import commands, scheduler
 from tests.tasks.campaigns.field import Field, assert_all_accounted, join, targets
 from tests.tasks.campaigns.test_scheduler import assert_nobody_met
 from webapp.store.campaigns import services
-from webapp.store.models import Measurement, VantagePoint
+from webapp.store.models import Campaign, VantagePoint
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lake")]
 NAMES = [f"v{i}" for i in range(5)]
@@ -49,13 +49,13 @@ class Fate:
 
     def befall(self, event, amount):
         found, name = self.found, NAMES[amount % len(NAMES)]
-        found.measurement.refresh_from_db()
+        found.campaign.refresh_from_db()
         self.is_away = event == "away"
         match event:
             case "pause":
-                services.pause(found.measurement, found.now)
+                services.pause(found.campaign, found.now)
             case "resume":
-                services.resume(found.measurement, found.now)
+                services.resume(found.campaign, found.now)
             case "sleep":
                 found.clock.sleep(amount)
             case "back":
@@ -72,7 +72,7 @@ class Fate:
 def run_on(found):
     """To the end, with nothing more in the way."""
     found.mute.clear()
-    services.resume(found.measurement, found.now)
+    services.resume(found.campaign, found.now)
     return found.run(step_s=7.0)
 
 
@@ -102,7 +102,7 @@ def test_whatever_happens_all_is_accounted_and_nobody_meets(
     done = run_on(found)
     counts = assert_all_accounted(done)
     assert done.is_final
-    assert (done.state == Measurement.State.FINISHED) == (counts["missed"] == 0)
+    assert (done.state == Campaign.State.FINISHED) == (counts["missed"] == 0)
     if clients == 1:
         assert_nobody_met(found.sent)
     # An order that was sent twice says the same moments twice.
@@ -121,7 +121,7 @@ def test_a_start_in_the_past_begins_now_and_misses_nothing(points):
     began = found.now
     found.start()
     done = found.run()
-    assert done.state == Measurement.State.FINISHED
+    assert done.state == Campaign.State.FINISHED
     assert done.started_at >= began
 
 

@@ -15,7 +15,7 @@ INSIDE = {"provider": "aws", "region": "us-east-1", "zone": "a"}
 def placed(provider, stands):
     target = {"name": "t", "provider": provider, "region": "r", "zone": "z"}
     unit = SimpleNamespace(
-        measurement=SimpleNamespace(targets=[target]), round=1, vantage="v", activity="trace"
+        campaign=SimpleNamespace(targets=[target]), round=1, vantage="v", activity="trace"
     )
     found = place_of(unit, Slot(0, 0, 0.0, 1.0), stands)
     return found["direction"], found["provider"], found["region"], found["zone"]

@@ -6,7 +6,7 @@ from core.errors import BadInput, Unavailable
 from tasks.campaigns import commands
 from tasks.networks import celery_tasks, rate_state
 from tasks.networks.rate_state import Work
-from tests.probes.networks import atlas_ping, ping_measurement
+from tests.probes.networks import atlas_ping, ping_campaign
 from tests.tasks.campaigns.field import join, rows_in_lake, targets
 from tests.tasks.campaigns.test_public_networks import PING, Crowd, measured
 
@@ -29,7 +29,7 @@ def test_a_worker_that_dies_while_it_creates_pays_once(network):
     work.tests["0"] = {"name": "", "etag": "", "late_s": 0.0}
     rate_state.write(rate_state.path_of(order), work)
     assert celery_tasks.step(point, order, api) is None
-    (row,) = rows_in_lake(crowd.measurement)
+    (row,) = rows_in_lake(crowd.campaign)
     assert (row["status"], network.bodies) == ("NETWORK", [])
     assert "nothing is paid twice" in row["reason"]
 
@@ -58,7 +58,7 @@ def test_a_stopped_campaign_creates_nothing_more_and_ends_what_runs(network):
         celery_tasks.step(point, order, api)
     made = len(network.bodies)
     assert made < 3
-    assert commands.stop(crowd.measurement)
+    assert commands.stop(crowd.campaign)
     crowd.clock.sleep(60)
     assert celery_tasks.step(point, order, api) is None
     assert celery_tasks.step(point, order, api) is None
@@ -69,9 +69,9 @@ def test_a_stopped_campaign_creates_nothing_more_and_ends_what_runs(network):
 def test_a_network_that_asks_to_wait_is_left_alone_by_all(network):
     """One worker was told; another one's order does not ask before the time has come."""
     for i in range(1, 9):
-        network.documents[f"/v1/measurements/gp{i}"] = ping_measurement(7.0)
+        network.documents[f"/v1/measurements/gp{i}"] = ping_campaign(7.0)
     for i in range(1, 9):
-        network.documents[f"/v1/measurements/gp{i}"] = ping_measurement(7.0)
+        network.documents[f"/v1/measurements/gp{i}"] = ping_campaign(7.0)
     network.faults["/v1/measurements"] = [(429, {"X-RateLimit-Reset": "30"}, {})] * 8
     join("elsewhere", source="globalping", country="FR")
     join("somewhere", source="globalping", country="DE")
@@ -101,7 +101,7 @@ def test_credits_that_were_predicted_are_those_that_are_spent(network):
         {"name": "trace", "probe": "traceroute", "slot_s": 2.0, "times": 2},
     ]}  # fmt: skip
     for i in range(1, 99):
-        network.documents[f"/v1/measurements/gp{i}"] = ping_measurement(7.0)
+        network.documents[f"/v1/measurements/gp{i}"] = ping_campaign(7.0)
         network.documents[f"/api/v2/measurements/{1000 + i}/results/"] = [atlas_ping(7.0)]
     for source in ("globalping", "atlas"):
         detail = {"probe": 6123}

@@ -14,12 +14,12 @@ from tests.probes.networks import (
     PROBE,
     Series,
     atlas_ping,
-    ping_measurement,
-    trace_measurement,
+    ping_campaign,
+    trace_campaign,
 )
 from tests.tasks.campaigns.field import Field, join, rows_in_lake, targets
 from webapp.store.campaigns import selectors
-from webapp.store.models import Measurement, VantagePoint
+from webapp.store.models import Campaign, VantagePoint
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lake")]
 PING = {
@@ -62,12 +62,12 @@ def measured(source, schedule=PING, n_targets=1, detail=None):
 
 def test_a_campaign_of_globalping_ends_with_its_tables_and_keeps_what_came(network):
     network.documents["/v1/measurements/gp1"] = Series(
-        ping_measurement(status="in-progress"), ping_measurement(20.0, 22.0, total=3)
+        ping_campaign(status="in-progress"), ping_campaign(20.0, 22.0, total=3)
     )
-    network.documents["/v1/measurements/gp2"] = ping_measurement(status="offline")
+    network.documents["/v1/measurements/gp2"] = ping_campaign(status="offline")
     crowd = measured("globalping", n_targets=2)
     done = crowd.run()
-    assert done.state == Measurement.State.FINISHED
+    assert done.state == Campaign.State.FINISHED
     rows = sorted(rows_in_lake(done), key=lambda r: -len(r["values"]))
     assert [r["values"] for r in rows] == [[20.0, 22.0], []]
     assert [r["sent"] for r in rows] == [3, 1]
@@ -113,14 +113,14 @@ def test_what_a_network_refuses_is_a_row_with_its_reason(network, fault, status,
 
 
 def test_what_never_comes_is_a_time_out(network):
-    network.documents["/v1/measurements/gp1"] = ping_measurement(status="in-progress")
+    network.documents["/v1/measurements/gp1"] = ping_campaign(status="in-progress")
     done = measured("globalping").run()
     (row,) = rows_in_lake(done)
     assert (row["status"], row["reason"]) == ("TIMEOUT", "no result in time")
 
 
 def test_a_worker_that_dies_after_creating_pays_once(network):
-    network.documents["/v1/measurements/gp1"] = ping_measurement(7.0)
+    network.documents["/v1/measurements/gp1"] = ping_campaign(7.0)
     crowd = measured("globalping")
     while not crowd.orders:
         crowd.tick()
@@ -135,7 +135,7 @@ def test_a_worker_that_dies_after_creating_pays_once(network):
         crowd.clock.sleep(1)
     assert celery_tasks.step(point, order, api) is None
     assert len(network.bodies) == 1
-    assert [r["values"] for r in rows_in_lake(crowd.measurement)] == [[7.0]]
+    assert [r["values"] for r in rows_in_lake(crowd.campaign)] == [[7.0]]
 
 
 def test_traceroutes_that_fail_are_paths_without_hops(network):
@@ -146,7 +146,7 @@ def test_traceroutes_that_fail_are_paths_without_hops(network):
 
 
 def test_a_traceroute_of_globalping_is_a_path(network):
-    network.documents["/v1/measurements/gp1"] = trace_measurement()
+    network.documents["/v1/measurements/gp1"] = trace_campaign()
     (path,) = rows_in_lake(measured("globalping", TRACE).run(), "paths")
     assert [h["ttl"] for h in path["hops"]] == [1, 1, 2, 3]
 

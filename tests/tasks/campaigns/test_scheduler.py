@@ -20,11 +20,11 @@ from tests.tasks.campaigns.field import (
 )
 from webapp.store.campaigns import progress, selectors, services
 from webapp.store.campaigns.plans import presets
-from webapp.store.models import Measurement, MeasurementUnit, VantagePoint
+from webapp.store.models import Campaign, CampaignUnit, VantagePoint
 from webapp.store.vantages import services as vantage_services
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lake")]
-State = MeasurementUnit.State
+State = CampaignUnit.State
 
 SMALL = {
     "round_s": 120,
@@ -46,14 +46,14 @@ def field(count=4, n_targets=3, schedule=SMALL, **more):
     return found
 
 
-def reasons(measurement):
-    return progress.reasons(measurement)["missed"]
+def reasons(campaign):
+    return progress.reasons(campaign)["missed"]
 
 
 def test_a_campaign_runs_to_its_end_and_tells_what_it_found():
     found = field(seed=3)
     done = found.run()
-    assert done.state == Measurement.State.FINISHED
+    assert done.state == Campaign.State.FINISHED
     counts = assert_all_accounted(done)
     assert counts["ok"] == counts["planned"] == 4 * 3 * 3 * 2
     assert counts["coverage"] == 1.0
@@ -70,7 +70,7 @@ def test_a_campaign_runs_to_its_end_and_tells_what_it_found():
 def test_orders_come_before_their_time_and_say_every_slot():
     found = field()
     found.tick()
-    begun = found.measurement.__class__.objects.get().started_at
+    begun = found.campaign.__class__.objects.get().started_at
     assert begun == found.now + timedelta(seconds=services.LEAD_S)
     first = {o.unit: o for o in found.sent}
     # What begins within the next twenty seconds: transfers of one group, pings of the other.
@@ -87,18 +87,18 @@ def test_a_tenth_dies_and_coverage_says_so():
     found = field(20, 10, schedule)
     dying = random.Random(5).sample(range(20), 2)
     deaths = {f"v{i}": random.Random(i).uniform(0, 900) for i in dying}
-    while not found.measurement.is_final:
+    while not found.campaign.is_final:
         found.dead |= {n for n, s in deaths.items() if s < found.clock.monotonic()}
         found.step(45.0)
-        found.measurement.refresh_from_db()
-    counts = assert_all_accounted(found.measurement)
-    assert found.measurement.state == Measurement.State.PARTIAL
+        found.campaign.refresh_from_db()
+    counts = assert_all_accounted(found.campaign)
+    assert found.campaign.state == Campaign.State.PARTIAL
     assert counts["planned"] == 20 * 10 * 2 * 2
     assert counts["missed"] % 10 == 0
     assert 0.9 <= counts["coverage"] < 1
-    told = {r["vantage"]: r for r in progress.by_vantage(found.measurement)}
+    told = {r["vantage"]: r for r in progress.by_vantage(found.campaign)}
     assert {n for n, r in told.items() if r["missed"]} == set(deaths)
-    why = reasons(found.measurement)
+    why = reasons(found.campaign)
     assert set(why) <= {"the vantage point did not begin", "no result came"}
     assert sum(why.values()) == counts["missed"]
 
@@ -115,10 +115,10 @@ def test_a_scheduler_that_ends_in_the_middle_of_sending_goes_on():
         found.way(point, order, expires_s)
 
     scheduler.tick(found.clock, scheduler.Outlets({"own": breaks}, found.leave))
-    found.measurement.refresh_from_db()
-    assert found.measurement.error == "the broker is away"
+    found.campaign.refresh_from_db()
+    assert found.campaign.error == "the broker is away"
     done = found.run()
-    assert done.state == Measurement.State.FINISHED
+    assert done.state == Campaign.State.FINISHED
     assert done.error == ""
     assert_all_accounted(done)
     assert Counter(o.unit for o in found.sent).most_common(1)[0][1] == 1
@@ -130,7 +130,7 @@ def test_time_in_which_no_scheduler_ran_is_missed_with_its_reason():
     found.clock.sleep(150)
     done = found.run()
     counts = assert_all_accounted(done)
-    assert done.state == Measurement.State.PARTIAL
+    assert done.state == Campaign.State.PARTIAL
     assert reasons(done) == {"nothing was sent in time": counts["missed"]}
     assert 0 < counts["missed"] < counts["planned"] / 2
 
@@ -152,16 +152,16 @@ def test_a_pause_moves_what_is_left_and_loses_nothing():
     found = field()
     found.step(30)
     found.step(30)
-    assert services.pause(found.measurement, found.now)
+    assert services.pause(found.campaign, found.now)
     before = len(found.sent)
     for _ in range(20):
         found.step(30)
     assert len(found.sent) == before
     # What was out has come in.
-    assert not found.measurement.units.filter(state=State.SENT).exists()
-    assert services.resume(found.measurement, found.now)
+    assert not found.campaign.units.filter(state=State.SENT).exists()
+    assert services.resume(found.campaign, found.now)
     done = found.run()
-    assert done.state == Measurement.State.FINISHED
+    assert done.state == Campaign.State.FINISHED
     assert done.paused_s == 600
     assert_all_accounted(done)
 
@@ -178,9 +178,9 @@ def test_a_short_pause_lets_nobody_meet():
 
     scheduler.tick(found.clock, scheduler.Outlets({"own": holds}, found.leave))
     found.clock.sleep(8)
-    services.pause(found.measurement, found.now)
+    services.pause(found.campaign, found.now)
     found.clock.sleep(3)
-    services.resume(found.measurement, found.now)
+    services.resume(found.campaign, found.now)
     done = found.run()
     assert_all_accounted(done)
     assert_nobody_met(found.sent)
@@ -224,7 +224,7 @@ def test_silence_is_asked_again_and_late_results_count():
     again = Counter(o.unit for o in found.sent if o.attempt > 1)
     assert again
     late = next(o for o in found.sent if o.unit in again)
-    unit = MeasurementUnit.objects.get(key=late.unit)
+    unit = CampaignUnit.objects.get(key=late.unit)
     found.clock.sleep(120)
     found.tick()
     unit.refresh_from_db()
@@ -242,15 +242,15 @@ def test_results_of_others_and_of_nobody_change_nothing():
     found = field(2, 2)
     found.step()
     order = found.sent[0]
-    owner = MeasurementUnit.objects.get(key=order.unit).vantage
+    owner = CampaignUnit.objects.get(key=order.unit).vantage
     other = "v1" if owner == "v0" else "v0"
     found.deliver(other, answer_of(order))
-    assert not rows_in_lake(found.measurement)
+    assert not rows_in_lake(found.campaign)
     for head in ({}, {"measurement": 5, "unit": []}, {"measurement": "x" * 300, "unit": "y"}):
         with pytest.raises(BadInput):
             found.deliver(owner, Parcel(RESULT, head))
     found.deliver(owner, Parcel(RESULT, {**order.head, "unit": "r9.none"}))
-    assert not rows_in_lake(found.measurement)
+    assert not rows_in_lake(found.campaign)
 
 
 def test_a_result_that_comes_again_with_other_values_changes_nothing():
@@ -258,11 +258,11 @@ def test_a_result_that_comes_again_with_other_values_changes_nothing():
     found.step()
     order = found.sent[0]
     found.deliver("v0", answer_of(order, 10.0))
-    before = rows_in_lake(found.measurement)
+    before = rows_in_lake(found.campaign)
     for lie in (answer_of(order, 1.0), answer_of(order, 1.0, attempt=99), Parcel(BEGAN, order.head),
                 Parcel(RESULT, order.head, {"slot": [], "late_s": [], "result": []})):  # fmt: skip
         found.deliver("v0", lie)
-    assert rows_in_lake(found.measurement) == before
+    assert rows_in_lake(found.campaign) == before
     assert_all_accounted(found.run())
 
 
@@ -276,7 +276,7 @@ def test_moments_that_cannot_be_are_those_of_the_plan():
             zip(parcel.columns["result"], (-9e8, 3e8), strict=True)]  # fmt: skip
     found.deliver("v0", Parcel(RESULT, parcel.head, {**parcel.columns, "result": lies}))
     planned = sorted(order.due + s[2] for s in order.slots)
-    found_at = sorted(r["at"].timestamp() for r in rows_in_lake(found.measurement))
+    found_at = sorted(r["at"].timestamp() for r in rows_in_lake(found.campaign))
     assert found_at == pytest.approx(planned, abs=0.01)
 
 
@@ -299,11 +299,11 @@ def test_a_result_that_cannot_be_is_refused_as_a_whole(spoil):
     found.step()
     parcel = answer_of(found.sent[0])
     found.deliver("v0", Parcel(RESULT, parcel.head, spoil(parcel.columns)))
-    unit = MeasurementUnit.objects.get(key=found.sent[0].unit)
+    unit = CampaignUnit.objects.get(key=found.sent[0].unit)
     assert unit.state == State.FAILED
     assert unit.error.startswith("the result cannot be used: ")
     assert unit.missed == 2
-    assert not rows_in_lake(found.measurement)
+    assert not rows_in_lake(found.campaign)
 
 
 def test_slots_that_were_missed_are_counted_with_their_reasons():
@@ -313,7 +313,7 @@ def test_slots_that_were_missed_are_counted_with_their_reasons():
     parcel = answer_of(order, missed={str(order.slots[1][0]): "its time was over"})
     columns = {k: v[:1] for k, v in parcel.columns.items()}
     found.deliver("v0", Parcel(RESULT, parcel.head, columns))
-    unit = MeasurementUnit.objects.get(key=order.unit)
+    unit = CampaignUnit.objects.get(key=order.unit)
     assert (unit.ok, unit.missed) == (1, 2)
     assert unit.counters["missed"] == {"its time was over": 1, "nothing was told of it": 1}
 
@@ -325,10 +325,10 @@ def test_a_disk_that_refuses_keeps_the_result_for_later(settings, tmp_path):
     (tmp_path / "measurements").write_text("a file where a folder should be")
     with pytest.raises(Unavailable):
         found.deliver("v0", answer_of(order))
-    assert MeasurementUnit.objects.get(key=order.unit).state == State.SENT
+    assert CampaignUnit.objects.get(key=order.unit).state == State.SENT
     (tmp_path / "measurements").unlink()
     found.deliver("v0", answer_of(order))
-    assert MeasurementUnit.objects.get(key=order.unit).ok == 2
+    assert CampaignUnit.objects.get(key=order.unit).ok == 2
 
 
 def test_parts_are_put_together_and_every_row_stays():
@@ -337,13 +337,13 @@ def test_parts_are_put_together_and_every_row_stays():
     found = field(3, 3)
     for _ in range(30):
         found.step()
-    before = Counter(map(str, rows_in_lake(found.measurement)))
+    before = Counter(map(str, rows_in_lake(found.campaign)))
     assert before
-    conclusion.join_parts(found.measurement)
-    assert Counter(map(str, rows_in_lake(found.measurement))) == before
-    assert len(selectors.parts(found.measurement, "samples")) == 1
+    conclusion.join_parts(found.campaign)
+    assert Counter(map(str, rows_in_lake(found.campaign))) == before
+    assert len(selectors.parts(found.campaign, "samples")) == 1
     # Those that went into it are removed at the next time, when nobody reads them any more.
-    folder = selectors.parts(found.measurement, "samples")[0].parent
+    folder = selectors.parts(found.campaign, "samples")[0].parent
     assert len(list(folder.iterdir())) > 1
     done = found.run()
     assert {p.name for p in folder.iterdir()} == {p.name for p in selectors.parts(done, "samples")}
@@ -354,13 +354,13 @@ def test_stopping_keeps_what_was_measured():
     found = field()
     for _ in range(12):
         found.step()
-    assert commands.stop(found.measurement)
-    assert not commands.stop(found.measurement)
-    counts = assert_all_accounted(found.measurement)
-    assert found.measurement.state == Measurement.State.STOPPED
+    assert commands.stop(found.campaign)
+    assert not commands.stop(found.campaign)
+    counts = assert_all_accounted(found.campaign)
+    assert found.campaign.state == Campaign.State.STOPPED
     assert 0 < counts["ok"] < counts["planned"]
-    assert "the campaign was stopped" in reasons(found.measurement)
-    assert "latency-regions" in selectors.tables(found.measurement)
+    assert "the campaign was stopped" in reasons(found.campaign)
+    assert "latency-regions" in selectors.tables(found.campaign)
     sent = len(found.sent)
     found.tick()
     assert len(found.sent) == sent
@@ -379,19 +379,19 @@ def test_a_start_in_the_future_waits_and_a_key_starts_once():
     found.clock.sleep(3600)
     found.tick()
     first.refresh_from_db()
-    assert first.state == Measurement.State.RUNNING
+    assert first.state == Campaign.State.RUNNING
     assert first.started_at == found.now + timedelta(seconds=services.LEAD_S)
 
 
 def test_a_clone_measures_the_same_or_what_is_changed():
     found = field()
-    same = commands.clone(found.measurement, {"name": "again"})
-    assert same.cloned_from == found.measurement
-    assert same.schedule == found.measurement.schedule
-    assert (same.targets, same.vantages) == (found.measurement.targets, found.measurement.vantages)
-    fewer = commands.clone(found.measurement, {"vantages": ["v0"]})
+    same = commands.clone(found.campaign, {"name": "again"})
+    assert same.cloned_from == found.campaign
+    assert same.schedule == found.campaign.schedule
+    assert (same.targets, same.vantages) == (found.campaign.targets, found.campaign.vantages)
+    fewer = commands.clone(found.campaign, {"vantages": ["v0"]})
     assert fewer.schedule["groups"] == 1
-    assert found.measurement.schedule["groups"] == 2
+    assert found.campaign.schedule["groups"] == 2
 
 
 def test_what_cannot_measure_is_refused_before_it_starts():
@@ -432,9 +432,9 @@ def test_campaigns_take_turns_at_a_target_to_which_both_transfer():
     second.start()
     for _ in range(4):
         first.step()
-    second.measurement.refresh_from_db()
-    assert second.measurement.state == Measurement.State.WAITING
-    assert second.measurement.error.startswith("another campaign transfers at 8.8.0.8 too")
+    second.campaign.refresh_from_db()
+    assert second.campaign.state == Campaign.State.WAITING
+    assert second.campaign.error.startswith("another campaign transfers at 8.8.0.8 too")
     # Pings meet nobody, and other targets are others'.
     pings = {**SMALL, "activities": [a for a in SMALL["activities"] if not a.get("strict")]}
     for more in ({"schedule": pings, "targets": targets(1)},
@@ -442,17 +442,17 @@ def test_campaigns_take_turns_at_a_target_to_which_both_transfer():
         other = commands.start({"vantages": ["v0"], **more})
         first.tick()
         other.refresh_from_db()
-        assert other.state == Measurement.State.RUNNING
+        assert other.state == Campaign.State.RUNNING
         commands.stop(other)
     first.run()
-    assert second.run().state == Measurement.State.FINISHED
+    assert second.run().state == Campaign.State.FINISHED
 
 
 def test_a_broken_campaign_stops_no_other():
     found = field(2, 2)
     broken = commands.start({**found.asked, "name": "broken"})
-    Measurement.objects.filter(pk=broken.pk).update(schedule={"rounds": 0})
+    Campaign.objects.filter(pk=broken.pk).update(schedule={"rounds": 0})
     found.tick()
     broken.refresh_from_db()
-    assert broken.state == Measurement.State.FAILED
+    assert broken.state == Campaign.State.FAILED
     assert found.sent

@@ -19,7 +19,7 @@ from tasks.protocol.work_order import BEGAN, RESULT, Bench, Order, fulfil, resum
 from tasks.vantage.quotas import Budget, Limits
 from tests.tasks.campaigns.field import assert_all_accounted, rows_in_lake
 from tests.tasks.site import ROOT
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 
 
 @pytest.fixture
@@ -267,7 +267,7 @@ def test_a_campaign_is_measured_from_here_without_a_broker(server, lake):
     }  # fmt: skip
     made = commands.start(asked, here=True)
     done = local_run.run_here(made)
-    assert done.state == Measurement.State.FINISHED
+    assert done.state == Campaign.State.FINISHED
     counts = assert_all_accounted(done)
     assert (counts["ok"], counts["failed"], counts["missed"]) == (2, 2, 0)
     rows = rows_in_lake(done)

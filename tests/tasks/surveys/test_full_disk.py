@@ -50,16 +50,16 @@ def test_results_wait_for_room_and_whoever_asks_is_told(disk, settings):
         while len(refused) < 2:
             found.step()
         assert "No space left" in refused[0][2]
-        told = progress.as_json(found.measurement)
+        told = progress.as_json(found.campaign)
         assert told["error"].startswith("the disk is full (0 bytes are left)")
         assert told["progress"]["trouble"] == told["error"]
-    assert progress.as_json(found.measurement)["error"] == ""
+    assert progress.as_json(found.campaign)["error"] == ""
     # The collector brings again what could not be stored.
     del found.deliver
     for name, parcel, _ in refused:
         found.deliver(name, parcel)
     assert_all_accounted(found.run())
-    assert progress.progress(found.measurement)["missed"] == 0
+    assert progress.progress(found.campaign)["missed"] == 0
 
 
 def test_a_worker_outlives_a_broker_without_room(disk, monkeypatch):

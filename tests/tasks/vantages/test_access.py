@@ -229,9 +229,9 @@ def test_a_stop_is_told_with_the_next_heartbeat(place, settings, tmp_path):
     found.tick()
     assert found.sent
     assert json.loads(station.client.get("v:dora:orders"))["stopped"] == []
-    assert commands.stop(found.measurement)
+    assert commands.stop(found.campaign)
     station.obey(json.loads(station.client.get("v:dora:orders")))
-    assert station.stopped == {found.measurement.slug}
+    assert station.stopped == {found.campaign.slug}
     station.obey({"stopped": "rubbish"})
     assert station.stopped == frozenset()
 

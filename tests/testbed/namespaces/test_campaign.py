@@ -10,7 +10,7 @@ from tasks.namespaces.campaigns import INWARD, LABEL, Extent
 from testbed.namespaces import netns
 from tests.testbed.namespaces.conftest import need_laboratory
 from webapp.store.campaigns import selectors
-from webapp.store.models import Measurement, VantagePoint
+from webapp.store.models import Campaign, VantagePoint
 
 FAILING = 64_505
 pytestmark = pytest.mark.django_db
@@ -94,7 +94,7 @@ def test_isps_are_the_truth_before_and_after_one_fails(world):
 
 
 def test_the_report_says_what_was_lost(world):
-    outwards = Measurement.objects.get(slug=world["outwards"])
+    outwards = Campaign.objects.get(slug=world["outwards"])
     tables = selectors.tables(outwards)
     shares = tables["isp-shares"].dicts()
     assert {r["region"] for r in shares} == {"lab-us", "lab-eu", "lab-asia", "lab-br"}
@@ -106,7 +106,7 @@ def test_nothing_is_asked_of_a_broker_that_is_not_there(world):
 
 
 def test_it_stays_labelled_and_takes_no_orders(world):
-    found = Measurement.objects.get(slug=world["campaign"])
+    found = Campaign.objects.get(slug=world["campaign"])
     assert (found.name, found.label, found.synthetic) == (INWARD, LABEL, True)
     points = VantagePoint.objects.filter(name__startswith="lab-")
     assert {p.source for p in points} == {VantagePoint.Source.SYNTHETIC}

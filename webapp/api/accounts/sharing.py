@@ -15,7 +15,7 @@ from webapp.api.framework.routers import Router
 from webapp.api.framework.strict_bodies import Body
 from webapp.store.access import sharing
 from webapp.store.access.visibility import may_see
-from webapp.store.models import Campaign, ShareLink
+from webapp.store.models import ShareLink, Survey
 from webapp.store.surveys import selectors
 
 router = Router(tags=["sharing"])
@@ -89,7 +89,7 @@ def _take_back(request: HttpRequest, kind: str, slug: str, number: int) -> Any:
 def change_survey(request: HttpRequest, slug: str, change: Visibility) -> Any:
     """Publish a survey or make it private again; only for who made it."""
     found = _change(request, "survey", slug, change)
-    return survey_json(selectors.row_of(Campaign.objects.get(pk=found.pk)))
+    return survey_json(selectors.row_of(Survey.objects.get(pk=found.pk)))
 
 
 @router.get("/surveys/{slug}/links", response={200: dict, **_ERRORS})

@@ -21,7 +21,7 @@ from webapp.store.access.visibility import owner_of
 from webapp.store.accounts import deletion
 from webapp.store.campaigns import progress, selectors
 from webapp.store.campaigns.plans import presets
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 
 router = Router(tags=["measurements"])
 
@@ -63,7 +63,7 @@ def _user(request: HttpRequest) -> Any:
     return user
 
 
-def _document(row: Measurement) -> dict[str, Any]:
+def _document(row: Campaign) -> dict[str, Any]:
     return {
         **progress.as_json(row),
         "is_public": row.owner_id is None,
@@ -72,7 +72,7 @@ def _document(row: Measurement) -> dict[str, Any]:
 
 
 @router.get("/measurements", response={200: dict})
-def list_measurements(request: HttpRequest, page: Query[Page]) -> Any:
+def list_campaigns(request: HttpRequest, page: Query[Page]) -> Any:
     """Measurement campaigns that you may see, newest first."""
     return paged(selectors.campaigns(request.user, None), page, attrgetter("slug"), _document)
 
@@ -85,7 +85,7 @@ def list_presets(request: HttpRequest, page: Query[Page]) -> Any:
 
 
 @router.post("/measurements/plan", response={200: dict, **_ERRORS})
-def plan_measurement(request: HttpRequest, asked: Changes) -> Any:
+def plan_campaign(request: HttpRequest, asked: Changes) -> Any:
     """What a campaign would do and cost; nothing is sent or stored."""
     found = commands.plan(_asked(asked), _user(request))
     return {
@@ -97,7 +97,7 @@ def plan_measurement(request: HttpRequest, asked: Changes) -> Any:
 
 
 @router.post("/measurements", response={201: dict, **_ERRORS})
-def create_measurement(request: HttpRequest, asked: Changes, response: HttpResponse) -> Any:
+def create_campaign(request: HttpRequest, asked: Changes, response: HttpResponse) -> Any:
     """Start a campaign; watch ``Location``. ``Idempotency-Key`` makes a retry safe."""
     key = {"idempotency_key": request.headers.get("Idempotency-Key", "")}
     row = commands.start({**_asked(asked), **key}, _user(request))
@@ -106,7 +106,7 @@ def create_measurement(request: HttpRequest, asked: Changes, response: HttpRespo
 
 
 @router.get("/measurements/{slug}", response={200: dict, 304: None, **_ERRORS})
-def get_measurement(request: HttpRequest, slug: str) -> Any:
+def get_campaign(request: HttpRequest, slug: str) -> Any:
     """State, progress and coverage; ``ETag`` changes when they do."""
     document = _document(campaign_or_404(request, slug))
     tag = _tag(document)
@@ -123,7 +123,7 @@ def _tag(document: dict[str, Any]) -> str:
 
 
 @router.delete("/measurements/{slug}", response={204: None, **_ERRORS})
-def delete_measurement(request: HttpRequest, slug: str) -> Any:
+def delete_campaign(request: HttpRequest, slug: str) -> Any:
     """Stop it and delete it for good, with all that was measured; only for who made it."""
     found = made_or_refused(request, "measurement", slug)
     deletion.remove(found)
@@ -142,7 +142,7 @@ def get_coverage(request: HttpRequest, slug: str) -> Any:
 
 
 @router.post("/measurements/{slug}/clone", response={201: dict, **_ERRORS})
-def clone_measurement(
+def clone_campaign(
     request: HttpRequest, slug: str, changed: Changes, response: HttpResponse
 ) -> Any:
     """Start the same once more, some fields otherwise."""
@@ -153,19 +153,19 @@ def clone_measurement(
 
 
 @router.post("/measurements/{slug}/pause", response={200: dict, **_ERRORS})
-def pause_measurement(request: HttpRequest, slug: str) -> Any:
+def pause_campaign(request: HttpRequest, slug: str) -> Any:
     """Send nothing more for now; what is out is measured to its end."""
     return _change(request, slug, "pause")
 
 
 @router.post("/measurements/{slug}/resume", response={200: dict, **_ERRORS})
-def resume_measurement(request: HttpRequest, slug: str) -> Any:
+def resume_campaign(request: HttpRequest, slug: str) -> Any:
     """Go on where the pause began."""
     return _change(request, slug, "resume")
 
 
 @router.post("/measurements/{slug}/stop", response={200: dict, **_ERRORS})
-def stop_measurement(request: HttpRequest, slug: str) -> Any:
+def stop_campaign(request: HttpRequest, slug: str) -> Any:
     """End it before its time; what was measured stays."""
     return _change(request, slug, "stop")
 

@@ -15,7 +15,7 @@ from webapp.api.framework.files import download, table_file
 from webapp.api.framework.paging import Page, paged
 from webapp.api.framework.routers import Router
 from webapp.store.campaigns import samples, selectors
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 from webapp.store.vantages import services
 
 router = Router(tags=["wide area"])
@@ -43,7 +43,7 @@ class Pair(Schema):
     round: int | None = None
 
 
-def _document(row: Measurement) -> dict[str, Any]:
+def _document(row: Campaign) -> dict[str, Any]:
     return {
         "id": row.slug,
         "name": row.name,
@@ -105,7 +105,7 @@ class _Rows(NamedTuple):
 
 
 def _part(
-    row: Measurement, name: tuple[str, str], columns: Sequence[str], found: _Rows, cells: Cells
+    row: Campaign, name: tuple[str, str], columns: Sequence[str], found: _Rows, cells: Cells
 ) -> Any:
     """A file of all rows, or as JSON those that were asked for, with where it goes on."""
     is_page = name[1] in ("", "json")
@@ -125,7 +125,7 @@ def _is_wanted(columns: Sequence[str], row: Sequence[Any], wanted: dict[str, lis
     return all(key not in told or told[key] in values for key, values in wanted.items())
 
 
-def _whole(row: Measurement, name: str, found: pa.Table) -> Any:
+def _whole(row: Campaign, name: str, found: pa.Table) -> Any:
     """A large table as it stands; millions of rows do not become Python's."""
     if row.synthetic:
         origin = pa.repeat(pa.scalar("synthetic"), found.num_rows)
@@ -143,7 +143,7 @@ def _rows(found: pa.Table, begin: int, size: int) -> list[list[Any]]:
 
 
 def _answer(
-    row: Measurement, name: str, kind: str, columns: Sequence[str], rows: list[list[Any]],
+    row: Campaign, name: str, kind: str, columns: Sequence[str], rows: list[list[Any]],
     facts: dict[str, Any],
 ) -> Any:  # fmt: skip
     """Rows in a format; those of a synthetic campaign say so in every row and in the name."""

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.urls import get_script_prefix
 
-from webapp.store.surveys.selectors import CampaignRow
+from webapp.store.surveys.selectors import SurveyRow
 
 
-def survey_json(row: CampaignRow) -> dict[str, Any]:
+def survey_json(row: SurveyRow) -> dict[str, Any]:
     """A survey as the API shows it."""
     root = get_script_prefix()
     base = f"{root}api/v1/surveys/{row.slug}"

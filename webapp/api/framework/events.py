@@ -49,7 +49,7 @@ async def stream(slug: str, reader: Any = None) -> AsyncIterator[str]:
     """The survey document whenever it changes, a comment when it does not, ``end`` at the end."""
     last, silent_s = "", 0.0
     while True:
-        row = await sync_to_async(selectors.campaign)(slug, reader)
+        row = await sync_to_async(selectors.survey)(slug, reader)
         if row is None:
             return
         document = survey_json(row)

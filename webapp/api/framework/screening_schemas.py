@@ -11,8 +11,8 @@ from webapp.store.screening.selectors import InstanceRow
 from webapp.store.screening.views import Chosen
 
 
-class Campaign(Schema):
-    campaign: str
+class Survey(Schema):
+    survey: str
     name: str
     state: str
     is_public: bool
@@ -56,7 +56,7 @@ class WideCampaignWithTables(WideCampaign):
 
 class WideTable(CellPage):
     id: str
-    measurement: str
+    campaign: str
     synthetic: bool
     label: str
 

@@ -184,7 +184,7 @@ def _document(row: Recommendation) -> dict[str, Any]:
     return {
         "id": row.token,
         "title": row.title,
-        "survey": row.campaign.slug if row.campaign else None,
+        "survey": row.survey.slug if row.survey else None,
         "source": row.source,
         "shared": row.is_shared,
         "status": row.state,

@@ -9,7 +9,7 @@ from tasks.surveys import derived_tasks
 from webapp.api.framework.files import table_file
 from webapp.api.framework.routers import Router
 from webapp.store.access.visibility import visible
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import comparison, derived
 
 router = Router(tags=["comparisons"])
@@ -28,8 +28,8 @@ class MovesQuery(Schema):
     limit: int = MAX_MOVES
 
 
-def _pair(request: HttpRequest, before: str, after: str) -> tuple[Campaign, Campaign]:
-    rows = visible(Campaign.objects.filter(slug__in=(before, after)), request.user)
+def _pair(request: HttpRequest, before: str, after: str) -> tuple[Survey, Survey]:
+    rows = visible(Survey.objects.filter(slug__in=(before, after)), request.user)
     found = {c.slug: c for c in rows}
     if before == after or len(found) < 2 or not all(c.is_final for c in found.values()):
         raise Http404("only two surveys that have ended can be compared")

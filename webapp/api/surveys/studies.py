@@ -11,7 +11,7 @@ from webapp.api.framework.files import table_file
 from webapp.api.framework.paging import Page, paged
 from webapp.api.framework.routers import Router
 from webapp.store.access.visibility import visible
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import domain_history
 from webapp.store.surveys import index as survey_index
 
@@ -48,12 +48,12 @@ def get_outage(
     request: HttpRequest, slug: str, kind_of_file: str, query: Query[OutageQuery]
 ) -> Any:
     """The domains that an outage takes down, fully first, each by rank."""
-    campaign = visible(Campaign.objects.filter(slug=slug), request.user).first()
-    if campaign is None:
+    survey = visible(Survey.objects.filter(slug=slug), request.user).first()
+    if survey is None:
         raise Http404(f"there is no survey {slug!r}")
-    index = survey_index.index_of(campaign)
+    index = survey_index.index_of(survey)
     if index is None:
-        return _not_yet(campaign)
+        return _not_yet(survey)
     found = index.casualties(query.kind, query.provider, query.target)
     start, limit = max(0, query.first), min(max(1, query.limit), MAX_CASUALTIES)
     cells = [[row[c] for c in CASUALTY_COLUMNS] for row in found.page(start, limit)]
@@ -62,9 +62,9 @@ def get_outage(
     return {"total": found.total, "first": start, "columns": CASUALTY_COLUMNS, "rows": cells}
 
 
-def _not_yet(campaign: Campaign) -> HttpResponse:
+def _not_yet(survey: Survey) -> HttpResponse:
     """The index of a survey is made when it ends; until then there is no outage to be looked at."""
-    document = {"status": campaign.state, "detail": "its index is not made yet"}
+    document = {"status": survey.state, "detail": "its index is not made yet"}
     return JsonResponse(document, status=202, headers={"Retry-After": str(INDEX_RETRY_S)})
 
 

@@ -13,7 +13,7 @@ from core.errors import BadInput
 from webapp.pages.ui.access import signed_in
 from webapp.store.access import login_throttle, sharing, tokens
 from webapp.store.accounts import deletion
-from webapp.store.models import ApiToken, Campaign, Measurement
+from webapp.store.models import ApiToken, Campaign, Survey
 from webapp.store.surveys import selectors
 
 SHOWN = 200
@@ -44,12 +44,12 @@ def show_account(
     request: HttpRequest, status: int = 200, secret: str = "", error: str = ""
 ) -> HttpResponse:
     """The account page, with a new token's secret or what was wrong with the form."""
-    mine = Campaign.objects.filter(maker=request.user.pk).prefetch_related("range_tables")
+    mine = Survey.objects.filter(maker=request.user.pk).prefetch_related("range_tables")
     context = {
         "section": "account",
         "surveys": [selectors.row_of(c) for c in mine[:SHOWN]],
         "takeovers": selectors.takeovers_of(request.user),
-        "measurements": _measurements(request.user),
+        "measurements": _campaigns(request.user),
         "tokens": tokens.live(request.user),
         "links": [_link(request, link) for link in sharing.links_by(request.user)],
         "lives": lives(tokens.LIVES_DAYS),
@@ -65,10 +65,10 @@ def show_account(
     return answer
 
 
-def _measurements(user: Any) -> list[Measurement]:
+def _campaigns(user: Any) -> list[Campaign]:
     """Those that somebody made, without their plans, which may be long."""
     shown = ("slug", "name", "state", "owner", "synthetic", "created_at")
-    return list(Measurement.objects.filter(maker=user.pk).only(*shown)[:SHOWN])
+    return list(Campaign.objects.filter(maker=user.pk).only(*shown)[:SHOWN])
 
 
 def _link(request: HttpRequest, link: Any) -> dict[str, Any]:
@@ -122,8 +122,8 @@ def close_account(request: HttpRequest) -> HttpResponse:
     owned = {"owner": request.user.pk}
     context = {
         "section": "account",
-        "n_surveys": Campaign.objects.filter(**owned).count(),
-        "n_measurements": Measurement.objects.filter(**owned).count(),
+        "n_surveys": Survey.objects.filter(**owned).count(),
+        "n_measurements": Campaign.objects.filter(**owned).count(),
         "error": error,
     }
     return render(request, "accounts/close.html", context, status=422 if error else 200)

@@ -18,7 +18,7 @@ from webapp.pages.ui.access import signed_in
 from webapp.pages.ui.report_families import FAMILIES
 from webapp.store.access import sharing
 from webapp.store.accounts import deletion
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import selectors
 
 # Names of each kind's addresses.
@@ -56,7 +56,7 @@ def _context(request: HttpRequest, kind: str, thing: sharing.Thing) -> dict[str,
         "is_private": thing.owner_id is not None,
         "pages": {name: reverse(page, args=[thing.slug]) for name, page in _PAGES[kind].items()},
     }
-    if isinstance(thing, Campaign):
+    if isinstance(thing, Survey):
         row = selectors.row_of(thing)
         return {"section": "sharing", "campaign": row, "families": FAMILIES, **own}
     return frame_or_404(request, thing.slug).context(request, **own)

@@ -9,7 +9,7 @@ from django.urls import get_script_prefix, reverse
 
 from webapp.pages.campaigns.formatting import METRICS, Metric
 from webapp.store.campaigns import selectors
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 
 TABS = (
     ("wide-area-campaign", "Overview"),
@@ -29,7 +29,7 @@ TABS = (
 class Frame:
     """One campaign as an address names it, with what the address asks to be shown."""
 
-    row: Measurement
+    row: Campaign
     metrics: tuple[Metric, ...]
     metric: Metric
 
@@ -69,7 +69,7 @@ def _query(request: HttpRequest, **changed: Any) -> str:
     return "?" + query.urlencode()
 
 
-def facts(row: Measurement) -> dict[str, Any]:
+def facts(row: Campaign) -> dict[str, Any]:
     """How large a campaign is, by its own plan."""
     targets = row.targets if isinstance(row.targets, list) else []
     regions = {t.get("region") or t.get("name", "") for t in targets if isinstance(t, dict)}
@@ -83,7 +83,7 @@ def facts(row: Measurement) -> dict[str, Any]:
     }
 
 
-def moment_of(row: Measurement, number: int) -> datetime | None:
+def moment_of(row: Campaign, number: int) -> datetime | None:
     """When a round began, as far as its number tells."""
     seconds = row.schedule.get("round_s")
     if not row.started_at or not seconds:

@@ -13,7 +13,7 @@ from webapp.pages.campaigns.campaign_map import draw_map
 from webapp.pages.campaigns.frame import Frame, facts, frame_or_404
 from webapp.pages.ui import formatting
 from webapp.store.campaigns import selectors
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 
 # Tables with a finding, where each is shown, and what stands above it.
 _PAGES = (
@@ -96,7 +96,7 @@ def _rows(stored: dict[str, selectors.StoredTable], table_id: str) -> list[dict[
     return stored[table_id].dicts() if table_id in stored else []
 
 
-def _findings(row: Measurement, stored: dict[str, selectors.StoredTable]) -> list[dict[str, Any]]:
+def _findings(row: Campaign, stored: dict[str, selectors.StoredTable]) -> list[dict[str, Any]]:
     return [
         {
             "kicker": kicker,
@@ -109,7 +109,7 @@ def _findings(row: Measurement, stored: dict[str, selectors.StoredTable]) -> lis
     ]
 
 
-def _coverage(row: Measurement) -> dict[str, Any]:
+def _coverage(row: Campaign) -> dict[str, Any]:
     """What was planned and what was done, as the campaign's summary says."""
     told: dict[str, Any] = row.summary.get("coverage", {}) if row.summary else {}
     return told

@@ -106,8 +106,8 @@ def start(request: HttpRequest) -> HttpResponse:
         form.errors.clear()
         form.add_error(None, str(error))
         return _show(request, "domains", form)
-    if row.campaign is not None:
-        submit(row.campaign)
+    if row.survey is not None:
+        submit(row.survey)
     return redirect("recommendation", token=row.token)
 
 

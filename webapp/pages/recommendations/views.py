@@ -165,7 +165,7 @@ def _with_stored(result: dict[str, Any], stored: dict[str, Any]) -> dict[str, An
 def _waiting(request: HttpRequest, row: Recommendation) -> HttpResponse:
     """How far it is: the survey's counters while it runs, then the steps of the choice."""
     context: dict[str, Any] = {**_SECTION, "row": row, "hide_survey_bar": True}
-    survey = row.campaign and selectors.campaign(row.campaign.slug, request.user)
+    survey = row.survey and selectors.survey(row.survey.slug, request.user)
     if row.state == Recommendation.State.AWAITING and survey:
         if survey.is_final:
             celery_tasks.take_up(row)

@@ -16,9 +16,9 @@ from webapp.pages.surveys import differences
 from webapp.pages.surveys.domains import page_number
 from webapp.pages.ui import formatting
 from webapp.store.access.visibility import visible
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import comparison, derived, selectors
-from webapp.store.surveys.selectors import CampaignRow
+from webapp.store.surveys.selectors import SurveyRow
 
 NAMES_PER_PAGE = 100
 SHOWN_FLOWS, SHOWN_MEMBERS = 12, 12
@@ -34,8 +34,8 @@ TITLES = {
 class Pair:
     """The two surveys of an address: rows of the store, and what pages show of them."""
 
-    before: Campaign
-    after: Campaign
+    before: Survey
+    after: Survey
 
     @property
     def context(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class Pair:
 
 def pair_or_404(request: HttpRequest, before: str, after: str) -> Pair:
     """Two different surveys that have ended with a report."""
-    rows = visible(Campaign.objects.filter(slug__in=(before, after)), request.user)
+    rows = visible(Survey.objects.filter(slug__in=(before, after)), request.user)
     found = {c.slug: c for c in rows}
     if before == after or not all(c.is_final for c in found.values()) or len(found) < 2:
         raise Http404("only two surveys that have ended can be compared")
@@ -60,9 +60,7 @@ def pair_or_404(request: HttpRequest, before: str, after: str) -> Pair:
 def choose(request: HttpRequest) -> HttpResponse:
     """Which two; with both given, straight to their comparison."""
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
-    rows = [
-        c for c in selectors.campaigns(reader=request.user) if c.state in ("finished", "partial")
-    ]
+    rows = [c for c in selectors.surveys(reader=request.user) if c.state in ("finished", "partial")]
     known = {c.slug: c for c in rows}
     is_pair = before in known and after in known and before != after
     if is_pair and "again" not in request.GET:
@@ -78,9 +76,9 @@ def choose(request: HttpRequest) -> HttpResponse:
     return render(request, "comparisons/choose.html", context)
 
 
-def _find_twins(rows: Sequence[CampaignRow], after: CampaignRow | None) -> tuple[str, str]:
+def _find_twins(rows: Sequence[SurveyRow], after: SurveyRow | None) -> tuple[str, str]:
     """The two newest surveys of one list, else the two newest of all; ``after`` may be given."""
-    found = Campaign.objects.filter(pk__in=[row.id for row in rows])
+    found = Survey.objects.filter(pk__in=[row.id for row in rows])
     lists = dict(found.values_list("pk", "list_sha256"))
     for late in [after] if after else rows:
         for early in rows:

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
 from webapp.pages.surveys import diagrams
-from webapp.pages.surveys.reports import campaign_or_404
+from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui import formatting
 from webapp.pages.ui.report_families import FAMILIES
 from webapp.store.surveys import evidence, selectors
@@ -25,11 +25,11 @@ def page_number(request: HttpRequest) -> int:
 @require_GET
 def domains(request: HttpRequest, slug: str) -> HttpResponse:
     """Domains of a survey in rank order, or those that hold the search's text."""
-    campaign = campaign_or_404(request, slug)
+    survey = survey_or_404(request, slug)
     query = request.GET.get("q", "").strip()[:255]
     context = {
         "section": "domains",
-        "campaign": campaign,
+        "survey": survey,
         "families": FAMILIES,
         "query": query,
         "found": evidence.domains(slug, query, page_number(request)),
@@ -43,10 +43,10 @@ def search(request: HttpRequest) -> HttpResponse:
     """The header's search: the front survey's domains that hold the text."""
     slug = request.GET.get("survey", "")
     reader = request.user
-    campaign = selectors.campaign(slug, reader) if slug else selectors.front_campaign(reader)
-    if campaign is None:
+    survey = selectors.survey(slug, reader) if slug else selectors.front_survey(reader)
+    if survey is None:
         return redirect("surveys")
-    answer = redirect("domains", slug=campaign.slug)
+    answer = redirect("domains", slug=survey.slug)
     answer["Location"] += "?" + _query(request.GET.get("q", ""))
     return answer
 
@@ -58,7 +58,7 @@ def _query(text: str) -> str:
 @require_GET
 def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
     """The passport of one domain."""
-    campaign = campaign_or_404(request, slug)
+    survey = survey_or_404(request, slug)
     found = evidence.domain(slug, domain, page_number(request))
     if found is None:
         raise Http404(f"no domain {domain}")
@@ -70,7 +70,7 @@ def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
         row["is_single"] = len(row["providers"]) < 2
     context = {
         "section": "domains",
-        "campaign": campaign,
+        "survey": survey,
         "families": FAMILIES,
         "found": found,
         "providers": providers,
@@ -121,7 +121,7 @@ def _servers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @require_GET
 def name(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """Every answer, placement and label of one name."""
-    campaign = campaign_or_404(request, slug)
+    survey = survey_or_404(request, slug)
     found = evidence.name(slug, name)
     if found is None:
         raise Http404(f"no name {name}")
@@ -132,7 +132,7 @@ def name(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     ]
     context = {
         "section": "domains",
-        "campaign": campaign,
+        "survey": survey,
         "families": FAMILIES,
         "found": found,
         "sentence": _name_sentence(found, lost),

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
 
-from webapp.pages.surveys.reports import campaign_or_404
+from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui import formatting
 from webapp.pages.ui.report_families import FAMILIES
 from webapp.store.surveys import label_evidence
@@ -21,7 +21,7 @@ PART = "X-Part"
 @require_GET
 def proof(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """Why a name has a label: the answer, the prefix or alias, the rule."""
-    campaign = campaign_or_404(request, slug)
+    survey = survey_or_404(request, slug)
     kind, provider, value = _asked(request)
     found = label_evidence.proof(slug, name, kind, provider, value)
     if found is None:
@@ -29,7 +29,7 @@ def proof(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     shown = {**found, "lookups": [_shown(k, found["wanted"]) for k in found["lookups"]]}
     context = {
         "section": "domains",
-        "campaign": campaign,
+        "survey": survey,
         "families": FAMILIES,
         "found": shown,
         "kind": kind,
@@ -48,11 +48,11 @@ def _shown(lookup: dict[str, Any], wanted: set[str]) -> dict[str, Any]:
 @require_GET
 def label(request: HttpRequest, slug: str) -> HttpResponse:
     """Who has a label: the best-ranked domains, each with its evidence."""
-    campaign = campaign_or_404(request, slug)
+    survey = survey_or_404(request, slug)
     kind, provider, value = _asked(request)
     context = {
         "section": "domains",
-        "campaign": campaign,
+        "survey": survey,
         "families": FAMILIES,
         "found": label_evidence.domains_with(slug, kind, provider, value),
         "kind": kind,

@@ -7,10 +7,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from tasks.surveys import derived_tasks
-from webapp.pages.surveys.reports import campaign_or_404
+from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui import formatting
 from webapp.pages.ui.report_families import FAMILIES
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import domain_history, evidence
 
 TITLES = {
@@ -25,15 +25,15 @@ TITLES = {
 @require_GET
 def history(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
     """All visits of one domain within the world of the survey, the newest first."""
-    campaign = campaign_or_404(request, slug)
-    derived_tasks.request_index(Campaign.objects.get(slug=slug))
+    survey = survey_or_404(request, slug)
+    derived_tasks.request_index(Survey.objects.get(slug=slug))
     # An emulated world and the real Internet are never one history.
-    visits = domain_history.history(domain.lower(), campaign.world, request.user)
+    visits = domain_history.history(domain.lower(), survey.world, request.user)
     if not visits and evidence.domain(slug, domain) is None:
         raise Http404(f"no survey asked {domain}")
     context = {
         "section": "domains",
-        "campaign": campaign,
+        "survey": survey,
         "families": FAMILIES,
         "domain": domain.lower(),
         "visits": [_shown(v) for v in visits],

@@ -12,11 +12,11 @@ from django.views.decorators.http import require_GET
 from core.wording import Portion
 from tasks.surveys import derived_tasks
 from webapp.pages.surveys.domains import page_number
-from webapp.pages.surveys.reports import campaign_or_404
+from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui import formatting
 from webapp.pages.ui.report_families import FAMILIES
 from webapp.pages.ui.table_page import Cell, Column, Grid, Row
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import index as survey_index
 from webapp.store.surveys import selectors
 
@@ -34,12 +34,12 @@ Target = dict[str, Any]
 @require_GET
 def outages(request: HttpRequest, slug: str) -> HttpResponse:
     """What fails and who fails with one target, and every target to choose from."""
-    campaign = campaign_or_404(request, slug)
+    survey = survey_or_404(request, slug)
     targets = _targets(slug)
     chosen = _chosen(request, targets)
     context: dict[str, Any] = {
         "section": "outages",
-        "campaign": campaign,
+        "survey": survey,
         "families": FAMILIES,
         "targets": targets,
         "chosen": chosen,
@@ -194,10 +194,10 @@ def _spot(region: dict[str, Any], target: Target) -> dict[str, Any]:
 
 def _who(request: HttpRequest, slug: str, chosen: Target) -> dict[str, Any]:
     """The domains that fail, those that are down whole first."""
-    campaign = Campaign.objects.get(slug=slug)
-    index = survey_index.index_of(campaign)
+    survey = Survey.objects.get(slug=slug)
+    index = survey_index.index_of(survey)
     if index is None:
-        derived_tasks.request_index(campaign)
+        derived_tasks.request_index(survey)
         return {"is_ready": False}
     found = index.casualties(*_key(chosen))
     down = min(int(chosen.get("domains_down") or 0), found.total)

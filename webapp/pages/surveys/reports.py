@@ -13,19 +13,19 @@ from webapp.pages.ui.table_page import grid_of, places_of
 from webapp.store.surveys import selectors, snapshots
 
 
-def campaign_or_404(request: HttpRequest, slug: str) -> selectors.CampaignRow:
+def survey_or_404(request: HttpRequest, slug: str) -> selectors.SurveyRow:
     """The survey of an address, where its reader may see it."""
-    campaign = selectors.campaign(slug, request.user)
-    if campaign is None:
+    survey = selectors.survey(slug, request.user)
+    if survey is None:
         raise Http404(f"no survey {slug}")
-    return campaign
+    return survey
 
 
 @require_GET
 @kept
 def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
     """One family of tables; the first carries the headline."""
-    campaign = campaign_or_404(request, slug)
+    survey = survey_or_404(request, slug)
     family = FAMILY_BY_SLUG.get(page)
     if family is None:
         raise Http404(f"no report {page}")
@@ -34,7 +34,7 @@ def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
     before, after = neighbours(family)
     context = {
         "section": "reports",
-        "campaign": campaign,
+        "survey": survey,
         "families": FAMILIES,
         "family": family,
         "sections": sections,
@@ -45,7 +45,7 @@ def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
         "snapshot": pinned,
         "snapshot_id": pinned or snapshots.identify(stored),
     }
-    status = 200 if sections or campaign.is_final else 202
+    status = 200 if sections or survey.is_final else 202
     return render(request, "reports/page.html", context, status=status)
 
 

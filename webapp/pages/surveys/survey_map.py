@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from webapp.pages.surveys.reports import campaign_or_404
+from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui import formatting
 from webapp.pages.ui.report_families import FAMILIES, FAMILY_OF_TABLE
 from webapp.pages.ui.table_page import Cell, Column, Grid, Row, outage_href
@@ -18,34 +18,34 @@ from webapp.store.surveys import selectors
 @require_GET
 def atlas(request: HttpRequest) -> HttpResponse:
     """The newest finished survey on the map, or what to do when there is none."""
-    campaign = selectors.front_campaign(request.user)
-    if campaign is None:
-        running = [c for c in selectors.campaigns(limit=20, reader=request.user) if not c.is_final]
+    survey = selectors.front_survey(request.user)
+    if survey is None:
+        running = [c for c in selectors.surveys(limit=20, reader=request.user) if not c.is_final]
         return render(request, "atlas/empty.html", {"running": running[:1], "section": "atlas"})
-    return show_atlas(request, campaign)
+    return show_atlas(request, survey)
 
 
 @require_GET
 def survey_map(request: HttpRequest, slug: str) -> HttpResponse:
     """The map of a survey that is not the newest."""
-    return show_atlas(request, campaign_or_404(request, slug))
+    return show_atlas(request, survey_or_404(request, slug))
 
 
-def show_atlas(request: HttpRequest, campaign: selectors.CampaignRow) -> HttpResponse:
+def show_atlas(request: HttpRequest, survey: selectors.SurveyRow) -> HttpResponse:
     """The map of one survey."""
-    regions = selectors.map_regions(campaign.slug)
-    providers = selectors.report(campaign.slug, "providers")
+    regions = selectors.map_regions(survey.slug)
+    providers = selectors.report(survey.slug, "providers")
     context = {
         "section": "atlas",
-        "campaign": campaign,
+        "survey": survey,
         "families": FAMILIES,
-        "findings": [_finding(f, campaign.slug) for f in selectors.front_findings(campaign.slug)],
+        "findings": [_finding(f, survey.slug) for f in selectors.front_findings(survey.slug)],
         "totals": _totals(providers),
         "regions": regions,
-        "grid": _grid(regions, campaign.slug),
+        "grid": _grid(regions, survey.slug),
         "legend": sorted({r["provider"] for r in regions}, key=formatting.provider_name),
         "map_data": {
-            "regions": [_spot(r, campaign.slug) for r in regions],
+            "regions": [_spot(r, survey.slug) for r in regions],
             "tiles": settings.MAP_TILES_URL,
             "credit": settings.MAP_TILES_CREDIT,
         },

@@ -15,12 +15,12 @@ from tasks.resolution.engine_factory import Resolving, count_words
 from tasks.resolution.options import resolving_from
 from tasks.surveys.submission import submit
 from webapp.pages.surveys.forms import SurveyForm
-from webapp.pages.surveys.reports import campaign_or_404
+from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui.access import signed_in_unless_open
 from webapp.pages.ui.report_families import FAMILIES
 from webapp.store.access import sharing
 from webapp.store.access.visibility import owner_of
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.requests.body_progress import arriving_of
 from webapp.store.requests.list_slot import RETRY_AFTER_S, ClientGone, ListsBusy
 from webapp.store.surveys import drafts, selectors, services
@@ -31,7 +31,7 @@ SHOWN_REJECTIONS = 50
 @require_GET
 def surveys(request: HttpRequest) -> HttpResponse:
     """Every survey, newest first."""
-    rows = selectors.campaigns(reader=request.user)
+    rows = selectors.surveys(reader=request.user)
     return render(request, "surveys/list.html", {"section": "surveys", "rows": rows})
 
 
@@ -39,20 +39,20 @@ def surveys(request: HttpRequest) -> HttpResponse:
 @require_GET
 def survey(request: HttpRequest, slug: str) -> HttpResponse:
     """The survey's overview; live counters while it waits or runs."""
-    campaign = campaign_or_404(request, slug)
+    survey = survey_or_404(request, slug)
     stored = selectors.reports(slug)
-    context: dict[str, Any] = {"section": "reports", "campaign": campaign, "families": FAMILIES}
-    if not campaign.is_final:
+    context: dict[str, Any] = {"section": "reports", "survey": survey, "families": FAMILIES}
+    if not survey.is_final:
         # A share link is of a survey that somebody made, so its visitor never may.
-        context["may_change"] = campaign.maker_id in (None, request.user.pk)
-        return render(request, "surveys/progress.html", context | progress_of(campaign))
+        context["may_change"] = survey.maker_id in (None, request.user.pk)
+        return render(request, "surveys/progress.html", context | progress_of(survey))
     leads = [(f, stored[f.tables[0]]) for f in FAMILIES if f.tables[0] in stored]
     context |= {
         "leads": leads,
         "findings": selectors.front_findings(slug),
-        "rejected": campaign.rejected[:SHOWN_REJECTIONS],
-        "failed": failures(campaign),
-        **progress_of(campaign),
+        "rejected": survey.rejected[:SHOWN_REJECTIONS],
+        "failed": failures(survey),
+        **progress_of(survey),
     }
     # The closing summary counts every reason; the live counters may lag behind it.
     context["failed_sum"] = sum(context["failed"].values())
@@ -63,16 +63,16 @@ def survey(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 def progress(request: HttpRequest, slug: str) -> HttpResponse:
     """The live counters alone, for pages whose event stream is cut off."""
-    campaign = campaign_or_404(request, slug)
-    context = {"campaign": campaign, **progress_of(campaign)}
+    survey = survey_or_404(request, slug)
+    context = {"survey": survey, **progress_of(survey)}
     response = render(request, "parts/progress.html", context)
-    response["X-Survey-State"] = campaign.state
+    response["X-Survey-State"] = survey.state
     return response
 
 
-def progress_of(campaign: selectors.CampaignRow) -> dict[str, Any]:
+def progress_of(survey: selectors.SurveyRow) -> dict[str, Any]:
     """Counters with what follows from them."""
-    counters = campaign.counters
+    counters = survey.counters
     done, whole = counters.get("domains_done", 0), counters.get("domains", 0)
     return {
         "counters": counters,
@@ -81,10 +81,10 @@ def progress_of(campaign: selectors.CampaignRow) -> dict[str, Any]:
     }
 
 
-def failures(campaign: selectors.CampaignRow) -> dict[str, int]:
+def failures(survey: selectors.SurveyRow) -> dict[str, int]:
     """Failed questions by reason, from the closing summary or the live counters."""
-    names = campaign.summary.get("names", {})
-    found = names.get("failed") or campaign.counters.get("failed", {})
+    names = survey.summary.get("names", {})
+    found = names.get("failed") or survey.counters.get("failed", {})
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
@@ -134,18 +134,18 @@ def _resolving() -> Resolving:
 def run_survey(request: HttpRequest) -> HttpResponse:
     """Start the survey of a plan that was shown."""
     try:
-        campaign = _create(request)
+        survey = _create(request)
     except NephoscopeError as error:
         form = SurveyForm({"name": request.POST.get("name", "")})
         form.full_clean()
         form.errors.clear()
         form.add_error(None, str(error))
         return _show_form(request, form)
-    submit(campaign)
-    return HttpResponseRedirect(reverse("survey", args=[campaign.slug]))
+    submit(survey)
+    return HttpResponseRedirect(reverse("survey", args=[survey.slug]))
 
 
-def _create(request: HttpRequest) -> Campaign:
+def _create(request: HttpRequest) -> Survey:
     options = _resolving()
     return services.create_survey(
         drafts.load_draft(request.POST.get("draft", "")),
@@ -164,8 +164,8 @@ def _create(request: HttpRequest) -> Campaign:
 @require_POST
 def cancel(request: HttpRequest, slug: str) -> HttpResponse:
     """Stop a survey; what was stored stays."""
-    campaign = Campaign.objects.get(pk=campaign_or_404(request, slug).id)
-    if not sharing.may_change(request.user, campaign):
+    survey = Survey.objects.get(pk=survey_or_404(request, slug).id)
+    if not sharing.may_change(request.user, survey):
         raise PermissionDenied
-    services.cancel(campaign)
+    services.cancel(survey)
     return redirect("survey", slug=slug)

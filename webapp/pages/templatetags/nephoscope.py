@@ -154,9 +154,9 @@ def api_url(path: str, *parts: Any) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def front_campaign(context: template.Context) -> selectors.CampaignRow | None:
+def front_survey(context: template.Context) -> selectors.SurveyRow | None:
     """The survey that the header's links lead to when a page has none of its own."""
-    return selectors.front_campaign(getattr(context.get("request"), "user", None))
+    return selectors.front_survey(getattr(context.get("request"), "user", None))
 
 
 @register.simple_tag

@@ -73,12 +73,12 @@ _SAMPLE_GRID = Grid(
 @require_GET
 def about(request: HttpRequest) -> HttpResponse:
     """What is measured, and how each table is made."""
-    campaign = selectors.front_campaign(request.user)
-    reports = selectors.reports(campaign.slug) if campaign else {}
+    survey = selectors.front_survey(request.user)
+    reports = selectors.reports(survey.slug) if survey else {}
     context = {
         "section": "about",
         "entries": [(s, FAMILY_OF_TABLE[s.id], reports.get(s.id)) for s in SPECS],
-        "shown": campaign,
+        "shown": survey,
         "tables": documents.tables_with_age(timezone.now().date()),
     }
     return render(request, "guide/about.html", context)

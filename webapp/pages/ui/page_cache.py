@@ -18,7 +18,7 @@ from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 
 from webapp.store.access.visibility import reader_key, visible
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 
 KEPT_S = 60.0
 MAX_BYTES = 64 * 1024 * 1024
@@ -85,7 +85,7 @@ def kept(view: View) -> View:
 
 def _version(slug: str, reader: Any) -> tuple[Any, ...] | None:
     """What a kept page depends on; ``None`` while the survey goes on, or for whom it is not."""
-    rows = Campaign.objects.filter(slug=slug, finished_at__isnull=False)
+    rows = Survey.objects.filter(slug=slug, finished_at__isnull=False)
     row = (
         visible(rows, reader)
         .order_by()

@@ -10,7 +10,7 @@ from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
 from core.errors import BadInput
 from webapp.store.access import tokens
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 
 NAME_RULE = "3 to 40 letters, digits, dots, hyphens or underscores, beginning with a letter"
 _NAME = re.compile(r"[a-z][a-z0-9._-]{2,39}")
@@ -74,7 +74,7 @@ def accounts() -> list[dict[str, Any]]:
             "has_password": user.has_usable_password(),
             "created_at": user.date_joined,
             "signed_in_at": user.last_login,
-            "surveys": Campaign.objects.filter(maker=user).count(),
+            "surveys": Survey.objects.filter(maker=user).count(),
             "tokens": tokens.live(user).count(),
         }
         for user in users

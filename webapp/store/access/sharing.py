@@ -16,9 +16,9 @@ from django.utils.crypto import salted_hmac
 from core.errors import BadInput
 from webapp.store.access.tokens import digest
 from webapp.store.access.url_ownership import MODELS
-from webapp.store.models import Campaign, Measurement, ShareLink
+from webapp.store.models import Campaign, ShareLink, Survey
 
-Thing = Campaign | Measurement
+Thing = Survey | Campaign
 MAX_PER_THING = 20
 LIVES_DAYS = (7, 30, 365, 0)
 # Opening a link does not write to the store more often than this.
@@ -34,9 +34,9 @@ def made_by(user: Any, kind: str, slug: str) -> Thing | None:
     return MODELS[kind]._default_manager.filter(slug=slug, maker=user.pk).first()
 
 
-def may_change(user: Any, campaign: Campaign) -> bool:
+def may_change(user: Any, survey: Survey) -> bool:
     """Whether this person may stop a survey: its maker, or anybody where nobody made it."""
-    return campaign.maker_id is None or bool(user and user.pk == campaign.maker_id)
+    return survey.maker_id is None or bool(user and user.pk == survey.maker_id)
 
 
 def publish(thing: Thing) -> None:
@@ -51,7 +51,7 @@ def withdraw(thing: Thing) -> None:
 
 
 def _whose(thing: Thing) -> dict[str, Any]:
-    return {"survey" if isinstance(thing, Campaign) else "measurement": thing}
+    return {"survey" if isinstance(thing, Survey) else "measurement": thing}
 
 
 def issue(owner: Any, thing: Thing, days: int = 0) -> ShareLink:

@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from webapp.store.models import Campaign, Measurement
+from webapp.store.models import Campaign, Survey
 
 # Kinds of things that have a name in addresses, a maker, and links that show them.
-MODELS: dict[str, type[Campaign] | type[Measurement]] = {
-    "survey": Campaign,
-    "measurement": Measurement,
+MODELS: dict[str, type[Survey] | type[Campaign]] = {
+    "survey": Survey,
+    "measurement": Campaign,
 }
 _ROUTES = {
     "survey": re.compile(

@@ -12,7 +12,7 @@ from django.utils import timezone
 from lake.schemas import SCHEMAS
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns import services as campaign_services
-from webapp.store.models import Campaign, Measurement, Pool, Recommendation
+from webapp.store.models import Campaign, Pool, Recommendation, Survey
 from webapp.store.recommendations import services as recommendation_services
 from webapp.store.screening import body_files
 from webapp.store.surveys import batches, derived, services, snapshots
@@ -21,34 +21,34 @@ from webapp.store.surveys.uploads import list_path
 
 def remove_account(user: Any) -> None:
     """Delete an account with what is its own; what it published stays, made by nobody."""
-    for campaign in Campaign.objects.filter(owner=user):
-        remove_survey(campaign)
+    for survey in Survey.objects.filter(owner=user):
+        remove_survey(survey)
     for row in Recommendation.objects.filter(owner=user):
         recommendation_services.delete(row)
-    for found in Measurement.objects.filter(owner=user):
-        remove_measurement(found)
+    for found in Campaign.objects.filter(owner=user):
+        remove_campaign(found)
     folders = [body_files.folder_of(pool.pk) for pool in Pool.objects.filter(owner=user)]
     # A key of nobody's is unique among nobody's.
-    Campaign.objects.filter(maker=user).update(idempotency_key=None)
+    Survey.objects.filter(maker=user).update(idempotency_key=None)
     user.delete()
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def remove(thing: Campaign | Measurement) -> None:
+def remove(thing: Survey | Campaign) -> None:
     """Delete a thing of either kind with every file of it."""
-    if isinstance(thing, Campaign):
+    if isinstance(thing, Survey):
         remove_survey(thing)
     else:
-        remove_measurement(thing)
+        remove_campaign(thing)
 
 
-def remove_survey(campaign: Campaign) -> None:
+def remove_survey(survey: Survey) -> None:
     """Stop a survey and delete it with every file of it: list, observations, derived files."""
-    services.cancel(campaign)
+    services.cancel(survey)
     with transaction.atomic():
-        Campaign.objects.filter(pk=campaign.pk).delete()
-    slug = campaign.slug
+        Survey.objects.filter(pk=survey.pk).delete()
+    slug = survey.slug
     for folder in _folders(slug):
         shutil.rmtree(folder, ignore_errors=True)
     with suppress(OSError):  # something else stands there still
@@ -57,14 +57,14 @@ def remove_survey(campaign: Campaign) -> None:
         path.unlink(missing_ok=True)
 
 
-def remove_measurement(found: Measurement) -> None:
+def remove_campaign(found: Campaign) -> None:
     """Stop a measurement campaign and delete it with its samples, routes, raw answers and tables.
 
     What vantage points are still at comes back to nothing.
     """
     campaign_services.stop(found, timezone.now())
     with transaction.atomic():
-        Measurement.objects.filter(pk=found.pk).delete()
+        Campaign.objects.filter(pk=found.pk).delete()
     derived_files = selectors.folder_of(found)
     # Tables that were being built beside those of before.
     begun = derived_files.parent.glob(f".{found.slug}.*")

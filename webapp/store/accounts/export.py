@@ -18,7 +18,7 @@ from django.utils import timezone
 from lake.schemas import SCHEMAS
 from webapp.store.access import sharing, tokens
 from webapp.store.campaigns import selectors
-from webapp.store.models import Campaign, Measurement, Pool, PoolReport, Recommendation
+from webapp.store.models import Campaign, Pool, PoolReport, Recommendation, Survey
 from webapp.store.recommendations import services
 from webapp.store.screening import body_files
 from webapp.store.screening.body_files import Place
@@ -37,12 +37,12 @@ _SECRET = {"id", "owner", "maker", "seed", "sha256", "share_seed", "share_sha256
 def members(user: Any) -> Iterator[Member]:
     """Every file of a person's archive, account first."""
     yield "account.json", _text(_account(user))
-    for campaign in Campaign.objects.filter(Q(owner=user) | Q(maker=user)):
-        yield from _survey(campaign)
+    for survey in Survey.objects.filter(Q(owner=user) | Q(maker=user)):
+        yield from _survey(survey)
     for row in Recommendation.objects.filter(owner=user):
         yield from _recommendation(row)
-    for found in Measurement.objects.filter(Q(owner=user) | Q(maker=user)):
-        yield from _measurement(found)
+    for found in Campaign.objects.filter(Q(owner=user) | Q(maker=user)):
+        yield from _campaign(found)
     for pool in Pool.objects.filter(owner=user):
         yield from _pool(pool)
 
@@ -57,15 +57,15 @@ def _account(user: Any) -> dict[str, Any]:
     }
 
 
-def _survey(campaign: Campaign) -> Iterator[Member]:
-    base = f"surveys/{campaign.slug}"
-    reports = [_plain(report) for report in campaign.reports.all()]
-    yield f"{base}/survey.json", _text({**_plain(campaign), "tables": reports})
-    for path in (list_path(campaign.slug), batches.names_path(campaign.slug)):
+def _survey(survey: Survey) -> Iterator[Member]:
+    base = f"surveys/{survey.slug}"
+    reports = [_plain(report) for report in survey.reports.all()]
+    yield f"{base}/survey.json", _text({**_plain(survey), "tables": reports})
+    for path in (list_path(survey.slug), batches.names_path(survey.slug)):
         if path.is_file():
             yield f"{base}/{path.name}", path
     for table in SCHEMAS:
-        yield from _files(f"{base}/lake/{table}", Path(settings.LAKE_DIR) / campaign.slug / table)
+        yield from _files(f"{base}/lake/{table}", Path(settings.LAKE_DIR) / survey.slug / table)
 
 
 def _recommendation(row: Recommendation) -> Iterator[Member]:
@@ -74,7 +74,7 @@ def _recommendation(row: Recommendation) -> Iterator[Member]:
     yield from _files(f"{base}/files", services.folder_of(row.token))
 
 
-def _measurement(found: Measurement) -> Iterator[Member]:
+def _campaign(found: Campaign) -> Iterator[Member]:
     base = f"campaigns/{found.slug}"
     reports = [_plain(report) for report in found.reports.all()]
     yield f"{base}/campaign.json", _text({**_plain(found), "tables": reports})

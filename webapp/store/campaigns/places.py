@@ -9,13 +9,13 @@ from typing import Any
 
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns.selectors import Spot
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 
 _FILE = "places.json"
 _TEXTS = ("city", "country", "continent", "provider")
 
 
-def save_places(found: Measurement, places: Mapping[str, Mapping[str, Any]]) -> None:
+def save_places(found: Campaign, places: Mapping[str, Mapping[str, Any]]) -> None:
     """Keep where vantage points of imported files stand."""
     if not places:
         return
@@ -26,7 +26,7 @@ def save_places(found: Measurement, places: Mapping[str, Mapping[str, Any]]) -> 
     temporary.replace(path)
 
 
-def spots_of(found: Measurement, names: Iterable[str]) -> dict[str, Spot]:
+def spots_of(found: Campaign, names: Iterable[str]) -> dict[str, Spot]:
     """Vantage points of a campaign by name, as far as this site or its files know them."""
     wanted = list(names)
     known = selectors.vantage_points(wanted)
@@ -36,7 +36,7 @@ def spots_of(found: Measurement, names: Iterable[str]) -> dict[str, Spot]:
     return {n: known.get(n) or _spot(n, told[n]) for n in wanted if n in known or n in told}
 
 
-def _read(found: Measurement) -> dict[str, Any]:
+def _read(found: Campaign) -> dict[str, Any]:
     try:
         return dict(json.loads((selectors.lake_root() / found.slug / _FILE).read_text("utf-8")))
     except (OSError, ValueError):

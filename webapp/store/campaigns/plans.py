@@ -24,7 +24,7 @@ from probes.schedule.limits import CAMPAIGN_LIMITS, broken_limits, strange_probe
 from probes.schedule.plan import Plan
 from probes.schedule.presets import preset_data, preset_names
 from probes.schedule.schedule import Schedule, read_schedule
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 
 # More units than this are no row each, and more targets no list.
 MAX_UNITS, MAX_TARGETS, MAX_VANTAGES = 250_000, 10_000, 20_000
@@ -117,11 +117,11 @@ def presets() -> dict[str, dict[str, Any]]:
     return {name: preset_data(name) for name in preset_names()}
 
 
-def plan_of(measurement: Measurement) -> Plan:
+def plan_of(campaign: Campaign) -> Plan:
     """The plan of a stored campaign."""
     return _plan(
-        measurement.pk, json.dumps(measurement.schedule), tuple(measurement.vantages),
-        len(measurement.targets), measurement.seed,
+        campaign.pk, json.dumps(campaign.schedule), tuple(campaign.vantages),
+        len(campaign.targets), campaign.seed,
     )  # fmt: skip
 
 

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from analysis.campaigns.tables.table_spec import MeasuredTable
 from webapp.store.campaigns.services import elapsed_s
-from webapp.store.models import Measurement, MeasurementUnit
+from webapp.store.models import Campaign, CampaignUnit
 
-State = MeasurementUnit.State
+State = CampaignUnit.State
 ENDED = (State.DONE, State.MISSED, State.FAILED)
 _COUNTS = ("ok", "failed", "missed", "late")
 _MOST_REASONS = 20
@@ -22,20 +22,20 @@ _MOST_REASONS = 20
 _LEAST_ROOM_BYTES = 1_000_000
 
 
-def progress(measurement: Measurement) -> dict[str, Any]:
+def progress(campaign: Campaign) -> dict[str, Any]:
     """Slots and units by how they ended or wait; live, and cheap enough to be asked each second.
 
     Of a campaign that has ended, what it kept of itself, once that is of its very end.
     """
-    kept: dict[str, Any] = measurement.summary.get("progress") or {}
-    if not measurement.is_final or not kept:
-        return _counted(measurement)
+    kept: dict[str, Any] = campaign.summary.get("progress") or {}
+    if not campaign.is_final or not kept:
+        return _counted(campaign)
     units = kept.get("units", {})
-    return kept if units.get("ended") == units.get("of") else _counted(measurement)
+    return kept if units.get("ended") == units.get("of") else _counted(campaign)
 
 
-def _counted(measurement: Measurement) -> dict[str, Any]:
-    units = measurement.units
+def _counted(campaign: Campaign) -> dict[str, Any]:
+    units = campaign.units
     found = units.aggregate(
         all_slots=Sum("slots"),
         **{f"n_{name}": Sum(name) for name in _COUNTS},
@@ -44,7 +44,7 @@ def _counted(measurement: Measurement) -> dict[str, Any]:
         all_units=Count("pk"),
         last_round=Max("round", filter=~Q(state=State.WAITING)),
     )
-    planned = found["all_slots"] or measurement.predicted.get("probes", 0)
+    planned = found["all_slots"] or campaign.predicted.get("probes", 0)
     counts = {name: found[f"n_{name}"] or 0 for name in _COUNTS}
     ended = counts["ok"] + counts["failed"] + counts["missed"]
     return {
@@ -55,19 +55,19 @@ def _counted(measurement: Measurement) -> dict[str, Any]:
         "coverage": _share(counts["ok"] + counts["failed"], ended),
         "units": {"ended": found["ended_units"], "of": found["all_units"]},
         "round": None if found["last_round"] is None else found["last_round"] + 1,
-        "rounds": measurement.schedule.get("rounds", 0),
-        "trouble": trouble(measurement),
-        **_times(measurement),
+        "rounds": campaign.schedule.get("rounds", 0),
+        "trouble": trouble(campaign),
+        **_times(campaign),
     }
 
 
-def trouble(measurement: Measurement) -> str:
+def trouble(campaign: Campaign) -> str:
     """What keeps a campaign from going on, looked up now; empty when nothing does.
 
     Where the disk is full, nothing can be noted: so it is asked each time.
     """
-    if measurement.error or measurement.is_final:
-        return measurement.error
+    if campaign.error or campaign.is_final:
+        return campaign.error
     folders = [Path(settings.DATA_DIR), Path(settings.LAKE_DIR)]
     left = min(shutil.disk_usage(f).free for f in folders if f.is_dir())
     if left >= _LEAST_ROOM_BYTES:
@@ -82,19 +82,19 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _times(measurement: Measurement) -> dict[str, Any]:
+def _times(campaign: Campaign) -> dict[str, Any]:
     now = timezone.now()
-    spent = max(0.0, elapsed_s(measurement, measurement.finished_at or now))
-    whole = measurement.predicted.get("duration_s", 0.0)
-    left = None if measurement.is_final else round(max(0.0, whole - spent), 1)
+    spent = max(0.0, elapsed_s(campaign, campaign.finished_at or now))
+    whole = campaign.predicted.get("duration_s", 0.0)
+    left = None if campaign.is_final else round(max(0.0, whole - spent), 1)
     return {"elapsed_s": round(spent, 1), "left_s": left}
 
 
-def summary(measurement: Measurement) -> dict[str, Any]:
+def summary(campaign: Campaign) -> dict[str, Any]:
     """What a campaign keeps of itself: coverage, and reasons of what failed or was missed."""
-    found = _counted(measurement)
+    found = _counted(campaign)
     rows: Counter[str] = Counter()
-    for counts in measurement.units.exclude(rows={}).values_list("rows", flat=True).iterator():
+    for counts in campaign.units.exclude(rows={}).values_list("rows", flat=True).iterator():
         rows.update(counts)
     return {
         "coverage": {
@@ -102,21 +102,21 @@ def summary(measurement: Measurement) -> dict[str, Any]:
             "done": found["ok"] + found["failed"],
         },
         "progress": {**found, "left_s": None},
-        "reasons": reasons(measurement),
+        "reasons": reasons(campaign),
         "rows": dict(rows),
-        "vantages": _vantage_counts(measurement),
+        "vantages": _vantage_counts(campaign),
     }
 
 
-def reasons(measurement: Measurement) -> dict[str, dict[str, int]]:
+def reasons(campaign: Campaign) -> dict[str, dict[str, int]]:
     """Why slots failed or were missed, the most frequent first."""
     failed: Counter[str] = Counter()
     missed: Counter[str] = Counter()
-    done = measurement.units.filter(state=State.DONE).exclude(counters={})
+    done = campaign.units.filter(state=State.DONE).exclude(counters={})
     for counters in done.values_list("counters", flat=True).iterator():
         failed.update(counters.get("failed", {}))
         missed.update(counters.get("missed", {}))
-    given_up = measurement.units.filter(state__in=(State.MISSED, State.FAILED)).order_by()
+    given_up = campaign.units.filter(state__in=(State.MISSED, State.FAILED)).order_by()
     for error, slots in given_up.values_list("error").annotate(Sum("slots")):
         missed[error] += slots
     return {
@@ -125,22 +125,22 @@ def reasons(measurement: Measurement) -> dict[str, dict[str, int]]:
     }
 
 
-def _vantage_counts(measurement: Measurement) -> dict[str, int]:
-    heard = measurement.units.filter(Q(ok__gt=0)).order_by().values("vantage").distinct().count()
-    return {"of": len(measurement.vantages), "heard": heard}
+def _vantage_counts(campaign: Campaign) -> dict[str, int]:
+    heard = campaign.units.filter(Q(ok__gt=0)).order_by().values("vantage").distinct().count()
+    return {"of": len(campaign.vantages), "heard": heard}
 
 
-def by_vantage(measurement: Measurement) -> list[dict[str, Any]]:
+def by_vantage(campaign: Campaign) -> list[dict[str, Any]]:
     """Slots of each vantage point by how they ended."""
-    return list(_grouped(measurement.units.all(), "vantage"))
+    return list(_grouped(campaign.units.all(), "vantage"))
 
 
-def by_round(measurement: Measurement) -> list[dict[str, Any]]:
+def by_round(campaign: Campaign) -> list[dict[str, Any]]:
     """The same of each round that has begun to end."""
-    return list(_grouped(measurement.units.filter(state__in=ENDED), "round"))
+    return list(_grouped(campaign.units.filter(state__in=ENDED), "round"))
 
 
-def _grouped(units: QuerySet[MeasurementUnit], key: str) -> Iterable[dict[str, Any]]:
+def _grouped(units: QuerySet[CampaignUnit], key: str) -> Iterable[dict[str, Any]]:
     rows = units.order_by().values(key).annotate(
         n_slots=Sum("slots"), **{f"n_{name}": Sum(name) for name in _COUNTS},
         first=Min("due_at"), last=Max("finished_at"),
@@ -158,11 +158,11 @@ def _grouped(units: QuerySet[MeasurementUnit], key: str) -> Iterable[dict[str, A
         }
 
 
-def coverage_tables(measurement: Measurement) -> list[MeasuredTable]:
+def coverage_tables(campaign: Campaign) -> list[MeasuredTable]:
     """What was planned and what became of it, as tables of the campaign."""
     return [
-        _coverage_table("coverage", "vantage", by_vantage(measurement)),
-        _coverage_table("coverage-rounds", "round", by_round(measurement)),
+        _coverage_table("coverage", "vantage", by_vantage(campaign)),
+        _coverage_table("coverage-rounds", "round", by_round(campaign)),
     ]
 
 
@@ -179,36 +179,36 @@ def _coverage_table(table_id: str, key: str, rows: list[dict[str, Any]]) -> Meas
     )  # fmt: skip
 
 
-def open_units(measurement: Measurement, limit: int = 50) -> list[MeasurementUnit]:
+def open_units(campaign: Campaign, limit: int = 50) -> list[CampaignUnit]:
     """What is out or was given up last, the newest first."""
-    rows = measurement.units.filter(Q(state=State.SENT) | Q(state__in=(State.MISSED, State.FAILED)))
+    rows = campaign.units.filter(Q(state=State.SENT) | Q(state__in=(State.MISSED, State.FAILED)))
     return list(rows.order_by(F("finished_at").desc(nulls_first=True), "-starts_s")[:limit])
 
 
-def parts_named(measurement: Measurement) -> set[str]:
+def parts_named(campaign: Campaign) -> set[str]:
     """The manifest: names of parts whose rows count."""
-    rows = measurement.units.exclude(part="").order_by().values_list("part", flat=True)
+    rows = campaign.units.exclude(part="").order_by().values_list("part", flat=True)
     return set(rows.distinct())
 
 
-def as_json(measurement: Measurement) -> dict[str, Any]:
+def as_json(campaign: Campaign) -> dict[str, Any]:
     """A campaign as commands and the API tell it."""
     return {
-        "campaign": measurement.slug,
-        "name": measurement.name,
-        "state": measurement.state,
-        "preset": measurement.preset,
-        "synthetic": measurement.synthetic,
-        "label": measurement.label,
-        "created_at": measurement.created_at,
-        "starts_at": measurement.starts_at,
-        "started_at": measurement.started_at,
-        "finished_at": measurement.finished_at,
-        "vantages": len(measurement.vantages),
-        "targets": len(measurement.targets),
-        "seed": measurement.seed,
-        "error": trouble(measurement),
-        "progress": progress(measurement),
-        "predicted": measurement.predicted,
-        "summary": {k: v for k, v in measurement.summary.items() if k != "progress"},
+        "campaign": campaign.slug,
+        "name": campaign.name,
+        "state": campaign.state,
+        "preset": campaign.preset,
+        "synthetic": campaign.synthetic,
+        "label": campaign.label,
+        "created_at": campaign.created_at,
+        "starts_at": campaign.starts_at,
+        "started_at": campaign.started_at,
+        "finished_at": campaign.finished_at,
+        "vantages": len(campaign.vantages),
+        "targets": len(campaign.targets),
+        "seed": campaign.seed,
+        "error": trouble(campaign),
+        "progress": progress(campaign),
+        "predicted": campaign.predicted,
+        "summary": {k: v for k, v in campaign.summary.items() if k != "progress"},
     }

@@ -9,7 +9,7 @@ import pyarrow as pa
 from analysis.campaigns.aggregation.grid import summarise
 from lake.parts import sql_list
 from webapp.store.campaigns import selectors
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 
 Row = dict[str, Any]
 # A page or a file of one pair holds at most so many rows.
@@ -17,7 +17,7 @@ MAX_ROWS = 100_000
 
 
 def read_samples(
-    found: Measurement, vantage: str, region: str, number: int | None = None
+    found: Campaign, vantage: str, region: str, number: int | None = None
 ) -> list[Row]:
     """Samples of a pair in the order of time; of one round, where a number is given."""
     wanted = "vantage = $vantage AND region = $region"
@@ -27,7 +27,7 @@ def read_samples(
     return _ask(found, "samples", f'WHERE {wanted} ORDER BY "at", target, probe', given)
 
 
-def reasons(found: Measurement, metric: str, vantage: str, region: str) -> list[tuple[str, int]]:
+def reasons(found: Campaign, metric: str, vantage: str, region: str) -> list[tuple[str, int]]:
     """How often runs of a pair failed, by reason, the most frequent first."""
     equal = {"vantage": vantage, "region": region}
     rows = selectors.read_table(
@@ -41,7 +41,7 @@ def reasons(found: Measurement, metric: str, vantage: str, region: str) -> list[
     return counts.most_common()
 
 
-def read_paths(found: Measurement, vantage: str, region: str) -> list[Row]:
+def read_paths(found: Campaign, vantage: str, region: str) -> list[Row]:
     """Traceroutes between the two, in the order of time, whichever end they began at."""
     wanted = (
         'WHERE region = $region AND (vantage = $vantage OR target = $vantage) ORDER BY "at", zone'
@@ -50,7 +50,7 @@ def read_paths(found: Measurement, vantage: str, region: str) -> list[Row]:
 
 
 def _ask(
-    found: Measurement, table: str, rest: str, given: dict[str, Any], what: str = "*"
+    found: Campaign, table: str, rest: str, given: dict[str, Any], what: str = "*"
 ) -> list[Row]:
     paths = selectors.parts(found, table)
     if not paths:
@@ -61,7 +61,7 @@ def _ask(
         return rows
 
 
-def read_rounds(found: Measurement, metric: str, vantage: str, region: str) -> list[Row]:
+def read_rounds(found: Campaign, metric: str, vantage: str, region: str) -> list[Row]:
     """The figures of each round of a pair, from the file by rounds or else from its samples."""
     equal = {"vantage": vantage, "region": region}
     if selectors.has_table(found, f"{metric}-rounds"):

@@ -22,7 +22,7 @@ from cartography.ranges.regions import region as region_of
 from lake.parts import part_path
 from webapp.store.access.visibility import visible
 from webapp.store.campaigns import table_files
-from webapp.store.models import Measurement, MeasurementReport, VantagePoint
+from webapp.store.models import Campaign, CampaignReport, VantagePoint
 
 Row = dict[str, Any]
 # More vantage points than these are not asked for by name.
@@ -48,41 +48,41 @@ class StoredTable:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
-def campaigns(user: Any, limit: int | None = 200) -> list[Measurement]:
+def campaigns(user: Any, limit: int | None = 200) -> list[Campaign]:
     """Campaigns that a user may see, newest first."""
-    return list(visible(Measurement.objects.all(), user)[:limit])
+    return list(visible(Campaign.objects.all(), user)[:limit])
 
 
-def campaign(slug: str, user: Any) -> Measurement | None:
+def campaign(slug: str, user: Any) -> Campaign | None:
     """One campaign, if the user may see it."""
-    return visible(Measurement.objects.filter(slug=slug), user).first()
+    return visible(Campaign.objects.filter(slug=slug), user).first()
 
 
-def campaign_of(key: int) -> Measurement:
+def campaign_of(key: int) -> Campaign:
     """A campaign by its key, of whoever asked for it before."""
-    return Measurement.objects.get(pk=key)
+    return Campaign.objects.get(pk=key)
 
 
-def headlines(found: Iterable[Measurement]) -> dict[int, str]:
+def headlines(found: Iterable[Campaign]) -> dict[int, str]:
     """The finding of each campaign that has one, by its key."""
-    rows = MeasurementReport.objects.filter(
-        measurement__in=list(found), table_id__in=("latency-regions", "throughput-regions")
+    rows = CampaignReport.objects.filter(
+        campaign__in=list(found), table_id__in=("latency-regions", "throughput-regions")
     ).order_by("-table_id")
     # Latency comes last, so that it is the one that stays.
-    return dict(rows.values_list("measurement_id", "headline"))
+    return dict(rows.values_list("campaign_id", "headline"))
 
 
-def tables(found: Measurement) -> dict[str, StoredTable]:
+def tables(found: Campaign) -> dict[str, StoredTable]:
     """All small tables of a campaign."""
     return {r.table_id: _stored(r) for r in found.reports.all()}
 
 
-def some_tables(found: Measurement, *wanted: str) -> dict[str, StoredTable]:
+def some_tables(found: Campaign, *wanted: str) -> dict[str, StoredTable]:
     """The small tables that a page shows."""
     return {r.table_id: _stored(r) for r in found.reports.filter(table_id__in=wanted)}
 
 
-def _stored(report: MeasurementReport) -> StoredTable:
+def _stored(report: CampaignReport) -> StoredTable:
     return StoredTable(
         report.table_id, report.columns, report.rows, report.n, report.headline,
         report.computed_at, report.checks,
@@ -94,7 +94,7 @@ def lake_root() -> Path:
     return Path(settings.LAKE_DIR) / "measurements"
 
 
-def parts(found: Measurement, table: str) -> list[Path]:
+def parts(found: Campaign, table: str) -> list[Path]:
     """Parts of ``samples`` or ``paths`` that units in the manifest own, in a stable order."""
     done = found.units.exclude(part="").order_by("key").values_list("part", "rows")
     # Units whose rows were put together share a part.
@@ -102,12 +102,12 @@ def parts(found: Measurement, table: str) -> list[Path]:
     return [part_path(lake_root(), found.slug, table, part) for part in named]
 
 
-def folder_of(found: Measurement) -> Path:
+def folder_of(found: Campaign) -> Path:
     """Where the large tables of a campaign stand."""
     return Path(settings.LAKE_DIR) / ".derived" / "measurements" / found.slug
 
 
-def save_tables(found: Measurement, reports: Iterable[Any], files: Mapping[str, pa.Table]) -> None:
+def save_tables(found: Campaign, reports: Iterable[Any], files: Mapping[str, pa.Table]) -> None:
     """Replace all tables of a campaign; readers see the old ones until the new ones are whole."""
     folder = folder_of(found)
     work = folder.with_name(f".{folder.name}.{os.getpid()}")
@@ -116,16 +116,16 @@ def save_tables(found: Measurement, reports: Iterable[Any], files: Mapping[str, 
     for name, table in files.items():
         table_files.write(work / f"{name}.parquet", table)
     rows = [
-        MeasurementReport(
-            measurement=found, table_id=r.id, columns=list(r.columns), rows=r.rows, n=r.n,
+        CampaignReport(
+            campaign=found, table_id=r.id, columns=list(r.columns), rows=r.rows, n=r.n,
             headline=r.headline, checks=r.checks,
         )
         for r in reports
     ]  # fmt: skip
     with transaction.atomic():
         found.reports.all().delete()
-        MeasurementReport.objects.bulk_create(rows)
-        Measurement.objects.filter(pk=found.pk).update(reported_at=timezone.now())
+        CampaignReport.objects.bulk_create(rows)
+        Campaign.objects.filter(pk=found.pk).update(reported_at=timezone.now())
     old = folder.with_name(f".{folder.name}.old.{os.getpid()}")
     if folder.exists():
         folder.replace(old)
@@ -133,13 +133,13 @@ def save_tables(found: Measurement, reports: Iterable[Any], files: Mapping[str, 
     shutil.rmtree(old, ignore_errors=True)
 
 
-def has_table(found: Measurement, name: str) -> bool:
+def has_table(found: Campaign, name: str) -> bool:
     """Whether a large table was built."""
     return (folder_of(found) / f"{name}.parquet").is_file()
 
 
 def read_table(
-    found: Measurement,
+    found: Campaign,
     name: str,
     columns: Sequence[str] | None = None,
     equal: Mapping[str, Any] | None = None,
@@ -205,7 +205,7 @@ def places(regions: Iterable[tuple[str, str]]) -> dict[str, Row]:
 
 
 def grid_vantages(
-    found: Measurement, metric: str, *, region: str = "", figure: str = "", descending: bool = False
+    found: Campaign, metric: str, *, region: str = "", figure: str = "", descending: bool = False
 ) -> list[str]:
     """Names of all vantage points: by name, or by a figure of one region or over all of them.
 
@@ -225,7 +225,7 @@ def grid_vantages(
     return [*table["vantage"].to_pylist(), *rest]
 
 
-def _names(found: Measurement, metric: str) -> list[str]:
+def _names(found: Campaign, metric: str) -> list[str]:
     names: list[str] = read_table(found, f"{metric}-vantages", ["vantage"])["vantage"].to_pylist()
     return names
 
@@ -238,7 +238,7 @@ def neighbours(names: Sequence[str], name: str) -> tuple[str, str]:
     return names[at - 1] if at else "", names[at + 1] if at + 1 < len(names) else ""
 
 
-def changed_pairs(before: Measurement, after: Measurement, metric: str) -> list[Row]:
+def changed_pairs(before: Campaign, after: Campaign, metric: str) -> list[Row]:
     """Pairs with a median in both campaigns, the largest relative change first."""
     columns = ["vantage", "region", "p50", "n"]
     keys = columns[:2]
@@ -256,6 +256,6 @@ def changed_pairs(before: Measurement, after: Measurement, metric: str) -> list[
     return rows
 
 
-def file_names(found: Measurement) -> list[str]:
+def file_names(found: Campaign) -> list[str]:
     """Names of the large tables that were built."""
     return sorted(path.stem for path in folder_of(found).glob("*.parquet"))

@@ -17,12 +17,12 @@ from django.utils.text import slugify
 
 from core.errors import BadInput
 from webapp.store.campaigns.plans import Definition, Ends, plan_of
-from webapp.store.models import Measurement, MeasurementUnit, VantagePoint
+from webapp.store.models import Campaign, CampaignUnit, VantagePoint
 from webapp.store.models.campaigns import FINAL
 from webapp.store.requests.idempotency import KeyReused, check_key
 from webapp.store.vantages.services import points
 
-State = Measurement.State
+State = Campaign.State
 # Time between the beginning and the first slot, in which units reach their vantage points.
 LEAD_S = 3.0
 _ROWS = 2_000
@@ -65,22 +65,22 @@ class Circumstances:
     in_process: bool = False
     label: str = ""
     idempotency_key: str = ""
-    cloned_from: Measurement | None = None
+    cloned_from: Campaign | None = None
 
 
-def create(defined: Definition, given: Circumstances | None = None) -> Measurement:
+def create(defined: Definition, given: Circumstances | None = None) -> Campaign:
     """Store a campaign; raises ``BadInput`` where limits forbid it. A key gives the one before, and
     raises ``KeyReused`` where that is another one."""
     around = given or Circumstances()
     key = _own_key(around.idempotency_key, around.owner)
-    if key and (before := Measurement.objects.filter(idempotency_key=key).first()):
+    if key and (before := Campaign.objects.filter(idempotency_key=key).first()):
         if not _is_same(before, defined, around):
             raise KeyReused
         return before
     if defined.refusals:
         raise BadInput("; ".join(defined.refusals[:3]), field="limits")
     is_private = around.owner is not None and not around.is_public
-    return Measurement.objects.create(
+    return Campaign.objects.create(
         slug=free_slug(defined.name, is_private=is_private),
         name=defined.name,
         owner=around.owner if is_private else None,
@@ -100,7 +100,7 @@ def create(defined: Definition, given: Circumstances | None = None) -> Measureme
     )
 
 
-def _is_same(row: Measurement, defined: Definition, around: Circumstances) -> bool:
+def _is_same(row: Campaign, defined: Definition, around: Circumstances) -> bool:
     asked = (
         defined.name, defined.schedule.as_json(), defined.targets, list(defined.plan.vantages),
         defined.limits, defined.plan.seed, around.label[:200], around.starts_at,
@@ -122,42 +122,42 @@ def _own_key(key: str, owner: Any) -> str | None:
 
 def free_slug(name: str, is_private: bool = False) -> str:
     """A slug from ``name`` that no campaign has yet; a private one tells nothing to who guesses."""
-    stem = slugify(name)[:80] or "measurement"
+    stem = slugify(name)[:80] or "campaign"
     slug = f"{stem}-{secrets.token_hex(5)}" if is_private else stem
-    while slug in RESERVED or Measurement.objects.filter(slug=slug).exists():
+    while slug in RESERVED or Campaign.objects.filter(slug=slug).exists():
         slug = f"{stem}-{secrets.token_hex(3)}"
     return slug
 
 
-def lay_out(measurement: Measurement, now: datetime) -> bool:
+def lay_out(campaign: Campaign, now: datetime) -> bool:
     """Store all units of a campaign that may begin; false where it has begun, or must wait."""
-    waits = measurement.starts_at and measurement.starts_at > now
-    if waits or measurement.state != State.WAITING:
+    waits = campaign.starts_at and campaign.starts_at > now
+    if waits or campaign.state != State.WAITING:
         return False
     # Units that an interrupted beginning left are the same ones.
-    rows: list[MeasurementUnit] = []
-    for row in _units(measurement):
+    rows: list[CampaignUnit] = []
+    for row in _units(campaign):
         rows.append(row)
         if len(rows) == _ROWS:
-            MeasurementUnit.objects.bulk_create(rows, ignore_conflicts=True)
+            CampaignUnit.objects.bulk_create(rows, ignore_conflicts=True)
             rows = []
-    MeasurementUnit.objects.bulk_create(rows, ignore_conflicts=True)
+    CampaignUnit.objects.bulk_create(rows, ignore_conflicts=True)
     return True
 
 
-def shared_target(measurement: Measurement) -> str:
+def shared_target(campaign: Campaign) -> str:
     """A host at which this one transfers, and another that has begun too; empty without one.
 
     Transfers to a target take turns within a campaign; so campaigns take turns as well.
     """
-    if not _is_strict(measurement.schedule):
+    if not _is_strict(campaign.schedule):
         return ""
-    hosts = {target["host"] for target in measurement.targets}
+    hosts = {target["host"] for target in campaign.targets}
     # One that a command measures by itself may have been left without an end.
-    rows = Measurement.objects.filter(
+    rows = Campaign.objects.filter(
         state__in=(State.RUNNING, State.PAUSED), synthetic=False, in_process=False
     )
-    found = rows.exclude(pk=measurement.pk).values_list("schedule", "targets")
+    found = rows.exclude(pk=campaign.pk).values_list("schedule", "targets")
     rivals = (targets for schedule, targets in found if _is_strict(schedule))
     return next((t["host"] for targets in rivals for t in targets if t["host"] in hosts), "")
 
@@ -166,16 +166,16 @@ def _is_strict(schedule: Mapping[str, Any]) -> bool:
     return any(activity.get("strict") for activity in schedule.get("activities", ()))
 
 
-def begin(measurement: Measurement, now: datetime) -> bool:
+def begin(campaign: Campaign, now: datetime) -> bool:
     """Set the first slot of a campaign that was laid out; false where another did."""
-    first = max(now, measurement.starts_at or now) + timedelta(seconds=LEAD_S)
-    return _move(measurement, State.WAITING, state=State.RUNNING, started_at=first)
+    first = max(now, campaign.starts_at or now) + timedelta(seconds=LEAD_S)
+    return _move(campaign, State.WAITING, state=State.RUNNING, started_at=first)
 
 
-def _units(measurement: Measurement) -> Iterator[MeasurementUnit]:
-    for window in plan_of(measurement).windows():
-        yield MeasurementUnit(
-            measurement=measurement,
+def _units(campaign: Campaign) -> Iterator[CampaignUnit]:
+    for window in plan_of(campaign).windows():
+        yield CampaignUnit(
+            campaign=campaign,
             key=window.key,
             activity=window.activity,
             vantage=window.vantage,
@@ -186,149 +186,145 @@ def _units(measurement: Measurement) -> Iterator[MeasurementUnit]:
         )
 
 
-def elapsed_s(measurement: Measurement, now: datetime) -> float:
+def elapsed_s(campaign: Campaign, now: datetime) -> float:
     """Where the clock of the schedule stands; negative before the first slot."""
-    if measurement.started_at is None:
+    if campaign.started_at is None:
         return 0.0
-    until = measurement.paused_at or now
-    return (until - measurement.started_at).total_seconds() - measurement.paused_s
+    until = campaign.paused_at or now
+    return (until - campaign.started_at).total_seconds() - campaign.paused_s
 
 
-def moment(measurement: Measurement, second: float) -> datetime:
+def moment(campaign: Campaign, second: float) -> datetime:
     """When a second of the schedule is, as things stand."""
-    if measurement.started_at is None:
-        raise BadInput(f"{measurement.slug} has not begun")
-    return measurement.started_at + timedelta(seconds=measurement.paused_s + second)
+    if campaign.started_at is None:
+        raise BadInput(f"{campaign.slug} has not begun")
+    return campaign.started_at + timedelta(seconds=campaign.paused_s + second)
 
 
-def pause(measurement: Measurement, now: datetime) -> bool:
+def pause(campaign: Campaign, now: datetime) -> bool:
     """Send nothing more; what is out is measured to its end. False when it was not running."""
-    return _move(measurement, State.RUNNING, state=State.PAUSED, paused_at=now)
+    return _move(campaign, State.RUNNING, state=State.PAUSED, paused_at=now)
 
 
-def resume(measurement: Measurement, now: datetime) -> bool:
+def resume(campaign: Campaign, now: datetime) -> bool:
     """Go on where the pause began; false when it was not paused.
 
     Units that were not sent, while others of their window are still out, are missed: moved, they
     would meet those at a target.
     """
-    measurement.refresh_from_db()
-    if measurement.state != State.PAUSED or measurement.paused_at is None:
+    campaign.refresh_from_db()
+    if campaign.state != State.PAUSED or campaign.paused_at is None:
         return False
-    spent_s = measurement.paused_s + max(0.0, (now - measurement.paused_at).total_seconds())
+    spent_s = campaign.paused_s + max(0.0, (now - campaign.paused_at).total_seconds())
     with transaction.atomic():
-        if not _move(
-            measurement, State.PAUSED, state=State.RUNNING, paused_at=None, paused_s=spent_s
-        ):
+        if not _move(campaign, State.PAUSED, state=State.RUNNING, paused_at=None, paused_s=spent_s):
             return False
-        _miss_torn_windows(measurement, now)
+        _miss_torn_windows(campaign, now)
     return True
 
 
-def _miss_torn_windows(measurement: Measurement, now: datetime) -> None:
-    units = measurement.units
-    out = units.filter(state=MeasurementUnit.State.SENT, leased_until__gt=now)
+def _miss_torn_windows(campaign: Campaign, now: datetime) -> None:
+    units = campaign.units
+    out = units.filter(state=CampaignUnit.State.SENT, leased_until__gt=now)
     for activity, number in out.order_by().values_list("activity", "round").distinct():
-        waiting = units.filter(state=MeasurementUnit.State.WAITING, activity=activity, round=number)
+        waiting = units.filter(state=CampaignUnit.State.WAITING, activity=activity, round=number)
         waiting.update(
-            state=MeasurementUnit.State.MISSED, missed=models.F("slots"), finished_at=now,
+            state=CampaignUnit.State.MISSED, missed=models.F("slots"), finished_at=now,
             error="the campaign was paused",
         )  # fmt: skip
 
 
-def stop(measurement: Measurement, now: datetime) -> bool:
+def stop(campaign: Campaign, now: datetime) -> bool:
     """End a campaign before its time; what was measured stays. False when it had ended."""
     changed = (
-        Measurement.objects.filter(pk=measurement.pk)
+        Campaign.objects.filter(pk=campaign.pk)
         .exclude(state__in=FINAL)
         .update(state=State.STOPPED, finished_at=now, paused_at=None)
     )
-    measurement.refresh_from_db()
+    campaign.refresh_from_db()
     return bool(changed)
 
 
 def stopped_lately(vantage: str, now: datetime | None = None) -> list[str]:
     """Campaigns that were ended before their time, of which a vantage point may have work."""
     since = (now or timezone.now()) - timedelta(days=1)
-    rows = Measurement.objects.filter(
+    rows = Campaign.objects.filter(
         state__in=(State.STOPPED, State.FAILED), finished_at__gt=since, synthetic=False
     )
     found = rows.values_list("slug", "vantages").iterator()
     return sorted(slug for slug, names in found if vantage in names)
 
 
-def finish(measurement: Measurement, summary: Mapping[str, Any], now: datetime) -> bool:
+def finish(campaign: Campaign, summary: Mapping[str, Any], now: datetime) -> bool:
     """Close a campaign whose units have all ended; missed or failed slots make it partial."""
-    left = summary["coverage"]["missed"] or measurement.units.filter(
-        state=MeasurementUnit.State.FAILED
-    )
+    left = summary["coverage"]["missed"] or campaign.units.filter(state=CampaignUnit.State.FAILED)
     state = State.PARTIAL if left else State.FINISHED
-    return _move(measurement, State.RUNNING, state=state, summary=dict(summary), finished_at=now)
+    return _move(campaign, State.RUNNING, state=state, summary=dict(summary), finished_at=now)
 
 
-def fail(measurement: Measurement, error: str, now: datetime) -> bool:
+def fail(campaign: Campaign, error: str, now: datetime) -> bool:
     """End a campaign that could not go on; what was measured stays."""
     changed = (
-        Measurement.objects.filter(pk=measurement.pk)
+        Campaign.objects.filter(pk=campaign.pk)
         .exclude(state__in=FINAL)
         .update(state=State.FAILED, error=error[:2000], finished_at=now)
     )
-    measurement.refresh_from_db()
+    campaign.refresh_from_db()
     return bool(changed)
 
 
-def note_summary(measurement: Measurement, summary: Mapping[str, Any]) -> None:
+def note_summary(campaign: Campaign, summary: Mapping[str, Any]) -> None:
     """Keep an interim summary, or that of a stopped campaign."""
-    Measurement.objects.filter(pk=measurement.pk).update(summary=dict(summary))
-    measurement.summary = dict(summary)
+    Campaign.objects.filter(pk=campaign.pk).update(summary=dict(summary))
+    campaign.summary = dict(summary)
 
 
-def note_error(measurement: Measurement, error: str) -> None:
+def note_error(campaign: Campaign, error: str) -> None:
     """Say what keeps a campaign from going on, or empty text when nothing does any more."""
-    if measurement.error != error[:2000]:
-        Measurement.objects.filter(pk=measurement.pk).update(error=error[:2000])
-        measurement.error = error[:2000]
+    if campaign.error != error[:2000]:
+        Campaign.objects.filter(pk=campaign.pk).update(error=error[:2000])
+        campaign.error = error[:2000]
 
 
-def open_campaigns() -> list[Measurement]:
+def open_campaigns() -> list[Campaign]:
     """Campaigns that wait, run or are paused, and are not measured by a command of their own."""
-    rows = Measurement.objects.exclude(state__in=FINAL).filter(in_process=False, synthetic=False)
+    rows = Campaign.objects.exclude(state__in=FINAL).filter(in_process=False, synthetic=False)
     return list(rows.order_by("pk"))
 
 
-def unfinished_here(name: str) -> Measurement | None:
+def unfinished_here(name: str) -> Campaign | None:
     """The newest campaign of this name that a command measures by itself and has not ended."""
-    rows = Measurement.objects.filter(in_process=True, name=name).exclude(state__in=FINAL)
+    rows = Campaign.objects.filter(in_process=True, name=name).exclude(state__in=FINAL)
     return rows.first()
 
 
 def open_of(owner: Any) -> int:
     """How many campaigns that somebody made wait or run."""
-    return Measurement.objects.filter(maker=owner).exclude(state__in=FINAL).count()
+    return Campaign.objects.filter(maker=owner).exclude(state__in=FINAL).count()
 
 
-def definition_of(measurement: Measurement) -> dict[str, Any]:
+def definition_of(campaign: Campaign) -> dict[str, Any]:
     """What a campaign was asked to do, to be asked again: the start of a clone."""
-    limits = {k: v for k, v in measurement.limits.items() if k not in ("allow", "deny")}
+    limits = {k: v for k, v in campaign.limits.items() if k not in ("allow", "deny")}
     return {
-        "name": measurement.name,
-        "schedule": measurement.schedule,
-        "targets": measurement.targets,
-        "vantages": measurement.vantages,
+        "name": campaign.name,
+        "schedule": campaign.schedule,
+        "targets": campaign.targets,
+        "vantages": campaign.vantages,
         "limits": limits,
-        "allow": measurement.limits.get("allow", []),
-        "deny": measurement.limits.get("deny", []),
-        "seed": measurement.seed,
+        "allow": campaign.limits.get("allow", []),
+        "deny": campaign.limits.get("deny", []),
+        "seed": campaign.seed,
     }
 
 
-def variant_of(measurement: Measurement, changed: Mapping[str, Any]) -> dict[str, Any]:
+def variant_of(campaign: Campaign, changed: Mapping[str, Any]) -> dict[str, Any]:
     """The same with some fields otherwise; another number of ends is laid out anew."""
-    asked = {**definition_of(measurement), **changed}
+    asked = {**definition_of(campaign), **changed}
     if "preset" in changed:
         asked.pop("schedule")
     elif "schedule" not in changed and {"targets", "vantages"} & set(changed):
-        asked["schedule"] = _without_layout(measurement.schedule)
+        asked["schedule"] = _without_layout(campaign.schedule)
     return asked
 
 
@@ -343,8 +339,8 @@ def _without_layout(schedule: Mapping[str, Any]) -> dict[str, Any]:
     return {**schedule, "groups": 0, "activities": activities}
 
 
-def _move(measurement: Measurement, before: str, **values: Any) -> bool:
+def _move(campaign: Campaign, before: str, **values: Any) -> bool:
     """Change a campaign that is still in the state that was seen."""
-    changed = Measurement.objects.filter(pk=measurement.pk, state=before).update(**values)
-    measurement.refresh_from_db()
+    changed = Campaign.objects.filter(pk=campaign.pk, state=before).update(**values)
+    campaign.refresh_from_db()
     return bool(changed)

@@ -11,9 +11,9 @@ from typing import Any
 from django.db.models import F, Q, QuerySet
 
 from webapp.store.campaigns.services import elapsed_s, moment
-from webapp.store.models import Measurement, MeasurementUnit
+from webapp.store.models import Campaign, CampaignUnit
 
-State = MeasurementUnit.State
+State = CampaignUnit.State
 # Units are sent so long before they begin.
 AHEAD_S = 20.0
 # A result may come so late after the end of its window: its process or the broker starts again,
@@ -24,42 +24,42 @@ FIRST_RETRY_S = 5.0
 _SENT_AT_ONCE = 2_000
 
 
-def due_units(measurement: Measurement, now: datetime) -> list[MeasurementUnit]:
+def due_units(campaign: Campaign, now: datetime) -> list[CampaignUnit]:
     """Units that wait and begin soon, or have begun and not ended."""
-    at = elapsed_s(measurement, now)
-    rows = measurement.units.filter(
+    at = elapsed_s(campaign, now)
+    rows = campaign.units.filter(
         state=State.WAITING, starts_s__lte=at + AHEAD_S, ends_s__gt=max(at, 0.0)
     )
     return list(rows.order_by("starts_s", "key")[:_SENT_AT_ONCE])
 
 
-def left_here(measurement: Measurement) -> list[MeasurementUnit]:
+def left_here(campaign: Campaign) -> list[CampaignUnit]:
     """Units that a process had taken for itself, and did not end."""
-    return list(measurement.units.filter(state=State.SENT).order_by("starts_s", "key")[:1])
+    return list(campaign.units.filter(state=State.SENT).order_by("starts_s", "key")[:1])
 
 
-def silent_units(measurement: Measurement, now: datetime) -> list[MeasurementUnit]:
+def silent_units(campaign: Campaign, now: datetime) -> list[CampaignUnit]:
     """Units that should have begun, of which nothing was heard since they were sent."""
-    rows = measurement.units.filter(
+    rows = campaign.units.filter(
         state=State.SENT, began_at=None, due_at__lt=now, leased_until__gt=now
     )
     return [u for u in rows[:_SENT_AT_ONCE] if _is_silent(u, now)]
 
 
-def overdue_units(measurement: Measurement, now: datetime) -> list[MeasurementUnit]:
+def overdue_units(campaign: Campaign, now: datetime) -> list[CampaignUnit]:
     """Units that began, whose window is over for a while, and whose result has not come."""
-    rows = measurement.units.filter(state=State.SENT, leased_until__gt=now).exclude(began_at=None)
+    rows = campaign.units.filter(state=State.SENT, leased_until__gt=now).exclude(began_at=None)
     return [u for u in rows[:_SENT_AT_ONCE] if _is_overdue(u, now)]
 
 
-def _is_silent(unit: MeasurementUnit, now: datetime) -> bool:
+def _is_silent(unit: CampaignUnit, now: datetime) -> bool:
     if unit.sent_at is None or unit.due_at is None:
         return False
     wait_s = FIRST_RETRY_S * 2 ** max(0, unit.attempt - 1)
     return (now - max(unit.sent_at, unit.due_at)).total_seconds() > wait_s
 
 
-def _is_overdue(unit: MeasurementUnit, now: datetime) -> bool:
+def _is_overdue(unit: CampaignUnit, now: datetime) -> bool:
     if unit.due_at is None or unit.sent_at is None:
         return False
     ended = unit.due_at + timedelta(seconds=unit.ends_s - unit.starts_s)
@@ -67,14 +67,14 @@ def _is_overdue(unit: MeasurementUnit, now: datetime) -> bool:
     return (now - max(ended, unit.sent_at)).total_seconds() > wait_s
 
 
-def mark_sent(unit: MeasurementUnit, now: datetime) -> bool:
+def mark_sent(unit: CampaignUnit, now: datetime) -> bool:
     """Take a unit for sending, also once more; false when another did, or it has ended.
 
     Its window is fixed at the first time, whatever pauses follow.
     """
-    due = unit.due_at or moment(unit.measurement, unit.starts_s)
+    due = unit.due_at or moment(unit.campaign, unit.starts_s)
     window = timedelta(seconds=unit.ends_s - unit.starts_s)
-    changed = MeasurementUnit.objects.filter(
+    changed = CampaignUnit.objects.filter(
         pk=unit.pk, state=unit.state, attempt=unit.attempt
     ).update(
         state=State.SENT,
@@ -88,119 +88,119 @@ def mark_sent(unit: MeasurementUnit, now: datetime) -> bool:
     return bool(changed)
 
 
-def patience_s(unit: MeasurementUnit) -> float:
+def patience_s(unit: CampaignUnit) -> float:
     """How long a result may take after the window: a short window is not waited for as long."""
     return max(LEAST_PATIENCE_S, min(PATIENCE_S, 2 * (unit.ends_s - unit.starts_s)))
 
 
-def put_back(unit: MeasurementUnit) -> None:
+def put_back(unit: CampaignUnit) -> None:
     """A unit that could not be sent waits again."""
-    MeasurementUnit.objects.filter(
+    CampaignUnit.objects.filter(
         pk=unit.pk, state=State.SENT, attempt=unit.attempt, began_at=None
     ).update(state=State.WAITING, attempt=F("attempt") - 1, due_at=None, leased_until=None)
 
 
-def mark_begun(measurement_id: int, vantage: str, key: str, now: datetime) -> bool:
+def mark_begun(campaign_id: int, vantage: str, key: str, now: datetime) -> bool:
     """A vantage point says that it has begun."""
     return bool(
-        MeasurementUnit.objects.filter(
-            measurement=measurement_id, vantage=vantage, key=key, state=State.SENT, began_at=None
+        CampaignUnit.objects.filter(
+            campaign=campaign_id, vantage=vantage, key=key, state=State.SENT, began_at=None
         ).update(began_at=now)
     )
 
 
-def open_unit(slug: str, vantage: str, key: str) -> MeasurementUnit | None:
+def open_unit(slug: str, vantage: str, key: str) -> CampaignUnit | None:
     """The unit that a result belongs to, unless it has one; only its own vantage point's.
 
     A unit that was missed because its result had not come takes it all the same, until the
     campaign is closed.
     """
-    rows = MeasurementUnit.objects.select_related("measurement").filter(
-        measurement__slug=slug, vantage=vantage, key=key, sent_at__isnull=False
+    rows = CampaignUnit.objects.select_related("campaign").filter(
+        campaign__slug=slug, vantage=vantage, key=key, sent_at__isnull=False
     )
     rows = rows.filter(state__in=(State.SENT, State.MISSED))
-    return rows.exclude(measurement__finished_at__isnull=False).first()
+    return rows.exclude(campaign__finished_at__isnull=False).first()
 
 
-def end_unit(unit: MeasurementUnit, told: Mapping[str, Any], now: datetime) -> bool:
+def end_unit(unit: CampaignUnit, told: Mapping[str, Any], now: datetime) -> bool:
     """Put a unit's part into the manifest; false when another result was faster.
 
     ``told`` has rows, counters, ok, failed, missed and late.
     """
     return bool(
-        MeasurementUnit.objects.filter(
+        CampaignUnit.objects.filter(
             pk=unit.pk, state__in=(State.SENT, State.MISSED)
         ).update(**told, state=State.DONE, part=unit.key, finished_at=now, leased_until=None,
                  error="")
     )  # fmt: skip
 
 
-def fail_unit(unit: MeasurementUnit, error: str, now: datetime) -> None:
+def fail_unit(unit: CampaignUnit, error: str, now: datetime) -> None:
     """A result came that cannot be used."""
-    MeasurementUnit.objects.filter(pk=unit.pk, state=State.SENT).update(
+    CampaignUnit.objects.filter(pk=unit.pk, state=State.SENT).update(
         state=State.FAILED, missed=F("slots"), error=error[:2000], finished_at=now,
         leased_until=None,
     )  # fmt: skip
 
 
-def miss_past(measurement: Measurement, now: datetime) -> int:
+def miss_past(campaign: Campaign, now: datetime) -> int:
     """Give up what nobody sent in time, and what no result came of; how many units."""
-    at = elapsed_s(measurement, now)
-    unsent = measurement.units.filter(state=State.WAITING, ends_s__lte=at)
+    at = elapsed_s(campaign, now)
+    unsent = campaign.units.filter(state=State.WAITING, ends_s__lte=at)
     count = _miss(unsent, "nothing was sent in time", now)
-    gone = measurement.units.filter(state=State.SENT, leased_until__lte=now)
+    gone = campaign.units.filter(state=State.SENT, leased_until__lte=now)
     count += _miss(gone.filter(began_at=None), "the vantage point did not begin", now)
     return count + _miss(gone.exclude(began_at=None), "no result came", now)
 
 
-def miss_all(units: Iterable[MeasurementUnit], reason: str, now: datetime) -> None:
+def miss_all(units: Iterable[CampaignUnit], reason: str, now: datetime) -> None:
     """Give up units that wait, for a reason of their vantage point."""
     keys = [u.pk for u in units]
     for begin in range(0, len(keys), 500):
         _miss(
-            MeasurementUnit.objects.filter(
+            CampaignUnit.objects.filter(
                 pk__in=keys[begin : begin + 500], state=State.WAITING
             ),
             reason, now,
         )  # fmt: skip
 
 
-def vantages_out(measurement: Measurement) -> list[str]:
+def vantages_out(campaign: Campaign) -> list[str]:
     """Vantage points that have work of a campaign."""
-    out = measurement.units.filter(state=State.SENT).order_by().values_list("vantage", flat=True)
+    out = campaign.units.filter(state=State.SENT).order_by().values_list("vantage", flat=True)
     return sorted(out.distinct())
 
 
-def miss_rest(measurement: Measurement, reason: str, now: datetime) -> int:
+def miss_rest(campaign: Campaign, reason: str, now: datetime) -> int:
     """Give up all that has not ended; how many units."""
-    rest = measurement.units.filter(state__in=(State.WAITING, State.SENT))
+    rest = campaign.units.filter(state__in=(State.WAITING, State.SENT))
     return _miss(rest, reason, now)
 
 
-def _miss(rows: QuerySet[MeasurementUnit], reason: str, now: datetime) -> int:
+def _miss(rows: QuerySet[CampaignUnit], reason: str, now: datetime) -> int:
     return rows.update(
         state=State.MISSED, missed=F("slots"), error=reason, finished_at=now, leased_until=None
     )
 
 
-def is_complete(measurement: Measurement) -> bool:
+def is_complete(campaign: Campaign) -> bool:
     """Whether every unit has ended."""
-    return not measurement.units.filter(state__in=(State.WAITING, State.SENT)).exists()
+    return not campaign.units.filter(state__in=(State.WAITING, State.SENT)).exists()
 
 
-def is_quiet(measurement: Measurement) -> bool:
+def is_quiet(campaign: Campaign) -> bool:
     """Whether nothing is out."""
-    return not measurement.units.filter(state=State.SENT).exists()
+    return not campaign.units.filter(state=State.SENT).exists()
 
 
-def loose_parts(measurement: Measurement) -> list[MeasurementUnit]:
+def loose_parts(campaign: Campaign) -> list[CampaignUnit]:
     """Units whose rows still stand in a part of their own."""
-    rows = measurement.units.filter(Q(state=State.DONE), part=F("key"))
+    rows = campaign.units.filter(Q(state=State.DONE), part=F("key"))
     return list(rows.order_by("key"))
 
 
-def move_parts(units: Iterable[MeasurementUnit], part: str) -> None:
+def move_parts(units: Iterable[CampaignUnit], part: str) -> None:
     """Units' rows stand in another part from now on."""
     keys = [u.pk for u in units]
     for begin in range(0, len(keys), 500):
-        MeasurementUnit.objects.filter(pk__in=keys[begin : begin + 500]).update(part=part)
+        CampaignUnit.objects.filter(pk__in=keys[begin : begin + 500]).update(part=part)

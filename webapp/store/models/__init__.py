@@ -4,19 +4,18 @@ Observations are never rows here; a shard's manifest names its Parquet parts in 
 """
 
 from webapp.store.models.accounts import ApiToken, ShareLink, SignInFailure
-from webapp.store.models.campaigns import Measurement, MeasurementReport, MeasurementUnit
+from webapp.store.models.campaigns import Campaign, CampaignReport, CampaignUnit
 from webapp.store.models.recommendations import Recommendation
 from webapp.store.models.screening import Pool, PoolInstance, PoolLog, PoolReport, PoolToken
-from webapp.store.models.surveys import Campaign, RangeTable, Report, Shard
+from webapp.store.models.surveys import RangeTable, Report, Shard, Survey
 from webapp.store.models.vantages import JoinToken, VantagePoint
 
 __all__ = [
     "ApiToken",
     "Campaign",
+    "CampaignReport",
+    "CampaignUnit",
     "JoinToken",
-    "Measurement",
-    "MeasurementReport",
-    "MeasurementUnit",
     "Pool",
     "PoolInstance",
     "PoolLog",
@@ -28,5 +27,6 @@ __all__ = [
     "Shard",
     "ShareLink",
     "SignInFailure",
+    "Survey",
     "VantagePoint",
 ]

@@ -4,8 +4,8 @@ from django.conf import settings
 from django.db import models
 
 from webapp.store.models.bases import Key
-from webapp.store.models.campaigns import Measurement
-from webapp.store.models.surveys import Campaign
+from webapp.store.models.campaigns import Campaign
+from webapp.store.models.surveys import Survey
 
 
 class ApiToken(Key):
@@ -41,18 +41,18 @@ class ShareLink(Key):
     )
     # What it opens: one of the two.
     survey = models.ForeignKey(
-        Campaign, on_delete=models.CASCADE, null=True, blank=True, related_name="share_links"
+        Survey, on_delete=models.CASCADE, null=True, blank=True, related_name="share_links"
     )
-    measurement = models.ForeignKey(
-        Measurement, on_delete=models.CASCADE, null=True, blank=True, related_name="share_links"
+    campaign = models.ForeignKey(
+        Campaign, on_delete=models.CASCADE, null=True, blank=True, related_name="share_links"
     )
     seed = models.CharField(max_length=64)
 
     class Meta(Key.Meta):
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(survey__isnull=False, measurement__isnull=True)
-                | models.Q(survey__isnull=True, measurement__isnull=False),
+                condition=models.Q(survey__isnull=False, campaign__isnull=True)
+                | models.Q(survey__isnull=True, campaign__isnull=False),
                 name="share_link_opens_one",
             )
         ]
@@ -73,8 +73,8 @@ class ShareLink(Key):
         return self._opened.name
 
     @property
-    def _opened(self) -> Campaign | Measurement:
-        opened = self.survey or self.measurement
+    def _opened(self) -> Survey | Campaign:
+        opened = self.survey or self.campaign
         assert opened is not None
         return opened
 

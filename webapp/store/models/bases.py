@@ -52,7 +52,7 @@ class Leased(models.Model):
 
 
 class Piece(Leased):
-    """A piece of a campaign: what it counts while it runs, and what it left in the lake."""
+    """A unit of work of a survey or campaign: what it counts while it runs, and what it left in the lake."""
 
     counters = models.JSONField(default=dict)
     # Manifest: rows per lake table, written in the transaction that ends the piece.
@@ -63,7 +63,7 @@ class Piece(Leased):
 
 
 class FinishedTable(models.Model):
-    """One finished table of one campaign, as pages and API show it."""
+    """One finished table of a survey or campaign, as pages and API show it."""
 
     table_id = models.CharField(max_length=40)
     columns = models.JSONField()

@@ -6,7 +6,7 @@ from django.db import models
 from webapp.store.models.bases import FinishedTable, Piece
 
 
-class Measurement(models.Model):
+class Campaign(models.Model):
     """Targets times vantage points times rounds, measured as a schedule says.
 
     Times of units are seconds from ``started_at``; what was spent in pauses (``paused_s``) is
@@ -82,15 +82,15 @@ class Measurement(models.Model):
 
 FINAL = frozenset(
     {
-        Measurement.State.FINISHED,
-        Measurement.State.PARTIAL,
-        Measurement.State.STOPPED,
-        Measurement.State.FAILED,
+        Campaign.State.FINISHED,
+        Campaign.State.PARTIAL,
+        Campaign.State.STOPPED,
+        Campaign.State.FAILED,
     }
 )
 
 
-class MeasurementUnit(Piece):
+class CampaignUnit(Piece):
     """What one vantage point does in one window of one round: leased, sent, and done once.
 
     Its counters: ``{"failed": {"TIMEOUT": 1}, "missed": {"the slot was over": 2}, "octets": 2}``.
@@ -105,7 +105,7 @@ class MeasurementUnit(Piece):
         MISSED = "missed"  # nobody measured it in time; ``error`` says why
         FAILED = "failed"  # a result came that could not be used
 
-    measurement = models.ForeignKey(Measurement, on_delete=models.CASCADE, related_name="units")
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="units")
     key = models.CharField(max_length=80)
     activity = models.CharField(max_length=40)
     vantage = models.CharField(max_length=63)
@@ -128,28 +128,24 @@ class MeasurementUnit(Piece):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["measurement", "key"], name="measurement_unit_once")
+            models.UniqueConstraint(fields=["campaign", "key"], name="campaign_unit_once")
         ]
-        indexes = [
-            models.Index(fields=["measurement", "state", "starts_s"], name="measurement_unit_due")
-        ]
-        ordering = ["measurement_id", "starts_s", "key"]
+        indexes = [models.Index(fields=["campaign", "state", "starts_s"], name="campaign_unit_due")]
+        ordering = ["campaign_id", "starts_s", "key"]
 
     def __str__(self) -> str:
-        return f"{self.measurement_id}/{self.key}"
+        return f"{self.campaign_id}/{self.key}"
 
 
-class MeasurementReport(FinishedTable):
+class CampaignReport(FinishedTable):
     """One finished table of one campaign."""
 
-    measurement = models.ForeignKey(Measurement, on_delete=models.CASCADE, related_name="reports")
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="reports")
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["measurement", "table_id"], name="measurement_report_once"
-            )
+            models.UniqueConstraint(fields=["campaign", "table_id"], name="campaign_report_once")
         ]
 
     def __str__(self) -> str:
-        return f"{self.measurement_id}/{self.table_id}"
+        return f"{self.campaign_id}/{self.table_id}"

@@ -29,8 +29,8 @@ class Recommendation(SharedByLink, Leased):
     shared_at = models.DateTimeField(null=True, blank=True)
     title = models.CharField(max_length=200, default="", blank=True)
     # The survey whose regions are the deployment as it is.
-    campaign = models.ForeignKey(
-        "store.Campaign",
+    survey = models.ForeignKey(
+        "store.Survey",
         on_delete=models.SET_NULL,
         null=True,
         blank=True,

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import models
 
-from core.statuses import FINAL_STATES, CampaignState
+from core.statuses import FINAL_STATES, SurveyState
 from webapp.store.models.bases import FinishedTable, Piece
 
 
@@ -34,7 +34,7 @@ class RangeTable(models.Model):
         return f"{self.provider} {self.as_of} {self.origin}".strip()
 
 
-class Campaign(models.Model):
+class Survey(models.Model):
     """One survey of one domain list."""
 
     # Whose it is; nobody's is public.
@@ -43,7 +43,7 @@ class Campaign(models.Model):
         on_delete=models.CASCADE,
         null=True,
         blank=True,
-        related_name="campaigns",
+        related_name="surveys",
     )
     # Who made it, also after it was published: only they may stop it or take it back.
     maker = models.ForeignKey(
@@ -57,8 +57,8 @@ class Campaign(models.Model):
     name = models.CharField(max_length=200)
     state = models.CharField(
         max_length=16,
-        choices=[(str(s), str(s)) for s in CampaignState],
-        default=str(CampaignState.QUEUED),
+        choices=[(str(s), str(s)) for s in SurveyState],
+        default=str(SurveyState.QUEUED),
     )
     # The emulated world that answered; empty when the real Internet did.
     world = models.CharField(max_length=120, default="", blank=True)
@@ -71,7 +71,7 @@ class Campaign(models.Model):
     rejected = models.JSONField(default=list)
     notes = models.JSONField(default=list)
     estimated_queries = models.PositiveBigIntegerField(default=0)
-    range_tables = models.ManyToManyField(RangeTable, related_name="campaigns", blank=True)
+    range_tables = models.ManyToManyField(RangeTable, related_name="surveys", blank=True)
     summary = models.JSONField(default=dict)
     error = models.TextField(default="", blank=True)
     idempotency_key = models.CharField(max_length=120, null=True, blank=True)  # noqa: DJ001
@@ -86,12 +86,12 @@ class Campaign(models.Model):
             models.UniqueConstraint(
                 fields=["maker", "idempotency_key"],
                 condition=models.Q(maker__isnull=False),
-                name="campaign_key_of_maker",
+                name="survey_key_of_maker",
             ),
             models.UniqueConstraint(
                 fields=["idempotency_key"],
                 condition=models.Q(maker__isnull=True),
-                name="campaign_key_of_nobody",
+                name="survey_key_of_nobody",
             ),
         ]
 
@@ -104,7 +104,7 @@ class Campaign(models.Model):
 
 
 class Shard(Piece):
-    """A slice of a campaign's domain list: the unit of work, of a lease and of a Parquet part."""
+    """A slice of a survey's domain list: the unit of work, of a lease and of a Parquet part."""
 
     class State(models.TextChoices):
         """Life of a shard; a running shard whose lease ran out is taken up again."""
@@ -114,7 +114,7 @@ class Shard(Piece):
         DONE = "done"
         FAILED = "failed"
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="shards")
+    survey = models.ForeignKey(Survey, on_delete=models.CASCADE, related_name="shards")
     key = models.CharField(max_length=40)
     first = models.PositiveIntegerField()
     last = models.PositiveIntegerField()  # exclusive
@@ -122,20 +122,20 @@ class Shard(Piece):
     worker = models.CharField(max_length=120, default="", blank=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["campaign", "key"], name="shard_once")]
-        ordering = ["campaign_id", "first"]
+        constraints = [models.UniqueConstraint(fields=["survey", "key"], name="shard_once")]
+        ordering = ["survey_id", "first"]
 
     def __str__(self) -> str:
-        return f"{self.campaign_id}/{self.key}"
+        return f"{self.survey_id}/{self.key}"
 
 
 class Report(FinishedTable):
     """One finished table of one survey."""
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="reports")
+    survey = models.ForeignKey(Survey, on_delete=models.CASCADE, related_name="reports")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["campaign", "table_id"], name="report_once")]
+        constraints = [models.UniqueConstraint(fields=["survey", "table_id"], name="report_once")]
 
     def __str__(self) -> str:
-        return f"{self.campaign_id}/{self.table_id}"
+        return f"{self.survey_id}/{self.table_id}"

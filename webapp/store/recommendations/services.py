@@ -21,7 +21,7 @@ from core.errors import BadInput, NephoscopeError
 from core.statuses import FINAL_STATES
 from webapp.store.access import share_links
 from webapp.store.access.visibility import visible
-from webapp.store.models import Campaign, Recommendation
+from webapp.store.models import Recommendation, Survey
 from webapp.store.requests.idempotency import KeyReused, check_key
 
 State = Recommendation.State
@@ -55,7 +55,7 @@ class Origin:
 
     owner: Any = None
     title: str = ""
-    campaign: Campaign | None = None
+    survey: Survey | None = None
     source: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -87,7 +87,7 @@ def create(
         token=secrets.token_urlsafe(18),
         owner=owner,
         title=origin.title[:200],
-        campaign=origin.campaign,
+        survey=origin.survey,
         source=dict(origin.source),
         options=dict(options),
         files=sorted(files),
@@ -165,7 +165,7 @@ def owned_by(user: Any, limit: int | None = 200) -> list[Recommendation]:
     """What belongs to a person, the newest first."""
     if user is None or not user.is_authenticated:
         return []
-    rows = Recommendation.objects.filter(owner=user.pk).select_related("campaign")
+    rows = Recommendation.objects.filter(owner=user.pk).select_related("survey")
     return list(rows[:limit])
 
 
@@ -185,15 +185,15 @@ def open_count(owner: Any = EVERYBODY) -> int:
     return (rows if owner is EVERYBODY else rows.filter(owner=owner)).count()
 
 
-def awaiting(campaign: Campaign) -> list[Recommendation]:
+def awaiting(survey: Survey) -> list[Recommendation]:
     """What waits for a survey to end."""
-    return list(Recommendation.objects.filter(state=State.AWAITING, campaign=campaign))
+    return list(Recommendation.objects.filter(state=State.AWAITING, survey=survey))
 
 
 def arrived() -> list[Recommendation]:
     """What waits for a survey that has ended, or is gone."""
-    rows = Recommendation.objects.filter(state=State.AWAITING).select_related("campaign")
-    return list(rows.filter(Q(campaign__state__in=FINAL_STATES) | Q(campaign=None)))
+    rows = Recommendation.objects.filter(state=State.AWAITING).select_related("survey")
+    return list(rows.filter(Q(survey__state__in=FINAL_STATES) | Q(survey=None)))
 
 
 def ready(

@@ -16,7 +16,7 @@ from django.db import models
 from django.utils import timezone
 
 from core.statuses import FINAL_STATES
-from webapp.store.models import Campaign, Shard
+from webapp.store.models import Shard, Survey
 from webapp.store.surveys import services
 
 # Few enough for one message, many enough that messages cost nothing beside the questions.
@@ -56,17 +56,17 @@ def save_names(slug: str, rows: Sequence[tuple[str, str]]) -> None:
 
 def load_names(shard: Shard) -> dict[str, str]:
     """The names of a batch with their domains, in order."""
-    with pq.ParquetFile(names_path(shard.campaign.slug)) as file:
+    with pq.ParquetFile(names_path(shard.survey.slug)) as file:
         rows = file.read_row_group(shard.first // BATCH_NAMES)
     return dict(zip(rows["name"].to_pylist(), rows["domain"].to_pylist(), strict=True))
 
 
-def add_batches(campaign: Campaign, vantages: Sequence[str], n_names: int) -> None:
+def add_batches(survey: Survey, vantages: Sequence[str], n_names: int) -> None:
     """Store one batch per slice of the names and vantage; those that stand already stay."""
     Shard.objects.bulk_create(
         (
             Shard(
-                campaign=campaign,
+                survey=survey,
                 key=f"v.{vantage}.{first // BATCH_NAMES:05d}",
                 first=first,
                 last=min(first + BATCH_NAMES, n_names),
@@ -78,28 +78,28 @@ def add_batches(campaign: Campaign, vantages: Sequence[str], n_names: int) -> No
     )
 
 
-def batches_of(campaign: Campaign, vantage: str = "") -> models.QuerySet[Shard]:
+def batches_of(survey: Survey, vantage: str = "") -> models.QuerySet[Shard]:
     """The batches of a survey, or of one vantage, in order."""
-    return campaign.shards.filter(key__startswith=f"v.{vantage}." if vantage else "v.")
+    return survey.shards.filter(key__startswith=f"v.{vantage}." if vantage else "v.")
 
 
-def open_batches(campaign: Campaign, vantage: str) -> models.QuerySet[Shard]:
+def open_batches(survey: Survey, vantage: str) -> models.QuerySet[Shard]:
     """The batches of a vantage that have not ended."""
-    return batches_of(campaign, vantage).filter(state__in=_OPEN)
+    return batches_of(survey, vantage).filter(state__in=_OPEN)
 
 
-def busy(campaign: Campaign, vantage: str) -> int:
+def busy(survey: Survey, vantage: str) -> int:
     """How many batches a vantage has not answered within their lease yet."""
-    running = batches_of(campaign, vantage).filter(state=Shard.State.RUNNING)
+    running = batches_of(survey, vantage).filter(state=Shard.State.RUNNING)
     return running.filter(leased_until__gte=timezone.now()).count()
 
 
-def free_batches(campaign: Campaign, vantage: str, limit: int) -> list[int]:
+def free_batches(survey: Survey, vantage: str, limit: int) -> list[int]:
     """The next batches that wait, or whose vantage fell silent."""
     free = models.Q(state=Shard.State.WAITING) | models.Q(
         state=Shard.State.RUNNING, leased_until__lt=timezone.now()
     )
-    rows = batches_of(campaign, vantage).filter(free).order_by("first")
+    rows = batches_of(survey, vantage).filter(free).order_by("first")
     return list(rows.values_list("pk", flat=True)[:limit])
 
 
@@ -116,14 +116,14 @@ def take_over(batch: int) -> Shard | None:
     """Take a batch whose answers came, from whichever attempt; ``None`` when it has ended."""
     taken = (
         Shard.objects.filter(pk=batch, state__in=_OPEN)
-        .exclude(campaign__state__in=FINAL_STATES)
+        .exclude(survey__state__in=FINAL_STATES)
         .update(
             state=Shard.State.RUNNING,
             attempt=models.F("attempt") + 1,
             leased_until=timezone.now() + services.LEASE,
         )
     )
-    return Shard.objects.select_related("campaign").get(pk=batch) if taken else None
+    return Shard.objects.select_related("survey").get(pk=batch) if taken else None
 
 
 def whose(batch: int) -> str:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import derived
 from webapp.store.surveys.index import RowFile
 from webapp.store.surveys.selectors import ReportRow, reports
@@ -144,7 +144,7 @@ def _difference(before: Any, after: Any) -> Any:
     return round(after - before, 6) if numbers else None
 
 
-def comparison(before: Campaign, after: Campaign) -> Comparison | None:
+def comparison(before: Survey, after: Survey) -> Comparison | None:
     """The moved names of two surveys, where they have been compared."""
     place = derived.comparison_of(before, after)
     return _open(place.folder) if place.is_ready else None

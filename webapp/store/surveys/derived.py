@@ -16,7 +16,7 @@ from typing import Any
 
 from django.conf import settings
 
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 
 # Makers say that they live at every step; one that is silent for this long is taken for dead.
 SILENT_S = 120.0
@@ -83,18 +83,18 @@ def root() -> Path:
     return Path(settings.LAKE_DIR) / ".derived"
 
 
-def stamp_of(campaign: Campaign) -> str:
+def stamp_of(survey: Survey) -> str:
     """What changes when a survey is closed anew, so that no old file is taken for its own."""
-    end = campaign.finished_at
+    end = survey.finished_at
     return f"{int(end.timestamp() * 1e6):x}" if end else "open"
 
 
-def index_of(campaign: Campaign) -> Derived:
+def index_of(survey: Survey) -> Derived:
     """The index of one survey."""
-    return Derived(root() / campaign.slug / f"index-{stamp_of(campaign)}")
+    return Derived(root() / survey.slug / f"index-{stamp_of(survey)}")
 
 
-def comparison_of(before: Campaign, after: Campaign) -> Derived:
+def comparison_of(before: Survey, after: Survey) -> Derived:
     """The comparison of two surveys."""
     name = f"{stamp_of(before)}-{stamp_of(after)}"
     return Derived(root() / before.slug / "against" / after.slug / name)

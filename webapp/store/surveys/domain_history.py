@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from webapp.store.access.visibility import visible
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import index as survey_index
 
 Row = dict[str, Any]
@@ -62,22 +62,22 @@ def history(domain: str, world: str | None = None, reader: Any = None) -> list[V
 
     ``world`` limits them to one world, or to none ("").
     """
-    surveys = visible(Campaign.objects.filter(finished_at__isnull=False), reader)
+    surveys = visible(Survey.objects.filter(finished_at__isnull=False), reader)
     if world is not None:
         surveys = surveys.filter(world=world)
     found: list[Visit] = []
     before: tuple[Row, dict[str, Row]] | None = None
-    for campaign in reversed(surveys.order_by("-finished_at", "-id")[:MAX_SURVEYS]):
-        now = _look(campaign, domain)
+    for survey in reversed(surveys.order_by("-finished_at", "-id")[:MAX_SURVEYS]):
+        now = _look(survey, domain)
         if now is not None:
-            found.append(_visit(campaign, before, now))
+            found.append(_visit(survey, before, now))
             before = now
     return found[::-1]
 
 
-def _look(campaign: Campaign, domain: str) -> tuple[Row, dict[str, Row]] | None:
+def _look(survey: Survey, domain: str) -> tuple[Row, dict[str, Row]] | None:
     """The row of a domain in one survey, and its names."""
-    index = survey_index.index_of(campaign)
+    index = survey_index.index_of(survey)
     row = index.domain(domain) if index else None
     if index is None or row is None:
         return None
@@ -85,15 +85,15 @@ def _look(campaign: Campaign, domain: str) -> tuple[Row, dict[str, Row]] | None:
 
 
 def _visit(
-    campaign: Campaign, before: tuple[Row, dict[str, Row]] | None, now: tuple[Row, dict[str, Row]]
+    survey: Survey, before: tuple[Row, dict[str, Row]] | None, now: tuple[Row, dict[str, Row]]
 ) -> Visit:
     row, names = now
     old = before[1] if before else {}
     return Visit(
-        slug=campaign.slug,
-        name=campaign.name,
-        world=campaign.world,
-        at=campaign.finished_at,
+        slug=survey.slug,
+        name=survey.name,
+        world=survey.world,
+        at=survey.finished_at,
         found=row["found"],
         cloud=row["cloud"],
         sets={kind: _members(row, kind) for kind in DIMENSIONS},

@@ -6,7 +6,7 @@ from django.conf import settings
 
 from analysis.deployment import dangling
 from analysis.index import profiles
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import index as survey_index
 from webapp.store.surveys.selectors import finished_shards
 
@@ -100,5 +100,5 @@ def search(slug: str, text: str, limit: int = 20) -> list[Row]:
 
 
 def _index_of(slug: str) -> survey_index.Index | None:
-    campaign = Campaign.objects.filter(slug=slug).first()
-    return survey_index.index_of(campaign) if campaign else None
+    survey = Survey.objects.filter(slug=slug).first()
+    return survey_index.index_of(survey) if survey else None

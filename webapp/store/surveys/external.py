@@ -9,8 +9,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from core.records import DomainEntry
-from core.statuses import CampaignState
-from webapp.store.models import Campaign, RangeTable, Shard
+from core.statuses import SurveyState
+from webapp.store.models import RangeTable, Shard, Survey
 from webapp.store.surveys.services import free_slug
 from webapp.store.surveys.uploads import save_entries
 
@@ -25,27 +25,27 @@ class Origin:
 
 def open_observed(
     name: str, entries: Sequence[DomainEntry], origin: Origin, options: Mapping[str, Any]
-) -> Campaign:
+) -> Survey:
     """A running survey without shards; ``add_shard`` brings them, one by one."""
     text = "".join(f"{e.rank},{e.domain}\n" for e in entries)
     with transaction.atomic():
-        campaign = Campaign.objects.create(
+        survey = Survey.objects.create(
             slug=free_slug(name),
             name=name[:200],
-            state=CampaignState.RUNNING,
+            state=SurveyState.RUNNING,
             world=origin.world,
             options=dict(options),
             list_sha256=hashlib.sha256(text.encode()).hexdigest(),
             n_domains=len(entries),
             started_at=timezone.now(),
         )
-        campaign.range_tables.set(origin.tables)
-        save_entries(campaign.slug, entries)
-    return campaign
+        survey.range_tables.set(origin.tables)
+        save_entries(survey.slug, entries)
+    return survey
 
 
 def add_shard(
-    campaign: Campaign,
+    survey: Survey,
     key: str,
     span: tuple[int, int],
     rows: Mapping[str, int],
@@ -53,7 +53,7 @@ def add_shard(
 ) -> None:
     """Put a slice of the list, whose parts are stored, into the manifest."""
     Shard.objects.create(
-        campaign=campaign,
+        survey=survey,
         key=key,
         first=span[0],
         last=span[1],

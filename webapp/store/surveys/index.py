@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.index.search import NameFile
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import derived
 
 Row = dict[str, Any]
@@ -134,9 +134,9 @@ class Casualties:
         return self.file.rows(self.first + first, max(0, min(count, self.total - first)))
 
 
-def index_of(campaign: Campaign) -> Index | None:
+def index_of(survey: Survey) -> Index | None:
     """The index of a survey, where it has been made."""
-    place = derived.index_of(campaign)
+    place = derived.index_of(survey)
     return _open(place.folder) if place.is_ready else None
 
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from django.conf import settings
 
 from lake.parts import parts_of
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import evidence
 from webapp.store.surveys import index as survey_index
 
@@ -89,8 +89,8 @@ def zones_of(slug: str, addresses: Iterable[str], zone: str = "") -> list[Row]:
 
 def domains_with(slug: str, kind: str, provider: str, value: str) -> Row | None:
     """``{total, rows}``: the best-ranked domains with a label; ``None`` without an index."""
-    campaign = Campaign.objects.filter(slug=slug).first()
-    index = survey_index.index_of(campaign) if campaign else None
+    survey = Survey.objects.filter(slug=slug).first()
+    index = survey_index.index_of(survey) if survey else None
     if index is None:
         return None
     key = provider if kind == "provider" else f"{provider} {value}"

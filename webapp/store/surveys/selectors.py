@@ -16,17 +16,17 @@ from analysis.reporting.headlines import front_findings as find_front
 from analysis.reporting.method_notes import method_note
 from cartography.ranges.regions import region as region_of
 from core.report_tables import SPEC_BY_ID, SPECS, Table
-from core.statuses import CampaignState
+from core.statuses import SurveyState
 from webapp.store.access.visibility import visible
-from webapp.store.models import Campaign, RangeTable, Report, Shard
+from webapp.store.models import RangeTable, Report, Shard, Survey
 from webapp.store.surveys.timings import Taken, add_stages
 from webapp.store.surveys.waiting import waits_for
 
-Row = TypeVar("Row", "CampaignRow", "ReportRow")
+Row = TypeVar("Row", "SurveyRow", "ReportRow")
 
 
 @dataclass(frozen=True)
-class CampaignRow:
+class SurveyRow:
     """One survey as a page shows it."""
 
     id: int
@@ -79,28 +79,28 @@ class ReportRow:
     contradicted: list[tuple[str, str, str]] = field(default_factory=list)
 
 
-def campaigns(limit: int = 200, reader: Any = None) -> list[CampaignRow]:
+def surveys(limit: int = 200, reader: Any = None) -> list[SurveyRow]:
     """Surveys that a reader may see, newest first; without a reader, the public ones."""
-    rows = visible(Campaign.objects.prefetch_related("range_tables"), reader)[:limit]
+    rows = visible(Survey.objects.prefetch_related("range_tables"), reader)[:limit]
     return [row_of(c) for c in rows]
 
 
-def campaign(slug: str, reader: Any = None) -> CampaignRow | None:
+def survey(slug: str, reader: Any = None) -> SurveyRow | None:
     """One survey by its slug, where the reader may see it."""
-    rows = Campaign.objects.filter(slug=slug).prefetch_related("range_tables")
+    rows = Survey.objects.filter(slug=slug).prefetch_related("range_tables")
     found = visible(rows, reader).first()
     return row_of(found) if found else None
 
 
-def front_campaign(reader: Any = None) -> CampaignRow | None:
+def front_survey(reader: Any = None) -> SurveyRow | None:
     """The survey that the front door shows: the newest with a report that the reader may see."""
-    done = [str(CampaignState.FINISHED), str(CampaignState.PARTIAL)]
-    rows = Campaign.objects.filter(state__in=done).prefetch_related("range_tables")
+    done = [str(SurveyState.FINISHED), str(SurveyState.PARTIAL)]
+    rows = Survey.objects.filter(state__in=done).prefetch_related("range_tables")
     found = visible(rows, reader).first()
     return row_of(found) if found else None
 
 
-def row_of(found: Campaign) -> CampaignRow:
+def row_of(found: Survey) -> SurveyRow:
     """The plain view of a model row."""
     tables = [table_row(t) for t in found.range_tables.all()]
     own = {
@@ -110,7 +110,7 @@ def row_of(found: Campaign) -> CampaignRow:
         "waits": waits_for(found),
         "error": found.error if found.is_final else "",
     }
-    return _copy(CampaignRow, found, own)
+    return _copy(SurveyRow, found, own)
 
 
 def _copy(kind: type[Row], found: Model, own: Mapping[str, Any]) -> Row:
@@ -135,7 +135,7 @@ def table_row(table: RangeTable) -> dict[str, Any]:
 _SUMMED = ("domains_done", "queries", "answered", "found", "resolved", "cloud")
 
 
-def counters(found: Campaign) -> dict[str, Any]:
+def counters(found: Survey) -> dict[str, Any]:
     """Live counters: sums over the shards, with a rate and an estimate of the time left."""
     total, failed, stages = (
         _sums(found.pk)
@@ -158,12 +158,12 @@ def counters(found: Campaign) -> dict[str, Any]:
     }
 
 
-def _sums(campaign_id: int) -> tuple[Counter[str], dict[str, int], Taken]:
+def _sums(survey_id: int) -> tuple[Counter[str], dict[str, int], Taken]:
     """Counters of all shards together; a survey of a million domains has thousands of them."""
     total: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     stages: list[Taken] = []
-    for shard in Shard.objects.filter(campaign=campaign_id).values_list("counters", flat=True):
+    for shard in Shard.objects.filter(survey=survey_id).values_list("counters", flat=True):
         total.update({k: shard.get(k, 0) for k in _SUMMED})
         failed.update(shard.get("failed", {}))
         stages.append(shard.get("stages", {}))
@@ -172,21 +172,21 @@ def _sums(campaign_id: int) -> tuple[Counter[str], dict[str, int], Taken]:
 
 @lru_cache(maxsize=512)
 def _final_sums(
-    campaign_id: int, slug: str, finished_at: datetime
+    survey_id: int, slug: str, finished_at: datetime
 ) -> tuple[Counter[str], dict[str, int], Taken]:
     """The same of a survey that has ended, whose shards change no more."""
-    return _sums(campaign_id)
+    return _sums(survey_id)
 
 
 def report(slug: str, table_id: str) -> ReportRow | None:
     """One finished table."""
-    found = Report.objects.filter(campaign__slug=slug, table_id=table_id).first()
+    found = Report.objects.filter(survey__slug=slug, table_id=table_id).first()
     return _report_row(found) if found else None
 
 
 def reports(slug: str) -> dict[str, ReportRow]:
     """All finished tables of a survey, by table id, in the order of the list of tables."""
-    rows = {r.table_id: _report_row(r) for r in Report.objects.filter(campaign__slug=slug)}
+    rows = {r.table_id: _report_row(r) for r in Report.objects.filter(survey__slug=slug)}
     return {spec.id: rows[spec.id] for spec in SPECS if spec.id in rows}
 
 
@@ -195,14 +195,14 @@ def takeovers_of(user: Any, limit: int = 50) -> list[dict[str, Any]]:
 
     ``{survey, rank, domain, name, missing, provider, rule, claimable}``; ``survey`` is its row.
     """
-    newest: dict[str, Campaign] = {}
-    made = Campaign.objects.filter(maker=user.pk, reports__table_id="dangling-names")
+    newest: dict[str, Survey] = {}
+    made = Survey.objects.filter(maker=user.pk, reports__table_id="dangling-names")
     for found in made.order_by("created_at", "id"):
         newest[found.list_sha256] = found
-    tables = Report.objects.filter(campaign__in=newest.values(), table_id="dangling-names")
+    tables = Report.objects.filter(survey__in=newest.values(), table_id="dangling-names")
     rows = (
-        {"survey": table.campaign, **dict(zip(table.columns, row, strict=True))}
-        for table in tables.select_related("campaign").order_by("-campaign__created_at")
+        {"survey": table.survey, **dict(zip(table.columns, row, strict=True))}
+        for table in tables.select_related("survey").order_by("-survey__created_at")
         for row in table.rows
     )
     return list(islice((row for row in rows if row["claimable"] == "yes"), limit))
@@ -265,5 +265,5 @@ def places(regions: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
 
 def finished_shards(slug: str) -> list[str]:
     """The manifest: shards whose parts count."""
-    rows = Shard.objects.filter(campaign__slug=slug, state=Shard.State.DONE)
+    rows = Shard.objects.filter(survey__slug=slug, state=Shard.State.DONE)
     return list(rows.values_list("key", flat=True))

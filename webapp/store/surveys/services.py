@@ -20,10 +20,10 @@ from django.utils.text import slugify
 from core.errors import BadInput, NephoscopeError
 from core.records import DomainEntry
 from core.report_tables import Table
-from core.statuses import FINAL_STATES, CampaignState
+from core.statuses import FINAL_STATES, SurveyState
 from crawlers.enumeration.enumeration import estimate_queries
 from crawlers.files.domain_list import DomainList, Limit, TooManyDomains, read_domain_list
-from webapp.store.models import Campaign, RangeTable, Report, Shard
+from webapp.store.models import RangeTable, Report, Shard, Survey
 from webapp.store.requests import list_slot
 from webapp.store.requests.idempotency import KeyReused, check_key
 from webapp.store.surveys.uploads import save_entries
@@ -114,16 +114,16 @@ def free_slug(name: str, is_private: bool = False) -> str:
     if is_private:
         return f"{stem}-{secrets.token_hex(5)}"
     slug, number = stem, 1
-    while slug in TAKEN_SLUGS or Campaign.objects.filter(slug=slug).exists():
+    while slug in TAKEN_SLUGS or Survey.objects.filter(slug=slug).exists():
         number += 1
         slug = f"{stem}-{number}"
     return slug
 
 
-def unfinished_twin(name: str, data: bytes) -> Campaign | None:
+def unfinished_twin(name: str, data: bytes) -> Survey | None:
     """The operator's newest survey of this name and list that has not ended, to be resumed."""
     digest = hashlib.sha256(data).hexdigest()
-    same = Campaign.objects.filter(name=name, list_sha256=digest, maker=None, owner=None)
+    same = Survey.objects.filter(name=name, list_sha256=digest, maker=None, owner=None)
     return same.exclude(state__in=FINAL_STATES).first()
 
 
@@ -135,7 +135,7 @@ def create_survey(
     n_words: int,
     idempotency_key: str | None = None,
     maker: Maker = ANYBODY,
-) -> Campaign:
+) -> Survey:
     """Store a new survey with its shards; the door that called queues the work.
 
     Raises ``BadInput`` for an unusable list and ``TooManySurveys`` when the maker's limit, or that
@@ -147,24 +147,24 @@ def create_survey(
     if before:
         return _same_or_refused(before, data, maker, asked)
     plan, found = plan_survey(data, n_words, maker.gone)
-    campaign = _draw_up(plan, data, maker, name)
-    campaign.options, campaign.idempotency_key = asked["options"], idempotency_key or None
+    survey = _draw_up(plan, data, maker, name)
+    survey.options, survey.idempotency_key = asked["options"], idempotency_key or None
     with transaction.atomic():
         # Once more, now that no other request writes: neither key nor limit is passed twice.
         before = _by_key(idempotency_key, maker)
         if before:
             return _same_or_refused(before, data, maker, asked)
         _refuse_more(maker)
-        campaign.slug = free_slug(campaign.name, is_private=maker.owner is not None)
-        campaign.save()
-        save_entries(campaign.slug, _shuffle(found.entries, campaign.list_sha256))
-        Shard.objects.bulk_create(_slice(campaign, plan.accepted))
-    return campaign
+        survey.slug = free_slug(survey.name, is_private=maker.owner is not None)
+        survey.save()
+        save_entries(survey.slug, _shuffle(found.entries, survey.list_sha256))
+        Shard.objects.bulk_create(_slice(survey, plan.accepted))
+    return survey
 
 
-def _draw_up(plan: Plan, data: bytes, maker: Maker, name: str) -> Campaign:
+def _draw_up(plan: Plan, data: bytes, maker: Maker, name: str) -> Survey:
     """A survey that is not stored yet."""
-    return Campaign(
+    return Survey(
         name=_title(name, plan.accepted),
         owner=maker.owner,
         maker=maker.user,
@@ -178,20 +178,18 @@ def _draw_up(plan: Plan, data: bytes, maker: Maker, name: str) -> Campaign:
     )
 
 
-def _by_key(key: str | None, maker: Maker) -> Campaign | None:
+def _by_key(key: str | None, maker: Maker) -> Survey | None:
     check_key(key)
     if not key:
         return None
-    return Campaign.objects.filter(idempotency_key=key, maker=maker.user).first()
+    return Survey.objects.filter(idempotency_key=key, maker=maker.user).first()
 
 
 def _title(name: str, n_domains: int) -> str:
     return (name or f"Survey of {n_domains:,} domains").strip()[:200]
 
 
-def _same_or_refused(
-    before: Campaign, data: bytes, maker: Maker, asked: Mapping[str, Any]
-) -> Campaign:
+def _same_or_refused(before: Survey, data: bytes, maker: Maker, asked: Mapping[str, Any]) -> Survey:
     name, options = _title(asked["name"], before.n_domains), asked["options"]
     new = (hashlib.sha256(data).hexdigest(), name, maker.owner, json.dumps(options))
     old = (before.list_sha256, before.name, before.owner, json.dumps(before.options))
@@ -220,32 +218,32 @@ def _shuffle(entries: Sequence[DomainEntry], seed: str) -> list[DomainEntry]:
     return random.Random(seed).sample(entries, len(entries))
 
 
-def _slice(campaign: Campaign, n_domains: int) -> list[Shard]:
+def _slice(survey: Survey, n_domains: int) -> list[Shard]:
     size = min(500, max(5, -(-n_domains // 24)))
     return [
-        Shard(campaign=campaign, key=f"s{i:05d}", first=first, last=min(first + size, n_domains))
+        Shard(survey=survey, key=f"s{i:05d}", first=first, last=min(first + size, n_domains))
         for i, first in enumerate(range(0, n_domains, size))
     ]
 
 
 def active_surveys(maker: Any = None) -> int:
     """Surveys that wait or run, of everybody or of one maker."""
-    rows = Campaign.objects.exclude(state__in=FINAL_STATES)
+    rows = Survey.objects.exclude(state__in=FINAL_STATES)
     return rows.filter(maker=maker).count() if maker else rows.count()
 
 
-def begin(campaign: Campaign, tables: Sequence[RangeTable], world: str) -> None:
+def begin(survey: Survey, tables: Sequence[RangeTable], world: str) -> None:
     """Mark a survey as running on these range tables; a resumed one keeps its first start."""
-    campaign.refresh_from_db()
-    if campaign.is_final:
+    survey.refresh_from_db()
+    if survey.is_final:
         return
-    campaign.state = CampaignState.RUNNING
-    campaign.started_at = campaign.started_at or timezone.now()
-    campaign.world = campaign.world or world
-    campaign.error = ""
-    campaign.save(update_fields=["state", "started_at", "world", "error"])
-    if not campaign.range_tables.exists():
-        campaign.range_tables.set(tables)
+    survey.state = SurveyState.RUNNING
+    survey.started_at = survey.started_at or timezone.now()
+    survey.world = survey.world or world
+    survey.error = ""
+    survey.save(update_fields=["state", "started_at", "world", "error"])
+    if not survey.range_tables.exists():
+        survey.range_tables.set(tables)
 
 
 def claim(shard_id: int) -> Shard | None:
@@ -256,7 +254,7 @@ def claim(shard_id: int) -> Shard | None:
     )
     taken = (
         Shard.objects.filter(free, pk=shard_id)
-        .exclude(campaign__state__in=FINAL_STATES)
+        .exclude(survey__state__in=FINAL_STATES)
         .update(
             state=Shard.State.RUNNING,
             worker=f"{socket.gethostname()}:{os.getpid()}",
@@ -264,14 +262,14 @@ def claim(shard_id: int) -> Shard | None:
             leased_until=now + LEASE,
         )
     )
-    return Shard.objects.select_related("campaign").get(pk=shard_id) if taken else None
+    return Shard.objects.select_related("survey").get(pk=shard_id) if taken else None
 
 
 def renew(shard: Shard, counters: Mapping[str, Any]) -> bool:
     """Extend the lease and show progress; false when the shard is no longer this worker's."""
     return bool(
         Shard.objects.filter(pk=shard.pk, state=Shard.State.RUNNING, attempt=shard.attempt)
-        .exclude(campaign__state__in=FINAL_STATES)
+        .exclude(survey__state__in=FINAL_STATES)
         .update(leased_until=timezone.now() + LEASE, counters=dict(counters))
     )
 
@@ -306,16 +304,16 @@ def put_back(shard: Shard) -> None:
 
 @transaction.atomic
 def save_reports(
-    campaign: Campaign,
+    survey: Survey,
     tables: Mapping[str, Table],
     headlines: Mapping[str, str],
     checks: Sequence[str],
 ) -> None:
     """Replace the campaign's report rows as a whole."""
-    Report.objects.filter(campaign=campaign).delete()
+    Report.objects.filter(survey=survey).delete()
     Report.objects.bulk_create(
         Report(
-            campaign=campaign,
+            survey=survey,
             table_id=table.id,
             columns=list(table.columns),
             rows=[list(row) for row in table.rows],
@@ -327,26 +325,26 @@ def save_reports(
     )
 
 
-def finish(campaign: Campaign, summary: Mapping[str, Any], error: str = "") -> None:
+def finish(survey: Survey, summary: Mapping[str, Any], error: str = "") -> None:
     """Close a survey; shards that were given up make it partial."""
-    lost = campaign.shards.filter(state=Shard.State.FAILED).count()
-    state = CampaignState.PARTIAL if lost or error else CampaignState.FINISHED
-    Campaign.objects.filter(pk=campaign.pk).exclude(state=CampaignState.CANCELLED).update(
+    lost = survey.shards.filter(state=Shard.State.FAILED).count()
+    state = SurveyState.PARTIAL if lost or error else SurveyState.FINISHED
+    Survey.objects.filter(pk=survey.pk).exclude(state=SurveyState.CANCELLED).update(
         state=state, summary=dict(summary), finished_at=timezone.now(), error=error
     )
 
 
-def fail(campaign: Campaign, error: str) -> None:
+def fail(survey: Survey, error: str) -> None:
     """End a survey that could not run at all; what was stored stays."""
-    Campaign.objects.filter(pk=campaign.pk).exclude(state__in=FINAL_STATES).update(
-        state=CampaignState.FAILED, error=error[:2000], finished_at=timezone.now()
+    Survey.objects.filter(pk=survey.pk).exclude(state__in=FINAL_STATES).update(
+        state=SurveyState.FAILED, error=error[:2000], finished_at=timezone.now()
     )
 
 
-def cancel(campaign: Campaign) -> bool:
+def cancel(survey: Survey) -> bool:
     """Stop a survey; workers notice at their next lease renewal. False when it had ended."""
     return bool(
-        Campaign.objects.filter(pk=campaign.pk)
+        Survey.objects.filter(pk=survey.pk)
         .exclude(state__in=FINAL_STATES)
-        .update(state=CampaignState.CANCELLED, finished_at=timezone.now())
+        .update(state=SurveyState.CANCELLED, finished_at=timezone.now())
     )

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import models, transaction
 from django.utils import timezone
 
-from core.statuses import CampaignState
-from webapp.store.models import Campaign, Shard
+from core.statuses import SurveyState
+from webapp.store.models import Shard, Survey
 
 # Shards of one survey in the queue at a time. More would keep every other task waiting until the
 # whole survey is done.
@@ -50,7 +50,7 @@ def _trouble(shard: Shard) -> dict[str, Any]:
     return counters if "since" in counters else {}
 
 
-def hand_out(campaign_id: int) -> list[int]:
+def hand_out(survey_id: int) -> list[int]:
     """Shards of a running survey to be queued now, so that a few lie in the queue.
 
     While one waits for something outside, it alone is tried again, when its time has come.
@@ -58,7 +58,7 @@ def hand_out(campaign_id: int) -> list[int]:
     now = timezone.now()
     with transaction.atomic():
         shards = Shard.objects.filter(
-            campaign=campaign_id, campaign__state=CampaignState.RUNNING, state__in=_OPEN
+            survey=survey_id, survey__state=SurveyState.RUNNING, state__in=_OPEN
         ).exclude(key__startswith="v.")
         troubled = shards.filter(counters__has_key="waits")
         if troubled.filter(leased_until__gt=now).exists():
@@ -84,35 +84,35 @@ def lapsed() -> list[tuple[int, int]]:
     rows = Shard.objects.filter(
         state=Shard.State.RUNNING,
         leased_until__lt=timezone.now(),
-        campaign__state=CampaignState.RUNNING,
+        survey__state=SurveyState.RUNNING,
     ).exclude(key__startswith="v.")
-    return list(rows.order_by("campaign_id", "first").values_list("pk", "attempt")[:5_000])
+    return list(rows.order_by("survey_id", "first").values_list("pk", "attempt")[:5_000])
 
 
-def due(campaign: Campaign) -> list[int]:
+def due(survey: Survey) -> list[int]:
     """Shards that a process may claim now which runs the survey alone."""
-    rows = campaign.shards.filter(state=Shard.State.WAITING)
+    rows = survey.shards.filter(state=Shard.State.WAITING)
     now = timezone.now()
     rows = rows.filter(models.Q(leased_until=None) | models.Q(leased_until__lte=now))
     return list(rows.values_list("pk", flat=True))
 
 
-def note(campaign: Campaign, reason: str) -> None:
+def note(survey: Survey, reason: str) -> None:
     """Say for what an open survey waits as a whole: to begin, or to store its report."""
-    rows = Campaign.objects.filter(pk=campaign.pk).exclude(error=reason[:2000])
-    rows.filter(state__in=[CampaignState.QUEUED, CampaignState.RUNNING]).update(error=reason[:2000])
+    rows = Survey.objects.filter(pk=survey.pk).exclude(error=reason[:2000])
+    rows.filter(state__in=[SurveyState.QUEUED, SurveyState.RUNNING]).update(error=reason[:2000])
 
 
-def waits_for(campaign: Campaign) -> str:
+def waits_for(survey: Survey) -> str:
     """For what an open survey waits; empty where it goes on."""
-    if campaign.is_final:
+    if survey.is_final:
         return ""
-    rows = campaign.shards.filter(state__in=_OPEN, counters__has_key="waits")
+    rows = survey.shards.filter(state__in=_OPEN, counters__has_key="waits")
     counters = rows.values_list("counters", flat=True).first()
-    return str(counters["waits"]) if counters else campaign.error
+    return str(counters["waits"]) if counters else survey.error
 
 
-def lost_domains(campaign: Campaign) -> int:
+def lost_domains(survey: Survey) -> int:
     """Domains of shards that were given up."""
-    rows = campaign.shards.filter(state=Shard.State.FAILED).exclude(key__startswith="v.")
+    rows = survey.shards.filter(state=Shard.State.FAILED).exclude(key__startswith="v.")
     return sum(last - first for first, last in rows.values_list("first", "last"))

@@ -7,17 +7,17 @@ from typing import Any
 from django.db.models import Count, Max, Q, Sum
 
 from webapp.store.access.visibility import visible
-from webapp.store.models import Measurement, MeasurementUnit
+from webapp.store.models import Campaign, CampaignUnit
 
-_DONE = Q(state=MeasurementUnit.State.DONE)
-_MISSED = Q(state__in=(MeasurementUnit.State.MISSED, MeasurementUnit.State.FAILED))
+_DONE = Q(state=CampaignUnit.State.DONE)
+_MISSED = Q(state__in=(CampaignUnit.State.MISSED, CampaignUnit.State.FAILED))
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
     """A vantage point's part in one campaign."""
 
-    measurement: Measurement
+    campaign: Campaign
     units: int
     done: int
     missed: int
@@ -27,10 +27,10 @@ class Share:
 
 def recent(name: str, user: Any = None, limit: int = 20) -> list[Share]:
     """Campaigns that it took part in, the latest first."""
-    campaigns = visible(Measurement.objects.all(), user)
+    campaigns = visible(Campaign.objects.all(), user)
     rows = (
-        MeasurementUnit.objects.filter(vantage=name, measurement__in=campaigns)
-        .values("measurement")
+        CampaignUnit.objects.filter(vantage=name, campaign__in=campaigns)
+        .values("campaign")
         .annotate(
             units=Count("id"),
             done=Count("id", filter=_DONE),
@@ -38,12 +38,12 @@ def recent(name: str, user: Any = None, limit: int = 20) -> list[Share]:
             slots=Sum("slots", filter=_DONE),
             last_at=Max("finished_at"),
         )
-        .order_by("-measurement")[:limit]
+        .order_by("-campaign")[:limit]
     )
-    known = campaigns.in_bulk([row["measurement"] for row in rows])
+    known = campaigns.in_bulk([row["campaign"] for row in rows])
     return [
         Share(
-            measurement=known[row["measurement"]],
+            campaign=known[row["campaign"]],
             units=row["units"],
             done=row["done"],
             missed=row["missed"],
@@ -56,4 +56,4 @@ def recent(name: str, user: Any = None, limit: int = 20) -> list[Share]:
 
 def outstanding(name: str) -> int:
     """Units that were sent there and have not come back."""
-    return MeasurementUnit.objects.filter(vantage=name, state=MeasurementUnit.State.SENT).count()
+    return CampaignUnit.objects.filter(vantage=name, state=CampaignUnit.State.SENT).count()

@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from webapp.store.models import MeasurementUnit
+from webapp.store.models import CampaignUnit
 
 
 def hold_unit(slug: str, vantage: str, key: str, until: datetime) -> None:
     """Wait for a unit that was sent at least until a moment."""
-    MeasurementUnit.objects.filter(
-        measurement__slug=slug, vantage=vantage, key=key,
-        state=MeasurementUnit.State.SENT, leased_until__lt=until,
+    CampaignUnit.objects.filter(
+        campaign__slug=slug, vantage=vantage, key=key,
+        state=CampaignUnit.State.SENT, leased_until__lt=until,
     ).update(leased_until=until)  # fmt: skip

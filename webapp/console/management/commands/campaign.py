@@ -19,7 +19,7 @@ from webapp.console.product_command import Door
 from webapp.store.access.visibility import OPERATOR
 from webapp.store.campaigns import progress, selectors
 from webapp.store.campaigns.plans import presets
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 
 _WATCH_S = 1.0
 _FIELDS = ("name", "preset", "rounds", "round_s", "seed", "starts_at", "label")
@@ -98,7 +98,7 @@ class Command(Door):
         self.say(f"{found.slug}: {_cost_line(found.predicted)}")
         self._go(found, options)
 
-    def _go(self, found: Measurement, options: dict[str, Any]) -> None:
+    def _go(self, found: Campaign, options: dict[str, Any]) -> None:
         if found.in_process:
             show = self._show if sys.stderr.isatty() else None
             found = local_run.run_here(found, show=show)
@@ -106,14 +106,14 @@ class Command(Door):
             self._watch(found)
         self._tell(found, options)
 
-    def _watch(self, found: Measurement) -> None:
+    def _watch(self, found: Campaign) -> None:
         while not found.is_final:
             time.sleep(_WATCH_S)
             found.refresh_from_db()
             if sys.stderr.isatty():
                 self._show(found)
 
-    def _show(self, found: Measurement) -> None:
+    def _show(self, found: Campaign) -> None:
         p = progress.progress(found)
         sys.stderr.write(
             f"\rround {p['round'] or 0} of {p['rounds']} · {p['ok']:,} of {p['planned']:,} slots "
@@ -129,17 +129,17 @@ class Command(Door):
             raise NephoscopeError(f"{found.slug} is {found.state}; nothing was changed")
         self._tell(found, options)
 
-    def _tell(self, found: Measurement, options: dict[str, Any]) -> None:
+    def _tell(self, found: Campaign, options: dict[str, Any]) -> None:
         found.refresh_from_db()
         whole = found.is_final or options.get("tables")
         if options["json"]:
             self.put_json(conclusion.document(found) if whole else progress.as_json(found))
         else:
             self._tell_plain(found, whole=bool(whole))
-        if found.state == Measurement.State.FAILED:
+        if found.state == Campaign.State.FAILED:
             raise NephoscopeError(f"{found.slug} failed: {found.error}")
 
-    def _tell_plain(self, found: Measurement, *, whole: bool) -> None:
+    def _tell_plain(self, found: Campaign, *, whole: bool) -> None:
         p = progress.progress(found)
         self.stdout.write(
             f"{found.slug}: {found.state}; {p['ok']:,} of {p['planned']:,} slots measured, "
@@ -266,7 +266,7 @@ def _limit(text: str) -> tuple[str, float]:
         raise BadInput(f"{text!r} is no limit such as NAME=N", field="--limit") from None
 
 
-def _unfinished(asked: dict[str, Any]) -> Measurement | None:
+def _unfinished(asked: dict[str, Any]) -> Campaign | None:
     """The campaign of this name that an earlier start of this command did not finish."""
     return commands.unfinished_here(asked.get("name") or "")
 

@@ -11,7 +11,7 @@ from tasks.resolution.engine_factory import count_words
 from tasks.resolution.options import resolving_from
 from tasks.surveys.submission import submit
 from webapp.console.product_command import Door
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.surveys import selectors, services
 
 NAME = "The web of 2013"
@@ -24,7 +24,7 @@ class Command(Door):
     help = "the first survey of a new installation; does nothing where there is one"
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if Campaign.objects.exists():
+        if Survey.objects.exists():
             return
         lists = sorted(
             Path(settings.WORLDS_DIR).glob("*/domains.csv"), key=lambda p: p.stat().st_mtime
@@ -33,29 +33,29 @@ class Command(Door):
             self.say("no testbed world has been served yet, so there is no demo survey to run")
             return
         resolving = resolving_from({})
-        campaign = services.create_survey(
+        survey = services.create_survey(
             lists[-1].read_bytes(),
             name=NAME,
             options=resolving.as_json(),
             n_words=count_words(resolving),
         )
-        submit(campaign)
-        self.say(f"· surveying {campaign.n_domains:,} domains of the testbed Internet")
-        self._watch(campaign)
+        submit(survey)
+        self.say(f"· surveying {survey.n_domains:,} domains of the testbed Internet")
+        self._watch(survey)
 
-    def _watch(self, campaign: Campaign) -> None:
+    def _watch(self, survey: Survey) -> None:
         started = time.monotonic()
         live = sys.stderr.isatty()
         shown = -1
-        while not campaign.is_final and time.monotonic() - started < LIMIT_S:
+        while not survey.is_final and time.monotonic() - started < LIMIT_S:
             time.sleep(0.5)
-            campaign.refresh_from_db()
-            counters = selectors.counters(campaign)
+            survey.refresh_from_db()
+            counters = selectors.counters(survey)
             done = int(10 * counters["domains_done"] / max(1, counters["domains"]))
             if live or done > shown:
                 shown = done
                 self._show(counters, live)
-        self.say(f"{chr(10) if live else ''}· demo survey {campaign.state}")
+        self.say(f"{chr(10) if live else ''}· demo survey {survey.state}")
 
     def _show(self, counters: dict[str, Any], live: bool) -> None:
         line = (

@@ -8,14 +8,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from core.errors import BadInput, NephoscopeError
-from core.statuses import CampaignState
+from core.statuses import SurveyState
 from tasks.resolution.engine_factory import count_words
 from tasks.resolution.options import resolving_from
 from tasks.surveys import export, shard_run
 from tasks.surveys.second_pass import check_vantages
 from webapp.console.input_files import input_file, read_input
 from webapp.console.product_command import Door, add_crawling
-from webapp.store.models import Campaign
+from webapp.store.models import Survey
 from webapp.store.ranges import tables
 from webapp.store.surveys import selectors, services
 
@@ -47,17 +47,17 @@ class Command(Door):
     def handle(self, *args: Any, **options: Any) -> None:
         data = read_input(options["domains_file"])
         tables.check_there_is_one()
-        campaign = self._campaign(data, options)
-        self._run(campaign, workers=options["workers"])
-        campaign.refresh_from_db()
-        if campaign.state in (CampaignState.FAILED, CampaignState.CANCELLED):
-            raise NephoscopeError(f"survey {campaign.slug} {campaign.state}: {campaign.error}")
+        survey = self._survey(data, options)
+        self._run(survey, workers=options["workers"])
+        survey.refresh_from_db()
+        if survey.state in (SurveyState.FAILED, SurveyState.CANCELLED):
+            raise NephoscopeError(f"survey {survey.slug} {survey.state}: {survey.error}")
         out = Path(options["out"]) if options["out"] else None
-        document = export.write_out(campaign.slug, out) if out else None
-        document = document or export.survey_document(campaign.slug)
+        document = export.write_out(survey.slug, out) if out else None
+        document = document or export.survey_document(survey.slug)
         self.put_json(document) if options["json"] else self._tell(document)
 
-    def _campaign(self, data: bytes, options: dict[str, Any]) -> Campaign:
+    def _survey(self, data: bytes, options: dict[str, Any]) -> Survey:
         resolving = resolving_from(options)
         if options["vantage"] and not options["workers"]:
             raise BadInput("vantages are Celery workers; add --workers", field="vantage")
@@ -66,46 +66,46 @@ class Command(Door):
         if before:
             self.say(f"resuming {before.slug}")
             return before
-        campaign = services.create_survey(
+        survey = services.create_survey(
             data,
             name=name,
             options={**resolving.as_json(), "vantages": check_vantages(options["vantage"])},
             n_words=count_words(resolving),
             maker=services.OPERATING,
         )
-        for item in campaign.rejected[:20]:
+        for item in survey.rejected[:20]:
             self.say(f"line {item['line']}: {item['text']!r} left out: {item['reason']}")
-        if campaign.n_rejected > 20:
-            self.say(f"… and {campaign.n_rejected - 20:,} more")
+        if survey.n_rejected > 20:
+            self.say(f"… and {survey.n_rejected - 20:,} more")
         self.say(
-            f"{campaign.slug}: {campaign.n_domains:,} domains, "
-            f"about {campaign.estimated_queries:,} queries"
+            f"{survey.slug}: {survey.n_domains:,} domains, "
+            f"about {survey.estimated_queries:,} queries"
         )
-        return campaign
+        return survey
 
-    def _run(self, campaign: Campaign, *, workers: bool) -> None:
+    def _run(self, survey: Survey, *, workers: bool) -> None:
         if workers:
             from tasks.surveys.celery_tasks import start  # noqa: PLC0415
 
-            start.delay(campaign.pk)
-            self._watch(campaign)
+            start.delay(survey.pk)
+            self._watch(survey)
             return
         try:
-            shard_run.run_here(campaign, self._show if sys.stderr.isatty() else None)
+            shard_run.run_here(survey, self._show if sys.stderr.isatty() else None)
         except NephoscopeError as error:
             if error.permanent:
-                services.fail(campaign, str(error))
+                services.fail(survey, str(error))
             raise
 
-    def _watch(self, campaign: Campaign) -> None:
-        while not campaign.is_final:
+    def _watch(self, survey: Survey) -> None:
+        while not survey.is_final:
             time.sleep(0.5)
-            campaign.refresh_from_db()
+            survey.refresh_from_db()
             if sys.stderr.isatty():
-                self._show(campaign)
+                self._show(survey)
 
-    def _show(self, campaign: Campaign) -> None:
-        c = selectors.counters(campaign)
+    def _show(self, survey: Survey) -> None:
+        c = selectors.counters(survey)
         left = f" · about {c['eta_s']} s left" if c["eta_s"] else ""
         sys.stderr.write(
             f"\r{c['domains_done']:,} of {c['domains']:,} domains · {c['queries']:,} queries · "
@@ -115,7 +115,7 @@ class Command(Door):
     def _tell(self, document: dict[str, Any]) -> None:
         names = document["names"]
         self.stdout.write(
-            f"{document['campaign']}: {names['resolved']:,} names resolved, "
+            f"{document['survey']}: {names['resolved']:,} names resolved, "
             f"{names['cloud']:,} in a cloud, {sum(names['failed'].values()):,} questions failed"
         )
         for table in document["tables"].values():

@@ -66,12 +66,12 @@ class Command(Door):
 
     def _observe(self, world: Any, options: dict[str, Any]) -> None:
         chosen = worlds.options_from(options)
-        campaign = observation.observe_world(world, chosen, options["name"], self._show)
-        document = export.survey_document(campaign.slug)
+        survey = observation.observe_world(world, chosen, options["name"], self._show)
+        document = export.survey_document(survey.slug)
         if options["json"]:
             self.put_json(document)
             return
-        self.stdout.write(f"{campaign.slug}: {document['names']['cloud']:,} names in a cloud")
+        self.stdout.write(f"{survey.slug}: {document['names']['cloud']:,} names in a cloud")
 
     def _show(self, done: int, total: int) -> None:
         if done % 20_000 == 0 or done == total:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webapp.pages.ui import formatting
-from webapp.store.models import Measurement
+from webapp.store.models import Campaign
 
 # The field of the form that a refusal is shown beside; others stand above the form.
 FIELDS = {
@@ -30,14 +30,14 @@ def _s(number: int) -> str:
     return "" if number == 1 else "s"
 
 
-def state_sentence(row: Measurement, found: dict[str, Any]) -> str:
+def state_sentence(row: Campaign, found: dict[str, Any]) -> str:
     """How far a campaign is, in one line with its number."""
     ended = found["ok"] + found["failed"] + found["missed"]
     planned = f"{formatting.count(found['planned'])} slots are planned"
-    if row.state == Measurement.State.WAITING:
+    if row.state == Campaign.State.WAITING:
         when = f", not before {row.starts_at:%Y-%m-%d %H:%M} UTC" if row.starts_at else ""
         return f"Waiting to begin{when}: {planned}"
-    if row.state == Measurement.State.FAILED:
+    if row.state == Campaign.State.FAILED:
         return "It could not go on"
     if row.is_final and row.started_at is None:
         were = planned.replace(" are ", " were ")
@@ -49,7 +49,7 @@ def state_sentence(row: Measurement, found: dict[str, Any]) -> str:
         f"{formatting.count(found['ok'] + found['failed'])} of {formatting.count(ended)} slots{so_far} were "
         f"measured{formatting.bracket(found['coverage'], ended)}"
     )
-    return f"Paused: {told}" if row.state == Measurement.State.PAUSED else told
+    return f"Paused: {told}" if row.state == Campaign.State.PAUSED else told
 
 
 def coverage_sentence(listed: Sequence[Mapping[str, Any]]) -> str:

@@ -31,7 +31,7 @@ from webapp.pages.vantages.formatting import choices_of, point_sentence
 from webapp.store.campaigns import progress as campaign_progress
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns.plans import Definition
-from webapp.store.models import Measurement, VantagePoint
+from webapp.store.models import Campaign, VantagePoint
 from webapp.store.surveys import drafts
 from webapp.store.vantages import services
 from webapp.store.vantages.documents import Health, health_of
@@ -66,7 +66,7 @@ def clone(request: HttpRequest, slug: str) -> HttpResponse:
     return _form_or_plan(request, _known(request, slug))
 
 
-def _form_or_plan(request: HttpRequest, before: Measurement | None) -> HttpResponse:
+def _form_or_plan(request: HttpRequest, before: Campaign | None) -> HttpResponse:
     names = commands.working_vantages(request.user)
     if request.method == "GET":
         return _show_form(request, CampaignForm(vantages=names, kept=bool(before)), before)
@@ -84,9 +84,7 @@ def _form_or_plan(request: HttpRequest, before: Measurement | None) -> HttpRespo
     return _show_plan(request, plan, asked, before)
 
 
-def _show_form(
-    request: HttpRequest, form: CampaignForm, before: Measurement | None
-) -> HttpResponse:
+def _show_form(request: HttpRequest, form: CampaignForm, before: Campaign | None) -> HttpResponse:
     names = [name for name, _ in form.fields["vantages"].choices]  # type: ignore[attr-defined]
     points = services.points_named(names)
     chosen = request.POST.getlist("vantages") if form.is_bound else _chosen(points, before)
@@ -102,7 +100,7 @@ def _show_form(
     return render(request, "measurements/new.html", context, status=status)
 
 
-def _chosen(points: list[VantagePoint], before: Measurement | None) -> list[str]:
+def _chosen(points: list[VantagePoint], before: Campaign | None) -> list[str]:
     """Who takes part if nobody says otherwise: own machines, for others cost something."""
     if before is not None:
         return list(before.vantages)
@@ -111,7 +109,7 @@ def _chosen(points: list[VantagePoint], before: Measurement | None) -> list[str]
 
 
 def _show_plan(
-    request: HttpRequest, plan: Definition, asked: dict[str, Any], before: Measurement | None
+    request: HttpRequest, plan: Definition, asked: dict[str, Any], before: Campaign | None
 ) -> HttpResponse:
     again = ("clone-measurement", [before.slug]) if before else ("new-measurement", [])
     context = {
@@ -195,7 +193,7 @@ def _linked(request: HttpRequest, names: list[str]) -> dict[str, str]:
     }
 
 
-def _cloned_from(request: HttpRequest, row: Measurement) -> Measurement | None:
+def _cloned_from(request: HttpRequest, row: Campaign) -> Campaign | None:
     """What it was cloned from, where the reader may see that as well."""
     before = row.cloned_from
     return before and selectors.campaign(before.slug, request.user)
@@ -212,16 +210,16 @@ def part(request: HttpRequest, slug: str) -> HttpResponse:
     return answer
 
 
-def _silent(request: HttpRequest, row: Measurement) -> list[str]:
+def _silent(request: HttpRequest, row: Campaign) -> list[str]:
     """Own machines that take part and are not heard of while it runs."""
-    if row.is_final or row.state == Measurement.State.WAITING:
+    if row.is_final or row.state == Campaign.State.WAITING:
         return []
     own = services.points(request.user).filter(source=VantagePoint.Source.OWN)
     found = own.filter(name__in=row.vantages[:_MOST_OWN])
     return [point_sentence(p, h) for p in found if (h := health_of(p)) in _SILENT]
 
 
-def _progress(request: HttpRequest, row: Measurement) -> dict[str, Any]:
+def _progress(request: HttpRequest, row: Campaign) -> dict[str, Any]:
     found = campaign_progress.progress(row)
     ended = found["ok"] + found["failed"] + found["missed"]
     whole = found["planned"] or 1
@@ -233,8 +231,8 @@ def _progress(request: HttpRequest, row: Measurement) -> dict[str, Any]:
         "sentence": state_sentence(row, found),
         "silent": _silent(request, row),
         "is_live": not row.is_final,
-        "can_pause": row.state == Measurement.State.RUNNING,
-        "can_resume": row.state == Measurement.State.PAUSED,
+        "can_pause": row.state == Campaign.State.RUNNING,
+        "can_resume": row.state == Campaign.State.PAUSED,
     }
 
 
@@ -273,7 +271,7 @@ def act(request: HttpRequest, slug: str, action: str) -> HttpResponse:
     return HttpResponseRedirect(reverse("measurement-progress", args=[slug]))
 
 
-def _known(request: HttpRequest, slug: str) -> Measurement:
+def _known(request: HttpRequest, slug: str) -> Campaign:
     found = selectors.campaign(slug, request.user)
     if found is None:
         raise Http404(f"no measurement {slug}")
