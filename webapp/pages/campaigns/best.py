@@ -38,7 +38,7 @@ def best(request: HttpRequest, slug: str) -> HttpResponse:
         "table_id": best_sets.table_id(metric),
     }
     status = 202 if solving else 200
-    return render(request, "wide_area/best.html", frame.context(request, **more), status=status)
+    return render(request, "campaigns/best.html", frame.context(request, **more), status=status)
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:

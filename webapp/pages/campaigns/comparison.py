@@ -33,7 +33,7 @@ def choose(request: HttpRequest) -> HttpResponse:
         "before": before if before in others else next(iter(others), ""),
         "is_same": bool(before) and before == request.GET.get("after"),
     }  # fmt: skip
-    return render(request, "wide_area/choose.html", context)
+    return render(request, "campaigns/choose.html", context)
 
 
 @require_GET
@@ -54,7 +54,7 @@ def comparison(request: HttpRequest, before: str, after: str) -> HttpResponse:
         "pairs": pairs[:SHOWN_PAIRS],
         "api": f"/api/v1/wide-area-comparison/{before}/{after}",
     }  # fmt: skip
-    return render(request, "wide_area/comparison.html", context)
+    return render(request, "campaigns/comparison.html", context)
 
 
 def _regions(frames: list[Frame], metric: str) -> list[Row]:

@@ -56,7 +56,7 @@ def grid(request: HttpRequest, slug: str) -> HttpResponse:
         "across": across,
         "q": request.GET.get("q", "")[:80],
     }
-    return render(request, "wide_area/grid.html", frame.context(request, **more))
+    return render(request, "campaigns/grid.html", frame.context(request, **more))
 
 
 def _scale(metric: str, figure: str) -> str:

@@ -52,7 +52,7 @@ def isps(request: HttpRequest, slug: str) -> HttpResponse:
         "unknown_regions": [{**r, "reason": said.reason(r["reason"])} for r in told["isp-unknown"]],
         "what_if": _what_if(request, told["isp-failures"], stored),
     }
-    return render(request, "wide_area/isps.html", frame.context(request, **more))
+    return render(request, "campaigns/isps.html", frame.context(request, **more))
 
 
 def _regions(told: dict[str, list[Row]]) -> list[Row]:
@@ -154,7 +154,7 @@ def failures(request: HttpRequest, slug: str) -> HttpResponse:
         "course": _course(stored.get(f"{metric}-course")),
         "back": with_query(request),
     }
-    return render(request, "wide_area/failures.html", frame.context(request, **more))
+    return render(request, "campaigns/failures.html", frame.context(request, **more))
 
 
 def _probe(probe: str, rows: list[Row]) -> Row:

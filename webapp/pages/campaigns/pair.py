@@ -54,7 +54,7 @@ def pair(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResp
         "beside_names": [known[n].city if n in known and known[n].city else n for n in beside],
         "others": regions,
     }
-    return render(request, "wide_area/pair.html", frame.context(request, **more))
+    return render(request, "campaigns/pair.html", frame.context(request, **more))
 
 
 def _only(rows: list[Row]) -> Row:
@@ -192,7 +192,7 @@ def samples(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpR
         "pager": page,
         "params": query,
     }
-    return render(request, "wide_area/samples.html", frame.context(request, **more))
+    return render(request, "campaigns/samples.html", frame.context(request, **more))
 
 
 def _sample(row: Row) -> Row:

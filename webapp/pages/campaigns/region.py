@@ -39,7 +39,7 @@ def region(request: HttpRequest, slug: str, region: str) -> HttpResponse:
         "countries": countries,
         "silent": silent,
     }
-    return render(request, "wide_area/region.html", frame.context(request, **more))
+    return render(request, "campaigns/region.html", frame.context(request, **more))
 
 
 def _zone_names(told: dict[str, list[Row]], metric: str) -> set[str]:

@@ -52,7 +52,7 @@ def figures(request: HttpRequest, slug: str) -> HttpResponse:
             + [f"vantage={v}" for v in chosen["vantages"]]
         ),
     }
-    return render(request, "wide_area/figures.html", frame.context(request, **more))
+    return render(request, "campaigns/figures.html", frame.context(request, **more))
 
 
 def _average(frame: Frame, row: Row, rows: list[Row]) -> Row:
@@ -163,7 +163,7 @@ def choice(request: HttpRequest, slug: str) -> HttpResponse:
         "pager": page,
         "params": f"metric={metric}",
     }  # fmt: skip
-    return render(request, "wide_area/choice.html", frame.context(request, **more))
+    return render(request, "campaigns/choice.html", frame.context(request, **more))
 
 
 _CHOICE = ["vantage", "fixed", "rounds", "differs", "unanswered", "changes", "regions",
@@ -268,7 +268,7 @@ def zones(request: HttpRequest, slug: str) -> HttpResponse:
         "apart": apart.dicts()[0] if apart and apart.rows else {},
         "typical": sorted(r["relative"] for r in rows)[len(rows) // 2] if rows else None,
     }
-    return render(request, "wide_area/zones.html", frame.context(request, **more))
+    return render(request, "campaigns/zones.html", frame.context(request, **more))
 
 
 def _zone_row(row: Row, axis: Axis) -> Row:

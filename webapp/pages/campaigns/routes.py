@@ -42,7 +42,7 @@ def routes(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpRe
         "has_owners": bool(owners),
         **(_of_end(request, by_end[chosen["key"]], owners) if chosen else {}),
     }
-    return render(request, "wide_area/routes.html", frame.context(request, **more))
+    return render(request, "campaigns/routes.html", frame.context(request, **more))
 
 
 def _ends(request: HttpRequest, by_end: dict[tuple[str, str], list[Row]]) -> list[Row]:

@@ -37,7 +37,7 @@ def campaigns(request: HttpRequest) -> HttpResponse:
     rows = [{"m": m, "facts": facts(m), "headline": told.get(m.pk, "")} for m in found]
     comparable = [r["m"] for r in rows if r["headline"]]
     context = {"section": "wide-area", "rows": rows, "comparable": len(comparable) > 1}
-    return render(request, "wide_area/list.html", context)
+    return render(request, "campaigns/list.html", context)
 
 
 @require_GET
@@ -55,7 +55,7 @@ def campaign(request: HttpRequest, slug: str) -> HttpResponse:
         "map": drawn,
     }
     context = frame.context(request, **more)
-    return render(request, "wide_area/campaign.html", context, status=200 if stored else 202)
+    return render(request, "campaigns/campaign.html", context, status=200 if stored else 202)
 
 
 def _figures(frame: Frame, stored: dict[str, selectors.StoredTable]) -> list[dict[str, Any]]:
@@ -126,4 +126,4 @@ def method(request: HttpRequest, slug: str) -> HttpResponse:
         for t in sorted(stored.values(), key=lambda t: t.table_id)
     ]
     more = {"listed": listed, "large": large}
-    return render(request, "wide_area/method.html", frame.context(request, **more))
+    return render(request, "campaigns/method.html", frame.context(request, **more))

@@ -73,7 +73,7 @@ def choose(request: HttpRequest) -> HttpResponse:
         "chosen_before": before if before in known and before != likely_after else likely_before,
         "is_same": bool(before) and before == request.GET.get("after"),
     }
-    return render(request, "comparisons/choose.html", context)
+    return render(request, "surveys/comparisons/choose.html", context)
 
 
 def _find_twins(rows: Sequence[SurveyRow], after: SurveyRow | None) -> tuple[str, str]:
@@ -111,7 +111,7 @@ def overview(request: HttpRequest, before: str, after: str) -> HttpResponse:
         ],
     }
     status = 200 if found else 202
-    return render(request, "comparisons/overview.html", context, status=status)
+    return render(request, "surveys/comparisons/overview.html", context, status=status)
 
 
 @never_cache
@@ -199,7 +199,7 @@ def moves(request: HttpRequest, before: str, after: str) -> HttpResponse:
         "pager": {"page": page, "pages": pages},
         "params": differences.encode(query),
     }
-    return render(request, "comparisons/moves.html", context)
+    return render(request, "surveys/comparisons/moves.html", context)
 
 
 @require_GET
@@ -215,4 +215,4 @@ def table(request: HttpRequest, before: str, after: str, table: str) -> HttpResp
         "grid": differences.grid_of(change, pair.after.slug),
         "summary": differences.summary(change, before, after),
     }
-    return render(request, "comparisons/table.html", context)
+    return render(request, "surveys/comparisons/table.html", context)

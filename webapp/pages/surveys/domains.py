@@ -35,7 +35,7 @@ def domains(request: HttpRequest, slug: str) -> HttpResponse:
         "found": evidence.domains(slug, query, page_number(request)),
         "names": evidence.search(slug, query, limit=12) if query else [],
     }
-    return render(request, "domains/list.html", context)
+    return render(request, "surveys/domains/list.html", context)
 
 
 @require_GET
@@ -81,7 +81,7 @@ def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
         "zoned": any(row.get("zones") for row in found["names"]["rows"]),
         "failed": {row["status"]: row["count"] for row in found["failed"] or []},
     }
-    return render(request, "domains/passport.html", context)
+    return render(request, "surveys/domains/passport.html", context)
 
 
 def sentence(found: dict[str, Any], providers: list[str]) -> str:
@@ -140,7 +140,7 @@ def name(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         "chain": _chain(found["lookups"]),
         "providers": sorted({p["provider"] for p in found["placements"] if p["provider"]}),
     }
-    return render(request, "domains/name.html", context)
+    return render(request, "surveys/domains/name.html", context)
 
 
 def _name_sentence(found: dict[str, Any], lost: list[dict[str, Any]]) -> str:

@@ -36,7 +36,9 @@ def proof(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         "provider": provider,
         "title": _title(kind, provider, value),
     }
-    return _answer(request, "evidence/proof.html", "evidence/proof_panel.html", context)
+    return _answer(
+        request, "surveys/evidence/proof.html", "surveys/evidence/proof_panel.html", context
+    )
 
 
 def _shown(lookup: dict[str, Any], wanted: set[str]) -> dict[str, Any]:
@@ -60,7 +62,9 @@ def label(request: HttpRequest, slug: str) -> HttpResponse:
         "title": _title(kind, provider, value),
         "outage": _outage(slug, kind, provider, value),
     }
-    return _answer(request, "evidence/label.html", "evidence/label_panel.html", context)
+    return _answer(
+        request, "surveys/evidence/label.html", "surveys/evidence/label_panel.html", context
+    )
 
 
 def _asked(request: HttpRequest) -> tuple[str, str, str]:

@@ -39,7 +39,7 @@ def history(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
         "visits": [_shown(v) for v in visits],
         "sentence": sentence(visits) if visits else "",
     }
-    return render(request, "domains/history.html", context)
+    return render(request, "surveys/domains/history.html", context)
 
 
 def sentence(visits: list[domain_history.Visit]) -> str:

@@ -52,7 +52,7 @@ def outages(request: HttpRequest, slug: str) -> HttpResponse:
             "map_data": _map(slug, targets),
             "who": _who(request, slug, chosen),
         }
-    return render(request, "outages/explorer.html", context)
+    return render(request, "surveys/outages/explorer.html", context)
 
 
 def _targets(slug: str) -> list[Target]:

@@ -46,7 +46,7 @@ def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
         "snapshot_id": pinned or snapshots.identify(stored),
     }
     status = 200 if sections or survey.is_final else 202
-    return render(request, "reports/page.html", context, status=status)
+    return render(request, "surveys/reports/page.html", context, status=status)
 
 
 def _tables(request: HttpRequest, slug: str) -> tuple[dict[str, selectors.ReportRow], str]:

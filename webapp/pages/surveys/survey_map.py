@@ -21,7 +21,9 @@ def atlas(request: HttpRequest) -> HttpResponse:
     survey = selectors.front_survey(request.user)
     if survey is None:
         running = [c for c in selectors.surveys(limit=20, reader=request.user) if not c.is_final]
-        return render(request, "atlas/empty.html", {"running": running[:1], "section": "atlas"})
+        return render(
+            request, "surveys/map/empty.html", {"running": running[:1], "section": "atlas"}
+        )
     return show_atlas(request, survey)
 
 
@@ -50,7 +52,7 @@ def show_atlas(request: HttpRequest, survey: selectors.SurveyRow) -> HttpRespons
             "credit": settings.MAP_TILES_CREDIT,
         },
     }
-    return render(request, "atlas/index.html", context)
+    return render(request, "surveys/map/index.html", context)
 
 
 def _finding(found: dict[str, str], slug: str) -> dict[str, str]:

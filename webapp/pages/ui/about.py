@@ -81,7 +81,7 @@ def about(request: HttpRequest) -> HttpResponse:
         "shown": survey,
         "tables": documents.tables_with_age(timezone.now().date()),
     }
-    return render(request, "guide/about.html", context)
+    return render(request, "about/about.html", context)
 
 
 @require_GET
@@ -112,7 +112,7 @@ def components(request: HttpRequest) -> HttpResponse:
         "providers": ["aws", "azure", "google", "oracle", "digitalocean", "linode", "cloudflare"],
         "states": ["queued", "running", "finished", "partial", "failed", "cancelled"],
     }
-    return render(request, "guide/components.html", context)
+    return render(request, "about/components.html", context)
 
 
 _TONES = [

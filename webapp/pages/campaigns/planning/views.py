@@ -97,7 +97,7 @@ def _show_form(request: HttpRequest, form: CampaignForm, before: Campaign | None
         "name": form["name"].value() or (f"{before.name}, again" if before else ""),
     }
     status = 422 if form.errors else 200
-    return render(request, "measurements/new.html", context, status=status)
+    return render(request, "campaigns/planning/new.html", context, status=status)
 
 
 def _chosen(points: list[VantagePoint], before: Campaign | None) -> list[str]:
@@ -128,7 +128,7 @@ def _show_plan(
         "again": reverse(again[0], args=again[1]),
     }
     status = 422 if plan.refusals else 200
-    return render(request, "measurements/plan.html", context, status=status)
+    return render(request, "campaigns/planning/plan.html", context, status=status)
 
 
 def _activity(row: dict[str, Any]) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
         "missing": [(name, linked.get(name, "")) for name in missing],
         "cloned_from": _cloned_from(request, row),
     }
-    return render(request, "measurements/progress.html", frame.context(request, **more))
+    return render(request, "campaigns/planning/progress.html", frame.context(request, **more))
 
 
 def _linked(request: HttpRequest, names: list[str]) -> dict[str, str]:
@@ -205,7 +205,7 @@ def part(request: HttpRequest, slug: str) -> HttpResponse:
     """The headline and the live figures alone."""
     row = _known(request, slug)
     told = {"m": row, **_progress(request, row), "cloned_from": _cloned_from(request, row)}
-    answer = render(request, "measurements/part.html", told)
+    answer = render(request, "campaigns/planning/part.html", told)
     answer["X-Measurement-State"] = row.state
     return answer
 
