@@ -1,0 +1,1 @@
+"""The order of the stages: Celery tasks and the functions behind commands."""

@@ -1,0 +1,1 @@
+"""The emulated Internet with known truth; see README.md."""

@@ -16,25 +16,25 @@ settings.load_profile("patient")
 
 _HERE = Path(__file__).parent
 # Folders whose tests share a browser, a site or a laboratory, so that one process has them all.
-_TOGETHER = {"browser", "journey", "lab"}
+_TOGETHER = ("browser", "journey", "testbed/namespaces")
 # What takes longest begins first, so that nobody waits for a last one; what waits for workers and
 # brokers is among them, since it leaves the processor to others.
 _FIRST = (
     "browser",
-    "lab",
+    "testbed/namespaces",
     "console/test_survey.py",
-    "tasks/test_campaign_workers.py",
-    "tasks/test_vantages.py",
+    "tasks/campaigns/test_campaign_workers.py",
+    "tasks/vantages/test_vantages.py",
     "journey",
-    "tasks/test_joining.py",
-    "tasks/test_workers.py",
+    "tasks/vantages/test_joining.py",
+    "tasks/surveys/test_workers.py",
     "tasks",
     "api",
     "console",
-    "crawlers/test_enumeration.py",
-    "analysis/test_regions_exact.py",
-    "analysis/test_wide_area_atlas.py",
-    "analysis/test_recount.py",
+    "crawlers/enumeration/test_enumeration.py",
+    "analysis/optimization/test_exact.py",
+    "analysis/campaigns/test_ripe_atlas.py",
+    "analysis/deployment/test_recount.py",
     "pages",
     "tenants",
     "screening",
@@ -52,8 +52,8 @@ class Companies(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         place = nodeid.partition("::")[0]
-        folder = Path(place).parts[1]
-        return folder if folder in _TOGETHER else place
+        inside = place.removeprefix("tests/")
+        return next((folder for folder in _TOGETHER if inside.startswith(folder + "/")), place)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,0 +1,3 @@
+"""Survey reports: tables with headlines, consistency checks, method notes, published figures
+beside them.
+"""

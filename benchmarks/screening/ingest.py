@@ -164,7 +164,11 @@ def prepare(folder: str) -> str:
 
     call_command("migrate", verbosity=0)
     from webapp.store.access.visibility import OPERATOR  # noqa: PLC0415
-    from webapp.store.screening.services import PoolSettings, create_pool, create_token
+    from webapp.store.screening.services import (  # noqa: PLC0415
+        PoolSettings,
+        create_pool,
+        create_token,
+    )
 
     return create_token(create_pool(OPERATOR, PoolSettings(name="ingest")))[1]
 

@@ -104,11 +104,15 @@ def start_all(folder: Path, names: list[str]) -> tuple[list[subprocess.Popen[str
         began = time.monotonic()
         batch = [
             subprocess.Popen(
-                [sys.executable, "-m", "tasks.vantage.joining", "--folder", str(folder / "points" / name)],
-                cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True,
+                [sys.executable, "-m", "tasks.vantage.joining"]
+                + ["--folder", str(folder / "points" / name)],
+                cwd=ROOT,
+                env=env,
+                stdout=subprocess.PIPE,
+                text=True,
             )
             for name in names[first : first + AT_ONCE]
-        ]  # fmt: skip
+        ]
         for child in batch:
             assert child.stdout is not None
             assert "is measuring" in child.stdout.readline()

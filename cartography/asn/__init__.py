@@ -1,0 +1,1 @@
+"""Origin ASes of addresses: files of route tables, the table, names of ASes."""

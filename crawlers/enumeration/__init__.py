@@ -1,0 +1,1 @@
+"""Subdomains of domains: apex queries, sources, wildcard detection, results per domain."""

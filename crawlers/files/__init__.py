@@ -1,0 +1,1 @@
+"""Domain and name lists as input; JSON lines and Parquet as output."""

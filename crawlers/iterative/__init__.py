@@ -1,0 +1,1 @@
+"""Iterative resolution from the root: delegation cache, referrals, addresses of name servers."""

@@ -1,0 +1,1 @@
+"""One module per probe: ``NAME``, ``VERSION``, ``Config``, ``run(target, config, clock)``."""

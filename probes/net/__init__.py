@@ -1,0 +1,1 @@
+"""Network access of probes: the SSRF guard, UDP exchanges, one HTTP GET, deadlines."""

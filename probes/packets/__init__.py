@@ -1,0 +1,1 @@
+"""Packets of traceroutes: headers, raw sockets, the error queue, multipath detection."""

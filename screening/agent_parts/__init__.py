@@ -1,0 +1,1 @@
+"""The parts of the stand-alone agent; ``screening.bundle`` joins them into one file."""

@@ -20,7 +20,7 @@ def is_report(text: str) -> bool:
 
 
 def read_report(text: str) -> list[Log]:
-    """Sleeps of every virtual CPU; BadInput as from :func:`screening.report.parsing.parse_report`."""
+    """Read the sleeps of every virtual CPU; ``BadInput`` as from ``parse_report``."""
     report = parse_report(text.encode(), ANY_TIME)
     if not report.cpus:
         raise BadInput("the report holds no sleeps")

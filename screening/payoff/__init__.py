@@ -1,0 +1,1 @@
+"""What screening gains: completion times at any share of bad instances."""

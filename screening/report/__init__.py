@@ -1,0 +1,1 @@
+"""Reports of agents: schema, validation and parsing of foreign JSON."""

@@ -1,0 +1,1 @@
+"""Distributions, histograms, persistence and times of day of stalls."""

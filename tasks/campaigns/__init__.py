@@ -1,0 +1,1 @@
+"""Measurement campaigns: schedule, dispatch, collect results, conclude, import."""

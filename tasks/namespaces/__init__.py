@@ -1,0 +1,1 @@
+"""Campaigns in the emulated network of ``testbed.namespaces``, compared with its truth."""

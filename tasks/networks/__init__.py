@@ -1,0 +1,1 @@
+"""Campaign units at public measurement networks: RIPE Atlas and Globalping."""

@@ -1,0 +1,1 @@
+"""The Celery application, Valkey addresses, TLS, leases, checkpoints, backup."""

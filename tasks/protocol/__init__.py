@@ -1,0 +1,1 @@
+"""Messages between the centre and vantage points: work orders, results, queues, journals."""

@@ -1,0 +1,1 @@
+"""Range files: scheduled fetching, and zones of addresses."""

@@ -1,0 +1,1 @@
+"""Questions for the best regions: requests, solving, what a set of regions means."""

@@ -1,0 +1,1 @@
+"""DNS engines and name sources from options; the commands ``resolve`` and ``enumerate``."""

@@ -19,7 +19,7 @@ _MOST_PERMUTATIONS = 100_000
 
 
 class Wishes(Protocol):
-    """The options that this module reads; ``tasks.resolution.engine_factory.Resolving`` has them."""
+    """The options that this module reads; ``engine_factory.Resolving`` has them."""
 
     @property
     def nsec(self) -> bool:

@@ -1,0 +1,1 @@
+"""Surveys: submission, shards, second pass, reports, derived files, exports."""

@@ -1,0 +1,1 @@
+"""Traffic logs: import and report documents."""

@@ -1,0 +1,1 @@
+"""The vantage point's process: no Django, no database."""

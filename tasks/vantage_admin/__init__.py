@@ -1,0 +1,1 @@
+"""Vantage points at the centre: enrolment and heartbeats."""

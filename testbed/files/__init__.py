@@ -1,0 +1,1 @@
+"""Files of a world: published prefixes in the providers' formats, domain lists."""

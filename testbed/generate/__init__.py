@@ -1,0 +1,1 @@
+"""Random draws of a world: domains, names, front ends, regions, zones, name servers."""

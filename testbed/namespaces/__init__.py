@@ -1,0 +1,1 @@
+"""An emulated network of Linux namespaces with known routes, delays and loss."""

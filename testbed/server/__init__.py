@@ -1,0 +1,1 @@
+"""The DNS server of a world over UDP and TCP."""

@@ -1,0 +1,1 @@
+"""The truth of a world, counted in plain Python."""

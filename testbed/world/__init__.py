@@ -1,0 +1,1 @@
+"""The records of a world: places, names, zones, facts."""

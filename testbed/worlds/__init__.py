@@ -1,0 +1,1 @@
+"""World files and the kinds of worlds: explicit, generated, with wildcards."""

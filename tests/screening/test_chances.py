@@ -49,7 +49,8 @@ def test_ranks():
 
 
 def test_pages_start_without_the_library_of_distributions():
-    code = "import sys, screening.statistics.jitter, screening.payoff.simulation, screening.decision.selection, screening.payoff.surfaces"
+    modules = ("statistics.jitter", "payoff.simulation", "decision.selection", "payoff.surfaces")
+    code = "import sys, " + ", ".join(f"screening.{module}" for module in modules)
     loaded = subprocess.run(
         [sys.executable, "-c", f"{code}; print('scipy.stats' in sys.modules)"],
         capture_output=True, text=True, check=True,

@@ -1,0 +1,1 @@
+"""Management commands and what they share."""

@@ -1,0 +1,1 @@
+"""HTML pages, one package per subject; ``ui`` holds what pages share."""

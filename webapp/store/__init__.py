@@ -1,0 +1,1 @@
+"""The control plane: models, services that write, selectors that read."""

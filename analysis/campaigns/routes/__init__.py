@@ -1,0 +1,3 @@
+"""Routes of a campaign: the owner of each hop, the downstream ISP, the diversity of ISPs (Table
+14).
+"""

@@ -1,0 +1,1 @@
+"""The report tables of a campaign, each with its columns and headline."""

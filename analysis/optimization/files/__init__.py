@@ -1,0 +1,1 @@
+"""Files of matrices and tables of values as samples; errors name the line."""

@@ -1,0 +1,1 @@
+"""The k-region problem: samples, objective, constraints and whole-number costs."""

@@ -1,0 +1,1 @@
+"""How sure a recommendation is: bootstrap intervals, regret of routing, the published Figure 16."""

@@ -1,0 +1,1 @@
+"""Independent verification of results and certificates, from the samples alone."""

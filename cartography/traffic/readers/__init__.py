@@ -1,0 +1,1 @@
+"""Readers of traffic logs and captures: Zeek TSV and JSON, pcap and pcapng."""

@@ -1,0 +1,1 @@
+"""Readers of name lists of any length: lines, JSON, columns."""

@@ -1,0 +1,1 @@
+"""Names like those that a zone has: alterations and series."""

@@ -1,0 +1,1 @@
+"""Addresses of a world's names: instances, shared pools, supply by prefix."""

@@ -1,0 +1,1 @@
+"""Accounts, sharing and share links."""

@@ -1,0 +1,1 @@
+"""Measurement campaigns: plan, start, watch; tables and samples."""

@@ -1,0 +1,1 @@
+"""What every operation shares: authentication, bodies, problems, paging, schemas, rate limits."""

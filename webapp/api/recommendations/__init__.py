@@ -1,0 +1,1 @@
+"""The best k regions for samples that a request brings."""

@@ -1,0 +1,1 @@
+"""Pools of screened machines, and the intake of agents' reports."""

@@ -1,0 +1,1 @@
+"""Comparisons, histories, outages and traffic of surveys."""

@@ -1,0 +1,1 @@
+"""Vantage points and public networks."""

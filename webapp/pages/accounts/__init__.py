@@ -1,0 +1,1 @@
+"""Sign-in, account, sharing, data export."""

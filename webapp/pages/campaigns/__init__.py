@@ -1,0 +1,1 @@
+"""Reports of a measurement campaign: grid, map, regions, routes, ISPs, best sets."""

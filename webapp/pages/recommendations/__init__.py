@@ -1,0 +1,1 @@
+"""Recommendations: constraints, answer, curve, service map."""

@@ -1,0 +1,1 @@
+"""Pools, instances, logs and pay-off of screening."""

@@ -1,0 +1,1 @@
+"""Surveys: list, plan, reports, map, domains, evidence, comparisons."""

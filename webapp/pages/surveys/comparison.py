@@ -138,8 +138,8 @@ def _sentence(found: comparison.Comparison) -> str:
         changed = sums["providers"]["changed"]
         whole = sums["providers"]["names"]
         return (
-            f"No subdomain changed its region; {formatting.count(changed)} of {formatting.count(whole)} "
-            "came to a cloud, left it or changed it"
+            f"No subdomain changed its region; {formatting.count(changed)} of "
+            f"{formatting.count(whole)} came to a cloud, left it or changed it"
         )
     part = Portion(moved, regions, "subdomain", "subdomains")
     many = f"{formatting.share(moved / regions)} of {formatting.count(regions)} subdomains"

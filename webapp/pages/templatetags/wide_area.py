@@ -1,4 +1,4 @@
-"""Filters of the wide-area templates; all wording comes from ``webapp.pages.campaigns.formatting``."""
+"""Filters of the templates of measurement campaigns."""
 
 from typing import Any
 

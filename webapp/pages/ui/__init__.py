@@ -1,0 +1,1 @@
+"""What pages share: formatting, tables, page cache, security headers."""

@@ -1,0 +1,1 @@
+"""Vantage points: list, map, invitation, enlistment of public probes."""

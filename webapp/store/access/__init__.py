@@ -1,0 +1,1 @@
+"""Visibility of rows, accounts, tokens, share links, login throttling."""

@@ -1,0 +1,1 @@
+"""Deletion and export of what an account owns; copies of the database."""

@@ -1,0 +1,1 @@
+"""Measurement campaigns: plans, units, progress, finished tables, samples."""

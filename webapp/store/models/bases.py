@@ -52,7 +52,7 @@ class Leased(models.Model):
 
 
 class Piece(Leased):
-    """A unit of work of a survey or campaign: what it counts while it runs, and what it left in the lake."""
+    """A unit of work: what it counts while it runs, and what it left in the lake."""
 
     counters = models.JSONField(default=dict)
     # Manifest: rows per lake table, written in the transaction that ends the piece.

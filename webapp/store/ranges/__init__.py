@@ -1,0 +1,1 @@
+"""Range tables and origin-AS tables: import, versions, compiled files."""

@@ -1,0 +1,1 @@
+"""Recommendations: questions, files, answers."""

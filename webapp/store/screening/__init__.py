@@ -1,0 +1,1 @@
+"""Pools: settings, reports, verdicts, logs."""

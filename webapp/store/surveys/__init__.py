@@ -1,0 +1,1 @@
+"""Surveys: shards, uploads, reports, index, derived files."""

@@ -1,0 +1,1 @@
+"""Vantage points: state, history, searches at public networks."""

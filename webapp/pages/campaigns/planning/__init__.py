@@ -1,0 +1,1 @@
+"""Plan, start and watch a measurement campaign."""

@@ -16,7 +16,8 @@ FIELDS = {
 def plan_sentence(predicted: dict[str, Any]) -> str:
     """What a plan would do, in one line."""
     return (
-        f"{formatting.count(predicted['probes'])} probes between {_many(predicted['vantages'])} and "
+        f"{formatting.count(predicted['probes'])} probes between "
+        f"{_many(predicted['vantages'])} and "
         f"{formatting.count(predicted['targets'])} target{_s(predicted['targets'])}, "
         f"{formatting.size(predicted['octets'])}, {formatting.duration(predicted['duration_s'])}"
     )
@@ -46,8 +47,8 @@ def state_sentence(row: Campaign, found: dict[str, Any]) -> str:
         return f"Begun: {planned}"
     so_far = "" if row.is_final else " so far"
     told = (
-        f"{formatting.count(found['ok'] + found['failed'])} of {formatting.count(ended)} slots{so_far} were "
-        f"measured{formatting.bracket(found['coverage'], ended)}"
+        f"{formatting.count(found['ok'] + found['failed'])} of {formatting.count(ended)} "
+        f"slots{so_far} were measured{formatting.bracket(found['coverage'], ended)}"
     )
     return f"Paused: {told}" if row.state == Campaign.State.PAUSED else told
 
