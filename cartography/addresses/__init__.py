@@ -1,1 +1,1 @@
-"""Longest-prefix matching: parsed addresses, disjoint intervals, a bucket index, compiled kernels."""
+"""Longest-prefix matching: parsed addresses, disjoint intervals, a bucket index, kernels."""

@@ -1,1 +1,1 @@
-"""From reports to verdicts: Algorithm 1, the cause, calibration, selection of the best instances."""
+"""From reports to verdicts: Algorithm 1, the cause, calibration, the best instances to keep."""
