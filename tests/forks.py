@@ -93,6 +93,9 @@ class Process(subprocess.Popen):
         """What ``waitpid`` says of a child: the server is the parent and passes it on."""
         if self._server is None:
             return super()._try_wait(wait_flags)
+        if self._server.fileno() < 0:
+            # Collected as garbage before anybody asked, and kept by ``subprocess`` for later.
+            return self.pid, 0
         if wait_flags & os.WNOHANG and not select.select([self._server], [], [], 0)[0]:
             return 0, 0
         status = _NUMBER.unpack(_receive(self._server, _NUMBER.size))[0]

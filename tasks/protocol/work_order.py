@@ -28,6 +28,10 @@ _WORTH_S = 120.0
 # What the centre knows by itself is not sent home.
 _KNOWN = frozenset({"target", "lost", "attempts", "transits_ms"})
 
+# Messages keep the name that a campaign had before, so that vantage points of either version work.
+_NAMES = {"campaign": "measurement"}
+_FIELDS = {name: field_name for field_name, name in _NAMES.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -55,13 +59,13 @@ class Order:
     def from_json(cls, data: Mapping[str, Any]) -> "Order":
         """An order from its message; raises ``BadInput``."""
         try:
-            return cls(**data)
+            return cls(**{_FIELDS.get(name, name): value for name, value in data.items()})
         except TypeError as error:
             raise BadInput(f"this is no order: {error}") from error
 
     def as_json(self) -> dict[str, Any]:
         """The stable JSON form."""
-        return asdict(self)
+        return {_NAMES.get(name, name): value for name, value in asdict(self).items()}
 
     @property
     def head(self) -> dict[str, Any]:

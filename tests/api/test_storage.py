@@ -99,7 +99,7 @@ def test_failures_are_problems_in_the_api_and_sentences_on_pages(
     assert (reply.status_code, reply["Content-Type"]) == (status, "application/problem+json")
     assert words in reply.json()["detail"]
     assert ("Retry-After" in reply) == (status == 503)
-    monkeypatch.setattr(selectors, "campaigns", fail)
+    monkeypatch.setattr(selectors, "surveys", fail)
     page = client.get("/surveys/")
     assert (page.status_code, page["Content-Type"]) == (status, "text/html; charset=utf-8")
     assert words in page.content.decode()

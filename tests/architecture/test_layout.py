@@ -1,4 +1,4 @@
-"""Where modules stand: folders of a readable size, packages that introduce themselves, no dead ones."""
+"""Folders of a readable size, packages that say what they are for, and no dead module."""
 
 import ast
 import tomllib

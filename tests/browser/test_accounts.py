@@ -102,7 +102,7 @@ def test_a_measurement_is_shared_read_and_taken_back(
     page.wait_for_url("**/wide-area/between-us-*/")
     address = page.url
     page.click(".tabs >> text=Sharing")
-    assert "You alone see this measurement" in page.text_content("h1")
+    assert "You alone see this campaign" in page.text_content("h1")
     page.click("text=Make a link")
     faults = check(page)
     link = page.get_attribute("main table a", "href")
@@ -119,11 +119,11 @@ def test_a_measurement_is_shared_read_and_taken_back(
     page.click("text=Take back")
     assert other.reload().status == 404
     page.goto(f"{address}sharing/")
-    page.click("text=Delete this measurement")
-    assert "Delete this measurement?" in page.text_content("h1")
+    page.click("text=Delete this campaign")
+    assert "Delete this campaign?" in page.text_content("h1")
     faults += check(page)
     page.click("text=Keep it")
-    assert "You alone see this measurement" in page.text_content("h1")
+    assert "You alone see this campaign" in page.text_content("h1")
     assert not faults, "\n".join(faults)
 
 

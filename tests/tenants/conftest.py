@@ -58,7 +58,7 @@ class Town:
 
     def values(self, slug: str, of: str = "survey") -> dict[str, Any]:
         """Parameters of every route, pointing at a thing."""
-        is_survey = of != "measurement"
+        is_survey = of != "campaign"
         return {
             "slug": slug,
             "before": slug,
@@ -98,7 +98,7 @@ def _campaigns(anna: Any, bert: Any) -> Thing:
     public = campaign_cast.survey("of-everybody", rows)
     private = campaign_cast.survey(PRIVATE, rows, NAME)
     Campaign.objects.filter(pk=private.pk).update(owner=anna, maker=anna)
-    return _shared("measurement", private, public, anna, bert)
+    return _shared("campaign", private, public, anna, bert)
 
 
 def _shared(kind: str, private: Any, public: Any, anna: Any, bert: Any) -> Thing:

@@ -22,7 +22,7 @@ OPEN = "open"
 ACCOUNT = "account"
 
 # What an address of the first two classes names.
-SURVEY, MEASUREMENT = "survey", "measurement"
+SURVEY, MEASUREMENT = "survey", "campaign"
 _FOR_MAKERS = r"(visibility|links(/<int:number>)?)"
 RULES = (
     (MAKER, SURVEY, r"s/<slug:slug>/(sharing/.*|delete/)"),

@@ -15,7 +15,7 @@ from tests.tenants.conftest import NAME, NEVER, PRIVATE, Town
 from tests.tenants.routes import ACCOUNT, MAKER, OPEN, SHOWN, Address, every_address
 
 OPENED = (200, 202, 302, 405)
-KINDS = pytest.mark.parametrize("kind", ["survey", "measurement"])
+KINDS = pytest.mark.parametrize("kind", ["survey", "campaign"])
 
 
 def addresses(*classes: str, of: str = "") -> list[Address]:
@@ -135,7 +135,7 @@ def leading_out(page: str, prefix: str) -> list[str]:
 @KINDS
 def test_a_link_opens_nothing_else(town: Town, kind: str) -> None:
     client, prefix = town.client(town.anna), f"/shared/{getattr(town, kind).link}"
-    fronts = {"survey": ("", "search/", "about/"), "measurement": ("", "about/")}[kind]
+    fronts = {"survey": ("", "search/", "about/"), "campaign": ("", "about/")}[kind]
     for address in every_address():
         is_shown = address.kind == SHOWN and address.of == kind and "before" not in address.route
         if is_shown or address.route in (*fronts, "wide-area/"):

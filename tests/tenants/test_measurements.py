@@ -4,15 +4,12 @@ import csv
 import io
 import json
 from datetime import timedelta
-from hashlib import sha256
-from importlib import import_module
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from django.contrib.auth import get_user_model
-from django.db import IntegrityError, connection, transaction
-from django.db.migrations.loader import MigrationLoader
+from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -52,7 +49,7 @@ def test_its_maker_makes_a_link_and_takes_it_back(town: Town) -> None:
     anna, nobody = town.client(town.anna), Client()
     page = anna.get(f"{PAGE}sharing/")
     (kept,) = links_on(page)
-    assert "You and whoever has the link see this measurement" in page.content.decode()
+    assert "You and whoever has the link see this campaign" in page.content.decode()
     assert anna.post(f"{PAGE}sharing/links/", {"days": "9"}).status_code == 422
     made = anna.post(f"{PAGE}sharing/links/", {"days": "7"})
     assert made["Location"] == f"{PAGE}sharing/"
@@ -134,7 +131,7 @@ def test_published_it_is_everybodys_to_read_and_its_makers_to_change(town: Town)
     assert Campaign.objects.filter(slug=PRIVATE, owner=town.anna).exists()
 
 
-@pytest.mark.parametrize("kind", ["survey", "measurement"])
+@pytest.mark.parametrize("kind", ["survey", "campaign"])
 def test_programs_make_list_and_end_links(town: Town, kind: str) -> None:
     base, mine = f"/api/v1/{kind}s/{PRIVATE}/links", bearer(town.anna_token)
     client = Client()
@@ -152,7 +149,7 @@ def test_programs_make_list_and_end_links(town: Town, kind: str) -> None:
     reads = bearer(tokens.issue(town.anna, "reader", "read")[1])
     assert client.get(base, **reads).status_code == 200
     assert client.post(base, "{}", **reads).status_code == 403
-    other = getattr(town, {"survey": "measurement", "measurement": "survey"}[kind]).private
+    other = getattr(town, {"survey": "campaign", "campaign": "survey"}[kind]).private
     strange = sharing.issue(town.anna, other)
     assert client.delete(f"{base}/{strange.pk}", **mine).status_code == 404
     assert client.delete(f"{base}/{link['id']}", **bearer(town.bert_token)).status_code == 404
@@ -209,7 +206,7 @@ def test_it_goes_for_good_once_that_was_said_twice(town: Town) -> None:
     unfinished = selectors.folder_of(found).with_name(".to-go.17")
     unfinished.mkdir()
     anna, page = town.client(town.anna), "/wide-area/to-go/delete/"
-    assert "Delete this measurement?" in anna.get(page).content.decode()
+    assert "Delete this campaign?" in anna.get(page).content.decode()
     assert Campaign.objects.filter(slug="to-go").exists()
     assert town.client(town.bert).post(page).status_code == 404
     assert anna.post(page)["Location"] == "/account/"
@@ -274,7 +271,7 @@ def test_an_account_goes_with_its_links_and_what_is_private(town: Town) -> None:
 
 
 def test_a_link_opens_one_thing(town: Town) -> None:
-    both = {"survey": town.survey.private, "measurement": town.campaign.private}
+    both = {"survey": town.survey.private, "campaign": town.campaign.private}
     for wrong in ({}, both):
         with pytest.raises(IntegrityError), transaction.atomic():
             ShareLink.objects.create(owner=town.anna, sha256=f"{len(wrong)}", seed="s", **wrong)
@@ -284,32 +281,3 @@ def test_pages_are_asked_for_their_headers_alone(town: Town) -> None:
     for path, status in (("/about/", 200), (PAGE, 404), (below(town.campaign.link), 200)):
         assert Client().head(path).status_code == status
     assert Client().head(f"{PAGE}delete/").status_code == 404
-
-
-def test_campaigns_of_earlier_days_know_their_makers_and_keep_their_links(db: None) -> None:
-    """What the migration does, on columns as they were."""
-    anna = get_user_model().objects.create_user("anna-of-old")
-    hers = Campaign.objects.create(slug="hers", name="Hers", owner=anna)
-    nobodys = Campaign.objects.create(slug="nobodys", name="Nobody's")
-    migration = import_module("webapp.store.migrations.0008_measurement_links")
-    state = MigrationLoader(connection).project_state([("store", "0007_share_hashes")])
-    for step in migration.Migration.operations[:4]:
-        step.state_forwards("store", state)
-    old = "an-old-link-of-forty-characters-0123456"
-    with connection.cursor() as cursor:
-        for column in ("share_seed", "share_sha256"):
-            cursor.execute(f"ALTER TABLE store_campaign ADD COLUMN {column} varchar(64)")
-        cursor.execute(
-            "UPDATE store_campaign SET share_seed = 's', share_sha256 = %s"
-            " WHERE slug IN ('hers', 'nobodys')",
-            [sha256(old.encode()).hexdigest()],
-        )
-    migration.tell_makers(state.apps, connection.schema_editor())
-    hers.refresh_from_db()
-    nobodys.refresh_from_db()
-    assert (hers.maker, nobodys.maker) == (anna, None)
-    link = sharing.find(old)
-    assert link is not None
-    assert (link.kind, link.slug, sharing.path_of(link)) == ("measurement", "hers", "")
-    migration.drop_links(state.apps, connection.schema_editor())
-    assert not ShareLink.objects.filter(survey=None).exists()

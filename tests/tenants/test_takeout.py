@@ -95,7 +95,7 @@ def test_all_that_is_somebodys_comes_along(
     assert b"lost" in archive.read(f"pools/{pool.key}/reports/r1.json")
     assert "campaigns/hers/campaign.json" in names
     links = json.loads(archive.read("account.json"))["links"]
-    opened = [(link.get("measurement"), link.get("survey")) for link in links]
+    opened = [(link.get("campaign"), link.get("survey")) for link in links]
     assert opened == [("hers", None), (None, survey.slug)]
     assert not {"seed", "sha256"} & {key for link in links for key in link}
 

@@ -58,7 +58,7 @@ def order(address, n=3, **more):
     host, port = address
     now = time.time()
     told = {
-        "measurement": "m", "unit": "r000000.ping.00000", "attempt": 1, "due": now + 0.1,
+        "campaign": "m", "unit": "r000000.ping.00000", "attempt": 1, "due": now + 0.1,
         "ends": now + 3, "probe": "tcp-ping",
         "targets": [{"host": host, "port": port, "family": 0, "path": "/"}],
         "slots": [[i, 0, 0.1 * i, 3.0] for i in range(n)],
@@ -203,7 +203,7 @@ from core.clock import SystemClock
 from tasks.protocol.work_journal import Journal
 from tasks.protocol.work_order import Bench, Order, fulfil
 from pathlib import Path
-fulfil(Order(**json.loads(sys.argv[2])), Bench(SystemClock(), Journal(Path(sys.argv[1]))),
+fulfil(Order.from_json(json.loads(sys.argv[2])), Bench(SystemClock(), Journal(Path(sys.argv[1]))),
        lambda *told: None)
 """
 

@@ -15,9 +15,9 @@ import django, sys
 django.setup()
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
-from tasks import advising
+from tasks.recommendations import celery_tasks
 data = open(sys.argv[1], "rb").read()
-advising.take({"samples": data}, {"k": "1..2"}, None, at_once=False)
+celery_tasks.take({"samples": data}, {"k": "1..2"}, None, at_once=False)
 """
 
 

@@ -42,8 +42,8 @@ if shift:
 INVITE = """
 import json, sys, django
 django.setup()
-from tasks import admission
-print(json.dumps({name: admission.invite(name, {}, {})[1] for name in sys.argv[1:]}))
+from tasks.vantage_admin import enrolment
+print(json.dumps({name: enrolment.invite(name, {}, {})[1] for name in sys.argv[1:]}))
 """
 ABSENT = {
     "django",
@@ -219,10 +219,11 @@ def test_a_clock_that_is_an_hour_off_is_told_and_loses_no_work(site):
     assert seen["clock_offset_ms"] == pytest.approx(3_600_000, abs=200)
     assert seen["age_s"] < 60
     code = (
-        "from tasks import links; from tests.tasks.site import wait\n"
-        "links.send('early', 'tasks.vantage.resolve_batch', [0, 1, [], {}], expires_s=60)\n"
-        "key = links.key('early', 'refused')\n"
-        "wait(lambda: links.client().llen(key), 20)"
+        "from tasks.protocol import vantage_queues; from tests.tasks.site import wait\n"
+        "task, arguments = 'tasks.vantage.resolve_batch', [0, 1, [], {}]\n"
+        "vantage_queues.send('early', task, arguments, expires_s=60)\n"
+        "key = vantage_queues.key('early', 'refused')\n"
+        "wait(lambda: vantage_queues.client().llen(key), 20)"
     )
     # The collector refuses answers to a batch that is not there: so they came.
     assert (

@@ -25,7 +25,7 @@ from testbed.namespaces.plan import Line
 from tests.testbed.namespaces.test_removal import small
 with Laboratory(small(), links=sys.argv[1] if len(sys.argv) > 1 else "") as lab:
     lab.shape(1, Line(3.5, loss=0.07))
-    print(json.dumps([testbed.namespaces.plan.families, lab.prefix]))
+    print(json.dumps([lab.plan.families, lab.prefix]))
 """
 
 

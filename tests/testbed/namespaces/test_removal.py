@@ -49,12 +49,12 @@ def test_an_error_inside_or_while_building_leaves_nothing():
 
 BESIDE_IP = """
 import subprocess
-from lab import namespaces
+from testbed.namespaces import netns
 from testbed.namespaces.laboratory import Laboratory
 from tests.testbed.namespaces.test_removal import small
 with Laboratory(small()):
     subprocess.run(["ip", "netns", "add", "of-another"], check=True)
-print(*(p.name for p in namespaces.RUN.iterdir()))
+print(*(p.name for p in netns.RUN.iterdir()))
 """
 
 

@@ -113,23 +113,23 @@ def take_survey_link_back(request: HttpRequest, slug: str, number: int) -> Any:
 @router.put("/measurements/{slug}/visibility", response={200: dict, **_ERRORS})
 def change_measurement(request: HttpRequest, slug: str, change: Visibility) -> Any:
     """Publish a campaign or make it private again; only for who made it."""
-    found = _change(request, "measurement", slug, change)
+    found = _change(request, "campaign", slug, change)
     return {"campaign": found.slug, "is_public": found.owner_id is None}
 
 
 @router.get("/measurements/{slug}/links", response={200: dict, **_ERRORS})
 def list_measurement_links(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
     """Links that show a campaign to whoever has them; only for who made it."""
-    return _list(request, "measurement", slug, page)
+    return _list(request, "campaign", slug, page)
 
 
 @router.post("/measurements/{slug}/links", response={201: dict, **_ERRORS})
 def make_measurement_link(request: HttpRequest, slug: str, asked: NewLink) -> Any:
     """A new link; whoever has it reads every page, table and file of the campaign."""
-    return _make(request, "measurement", slug, asked)
+    return _make(request, "campaign", slug, asked)
 
 
 @router.delete("/measurements/{slug}/links/{int:number}", response={204: None, **_ERRORS})
 def take_measurement_link_back(request: HttpRequest, slug: str, number: int) -> Any:
     """End a link for good."""
-    return _take_back(request, "measurement", slug, number)
+    return _take_back(request, "campaign", slug, number)

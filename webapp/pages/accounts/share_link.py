@@ -19,10 +19,10 @@ from webapp.store.access.visibility import SharedReader
 _PREFIX = re.compile(r"/shared/([A-Za-z0-9_-]{20,100})(/.*)?")
 READING = ("GET", "HEAD", "OPTIONS")
 # Where a link leads: the first page of what it shows. Lists of such things lead there too.
-HOMES = {"survey": "survey", "measurement": "wide-area-campaign"}
+HOMES = {"survey": "survey", "campaign": "wide-area-campaign"}
 _FRONTS = ("atlas", "wide-area")
 # Pages that a visitor may open although they are of no single thing.
-_OTHERS = {"survey": ("search", "about"), "measurement": ("about",)}
+_OTHERS = {"survey": ("search", "about"), "campaign": ("about",)}
 
 
 class SharedView(MiddlewareMixin):

@@ -27,7 +27,7 @@ _PAGES = {
         "home": "survey", "sharing": "sharing", "visibility": "visibility",
         "new": "new-share-link", "delete": "delete-survey",
     },
-    "measurement": {
+    "campaign": {
         "home": "wide-area-campaign", "sharing": "measurement-sharing",
         "visibility": "measurement-visibility", "new": "new-measurement-link",
         "delete": "delete-measurement",

@@ -5,7 +5,7 @@ from django.urls import include, path
 from webapp.pages.accounts import account, export, sharing, sign_in
 
 # The same pages for measurements.
-_MEASUREMENT = [
+_CAMPAIGN = [
     path("sharing/", sharing.overview, name="measurement-sharing"),
     path("sharing/links/", sharing.new_link, name="new-measurement-link"),
     path("sharing/visibility/", sharing.visibility, name="measurement-visibility"),
@@ -27,5 +27,5 @@ urlpatterns = [
     path("s/<slug:slug>/sharing/links/", sharing.new_link, name="new-share-link"),
     path("s/<slug:slug>/sharing/visibility/", sharing.visibility, name="visibility"),
     path("s/<slug:slug>/delete/", sharing.delete, name="delete-survey"),
-    path("wide-area/<slug:slug>/", include(_MEASUREMENT), {"kind": "measurement"}),
+    path("wide-area/<slug:slug>/", include(_CAMPAIGN), {"kind": "campaign"}),
 ]

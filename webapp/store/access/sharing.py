@@ -51,7 +51,7 @@ def withdraw(thing: Thing) -> None:
 
 
 def _whose(thing: Thing) -> dict[str, Any]:
-    return {"survey" if isinstance(thing, Survey) else "measurement": thing}
+    return {"survey" if isinstance(thing, Survey) else "campaign": thing}
 
 
 def issue(owner: Any, thing: Thing, days: int = 0) -> ShareLink:

@@ -12,14 +12,14 @@ from webapp.store.models import Campaign, Survey
 # Kinds of things that have a name in addresses, a maker, and links that show them.
 MODELS: dict[str, type[Survey] | type[Campaign]] = {
     "survey": Survey,
-    "measurement": Campaign,
+    "campaign": Campaign,
 }
 _ROUTES = {
     "survey": re.compile(
         r"(?:api/v1/surveys/<(?:\w+:)?slug>|s/<slug:slug>/"
         r"|(?:api/v1/)?compare/<(?:slug:)?before>/<(?:slug:)?after>)"
     ),
-    "measurement": re.compile(
+    "campaign": re.compile(
         r"(?:api/v1/(?:measurements|wide-area)/<(?:\w+:)?slug>|wide-area/<slug:slug>/"
         r"|(?:api/v1/wide-area-comparison|wide-area/compare)/<(?:slug:)?before>/<(?:slug:)?after>)"
     ),

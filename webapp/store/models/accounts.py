@@ -62,7 +62,7 @@ class ShareLink(Key):
 
     @property
     def kind(self) -> str:
-        return "measurement" if self.survey_id is None else "survey"
+        return "campaign" if self.survey_id is None else "survey"
 
     @property
     def slug(self) -> str:
