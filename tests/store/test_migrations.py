@@ -72,7 +72,8 @@ def test_surveys_and_campaigns_keep_their_rows_links_and_makers(folder):
     assert ask(folder, joined) == [("providers",)]
     makers = "SELECT slug, maker_id IS NOT NULL FROM store_campaign ORDER BY slug"
     assert ask(folder, makers) == [("hers", 1), ("nobodys", 0)]
-    cloned = "SELECT a.slug, b.slug FROM store_campaign a JOIN store_campaign b ON b.id = a.cloned_from_id"
+    cloned = "SELECT a.slug, b.slug FROM store_campaign a JOIN store_campaign b"
+    cloned += " ON b.id = a.cloned_from_id"
     assert ask(folder, cloned) == [("nobodys", "hers")]
     for table in ("campaignunit", "campaignreport", "sharelink"):
         joined = f"SELECT c.slug FROM store_{table} JOIN store_campaign c ON c.id = campaign_id"
