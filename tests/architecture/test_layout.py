@@ -32,6 +32,8 @@ ENTRIES = (
     "webapp.console.apps",
     "tasks.platform.app",
     "tasks.vantage.joining",
+    "tasks.app",
+    "tasks.joining",
     "screening.bundle",
     "testbed.namespaces.within",
 )

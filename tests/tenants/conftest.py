@@ -95,8 +95,8 @@ def _surveys(anna: Any, bert: Any) -> Thing:
 
 def _campaigns(anna: Any, bert: Any) -> Thing:
     rows = [campaign_cast.sample("v-one", "us-east-1", [12.5 + n, 13.5], round=n) for n in range(2)]
-    public = campaign_cast.survey("of-everybody", rows)
-    private = campaign_cast.survey(PRIVATE, rows, NAME)
+    public = campaign_cast.campaign("of-everybody", rows)
+    private = campaign_cast.campaign(PRIVATE, rows, NAME)
     Campaign.objects.filter(pk=private.pk).update(owner=anna, maker=anna)
     return _shared("campaign", private, public, anna, bert)
 

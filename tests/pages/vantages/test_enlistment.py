@@ -49,9 +49,9 @@ def ask(client: Client, **more: Any) -> str:
 def worker(address: str) -> None:
     """What a worker does: the broker of these tests answers nobody."""
     key = address.rstrip("/").rpartition("/")[2]
-    told = search.network_finds.load(key)
+    told = search.network_search.load(key)
     assert told is not None
-    search.network_finds.save(told | {"state": "waiting", "error": ""})
+    search.network_search.save(told | {"state": "waiting", "error": ""})
     search.look(key)
 
 
@@ -79,9 +79,9 @@ def test_while_it_is_asked_the_page_says_so_and_comes_back_without_a_script(
     operator: Client, network: Network
 ) -> None:
     address = ask(operator)
-    told = search.network_finds.load(address.rstrip("/").rpartition("/")[2])
+    told = search.network_search.load(address.rstrip("/").rpartition("/")[2])
     for state, words in (("waiting", "A worker takes"), ("asking", "First what may be spent")):
-        search.network_finds.save({**told, "state": state, "error": ""})
+        search.network_search.save({**told, "state": state, "error": ""})
         page = text(operator, address)
         assert "Globalping is being asked" in page
         assert words in page
