@@ -8,7 +8,7 @@
     python3 agent.py --battery --rounds 12          CPU, disk and network jitter, every 5 minutes
 
 It needs Python 3.8 and nothing else, never root, and leaves no file and no process behind.
-This file is put together from screening/onboard; change it there.
+This file is put together from screening/agent_parts; change it there.
 """
 
 from __future__ import annotations
@@ -686,7 +686,7 @@ def exec_native(memory: int, words: list[str], pipe: int) -> None:
     os.execve(memory, ["nephoscope-sampler", *words], {})
 
 
-# --- crew ---
+# --- sampler_pool ---
 
 # What a sampler may take over its time before it is ended.
 GRACE_S = 15.0
@@ -841,7 +841,7 @@ def _find_cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
-# --- judging ---
+# --- verdict ---
 
 # Bobtail's marks, in stalls of 10 ms or more per 100 s.
 LOW_PER_100S = 13.0

@@ -1,4 +1,4 @@
-"""The parts in ``onboard`` in, one stand-alone file out: ``python -m screening.bundle``.
+"""Join the parts in ``agent_parts`` into one stand-alone file: ``python -m screening.bundle``.
 
 A VM gets one file; people read modules. A test holds the two equal.
 """
@@ -10,8 +10,8 @@ from core.paths import PROJECT
 HERE = PROJECT / "screening"
 AGENT = HERE / "agent.py"
 PARTS = (
-    "histograms", "kernel", "causes", "sampling", "native", "crew", "host", "judging", "network",
-    "disk", "battery", "delivery", "commands",
+    "histograms", "kernel", "causes", "sampling", "native", "sampler_pool", "host",
+    "verdict", "network", "disk", "battery", "delivery", "commands",
 )  # fmt: skip
 OWN = "screening.agent_parts"
 
@@ -25,7 +25,7 @@ HEAD = '''#!/usr/bin/env python3
     python3 agent.py --battery --rounds 12          CPU, disk and network jitter, every 5 minutes
 
 It needs Python 3.8 and nothing else, never root, and leaves no file and no process behind.
-This file is put together from screening/onboard; change it there.
+This file is put together from screening/agent_parts; change it there.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def build() -> str:
     imports: dict[str, set[str]] = {}
     bodies = []
     for part in PARTS:
-        body = _split((HERE / "onboard" / f"{part}.py").read_text(), imports)
+        body = _split((HERE / "agent_parts" / f"{part}.py").read_text(), imports)
         bodies.append(f"# --- {part} ---\n\n{body}")
     plain = sorted(imports.pop("", set()))
     lines = [f"import {name}" for name in plain]

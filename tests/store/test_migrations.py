@@ -38,10 +38,10 @@ def insert(store, table, **values):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A store as the version before version 8 of the store left it."""
+    """A store as an early version left it: links as they are, ``Campaign`` for a survey."""
     found = tmp_path / "var"
     found.mkdir()
-    migrate(found, "store", "0007")
+    migrate(found, "store", "0006")
     # Accounts and sessions are of Django's own apps.
     migrate(found, "auth")
     with closing(sqlite3.connect(found / "nephoscope.sqlite3")) as store, store:
@@ -49,11 +49,10 @@ def folder(tmp_path):
         survey = insert(store, "store_campaign", slug="shops", name="Shops", owner_id=anna)
         insert(store, "store_shard", campaign_id=survey, key="s00000", state="done", last=7)
         insert(store, "store_report", campaign_id=survey, table_id="providers")
-        digest = sha256(OLD_LINK.encode()).hexdigest()
         hers = insert(
-            store, "store_measurement", slug="hers", owner_id=anna, share_seed="s",
-            share_sha256=digest,
+            store, "store_measurement", slug="hers", owner_id=anna, share_token=OLD_LINK
         )  # fmt: skip
+        insert(store, "store_recommendation", token="t", owner_id=anna, share_token="another")
         insert(store, "store_measurement", slug="nobodys", cloned_from_id=hers)
         insert(store, "store_measurementunit", measurement_id=hers, key="r000000.ping.00000")
         insert(store, "store_measurementreport", measurement_id=hers, table_id="grid")
@@ -78,6 +77,8 @@ def test_surveys_and_campaigns_keep_their_rows_links_and_makers(folder):
     for table in ("campaignunit", "campaignreport", "sharelink"):
         joined = f"SELECT c.slug FROM store_{table} JOIN store_campaign c ON c.id = campaign_id"
         assert ask(folder, joined) == [("hers",)], table
+    hashed = sha256(b"another").hexdigest()
+    assert ask(folder, "SELECT share_sha256 FROM store_recommendation") == [(hashed,)]
     code = (
         "import django; django.setup(); from webapp.store.access import sharing; "
         f"link = sharing.find('{OLD_LINK}'); print(link.kind, link.slug)"

@@ -1,18 +1,13 @@
 """Links and tokens of recommendations and pools: the database alone opens nothing."""
 
-from hashlib import sha256
-from importlib import import_module
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.models import Session
 from django.core import serializers
-from django.db import connection
-from django.db.migrations.loader import MigrationLoader
 from django.test import Client
 
-from core.errors import BadInput
 from webapp.store.access import share_links
 from webapp.store.access.visibility import OPERATOR
 from webapp.store.models import Pool, PoolToken, Recommendation
@@ -71,29 +66,6 @@ def test_links_end_with_their_account_and_when_taken_back(row: Any, pool: Any, a
     recommendation_services.take_back(row)
     assert recommendation_services.find_shared(secret) is None
     assert recommendation_services.share(row) != secret
-
-
-def test_a_link_of_earlier_days_opens_and_is_not_shown(row: Any, anna: Any) -> None:
-    """What the migration does, on tables as they were: with links that are stored as they are."""
-    migration = import_module("webapp.store.migrations.0007_share_hashes")
-    state = MigrationLoader(connection).project_state([("store", "0006_pools")])
-    for step in migration.Migration.operations[:4]:
-        step.state_forwards("store", state)
-    with connection.cursor() as cursor:
-        for table in migration.SHARED:
-            cursor.execute(f"ALTER TABLE store_{table} ADD COLUMN share_token varchar(40)")
-        cursor.execute("UPDATE store_recommendation SET share_token = 'an-old-link'")
-    migration.keep_hashes(state.apps, connection.schema_editor())
-    row.refresh_from_db()
-    assert row.share_sha256 == sha256(b"an-old-link").hexdigest()
-    assert recommendation_services.find_shared("an-old-link") == row
-    assert share_links.secret_of(row) == ""
-    with pytest.raises(BadInput, match="take it back"):
-        recommendation_services.share(row)
-    client = Client()
-    client.force_login(anna)
-    assert client.post(f"/recommendations/{row.token}/share/").status_code == 302
-    assert recommendation_services.find_shared("an-old-link") == row
 
 
 def test_a_new_token_of_a_pool_is_shown_once_and_stands_nowhere(anna: Any) -> None:

@@ -120,7 +120,7 @@ def test_country_city_and_network_narrow_what_is_found(
     address = ask(operator, **asked)
     worker(address)
     page = text(operator, address)
-    assert sorted(n for n in (search.network_places.name_of("globalping", {
+    assert sorted(n for n in (search.enlistment.name_of("globalping", {
         **p, "city": p["city"]}) for p in PLACES) if f'value="{n}"' in page) == names  # fmt: skip
     if not names:
         assert "has no probe in JP, AS24940" in page

@@ -160,7 +160,8 @@ def test_an_invitation_shows_its_command_once_and_keeps_a_digest(operator: Clien
         "from_hour": "0", "to_hour": "24",
     }  # fmt: skip
     page = operator.post(f"{LIST}invite/", form)
-    token = re.findall(r"tasks\.vantage\.joining http://testserver ([\w-]+)", page.content.decode())[0]
+    command = r"tasks\.vantage\.joining http://testserver ([\w-]+)"
+    token = re.findall(command, page.content.decode())[0]
     assert "no-store" in page["Cache-Control"]
     point = VantagePoint.objects.get(name="bern")
     assert (point.country, point.limits["bytes_per_day"]) == ("CH", 1_500_000_000)
