@@ -2,7 +2,7 @@
 
 A level is the parent of the candidates that it judges: the zone's own name, or a name below it.
 Whether a candidate exists is asked below it (RFC 4592 section 2.2.1); where a server does not
-follow that rule, answers are compared. The method and its error are in docs/methods/crawl.md.
+follow that rule, answers are compared. Method and error: docs/methods/crawl.md.
 """
 
 from collections import Counter
@@ -21,6 +21,7 @@ from crawlers.enumeration.wildcard_statistics import (
     Tally,
     count_parts,
     evidence_of,
+    is_seldom,
 )
 
 # Random names that are asked at each level to see whether it has a wildcard.
@@ -46,12 +47,10 @@ _MOST_ALIKE = 2
 # Random names asked in one round; after so many an answer must have been given twice.
 _ROUND = 6
 # Denials below a name that show that it exists: where nothing else is denied, where a test was
-# both denied and answered, and where the wildcard denies itself, which it may do so often.
+# both denied and answered, and where the wildcard denies itself.
 _DENIALS = 2
 _DENIALS_OF_FLAPPING = 3
 DENIALS_OF_DENYING = 5
-_MOST_DENYING = 0.05
-_DENYING_NAMES = 100
 # Candidates with a wildcard of their own below them at most; more are rare answers of the level's.
 _MOST_NESTED = 8
 _NESTED_ANSWERS = 3
@@ -60,17 +59,12 @@ _REPEATS = 2
 _DENIED = (DnsStatus.NXDOMAIN, DnsStatus.NODATA)
 
 
-def is_seldom(denied: int, offered: int) -> bool:
-    """Whether a wildcard denies itself so seldom that denials still show what exists."""
-    return offered >= _DENYING_NAMES and denied <= _MOST_DENYING * offered
-
-
 @dataclass(slots=True)
 class Level:
-    """One name of a zone below which candidates were found, or the zone's own name.
+    """Judge candidates below one name of a zone.
 
-    Ask what ``open_probe`` gives, then offer candidates and tell denials, then ask what
-    ``check_probes`` gives, until both give nothing; ``release`` gives the verdicts.
+    Ask ``open_probe``'s questions, offer candidates and their denials, ask ``check_probes``'s until
+    both give none; ``release`` gives the verdicts.
     """
 
     name: str

@@ -7,8 +7,14 @@ a candidate below which it does answer does not exist, and its own question is s
 from collections.abc import Sequence
 
 from crawlers.enumeration.candidates import Probe
-from crawlers.enumeration.wildcard_probe import DENIALS_OF_DENYING, Level, is_seldom
-from crawlers.enumeration.wildcard_statistics import UNCHECKED, Evidence, Tally, count_parts
+from crawlers.enumeration.wildcard_probe import DENIALS_OF_DENYING, Level
+from crawlers.enumeration.wildcard_statistics import (
+    UNCHECKED,
+    Evidence,
+    Tally,
+    count_parts,
+    is_seldom,
+)
 
 # Names shown to exist before answers below others show that these do not.
 _LEAST_PROVEN = 2

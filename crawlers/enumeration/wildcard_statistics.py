@@ -18,6 +18,9 @@ RUNGS = 4
 
 # A part that was seen so often beside others like it is one of a rotation.
 _COMMON = 8
+# A wildcard may deny itself so often, counted over so many names.
+_MOST_DENYING = 0.05
+_DENYING_NAMES = 100
 
 
 class Evidence(NamedTuple):
@@ -154,3 +157,8 @@ class Tally:
 
     def _is_rare(self, part: str) -> bool:
         return is_too_rare(max(1, self.counts[part]), self.usual, self.strictness)
+
+
+def is_seldom(denied: int, offered: int) -> bool:
+    """Whether a wildcard denies itself so seldom that denials still show what exists."""
+    return offered >= _DENYING_NAMES and denied <= _MOST_DENYING * offered

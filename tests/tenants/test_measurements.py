@@ -65,7 +65,7 @@ def test_its_maker_makes_a_link_and_takes_it_back(town: Town) -> None:
     assert front["Location"] == f"{new.rstrip('/')}{PAGE}"
     assert nobody.get(new.rstrip("/"))["Location"] == front["Location"]
     shown = nobody.get(front["Location"]).content.decode()
-    assert "A shared measurement" in shown
+    assert "A shared campaign" in shown
     assert "Shared with you, to read" in shown
     for word in ("Sharing", "anna", "New survey", "Find a domain"):
         assert word not in shown, word
@@ -133,7 +133,8 @@ def test_published_it_is_everybodys_to_read_and_its_makers_to_change(town: Town)
 
 @pytest.mark.parametrize("kind", ["survey", "campaign"])
 def test_programs_make_list_and_end_links(town: Town, kind: str) -> None:
-    base, mine = f"/api/v1/{kind}s/{PRIVATE}/links", bearer(town.anna_token)
+    address = {"survey": "surveys", "campaign": "measurements"}[kind]
+    base, mine = f"/api/v1/{address}/{PRIVATE}/links", bearer(town.anna_token)
     client = Client()
     made = client.post(base, '{"days": 0}', **mine)
     assert made.status_code == 201

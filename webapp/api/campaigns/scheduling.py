@@ -125,7 +125,7 @@ def _tag(document: dict[str, Any]) -> str:
 @router.delete("/measurements/{slug}", response={204: None, **_ERRORS})
 def delete_campaign(request: HttpRequest, slug: str) -> Any:
     """Stop it and delete it for good, with all that was measured; only for who made it."""
-    found = made_or_refused(request, "measurement", slug)
+    found = made_or_refused(request, "campaign", slug)
     deletion.remove(found)
     return Status(204, None)
 
