@@ -138,7 +138,7 @@ def test_no_process_outlives_it(number, mode, tmp_path):
     wait_for(lambda: not list(tmp_path.iterdir()))
     samplers = wait_for(lambda: children_of(process.pid))
     process.send_signal(number)
-    process.wait(10)
+    process.wait(60)
     assert wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in samplers))
     assert list(tmp_path.iterdir()) == []
 
@@ -257,5 +257,5 @@ def test_a_kill_while_it_compiles_leaves_nothing(tmp_path):
         )  # fmt: skip
         time.sleep(delay_s)
         process.kill()
-        process.wait(10)
+        process.wait(60)
     assert wait_for(lambda: not list(tmp_path.iterdir()))
