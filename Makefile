@@ -67,8 +67,8 @@ format: setup-test ## format and mend what can be mended
 	@$(VENV)/ruff check --fix-only .
 	@$(VENV)/ruff format .
 
-unit: setup-test ## tests without a browser
-	@$(VENV)/python -m pytest -m "not browser"
+unit: setup-test ## tests without a browser; STAGE=crawlers for those of one folder
+	@$(VENV)/python -m pytest -n $(AT_ONCE) -m "not browser" $(if $(STAGE),tests/$(STAGE))
 
 browser: setup-test ## browser tests only
 	@$(VENV)/python -m pytest -m browser

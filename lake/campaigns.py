@@ -58,9 +58,19 @@ CAMPAIGN_SCHEMAS: dict[str, pa.Schema] = {
     ),
 }
 _DEFAULTS: dict[str, Any] = {
-    "round": 0, "provider": "", "region": "", "zone": "", "status": "OK", "reason": "",
-    "detail": "", "direction": "", "source": "", "destination": "", "flow": 0, "activity": "",
-}  # fmt: skip
+    "round": 0,
+    "provider": "",
+    "region": "",
+    "zone": "",
+    "status": "OK",
+    "reason": "",
+    "detail": "",
+    "direction": "",
+    "source": "",
+    "destination": "",
+    "flow": 0,
+    "activity": "",
+}
 
 
 def table_of(kind: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
@@ -116,9 +126,19 @@ def rows_of_result(
 
 # What stands in columns of its own, or is the values once more.
 _TOLD = frozenset(
-    {"at", "probe", "status", "reason", "sent", "lost", "values", "target", "attempts",
-     "transits_ms"}
-)  # fmt: skip
+    {
+        "at",
+        "probe",
+        "status",
+        "reason",
+        "sent",
+        "lost",
+        "values",
+        "target",
+        "attempts",
+        "transits_ms",
+    }
+)
 
 
 def _flows_of(result: Mapping[str, Any]) -> Iterable[dict[str, Any]]:

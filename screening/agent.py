@@ -387,10 +387,18 @@ def sample(order: Order) -> Tally:
     usage = resource.getrusage(resource.RUSAGE_SELF)
     histogram = {slot: count for slot, count in enumerate(counts) if count}
     return Tally(
-        order.cpu, "python", sum(counts), end_ns - start_ns,
-        int((usage.ru_utime + usage.ru_stime) * 1e9), max_ns, read_run_delay_ns() - delay_ns,
-        pinned, slack, histogram, watch.stalls,
-    )  # fmt: skip
+        order.cpu,
+        "python",
+        sum(counts),
+        end_ns - start_ns,
+        int((usage.ru_utime + usage.ru_stime) * 1e9),
+        max_ns,
+        read_run_delay_ns() - delay_ns,
+        pinned,
+        slack,
+        histogram,
+        watch.stalls,
+    )
 
 
 def _repeat(order: Order, watch: Watch, counts: list[int], start_ns: int) -> tuple[int, int]:
@@ -443,9 +451,19 @@ def parse_tally(text: str, cpu: int, mode: str) -> Tally | None:
             rows[kind].append([int(word) for word in words.split()])
     wakeups, elapsed_ns, cpu_ns, max_ns, delay_ns, pinned, slack = rows["run"][0]
     return Tally(
-        cpu, mode, wakeups, elapsed_ns, cpu_ns, max_ns, delay_ns, bool(pinned), bool(slack),
-        {row[0]: row[1] for row in rows["h"]}, [Stall(*row) for row in rows["s"]], hypervisor,
-    )  # fmt: skip
+        cpu,
+        mode,
+        wakeups,
+        elapsed_ns,
+        cpu_ns,
+        max_ns,
+        delay_ns,
+        bool(pinned),
+        bool(slack),
+        {row[0]: row[1] for row in rows["h"]},
+        [Stall(*row) for row in rows["s"]],
+        hypervisor,
+    )
 
 
 def run_sampler(order: Order, pipe: int) -> None:
@@ -665,9 +683,12 @@ def _compile(compiler: str) -> bytes:
         path = Path(folder) / "sampler"
         subprocess.run(
             [compiler, "-O2", "-x", "c", "-", "-o", str(path)],
-            input=NATIVE_SOURCE.encode(), timeout=30, check=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            input=NATIVE_SOURCE.encode(),
+            timeout=30,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         return path.read_bytes()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -1069,12 +1090,18 @@ class Peer:
         answered = sum(self.histogram.values())
         quantiles = (("p50_us", 0.5), ("p99_us", 0.99), ("p999_us", 0.999))
         return {
-            "server": self.name, "rate": rate, "seconds": round(seconds, 3),
-            "calls": self.calls, "answered": answered, "lost": self.calls - answered,
-            "late": self.late, "over_10ms": self.over, "max_us": round(self.max_ns / 1000, 3),
+            "server": self.name,
+            "rate": rate,
+            "seconds": round(seconds, 3),
+            "calls": self.calls,
+            "answered": answered,
+            "lost": self.calls - answered,
+            "late": self.late,
+            "over_10ms": self.over,
+            "max_us": round(self.max_ns / 1000, 3),
             **{key: find_percentile_us(self.histogram, q, self.max_ns) for key, q in quantiles},
             "histogram": sorted(map(list, self.histogram.items())),
-        }  # fmt: skip
+        }
 
 
 def call_servers(
@@ -1242,11 +1269,13 @@ class Disk:
         write_ms = sum(_time_ms(self._write_whole, file) for file in whole)
         megabytes = WHOLE_FILES * FILE_BYTES / 1e6
         return {
-            "disk_small_read_ms": reads, "disk_small_write_ms": writes,
+            "disk_small_read_ms": reads,
+            "disk_small_write_ms": writes,
             "disk_read_mb_s": round(megabytes / read_ms * 1000, 3),
             "disk_write_mb_s": round(megabytes / write_ms * 1000, 3),
-            "disk_direct": self.direct, "disk_small_bytes": self.small_bytes,
-        }  # fmt: skip
+            "disk_direct": self.direct,
+            "disk_small_bytes": self.small_bytes,
+        }
 
     def close(self) -> None:
         """Give the space back."""
@@ -1399,9 +1428,12 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def deliver(
-    report: dict[str, Any], site: str, token: str, patience_s: float,
+    report: dict[str, Any],
+    site: str,
+    token: str,
+    patience_s: float,
     pause: Callable[[float], None] = time.sleep,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """The site's answer; Refused when it refuses, OSError when patience is over."""
     deadline, wait_s = time.monotonic() + patience_s, FIRST_WAIT_S
     while True:
@@ -1506,8 +1538,13 @@ def parse_options(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Is this virtual machine a good one?")
     add = parser.add_argument
     add("--pool", metavar="TOKEN", help="token of the pool that gets the report")
-    add("--server", nargs="?", const=f":{PORT}", metavar="URL or [HOST]:PORT",
-        help="with a URL: the site; with an address or nothing: answer network tests")  # fmt: skip
+    add(
+        "--server",
+        nargs="?",
+        const=f":{PORT}",
+        metavar="URL or [HOST]:PORT",
+        help="with a URL: the site; with an address or nothing: answer network tests",
+    )
     add("--client", nargs="+", metavar="HOST[:PORT]", help="network test of these servers")
     add("--rates", default=",".join(map(str, RATES)), help="calls per second, one after another")
     add("--seconds", type=float, help="time per measurement (default 100, at most 120)")
@@ -1641,8 +1678,13 @@ def make_report(options: argparse.Namespace) -> dict[str, Any]:
     if options.battery:
         report["battery"] = run_battery(_plan(options))
     verdict, reasons = judge(cpus)
-    return {**report, "seconds": options.seconds, "cpus": cpus, "verdict": verdict,
-            "reasons": reasons}  # fmt: skip
+    return {
+        **report,
+        "seconds": options.seconds,
+        "cpus": cpus,
+        "verdict": verdict,
+        "reasons": reasons,
+    }
 
 
 def _find_notes() -> list[str]:

@@ -10,9 +10,20 @@ from core.paths import PROJECT
 HERE = PROJECT / "screening"
 AGENT = HERE / "agent.py"
 PARTS = (
-    "histograms", "kernel", "causes", "sampling", "native", "sampler_pool", "host",
-    "verdict", "network", "disk", "battery", "delivery", "commands",
-)  # fmt: skip
+    "histograms",
+    "kernel",
+    "causes",
+    "sampling",
+    "native",
+    "sampler_pool",
+    "host",
+    "verdict",
+    "network",
+    "disk",
+    "battery",
+    "delivery",
+    "commands",
+)
 OWN = "screening.agent_parts"
 
 HEAD = '''#!/usr/bin/env python3

@@ -161,8 +161,11 @@ def start_server() -> None:
         listener.listen(128)
         server = subprocess.Popen(
             [sys.executable, "-m", "tests.forks", str(listener.fileno())],
-            cwd=ROOT, pass_fds=[listener.fileno()], stdin=subprocess.PIPE, start_new_session=True,
-        )  # fmt: skip
+            cwd=ROOT,
+            pass_fds=[listener.fileno()],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+        )
     os.environ[ADDRESS] = str(folder / "socket")
     atexit.register(server.wait)
     atexit.register(server.stdin.close)

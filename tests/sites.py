@@ -70,8 +70,11 @@ def filled(module: str, factory: pytest.TempPathFactory) -> tuple[Path, Any]:
             source.mkdir()
             done = forks.run(
                 [sys.executable, "-m", module],
-                cwd=ROOT, env=environment(source), check=True, stdout=subprocess.PIPE,
-            )  # fmt: skip
+                cwd=ROOT,
+                env=environment(source),
+                check=True,
+                stdout=subprocess.PIPE,
+            )
             said.write_bytes(done.stdout)
     copy = factory.mktemp("site") / "data"
     shutil.copytree(source, copy)
@@ -87,8 +90,11 @@ def serve(folder: Path, log_level: str = "error", log: Any = None, **more: str) 
     command = [sys.executable, "-m", "webapp.server", "--port", str(port)]
     server = forks.Process(
         [*command, "--log-level", log_level],
-        cwd=ROOT, env=environment(folder, **more), stdout=log, stderr=log,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=environment(folder, **more),
+        stdout=log,
+        stderr=log,
+    )
     try:
         _await(f"http://127.0.0.1:{port}/about/", server)
         yield f"http://127.0.0.1:{port}"

@@ -154,11 +154,17 @@ def make_server(host: str, port: int, log_level: str = "warning") -> uvicorn.Ser
     """The server with the site loaded, not running yet."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
     config = uvicorn.Config(
-        "webapp.asgi:application", host=host, port=port, log_level=log_level, http=Connection,
-        lifespan="off", backlog=BACKLOG, timeout_graceful_shutdown=2,
+        "webapp.asgi:application",
+        host=host,
+        port=port,
+        log_level=log_level,
+        http=Connection,
+        lifespan="off",
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=2,
         # Whoever is not a named proxy could give a new address with every request.
         forwarded_allow_ips=settings.PROXIES,
-    )  # fmt: skip
+    )
     config.load()
     keep_secrets()
     # What is loaded now stays: looking through it again and again would halt every request.

@@ -95,9 +95,16 @@ class _Order:
         added, value = self._worsening(reached, moved, down[-1])
         shares_of = self._mass(moved), self._mass(lost)
         return Loss(
-            kind, name, dict(cut), clients_moved, shares_of[0], clients_lost, shares_of[1],
-            added, value,
-        )  # fmt: skip
+            kind,
+            name,
+            dict(cut),
+            clients_moved,
+            shares_of[0],
+            clients_lost,
+            shares_of[1],
+            added,
+            value,
+        )
 
     def _homes(self, shares: Floats, lost: Floats) -> tuple[float, float]:
         """Give how many clients move and are lost, by their homes."""

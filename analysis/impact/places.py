@@ -42,8 +42,15 @@ class Client:
 
 
 REGION_COLUMNS = (
-    "provider", "country", "continent", "latitude", "longitude", "price", "zones", "availability",
-)  # fmt: skip
+    "provider",
+    "country",
+    "continent",
+    "latitude",
+    "longitude",
+    "price",
+    "zones",
+    "availability",
+)
 CLIENT_COLUMNS = ("country", "continent", "latitude", "longitude")
 
 

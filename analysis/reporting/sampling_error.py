@@ -67,9 +67,12 @@ def population_of(table_id: str, row: str, known: Mapping[str, Population]) -> P
 
 
 def explanation(
-    table_id: str, row: str, column: str, values: tuple[float, float],
+    table_id: str,
+    row: str,
+    column: str,
+    values: tuple[float, float],
     known: Mapping[str, Population],
-) -> str:  # fmt: skip
+) -> str:
     """Why ``values`` (expected, found) differ no more than few domains make them; else nothing."""
     if table_id == "name-servers" or "" not in known:
         return ""

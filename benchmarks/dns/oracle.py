@@ -28,10 +28,14 @@ _PLAIN = frozenset(range(33, 127)) - {46, 92}
 _ADDRESSES = {1: socket.AF_INET, 28: socket.AF_INET6}
 # Types whose text is one name, perhaps behind numbers, and the fields that make it.
 _FIELDS = {
-    2: ("target",), 5: ("target",), 12: ("target",), 39: ("target",),
-    15: ("preference", "exchange"), 33: ("priority", "weight", "port", "target"),
+    2: ("target",),
+    5: ("target",),
+    12: ("target",),
+    39: ("target",),
+    15: ("preference", "exchange"),
+    33: ("priority", "weight", "port", "target"),
     6: ("mname", "rname", "serial", "refresh", "retry", "expire", "minimum"),
-}  # fmt: skip
+}
 # Types of which every letter is compared; in the others only names may differ in case.
 _EXACT = frozenset((1, 2, 5, 6, 12, 15, 16, 28, 33, 39, 47, 64, 65, 257))
 

@@ -86,14 +86,27 @@ def write_json(path: Path, routers: np.ndarray, names: list[str]) -> None:
     with path.open("a") as stream:
         for number, row in enumerate(routers.tolist()):
             result = [
-                {"hop": hop, "result": [
-                    {"from": names[r], "ttl": 250, "size": 28, "rtt": 12.5} if r >= 0
-                    else {"x": "*"}] * REPLIES}
+                {
+                    "hop": hop,
+                    "result": [
+                        {"from": names[r], "ttl": 250, "size": 28, "rtt": 12.5}
+                        if r >= 0
+                        else {"x": "*"}
+                    ]
+                    * REPLIES,
+                }
                 for hop, r in enumerate(row, 1)
-            ]  # fmt: skip
-            head = {"fw": 5080, "prb_id": number % 10_000, "timestamp": 1_675_968_283,
-                    "type": "traceroute", "af": 4, "dst_addr": names[row[-1]],
-                    "proto": "ICMP", "paris_id": 1}  # fmt: skip
+            ]
+            head = {
+                "fw": 5080,
+                "prb_id": number % 10_000,
+                "timestamp": 1_675_968_283,
+                "type": "traceroute",
+                "af": 4,
+                "dst_addr": names[row[-1]],
+                "proto": "ICMP",
+                "paris_id": 1,
+            }
             stream.write(json.dumps({**head, "result": result}, separators=(",", ":")) + "\n")
 
 

@@ -34,8 +34,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--full", action="store_true", help="all zones, and longer measurements")
-    parser.add_argument("--drawn", type=int, nargs="*", metavar="SEED",
-                        help="plans by lot instead of the usual one, and no campaigns")  # fmt: skip
+    parser.add_argument(
+        "--drawn",
+        type=int,
+        nargs="*",
+        metavar="SEED",
+        help="plans by lot instead of the usual one, and no campaigns",
+    )
     parser.add_argument("--isps", type=int, default=3, help="of a plan by lot")
     parser.add_argument("--width", type=int, default=4, help="of its widest balancer")
     parser.add_argument("--families", type=int, nargs="+", choices=(4, 6), default=(4, 6))
@@ -94,8 +99,10 @@ def beside_ping(lab: Laboratory) -> Iterator[str]:
             apart += [abs(last[kind][0] - last["ping"][0]) for kind in ("syn", "echo")]
             off += [abs(last[kind][0] - true_ms) for kind in last]
         again = sum(len(tries) > 1 for _, _, tries in pairs)
-        print(f"{len(pairs)} pairs, {again} of them tried again: means at most {max(apart):.3f} ms "
-              f"from ping's, {max(off):.3f} ms from what is configured")  # fmt: skip
+        print(
+            f"{len(pairs)} pairs, {again} of them tried again: means at most {max(apart):.3f} ms "
+            f"from ping's, {max(off):.3f} ms from what is configured"
+        )
 
 
 def one_vantage(lab: Laboratory, start: str) -> dict[str, list[Row]]:
@@ -143,8 +150,10 @@ def judge(found: Row) -> Iterator[str]:
         if missing:
             yield f"{UNMEASURED} {len(missing)} of {len(found[kind])} {kind}: {names}"
     for slug, told in found["progress"].items():
-        print(f"{slug}: {told['ok']} ok, {told['failed']} failed, {told['missed']} missed of "
-              f"{told['planned']}")  # fmt: skip
+        print(
+            f"{slug}: {told['ok']} ok, {told['failed']} failed, {told['missed']} missed of "
+            f"{told['planned']}"
+        )
 
 
 def _wrong(found: Row) -> Iterator[str]:

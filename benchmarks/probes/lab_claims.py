@@ -144,8 +144,12 @@ def flows(lab: Laboratory) -> Claim:
     for start, end in wide:
         seen = set()
         for flow in range(FLOWS):
-            options = {"attempts": FLOW_TRIES, "flow": flow, "window": 8,
-                       "protocol": "tcp" if flow % 2 else "udp"}  # fmt: skip
+            options = {
+                "attempts": FLOW_TRIES,
+                "flow": flow,
+                "window": 8,
+                "protocol": "tcp" if flow % 2 else "udp",
+            }
             path = lab.inside(start, lambda e=end, o=options: _trace(lab, e, None, **o))
             seen.add(path.hops)
             if any(len(hop) > 1 for hop in path.hops):
@@ -186,8 +190,10 @@ def isps(lab: Laboratory) -> Claim:
 
 def failure(lab: Laboratory) -> Claim:
     """The ISP whose failure cuts off most; the others find ways where there are any."""
-    asn = max(sorted({n.asn for n in lab.plan.nodes if 0 < n.asn - lab.plan.cloud_asn < 10}),
-              key=lambda a: len(_cut_off(lab, a)))  # fmt: skip
+    asn = max(
+        sorted({n.asn for n in lab.plan.nodes if 0 < n.asn - lab.plan.cloud_asn < 10}),
+        key=lambda a: len(_cut_off(lab, a)),
+    )
     before = measure_routes(lab, 0)
     lab.fail(lab.plan.links_of_as(asn))
     try:
@@ -231,8 +237,11 @@ def compared(lab: Laboratory, what: str, routes: Any) -> Claim:
         if row["isp"]:
             found.setdefault((row["region"], row["zone"]), set()).add(row["isp"])
     true = {zone: own for zone, own in isps_by_zone(lab.truth).items() if own}
-    wrong = [f"{what} of {z}: {found.get(z)}, in truth {true.get(z)}"
-             for z in sorted({*true, *found}) if found.get(z) != true.get(z)]  # fmt: skip
+    wrong = [
+        f"{what} of {z}: {found.get(z)}, in truth {true.get(z)}"
+        for z in sorted({*true, *found})
+        if found.get(z) != true.get(z)
+    ]
     return f"{what} equal to the truth in {len(true) - len(wrong)} of {len(true)} zones", wrong
 
 
@@ -243,8 +252,15 @@ def measure_routes(lab: Laboratory, number: int) -> Any:
         cloud, rows = lab.plan.by_name[start], []
         for end in lab.plan.of_kind("vantage"):
             path = _trace(lab, end.name, None, window=8, silent_hops=3)
-            place = {"round": number, "vantage": start, "target": end.name, "provider": "lab",
-                     "region": cloud.region, "zone": cloud.zone, "direction": "from"}  # fmt: skip
+            place = {
+                "round": number,
+                "vantage": start,
+                "target": end.name,
+                "provider": "lab",
+                "region": cloud.region,
+                "zone": cloud.zone,
+                "direction": "from",
+            }
             rows += rows_of_result(path.as_json(), place)[1]
         return rows
 
@@ -260,8 +276,12 @@ def _book(lab: Laboratory) -> Addresses:
         found = (next((r for n, r in ranges if ip_address(a) in n), "") for a in addresses)
         return [("lab", region) if region else ("", "") for region in found]
 
-    return Addresses(table.find_many, clouds, exchange_prefixes(lab.plan),
-                     {"lab": frozenset({lab.plan.cloud_asn})})  # fmt: skip
+    return Addresses(
+        table.find_many,
+        clouds,
+        exchange_prefixes(lab.plan),
+        {"lab": frozenset({lab.plan.cloud_asn})},
+    )
 
 
 def _trace(lab: Laboratory, end: str, family: Family | None, **options: Any) -> Path:

@@ -26,10 +26,25 @@ KINDS = ("idle", "hog", "burst 10/100", "burst 30/100")
 def start_cyclictest(cpu: int, seconds: float) -> subprocess.Popen[str]:
     """cyclictest without the tuning of the machine that it would do as root."""
     return subprocess.Popen(
-        ["cyclictest", "-q", "-D", str(round(seconds)), "-i", str(INTERVAL_US), "-h", "200000",
-         "-a", str(cpu), "-t", "1", "--default-system"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
+        [
+            "cyclictest",
+            "-q",
+            "-D",
+            str(round(seconds)),
+            "-i",
+            str(INTERVAL_US),
+            "-h",
+            "200000",
+            "-a",
+            str(cpu),
+            "-t",
+            "1",
+            "--default-system",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
 
 
 @contextlib.contextmanager

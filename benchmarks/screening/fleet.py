@@ -54,8 +54,10 @@ def show_intervals() -> None:
         factors = [estimate_factor(each, 160, 40) for each in called]
         held = np.mean([factor.low <= 1 / share <= factor.high for factor in factors])
         enough = np.mean([rng.binomial(f.launches, share) >= 40 for f in factors])
-        print(f"K at {share}: the 90 % interval holds it in {100 * held:.1f} %, "
-              f"the launches give 40 in {100 * enough:.1f} %")  # fmt: skip
+        print(
+            f"K at {share}: the 90 % interval holds it in {100 * held:.1f} %, "
+            f"the launches give 40 in {100 * enough:.1f} %"
+        )
 
 
 def show_tests() -> None:

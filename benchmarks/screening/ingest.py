@@ -235,18 +235,29 @@ def main() -> int:
         finally:
             server.stop(signal.SIGTERM)
         wrong = check(agents)
-    served, own = (resource.getrusage(who) for who in
-                   (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))  # fmt: skip
+    served, own = (
+        resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF)
+    )
     p99_ms = find_percentile(tally.answers_ms, 0.99)
-    print(json.dumps({
-        "agents": options.agents, "keep_alive": options.keep_alive, "killed": not options.no_kill,
-        "body_bytes": len(agents[0].request), "seconds": round(tally.ended_s, 2),
-        "p50_ms": round(find_percentile(tally.answers_ms, 0.5), 1), "p99_ms": round(p99_ms, 1),
-        "max_ms": round(max(tally.answers_ms), 1),
-        "longest_delivery_s": round(max(tally.delays_s), 2), "answers": dict(tally.codes),
-        "server_cpu_s": round(served.ru_utime + served.ru_stime, 1),
-        "agents_cpu_s": round(own.ru_utime + own.ru_stime, 1), "wrong": wrong,
-    }))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "agents": options.agents,
+                "keep_alive": options.keep_alive,
+                "killed": not options.no_kill,
+                "body_bytes": len(agents[0].request),
+                "seconds": round(tally.ended_s, 2),
+                "p50_ms": round(find_percentile(tally.answers_ms, 0.5), 1),
+                "p99_ms": round(p99_ms, 1),
+                "max_ms": round(max(tally.answers_ms), 1),
+                "longest_delivery_s": round(max(tally.delays_s), 2),
+                "answers": dict(tally.codes),
+                "server_cpu_s": round(served.ru_utime + served.ru_stime, 1),
+                "agents_cpu_s": round(own.ru_utime + own.ru_stime, 1),
+                "wrong": wrong,
+            }
+        )
+    )
     return int(bool(wrong) or tally.ended_s > GOAL_S or p99_ms > GOAL_P99_MS)
 
 

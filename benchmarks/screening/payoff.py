@@ -26,10 +26,14 @@ def main() -> None:
         print(f"{curve.model}, fan-out {curve.fan_out}: bad share, p99, p99.9 in ms")
         for point in curve.points:
             low, high = point.p99_interval
-            print(f"  {100 * point.bad_share:3.0f} %  {point.p99_ms:6.2f} ({low:.2f} to {high:.2f})"
-                  f"  {point.p999_ms:6.2f}")  # fmt: skip
-    print(f"{len(curves)} curves of {len(curves[0].points)} points, {TRIALS:,} trials each: "
-          f"{wall:.1f} s, {cpu:.1f} CPU s")  # fmt: skip
+            print(
+                f"  {100 * point.bad_share:3.0f} %  {point.p99_ms:6.2f} ({low:.2f} to {high:.2f})"
+                f"  {point.p999_ms:6.2f}"
+            )
+    print(
+        f"{len(curves)} curves of {len(curves[0].points)} points, {TRIALS:,} trials each: "
+        f"{wall:.1f} s, {cpu:.1f} CPU s"
+    )
 
 
 if __name__ == "__main__":

@@ -46,9 +46,12 @@ def run_agent(cpu: int, seconds: float, *words: str, group: Path | None = None) 
     command = [sys.executable, str(AGENT), "--seconds", str(seconds), "--cpu", str(cpu), "--json"]
     done = subprocess.run(
         [*command, *words],
-        capture_output=True, text=True, check=True, timeout=seconds + 60,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=seconds + 60,
         preexec_fn=join,
-    )  # fmt: skip
+    )
     return json.loads(done.stdout)
 
 

@@ -63,9 +63,17 @@ def run_calls(kind: str, cpu: int, seconds: float) -> tuple[float, float]:
                 os.sched_setscheduler(0, os.SCHED_FIFO, priority)
 
         server = subprocess.Popen(
-            [sys.executable, str(AGENT), "--server", f"127.0.0.1:{port}",
-             "--seconds", str(seconds + 20)], preexec_fn=prepare, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            [
+                sys.executable,
+                str(AGENT),
+                "--server",
+                f"127.0.0.1:{port}",
+                "--seconds",
+                str(seconds + 20),
+            ],
+            preexec_fn=prepare,
+            stderr=subprocess.DEVNULL,
+        )
         try:
             wait_for(port, server)
             report = run_agent(cpu, seconds, "--client", f"127.0.0.1:{port}", "--rates", RATE)
@@ -109,12 +117,18 @@ def main() -> int:
         for kind, own in seen.items()
     }
     swaps = find_swaps(tails)
-    print(json.dumps({
-        "load": os.getloadavg()[0], "rounds": options.rounds,
-        "p999_ms": {kind: [round(x, 3) for x in pair] for kind, pair in tails.items()},
-        "local": sorted(kinds, key=lambda kind: tails[kind][0]),
-        "calls": sorted(kinds, key=lambda kind: tails[kind][1]), "swapped": swaps,
-    }))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "load": os.getloadavg()[0],
+                "rounds": options.rounds,
+                "p999_ms": {kind: [round(x, 3) for x in pair] for kind, pair in tails.items()},
+                "local": sorted(kinds, key=lambda kind: tails[kind][0]),
+                "calls": sorted(kinds, key=lambda kind: tails[kind][1]),
+                "swapped": swaps,
+            }
+        )
+    )
     return int(bool(swaps))
 
 

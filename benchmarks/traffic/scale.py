@@ -46,9 +46,13 @@ FIELDS = [
     "tunnel_parents",
 ]
 SPOKEN = (
-    ("tcp", "ssl", 443), ("tcp", "http", 80), ("udp", "dns", 53), ("tcp", "-", 22),
-    ("udp", "quic", 443), ("icmp", "-", 0),
-)  # fmt: skip
+    ("tcp", "ssl", 443),
+    ("tcp", "http", 80),
+    ("udp", "dns", 53),
+    ("tcp", "-", 22),
+    ("udp", "quic", 443),
+    ("icmp", "-", 0),
+)
 _BATCH = 20_000
 
 
@@ -113,8 +117,10 @@ def main() -> None:
         log = Path(folder) / "conn.log"
         write_log(log, given.rows, given.clients, given.servers)
         size = log.stat().st_size
-        print(f"{given.rows:,} rows, {size / 1e6:,.0f} MB, {given.clients:,} clients, "
-              f"{given.servers:,} servers")  # fmt: skip
+        print(
+            f"{given.rows:,} rows, {size / 1e6:,.0f} MB, {given.clients:,} clients, "
+            f"{given.servers:,} servers"
+        )
         if (child := os.fork()) == 0:
             measure(log, Path(folder) / "out", given.rows)
             os._exit(0)
@@ -133,8 +139,10 @@ def measure(log: Path, out: Path, n_rows: int) -> None:
     report = compute_traffic(out)
     report_s = time.process_time() - begin - read_s
     n_lake = sum(own.rows for own in account.clouds.total().values())
-    print(f"import: {read_s:.1f} CPU s, {n_rows / read_s:,.0f} rows/s, peak {at_import} MB "
-          f"({n_lake:,} rows with a cloud)")  # fmt: skip
+    print(
+        f"import: {read_s:.1f} CPU s, {n_rows / read_s:,.0f} rows/s, peak {at_import} MB "
+        f"({n_lake:,} rows with a cloud)"
+    )
     print(f"report: {report_s:.1f} CPU s, peak {_peak_mb()} MB, checks {report.checks}", flush=True)
 
 

@@ -136,10 +136,17 @@ def round_of(names: list[str], target: int) -> tuple[float, set[str], int]:
     for name in names:
         now = time.time()
         order = Order(
-            campaign="bench", unit=f"{name}.0", attempt=1, due=now, ends=now + 60,
-            probe="tcp-ping", targets=[{"host": "127.0.0.1", "port": target}],
-            slots=[[0, 0, 0.0, 60.0]], options={"count": PINGS}, allow=["127.0.0.0/8"],
-        )  # fmt: skip
+            campaign="bench",
+            unit=f"{name}.0",
+            attempt=1,
+            due=now,
+            ends=now + 60,
+            probe="tcp-ping",
+            targets=[{"host": "127.0.0.1", "port": target}],
+            slots=[[0, 0, 0.0, 60.0]],
+            options={"count": PINGS},
+            allow=["127.0.0.0/8"],
+        )
         vantage_queues.send(name, "tasks.vantage.measure", [order.as_json()], expires_s=60)
     collector = Collector({BEGAN: lambda vantage, parcel: None, RESULT: store})
     while len(got) < len(names) and time.monotonic() - began < 60:

@@ -72,8 +72,10 @@ class _Maker:
     def make(self) -> tuple[Observations, Truth]:
         own = [s for n, size in enumerate(self.world.accounts) for s in self._own(n, size)]
         samples = tuple(s for s, _ in own)
-        zones = {f"203.{n >> 16}.{n >> 8 & 255}.{n & 255}": self._zone()
-                 for n in range(self.world.targets)}  # fmt: skip
+        zones = {
+            f"203.{n >> 16}.{n >> 8 & 255}.{n & 255}": self._zone()
+            for n in range(self.world.targets)
+        }
         targets = tuple(Target(self.world.region, t, self._address(z)) for t, z in zones.items())
         trips = [t for target, zone in zones.items() for t in self._trips(target, zone)]
         picked = self.rng.permutation(len(own))[: self.world.calibrations]

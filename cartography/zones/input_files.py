@@ -69,9 +69,11 @@ def read_round_trips(data: bytes) -> list[RoundTrip]:
     for row in rows_of(data, "rtts"):
         fields = row.fields
         key = (
-            fields.get("region", ""), row.need("target"), fields.get("account", ""),
+            fields.get("region", ""),
+            row.need("target"),
+            fields.get("account", ""),
             row.need("zone"),
-        )  # fmt: skip
+        )
         value, known = _rtt_ms(row), smallest.get(key)
         smallest[key] = value if known is None else known if value is None else min(known, value)
     return [RoundTrip(*key, value) for key, value in smallest.items()]

@@ -42,9 +42,11 @@ def gather(
 
 
 def _known(
-    rows: dict[str, int], columns: dict[str, int], near: Sequence[ProximityFinding],
+    rows: dict[str, int],
+    columns: dict[str, int],
+    near: Sequence[ProximityFinding],
     own: dict[str, str],
-) -> Ints:  # fmt: skip
+) -> Ints:
     """Column of each row's zone where address or account tell it, else -1."""
     known = np.full(len(rows), -1, dtype=np.int64)
     for row, finding in enumerate(near):

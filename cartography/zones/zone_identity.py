@@ -148,9 +148,18 @@ class _Merger:
             return Alignment(self.region, account, "reference", size, zones)
         basis = "zone ids" if set(zones) <= set(self.fixed[account]) and zones else "addresses"
         return Alignment(
-            self.region, account, basis, size, zones, found.margins, found.eliminated,
-            found.undetermined, found.agreeing, found.conflicting, found.pairs_agree,
-        )  # fmt: skip
+            self.region,
+            account,
+            basis,
+            size,
+            zones,
+            found.margins,
+            found.eliminated,
+            found.undetermined,
+            found.agreeing,
+            found.conflicting,
+            found.pairs_agree,
+        )
 
 
 def _purity_within(accounts: Iterable[Votes]) -> Purity:

@@ -81,8 +81,10 @@ class Run:
     def open_questions(self) -> list[Question]:
         """Questions that were read and have no result yet."""
         waiting: list[Question | Slot] = [
-            *self.sender.waiting(), *self.receiver.waiting(), *self.outages.held
-        ]  # fmt: skip
+            *self.sender.waiting(),
+            *self.receiver.waiting(),
+            *self.outages.held,
+        ]
         for channel in self.engine.sockets.channels():
             waiting += [question for *_, question in channel.pending.values()]
         slots = [w for w in waiting if isinstance(w, Slot) and not w.is_over]

@@ -27,8 +27,9 @@ def ask_ipv6(batch: Batch, sieve: Sieve, ledgers: list[Ledger]) -> None:
             ledger.found[answer.name].append(answer)
         elif _is_denied(ledger, answer):
             gone[ledger.number, _level_of(answer.name)].append(answer.name)
-    doubted = [(key, names, _is_mixed(batch.ledgers[key[0]], key, names))
-               for key, names in gone.items()]  # fmt: skip
+    doubted = [
+        (key, names, _is_mixed(batch.ledgers[key[0]], key, names)) for key, names in gone.items()
+    ]
     for number, level in sieve.doubt(doubted):
         ledger = batch.ledgers[number]
         ledger.retract([name for name in ledger.found if _is_guess(ledger, name, level)])

@@ -44,9 +44,15 @@ def run(target: Target, config: Config, clock: Clock) -> RoundTrips:
         return admitted.outcome(RoundTrips, (NAME, VERSION), target, at)
     attempts = repeat(config.count, config.interval_s, lambda: _ask(admitted, config, clock), clock)
     return RoundTrips(
-        probe=NAME, version=VERSION, target=target, address=admitted.address, at=at,
-        status=status_of(attempts), method="udp", attempts=attempts,
-    )  # fmt: skip
+        probe=NAME,
+        version=VERSION,
+        target=target,
+        address=admitted.address,
+        at=at,
+        status=status_of(attempts),
+        method="udp",
+        attempts=attempts,
+    )
 
 
 def question_of(config: Config) -> bytes:

@@ -42,9 +42,15 @@ def run(target: Target, config: Config, clock: Clock) -> RoundTrips:
         config.count, config.interval_s, lambda: _echo(admitted, config, clock), clock
     )
     return RoundTrips(
-        probe=NAME, version=VERSION, target=target, address=admitted.address, at=at,
-        status=status_of(attempts), method="tcp", attempts=attempts,
-    )  # fmt: skip
+        probe=NAME,
+        version=VERSION,
+        target=target,
+        address=admitted.address,
+        at=at,
+        status=status_of(attempts),
+        method="tcp",
+        attempts=attempts,
+    )
 
 
 def _echo(endpoint: Endpoint, config: Config, clock: Clock) -> Attempt:

@@ -55,6 +55,12 @@ def run(target: Target, config: Config, clock: Clock) -> RoundTrips:
         clock,
     )
     return RoundTrips(
-        probe=NAME, version=VERSION, target=target, address=admitted.address, at=at,
-        status=status_of(attempts), method=config.style, attempts=attempts,
-    )  # fmt: skip
+        probe=NAME,
+        version=VERSION,
+        target=target,
+        address=admitted.address,
+        at=at,
+        status=status_of(attempts),
+        method=config.style,
+        attempts=attempts,
+    )

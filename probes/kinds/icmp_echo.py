@@ -52,9 +52,15 @@ def run(target: Target, config: Config, clock: Clock) -> RoundTrips:
         return admitted.outcome(RoundTrips, (NAME, VERSION), target, at)
     method, attempts = _measure(admitted, config, clock)
     return RoundTrips(
-        probe=NAME, version=VERSION, target=target, address=admitted.address, at=at,
-        status=status_of(attempts), method=method, attempts=attempts,
-    )  # fmt: skip
+        probe=NAME,
+        version=VERSION,
+        target=target,
+        address=admitted.address,
+        at=at,
+        status=status_of(attempts),
+        method=method,
+        attempts=attempts,
+    )
 
 
 def _measure(endpoint: Endpoint, config: Config, clock: Clock) -> tuple[str, tuple[Attempt, ...]]:

@@ -91,12 +91,19 @@ def run(target: Target, config: Config, clock: Clock) -> Stream:
     status = _fly(admitted, config, flight, clock)
     found = tuple(flight.transits_ms.values())
     return Stream(
-        probe=NAME, version=VERSION, target=target, address=admitted.address, at=at,
-        status=ProbeStatus.OK if found else status, method="udp", count=len(flight.left_at),
+        probe=NAME,
+        version=VERSION,
+        target=target,
+        address=admitted.address,
+        at=at,
+        status=ProbeStatus.OK if found else status,
+        method="udp",
+        count=len(flight.left_at),
         transits_ms=tuple(flight.transits_ms.items()),
         jitter_ms=jitter_of(found) if len(found) > 1 else None,
-        reordered=flight.reordered, duplicates=flight.duplicates,
-    )  # fmt: skip
+        reordered=flight.reordered,
+        duplicates=flight.duplicates,
+    )
 
 
 def _fly(endpoint: Endpoint, config: Config, flight: _Flight, clock: Clock) -> ProbeStatus:

@@ -25,11 +25,24 @@ def trace(
     port = ["-p", str(endpoint.port)] if endpoint.port else []
     done = subprocess.run(
         [
-            command, f"-{endpoint.family}", "-n", _SWITCH[protocol], "-q", str(attempts),
-            "-m", str(max_ttl), "-w", str(timeout_s), *port, endpoint.address,
+            command,
+            f"-{endpoint.family}",
+            "-n",
+            _SWITCH[protocol],
+            "-q",
+            str(attempts),
+            "-m",
+            str(max_ttl),
+            "-w",
+            str(timeout_s),
+            *port,
+            endpoint.address,
         ],
-        capture_output=True, text=True, check=False, timeout=max_ttl * attempts * timeout_s + 5,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=max_ttl * attempts * timeout_s + 5,
+    )
     if done.returncode:
         raise PermissionError(done.stderr.strip() or "traceroute failed")
     return read_output(done.stdout[:_MAX_TEXT], endpoint.address)

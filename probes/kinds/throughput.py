@@ -58,9 +58,14 @@ def run(target: Target, config: Config, clock: Clock) -> Transfer:
     with _alone(admitted) as free:
         if not free:
             return Transfer(
-                probe=NAME, version=VERSION, target=target, address=admitted.address, at=at,
-                status=ProbeStatus.BUSY, reason="another transfer to this target is under way",
-            )  # fmt: skip
+                probe=NAME,
+                version=VERSION,
+                target=target,
+                address=admitted.address,
+                at=at,
+                status=ProbeStatus.BUSY,
+                reason="another transfer to this target is under way",
+            )
         room = (config.octets or config.max_octets) + _HEAD_OCTETS
         exchange = Exchange(admitted, Limits(config.timeout_s, room), clock)
         exchange.get(target, None)

@@ -91,10 +91,18 @@ def _multipath(
     replies = [search.replies[place] for place in sorted(search.replies)]
     path = finished(target, endpoint, config, at, ("raw", tracer.source, replies))
     return _path(
-        target, endpoint, at, status=path.status, reason=path.reason, method="mda",
-        protocol=config.protocol, source=path.source, replies=path.replies,
-        reached=path.reached, links=tuple(sorted(search.links)),
-    )  # fmt: skip
+        target,
+        endpoint,
+        at,
+        status=path.status,
+        reason=path.reason,
+        method="mda",
+        protocol=config.protocol,
+        source=path.source,
+        replies=path.replies,
+        reached=path.reached,
+        links=tuple(sorted(search.links)),
+    )
 
 
 def _queue(target: Target, endpoint: Endpoint, config: Config, clock: Clock) -> Path:
@@ -122,9 +130,12 @@ _METHODS: dict[str, Callable[[Target, Endpoint, Config, Clock], Path]] = {
 
 
 def finished(
-    target: Target, endpoint: Endpoint, config: Config, at: float,
+    target: Target,
+    endpoint: Endpoint,
+    config: Config,
+    at: float,
     seen: tuple[str, str, list[Reply]],
-) -> Path:  # fmt: skip
+) -> Path:
     """The record of a walk: (method, own address, replies)."""
     method, source, replies = seen
     kinds = {r.kind for r in replies}
@@ -133,14 +144,25 @@ def finished(
     if refused and status is not ProbeStatus.OK:
         status = ProbeStatus.UNREACHABLE
     return _path(
-        target, endpoint, at, status=status, reason=" ".join(refused), method=method,
-        protocol=config.protocol, source=source, replies=tuple(replies),
+        target,
+        endpoint,
+        at,
+        status=status,
+        reason=" ".join(refused),
+        method=method,
+        protocol=config.protocol,
+        source=source,
+        replies=tuple(replies),
         reached=status is ProbeStatus.OK,
-    )  # fmt: skip
+    )
 
 
 def _path(target: Target, endpoint: Endpoint, at: float, **fields: object) -> Path:
     return Path(
-        probe=NAME, version=VERSION, target=target, address=endpoint.address, at=at,
+        probe=NAME,
+        version=VERSION,
+        target=target,
+        address=endpoint.address,
+        at=at,
         **fields,  # type: ignore[arg-type]
-    )  # fmt: skip
+    )

@@ -85,9 +85,11 @@ def places(api: Api) -> list[Row]:
 def _place(place: Mapping[str, Any]) -> Row:
     texts = {k: str(place.get(k) or "") for k in ("continent", "country", "city", "network")}
     return {
-        **texts, "asn": int(place.get("asn") or 0), "lat": place.get("latitude"),
+        **texts,
+        "asn": int(place.get("asn") or 0),
+        "lat": place.get("latitude"),
         "lon": place.get("longitude"),
-    }  # fmt: skip
+    }
 
 
 def request_for(
@@ -121,8 +123,11 @@ def _options(probe: str, target: Mapping[str, Any], options: Mapping[str, Any]) 
         return {**packets, "protocol": "TCP", "port": port or 80, **version}
     if probe == "traceroute":
         protocol = str(options.get("protocol", "udp")).upper()
-        return {"protocol": protocol, **({"port": port or 80} if protocol == "TCP" else {}),
-                **version}  # fmt: skip
+        return {
+            "protocol": protocol,
+            **({"port": port or 80} if protocol == "TCP" else {}),
+            **version,
+        }
     return {**_request(target, bool(options.get("tls")), port), **version}
 
 
@@ -173,8 +178,15 @@ def results(measurement: Mapping[str, Any], probe: str, host: str) -> Iterator[R
 
 def failure(head: Mapping[str, Any], status: ProbeStatus, reason: str) -> Row:
     """A result that has no value."""
-    return {"address": "", **head, "status": str(status), "reason": reason[:_REASON], "sent": 1,
-            "values": [], "method": NETWORK}  # fmt: skip
+    return {
+        "address": "",
+        **head,
+        "status": str(status),
+        "reason": reason[:_REASON],
+        "sent": 1,
+        "values": [],
+        "method": NETWORK,
+    }
 
 
 def _moment(measurement: Mapping[str, Any]) -> float:
@@ -231,8 +243,14 @@ def _trace(result: Mapping[str, Any], address: str) -> Row:
     ]
     reached = any(r["kind"] == "target" for r in replies)
     status = ProbeStatus.OK if reached else ProbeStatus.TIMEOUT
-    return {"status": str(status), "reason": "", "sent": len(replies), "values": [],
-            "source": "", "replies": replies}  # fmt: skip
+    return {
+        "status": str(status),
+        "reason": "",
+        "sent": len(replies),
+        "values": [],
+        "source": "",
+        "replies": replies,
+    }
 
 
 def _replies(ttl: int, hop: Mapping[str, Any], target: str) -> Iterator[Row]:

@@ -19,9 +19,13 @@ POLL_S = 15.0
 TYPES = {"icmp-echo": "ping", "traceroute": "traceroute"}
 # States of a measurement from which no more results come, with what they mean.
 _ENDED = {
-    4: "", 5: "it was stopped by force", 6: "no suitable probe", 7: "the network could not do it",
-    8: "", 10: "it was denied",
-}  # fmt: skip
+    4: "",
+    5: "it was stopped by force",
+    6: "no suitable probe",
+    7: "the network could not do it",
+    8: "",
+    10: "it was denied",
+}
 _REASON = 200
 # A larger payload is refused.
 _MOST_OCTETS = 2_048
@@ -81,9 +85,12 @@ def places(api: Api, country: str = "", limit: int = 100, asn: int = 0) -> list[
 def _place(row: Mapping[str, Any]) -> Row:
     where = (row.get("geometry") or {}).get("coordinates") or (None, None)
     return {
-        "probe": row["id"], "country": str(row.get("country_code") or ""),
-        "asn": int(row.get("asn_v4") or 0), "lat": where[1], "lon": where[0],
-    }  # fmt: skip
+        "probe": row["id"],
+        "country": str(row.get("country_code") or ""),
+        "asn": int(row.get("asn_v4") or 0),
+        "lat": where[1],
+        "lon": where[0],
+    }
 
 
 def request_for(
@@ -106,8 +113,12 @@ def _definition(target: Mapping[str, Any]) -> Row:
     """What all kinds have; a name is looked up where it is measured, as our own probes do."""
     own = address_family(str(target["host"]))
     family = own or (6 if target.get("family") == 6 else 4)
-    return {"target": target["host"], "af": family, "description": "Nephoscope",
-            **({} if own else {"resolve_on_probe": True})}  # fmt: skip
+    return {
+        "target": target["host"],
+        "af": family,
+        "description": "Nephoscope",
+        **({} if own else {"resolve_on_probe": True}),
+    }
 
 
 def _details(kind: str, options: Mapping[str, Any], target: Mapping[str, Any]) -> Row:
@@ -178,8 +189,15 @@ def results(measurement: Mapping[str, Any], probe: str, host: str) -> Iterator[R
 
 def failure(head: Mapping[str, Any], status: ProbeStatus, reason: str) -> Row:
     """A result that has no value."""
-    return {"address": "", **head, "status": str(status), "reason": reason[:_REASON], "sent": 1,
-            "values": [], "method": NETWORK}  # fmt: skip
+    return {
+        "address": "",
+        **head,
+        "status": str(status),
+        "reason": reason[:_REASON],
+        "sent": 1,
+        "values": [],
+        "method": NETWORK,
+    }
 
 
 def _result(probe: str, entry: Mapping[str, Any]) -> Row:
@@ -197,8 +215,13 @@ def _result(probe: str, entry: Mapping[str, Any]) -> Row:
     if errors and not values:
         status = ProbeStatus.UNREACHABLE
     reason = "; ".join(errors)[:_REASON]
-    return {"address": address, "status": str(status), "reason": reason, "sent": sent,
-            "values": values}  # fmt: skip
+    return {
+        "address": address,
+        "status": str(status),
+        "reason": reason,
+        "sent": sent,
+        "values": values,
+    }
 
 
 def _is_second(packet: Mapping[str, Any]) -> bool:
@@ -226,10 +249,13 @@ def _trace(entry: Mapping[str, Any], address: str) -> Row:
     if errors and not any(r["address"] for r in replies):
         status = ProbeStatus.UNREACHABLE
     return {
-        "status": str(status), "reason": "; ".join(errors)[:_REASON],
-        "sent": len(replies), "values": [], "replies": replies,
+        "status": str(status),
+        "reason": "; ".join(errors)[:_REASON],
+        "sent": len(replies),
+        "values": [],
+        "replies": replies,
         "source": str(entry.get("src_addr") or entry.get("from") or ""),
-    }  # fmt: skip
+    }
 
 
 def _replies(hop: Mapping[str, Any], flow: int, target: str) -> Iterator[Row]:
@@ -240,6 +266,9 @@ def _replies(hop: Mapping[str, Any], flow: int, target: str) -> Iterator[Row]:
         address = packet.get("from")
         kind = "silent" if address is None else "target" if address == target else "hop"
         yield {
-            "ttl": int(hop["hop"]), "flow": flow, "address": address,
-            "rtt_ms": packet.get("rtt"), "kind": kind,
-        }  # fmt: skip
+            "ttl": int(hop["hop"]),
+            "flow": flow,
+            "address": address,
+            "rtt_ms": packet.get("rtt"),
+            "kind": kind,
+        }

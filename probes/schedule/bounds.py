@@ -11,10 +11,19 @@ from typing import Any
 _NEVER_SAID = ("ca_file",)
 _ANY = 1e12
 _MOST = {
-    "timeout_s": 60.0, "interval_s": 60.0, "count": 10_000, "octets": 10**9, "max_octets": 10**9,
-    "size": 65_000, "attempts": 100, "max_ttl": 255, "first_ttl": 255, "window": 255,
-    "silent_hops": 255, "flow": 100_000,
-}  # fmt: skip
+    "timeout_s": 60.0,
+    "interval_s": 60.0,
+    "count": 10_000,
+    "octets": 10**9,
+    "max_octets": 10**9,
+    "size": 65_000,
+    "attempts": 100,
+    "max_ttl": 255,
+    "first_ttl": 255,
+    "window": 255,
+    "silent_hops": 255,
+    "flow": 100_000,
+}
 LONGEST_RUN_S = 900.0
 
 

@@ -59,9 +59,15 @@ def predict(plan: Plan, sources: Mapping[str, str] | None = None) -> dict[str, A
         total = own.times(len(plan.vantages))
         whole = whole.plus(total)
         by_activity.append(
-            {"activity": activity.name, "probe": activity.probe, "rounds": rounds, **asdict(total),
-             "window_s": activity.window_s, "clients": activity.clients}
-        )  # fmt: skip
+            {
+                "activity": activity.name,
+                "probe": activity.probe,
+                "rounds": rounds,
+                **asdict(total),
+                "window_s": activity.window_s,
+                "clients": activity.clients,
+            }
+        )
     days = max(schedule.duration_s / DAY_S, 1.0)
     vantages, targets = len(plan.vantages), plan.targets
     return {

@@ -65,8 +65,9 @@ def _place(activities: tuple[Activity, ...], groups: int) -> tuple[Activity, ...
         before_s += groups * one.window_s
     before_s = 0.0
     for one in rest:
-        begins = [(g + 1) % groups * strict[0].window_s if beside else block_s for g in
-                  range(groups)]  # fmt: skip
+        begins = [
+            (g + 1) % groups * strict[0].window_s if beside else block_s for g in range(groups)
+        ]
         offsets[one.name] = tuple(begin + before_s for begin in begins)
         before_s += one.window_s
     return tuple(replace(a, offsets_s=offsets.get(a.name, a.offsets_s)) for a in activities)

@@ -124,8 +124,9 @@ class Plan:
         """
         begins = [a.offsets_s[group] for a in self.schedule.activities]
         ended_s = activity.offsets_s[group] + activity.window_s
-        following_s = min((b for b in begins if b >= ended_s - 1e-6),
-                          default=self.schedule.round_s + min(begins))  # fmt: skip
+        following_s = min(
+            (b for b in begins if b >= ended_s - 1e-6), default=self.schedule.round_s + min(begins)
+        )
         return max(0.0, min(MOST_SPARE_S, following_s - ended_s - activity.slot_s))
 
     def _delays(self, activity: Activity, number: int, vantage: str, count: int) -> list[float]:

@@ -70,8 +70,13 @@ def parse_options(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Is this virtual machine a good one?")
     add = parser.add_argument
     add("--pool", metavar="TOKEN", help="token of the pool that gets the report")
-    add("--server", nargs="?", const=f":{PORT}", metavar="URL or [HOST]:PORT",
-        help="with a URL: the site; with an address or nothing: answer network tests")  # fmt: skip
+    add(
+        "--server",
+        nargs="?",
+        const=f":{PORT}",
+        metavar="URL or [HOST]:PORT",
+        help="with a URL: the site; with an address or nothing: answer network tests",
+    )
     add("--client", nargs="+", metavar="HOST[:PORT]", help="network test of these servers")
     add("--rates", default=",".join(map(str, RATES)), help="calls per second, one after another")
     add("--seconds", type=float, help="time per measurement (default 100, at most 120)")
@@ -205,8 +210,13 @@ def make_report(options: argparse.Namespace) -> dict[str, Any]:
     if options.battery:
         report["battery"] = run_battery(_plan(options))
     verdict, reasons = judge(cpus)
-    return {**report, "seconds": options.seconds, "cpus": cpus, "verdict": verdict,
-            "reasons": reasons}  # fmt: skip
+    return {
+        **report,
+        "seconds": options.seconds,
+        "cpus": cpus,
+        "verdict": verdict,
+        "reasons": reasons,
+    }
 
 
 def _find_notes() -> list[str]:

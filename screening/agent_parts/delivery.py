@@ -35,9 +35,12 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def deliver(
-    report: dict[str, Any], site: str, token: str, patience_s: float,
+    report: dict[str, Any],
+    site: str,
+    token: str,
+    patience_s: float,
     pause: Callable[[float], None] = time.sleep,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """The site's answer; Refused when it refuses, OSError when patience is over."""
     deadline, wait_s = time.monotonic() + patience_s, FIRST_WAIT_S
     while True:

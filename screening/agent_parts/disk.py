@@ -111,11 +111,13 @@ class Disk:
         write_ms = sum(_time_ms(self._write_whole, file) for file in whole)
         megabytes = WHOLE_FILES * FILE_BYTES / 1e6
         return {
-            "disk_small_read_ms": reads, "disk_small_write_ms": writes,
+            "disk_small_read_ms": reads,
+            "disk_small_write_ms": writes,
             "disk_read_mb_s": round(megabytes / read_ms * 1000, 3),
             "disk_write_mb_s": round(megabytes / write_ms * 1000, 3),
-            "disk_direct": self.direct, "disk_small_bytes": self.small_bytes,
-        }  # fmt: skip
+            "disk_direct": self.direct,
+            "disk_small_bytes": self.small_bytes,
+        }
 
     def close(self) -> None:
         """Give the space back."""

@@ -217,9 +217,12 @@ def _compile(compiler: str) -> bytes:
         path = Path(folder) / "sampler"
         subprocess.run(
             [compiler, "-O2", "-x", "c", "-", "-o", str(path)],
-            input=NATIVE_SOURCE.encode(), timeout=30, check=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            input=NATIVE_SOURCE.encode(),
+            timeout=30,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         return path.read_bytes()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

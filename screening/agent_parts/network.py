@@ -150,12 +150,18 @@ class Peer:
         answered = sum(self.histogram.values())
         quantiles = (("p50_us", 0.5), ("p99_us", 0.99), ("p999_us", 0.999))
         return {
-            "server": self.name, "rate": rate, "seconds": round(seconds, 3),
-            "calls": self.calls, "answered": answered, "lost": self.calls - answered,
-            "late": self.late, "over_10ms": self.over, "max_us": round(self.max_ns / 1000, 3),
+            "server": self.name,
+            "rate": rate,
+            "seconds": round(seconds, 3),
+            "calls": self.calls,
+            "answered": answered,
+            "lost": self.calls - answered,
+            "late": self.late,
+            "over_10ms": self.over,
+            "max_us": round(self.max_ns / 1000, 3),
             **{key: find_percentile_us(self.histogram, q, self.max_ns) for key, q in quantiles},
             "histogram": sorted(map(list, self.histogram.items())),
-        }  # fmt: skip
+        }
 
 
 def call_servers(

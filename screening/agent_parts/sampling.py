@@ -147,10 +147,18 @@ def sample(order: Order) -> Tally:
     usage = resource.getrusage(resource.RUSAGE_SELF)
     histogram = {slot: count for slot, count in enumerate(counts) if count}
     return Tally(
-        order.cpu, "python", sum(counts), end_ns - start_ns,
-        int((usage.ru_utime + usage.ru_stime) * 1e9), max_ns, read_run_delay_ns() - delay_ns,
-        pinned, slack, histogram, watch.stalls,
-    )  # fmt: skip
+        order.cpu,
+        "python",
+        sum(counts),
+        end_ns - start_ns,
+        int((usage.ru_utime + usage.ru_stime) * 1e9),
+        max_ns,
+        read_run_delay_ns() - delay_ns,
+        pinned,
+        slack,
+        histogram,
+        watch.stalls,
+    )
 
 
 def _repeat(order: Order, watch: Watch, counts: list[int], start_ns: int) -> tuple[int, int]:
@@ -203,9 +211,19 @@ def parse_tally(text: str, cpu: int, mode: str) -> Tally | None:
             rows[kind].append([int(word) for word in words.split()])
     wakeups, elapsed_ns, cpu_ns, max_ns, delay_ns, pinned, slack = rows["run"][0]
     return Tally(
-        cpu, mode, wakeups, elapsed_ns, cpu_ns, max_ns, delay_ns, bool(pinned), bool(slack),
-        {row[0]: row[1] for row in rows["h"]}, [Stall(*row) for row in rows["s"]], hypervisor,
-    )  # fmt: skip
+        cpu,
+        mode,
+        wakeups,
+        elapsed_ns,
+        cpu_ns,
+        max_ns,
+        delay_ns,
+        bool(pinned),
+        bool(slack),
+        {row[0]: row[1] for row in rows["h"]},
+        [Stall(*row) for row in rows["s"]],
+        hypervisor,
+    )
 
 
 def run_sampler(order: Order, pipe: int) -> None:

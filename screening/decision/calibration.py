@@ -83,10 +83,15 @@ def measure(per_100s: Floats, good: Flags, low: float) -> Point:
 def _make_point(low: float, errors: Errors, at: int) -> Point:
     wrong, missed, lost, called = (int(column[at]) for column in errors[:4])
     return Point(
-        low, wrong / max(errors.bad, 1), missed / max(errors.good, 1), lost / max(errors.good, 1),
-        called, wrong / max(called, 1), find_interval(wrong, errors.bad),
+        low,
+        wrong / max(errors.bad, 1),
+        missed / max(errors.good, 1),
+        lost / max(errors.good, 1),
+        called,
+        wrong / max(called, 1),
+        find_interval(wrong, errors.bad),
         find_interval(missed, errors.good),
-    )  # fmt: skip
+    )
 
 
 def find_interval(part: int, whole: int, level: float = 0.9) -> tuple[float, float]:
@@ -128,9 +133,14 @@ def calibrate(per_100s: Floats, good: Flags, seed: int = 0) -> Calibration:
     numbers = (held / REPEATS).round().astype(np.int64)[:, None]
     wrong, missed, lost, called = numbers
     errors = Errors(wrong, missed, lost, called, int(good.sum()), int((~good).sum()))
-    return Calibration(points, chosen, errors.good, errors.bad,
-                       _make_point(float(np.median(marks)), errors, 0),
-                       (float(low), float(high)))  # fmt: skip
+    return Calibration(
+        points,
+        chosen,
+        errors.good,
+        errors.bad,
+        _make_point(float(np.median(marks)), errors, 0),
+        (float(low), float(high)),
+    )
 
 
 def _deal(good: Flags, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -73,8 +73,11 @@ def find_cluster(pairs: Pairs, rate: float) -> float:
     """Calls that one stall delays beyond 10 ms, from how far beyond they are."""
     if not pairs:
         return 1.0
-    beyond = [(ms - LIMIT_MS, n) for ms, (_, n) in zip(find_middles_ms(pairs), pairs, strict=True)
-              if ms >= LIMIT_MS]  # fmt: skip
+    beyond = [
+        (ms - LIMIT_MS, n)
+        for ms, (_, n) in zip(find_middles_ms(pairs), pairs, strict=True)
+        if ms >= LIMIT_MS
+    ]
     count = sum(n for _, n in beyond)
     # A call that comes at a random moment of a stall waits half of it on average.
     mean_s = 2 * sum(ms * n for ms, n in beyond) / count / 1000 if count else 0.0

@@ -60,10 +60,16 @@ def check_nodes(
     p_asymmetry = _test_asymmetry(logs, permutations, rng)
     columns = np.nanmedian(p999_ms, axis=0)
     return NodeTest(
-        _conclude(p_destination, p_source, p_asymmetry, alpha), _vary(logs, 0), _vary(logs, 1),
-        p_destination, p_source, p_asymmetry,
-        tuple(int(at) for at in np.flatnonzero(columns >= LIMIT_MS)), nodes, alpha,
-    )  # fmt: skip
+        _conclude(p_destination, p_source, p_asymmetry, alpha),
+        _vary(logs, 0),
+        _vary(logs, 1),
+        p_destination,
+        p_source,
+        p_asymmetry,
+        tuple(int(at) for at in np.flatnonzero(columns >= LIMIT_MS)),
+        nodes,
+        alpha,
+    )
 
 
 def _conclude(p_destination: float, p_source: float, p_asymmetry: float, alpha: float) -> str:

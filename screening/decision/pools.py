@@ -62,14 +62,19 @@ def _make_candidate(instance: Instance) -> Candidate:
     surely = bool(truth and truth.sure)
     if verdict is None or verdict.rate is None:
         unknown = float("inf")
-        return Candidate(
-            instance.name, UNKNOWN, unknown, unknown, unknown, 0.0, confirmed, surely
-        )  # fmt: skip
+        return Candidate(instance.name, UNKNOWN, unknown, unknown, unknown, 0.0, confirmed, surely)
     return Candidate(
-        instance.name, verdict.verdict, verdict.rate.per_100s, verdict.rate.high, verdict.p999_ms,
-        verdict.chances[GOOD], confirmed, surely, verdict.sure,
+        instance.name,
+        verdict.verdict,
+        verdict.rate.per_100s,
+        verdict.rate.high,
+        verdict.p999_ms,
+        verdict.chances[GOOD],
+        confirmed,
+        surely,
+        verdict.sure,
         verdict.attribution.cause if verdict.attribution else "",
-    )  # fmt: skip
+    )
 
 
 def collect_cells(reports: Iterable[Report]) -> list[tuple[str, str, float]]:

@@ -41,9 +41,14 @@ def estimate_rate(times_s: Sequence[float], seconds: float, level: float = 0.9) 
     low, high = find_interval(count / dispersion, level)
     scale = WINDOW_S / seconds
     return Rate(
-        count, seconds, count * scale, low * dispersion * scale, high * dispersion * scale,
-        dispersion, level,
-    )  # fmt: skip
+        count,
+        seconds,
+        count * scale,
+        low * dispersion * scale,
+        high * dispersion * scale,
+        dispersion,
+        level,
+    )
 
 
 def find_interval(count: float, level: float) -> tuple[float, float]:

@@ -133,8 +133,9 @@ def estimate_factor(called: int, launched: int, wanted: int, price: float = 0.0)
     low, high = (1 / find_beta_quantile(q, called + 0.5, launched - called + 0.5) for q in levels)
     launches = find_launches(called, launched, wanted)
     k = launched / called
-    return LaunchFactor(k, max(low, 1.0), high, launches, launches - wanted,
-                        launches * price, k * wanted * price)  # fmt: skip
+    return LaunchFactor(
+        k, max(low, 1.0), high, launches, launches - wanted, launches * price, k * wanted * price
+    )
 
 
 def find_launches(called: int, launched: int, wanted: int, assurance: float = ASSURANCE) -> int:

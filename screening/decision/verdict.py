@@ -65,9 +65,15 @@ def judge_report(report: Report, marks: Marks | None = None) -> Verdict:
     sure = is_sure(verdict, chances)
     reasons = explain(worst.cpu, rate, marks, pinned=worst.pinned) + cause.sentences
     return Verdict(
-        verdict, sure, worst.cpu, rate, find_percentile_ms(worst.histogram, 0.999), chances,
-        cause, reasons,
-    )  # fmt: skip
+        verdict,
+        sure,
+        worst.cpu,
+        rate,
+        find_percentile_ms(worst.histogram, 0.999),
+        chances,
+        cause,
+        reasons,
+    )
 
 
 def estimate_cpu(cpu: CpuTiming) -> Rate:
@@ -98,8 +104,10 @@ def explain(cpu: int, rate: Rate, marks: Marks, *, pinned: bool = True) -> tuple
         f"{100 * rate.level:.0f} % confidence); good up to {marks.low:g}, bad over {marks.high:g}"
     ]
     if rate.dispersion > 1.5:
-        sentences.append(f"stalls come in bursts: their counts vary {rate.dispersion:.1f} times "
-                         "as much as by chance")  # fmt: skip
+        sentences.append(
+            f"stalls come in bursts: their counts vary {rate.dispersion:.1f} times "
+            "as much as by chance"
+        )
     if max(find_chances(rate, marks).values()) < 1 - DOUBT:
         more = "measure 100 s" if rate.seconds < ENOUGH_S else "measure again"
         sentences.append(f"the interval spans more than one verdict: {more}")

@@ -25,9 +25,16 @@ def read_report(text: str) -> list[Log]:
     if not report.cpus:
         raise BadInput("the report holds no sleeps")
     return [
-        Log("agent", f"{report.host.name} CPU {cpu.cpu}", "us", 1,
+        Log(
+            "agent",
+            f"{report.host.name} CPU {cpu.cpu}",
+            "us",
+            1,
             find_middles_ms(cpu.histogram) * 1000,
-            np.array([count for _, count in cpu.histogram], dtype=np.int64), cpu.max_us,
-            cpu.seconds, details={"report": json.loads(text)})
+            np.array([count for _, count in cpu.histogram], dtype=np.int64),
+            cpu.max_us,
+            cpu.seconds,
+            details={"report": json.loads(text)},
+        )
         for cpu in report.cpus
-    ]  # fmt: skip
+    ]

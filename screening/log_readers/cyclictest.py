@@ -88,9 +88,19 @@ def _make_thread(
     unit = _find_unit(summary)
     if unit == "ns":
         notes += ("taken as nanoseconds (-N), as no wake-up took less than 1,000",)
-    return Log("cyclictest", f"thread {at}", unit, 1, values, counts,
-               largest if maximum is None else float(maximum), None, overflows, rejected,
-               notes)  # fmt: skip
+    return Log(
+        "cyclictest",
+        f"thread {at}",
+        unit,
+        1,
+        values,
+        counts,
+        largest if maximum is None else float(maximum),
+        None,
+        overflows,
+        rejected,
+        notes,
+    )
 
 
 def _find_unit(summary: dict[str, list[int]]) -> str:
@@ -113,8 +123,14 @@ def _read_json(text: str) -> list[Log]:
         if not any(thread.get("histogram") for _, thread in threads):
             raise BadInput("cyclictest kept no histogram: run it with -h and a number")
         return [_make_json_thread(name, thread, unit) for name, thread in threads]
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError,
-            RecursionError) as error:  # fmt: skip
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise BadInput(f"no JSON of cyclictest: {error!r}"[:200]) from None
 
 
@@ -129,5 +145,4 @@ def _make_json_thread(name: str, thread: dict[str, Any], unit: str) -> Log:
     # What the histogram has no room for is longer than all that it holds.
     ran_over = not len(values) or maximum > values[-1]
     overflows = max(cycles - int(counts.sum()), 0) if ran_over else 0
-    return Log("cyclictest", f"thread {name}", unit, 1, values, counts, maximum, None,
-               overflows)  # fmt: skip
+    return Log("cyclictest", f"thread {name}", unit, 1, values, counts, maximum, None, overflows)

@@ -16,8 +16,13 @@ DIRECTIONS = ("read", "write", "trim", "mixed")
 # Names of completion times and their units; version 2 wrote microseconds. Then the same from the
 # submission on, which is all that lat_percentiles or a report of several clients keeps.
 TIMES = {
-    "clat_ns": "ns", "clat_us": "us", "clat_ms": "ms", "clat": "us", "lat_ns": "ns", "lat": "us",
-}  # fmt: skip
+    "clat_ns": "ns",
+    "clat_us": "us",
+    "clat_ms": "ms",
+    "clat": "us",
+    "lat_ns": "ns",
+    "lat": "us",
+}
 # A run that tells its status in between writes a document each time.
 MOST_DOCUMENTS = 3
 # Slots of version 2, numbered as its source does: 64 to each power of two.
@@ -39,8 +44,14 @@ def read_fio(text: str) -> list[Log]:
         document = _find_document(text)
         jobs = document.get("jobs") or document["client_stats"]
         logs = [log for job in jobs for log in _read_job(job)]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError,
-            OverflowError) as error:  # fmt: skip
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        OverflowError,
+    ) as error:
         raise BadInput(f"no JSON of fio: {error!r}"[:200]) from None
     if not logs:
         raise BadInput("no job of this fio run completed anything, or none kept its percentiles")
@@ -89,19 +100,28 @@ def _make_log(name: str, part: Mapping[str, Any], kind: str, times: Mapping[str,
     if kind.startswith("lat"):
         notes.append("times from submission on, since fio kept no others")
     return Log(
-        "fio", name[:200], TIMES[kind], 1, np.array([value for value, _ in pairs]),
-        np.array([count for _, count in pairs], dtype=np.int64), float(times["max"]),
-        part.get("runtime", 0) / 1000 or None, notes=tuple(notes), details=_details(part, times),
-    )  # fmt: skip
+        "fio",
+        name[:200],
+        TIMES[kind],
+        1,
+        np.array([value for value, _ in pairs]),
+        np.array([count for _, count in pairs], dtype=np.int64),
+        float(times["max"]),
+        part.get("runtime", 0) / 1000 or None,
+        notes=tuple(notes),
+        details=_details(part, times),
+    )
 
 
 def _details(part: Mapping[str, Any], times: Mapping[str, Any]) -> dict[str, Any]:
     # Version 2 counts bandwidth in KiB per second only.
     rate = part["bw_bytes"] if "bw_bytes" in part else part.get("bw", 0) * 1024
     return {
-        "iops": part.get("iops"), "mb_per_s": rate / 1e6,
-        "mean": times.get("mean"), "deviation": times.get("stddev"),
-    }  # fmt: skip
+        "iops": part.get("iops"),
+        "mb_per_s": rate / 1e6,
+        "mean": times.get("mean"),
+        "deviation": times.get("stddev"),
+    }
 
 
 def _count(part: Mapping[str, Any], times: Mapping[str, Any]) -> int:

@@ -185,8 +185,18 @@ def _make_log(tag: str, series: Series, text: str, rejected: tuple[tuple[int, st
     unit, notes = _find_unit(series)
     if "jhiccup" not in text[:10_000].lower():
         notes = (*notes, "not from jHiccup: the verdict holds if these are delays of wake-ups")
-    return Log("hdrhistogram", tag or "all", unit, len(series.seconds), values, counts, maximum,
-               sum(series.seconds), rejected=rejected, notes=notes)  # fmt: skip
+    return Log(
+        "hdrhistogram",
+        tag or "all",
+        unit,
+        len(series.seconds),
+        values,
+        counts,
+        maximum,
+        sum(series.seconds),
+        rejected=rejected,
+        notes=notes,
+    )
 
 
 def _find_unit(series: Series) -> tuple[str, tuple[str, ...]]:

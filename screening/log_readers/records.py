@@ -71,6 +71,15 @@ def join_logs(logs: Sequence[Log], name: str) -> Log:
     distinct, places = np.unique(values, return_inverse=True)
     counts = np.zeros(len(distinct), dtype=np.int64)
     np.add.at(counts, places, np.concatenate([log.counts for log in logs]))
-    return Log(first.kind, name, first.unit, len(logs), distinct, counts,
-               max(log.maximum for log in logs), None, sum(log.overflows for log in logs),
-               first.rejected)  # fmt: skip
+    return Log(
+        first.kind,
+        name,
+        first.unit,
+        len(logs),
+        distinct,
+        counts,
+        max(log.maximum for log in logs),
+        None,
+        sum(log.overflows for log in logs),
+        first.rejected,
+    )

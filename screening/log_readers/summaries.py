@@ -28,27 +28,49 @@ def summarise_log(log: Log, marks: Marks | None = None) -> dict[str, Any]:
     stalls = log.count_from()
     verdict, reasons = _judge(log, stalls, marks or Marks())
     return {
-        "kind": log.kind, "name": log.name, "histograms": log.histograms, "samples": log.samples,
-        "p50": log.find_percentile(0.5), "p99": log.find_percentile(0.99),
-        "p999": log.find_percentile(0.999), "p9999": log.find_percentile(0.9999),
-        "max": log.maximum, "unit": log.unit, "stalls_10ms": stalls, "seconds": log.seconds,
+        "kind": log.kind,
+        "name": log.name,
+        "histograms": log.histograms,
+        "samples": log.samples,
+        "p50": log.find_percentile(0.5),
+        "p99": log.find_percentile(0.99),
+        "p999": log.find_percentile(0.999),
+        "p9999": log.find_percentile(0.9999),
+        "max": log.maximum,
+        "unit": log.unit,
+        "stalls_10ms": stalls,
+        "seconds": log.seconds,
         "verdict": verdict,
         "reasons": [*reasons, *log.notes, *_tell_overflows(log), *_tell_rejected(log)],
-    }  # fmt: skip
+    }
 
 
 def summarise_report(report: Report, marks: Marks | None = None) -> dict[str, Any]:
     """The same for an agent's report, judged with all that it knows."""
     judged: Verdict = judge_report(report, marks)
     cpu = next((cpu for cpu in report.cpus if cpu.cpu == judged.cpu), None)
-    figures = {
-        "samples": cpu.wakeups, "p50": cpu.p50_us, "p99": cpu.p99_us, "p999": cpu.p999_us,
-        "max": cpu.max_us, "stalls_10ms": cpu.stalls_10ms, "seconds": cpu.seconds,
-    } if cpu else {}  # fmt: skip
+    figures = (
+        {
+            "samples": cpu.wakeups,
+            "p50": cpu.p50_us,
+            "p99": cpu.p99_us,
+            "p999": cpu.p999_us,
+            "max": cpu.max_us,
+            "stalls_10ms": cpu.stalls_10ms,
+            "seconds": cpu.seconds,
+        }
+        if cpu
+        else {}
+    )
     return {
-        "kind": "agent", "name": report.host.name, "histograms": len(report.cpus), "unit": "us",
-        **figures, "verdict": judged.verdict, "reasons": list(judged.reasons),
-    }  # fmt: skip
+        "kind": "agent",
+        "name": report.host.name,
+        "histograms": len(report.cpus),
+        "unit": "us",
+        **figures,
+        "verdict": judged.verdict,
+        "reasons": list(judged.reasons),
+    }
 
 
 def _judge(log: Log, stalls: int | None, marks: Marks) -> tuple[str, list[str]]:
@@ -78,8 +100,10 @@ def _tell_overflows(log: Log) -> list[str]:
     if not log.overflows or not len(log.values):
         return []
     samples = "sample" if log.overflows == 1 else "samples"
-    return [f"{log.overflows:,} {samples} ran over the histogram, which ends at {log.values[-1]:g} "
-            f"{log.unit}: a percentile among them is given as the longest"]  # fmt: skip
+    return [
+        f"{log.overflows:,} {samples} ran over the histogram, which ends at {log.values[-1]:g} "
+        f"{log.unit}: a percentile among them is given as the longest"
+    ]
 
 
 def _tell_rejected(log: Log) -> list[str]:

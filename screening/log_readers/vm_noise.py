@@ -102,6 +102,15 @@ def _make_log(
     times = np.array([at for at, _ in points])
     data = np.array([value for _, value in points])
     values, counts = count_values(data)
-    return Log("vm-noise", f"VM {name}", unit, 1, values, counts, float(data.max()),
-               float(np.ptp(times)), rejected=rejected,
-               details={"at": times, "values": data})  # fmt: skip
+    return Log(
+        "vm-noise",
+        f"VM {name}",
+        unit,
+        1,
+        values,
+        counts,
+        float(data.max()),
+        float(np.ptp(times)),
+        rejected=rejected,
+        details={"at": times, "values": data},
+    )

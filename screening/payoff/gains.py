@@ -93,10 +93,18 @@ def _compare(curve: Curve) -> list[Gain]:
         (0.999, before.p999_ms, after.p999_ms, before.p999_interval, after.p999_interval),
     )
     return [
-        Gain(curve.model, curve.fan_out, percentile, old, new, 1 - new / old,
-             1 - new_span[1] / old_span[0], 1 - new_span[0] / old_span[1])
+        Gain(
+            curve.model,
+            curve.fan_out,
+            percentile,
+            old,
+            new,
+            1 - new / old,
+            1 - new_span[1] / old_span[0],
+            1 - new_span[0] / old_span[1],
+        )
         for percentile, old, new, old_span, new_span in rows
-    ]  # fmt: skip
+    ]
 
 
 def measure_gains(
@@ -111,21 +119,31 @@ def measure_gains(
     times = np.stack([spread_ms(pairs, NODE_POINTS).astype(np.float32) for pairs in nodes])
     rng = np.random.default_rng(seed)
     fit = np.flatnonzero(np.asarray(called))
-    draws = np.array([
-        [_run_group(times[rng.choice(pool, group, replace=False)], rng)
-         for pool in (np.arange(len(nodes)), fit)]
-        for _ in range(DRAWS)
-    ])  # fmt: skip
+    draws = np.array(
+        [
+            [
+                _run_group(times[rng.choice(pool, group, replace=False)], rng)
+                for pool in (np.arange(len(nodes)), fit)
+            ]
+            for _ in range(DRAWS)
+        ]
+    )
     saved = 1 - draws[:, 1] / draws[:, 0]
     low, high = np.quantile(saved, [0.05, 0.95], axis=0)
     before, after = np.median(draws, axis=0)
     names = [("sequential", 1, p) for p in PERCENTILES]
     names += [("partition-aggregate", group, p) for p in PERCENTILES]
     return tuple(
-        Gain(*name, float(before[at]), float(after[at]), float(np.median(saved[:, at])),
-             float(low[at]), float(high[at]))
+        Gain(
+            *name,
+            float(before[at]),
+            float(after[at]),
+            float(np.median(saved[:, at])),
+            float(low[at]),
+            float(high[at]),
+        )
         for at, name in enumerate(names)
-    )  # fmt: skip
+    )
 
 
 def _run_group(times: Floats, rng: np.random.Generator) -> list[float]:

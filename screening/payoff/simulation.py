@@ -100,9 +100,13 @@ def simulate_sequential(
 
 
 def simulate_partition(
-    good: Floats, bad: Floats, fan_out: int, shares: Sequence[float] = SHARES,
-    trials: int = TRIALS, seed: int = 0,
-) -> Curve:  # fmt: skip
+    good: Floats,
+    bad: Floats,
+    fan_out: int,
+    shares: Sequence[float] = SHARES,
+    trials: int = TRIALS,
+    seed: int = 0,
+) -> Curve:
     """The slowest of ``fan_out`` servers, of which each share is bad.
 
     The slowest of n calls is drawn at once: its rank is the n-th root of a uniform number. Where

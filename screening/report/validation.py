@@ -147,8 +147,11 @@ class Numbers:
         """JSON Schema of the same."""
         items = {"type": "integer", "minimum": 0, "maximum": self.high}
         return {
-            "type": "array", "items": items, "minItems": self.length, "maxItems": self.length,
-        }  # fmt: skip
+            "type": "array",
+            "items": items,
+            "minItems": self.length,
+            "maxItems": self.length,
+        }
 
 
 @dataclass(frozen=True)
@@ -176,9 +179,11 @@ class Entries:
         """JSON Schema of the same."""
         both = {**self.required, **self.optional}
         return {
-            "type": "object", "additionalProperties": False, "required": list(self.required),
+            "type": "object",
+            "additionalProperties": False,
+            "required": list(self.required),
             "properties": {name: shape.schema() for name, shape in both.items()},
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True)
@@ -199,5 +204,7 @@ class Table:
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the same."""
         return {
-            "type": "object", "additionalProperties": self.of.schema(), "maxProperties": self.most,
-        }  # fmt: skip
+            "type": "object",
+            "additionalProperties": self.of.schema(),
+            "maxProperties": self.most,
+        }

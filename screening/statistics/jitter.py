@@ -74,10 +74,18 @@ def describe(values: Sequence[float] | Floats) -> Jitter:
     away = np.abs(data - median) > BAND * abs(median)
     scale = median or float("nan")
     return Jitter(
-        len(data), float(data.mean()), deviation, deviation / (float(data.mean()) or float("nan")),
-        median, float(p95), float(p99), float(p999), float(data.max()) / scale,
-        float(away.mean()), smooth(data),
-    )  # fmt: skip
+        len(data),
+        float(data.mean()),
+        deviation,
+        deviation / (float(data.mean()) or float("nan")),
+        median,
+        float(p95),
+        float(p99),
+        float(p999),
+        float(data.max()) / scale,
+        float(away.mean()),
+        smooth(data),
+    )
 
 
 def smooth(data: Floats) -> float:
@@ -110,8 +118,10 @@ def compare(
     if min(len(mine), len(idle)) < 2:
         raise BadInput("a comparison needs two values on both sides")
     rng = np.random.default_rng(seed)
-    drawn = [_vary(rng.choice(mine, len(mine))) / max(_vary(rng.choice(idle, len(idle))), 1e-12)
-             for _ in range(resamples)]  # fmt: skip
+    drawn = [
+        _vary(rng.choice(mine, len(mine))) / max(_vary(rng.choice(idle, len(idle))), 1e-12)
+        for _ in range(resamples)
+    ]
     low, high = np.quantile(drawn, [0.05, 0.95])
     return Comparison(_vary(mine) / max(_vary(idle), 1e-12), float(low), float(high))
 

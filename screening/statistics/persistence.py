@@ -68,9 +68,13 @@ def describe(periods: Sequence[Period]) -> Persistence:
         return kept / total if total else float("nan")
 
     return Persistence(
-        find_share(float("inf")), find_share(24 * HOUR_S), find_share(12 * HOUR_S), instances,
-        total / HOUR_S, len(periods) - instances,
-    )  # fmt: skip
+        find_share(float("inf")),
+        find_share(24 * HOUR_S),
+        find_share(12 * HOUR_S),
+        instances,
+        total / HOUR_S,
+        len(periods) - instances,
+    )
 
 
 def find_distribution(periods: Sequence[Period]) -> list[tuple[float, float]]:

@@ -72,8 +72,14 @@ def _rate_days(stalls: Mapping[int, int], measured_s: Mapping[int, float], facto
         count.setdefault(day, np.zeros(per_day))[place] += stalls.get(at, 0)
         time_s.setdefault(day, np.zeros(per_day))[place] += seconds
     kept = [day for day in sorted(count) if (time_s[day] > 0).mean() >= FEWEST_MEASURED]
-    rates = [np.where(time_s[day] > 0, count[day] / np.maximum(time_s[day], 1.0),
-                      count[day].sum() / time_s[day].sum()) for day in kept]  # fmt: skip
+    rates = [
+        np.where(
+            time_s[day] > 0,
+            count[day] / np.maximum(time_s[day], 1.0),
+            count[day].sum() / time_s[day].sum(),
+        )
+        for day in kept
+    ]
     return length_s * np.array(rates).reshape(len(kept), per_day)
 
 
@@ -96,10 +102,14 @@ def detect_nightly(
     minutes = DAY_S // 60 // bins
     seen = int((peaks > FEWEST_TIMES * rest).sum())
     return Nightly(
-        p_value <= alpha and 2 * seen > days, first % bins * minutes, (last % bins + 1) * minutes,
-        float((peaks.mean() + 0.01) / (rest.mean() + 0.01)), seen, days,
+        p_value <= alpha and 2 * seen > days,
+        first % bins * minutes,
+        (last % bins + 1) * minutes,
+        float((peaks.mean() + 0.01) / (rest.mean() + 0.01)),
+        seen,
+        days,
         p_value,
-    )  # fmt: skip
+    )
 
 
 def _find_peaks(levels: Floats, permutations: int, rng: np.random.Generator) -> Floats:

@@ -73,10 +73,13 @@ def build(campaign: Campaign, metric: str) -> list[SizeRow]:
         campaign=campaign,
         table_id=table_id(metric),
         defaults={
-            "columns": list(COLUMNS), "rows": cells, "headline": headline_of(rows, metric),
-            "n": n, "checks": [],
+            "columns": list(COLUMNS),
+            "rows": cells,
+            "headline": headline_of(rows, metric),
+            "n": n,
+            "checks": [],
         },
-    )  # fmt: skip
+    )
     # ``computed_at`` is of the first time; a table that was solved anew is as new as its rows.
     table = CampaignReport.objects.filter(campaign=campaign, table_id=table_id(metric))
     table.update(computed_at=timezone.now())

@@ -128,8 +128,13 @@ def sweep_lake(campaign: Campaign) -> None:
 def document(campaign: Campaign) -> dict[str, Any]:
     """A campaign with its tables, as commands and the API give it."""
     tables = {
-        t.table_id: {"columns": t.columns, "rows": t.rows, "n": t.n, "headline": t.headline,
-                     "checks": t.checks}
+        t.table_id: {
+            "columns": t.columns,
+            "rows": t.rows,
+            "n": t.n,
+            "headline": t.headline,
+            "checks": t.checks,
+        }
         for t in selectors.tables(campaign).values()
-    }  # fmt: skip
+    }
     return {**progress.as_json(campaign), "tables": tables}

@@ -74,12 +74,19 @@ def _target(region: Any, zone: str) -> dict[str, Any]:
 def _store_vantages() -> None:
     rows = [
         VantagePoint(
-            name=c.name, source=VantagePoint.Source.SYNTHETIC, state=VantagePoint.State.JOINED,
-            city=c.city, country=c.country, continent=c.continent, lat=c.lat, lon=c.lon,
-            provider=samples.LABEL, asn=c.asn,
+            name=c.name,
+            source=VantagePoint.Source.SYNTHETIC,
+            state=VantagePoint.State.JOINED,
+            city=c.city,
+            country=c.country,
+            continent=c.continent,
+            lat=c.lat,
+            lon=c.lon,
+            provider=samples.LABEL,
+            asn=c.asn,
         )
         for c in CITIES
-    ]  # fmt: skip
+    ]
     VantagePoint.objects.bulk_create(rows, ignore_conflicts=True)
 
 

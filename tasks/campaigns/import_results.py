@@ -29,10 +29,15 @@ _ROWS = 500
 _MOST_NAMED = 3
 # What addresses of the forms mean in words.
 _NAMES = {
-    "atlas": "RIPE Atlas", "scamper": "scamper", "globalping": "Globalping",
-    "square": "a square table", "pairs": "a list of pairs", "wondernetwork": "WonderNetwork",
-    "cloudping": "a matrix of regions", "mlab": "M-Lab speed tests",
-}  # fmt: skip
+    "atlas": "RIPE Atlas",
+    "scamper": "scamper",
+    "globalping": "Globalping",
+    "square": "a square table",
+    "pairs": "a list of pairs",
+    "wondernetwork": "WonderNetwork",
+    "cloudping": "a matrix of regions",
+    "mlab": "M-Lab speed tests",
+}
 
 
 @dataclass(frozen=True, slots=True)

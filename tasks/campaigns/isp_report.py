@@ -148,8 +148,12 @@ def isp_document(found: Traces, names: dict[int, str]) -> dict[str, Any]:
                 "ends": row["ends"],
             }
         )
-    traces = {"results": found.results, "probes": len(found.probes), "reached": found.reached,
-              "malformed": found.malformed}  # fmt: skip
+    traces = {
+        "results": found.results,
+        "probes": len(found.probes),
+        "reached": found.reached,
+        "malformed": found.malformed,
+    }
     hint = find_hint(regions)
     notes = [*NOTES, hint] if hint else list(NOTES)
     return {"traces": traces, "regions": regions, "notes": notes}

@@ -167,7 +167,13 @@ def _joined(kind: str, tables: Sequence[pa.Table]) -> pa.Table:
 
 
 READERS: dict[str, Callable[[Sequence[Path], Asked], Imported]] = {
-    "atlas": _atlas, "scamper": _scamper, "globalping": _globalping, "square": _square,
-    "pairs": _pairs, "wondernetwork": _cities, "cloudping": _cloudping, "mlab": _mlab,
-}  # fmt: skip
+    "atlas": _atlas,
+    "scamper": _scamper,
+    "globalping": _globalping,
+    "square": _square,
+    "pairs": _pairs,
+    "wondernetwork": _cities,
+    "cloudping": _cloudping,
+    "mlab": _mlab,
+}
 _NONE = f"of no form that is known ({', '.join(READERS)})"

@@ -57,8 +57,7 @@ class Tally:
 
     def told(self, written: Mapping[str, int]) -> dict[str, Any]:
         """What the unit keeps of it."""
-        counters = {"failed": dict(self.failed), "missed": dict(self.missed),
-                    "octets": self.octets}  # fmt: skip
+        counters = {"failed": dict(self.failed), "missed": dict(self.missed), "octets": self.octets}
         return {
             "ok": self.ok,
             "failed": self.failed.total(),

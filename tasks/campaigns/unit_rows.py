@@ -24,9 +24,20 @@ def finished_unit(made: Campaign, key: str, ended: Ended) -> CampaignUnit:
     failed = {status: n for status, n in ended.by_status.items() if status != _OK}
     ok = runs - sum(failed.values())
     return CampaignUnit(
-        campaign=made, key=key, activity=ended.kind, vantage=ended.vantage[:63], round=0,
-        starts_s=0.0, ends_s=made.schedule["rounds"] * made.schedule["round_s"], slots=runs,
-        state=units.State.DONE, attempt=1, rows={ended.kind: runs}, part=ended.part, ok=ok,
-        failed=runs - ok, counters={"failed": failed},
+        campaign=made,
+        key=key,
+        activity=ended.kind,
+        vantage=ended.vantage[:63],
+        round=0,
+        starts_s=0.0,
+        ends_s=made.schedule["rounds"] * made.schedule["round_s"],
+        slots=runs,
+        state=units.State.DONE,
+        attempt=1,
+        rows={ended.kind: runs},
+        part=ended.part,
+        ok=ok,
+        failed=runs - ok,
+        counters={"failed": failed},
         finished_at=made.finished_at or made.started_at,
-    )  # fmt: skip
+    )

@@ -31,9 +31,13 @@ _STEP_S = 0.25
 _LONG_S = 86_400.0
 _START_S = 0.5
 _PLACES = {
-    "Berlin": ("EU", 52.5, 13.4), "Toronto": ("NA", 43.7, -79.4), "Tokyo": ("AS", 35.7, 139.7),
-    "Mumbai": ("AS", 19.1, 72.9), "São Paulo": ("SA", -23.5, -46.6), "Sydney": ("OC", -33.9, 151.2),
-}  # fmt: skip
+    "Berlin": ("EU", 52.5, 13.4),
+    "Toronto": ("NA", 43.7, -79.4),
+    "Tokyo": ("AS", 35.7, 139.7),
+    "Mumbai": ("AS", 19.1, 72.9),
+    "São Paulo": ("SA", -23.5, -46.6),
+    "Sydney": ("OC", -33.9, 151.2),
+}
 Row = dict[str, Any]
 
 
@@ -84,8 +88,14 @@ def hosts(plan: Plan, extent: Extent) -> list[Host]:
     for node in (*plan.of_kind("vantage"), *instances(plan, extent)):
         city, country = node.place.split(", ")
         continent, lat, lon = _PLACES.get(city, ("", None, None))
-        place = {"city": city, "country": country, "continent": continent, "lat": lat, "lon": lon,
-                 "asn": node.asn}  # fmt: skip
+        place = {
+            "city": city,
+            "country": country,
+            "continent": continent,
+            "lat": lat,
+            "lon": lon,
+            "asn": node.asn,
+        }
         cloud = f"{plan.provider}/{node.region}/{node.zone}" if node.kind == "instance" else ""
         found.append(Host(node.name, name_of(node), {**place, "cloud": cloud}))
     return found
@@ -121,19 +131,30 @@ def begin(plan: Plan, extent: Extent, tempo: Tempo) -> tuple[Campaign, Campaign]
     close_old()
     inner, outer = instances(plan, extent), plan.of_kind("vantage")
     inward, outward = (_stretched(own, tempo) for own in _activities(extent))
-    longest_s = max(_length_s(inward, len(outer), len(inner)),
-                    _length_s(outward, len(inner), len(outer)))  # fmt: skip
+    longest_s = max(
+        _length_s(inward, len(outer), len(inner)), _length_s(outward, len(inner), len(outer))
+    )
     starts = datetime.now(UTC) + timedelta(seconds=_START_S)
     found = []
     for name, own, ends, starting in (
         (INWARD, inward, inner, outer),
         (OUTWARD, outward, outer, inner),
     ):
-        schedule = {"round_s": longest_s + tempo.gap_s, "rounds": extent.rounds, "activities": own,
-                    "title": "Laboratory"}  # fmt: skip
-        asked = {"name": name, "schedule": schedule, "label": LABEL, "seed": 1,
-                 "targets": [_target(plan, end, extent) for end in ends],
-                 "vantages": [name_of(v) for v in starting], "starts_at": starts}  # fmt: skip
+        schedule = {
+            "round_s": longest_s + tempo.gap_s,
+            "rounds": extent.rounds,
+            "activities": own,
+            "title": "Laboratory",
+        }
+        asked = {
+            "name": name,
+            "schedule": schedule,
+            "label": LABEL,
+            "seed": 1,
+            "targets": [_target(plan, end, extent) for end in ends],
+            "vantages": [name_of(v) for v in starting],
+            "starts_at": starts,
+        }
         made = commands.start(asked, here=True)
         # No other scheduler takes it up, and wherever it is shown it is labelled.
         made.synthetic = True
@@ -153,8 +174,13 @@ def _target(plan: Plan, node: Node, extent: Extent) -> Row:
     own = {"host": plan.home(node.name), "port": 80, "path": f"/octets/{extent.octets}"}
     if node.kind == "vantage":
         return {**own, "name": name_of(node), "region": name_of(node)}
-    return {**own, "name": node.name, "provider": plan.provider, "region": node.region,
-            "zone": node.zone}  # fmt: skip
+    return {
+        **own,
+        "name": node.name,
+        "provider": plan.provider,
+        "region": node.region,
+        "zone": node.zone,
+    }
 
 
 def _activities(extent: Extent) -> tuple[list[Row], list[Row]]:
@@ -165,13 +191,27 @@ def _activities(extent: Extent) -> tuple[list[Row], list[Row]]:
     # Few pings are lost, and who comes late may still begin: room for half of them is enough.
     ping_s = extent.pings * wait_s * (0.5 if extent.brisk else 1.0)
     ping = {"name": "ping", "probe": "tcp-ping", "slot_s": ping_s, "options": pings}
-    get = {"name": "get", "probe": "throughput", "slot_s": get_s + 0.05, "clients": 1,
-           "strict": True, "options": {"octets": extent.octets, "timeout_s": get_s}}  # fmt: skip
+    get = {
+        "name": "get",
+        "probe": "throughput",
+        "slot_s": get_s + 0.05,
+        "clients": 1,
+        "strict": True,
+        "options": {"octets": extent.octets, "timeout_s": get_s},
+    }
     trace = {"timeout_s": 0.3, "interval_s": 0.001, "silent_hops": 2, "attempts": 3}
-    paths = {"name": "trace", "probe": "traceroute", "slot_s": 0.6 if extent.brisk else 2.0,
-             "options": {**trace, "mda": True, "risk": 0.001}}  # fmt: skip
-    away = {"name": "trace", "probe": "traceroute", "slot_s": 0.5 if extent.brisk else 1.0,
-            "options": {**trace, "window": 8}}  # fmt: skip
+    paths = {
+        "name": "trace",
+        "probe": "traceroute",
+        "slot_s": 0.6 if extent.brisk else 2.0,
+        "options": {**trace, "mda": True, "risk": 0.001},
+    }
+    away = {
+        "name": "trace",
+        "probe": "traceroute",
+        "slot_s": 0.5 if extent.brisk else 1.0,
+        "options": {**trace, "window": 8},
+    }
     return [ping, get, paths], [away]
 
 

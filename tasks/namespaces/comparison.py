@@ -107,10 +107,16 @@ def _latencies(truth: Truth, seen: Seen) -> Iterator[Row]:
         mean = fmean(own) if own else None
         # A machine that is busy keeps single packets back, which a mean of few does not bear.
         middle = median(own) if own else None
-        yield {"vantage": vantage, "instance": instance, "n": len(own), "mean_ms": mean,
-               "median_ms": middle, "configured_ms": configured,
-               "difference_ms": None if mean is None else mean - configured,
-               "median_off_ms": None if middle is None else middle - configured}  # fmt: skip
+        yield {
+            "vantage": vantage,
+            "instance": instance,
+            "n": len(own),
+            "mean_ms": mean,
+            "median_ms": middle,
+            "configured_ms": configured,
+            "difference_ms": None if mean is None else mean - configured,
+            "median_off_ms": None if middle is None else middle - configured,
+        }
 
 
 def _throughputs(truth: Truth, seen: Seen) -> Iterator[Row]:
@@ -118,9 +124,13 @@ def _throughputs(truth: Truth, seen: Seen) -> Iterator[Row]:
     values = _values(seen, "throughput")
     for vantage, instance in _pairs(truth.plan, seen.extent):
         own = values.get((vantage, instance), [])
-        yield {"vantage": vantage, "instance": instance, "n": len(own),
-               "fastest_mbit": max(own) * 8e-6 if own else None,
-               "narrowest_mbit": truth.rate_mbit(instance, vantage)}  # fmt: skip
+        yield {
+            "vantage": vantage,
+            "instance": instance,
+            "n": len(own),
+            "fastest_mbit": max(own) * 8e-6 if own else None,
+            "narrowest_mbit": truth.rate_mbit(instance, vantage),
+        }
 
 
 def _paths(truth: Truth, seen: Seen) -> Iterator[Row]:
@@ -136,9 +146,15 @@ def _paths(truth: Truth, seen: Seen) -> Iterator[Row]:
         true = {(ttl, hop) for way in ways for ttl, hop in enumerate(way, 1) if hop}
         own = found.get((vantage, instance))
         seen_hops = own or set()
-        yield {"vantage": vantage, "instance": instance, "ways": len(ways), "hops": len(true),
-               "measured": own is not None, "seen": len(seen_hops & true),
-               "wrong": len(seen_hops - true)}  # fmt: skip
+        yield {
+            "vantage": vantage,
+            "instance": instance,
+            "ways": len(ways),
+            "hops": len(true),
+            "measured": own is not None,
+            "seen": len(seen_hops & true),
+            "wrong": len(seen_hops - true),
+        }
 
 
 def _isps(truth: Truth, seen: Seen, *, failed: bool) -> list[Row]:
@@ -151,8 +167,15 @@ def _isps(truth: Truth, seen: Seen, *, failed: bool) -> list[Row]:
     for node in instances(truth.plan, seen.extent):
         own = {truth.isp(node.name, v.name) for v in truth.plan.of_kind("vantage")} - {0}
         told = found.get((node.region, node.zone), set())
-        rows.append({"region": node.region, "zone": node.zone, "true": sorted(own),
-                     "seen": sorted(told), "equal": own == told})  # fmt: skip
+        rows.append(
+            {
+                "region": node.region,
+                "zone": node.zone,
+                "true": sorted(own),
+                "seen": sorted(told),
+                "equal": own == told,
+            }
+        )
     return rows
 
 
@@ -168,5 +191,10 @@ def _failure(before: Truth, after: Truth, seen: Seen) -> Row:
     }
     lost = {(row["region"], row["end"]) for row in told["lost"]}
     gone = sorted({row["isp"] for row in told["gone"]})
-    return {"isps": _isps(after, seen, failed=True), "gone": gone, "lost": sorted(lost),
-            "truly_lost": sorted(true), "equal": lost == true}  # fmt: skip
+    return {
+        "isps": _isps(after, seen, failed=True),
+        "gone": gone,
+        "lost": sorted(lost),
+        "truly_lost": sorted(true),
+        "equal": lost == true,
+    }

@@ -108,11 +108,15 @@ class Field:
         _, token = enrolment.invite(host.name, place, _LIMITS)
         joined = enrolment.join(token, None, VERSION)
         who = credentials.Identity(
-            name=host.name, site=f"http://{control.ADDRESS}:9", host=control.ADDRESS, port=port,
-            user=enrolment.USER + host.name, password=joined.password,
+            name=host.name,
+            site=f"http://{control.ADDRESS}:9",
+            host=control.ADDRESS,
+            port=port,
+            user=enrolment.USER + host.name,
+            password=joined.password,
             authority=(self._folder / links.NAME / "ca.pem").read_text(),
             limits=joined.point.limits,
-        )  # fmt: skip
+        )
         credentials.save(who, self._folder / host.name)
 
     def _begin(self, stack: ExitStack) -> None:
@@ -134,8 +138,10 @@ class Field:
     def _retire(self) -> None:
         """They stay as places on maps; nobody can order anything of them."""
         VantagePoint.objects.filter(name__in=[h.name for h in self.hosts]).update(
-            source=VantagePoint.Source.SYNTHETIC, secret_sha256="", instance="",
-        )  # fmt: skip
+            source=VantagePoint.Source.SYNTHETIC,
+            secret_sha256="",
+            instance="",
+        )
 
 
 def sweep() -> None:

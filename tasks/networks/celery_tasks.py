@@ -269,8 +269,11 @@ def _first(
 
 def _parcel(order: Order, work: Work) -> Parcel:
     rows = [
-        {"slot": int(number), "late_s": work.tests.get(number, {}).get("late_s", 0.0),
-         "result": {k: v for k, v in result.items() if k != "target"}}
+        {
+            "slot": int(number),
+            "late_s": work.tests.get(number, {}).get("late_s", 0.0),
+            "result": {k: v for k, v in result.items() if k != "target"},
+        }
         for number, result in sorted(work.results.items(), key=lambda r: int(r[0]))
-    ]  # fmt: skip
+    ]
     return Parcel(RESULT, {**order.head, "missed": {}}, columns_of(rows, COLUMNS))

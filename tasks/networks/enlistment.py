@@ -121,9 +121,12 @@ def credits(source: str, clock: Clock | None = None) -> dict[str, Any]:
         return {"network": "atlas", "credits": told.credits, "spent_a_day": told.spent_a_day}
     limits = globalping.limits(api_of("globalping", clock))
     return {
-        "network": "globalping", "free": limits.free, "free_limit": limits.free_limit,
-        "reset_s": limits.reset_s, "credits": limits.credits,
-    }  # fmt: skip
+        "network": "globalping",
+        "free": limits.free,
+        "free_limit": limits.free_limit,
+        "reset_s": limits.reset_s,
+        "credits": limits.credits,
+    }
 
 
 def has_key(source: str) -> bool:

@@ -182,6 +182,8 @@ def _why_not(order: Order, latest: float, cost: Cost, bench: Bench) -> str:
 
 def _target(data: Mapping[str, Any]) -> Target:
     return Target(
-        str(data["host"]), int(data.get("port", 0)), int(data.get("family", 0)),
+        str(data["host"]),
+        int(data.get("port", 0)),
+        int(data.get("family", 0)),
         str(data.get("path") or "/"),
-    )  # fmt: skip
+    )

@@ -113,8 +113,10 @@ def options_for(
     found: Latencies, used: list[dict[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What to ask of samples about a deployment, and what to say of its regions."""
-    named = [{**place, "name": name_in(found.regions, place["provider"], place["region"])}
-             for place in used]  # fmt: skip
+    named = [
+        {**place, "name": name_in(found.regions, place["provider"], place["region"])}
+        for place in used
+    ]
     current = [place["name"] for place in named if place["name"]]
     options: dict[str, Any] = {"time_limit_s": TIME_LIMIT_S}
     if current:

@@ -79,7 +79,7 @@ class _View:
                 "at": region.at,
             }
             for name, region in self.question.known.regions.items()
-        ]  # fmt: skip
+        ]
 
     def tell(self, which: int | str, serving: Serving, before: Serving | None) -> dict[str, Any]:
         """One set."""

@@ -121,8 +121,9 @@ def read(
     beside = _read(files, "beside", lambda path: read_samples(path, None, most_cells))
     clients = _bytes(files, "clients", read_clients) or {}
     if clients and not set(clients) & set(found.clients):
-        raise BadInput(f"none of them has samples, the first is {next(iter(clients))!r}",
-                       field="clients")  # fmt: skip
+        raise BadInput(
+            f"none of them has samples, the first is {next(iter(clients))!r}", field="clients"
+        )
     populations = _bytes(files, "populations", read_populations) or {}
     routes = _bytes(files, "isps", read_routes) or {}
     return Known(found, regions, clients, routes, prices, populations, beside)

@@ -84,10 +84,14 @@ def _causes(rows: Sequence[Row]) -> dict[str, Any]:
 
 def _calibrate(machines: Sequence[PoolInstance]) -> dict[str, Any]:
     """The mark that separates machines whose truth is known, by label or by network test."""
-    known = [(one.per_100s, one.label or one.truth, bool(one.label)) for one in machines
-             if one.per_100s is not None]  # fmt: skip
-    fit = [(rate, truth == GOOD, labelled) for rate, truth, labelled in known
-           if truth in (GOOD, BAD)]  # fmt: skip
+    known = [
+        (one.per_100s, one.label or one.truth, bool(one.label))
+        for one in machines
+        if one.per_100s is not None
+    ]
+    fit = [
+        (rate, truth == GOOD, labelled) for rate, truth, labelled in known if truth in (GOOD, BAD)
+    ]
     rates = np.array([rate for rate, _, _ in fit], dtype=np.float64)
     good = np.array([is_good for _, is_good, _ in fit], dtype=bool)
     found = calibration.calibrate(rates, good)
@@ -146,16 +150,18 @@ def _check_memory(series: Mapping[str, Sequence[tuple[float, bool]]]) -> dict[st
 
 def _make_rounds(series: Mapping[str, Sequence[tuple[float, bool]]]) -> Any:
     """Statuses by round (rows) and machine, of those that are there in nearly all rounds."""
-    gaps = [b[0] - a[0] for points in series.values()
-            for a, b in zip(points, points[1:], strict=False)]  # fmt: skip
+    gaps = [
+        b[0] - a[0] for points in series.values() for a, b in zip(points, points[1:], strict=False)
+    ]
     length_s = max(float(np.median(gaps)) if gaps else 0.0, 60.0)
     table: dict[int, dict[str, bool]] = defaultdict(dict)
     for name, points in series.items():
         for at, good in points:
             table[int(at // length_s)][name] = good
     rounds = [table[at] for at in sorted(table)[-MOST_ROUNDS:]]
-    there = [name for name in series
-             if sum(name in each for each in rounds) >= PRESENT * len(rounds)]  # fmt: skip
+    there = [
+        name for name in series if sum(name in each for each in rounds) >= PRESENT * len(rounds)
+    ]
     full = [each for each in rounds if all(name in each for name in there)]
     return np.array([[each[name] for name in there] for each in full], dtype=bool).reshape(
         len(full), len(there)
@@ -165,8 +171,11 @@ def _make_rounds(series: Mapping[str, Sequence[tuple[float, bool]]]) -> Any:
 def _heatmap(machines: Sequence[PoolInstance], tested: Tested) -> dict[str, Any]:
     names = {one.pk: one.name for one in machines}
     # Two machines may have one name; their numbers are what the table is made by.
-    cells = [(str(a), str(b), value) for (a, b), value in tested.cells.items()
-             if a in names and b in names]  # fmt: skip
+    cells = [
+        (str(a), str(b), value)
+        for (a, b), value in tested.cells.items()
+        if a in names and b in names
+    ]
     if not cells:
         raise BadInput("no network test has arrived yet: run the agent with --server and --client")
     keys, matrix = heatmap.make_matrix(cells)
@@ -188,8 +197,12 @@ def _tell_nodes(labels: Sequence[str], matrix: Any) -> dict[str, Any]:
     try:
         found = heatmap.check_nodes(matrix)
     except BadInput as error:
-        return {"headline": f"{len(labels)} machines called each other", "test": None,
-                "bad": [], "test_reason": str(error)}  # fmt: skip
+        return {
+            "headline": f"{len(labels)} machines called each other",
+            "test": None,
+            "bad": [],
+            "test_reason": str(error),
+        }
     said = {
         "node": "Long tails belong to machines, whoever calls them",
         "path": "Long tails belong to paths between machines, both ways alike",

@@ -65,8 +65,10 @@ def judge_file(data: bytes, low: float, high: float) -> dict[str, Any]:
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
     """Without NaN, which JSON does not know."""
-    return {name: None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in row.items()}  # fmt: skip
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in row.items()
+    }
 
 
 def simulate(scenario: Scenario) -> dict[str, Any]:
@@ -93,9 +95,13 @@ def simulate(scenario: Scenario) -> dict[str, Any]:
 
 def _check(scenario: Scenario) -> None:
     bounds = (
-        ("instances", 10, MOST_INSTANCES), ("bad_share", 0.0, 1.0), ("low", 0.0, 1e5),
-        ("wanted", 1, 100_000), ("price", 0.0, 1e9), ("trials", 0, MOST_TRIALS),
-    )  # fmt: skip
+        ("instances", 10, MOST_INSTANCES),
+        ("bad_share", 0.0, 1.0),
+        ("low", 0.0, 1e5),
+        ("wanted", 1, 100_000),
+        ("price", 0.0, 1e9),
+        ("trials", 0, MOST_TRIALS),
+    )
     for name, low, high in bounds:
         if not low <= getattr(scenario, name) <= high:
             raise BadInput(f"a number from {low:g} to {high:g}", field=name)
@@ -136,5 +142,8 @@ def _simulate_payoff(scenario: Scenario) -> dict[str, Any] | None:
         for fan_out in FAN_OUTS
     ]
     seconds = round(time.perf_counter() - started, 3)
-    return {"trials": scenario.trials, "seconds": seconds,
-            "curves": [asdict(curve) for curve in curves]}  # fmt: skip
+    return {
+        "trials": scenario.trials,
+        "seconds": seconds,
+        "curves": [asdict(curve) for curve in curves],
+    }

@@ -149,14 +149,18 @@ def _answer(row: Mapping[str, Any]) -> dict[str, Any]:
             "name": str(row["name"]),
             "status": str(DnsStatus(row["status"])),
             "answers": [
-                {"name": str(r["name"]), "type": str(r["type"]), "ttl": int(r["ttl"]),
-                 "data": str(r["data"])}
+                {
+                    "name": str(r["name"]),
+                    "type": str(r["type"]),
+                    "ttl": int(r["ttl"]),
+                    "data": str(r["data"]),
+                }
                 for r in row["answers"]
             ],
             "attempts": int(row["attempts"]),
             "rtt_ms": None if row["rtt_ms"] is None else float(row["rtt_ms"]),
             "at": datetime.fromtimestamp(row["at"], UTC),
-        }  # fmt: skip
+        }
     except (TypeError, ValueError, KeyError, OverflowError, OSError) as error:
         raise BadInput(f"an answer is damaged: {error}", field="batch") from error
 

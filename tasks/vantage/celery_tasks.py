@@ -30,8 +30,16 @@ log = logging.getLogger(__name__)
 LOOKUPS = "lookups"
 # The store knows by itself whose domain a name is, and whom it asked.
 ANSWER_COLUMNS = (
-    "name", "type", "status", "answers", "resolver", "protocol", "attempts", "rtt_ms", "at",
-)  # fmt: skip
+    "name",
+    "type",
+    "status",
+    "answers",
+    "resolver",
+    "protocol",
+    "attempts",
+    "rtt_ms",
+    "at",
+)
 
 
 class Dated(Task):
@@ -67,9 +75,12 @@ def bench_of(place: client.Station) -> Bench:
     """What this place gives to measurements."""
     journal = Journal(place.folder / "units")
     return Bench(
-        place.steady, journal, place.budget.spend, place.ended.is_set,
+        place.steady,
+        journal,
+        place.budget.spend,
+        place.ended.is_set,
         lambda survey: survey in place.stopped,
-    )  # fmt: skip
+    )
 
 
 def go_on() -> None:

@@ -122,10 +122,19 @@ def _row(
         for ttl, (place, ms) in enumerate(zip(shown, times + jitter, strict=True), 1)
     ]
     return {
-        "round": trace, "vantage": f"{region.name}{region.zones[zone]}", "target": city.name,
-        "provider": "aws", "region": region.name, "zone": f"{region.name}{region.zones[zone]}",
-        "at": (START_S + trace * 14 * ROUND_S) * 1_000_000, "probe": "traceroute",
-        "status": "OK" if reached else "TIMEOUT", "direction": "from",
-        "source": f"{own}100", "destination": f"{edge}2", "flow": 1, "reached": reached,
+        "round": trace,
+        "vantage": f"{region.name}{region.zones[zone]}",
+        "target": city.name,
+        "provider": "aws",
+        "region": region.name,
+        "zone": f"{region.name}{region.zones[zone]}",
+        "at": (START_S + trace * 14 * ROUND_S) * 1_000_000,
+        "probe": "traceroute",
+        "status": "OK" if reached else "TIMEOUT",
+        "direction": "from",
+        "source": f"{own}100",
+        "destination": f"{edge}2",
+        "flow": 1,
+        "reached": reached,
         "hops": hops,
-    }  # fmt: skip
+    }

@@ -78,9 +78,12 @@ def _deal_region(
 
 
 def _deal_once(
-    households: list[Household], names: list[int], wanted: list[int], share: float,
+    households: list[Household],
+    names: list[int],
+    wanted: list[int],
+    share: float,
     rng: random.Random,
-) -> int:  # fmt: skip
+) -> int:
     """Deal from the start; gives how many uses of zones found no name."""
     for household in households:
         household.clear()

@@ -32,9 +32,12 @@ def without_edges(section: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
 
 
 def add_edges(
-    domains: Sequence[DomainDraft], provider: str, n_names: int, n_domains: int,
+    domains: Sequence[DomainDraft],
+    provider: str,
+    n_names: int,
+    n_domains: int,
     rng: random.Random,
-) -> None:  # fmt: skip
+) -> None:
     """Add names behind the CDN to some domains that use the provider."""
     able = [d for d in domains if d.drafts]
     chosen = rng.sample(able, max(1, min(n_names, n_domains, len(able))))
@@ -45,9 +48,12 @@ def add_edges(
 
 
 def blend(
-    domains: Sequence[DomainDraft], names: Counter[str], raw: Mapping[str, Any], scale: Fraction,
+    domains: Sequence[DomainDraft],
+    names: Counter[str],
+    raw: Mapping[str, Any],
+    scale: Fraction,
     rng: random.Random,
-) -> None:  # fmt: skip
+) -> None:
     """Choose the mixed and the hybrid names, and count those elsewhere, in place."""
     _mix(domains, names["aws_azure"], raw, rng)
     for provider in ("aws", "azure"):

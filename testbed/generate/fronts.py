@@ -25,9 +25,10 @@ class FrontMaker:
         self._heroku = heroku
         self._serial = 0
         self._shared = tuple(
-            pool.addresses[0] for key, pool in sorted(pools.items())
+            pool.addresses[0]
+            for key, pool in sorted(pools.items())
             if key[1] == "heroku" and key[3] and pool.addresses
-        )  # fmt: skip
+        )
 
     def make(self, draft: Draft) -> Front:
         """The chain and the addresses of one draft."""

@@ -67,9 +67,12 @@ def _second_level(zone: Zone) -> str:
 
 
 def hide_names(
-    zones: Sequence[Zone], count: int, addresses: Sequence[str], labeller: Labeller,
+    zones: Sequence[Zone],
+    count: int,
+    addresses: Sequence[str],
+    labeller: Labeller,
     rng: random.Random,
-) -> None:  # fmt: skip
+) -> None:
     """Add cloud names that no technique can find, behind front ends that exist already."""
     able = [zone for zone in zones if zone.transfer not in (ALLOW, CUT)]
     for _ in range(count if able and addresses else 0):
@@ -90,9 +93,12 @@ def leave_aliases(zones: Sequence[Zone], share: float, rng: random.Random) -> No
 
 
 def break_zones(
-    zones: Sequence[Zone], hardship: Mapping[str, Any], total: int, addresses: Sequence[str],
+    zones: Sequence[Zone],
+    hardship: Mapping[str, Any],
+    total: int,
+    addresses: Sequence[str],
     rng: random.Random,
-) -> None:  # fmt: skip
+) -> None:
     """Let some zones of the background fail for good, with cloud names that nobody sees."""
     wanted = [
         (fault, max(1, round(total * hardship[key])))

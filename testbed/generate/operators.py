@@ -14,9 +14,13 @@ _PER_OPERATOR = 4
 
 
 def serve_zones(
-    cloud: Sequence[Zone], background: Sequence[Zone], raw: Mapping[str, Any], scale: Fraction,
-    book: AddressBook, rng: random.Random,
-) -> dict[str, tuple[str, ...]]:  # fmt: skip
+    cloud: Sequence[Zone],
+    background: Sequence[Zone],
+    raw: Mapping[str, Any],
+    scale: Fraction,
+    book: AddressBook,
+    rng: random.Random,
+) -> dict[str, tuple[str, ...]]:
     """Set ``servers`` of all zones; gives the addresses of every server by name.
 
     Servers of each place are as many as published (section 4.4.1), and every one serves some

@@ -30,9 +30,11 @@ def rank_invented(
 
 
 def rank_listed(
-    domains: Sequence[DomainDraft], listed: Sequence[str], raw: Mapping[str, Any],
+    domains: Sequence[DomainDraft],
+    listed: Sequence[str],
+    raw: Mapping[str, Any],
     rng: random.Random,
-) -> list[tuple[int, str]]:  # fmt: skip
+) -> list[tuple[int, str]]:
     """Place cloud-using domains on a given list; gives rank and name of all others."""
     position = {name: i for i, name in enumerate(listed, 1)}
     stars = [d for d in domains if d.domain]
@@ -49,9 +51,13 @@ def rank_listed(
 
 
 def _skewed(
-    count: int, last: int, first: int, quarters: Sequence[int], taken: set[int],
+    count: int,
+    last: int,
+    first: int,
+    quarters: Sequence[int],
+    taken: set[int],
     rng: random.Random,
-) -> list[int]:  # fmt: skip
+) -> list[int]:
     """``count`` free ranks from ``first`` to ``last``, with given shares per quarter."""
     chosen: list[int] = []
     edges = [last * i // len(quarters) for i in range(len(quarters) + 1)]

@@ -74,12 +74,15 @@ def target_of(section: Any, scale: Fraction, n_names: int, n_domains: int) -> Ta
         domains=_domains(features, scale, names, n_domains),
         singles=Counter({c: u - multi[c] for c, u in zip(codes, uses, strict=True)}),
         sets=sets,
-        region_domains=Counter({
-            r["code"]: min(u, max(1, scaled(r["domains"], scale)))
-            for r, u in zip(regions, uses, strict=True) if u
-        }),
+        region_domains=Counter(
+            {
+                r["code"]: min(u, max(1, scaled(r["domains"], scale)))
+                for r, u in zip(regions, uses, strict=True)
+                if u
+            }
+        ),
         wide=wide,
-    )  # fmt: skip
+    )
 
 
 def _region_counts(section: Any, scale: Fraction, n_names: int) -> dict[int, int]:

@@ -58,8 +58,11 @@ def find_ability() -> Ability:
         return Ability(f"network namespaces need root; {_BY_HAND}")
     done = subprocess.run(
         [sys.executable, "-S", "-m", "testbed.namespaces.capability"],
-        cwd=PROJECT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     try:
         told = json.loads(done.stdout)
     except ValueError:

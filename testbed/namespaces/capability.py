@@ -28,8 +28,11 @@ def try_out() -> Ability:
         _need("cannot write below /run", _make_folders)
         _need("the kernel does not let us make network namespaces", netns.leave)
         _need("namespaces cannot be kept", _keep)
-        _need("the settings of a namespace cannot be written, as in a container that is not "
-              "privileged", _set)  # fmt: skip
+        _need(
+            "the settings of a namespace cannot be written, as in a container that is not "
+            "privileged",
+            _set,
+        )
         _need("", _join)
     except No as no:
         return Ability(str(no))

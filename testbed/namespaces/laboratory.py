@@ -199,9 +199,12 @@ class Laboratory:
         """A process of ours, until our end of its standard input is closed, also by our death."""
         process = subprocess.Popen(
             [sys.executable, "-S", "-m", module],
-            cwd=PROJECT, pass_fds=numbers, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
+            cwd=PROJECT,
+            pass_fds=numbers,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
         stack.callback(_end, process)
         _tell(process, given)
         assert process.stdout is not None

@@ -47,8 +47,9 @@ def _try(chance: random.Random, isps: int, width: int, families: tuple[Family, .
     _draw_backbones(sheet, names, width)
     blocks = {100: CLOUD} | {n + 1: CLOUD + n + 1 for n in range(isps)}
     blocks |= {11 + n: CLOUD + 10 + n for n in range(_VANTAGES)}
-    return Plan("drawn", "lab", CLOUD, tuple(sheet.nodes), tuple(sheet.links), blocks,
-                families=families)  # fmt: skip
+    return Plan(
+        "drawn", "lab", CLOUD, tuple(sheet.nodes), tuple(sheet.links), blocks, families=families
+    )
 
 
 def _draw_access(sheet: _Sheet, isps: list[str]) -> None:

@@ -26,15 +26,23 @@ _UPLINKS = {
 }
 # Regions: the place, and the delay to each ISP by zone.
 _REGIONS: dict[str, tuple[str, dict[str, dict[str, float]]]] = {
-    "lab-us": ("Ashburn, US", {"a": {"t1": 3.0, "t2": 6.0, "t5": 9.0},
-                               "b": {"t1": 3.5, "t3": 8.0, "t5": 9.5}}),
-    "lab-eu": ("Dublin, IE", {"a": {"t1": 2.0, "t4": 7.0, "t5": 5.0},
-                              "b": {"t1": 2.5, "t2": 9.0, "t5": 5.5}}),
-    "lab-asia": ("Singapore, SG", {"a": {"t2": 3.0, "t3": 4.0, "t5": 3.0},
-                                   "b": {"t3": 4.5, "t5": 3.5}}),
-    "lab-br": ("São Paulo, BR", {"a": {"t4": 2.0, "t5": 11.0, "t1": 12.0},
-                                 "b": {"t4": 2.5, "t3": 8.0}}),
-}  # fmt: skip
+    "lab-us": (
+        "Ashburn, US",
+        {"a": {"t1": 3.0, "t2": 6.0, "t5": 9.0}, "b": {"t1": 3.5, "t3": 8.0, "t5": 9.5}},
+    ),
+    "lab-eu": (
+        "Dublin, IE",
+        {"a": {"t1": 2.0, "t4": 7.0, "t5": 5.0}, "b": {"t1": 2.5, "t2": 9.0, "t5": 5.5}},
+    ),
+    "lab-asia": (
+        "Singapore, SG",
+        {"a": {"t2": 3.0, "t3": 4.0, "t5": 3.0}, "b": {"t3": 4.5, "t5": 3.5}},
+    ),
+    "lab-br": (
+        "São Paulo, BR",
+        {"a": {"t4": 2.0, "t5": 11.0, "t1": 12.0}, "b": {"t4": 2.5, "t3": 8.0}},
+    ),
+}
 # Routers of an ISP: where vantage points come in, what lies side by side, where clouds come in.
 _INSIDE = {
     "t1": ("t1-w", ("t1-m1", "t1-m2", "t1-m3"), "t1-e"),
@@ -44,8 +52,13 @@ _INSIDE = {
     "t5": ("t5", (), "t5"),
 }
 # ISPs that exchange traffic: both routers, and the delay between them.
-_PEERS = (("t1-w", "t3", 6.0), ("t2-w", "t3", 5.0), ("t4-w", "t3", 7.0), ("t1-w", "t4-w", 9.0),
-          ("t3", "t5", 6.0))  # fmt: skip
+_PEERS = (
+    ("t1-w", "t3", 6.0),
+    ("t2-w", "t3", 5.0),
+    ("t4-w", "t3", 7.0),
+    ("t1-w", "t4-w", 9.0),
+    ("t3", "t5", 6.0),
+)
 
 
 def six_by_four() -> Plan:

@@ -128,8 +128,12 @@ def range_file(plan: Plan) -> str:
     rows = region_prefixes(plan)
     four = [{"ip_prefix": p, "region": r, "service": "EC2"} for p, r in rows if ":" not in p]
     six = [{"ipv6_prefix": p, "region": r, "service": "EC2"} for p, r in rows if ":" in p]
-    document = {"syncToken": "0", "createDate": "2013-03-27-00-00-00",
-                "prefixes": four, "ipv6_prefixes": six}  # fmt: skip
+    document = {
+        "syncToken": "0",
+        "createDate": "2013-03-27-00-00-00",
+        "prefixes": four,
+        "ipv6_prefixes": six,
+    }
     return json.dumps(document, indent=1)
 
 
@@ -155,8 +159,14 @@ def describe(truth: Truth) -> dict[str, Any]:
 
 def _end(plan: Plan, name: str) -> dict[str, Any]:
     node = plan.by_name[name]
-    return {"name": name, "region": node.region, "zone": node.zone, "place": node.place,
-            "address": plan.home(name), "address6": plan.home(name, 6)}  # fmt: skip
+    return {
+        "name": name,
+        "region": node.region,
+        "zone": node.zone,
+        "place": node.place,
+        "address": plan.home(name),
+        "address6": plan.home(name, 6),
+    }
 
 
 def _pair(truth: Truth, vantage: str, instance: str) -> dict[str, Any]:

@@ -78,10 +78,19 @@ class Observer:
         missed = asked - n_found
         filtered = missed if zone.wildcard and zone.wildcard.at == zone.domain else 0
         return DomainOutcome(
-            zone.domain, zone.rank, "OK" if opened else str(DnsStatus.REFUSED),
-            zone.wildcard is not None, asked, n_found, missed - filtered, 0, filtered, (),
-            asked, zone.servers,
-        )  # fmt: skip
+            zone.domain,
+            zone.rank,
+            "OK" if opened else str(DnsStatus.REFUSED),
+            zone.wildcard is not None,
+            asked,
+            n_found,
+            missed - filtered,
+            0,
+            filtered,
+            (),
+            asked,
+            zone.servers,
+        )
 
     def _faulty(self, zone: Zone) -> Observed:
         if zone.fault == MISSING:

@@ -65,8 +65,10 @@ def fill_providers(world: World, facts: Sequence[Fact]) -> Rows:
     for provider in totals:
         own = [counts[c] for c in order if provider in c.split(" ")]
         counts[f"{provider} total"] = (
-            sum(c[0] for c in own), sum(c[1] for c in own), sum(c[2] for c in own)
-        )  # fmt: skip
+            sum(c[0] for c in own),
+            sum(c[1] for c in own),
+            sum(c[2] for c in own),
+        )
     counts["total"] = whole
     return [
         (c, d, share(d, whole[0]), n, share(n, whole[1]), o, share(o, whole[2]))
@@ -108,10 +110,17 @@ def fill_patterns(world: World, facts: Sequence[Fact]) -> Rows:
         for label in labels if provider in _ALWAYS or totals[provider] else ():
             key = (provider, label)
             counted = None if label == "unclassified" else len(instances[key])
-            rows.append((
-                provider, label, len(domains[key]), share(len(domains[key]), len(users[provider])),
-                names[key], share(names[key], totals[provider]), counted,
-            ))  # fmt: skip
+            rows.append(
+                (
+                    provider,
+                    label,
+                    len(domains[key]),
+                    share(len(domains[key]), len(users[provider])),
+                    names[key],
+                    share(names[key], totals[provider]),
+                    counted,
+                )
+            )
     return rows
 
 
@@ -133,11 +142,15 @@ def fill_regions(world: World, facts: Sequence[Fact]) -> Rows:
     keys = sorted(names, key=lambda k: (PROVIDERS.index(k[0]), -names[k], k[1]))
     return [
         (
-            *key, len(domains[key]), names[key], share(names[key], totals[key[0]]),
-            alone[key], share(alone[key], names[key]),
+            *key,
+            len(domains[key]),
+            names[key],
+            share(names[key], totals[key[0]]),
+            alone[key],
+            share(alone[key], names[key]),
         )
         for key in keys
-    ]  # fmt: skip
+    ]
 
 
 def _region_counts(facts: Iterable[Fact]) -> dict[str, list[tuple[str, int]]]:
@@ -251,11 +264,18 @@ def fill_top_features(world: World, facts: Sequence[Fact]) -> Rows:
             if "aws" in f.providers
         ]
         balancers = {i for labels in aws for i in labels.get("elb", ())}
-        rows.append((
-            zone.rank, zone.domain, len(aws),
-            sum("vm" in x for x in aws), sum(any(p in x for p in _PAAS) for x in aws),
-            sum("elb" in x for x in aws), len(balancers), sum("cloudfront" in x for x in aws),
-        ))  # fmt: skip
+        rows.append(
+            (
+                zone.rank,
+                zone.domain,
+                len(aws),
+                sum("vm" in x for x in aws),
+                sum(any(p in x for p in _PAAS) for x in aws),
+                sum("elb" in x for x in aws),
+                len(balancers),
+                sum("cloudfront" in x for x in aws),
+            )
+        )
     return rows
 
 

@@ -49,9 +49,16 @@ def build_explicit(
         for host, tokens in raw.get("name_servers", {}).items()
     }
     world = World(
-        str(raw["name"]), Fraction(1), seed, [], hosts, book.places, ranges, raw["as_of"],
+        str(raw["name"]),
+        Fraction(1),
+        seed,
+        [],
+        hosts,
+        book.places,
+        ranges,
+        raw["as_of"],
         str(raw.get("origin", "")),
-    )  # fmt: skip
+    )
     for index, entry in enumerate(raw["domains"], 1):
         _add_zone(world, entry, index, minter)
     world.notes += book.notes

@@ -83,9 +83,16 @@ def build_generated(
     cloud = _make_zones(shop, domains, labeller)
     others = _make_background(shop, background, labeller)
     world = World(
-        str(raw["name"]), scale, request.seed, [], {}, book.places, ranges, raw["as_of"],
+        str(raw["name"]),
+        scale,
+        request.seed,
+        [],
+        {},
+        book.places,
+        ranges,
+        raw["as_of"],
         str(raw.get("origin", "")),
-    )  # fmt: skip
+    )
     world.hosts = serve_zones(
         cloud, others, raw["name_servers"], scale, book, shop.rng("name servers")
     )
@@ -200,10 +207,14 @@ def _place(shop: _Workshop, domains: Sequence[DomainDraft]) -> None:
     zones = deal_zones(domains, raw["aws"], shop.scale, shop.rng("zones"))
     rng = shop.rng("spots")
     for draft in aws:
-        draft.spots = [] if draft.pinned else [
-            (("aws", draft.label, region, letter, draft.owner), count)
-            for region, letter, count in spots_by_zone(draft, zones[id(draft)], rng)
-        ]  # fmt: skip
+        draft.spots = (
+            []
+            if draft.pinned
+            else [
+                (("aws", draft.label, region, letter, draft.owner), count)
+                for region, letter, count in spots_by_zone(draft, zones[id(draft)], rng)
+            ]
+        )
         if draft.other_cloud:
             draft.spots.append((("azure", "cs", draft.other_cloud, "", ""), 1))
     for draft in azure:

@@ -25,18 +25,29 @@ _BELOW = 3
 
 
 def build_wild(
-    raw: Mapping[str, Any], scale: Fraction | None, seed: int, labels: Sequence[str],
-    book: AddressBook, ranges: tuple[PublishedRanges, ...],
-) -> World:  # fmt: skip
+    raw: Mapping[str, Any],
+    scale: Fraction | None,
+    seed: int,
+    labels: Sequence[str],
+    book: AddressBook,
+    ranges: tuple[PublishedRanges, ...],
+) -> World:
     """Build the world of a file of kind ``wild``; ``scale`` is the share of its zones."""
     scale = Fraction(1) if scale is None else Fraction(scale)
     if not 0 < scale <= 1:
         raise BadInput(f"{scale} is no share: give more than 0 and at most 1", field="scale")
     rng = random.Random(f"{raw['name']}:{scale}:{seed}")
     world = World(
-        str(raw["name"]), scale, seed, [], {}, book.places, ranges, raw["as_of"],
+        str(raw["name"]),
+        scale,
+        seed,
+        [],
+        {},
+        book.places,
+        ranges,
+        raw["as_of"],
         str(raw.get("origin", "")),
-    )  # fmt: skip
+    )
     for host, count in raw["name_servers"].items():
         world.hosts[host] = tuple(book.other() for _ in range(count))
     mason = _Mason(raw, labels, book, rng)

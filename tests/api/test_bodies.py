@@ -56,11 +56,22 @@ def send(raw, head, piece, sent):
 
 
 ADDRESSES = [
-    "/no-such-page/", "/", "/about/", "/surveys/new/", "/recommendations/samples/",
-    "/recommendations/domains/", "/account/sign-in/", "/api/v1/plan", "/api/v1/surveys",
-    "/api/v1/recommendations", "/api/v1/nothing", "/api/v1/screening/verdict",
-    "/api/v1/screening/reports", "/static/nothing.css", "/wide-area/",
-]  # fmt: skip
+    "/no-such-page/",
+    "/",
+    "/about/",
+    "/surveys/new/",
+    "/recommendations/samples/",
+    "/recommendations/domains/",
+    "/account/sign-in/",
+    "/api/v1/plan",
+    "/api/v1/surveys",
+    "/api/v1/recommendations",
+    "/api/v1/nothing",
+    "/api/v1/screening/verdict",
+    "/api/v1/screening/reports",
+    "/static/nothing.css",
+    "/wide-area/",
+]
 
 
 @pytest.mark.parametrize("path", ADDRESSES)

@@ -57,9 +57,16 @@ def test_a_list_is_read_page_by_page_and_new_rows_move_nothing(client):
 
 
 LISTS = [
-    "surveys", "measurements", "measurements/presets", "recommendations", "wide-area",
-    "vantage-points", "captures", "screening/pools", "range-tables",
-]  # fmt: skip
+    "surveys",
+    "measurements",
+    "measurements/presets",
+    "recommendations",
+    "wide-area",
+    "vantage-points",
+    "captures",
+    "screening/pools",
+    "range-tables",
+]
 
 
 @pytest.mark.parametrize("path", LISTS)
@@ -139,9 +146,13 @@ def test_no_body_takes_a_field_that_is_not_known(client, anna):
 
 
 PARAMETERS = [
-    ("get", "surveys", "limit"), ("get", "limits", ""), ("post", "plan", ""),
-    ("get", "surveys/none", ""), ("get", "wide-area", "cursor"), ("get", "captures/none", ""),
-]  # fmt: skip
+    ("get", "surveys", "limit"),
+    ("get", "limits", ""),
+    ("post", "plan", ""),
+    ("get", "surveys/none", ""),
+    ("get", "wide-area", "cursor"),
+    ("get", "captures/none", ""),
+]
 
 
 @pytest.mark.parametrize(("method", "path", "known"), PARAMETERS)
@@ -162,8 +173,10 @@ def test_describing_the_answers_costs_nothing_before_somebody_asks(client):
     check = f"assert not {unwanted} & set(sys.modules)"
     subprocess.run(
         [sys.executable, "-c", words.format(check)],
-        cwd=ROOT, check=True, env={**os.environ, "DJANGO_SETTINGS_MODULE": "webapp.settings"},
-    )  # fmt: skip
+        cwd=ROOT,
+        check=True,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "webapp.settings"},
+    )
 
 
 def test_limits_of_a_vantage_point_are_a_body(client):

@@ -148,9 +148,10 @@ def test_what_cannot_be_is_refused_with_a_reason(client, anna, change):
 
 def test_an_account_has_limits_that_an_operator_has_not(client, anna):
     schedule = {
-        "rounds": 60_000, "round_s": 1.4,
+        "rounds": 60_000,
+        "round_s": 1.4,
         "activities": [{"name": "ping", "probe": "tcp-ping", "slot_s": 0.1}],
-    }  # fmt: skip
+    }
     fast = {**asked(), "schedule": schedule}
     fast.pop("preset")
     plan = post(client, "/plan", fast).json()

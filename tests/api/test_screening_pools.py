@@ -136,8 +136,11 @@ def test_reports_become_verdicts_and_the_best_are_chosen(ann, pool):
     send(pool, make(1), make(2, 30), make(3, 500), make(4, 2))
     rows = ann.ask("get", f"{POOLS}/{pool['key']}/instances").json()["results"]
     assert {row["name"]: row["verdict"] for row in rows} == {
-        "vm-1": "good", "vm-2": "network-test", "vm-3": "bad", "vm-4": "good",
-    }  # fmt: skip
+        "vm-1": "good",
+        "vm-2": "network-test",
+        "vm-3": "bad",
+        "vm-4": "good",
+    }
     choice = ann.ask("get", f"{POOLS}/{pool['key']}/choice").json()
     assert [one["instance"]["name"] for one in choice["chosen"]] == ["vm-1", "vm-4"]
     assert choice["factor"]["k"] == 2.0
@@ -199,8 +202,9 @@ def test_an_older_report_that_comes_late_does_not_replace_a_verdict(ann, pool):
 def test_machines_of_one_name_are_told_apart_by_their_machine_id(pool):
     send(pool, make(1, name="vm", machine_id="aa"), make(2, 500, name="vm", machine_id="bb"))
     assert set(PoolInstance.objects.values_list("machine", "verdict")) == {
-        ("aa", "good"), ("bb", "bad"),
-    }  # fmt: skip
+        ("aa", "good"),
+        ("bb", "bad"),
+    }
 
 
 def test_new_marks_judge_every_report_anew(ann, pool):
@@ -246,22 +250,41 @@ def test_pools_of_others_are_not_there(ann, bob, pool):
     send(pool, make(1))
     pk = PoolInstance.objects.get().pk
     base = f"{POOLS}/{pool['key']}"
-    reading = ["", "/instances", f"/instances/{pk}", "/instances.csv", "/reports", "/choice",
-               "/findings", "/logs", "/tokens", f"/reports/{1:032x}"]  # fmt: skip
+    reading = [
+        "",
+        "/instances",
+        f"/instances/{pk}",
+        "/instances.csv",
+        "/reports",
+        "/choice",
+        "/findings",
+        "/logs",
+        "/tokens",
+        f"/reports/{1:032x}",
+    ]
     for path in reading:
         assert bob.ask("get", base + path).status_code == 404, path
         assert Client().get(base + path).status_code == 404, path
-    writing = [("patch", "", {"name": "x"}), ("delete", "", None), ("post", "/tokens", {}),
-               ("put", "/share", {}), ("delete", "/share", None), ("post", "/findings", {}),
-               ("patch", f"/instances/{pk}", {"label": "bad"}), ("post", "/logs", b"x"),
-               ("delete", f"/instances/{pk}", None), ("delete", "/tokens/1", None)]  # fmt: skip
+    writing = [
+        ("patch", "", {"name": "x"}),
+        ("delete", "", None),
+        ("post", "/tokens", {}),
+        ("put", "/share", {}),
+        ("delete", "/share", None),
+        ("post", "/findings", {}),
+        ("patch", f"/instances/{pk}", {"label": "bad"}),
+        ("post", "/logs", b"x"),
+        ("delete", f"/instances/{pk}", None),
+        ("delete", "/tokens/1", None),
+    ]
     for method, path, body in writing:
         assert bob.ask(method, base + path, body).status_code == 404, path
     assert bob.ask("get", POOLS).json()["count"] == 0
     # An agent's token reads nothing.
     assert Client().get(base, headers={"Authorization": f"Bearer {pool['token']}"}).status_code in (
-        401, 404,
-    )  # fmt: skip
+        401,
+        404,
+    )
     assert Pool.objects.get().name == "shop"
 
 

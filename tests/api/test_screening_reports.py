@@ -46,13 +46,18 @@ class Site:
     def __init__(self, folder):
         self.folder = folder
         self.environment = {
-            **os.environ, "NEPHOSCOPE_DATA": str(folder),
-            "DJANGO_SETTINGS_MODULE": "webapp.settings", "REDIS_URL": "redis://127.0.0.1:1/0",
-        }  # fmt: skip
+            **os.environ,
+            "NEPHOSCOPE_DATA": str(folder),
+            "DJANGO_SETTINGS_MODULE": "webapp.settings",
+            "REDIS_URL": "redis://127.0.0.1:1/0",
+        }
         made = forks.run(
-            [sys.executable, "-c", MAKE], cwd=ROOT, env=self.environment, check=True,
+            [sys.executable, "-c", MAKE],
+            cwd=ROOT,
+            env=self.environment,
+            check=True,
             stdout=subprocess.PIPE,
-        )  # fmt: skip
+        )
         self.cast = json.loads(made.stdout)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -61,8 +66,15 @@ class Site:
         self.process = None
 
     def start(self):
-        words = [sys.executable, "-m", "webapp.server", "--port", str(self.port),
-                 "--log-level", "error"]  # fmt: skip
+        words = [
+            sys.executable,
+            "-m",
+            "webapp.server",
+            "--port",
+            str(self.port),
+            "--log-level",
+            "error",
+        ]
         self.process = forks.Process(words, cwd=ROOT, env=self.environment)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
@@ -98,8 +110,10 @@ class Site:
 
     def post_once(self, body, token=None, path=REPORTS, **headers):
         line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        words = {"Content-Type": "application/json",
-                 "Authorization": f"Bearer {token or self.cast['token']}"}  # fmt: skip
+        words = {
+            "Content-Type": "application/json",
+            "Authorization": f"Bearer {token or self.cast['token']}",
+        }
         words |= {name.replace("_", "-"): value for name, value in headers.items()}
         line.request("POST", path, body, {k: v for k, v in words.items() if v is not None})
         answer = line.getresponse()
@@ -110,8 +124,13 @@ class Site:
     def begin(self, *lines):
         """A socket that has sent the head of a request."""
         raw = socket.create_connection(("127.0.0.1", self.port), timeout=40)
-        head = [f"POST {REPORTS} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json",
-                f"Authorization: Bearer {self.cast['token']}", *lines]  # fmt: skip
+        head = [
+            f"POST {REPORTS} HTTP/1.1",
+            "Host: 127.0.0.1",
+            "Content-Type: application/json",
+            f"Authorization: Bearer {self.cast['token']}",
+            *lines,
+        ]
         raw.sendall(("\r\n".join(head) + "\r\n\r\n").encode())
         return raw
 
@@ -156,30 +175,54 @@ HOSTILE = {
     "unknown field": (spoil(lambda d: d.update(pool="other")), {}, 422, "pool"),
     "negative count": (spoil(lambda d: d["cpus"][0].update(wakeups=-1)), {}, 422, "wakeups"),
     "negative slot": (
-        spoil(lambda d: d["cpus"][0]["histogram"][0].__setitem__(1, -5)), {}, 422, "histogram",
+        spoil(lambda d: d["cpus"][0]["histogram"][0].__setitem__(1, -5)),
+        {},
+        422,
+        "histogram",
     ),
     "counts that are true": (
-        spoil(lambda d: d["cpus"][0]["histogram"][0].__setitem__(1, True)), {}, 422, "histogram",
+        spoil(lambda d: d["cpus"][0]["histogram"][0].__setitem__(1, True)),
+        {},
+        422,
+        "histogram",
     ),
     "not a number": (
-        pack(report(77)).replace(b'"seconds": 10.0', b'"seconds": NaN', 1), {}, 422, "",
+        pack(report(77)).replace(b'"seconds": 10.0', b'"seconds": NaN', 1),
+        {},
+        422,
+        "",
     ),
     "infinity": (
-        pack(report(77)).replace(b'"seconds": 10.0', b'"seconds": Infinity', 1), {}, 422, "",
+        pack(report(77)).replace(b'"seconds": 10.0', b'"seconds": Infinity', 1),
+        {},
+        422,
+        "",
     ),
     "a field twice": (b'{"schema": "x", ' + pack(report(77))[1:], {}, 422, "twice"),
     "a field twice inside": (
-        pack(report(77)).replace(b'"host": {', b'"host": {"name": "other", ', 1), {}, 422, "twice",
+        pack(report(77)).replace(b'"host": {', b'"host": {"name": "other", ', 1),
+        {},
+        422,
+        "twice",
     ),
     "nested objects": (b'{"host":' * 50_000, {}, 422, ""),
     "HTML in a name": (
-        spoil(lambda d: d["host"].update(name="<script>alert(1)</script>")), {}, 422, "name",
+        spoil(lambda d: d["host"].update(name="<script>alert(1)</script>")),
+        {},
+        422,
+        "name",
     ),
     "half a sign": (
-        spoil(lambda d: d["host"].update(cpu_model="\ud800")), {}, 422, "cpu_model",
+        spoil(lambda d: d["host"].update(cpu_model="\ud800")),
+        {},
+        422,
+        "cpu_model",
     ),
     "an endless number": (
-        pack(report(77)).replace(b'"seconds": 10.0', b'"seconds": 1e999', 1), {}, 422, "",
+        pack(report(77)).replace(b'"seconds": 10.0', b'"seconds": 1e999', 1),
+        {},
+        422,
+        "",
     ),
     "a report of tomorrow": (spoil(lambda d: d.update(started_at=4e9)), {}, 422, "started_at"),
     "a deep nest": (b"[" * 200_000, {}, 422, ""),
@@ -190,7 +233,7 @@ HOSTILE = {
     "no token": (pack(report(77)), {"Authorization": None}, 401, "token"),
     "an odd token": (pack(report(77)), {"Authorization": "Basic abc"}, 401, "token"),
     "an unknown token": (pack(report(77)), {"Authorization": "Bearer nsp_x"}, 401, "token"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -362,8 +405,19 @@ def test_the_real_agent_outlives_an_outage_of_its_site(site, tmp_path):
         (tmp_path / "agent.py").write_bytes(answer.read())
     before = len(site.stored()[0])
     site.stop()
-    words = [sys.executable, "-I", "agent.py", "--pool", site.cast["token"], "--seconds", "1",
-             "--name", "outlived", "--patience", "60"]  # fmt: skip
+    words = [
+        sys.executable,
+        "-I",
+        "agent.py",
+        "--pool",
+        site.cast["token"],
+        "--seconds",
+        "1",
+        "--name",
+        "outlived",
+        "--patience",
+        "60",
+    ]
     agent = subprocess.Popen(
         words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -380,8 +434,11 @@ def test_one_line_runs_the_agent_from_the_site(site, tmp_path):
         pytest.skip("curl is not here")
     line = f"curl -s {site.base}/agent | {sys.executable} - --pool {site.cast['token']} --seconds 1"
     done = subprocess.run(
-        ["sh", "-c", f"{line} --name piped"], cwd=tmp_path, capture_output=True, text=True,
+        ["sh", "-c", f"{line} --name piped"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
         timeout=60,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert not list(tmp_path.iterdir())

@@ -27,8 +27,9 @@ class Survey:
         self._write(
             "UPDATE store_shard SET counters = json_set(counters, '$.domains_done', ?)"
             " WHERE survey_id = (SELECT id FROM store_survey WHERE slug = ?)",
-            domains_done, self.slug,
-        )  # fmt: skip
+            domains_done,
+            self.slug,
+        )
 
     def move(self, state: str) -> None:
         """Say what state the survey is in."""
@@ -47,8 +48,9 @@ def shows(page: Any, done: int) -> None:
     page.wait_for_function(
         """([done, share]) => document.title.startsWith(share)
             && document.querySelector("[data-count=domains_done]").textContent === done""",
-        arg=[str(done), f"{done / 10:.1f}\u202f%"], timeout=PATIENCE_MS,
-    )  # fmt: skip
+        arg=[str(done), f"{done / 10:.1f}\u202f%"],
+        timeout=PATIENCE_MS,
+    )
 
 
 @pytest.mark.parametrize("way", ["stream", "silent stream", "broken stream"])

@@ -102,13 +102,19 @@ def test_it_works(own, site, tmp_path):
 def list_pages(site):
     twenty, odd = site.keys["twenty"], site.keys["odd"]
     return [
-        "/screening/", "/screening/pay-off/", "/screening/log/", "/screening/pools/",
-        "/screening/pools/new/", f"/screening/pools/{twenty}/", f"/screening/pools/{odd}/",
+        "/screening/",
+        "/screening/pay-off/",
+        "/screening/log/",
+        "/screening/pools/",
+        "/screening/pools/new/",
+        f"/screening/pools/{twenty}/",
+        f"/screening/pools/{odd}/",
         *(f"/screening/pools/{twenty}/{tail}/" for tail in ("choose", "heat", "settings")),
         f"/screening/pools/{site.keys['week']}/history/",
-        f"/screening/pools/{site.keys['none']}/", f"/screening/pools/{site.keys['one']}/calibrate/",
+        f"/screening/pools/{site.keys['none']}/",
+        f"/screening/pools/{site.keys['one']}/calibrate/",
         f"/screening/shared/{site.secret}/",
-    ]  # fmt: skip
+    ]
 
 
 def test_every_page_is_clean(chromium, site):
@@ -166,8 +172,11 @@ def test_an_order_survives_what_arrives(own, site, tmp_path):
         words = ["--name", name, "--cpu", str(min(os.sched_getaffinity(0))), "--seconds", "1"]
         subprocess.run(
             [sys.executable, "-I", str(AGENT), "--server", site.base, "--pool", token, *words],
-            cwd=tmp_path, check=True, capture_output=True, timeout=60,
-        )  # fmt: skip
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+            timeout=60,
+        )
         if name == "aardvark":
             page.wait_for_selector("#instances tbody tr:nth-child(2)", timeout=15_000)
             head = page.locator("#instances th", has_text="Instance")

@@ -59,8 +59,9 @@ def test_a_chart_is_saved_as_a_picture_that_says_where_it_is_from(
         saved[kind] = tmp_path / found.value.suggested_filename
         found.value.save_as(saved[kind])
     assert [path.name for path in saved.values()] == [
-        "top-domains-of-march-2013-regions.svg", "top-domains-of-march-2013-regions.png"
-    ]  # fmt: skip
+        "top-domains-of-march-2013-regions.svg",
+        "top-domains-of-march-2013-regions.png",
+    ]
     texts = ElementTree.parse(saved["svg"]).iter("{http://www.w3.org/2000/svg}text")
     text = "".join("".join(one.itertext()) for one in texts)
     for words in ("73.8", "Amazon-hosted", "us-east-1", "n = 713,910", "/reports/regions/"):

@@ -137,8 +137,17 @@ def test_a_question_to_a_network_is_followed_and_announced(chromium: Any, galler
     path = gallery.folder / "uploads" / "finds" / f"{'a' * 32}.json"
     path.parent.mkdir(parents=True)
     wanted = {"network": "globalping", "country": "", "city": "", "asn": 0, "count": 5}
-    told = {"key": path.stem, "state": "waiting", "wanted": wanted, "error": "", "credits": None,
-            "credits_error": "", "places": [], "matching": 0, "said_at": None}  # fmt: skip
+    told = {
+        "key": path.stem,
+        "state": "waiting",
+        "wanted": wanted,
+        "error": "",
+        "credits": None,
+        "credits_error": "",
+        "places": [],
+        "matching": 0,
+        "said_at": None,
+    }
     path.write_text(json.dumps(told))
     context = chromium.new_context(viewport={"width": 390, "height": 800})
     page = context.new_page()
@@ -148,8 +157,15 @@ def test_a_question_to_a_network_is_followed_and_announced(chromium: Any, galler
     page.click("main form button[type=submit]")
     page.goto(gallery.at(f"/vantage-points/enlist/{path.stem}/"))
     assert "is being asked" in page.text_content("h1")
-    place = {"name": "globalping-no-oslo-1", "city": "Oslo", "country": "NO", "asn": 1,
-             "network": "A network", "lat": 59.9, "lon": 10.7}  # fmt: skip
+    place = {
+        "name": "globalping-no-oslo-1",
+        "city": "Oslo",
+        "country": "NO",
+        "asn": 1,
+        "network": "A network",
+        "lat": 59.9,
+        "lon": 10.7,
+    }
     free = {"network": "globalping", "free": 9, "free_limit": 10, "credits": 0}
     part = path.with_suffix(".part")
     part.write_text(

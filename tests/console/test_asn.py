@@ -66,12 +66,19 @@ def test_an_older_day_has_its_own_table(tables):
 def test_what_an_import_says(tables):
     (said,) = asn("import", tables / "b-20240601.dat", "--json")
     assert said == {
-        "provider": "asn", "kind": "origins", "as_of": "2024-06-01",
-        "entries": 3, "ipv4": 2, "ipv6": 1, "origins": 3,
-    }  # fmt: skip
+        "provider": "asn",
+        "kind": "origins",
+        "as_of": "2024-06-01",
+        "entries": 3,
+        "ipv4": 2,
+        "ipv6": 1,
+        "origins": 3,
+    }
     assert [row["as_of"] for row in asn("list", "--json")[0]] == [
-        "2014-05-13", "2024-06-01", "2020-01-01",
-    ]  # fmt: skip
+        "2014-05-13",
+        "2024-06-01",
+        "2020-01-01",
+    ]
 
 
 def test_a_damaged_file_is_refused_and_the_table_stays(tables):

@@ -12,14 +12,26 @@ from webapp.store.models import Campaign
 
 pytestmark = pytest.mark.django_db
 PING = {
-    "type": "ping", "prb_id": 7, "msm_id": 1, "timestamp": 1_675_968_283, "dst_addr": "52.0.0.1",
-    "dst_name": "t.example", "proto": "ICMP", "sent": 3, "result": [{"rtt": 10.5}, {"x": "*"}],
-}  # fmt: skip
+    "type": "ping",
+    "prb_id": 7,
+    "msm_id": 1,
+    "timestamp": 1_675_968_283,
+    "dst_addr": "52.0.0.1",
+    "dst_name": "t.example",
+    "proto": "ICMP",
+    "sent": 3,
+    "result": [{"rtt": 10.5}, {"x": "*"}],
+}
 TRACE = {
-    "type": "traceroute", "prb_id": 8, "msm_id": 2, "timestamp": 1_675_969_283,
-    "dst_addr": "52.0.0.1", "from": "4.1.0.9", "proto": "ICMP",
+    "type": "traceroute",
+    "prb_id": 8,
+    "msm_id": 2,
+    "timestamp": 1_675_969_283,
+    "dst_addr": "52.0.0.1",
+    "from": "4.1.0.9",
+    "proto": "ICMP",
     "result": [{"hop": 1, "result": [{"from": "52.0.0.1", "rtt": 1.5}]}],
-}  # fmt: skip
+}
 
 
 @pytest.fixture(autouse=True)
@@ -34,14 +46,20 @@ def run(capsys, *arguments):
 
 def test_results_of_atlas_become_a_campaign_that_says_where_it_came_from(capsys, tmp_path):
     path = tmp_path / "atlas.json.gz"
-    results = [PING, {**PING, "timestamp": PING["timestamp"] + 1800, "result": [{"rtt": 12.5}]},
-               TRACE, {"type": "dns", "prb_id": 1, "timestamp": 2, "result": {}},
-               {**PING, "prb_id": "who"}]  # fmt: skip
+    results = [
+        PING,
+        {**PING, "timestamp": PING["timestamp"] + 1800, "result": [{"rtt": 12.5}]},
+        TRACE,
+        {"type": "dns", "prb_id": 1, "timestamp": 2, "result": {}},
+        {**PING, "prb_id": "who"},
+    ]
     path.write_bytes(gzip.compress(json.dumps(results).encode()))
     found = run(capsys, path, "--name", "Their pings")
     assert (found["campaign"], found["state"], found["label"]) == (
-        "their-pings", "finished", "Imported, measured by others: RIPE Atlas",
-    )  # fmt: skip
+        "their-pings",
+        "finished",
+        "Imported, measured by others: RIPE Atlas",
+    )
     assert (found["vantages"], found["targets"], found["progress"]["rounds"]) == (2, 2, 3)
     assert (found["progress"]["ok"], found["progress"]["failed"]) == (3, 0)
     row = Campaign.objects.get(slug="their-pings")
@@ -70,19 +88,40 @@ def test_regions_that_measured_stand_on_the_map_where_their_cloud_has_them(capsy
         ('{"a-1": {"a-1": 2.5, "b-1": 70}}', (), "a matrix of regions", {"a-1": 2.5, "b-1": 70}),
         (",a-1,b-1\na-1,2.5,70\n", (), "a matrix of regions", {"a-1": 2.5, "b-1": 70}),
         ("0 20\n10 0\n", (), "a square table", {"0": 20, "1": 10}),
-        ("0 0.02 0.5\n0.01 0 0.5\n0.01 0.02 0\n", ("--unit", "s"), "a square table",
-         {"0": 260, "1": 255, "2": 15}),
-        ("node 1\nnode 2\n1,2 20000\n2,1 10000\n", ("--unit", "us"), "a list of pairs",
-         {"1": 10, "2": 20}),
-        ("source,destination,rtt_avg_ms\nOslo,Rome,20\nRome,Oslo,10\n", ("--region", "Rome"),
-         "WonderNetwork", {"Rome": 20}),
-        ("a.TestTime,client.Geo.CountryCode,server.Site,a.MeanThroughputMbps,a.MinRTT\n"
-         "2024-01-01 00:15:00 UTC,DE,fra,8,12.5\n", (), "M-Lab speed tests", {"fra": 12.5}),
-        ('{"type":"ping","method":"icmp-echo","src":"4.0.0.1","dst":"52.0.0.1",'
-         '"start":{"sec":900},"ping_sent":1,"responses":[{"seq":0,"rtt":3.5}]}\n', (),
-         "scamper", {"52.0.0.1": 3.5}),
+        (
+            "0 0.02 0.5\n0.01 0 0.5\n0.01 0.02 0\n",
+            ("--unit", "s"),
+            "a square table",
+            {"0": 260, "1": 255, "2": 15},
+        ),
+        (
+            "node 1\nnode 2\n1,2 20000\n2,1 10000\n",
+            ("--unit", "us"),
+            "a list of pairs",
+            {"1": 10, "2": 20},
+        ),
+        (
+            "source,destination,rtt_avg_ms\nOslo,Rome,20\nRome,Oslo,10\n",
+            ("--region", "Rome"),
+            "WonderNetwork",
+            {"Rome": 20},
+        ),
+        (
+            "a.TestTime,client.Geo.CountryCode,server.Site,a.MeanThroughputMbps,a.MinRTT\n"
+            "2024-01-01 00:15:00 UTC,DE,fra,8,12.5\n",
+            (),
+            "M-Lab speed tests",
+            {"fra": 12.5},
+        ),
+        (
+            '{"type":"ping","method":"icmp-echo","src":"4.0.0.1","dst":"52.0.0.1",'
+            '"start":{"sec":900},"ping_sent":1,"responses":[{"seq":0,"rtt":3.5}]}\n',
+            (),
+            "scamper",
+            {"52.0.0.1": 3.5},
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_form_is_known_by_its_contents(capsys, tmp_path, text, options, form, means):
     path = tmp_path / "theirs.txt"
     path.write_text(text)
@@ -122,21 +161,39 @@ def test_what_cannot_be_imported_is_one_line_and_leaves_nothing(capsys, tmp_path
 
 
 GLOBALPING = {
-    "type": "ping", "target": "a.example", "createdAt": "2026-01-02T03:04:05Z",
-    "results": [{"probe": {"country": "DE", "city": "Berlin", "asn": 1}, "result": {
-        "status": "finished", "timings": [{"rtt": r} for r in (float("nan"), -3, 1e300, 4.5)]}}],
-}  # fmt: skip
+    "type": "ping",
+    "target": "a.example",
+    "createdAt": "2026-01-02T03:04:05Z",
+    "results": [
+        {
+            "probe": {"country": "DE", "city": "Berlin", "asn": 1},
+            "result": {
+                "status": "finished",
+                "timings": [{"rtt": r} for r in (float("nan"), -3, 1e300, 4.5)],
+            },
+        }
+    ],
+}
 SCAMPER = {
-    "type": "trace", "src": "4.0.0.1", "dst": "52.0.0.1", "start": {"sec": 900},
-    "hops": [{"addr": "4.0.0.2", "probe_ttl": 1, "rtt": -1.5},
-             {"addr": "52.0.0.1", "probe_ttl": 2, "rtt": 9.5}],
-}  # fmt: skip
+    "type": "trace",
+    "src": "4.0.0.1",
+    "dst": "52.0.0.1",
+    "start": {"sec": 900},
+    "hops": [
+        {"addr": "4.0.0.2", "probe_ttl": 1, "rtt": -1.5},
+        {"addr": "52.0.0.1", "probe_ttl": 2, "rtt": 9.5},
+    ],
+}
 
 
-@pytest.mark.parametrize(("content", "n", "told"), [
-    (GLOBALPING, 1, "impossible 3"), (SCAMPER, None, "impossible 1"),
-    ({**PING, "result": [{"rtt": -3.5}, {"rtt": 1e30}, {"rtt": 2.5}]}, 1, "impossible 2"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "n", "told"),
+    [
+        (GLOBALPING, 1, "impossible 3"),
+        (SCAMPER, None, "impossible 1"),
+        ({**PING, "result": [{"rtt": -3.5}, {"rtt": 1e30}, {"rtt": 2.5}]}, 1, "impossible 2"),
+    ],
+)
 def test_an_impossible_round_trip_is_counted_and_costs_no_other(capsys, tmp_path, content, n, told):
     path = tmp_path / "odd.json"
     path.write_text(json.dumps(content) + "\n")

@@ -142,15 +142,24 @@ def manage(*line, data, folder):
 
 ATLAS = [
     {
-        "msm_id": 1, "prb_id": 7, "type": "traceroute", "timestamp": 1364515200, "af": 4,
-        "src_addr": "192.168.1.2", "from": "192.0.2.7", "dst_addr": "198.51.100.1",
-        "dst_name": "198.51.100.1", "proto": "ICMP", "paris_id": 1, "endtime": 1364515201,
+        "msm_id": 1,
+        "prb_id": 7,
+        "type": "traceroute",
+        "timestamp": 1364515200,
+        "af": 4,
+        "src_addr": "192.168.1.2",
+        "from": "192.0.2.7",
+        "dst_addr": "198.51.100.1",
+        "dst_name": "198.51.100.1",
+        "proto": "ICMP",
+        "paris_id": 1,
+        "endtime": 1364515201,
         "result": [
             {"hop": n, "result": [{"from": a, "rtt": 1.5 * n, "size": 28, "ttl": 60}]}
             for n, a in enumerate(("192.0.2.1", "203.0.113.1", "198.51.100.1"), 1)
         ],
     }
-]  # fmt: skip
+]
 ASN = b"192.0.2.0/24\t64500\n203.0.113.0/24\t64501\n198.51.100.0/24\t64502\n"
 ZEEK = (
     "#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n#path\tconn\n"

@@ -20,11 +20,18 @@ __all__ = ["route_views"]
 pytestmark = pytest.mark.django_db
 ORIGINS = "20.0.0.0/16\t64500\n30.1.0.0/16\t64601\n30.2.0.0/16\t64602\n30.3.0.0/16\t64601_64602\n"
 RANGES = {
-    "syncToken": "1", "createDate": "2024-06-24-00-00-00",
-    "prefixes": [{"ip_prefix": "20.0.0.0/17", "region": "us-east-1", "service": "EC2",
-                  "network_border_group": "us-east-1"}],
+    "syncToken": "1",
+    "createDate": "2024-06-24-00-00-00",
+    "prefixes": [
+        {
+            "ip_prefix": "20.0.0.0/17",
+            "region": "us-east-1",
+            "service": "EC2",
+            "network_border_group": "us-east-1",
+        }
+    ],
     "ipv6_prefixes": [],
-}  # fmt: skip
+}
 
 
 def run(capsys, *arguments):
@@ -39,10 +46,16 @@ def atlas(probe, *hops, target="20.0.0.1"):
         for i, h in enumerate(hops, 1)
     ]
     return {
-        "type": "traceroute", "prb_id": probe, "msm_id": 1, "timestamp": 1_700_000_000,
-        "dst_addr": target, "src_addr": "192.168.0.2", "from": "30.1.9.9", "proto": "ICMP",
+        "type": "traceroute",
+        "prb_id": probe,
+        "msm_id": 1,
+        "timestamp": 1_700_000_000,
+        "dst_addr": target,
+        "src_addr": "192.168.0.2",
+        "from": "30.1.9.9",
+        "proto": "ICMP",
         "result": result,
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture
@@ -87,10 +100,18 @@ def test_every_kind_of_route_is_where_it_belongs(capsys, tmp_path, tables):
 
 def test_a_file_without_a_traceroute_is_refused(tmp_path, tables):
     ping = {
-        "type": "ping", "prb_id": 1, "msm_id": 2, "timestamp": 1_700_000_000, "proto": "ICMP",
-        "dst_addr": "20.0.0.1", "src_addr": "192.168.0.2", "from": "30.1.9.9", "sent": 1,
-        "rcvd": 1, "result": [{"rtt": 1.5}],
-    }  # fmt: skip
+        "type": "ping",
+        "prb_id": 1,
+        "msm_id": 2,
+        "timestamp": 1_700_000_000,
+        "proto": "ICMP",
+        "dst_addr": "20.0.0.1",
+        "src_addr": "192.168.0.2",
+        "from": "30.1.9.9",
+        "sent": 1,
+        "rcvd": 1,
+        "result": [{"rtt": 1.5}],
+    }
     path = tmp_path / "pings.json"
     path.write_text(json.dumps([ping] * 89))
 
@@ -146,8 +167,11 @@ def test_real_traceroutes_equal_an_independent_count(
     again = Recount(provider, published(provider, content(ranges)), route_views)
     expected = [again.path(result) for result in raw]
     assert found["traces"]["results"] == found["traces"]["probes"] == n == len(raw)
-    reached = [r for r in raw if r["dst_addr"] in {x.get("from") for h in r["result"][-1:]
-               for x in h.get("result", [])}]  # fmt: skip
+    reached = [
+        r
+        for r in raw
+        if r["dst_addr"] in {x.get("from") for h in r["result"][-1:] for x in h.get("result", [])}
+    ]
     assert found["traces"]["reached"] == len(reached)
     (row,) = found["regions"]
     assert (row["provider"], row["region"], row["traces"]) == (provider, region, n)

@@ -78,18 +78,32 @@ def world(tmp_path_factory):
     ]
     samples = write(folder / "samples.csv", ("round", "client", "region", "value"), cells)
     weights = g.integers(1, 9, CLIENTS)
-    write(folder / "weights.csv", ("client", "weight"),
-          [(f"c{i}", w) for i, w in enumerate(weights)])  # fmt: skip
-    write(folder / "clients.csv", ("client", "country", "latitude", "longitude"),
-          [(f"c{i}", ("US", "DE", "")[i % 3], *at[i]) for i in range(CLIENTS)])  # fmt: skip
-    write(folder / "prices.csv", ("region", "to", "price"),
-          [(n, to, 10 if not to else 0.1) for n in REGIONS for to in ("", "internet")])  # fmt: skip
-    write(folder / "isps.csv", ("region", "isp", "share"),
-          [(n, "AS64500", 0.25) for n in REGIONS[:3]])  # fmt: skip
-    write(folder / "populations.csv", ("population", "latitude", "longitude", "weight"),
-          [("tokyo", 35.7, 139.7, 2), ("oslo", 59.9, 10.7, 1)])  # fmt: skip
-    write(folder / "speeds.csv", ("round", "client", "region", "value"),
-          [("x", f"c{i}", n, 5 + j) for i in range(20) for j, n in enumerate(REGIONS)])  # fmt: skip
+    write(
+        folder / "weights.csv", ("client", "weight"), [(f"c{i}", w) for i, w in enumerate(weights)]
+    )
+    write(
+        folder / "clients.csv",
+        ("client", "country", "latitude", "longitude"),
+        [(f"c{i}", ("US", "DE", "")[i % 3], *at[i]) for i in range(CLIENTS)],
+    )
+    write(
+        folder / "prices.csv",
+        ("region", "to", "price"),
+        [(n, to, 10 if not to else 0.1) for n in REGIONS for to in ("", "internet")],
+    )
+    write(
+        folder / "isps.csv", ("region", "isp", "share"), [(n, "AS64500", 0.25) for n in REGIONS[:3]]
+    )
+    write(
+        folder / "populations.csv",
+        ("population", "latitude", "longitude", "weight"),
+        [("tokyo", 35.7, 139.7, 2), ("oslo", 59.9, 10.7, 1)],
+    )
+    write(
+        folder / "speeds.csv",
+        ("round", "client", "region", "value"),
+        [("x", f"c{i}", n, 5 + j) for i in range(20) for j, n in enumerate(REGIONS)],
+    )
     return folder, samples, values, weights
 
 
@@ -128,8 +142,19 @@ def test_every_size_is_the_best_of_all_sets(world):
 def test_constraints_by_what_is_known_of_regions(world):
     folder, samples, values, weights = world
 
-    done = run(folder, samples, "--k", 2, "--weights", folder / "weights.csv", "--exclude",
-               "us-west-2", "--per-provider", 1, "--json")  # fmt: skip
+    done = run(
+        folder,
+        samples,
+        "--k",
+        2,
+        "--weights",
+        folder / "weights.csv",
+        "--exclude",
+        "us-west-2",
+        "--per-provider",
+        1,
+        "--json",
+    )
     row = json.loads(done.stdout)["results"][0]
     pairs = [(0, 3), (2, 3), (3, 4)]
     best = min(brute(values, weights, 2, pair)[1] for pair in pairs)
@@ -146,8 +171,21 @@ def test_clients_stay_near_after_any_loss(world):
         rests = [[j for j in chosen if j != lost] for lost in chosen]
         return max(np.average(far[r].all(axis=0).mean(axis=1), weights=weights) for r in rests)
 
-    done = run(folder, samples, "--k", "2..4", "--weights", folder / "weights.csv", "--json",
-               "--after-loss-ms", limit, "--after-loss-share", allowed, "--draws", 0)  # fmt: skip
+    done = run(
+        folder,
+        samples,
+        "--k",
+        "2..4",
+        "--weights",
+        folder / "weights.csv",
+        "--json",
+        "--after-loss-ms",
+        limit,
+        "--after-loss-share",
+        allowed,
+        "--draws",
+        0,
+    )
     assert done.returncode == 0, done.stderr
     bound = 0
     for row in json.loads(done.stdout)["results"]:
@@ -183,8 +221,20 @@ def test_consequences_of_the_deployment_and_of_each_set(world):
     files = ("clients", "prices", "isps", "populations")
     given = [x for name in files for x in (f"--{name}", folder / f"{name}.csv")]
 
-    done = run(folder, samples, "--k", "2..3", "--current", "us-east-1", "--beside",
-               folder / "speeds.csv", "--traffic-gb", 100, *given, "--json")  # fmt: skip
+    done = run(
+        folder,
+        samples,
+        "--k",
+        "2..3",
+        "--current",
+        "us-east-1",
+        "--beside",
+        folder / "speeds.csv",
+        "--traffic-gb",
+        100,
+        *given,
+        "--json",
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     current, two, three = found["consequences"]["sets"]
@@ -254,9 +304,11 @@ def test_other_forms_of_samples(tmp_path):
     assert (found["results"][0]["regions"], found["results"][0]["value"]) == (["1"], 4)
     assert found["missing"] == 1
 
-    pings = write(tmp_path / "pings.csv", ("source", "destination", "rtt_avg_ms"),
-                  [("Oslo", "Dublin", 30), ("Oslo", "Tokyo", 250), ("Rome", "Dublin", 40)]
-                  )  # fmt: skip
+    pings = write(
+        tmp_path / "pings.csv",
+        ("source", "destination", "rtt_avg_ms"),
+        [("Oslo", "Dublin", 30), ("Oslo", "Tokyo", 250), ("Rome", "Dublin", 40)],
+    )
     regions = write(tmp_path / "regions.csv", ("region", "country"), [("Dublin", "IE")])
     done = run(tmp_path, pings, "--format", "city-pairs", "--regions", regions, "--json")
     assert json.loads(done.stdout)["results"][0]["value"] == 35

@@ -33,8 +33,22 @@ def test_every_file_has_a_line_with_figures_in_its_own_unit():
     found = lines("verdict", *(SAMPLES / name for name in names))
     kinds = [row["kind"] for row in found]
     assert kinds == ["agent", "cyclictest", "hdrhistogram", "fio", "vm-noise"]
-    wanted = {"kind", "histograms", "samples", "p50", "p99", "p999", "max", "unit", "stalls_10ms",
-              "seconds", "verdict", "reasons", "path", "series"}  # fmt: skip
+    wanted = {
+        "kind",
+        "histograms",
+        "samples",
+        "p50",
+        "p99",
+        "p999",
+        "max",
+        "unit",
+        "stalls_10ms",
+        "seconds",
+        "verdict",
+        "reasons",
+        "path",
+        "series",
+    }
     for row in found:
         assert wanted <= set(row)
         assert all(each["kind"] == row["kind"] for each in row["series"])

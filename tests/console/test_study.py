@@ -78,24 +78,29 @@ def test_the_published_cells_are_met_in_proportion(desk, observed):
             rounded = 2.5 if row == "total" else 1.6
             assert n == pytest.approx(NAMED.get(row, 0), abs=rounded), row
     in_regions = {
-        provider: [n for (table_id, row), n in beyond.items()
-                   if table_id == "regions" and row.startswith(provider)]
+        provider: [
+            n
+            for (table_id, row), n in beyond.items()
+            if table_id == "regions" and row.startswith(provider)
+        ]
         for provider in ("aws", "azure")
-    }  # fmt: skip
+    }
     assert all(-1 < n <= NAMED["aws only"] for n in in_regions["aws"])
     assert all(-1 < n <= NAMED["azure only"] for n in in_regions["azure"])
     assert sum(in_regions["aws"]) == pytest.approx(NAMED["aws only"], abs=3)
     # A name in two regions counts in both, which on Microsoft one in nine does.
     assert sum(in_regions["azure"]) == pytest.approx(10 / 9 * NAMED["azure only"], abs=3)
     assert all(
-        c["verdict"] in ("agrees", "contradicted") for c in cells
+        c["verdict"] in ("agrees", "contradicted")
+        for c in cells
         if c["table_id"] in ("top-domains", "top-features", "top-regions")
-    )  # fmt: skip
+    )
     # Customers of the named domains are known, and at home, as often as those of all others.
     beyond = {
-        c["column"]: c["ours"] - c["published"] for c in cells
+        c["column"]: c["ours"] - c["published"]
+        for c in cells
         if c["table_id"] == "customers" and not c["column"].endswith("_share")
-    }  # fmt: skip
+    }
     parts = {"subdomains": 1, "known": 0.75, "other_country": 0.75 * 0.47}
     parts["other_continent"] = 0.75 * 0.32
     assert beyond == {

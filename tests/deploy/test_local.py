@@ -27,9 +27,13 @@ def run(folder, port, **more):
     del env["REDIS_URL"]
     done = subprocess.run(
         [sys.executable, "deploy/local.py"],
-        cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        cwd=ROOT,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
         timeout=240,
-    )  # fmt: skip
+    )
     return done.returncode, done.stdout.splitlines()
 
 

@@ -25,18 +25,36 @@ def test_every_probe_s_result_has_a_row(tmp_path):
 
 def test_lost_pings_stay_in_the_count():
     attempts = (Attempt(ProbeStatus.OK, 2.5), Attempt(ProbeStatus.TIMEOUT))
-    result = RoundTrips(probe="tcp-ping", version=1, target=Target("x"), address="192.0.2.1",
-                        at=1.25, status=ProbeStatus.OK, attempts=attempts)  # fmt: skip
+    result = RoundTrips(
+        probe="tcp-ping",
+        version=1,
+        target=Target("x"),
+        address="192.0.2.1",
+        at=1.25,
+        status=ProbeStatus.OK,
+        attempts=attempts,
+    )
     kind, (row,) = rows_of_result(result.as_json(), PLACE)
     assert (kind, row["sent"], list(row["values"])) == ("samples", 2, [2.5])
     assert json.loads(row["detail"]) == {"address": "192.0.2.1", "version": 1}
 
 
 def test_flows_of_a_multipath_traceroute_are_rows_of_their_own():
-    replies = (Reply(1, 0, "a", 1.0, "hop"), Reply(1, 7, "b", 1.0, "hop"), Reply(2, 7, "t", 2.0,
-               "target"), Reply(2, 0))  # fmt: skip
-    result = Path(probe="traceroute", version=1, target=Target("t"), address="t", at=1.0,
-                  status=ProbeStatus.OK, replies=replies)  # fmt: skip
+    replies = (
+        Reply(1, 0, "a", 1.0, "hop"),
+        Reply(1, 7, "b", 1.0, "hop"),
+        Reply(2, 7, "t", 2.0, "target"),
+        Reply(2, 0),
+    )
+    result = Path(
+        probe="traceroute",
+        version=1,
+        target=Target("t"),
+        address="t",
+        at=1.0,
+        status=ProbeStatus.OK,
+        replies=replies,
+    )
     kind, rows = rows_of_result(result.as_json(), PLACE)
     found = {r["flow"]: (r["reached"], [h["address"] for h in r["hops"]]) for r in rows}
     assert found == {0: (False, ["a", None]), 7: (True, ["b", "t"])}

@@ -117,9 +117,14 @@ def _join(a: Table, b: Table) -> Table:
 
 def _name_servers() -> Table:
     counts = {
-        "aws cloudfront": 2062, "aws route53": 0, "aws": 1239, "azure": 22,
-        "google": 0, "other": 19_711, "unresolved": 77,
-    }  # fmt: skip
+        "aws cloudfront": 2062,
+        "aws route53": 0,
+        "aws": 1239,
+        "azure": 22,
+        "google": 0,
+        "other": 19_711,
+        "unresolved": 77,
+    }
     whole = sum(counts.values())
     rows = [(place, n, round(n / whole, 6)) for place, n in counts.items()]
     rows.append(("total", whole, 1.0))
@@ -129,9 +134,14 @@ def _name_servers() -> Table:
 def _study(made: dict[str, Table | None]) -> dict[str, Table]:
     """Zones, customers and outages: published cells with zeros between, and a few of our own."""
     filled = (
-        "zone-usage", "zone-counts", "domain-zone-means", "top-zones", "elb-sharing", "customers",
+        "zone-usage",
+        "zone-counts",
+        "domain-zone-means",
+        "top-zones",
+        "elb-sharing",
+        "customers",
         "text-figures",
-    )  # fmt: skip
+    )
     dark = ("aws", "us-east-1", "unknown", 9_834, 27_061, 0.038256, None, None, 1_813)
     own = {
         "name-server-sharing": [*cumulate({1: 9_000, 9: 14_000, 120: 111})],
@@ -244,9 +254,14 @@ def running() -> Survey:
     """A survey in the middle of its life."""
     survey = _survey("In the middle", SurveyState.RUNNING)
     counters = {
-        "domains_done": 412, "queries": 60_200, "answered": 59_000, "found": 7_031,
-        "resolved": 6_800, "cloud": 1_204, "failed": {"TIMEOUT": 41, "SERVFAIL": 12},
-    }  # fmt: skip
+        "domains_done": 412,
+        "queries": 60_200,
+        "answered": 59_000,
+        "found": 7_031,
+        "resolved": 6_800,
+        "cloud": 1_204,
+        "failed": {"TIMEOUT": 41, "SERVFAIL": 12},
+    }
     Shard.objects.create(survey=survey, key="s0", first=0, last=412, counters=counters)
     Survey.objects.filter(pk=survey.pk).update(
         started_at=datetime.now(UTC) - timedelta(seconds=60), n_domains=1_000
@@ -320,21 +335,50 @@ def _summary() -> dict[str, Any]:
 
 Domain = tuple[DomainOutcome, list[Lookup], list[NameServerPlace]]
 _EAST = Placement(
-    "23.20.1.1", "aws", "EC2", ("EC2",), "us-east-1", None, "23.20.0.0/14", date(2013, 3, 28),
+    "23.20.1.1",
+    "aws",
+    "EC2",
+    ("EC2",),
+    "us-east-1",
+    None,
+    "23.20.0.0/14",
+    date(2013, 3, 28),
     AddressKind.CLOUD,
-)  # fmt: skip
+)
 _WEST = Placement(
-    "54.241.7.9", "aws", "EC2", ("EC2",), "us-west-1", None, "54.241.0.0/16", date(2013, 3, 28),
+    "54.241.7.9",
+    "aws",
+    "EC2",
+    ("EC2",),
+    "us-west-1",
+    None,
+    "54.241.0.0/16",
+    date(2013, 3, 28),
     AddressKind.CLOUD,
-)  # fmt: skip
+)
 _EDGE = Placement(
-    "54.230.1.1", "aws", "CLOUDFRONT", ("CLOUDFRONT",), None, None, "54.230.0.0/16",
-    date(2013, 3, 28), AddressKind.CDN,
-)  # fmt: skip
+    "54.230.1.1",
+    "aws",
+    "CLOUDFRONT",
+    ("CLOUDFRONT",),
+    None,
+    None,
+    "54.230.0.0/16",
+    date(2013, 3, 28),
+    AddressKind.CDN,
+)
 _AZURE = Placement(
-    "137.116.1.1", "azure", "AzureCloud", ("AzureCloud",), "westeurope", None, "137.116.0.0/16",
-    date(2013, 3, 1), AddressKind.CLOUD, "europewest",
-)  # fmt: skip
+    "137.116.1.1",
+    "azure",
+    "AzureCloud",
+    ("AzureCloud",),
+    "westeurope",
+    None,
+    "137.116.0.0/16",
+    date(2013, 3, 1),
+    AddressKind.CLOUD,
+    "europewest",
+)
 _ELSEWHERE = Placement("198.51.100.7")
 
 
@@ -344,17 +388,30 @@ def _answer(name: str, place: Placement, aliases: tuple[str, ...] = ()) -> Answe
         records.append(Record(start, "CNAME", 300, end))
     records.append(Record(chain[-1], "A", 60, place.address))
     return Answer(
-        name, "A", DnsStatus.NOERROR, tuple(records), (), "127.0.0.1:5300", "udp", 1, 0.84,
+        name,
+        "A",
+        DnsStatus.NOERROR,
+        tuple(records),
+        (),
+        "127.0.0.1:5300",
+        "udp",
+        1,
+        0.84,
         THEN.timestamp(),
-    )  # fmt: skip
+    )
 
 
 def _outcome(domain: str, rank: int, found: int, **more: Any) -> DomainOutcome:
     given = {"transfer": "REFUSED", "wildcard": False, "nodata": 0, "wildcard_filtered": 0}
     return DomainOutcome(
-        domain=domain, rank=rank, asked=found + 120, found=found, nxdomain=120, queries=300,
+        domain=domain,
+        rank=rank,
+        asked=found + 120,
+        found=found,
+        nxdomain=120,
+        queries=300,
         **(given | more),
-    )  # fmt: skip
+    )
 
 
 _FRONTS = {"www": "elb", "blog": "heroku", "cdn": "cloudfront"}
@@ -422,9 +479,17 @@ def _lost() -> Domain:
     """A domain with an alias whose target is gone and free to claim."""
     name, missing = f"beta.{LOST_DOMAIN}", "left-8.cloudapp.net"
     gone = Answer(
-        name, "A", DnsStatus.NXDOMAIN, (Record(name, "CNAME", 300, missing),), (),
-        "127.0.0.1:5300", "udp", 1, 0.84, THEN.timestamp(),
-    )  # fmt: skip
+        name,
+        "A",
+        DnsStatus.NXDOMAIN,
+        (Record(name, "CNAME", 300, missing),),
+        (),
+        "127.0.0.1:5300",
+        "udp",
+        1,
+        0.84,
+        THEN.timestamp(),
+    )
     lookups = [
         Lookup(LOST_DOMAIN, Technique.WORDLIST, _answer(f"www.{LOST_DOMAIN}", _EAST)),
         Lookup(LOST_DOMAIN, Technique.WORDLIST, gone),
@@ -461,9 +526,13 @@ def _store(survey: Survey, domains: list[Domain]) -> None:
     for table, data in rows.items():
         write_part(part_path(root, survey.slug, table, "s0"), table, data)
     counters = {
-        "domains_done": 3, "queries": 34_018_224, "found": len(lookups), "resolved": len(lookups),
-        "cloud": len(fronts), "failed": {"TIMEOUT": 4_102, "SERVFAIL": 1_011},
-    }  # fmt: skip
+        "domains_done": 3,
+        "queries": 34_018_224,
+        "found": len(lookups),
+        "resolved": len(lookups),
+        "cloud": len(fronts),
+        "failed": {"TIMEOUT": 4_102, "SERVFAIL": 1_011},
+    }
     Shard.objects.create(
         survey=survey, key="s0", first=0, last=3, state=Shard.State.DONE, counters=counters
     )

@@ -83,18 +83,32 @@ class Network:
         own = path == "/v1/measurements"
         wrong = globalping_faults(body) if own else atlas_faults(body)
         if wrong and own:
-            return 400, {}, {"error": {
-                "type": "validation_error", "message": "Parameter validation failed.",
-                "params": wrong}}  # fmt: skip
+            return (
+                400,
+                {},
+                {
+                    "error": {
+                        "type": "validation_error",
+                        "message": "Parameter validation failed.",
+                        "params": wrong,
+                    }
+                },
+            )
         if wrong:
             errors = [{"source": {"pointer": k}, "detail": v} for k, v in wrong.items()]
-            return 400, {}, {"error": {"status": 400, "code": 102, "title": "Bad Request",
-                                       "errors": errors}}  # fmt: skip
+            return (
+                400,
+                {},
+                {"error": {"status": 400, "code": 102, "title": "Bad Request", "errors": errors}},
+            )
         if own:
             self.spent["globalping"] += 1
             name = f"gp{len(self.bodies)}"
-            return 202, {"Location": f"{self.url}/v1/measurements/{name}", "X-Request-Cost": "1"}, {
-                "id": name, "probesCount": 1}  # fmt: skip
+            return (
+                202,
+                {"Location": f"{self.url}/v1/measurements/{name}", "X-Request-Cost": "1"},
+                {"id": name, "probesCount": 1},
+            )
         self.spent["atlas"] += sum(map(atlas_price, body["definitions"]))
         return 201, {}, {"measurements": [1000 + len(self.bodies)]}
 
@@ -123,8 +137,11 @@ OPTIONS = {
     "traceroute": {"protocol", "port", "ipVersion"},
     "http": {"request", "resolver", "protocol", "port", "ipVersion"},
 }
-PROTOCOLS = {"ping": {"ICMP", "TCP"}, "traceroute": {"ICMP", "TCP", "UDP"},
-             "http": {"HTTP", "HTTPS", "HTTP2"}}  # fmt: skip
+PROTOCOLS = {
+    "ping": {"ICMP", "TCP"},
+    "traceroute": {"ICMP", "TCP", "UDP"},
+    "http": {"HTTP", "HTTPS", "HTTP2"},
+}
 
 
 def globalping_faults(body):
@@ -183,24 +200,43 @@ class Series:
 
 
 PROBE = {
-    "continent": "EU", "region": "Western Europe", "country": "DE", "state": None,
-    "city": "Berlin", "asn": 3320, "longitude": 13.41, "latitude": 52.52,
-    "network": "Deutsche Telekom AG", "tags": [], "resolvers": ["private"],
-}  # fmt: skip
+    "continent": "EU",
+    "region": "Western Europe",
+    "country": "DE",
+    "state": None,
+    "city": "Berlin",
+    "asn": 3320,
+    "longitude": 13.41,
+    "latitude": 52.52,
+    "network": "Deutsche Telekom AG",
+    "tags": [],
+    "resolvers": ["private"],
+}
 
 
 def ping_measurement(*rtts, status="finished", total=None, packets=3, **result):
     """What ``GET /v1/measurements/ID`` gives for a ping."""
     timings = [{"ttl": 55, "rtt": r} for r in rtts]
     stats = {"min": None, "max": None, "avg": None, "total": total or len(rtts), "rcv": len(rtts)}
-    own = {"status": status, "rawOutput": "", "resolvedAddress": "8.8.8.8",
-           "timings": timings, "stats": stats, **result}  # fmt: skip
+    own = {
+        "status": status,
+        "rawOutput": "",
+        "resolvedAddress": "8.8.8.8",
+        "timings": timings,
+        "stats": stats,
+        **result,
+    }
     return {
-        "id": "gp1", "type": "ping", "target": "8.8.8.8", "probesCount": 1,
+        "id": "gp1",
+        "type": "ping",
+        "target": "8.8.8.8",
+        "probesCount": 1,
         "status": "in-progress" if status == "in-progress" else "finished",
-        "createdAt": "2026-11-21T10:00:00.000Z", "updatedAt": "2026-11-21T10:00:02.000Z",
-        "measurementOptions": {"packets": packets}, "results": [{"probe": PROBE, "result": own}],
-    }  # fmt: skip
+        "createdAt": "2026-11-21T10:00:00.000Z",
+        "updatedAt": "2026-11-21T10:00:02.000Z",
+        "measurementOptions": {"packets": packets},
+        "results": [{"probe": PROBE, "result": own}],
+    }
 
 
 def trace_measurement():
@@ -212,8 +248,12 @@ def trace_measurement():
     ]
     found = ping_measurement(1.0)
     found["type"] = "traceroute"
-    found["results"][0]["result"] = {"status": "finished", "rawOutput": "", "hops": hops,
-                                     "resolvedAddress": "8.8.8.8"}  # fmt: skip
+    found["results"][0]["result"] = {
+        "status": "finished",
+        "rawOutput": "",
+        "hops": hops,
+        "resolvedAddress": "8.8.8.8",
+    }
     return found
 
 
@@ -229,8 +269,19 @@ def atlas_ping(*rtts, sent=3, **more):
     """One result of RIPE Atlas."""
     packets = [{"rtt": r} if r is not None else {"x": "*"} for r in rtts]
     return {
-        "fw": 5080, "prb_id": 6123, "msm_id": 1001, "type": "ping", "af": 4, "proto": "ICMP",
-        "timestamp": 1_795_000_000, "dst_name": "8.8.8.8", "dst_addr": "8.8.8.8",
-        "src_addr": "192.168.1.2", "from": "203.0.113.7", "sent": sent, "rcvd": len(rtts),
-        "result": packets, **more,
-    }  # fmt: skip
+        "fw": 5080,
+        "prb_id": 6123,
+        "msm_id": 1001,
+        "type": "ping",
+        "af": 4,
+        "proto": "ICMP",
+        "timestamp": 1_795_000_000,
+        "dst_name": "8.8.8.8",
+        "dst_addr": "8.8.8.8",
+        "src_addr": "192.168.1.2",
+        "from": "203.0.113.7",
+        "sent": sent,
+        "rcvd": len(rtts),
+        "result": packets,
+        **more,
+    }

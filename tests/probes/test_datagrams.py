@@ -20,8 +20,9 @@ FAST = {"interval_s": 0.0, "allow": ALLOW}
 
 def reply_to(query, code=0, number=None):
     given_number = struct.unpack_from("!H", query)[0]
-    head = struct.pack("!HHHHHH", given_number if number is None else number, 0x8180 | code,
-                       1, 0, 0, 0)  # fmt: skip
+    head = struct.pack(
+        "!HHHHHH", given_number if number is None else number, 0x8180 | code, 1, 0, 0, 0
+    )
     return head + query[12:]
 
 

@@ -134,11 +134,28 @@ def certificate(tmp_path):
     if shutil.which("openssl") is None:
         pytest.skip("there is no openssl to make a certificate with")
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
-         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
-         "-keyout", "key.pem", "-out", "own.pem"],
-        cwd=tmp_path, check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=DNS:localhost",
+            "-keyout",
+            "key.pem",
+            "-out",
+            "own.pem",
+        ],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
     return tmp_path
 
 
@@ -205,8 +222,11 @@ def test_curl_sees_the_same_rate():
         for _ in range(4):
             done = subprocess.run(
                 ["curl", "-s", "-o", "/dev/null", "-w", "%{speed_download}", url],
-                capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"},
-            )  # fmt: skip
+                capture_output=True,
+                text=True,
+                check=True,
+                env={"PATH": "/usr/bin:/bin"},
+            )
             ours = fetch(server.port, octets=500_000).bytes_per_s
             rates.append((float(done.stdout), ours))
             # The best of up to four tries each: other work only ever slows one down.

@@ -43,10 +43,11 @@ def test_a_ping_is_created_polled_with_its_etag_and_read(network, api):
     body = globalping.request_for("tcp-ping", TARGET, {"count": 3}, PLACE)
     name = globalping.create(api, body)
     assert network.bodies[0] == {
-        "type": "ping", "target": "8.8.8.8",
+        "type": "ping",
+        "target": "8.8.8.8",
         "locations": [{"country": "DE", "city": "Berlin", "asn": 3320, "limit": 1}],
         "measurementOptions": {"packets": 3, "protocol": "TCP", "port": 443},
-    }  # fmt: skip
+    }
     waiting = ping_measurement(status="in-progress")
     network.documents["/v1/measurements/gp1"] = Series(
         waiting, waiting, ping_measurement(10.0, 12.5, total=3)
@@ -112,8 +113,10 @@ def test_limits_and_places_are_told(network, api):
 def test_a_network_that_asks_to_wait_is_waited_for(network, api):
     network.documents["/v1/limits"] = LIMITS
     said = {"error": {"type": "too_many_requests", "message": "Please retry in 4 seconds."}}
-    network.faults["/v1/limits"] = [(429, {"Retry-After": "4"}, said),
-                                    (429, {"X-RateLimit-Reset": "7"}, said)]  # fmt: skip
+    network.faults["/v1/limits"] = [
+        (429, {"Retry-After": "4"}, said),
+        (429, {"X-RateLimit-Reset": "7"}, said),
+    ]
     assert globalping.limits(api).free == 487
     assert api.clock.monotonic() == 11.0
 
@@ -140,8 +143,13 @@ def test_server_errors_are_tried_again_for_reading_and_never_for_creating(networ
 
 
 def test_refusals_are_told_in_the_network_s_own_words_without_the_key(network, api):
-    said = {"error": {"type": "validation_error", "message": f"bad {GLOBALPING_KEY}",
-                      "params": {"target": "\"target\" is private"}}}  # fmt: skip
+    said = {
+        "error": {
+            "type": "validation_error",
+            "message": f"bad {GLOBALPING_KEY}",
+            "params": {"target": '"target" is private'},
+        }
+    }
     network.faults["/v1/measurements"] = [(400, {}, said)]
     with pytest.raises(Refused, match="is private") as told:
         globalping.create(api, {})
@@ -221,7 +229,9 @@ def test_atlas_tells_errors_of_packets_and_of_names():
 def test_atlas_tells_its_balance_and_prices(network):
     api = ripe_atlas.client(ATLAS_KEY, network.url, FakeClock())
     network.documents["/api/v2/credits/"] = {
-        "current_balance": 5000, "estimated_daily_expenditure": 12}  # fmt: skip
+        "current_balance": 5000,
+        "estimated_daily_expenditure": 12,
+    }
     assert ripe_atlas.balance(api) == ripe_atlas.Balance(5000, 12)
     assert ripe_atlas.credits_for("icmp-echo", {"count": 3}) == 6
     assert ripe_atlas.credits_for("traceroute", {}) == 60
@@ -234,11 +244,32 @@ def test_atlas_tells_its_balance_and_prices(network):
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["status", "result", "results", "timings", "rtt", "hops", "stats", "hop",
-                         "from", "probe", "dst_addr", "timestamp", "sent"]), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "status",
+                    "result",
+                    "results",
+                    "timings",
+                    "rtt",
+                    "hops",
+                    "stats",
+                    "hop",
+                    "from",
+                    "probe",
+                    "dst_addr",
+                    "timestamp",
+                    "sent",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 @given(JSON)

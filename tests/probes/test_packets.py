@@ -132,8 +132,9 @@ def test_what_lies_behind_a_silent_router_beside_others_is_found(seed, width):
     search = Search(Network(after, seed).send, "end", risk=1e-9)
     search.explore(20, 3)
     assert {(a, b) for t, a, b in search.links if t == 2} == {
-        ("*", "c0"), *((f"b{i}", f"c{i}") for i in range(1, width))
-    }  # fmt: skip
+        ("*", "c0"),
+        *((f"b{i}", f"c{i}") for i in range(1, width)),
+    }
 
 
 def test_a_packet_that_was_lost_makes_no_router_of_its_own():
@@ -141,8 +142,10 @@ def test_a_packet_that_was_lost_makes_no_router_of_its_own():
     network = Network({"start": ["a"], "a": ["b", "c"], "b": ["d"], "c": ["d"], "d": ["end"]}, 3)
 
     def send(places):
-        return [Reply(*p) if p == (2, 11) else r
-                for p, r in zip(places, network.send(places), strict=True)]  # fmt: skip
+        return [
+            Reply(*p) if p == (2, 11) else r
+            for p, r in zip(places, network.send(places), strict=True)
+        ]
 
     search = Search(send, "end", risk=1e-6)
     search.explore(20, 3)

@@ -43,14 +43,22 @@ def test_every_pair_meets_once_and_nobody_meets_another(vantages, targets, clien
 
 @settings(deadline=None, max_examples=40)
 @given(
-    st.integers(1, 25), st.integers(1, 12), st.integers(1, 3), st.integers(0, 5), st.booleans(),
+    st.integers(1, 25),
+    st.integers(1, 12),
+    st.integers(1, 3),
+    st.integers(0, 5),
+    st.booleans(),
     st.integers(0, 2**40),
-)  # fmt: skip
+)
 def test_a_plan_keeps_its_vantage_points_apart(vantages, targets, clients, times, mixed, seed):
     strict = {
-        "name": "get", "probe": "throughput", "options": {"timeout_s": 2.0}, "slot_s": 2.5,
-        "clients": clients, "strict": True,
-    }  # fmt: skip
+        "name": "get",
+        "probe": "throughput",
+        "options": {"timeout_s": 2.0},
+        "slot_s": 2.5,
+        "clients": clients,
+        "strict": True,
+    }
     ping = {"name": "ping", "probe": "tcp-ping", "slot_s": 0.5, "jitter": 0.4, "times": times}
     schedule = read_schedule(
         {"round_s": 200, "rounds": 4, "activities": [strict, ping] if mixed else [ping]}
@@ -95,8 +103,11 @@ def assert_apart(plan, windows, activity):
 
 def free_until(plan, window):
     """Seconds from a window's beginning to that of the next one of its vantage point."""
-    later = [w.starts_s for w in plan.windows()
-             if w.vantage == window.vantage and w.starts_s >= window.ends_s - 1e-6]  # fmt: skip
+    later = [
+        w.starts_s
+        for w in plan.windows()
+        if w.vantage == window.vantage and w.starts_s >= window.ends_s - 1e-6
+    ]
     end = (window.round + 1) * plan.schedule.round_s
     return min([*later, end + plan.schedule.round_s]) - window.starts_s
 
@@ -182,10 +193,14 @@ def test_a_round_without_room_is_refused_with_what_to_do():
     narrow["activities"] = [{**narrow["activities"][0], "slot_s": 5.0}]
     with pytest.raises(BadInput, match=r"40 slots of 5 s, which need 10 s each"):
         Plan.of(read_schedule(narrow), PAPER, 40)
-    both = {"rounds": 1, "round_s": 100, "activities": [
-        {"name": n, "probe": "tcp-ping", "slot_s": 1, "window_s": 30, "offsets_s": [0]}
-        for n in ("a", "b")
-    ]}  # fmt: skip
+    both = {
+        "rounds": 1,
+        "round_s": 100,
+        "activities": [
+            {"name": n, "probe": "tcp-ping", "slot_s": 1, "window_s": 30, "offsets_s": [0]}
+            for n in ("a", "b")
+        ],
+    }
     with pytest.raises(BadInput, match="a and b overlap in group 1"):
         Plan.of(read_schedule(both), ["v"], 3)
 
@@ -200,13 +215,14 @@ def test_a_round_without_room_is_refused_with_what_to_do():
         ({"colour": 1}, "schedule"),
         ({"activities": [{"name": "a", "probe": "knock"}]}, "activities.0"),
         ({"activities": [{"name": "../a", "probe": "tcp-ping"}]}, "activities.0"),
-        ({"activities": [{"probe": "tcp-ping", "options": {"allow": ["10.0.0.0/8"]}}]},
-         "activities.0.options"),
-        ({"activities": [{"probe": "tcp-ping", "options": {"count": -1}}]},
-         "activities.0.options"),
+        (
+            {"activities": [{"probe": "tcp-ping", "options": {"allow": ["10.0.0.0/8"]}}]},
+            "activities.0.options",
+        ),
+        ({"activities": [{"probe": "tcp-ping", "options": {"count": -1}}]}, "activities.0.options"),
         ({"activities": [{"probe": "tcp-ping"}, {"probe": "tcp-ping"}]}, "activities"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_schedule_is_refused_by_field(change, field):
     with pytest.raises(BadInput) as refused:
         read_schedule({**preset_data("latency"), **change})

@@ -94,7 +94,7 @@ def endless(piece):
         (b"", b"\0" * 64, {"TOO_LARGE", "MALFORMED"}),
         (b"\x16\x03\x01", b"\xff", {"TOO_LARGE", "MALFORMED"}),
     ],
-)  # fmt: skip
+)
 def test_what_never_ends_is_ended(head, piece, kinds):
     with running(listen(replying(head, endless(piece)))) as (server,):
         found = get(server.port, max_octets=300_000)

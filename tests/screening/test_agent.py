@@ -57,11 +57,13 @@ def test_python_3_8_runs_all_of_it(tmp_path):
     runs = [
         subprocess.Popen(
             [find_python_3_8(), "-I", str(AGENT), *words, *more],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
             env={"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path)},
         )
         for more in ((), ("--python",))
-    ]  # fmt: skip
+    ]
     for run in runs:
         said, error = run.communicate(timeout=40)
         assert run.returncode == 0, error
@@ -252,9 +254,10 @@ def test_a_kill_while_it_compiles_leaves_nothing(tmp_path):
     for delay_s in (0.1, 0.2, 0.3, 0.4):
         process = subprocess.Popen(
             [sys.executable, str(AGENT), "--seconds", "60", "--json"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             env={"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path)},
-        )  # fmt: skip
+        )
         time.sleep(delay_s)
         process.kill()
         process.wait(60)

@@ -53,6 +53,8 @@ def test_pages_start_without_the_library_of_distributions():
     code = "import sys, " + ", ".join(f"screening.{module}" for module in modules)
     loaded = subprocess.run(
         [sys.executable, "-c", f"{code}; print('scipy.stats' in sys.modules)"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert loaded.stdout.strip() == "False"

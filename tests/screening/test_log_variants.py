@@ -94,8 +94,9 @@ T: 0 ( 1) P: 0 I:1000 C: 9 Min: 12 Act: 66 Avg: 74 Max: 85
 def test_cyclictest_with_a_column_for_all_threads_and_its_table():
     logs = read_log(ALL_THREADS.encode())
     assert [(log.name, log.samples, log.maximum) for log in logs] == [
-        ("thread 0", 7, 900), ("thread 1", 5, 11),
-    ]  # fmt: skip
+        ("thread 0", 7, 900),
+        ("thread 1", 5, 11),
+    ]
     assert not logs[0].rejected
     indented = read_log(ALL_THREADS.replace("\n0", "\n  0").replace("\n#", "\n  #").encode())
     assert [log.samples for log in indented] == [7, 5]
@@ -106,9 +107,10 @@ def test_cyclictest_in_nanoseconds():
     text = ALL_THREADS.replace("00010 00010", "12345 13456").replace("00900", "9000000")
     assert [log.unit for log in read_log(text.encode())] == ["ns", "ns"]
     document = {
-        "num_threads": 1, "resolution_in_ns": 1,
+        "num_threads": 1,
+        "resolution_in_ns": 1,
         "thread": {"0": {"histogram": {"26004": 3}, "cycles": 4, "max": 7_001_983}},
-    }  # fmt: skip
+    }
     (log,) = read_log(json.dumps(document).encode())
     assert (log.unit, log.samples, log.overflows) == ("ns", 4, 1)
     document["thread"]["0"] = {"histogram": {}, "cycles": 4, "max": 5}
@@ -156,8 +158,15 @@ def test_fio_of_every_version_and_around_its_document(text, unit, samples):
 
 
 def test_slots_of_the_second_version_of_fio():
-    bins = {"127": 1, "128": 2, "200": 3, "1215": 4, "FIO_IO_U_PLAT_BITS": 6,
-            "FIO_IO_U_PLAT_VAL": 64, "FIO_IO_U_PLAT_NR": 1216}  # fmt: skip
+    bins = {
+        "127": 1,
+        "128": 2,
+        "200": 3,
+        "1215": 4,
+        "FIO_IO_U_PLAT_BITS": 6,
+        "FIO_IO_U_PLAT_VAL": 64,
+        "FIO_IO_U_PLAT_NR": 1216,
+    }
     (log,) = read_log(fio("clat", {"max": 70_000, "bins": bins}, "fio-2.14").encode())
     # Middles as plat_idx_to_val of that version gives them.
     assert log.values.tolist() == [127, 129, 290, 16_711_680]

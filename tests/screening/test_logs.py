@@ -162,8 +162,20 @@ def test_an_own_report_beside_the_others(sample):
     assert len(logs) == 2
     assert summarise_log(logs[0])["kind"] == "agent"
     (summary,) = summarise_file(gzip.compress(sample))
-    needed = {"kind", "histograms", "samples", "p50", "p99", "p999", "max", "unit", "stalls_10ms",
-              "seconds", "verdict", "reasons"}  # fmt: skip
+    needed = {
+        "kind",
+        "histograms",
+        "samples",
+        "p50",
+        "p99",
+        "p999",
+        "max",
+        "unit",
+        "stalls_10ms",
+        "seconds",
+        "verdict",
+        "reasons",
+    }
     assert needed <= summary.keys()
     for name in ("cyclictest.txt", "fio.json", "vm-noise.csv", "wakeups-v2.hlog"):
         for each in summarise_file((SAMPLES / name).read_bytes()):

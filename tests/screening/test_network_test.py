@@ -23,9 +23,10 @@ def port():
     found = []
     # It ends by itself after its time; nobody waits for that.
     thread = threading.Thread(
-        target=serve, args=("127.0.0.1", 0, 30.0, lambda port: (found.append(port), ready.set())),
+        target=serve,
+        args=("127.0.0.1", 0, 30.0, lambda port: (found.append(port), ready.set())),
         daemon=True,
-    )  # fmt: skip
+    )
     thread.start()
     ready.wait(5)
     return found[0]

@@ -119,9 +119,7 @@ def test_only_what_neighbours_surely_slow_down_is_to_be_terminated(pool, wanted)
         assert not one.confirmed
     for one in (*choice.chosen, *choice.spare):
         assert one.confirmed or one.verdict == "good"
-    groups = (
-        choice.chosen, choice.spare, choice.terminate, choice.measure_again, choice.own_load
-    )  # fmt: skip
+    groups = (choice.chosen, choice.spare, choice.terminate, choice.measure_again, choice.own_load)
     # Each candidate is in one group: nothing is lost, nothing is told twice.
     assert sorted(map(repr, (c for group in groups for c in group))) == sorted(map(repr, pool))
     assert len(choice.chosen) + choice.missing == wanted

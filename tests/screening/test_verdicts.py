@@ -78,10 +78,17 @@ def make_report(sample, stalls, seconds=100.0, **cpu):
         slot = find_slot(length_us * 1000)
         counts[slot] = counts.get(slot, 0) + 1
     base |= {
-        "seconds": seconds, "stalls": stalls, "stalls_10ms": len(stalls),
-        "wakeups": len(stalls) + 5, "histogram": sorted(map(list, counts.items())),
-        "p50_us": 120, "p99_us": 200, "p999_us": 9000, "max_us": 40_000, **cpu,
-    }  # fmt: skip
+        "seconds": seconds,
+        "stalls": stalls,
+        "stalls_10ms": len(stalls),
+        "wakeups": len(stalls) + 5,
+        "histogram": sorted(map(list, counts.items())),
+        "p50_us": 120,
+        "p99_us": 200,
+        "p999_us": 9000,
+        "max_us": 40_000,
+        **cpu,
+    }
     document["cpus"] = [base]
     document["seconds"] = seconds
     return parse_report(json.dumps(document).encode(), NOW)
@@ -139,8 +146,9 @@ def make_calls(rate, calls, over, late_ms=20.0, lost=0):
     answered = calls - lost
     pairs = [(find_slot(600_000), answered - over)]
     pairs += [(find_slot(int(late_ms * 1e6)), over)] if over else []
-    return CallTiming("s", rate, 100, calls, answered, lost, 0, over, 600, 700, 800, 900,
-                      tuple(pairs))  # fmt: skip
+    return CallTiming(
+        "s", rate, 100, calls, answered, lost, 0, over, 600, 700, 800, 900, tuple(pairs)
+    )
 
 
 def test_truth_needs_all_rates_and_enough_calls():
@@ -181,8 +189,9 @@ def test_a_pool_puts_sleeps_and_calls_together(sample):
     candidates = pools.make_candidates([other, one])
     assert [c.name for c in choose_best(candidates, 1).chosen] == ["sample-1"]
     assert {(c, s) for c, s, _ in pools.collect_cells(reports)} == {
-        ("sample-1", "sample-1"), ("sample-1", "other"),
-    }  # fmt: skip
+        ("sample-1", "sample-1"),
+        ("sample-1", "other"),
+    }
     statuses = pools.collect_statuses(reports)["sample-1"]
     assert sorted(statuses) == [(quiet.started_at, True), (2e9, False)]
     assert len(pools.collect_stall_times(reports)) == 900

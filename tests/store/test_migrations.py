@@ -49,9 +49,7 @@ def folder(tmp_path):
         survey = insert(store, "store_campaign", slug="shops", name="Shops", owner_id=anna)
         insert(store, "store_shard", campaign_id=survey, key="s00000", state="done", last=7)
         insert(store, "store_report", campaign_id=survey, table_id="providers")
-        hers = insert(
-            store, "store_measurement", slug="hers", owner_id=anna, share_token=OLD_LINK
-        )  # fmt: skip
+        hers = insert(store, "store_measurement", slug="hers", owner_id=anna, share_token=OLD_LINK)
         insert(store, "store_recommendation", token="t", owner_id=anna, share_token="another")
         insert(store, "store_measurement", slug="nobodys", cloned_from_id=hers)
         insert(store, "store_measurementunit", measurement_id=hers, key="r000000.ping.00000")
@@ -86,8 +84,10 @@ def test_surveys_and_campaigns_keep_their_rows_links_and_makers(folder):
     shown = forks.run(
         [forks.sys.executable, "-c", code],
         env=forks.bare_environment(folder) | {"DJANGO_SETTINGS_MODULE": "webapp.settings"},
-        cwd=forks.ROOT, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=forks.ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert shown.stdout.split() == ["campaign", "hers"], shown.stderr
 
 

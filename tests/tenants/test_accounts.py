@@ -106,9 +106,12 @@ def test_an_unknown_name_and_a_wrong_password_look_alike(anna: Any) -> None:
     answers = [
         enter(Client(), name, word)
         for name, word in (
-            ("anna", "wrong"), ("nobody", WORD), (closed.username, WORD), ("invited", ""),
+            ("anna", "wrong"),
+            ("nobody", WORD),
+            (closed.username, WORD),
+            ("invited", ""),
         )
-    ]  # fmt: skip
+    ]
     assert {a.status_code for a in answers} == {422}
     texts = {
         a.content.decode()
@@ -241,8 +244,9 @@ def test_another_password_takes_tokens_back_where_asked(anna: Any, is_asked: boo
 def test_cookies_given_over_https_stay_there(anna: Any) -> None:
     for scheme, is_secure in (("https", True), ("http", False)):
         client = Client()
-        answer = client.post("/sign-in/", {"username": "anna", "password": WORD},
-                             secure=scheme == "https")  # fmt: skip
+        answer = client.post(
+            "/sign-in/", {"username": "anna", "password": WORD}, secure=scheme == "https"
+        )
         session = answer.cookies["sessionid"]
         assert (bool(session["secure"]), session["samesite"]) == (is_secure, "Lax")
         assert session["httponly"]

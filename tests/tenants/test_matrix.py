@@ -52,9 +52,11 @@ def strangers(town: Town, kind: str) -> dict[str, tuple[Client, str, dict[str, s
         "a token of the second": (town.client(), "", {"Authorization": his}),
         "a link to another": (town.client(), f"/shared/{other.other_link}", {}),
         "owner by a link to a thing of another kind": (
-            town.client(town.anna), f"/shared/{another.link}", {},
+            town.client(town.anna),
+            f"/shared/{another.link}",
+            {},
         ),
-    }  # fmt: skip
+    }
 
 
 @KINDS
@@ -67,10 +69,11 @@ def test_strangers_get_what_they_get_for_nothing(town: Town, method: str, kind: 
                 continue
             query = town.query(address.name)
             theirs, never = (
-                ask(client, method, prefix + address.fill(town.values(slug, kind)), query,
-                    **headers)
+                ask(
+                    client, method, prefix + address.fill(town.values(slug, kind)), query, **headers
+                )
                 for slug in (PRIVATE, NEVER)
-            )  # fmt: skip
+            )
             same = theirs.content.replace(PRIVATE.encode(), NEVER.encode())
             refused = (404,) if method == "get" or not prefix else (405,)
             if theirs.status_code not in refused or same != never.content:

@@ -26,10 +26,17 @@ from webapp.store.models import Campaign, CampaignUnit, ShareLink, VantagePoint
 
 PAGE, API = f"/wide-area/{PRIVATE}/", f"/api/v1/measurements/{PRIVATE}"
 ROUTE = {
-    "vantage": "v-one", "target": "t", "provider": "aws", "region": "us-east-1", "at": 0,
-    "probe": "traceroute", "direction": "to", "source": "203.0.113.77", "destination": "8.8.8.8",
+    "vantage": "v-one",
+    "target": "t",
+    "provider": "aws",
+    "region": "us-east-1",
+    "at": 0,
+    "probe": "traceroute",
+    "direction": "to",
+    "source": "203.0.113.77",
+    "destination": "8.8.8.8",
     "hops": [{"ttl": 1, "address": "203.0.113.1", "rtt_ms": 1.0}],
-}  # fmt: skip
+}
 
 
 def bearer(token: str) -> dict[str, Any]:
@@ -90,13 +97,22 @@ def test_a_link_that_is_over_is_like_one_that_never_was(town: Town, how: str) ->
 def test_files_come_below_the_link_as_they_come_to_its_maker(town: Town) -> None:
     anna, nobody = town.client(town.anna), Client()
     base, pair = f"/api/v1/wide-area/{PRIVATE}", "vantage=v-one&region=us-east-1"
-    for name in ("tables/latency-grid.csv", "tables/latency-regions.parquet",
-                 f"samples.csv?{pair}", f"samples.jsonl?{pair}"):  # fmt: skip
+    for name in (
+        "tables/latency-grid.csv",
+        "tables/latency-regions.parquet",
+        f"samples.csv?{pair}",
+        f"samples.jsonl?{pair}",
+    ):
         shared = nobody.get(below(town.campaign.link, f"{base}/{name}"))
         assert shared.status_code == 200, name
         assert shared.content == anna.get(f"{base}/{name}").content, name
-    rows = list(csv.DictReader(io.StringIO(nobody.get(
-        below(town.campaign.link, f"{base}/samples.csv?{pair}")).content.decode())))  # fmt: skip
+    rows = list(
+        csv.DictReader(
+            io.StringIO(
+                nobody.get(below(town.campaign.link, f"{base}/samples.csv?{pair}")).content.decode()
+            )
+        )
+    )
     assert [r["values"] for r in rows] == ["[12.5, 13.5]", "[13.5, 13.5]"]
     lines = nobody.get(below(town.campaign.link, f"{base}/samples.jsonl?{pair}")).content
     assert json.loads(lines.splitlines()[0])["at"] == "2023-11-14T22:13:20+00:00"
@@ -120,8 +136,12 @@ def test_published_it_is_everybodys_to_read_and_its_makers_to_change(town: Town)
         assert client.post(shown, {"public": "no"}).status_code in (302, 404)
     assert bert.post(f"{PAGE}do/stop/").status_code == 403
     assert "Measure again" in anna.get(f"{PAGE}progress/").content.decode()
-    for method, path in (("get", "/links"), ("post", "/links"), ("put", "/visibility"),
-                         ("delete", "")):  # fmt: skip
+    for method, path in (
+        ("get", "/links"),
+        ("post", "/links"),
+        ("put", "/visibility"),
+        ("delete", ""),
+    ):
         body = () if method == "get" else (json.dumps({"public": False} if path else {}),)
         sent = getattr(Client(), method)(API + path, *body, **bearer(town.bert_token))
         assert sent.status_code in (403, 422), (method, path)
@@ -175,12 +195,22 @@ def test_what_it_was_cloned_from_stays_its_makers(town: Town) -> None:
 
 def test_where_a_vantage_point_is_in_the_network_is_for_operators(town: Town) -> None:
     found = town.campaign.private
-    write_part(part_path(selectors.lake_root(), PRIVATE, "paths", "p"), "paths",
-               table_of("paths", [ROUTE]))  # fmt: skip
+    write_part(
+        part_path(selectors.lake_root(), PRIVATE, "paths", "p"), "paths", table_of("paths", [ROUTE])
+    )
     CampaignUnit.objects.create(
-        campaign=found, key="p", activity="trace", vantage="v-one", round=0, starts_s=0,
-        ends_s=1, slots=1, state="done", rows={"paths": 1}, part="p",
-    )  # fmt: skip
+        campaign=found,
+        key="p",
+        activity="trace",
+        vantage="v-one",
+        round=0,
+        starts_s=0,
+        ends_s=1,
+        slots=1,
+        state="done",
+        rows={"paths": 1},
+        part="p",
+    )
     VantagePoint.objects.filter(name="v-one").update(public_address=ROUTE["source"])
     pair = {"vantage": "v-one", "region": "us-east-1"}
     path = f"/api/v1/wide-area/{PRIVATE}/paths"

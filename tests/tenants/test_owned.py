@@ -21,10 +21,16 @@ def hers(town: Town) -> dict[str, Any]:
     pool = Pool.objects.create(key="aaaabbbbcccc", owner=town.anna, name=MARK)
     machine = PoolInstance.objects.create(pool=pool, name=MARK)
     return {
-        "token": answer.token, "other": answer.token, "key": pool.key, "pk": machine.pk,
-        "kind": "csv", "report_id": "r",
-        "instance": machine.pk, "log": "l", "section": "s",
-    }  # fmt: skip
+        "token": answer.token,
+        "other": answer.token,
+        "key": pool.key,
+        "pk": machine.pk,
+        "kind": "csv",
+        "report_id": "r",
+        "instance": machine.pk,
+        "log": "l",
+        "section": "s",
+    }
 
 
 @pytest.mark.parametrize("method", ["get", "post", "put", "patch", "delete"])
@@ -39,11 +45,15 @@ def test_what_is_owned_is_not_there_for_others(
             if address.kind != OWNED or (headers and not address.is_api):
                 continue
             answer = getattr(client, method)(
-                address.fill(hers), "{}" if method != "get" else None,
-                content_type="application/json", headers=headers,
-            )  # fmt: skip
-            is_named = any(f":{name}>" in address.route or f"<{name}>" in address.route
-                           for name in ("token", "key"))  # fmt: skip
+                address.fill(hers),
+                "{}" if method != "get" else None,
+                content_type="application/json",
+                headers=headers,
+            )
+            is_named = any(
+                f":{name}>" in address.route or f"<{name}>" in address.route
+                for name in ("token", "key")
+            )
             is_shut = answer.status_code in (302, 401, 403, 404, 405, 422)
             if (is_named and not is_shut) or MARK.encode() in answer.content:
                 faults.append(f"{method} {address.route} {answer.status_code}")

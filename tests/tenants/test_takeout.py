@@ -62,9 +62,13 @@ def pool(anna: Any) -> Pool:
     body = body_files.append(made.pk, [body_files.compress(b'{"stalls": 3}')])[0]
     for number, place in enumerate((body, replace(body, pack="lost.pack"))):
         PoolReport.objects.create(
-            pool=made, instance=machine, report_id=f"r{number}", started_at=cast.THEN,
-            received_at=cast.THEN, **asdict(place),
-        )  # fmt: skip
+            pool=made,
+            instance=machine,
+            report_id=f"r{number}",
+            started_at=cast.THEN,
+            received_at=cast.THEN,
+            **asdict(place),
+        )
     return made
 
 

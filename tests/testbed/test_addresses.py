@@ -25,9 +25,10 @@ def test_it_works():
 def networks(ranges, provider, region):
     return [
         ipaddress.ip_network(e.prefix)
-        for table in ranges for e in table.entries
+        for table in ranges
+        for e in table.entries
         if e.provider == provider and e.region == region and ":" not in e.prefix
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("world", [tiny, hundredth])
@@ -56,10 +57,16 @@ def ranges_of(*rows, provider="aws"):
 
 
 def test_ambiguous_space_is_not_drawn_from():
-    book = open_book([ranges_of(
-        ("240.0.0.0/28", "AMAZON", "us-east-1"), ("240.0.0.0/28", "EC2", "us-east-1"),
-        ("240.0.0.0/29", "S3", "us-east-1"), ("240.0.0.12/30", "EC2", "us-west-1"),
-    )])  # fmt: skip
+    book = open_book(
+        [
+            ranges_of(
+                ("240.0.0.0/28", "AMAZON", "us-east-1"),
+                ("240.0.0.0/28", "EC2", "us-east-1"),
+                ("240.0.0.0/29", "S3", "us-east-1"),
+                ("240.0.0.12/30", "EC2", "us-west-1"),
+            )
+        ]
+    )
     drawn = {book.compute("aws", "us-east-1") for _ in range(4)}
     assert drawn == {f"240.0.0.{i}" for i in range(8, 12)}
     with pytest.raises(BadInput, match="smaller scale"):
@@ -102,8 +109,9 @@ def test_files_hold_the_ranges(tmp_path):
     azure = next(t for t in world.ranges if t.provider == "azure").entries
     found = {
         (r.get("Name"), p.get("Subnet"))
-        for r in ElementTree.parse(files["azure"]).getroot() for p in r
-    }  # fmt: skip
+        for r in ElementTree.parse(files["azure"]).getroot()
+        for p in r
+    }
     assert found == {(OLD_AZURE_NAMES[e.region], e.prefix) for e in azure}
     tags = json.loads(files["azure-tags"].read_text())["values"]
     assert {t["properties"]["region"] for t in tags} == {"", "eastus", "westeurope"}
@@ -119,14 +127,26 @@ def real_ranges():
     aws = json.loads(shared_file("ip-ranges/aws-ip-ranges-2015-04.json").read_text())
     xml = ElementTree.parse(shared_file("ip-ranges/azure-PublicIPs-20170911.xml")).getroot()
     return [
-        PublishedRanges("aws", tuple(
-            PublishedRange(p["ip_prefix"], "aws", p["service"], p["region"])
-            for p in aws["prefixes"]), "aws"),
-        PublishedRanges("azure", tuple(
-            PublishedRange(p.get("Subnet"), "azure", "AzureCloud", AZURE.get(r.get("Name"),
-                                                                             r.get("Name")))
-            for r in xml for p in r), "azure"),
-    ]  # fmt: skip
+        PublishedRanges(
+            "aws",
+            tuple(
+                PublishedRange(p["ip_prefix"], "aws", p["service"], p["region"])
+                for p in aws["prefixes"]
+            ),
+            "aws",
+        ),
+        PublishedRanges(
+            "azure",
+            tuple(
+                PublishedRange(
+                    p.get("Subnet"), "azure", "AzureCloud", AZURE.get(r.get("Name"), r.get("Name"))
+                )
+                for r in xml
+                for p in r
+            ),
+            "azure",
+        ),
+    ]
 
 
 def test_real_prefixes_place_every_address_the_same_way():

@@ -17,18 +17,39 @@ LABELS = read_labels()
 AT = 1_364_558_400.0
 ATLAS = Atlas(
     {
-        ("aws", "us-east-1"): "US", ("aws", "us-west-1"): "US", ("aws", "us-west-2"): "US",
-        ("aws", "eu-west-1"): "IE", ("aws", "ap-southeast-1"): "SG", ("aws", "sa-east-1"): "BR",
-        ("aws", "ap-northeast-1"): "JP", ("aws", "ap-southeast-2"): "AU",
+        ("aws", "us-east-1"): "US",
+        ("aws", "us-west-1"): "US",
+        ("aws", "us-west-2"): "US",
+        ("aws", "eu-west-1"): "IE",
+        ("aws", "ap-southeast-1"): "SG",
+        ("aws", "sa-east-1"): "BR",
+        ("aws", "ap-northeast-1"): "JP",
+        ("aws", "ap-southeast-2"): "AU",
     },
     {
-        "US": "north-america", "CA": "north-america", "MX": "north-america", "IE": "europe",
-        "GB": "europe", "DE": "europe", "FR": "europe", "ES": "europe", "SG": "asia",
-        "JP": "asia", "IN": "asia", "CN": "asia", "ID": "asia", "BR": "south-america",
-        "AR": "south-america", "CO": "south-america", "AU": "oceania", "NZ": "oceania",
-        "ZA": "africa", "NG": "africa", "EG": "africa",
+        "US": "north-america",
+        "CA": "north-america",
+        "MX": "north-america",
+        "IE": "europe",
+        "GB": "europe",
+        "DE": "europe",
+        "FR": "europe",
+        "ES": "europe",
+        "SG": "asia",
+        "JP": "asia",
+        "IN": "asia",
+        "CN": "asia",
+        "ID": "asia",
+        "BR": "south-america",
+        "AR": "south-america",
+        "CO": "south-america",
+        "AU": "oceania",
+        "NZ": "oceania",
+        "ZA": "africa",
+        "NG": "africa",
+        "EG": "africa",
     },
-)  # fmt: skip
+)
 
 
 def seen(world):

@@ -125,10 +125,14 @@ def transfer(server, domain):
     query, _ = dns.xfr.make_query(zone)
     dns.query.inbound_xfr(server.address, zone, query, port=server.port, lifetime=10)
     return {
-        (name.derelativize(zone.origin).to_text(omit_final_dot=True), dns.rdatatype.to_text(
-            rdataset.rdtype), rdata.to_text(zone.origin, False).rstrip("."))
-        for name, rdataset in zone.iterate_rdatasets() for rdata in rdataset
-    }  # fmt: skip
+        (
+            name.derelativize(zone.origin).to_text(omit_final_dot=True),
+            dns.rdatatype.to_text(rdataset.rdtype),
+            rdata.to_text(zone.origin, False).rstrip("."),
+        )
+        for name, rdataset in zone.iterate_rdatasets()
+        for rdata in rdataset
+    }
 
 
 def test_transfers_give_the_whole_zone(server):

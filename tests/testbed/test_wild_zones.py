@@ -67,6 +67,8 @@ def test_a_wildcard_answers_at_its_level_and_blocks_itself():
         assert answers.answer(f"q7x.*.q8x.{card.at}", "A").code == NOERROR
     addresses = {
         frozenset(row[2] for row in answers.answer(f"q{n}.{card.at}", "A").answers)
-        for card in zone.wildcards if card.per_name for n in range(5)
-    }  # fmt: skip
+        for card in zone.wildcards
+        if card.per_name
+        for n in range(5)
+    }
     assert len(addresses) == 5 * sum(card.per_name for card in zone.wildcards)

@@ -21,17 +21,33 @@ def test_it_works():
 
 # Names of the named domains, which are as many at every scale.
 NAMED = {
-    "aws only": 53, "azure only": 119, "vm": 16, "elb": 11, "cloudfront": 1,
-    "us-east-1": 28, "us-west-1": 16,
-}  # fmt: skip
+    "aws only": 53,
+    "azure only": 119,
+    "vm": 16,
+    "elb": 11,
+    "cloudfront": 1,
+    "us-east-1": 28,
+    "us-west-1": 16,
+}
 # The named domains themselves, by class, region and front end, and their addresses.
 NAMED_DOMAINS = {
-    "aws + other": 13, "azure + other": 4,
-    "us-east-1": 9, "us-west-1": 4, "us-west-2": 1, "ap-northeast-1": 1,
-    "northcentralus": 4, "southcentralus": 3, "westeurope": 3, "eastus": 1, "northeurope": 1,
-    "southeastasia": 1, "eastasia": 1,
-    "vm": 4, "elb": 6, "cloudfront": 1,
-}  # fmt: skip
+    "aws + other": 13,
+    "azure + other": 4,
+    "us-east-1": 9,
+    "us-west-1": 4,
+    "us-west-2": 1,
+    "ap-northeast-1": 1,
+    "northcentralus": 4,
+    "southcentralus": 3,
+    "westeurope": 3,
+    "eastus": 1,
+    "northeurope": 1,
+    "southeastasia": 1,
+    "eastasia": 1,
+    "vm": 4,
+    "elb": 6,
+    "cloudfront": 1,
+}
 NAMED_ADDRESSES = {"vm": 4, "elb": 247, "beanstalk": 17, "heroku-elb": 1}
 
 
@@ -199,9 +215,14 @@ def test_a_target_has_one_set_of_addresses():
             assert held.setdefault(key, plain) == plain
 
 
-@pytest.mark.parametrize("arguments", [
-    {"scale": Fraction(0)}, {"scale": Fraction(2)}, {"scale": Fraction(1), "domains": ["a.test"]},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"scale": Fraction(0)},
+        {"scale": Fraction(2)},
+        {"scale": Fraction(1), "domains": ["a.test"]},
+    ],
+)
 def test_impossible_wishes_are_refused(arguments):
     with pytest.raises(BadInput):
         build_world("imc2013", **arguments)

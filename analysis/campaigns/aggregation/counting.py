@@ -96,17 +96,24 @@ class _Told(NamedTuple):
 def _held(told: _Told, seen: NDArray[np.bool_], pairs: Integers) -> "Held":
     """One metric, of the vantage points, places and rounds that it has, in their order."""
     named = told.keys.places.names()
-    places = sorted(np.flatnonzero(seen.any(axis=0)).tolist(),
-                    key=lambda i: (named[i][1], named[i][2], named[i][0]))  # fmt: skip
+    places = sorted(
+        np.flatnonzero(seen.any(axis=0)).tolist(),
+        key=lambda i: (named[i][1], named[i][2], named[i][0]),
+    )
     owners = sorted(np.flatnonzero(seen.any(axis=1)).tolist(), key=told.vantages.__getitem__)
     numbers, course = told.keys.rounds.values, told.kept.course.amounts
     rounds = sorted(np.flatnonzero(course[:, :, 2].any(axis=0)).tolist(), key=numbers.__getitem__)
     return Held(
-        told.source, told.kept, told.has_values, tuple(told.vantages[i] for i in owners),
-        [named[i] for i in places], tuple(numbers[i] for i in rounds),
-        pairs[owners][:, places], course[places][:, rounds, :2],
+        told.source,
+        told.kept,
+        told.has_values,
+        tuple(told.vantages[i] for i in owners),
+        [named[i] for i in places],
+        tuple(numbers[i] for i in rounds),
+        pairs[owners][:, places],
+        course[places][:, rounds, :2],
         tuple(_ranks(own) for own in (owners, places, rounds)),
-    )  # fmt: skip
+    )
 
 
 def _ranks(order: list[int]) -> Integers:

@@ -257,9 +257,11 @@ def _gather(
 
 
 def figures_table(
-    keys: Mapping[str, Any], counts: NDArray[np.int64], sent: NDArray[np.int64],
+    keys: Mapping[str, Any],
+    counts: NDArray[np.int64],
+    sent: NDArray[np.int64],
     out: NDArray[np.float64],
-) -> pa.Table:  # fmt: skip
+) -> pa.Table:
     """Cells with what was sent and lost, and the figures of their values."""
     names = ("mean", "sd", "min", *QUANTILES, "max")
     lost = sent - counts

@@ -189,12 +189,14 @@ class Part:
         begins = self.begins[vantage * len(zones) + firsts[zone]]
         totals = np.empty(len(used))
         key_kernels.add_runs(self.values, begins, begins + counts[used], totals)
-        return pa.table({
-            "region": texts_of(zone, [zones[i][0] for i in firsts]),
-            "zone": texts_of(zone, [zones[i][1] for i in firsts]),
-            "vantage": texts_of(vantage, self.vantages),
-            "mean": totals / counts[used],
-        })  # fmt: skip
+        return pa.table(
+            {
+                "region": texts_of(zone, [zones[i][0] for i in firsts]),
+                "zone": texts_of(zone, [zones[i][1] for i in firsts]),
+                "vantage": texts_of(vantage, self.vantages),
+                "mean": totals / counts[used],
+            }
+        )
 
     def means(self, most_cells: int) -> Iterator[Samples]:
         """Means by region, vantage point and round, of some vantage points at a time."""

@@ -123,8 +123,9 @@ class Grown:
                 told = " x ".join(map(str, sizes[:-1]))
                 raise BadInput(f"{told} pairs are too many for the tables of one campaign")
             # Room to spare, so that a name that comes late costs no copy each.
-            grown = [s + s // 4 if s > h > 1 else max(s, h)
-                     for s, h in zip(sizes, have, strict=True)]  # fmt: skip
+            grown = [
+                s + s // 4 if s > h > 1 else max(s, h) for s, h in zip(sizes, have, strict=True)
+            ]
             larger = np.zeros(grown, np.int64)
             larger[tuple(slice(h) for h in have)] = self.amounts
             self.amounts = larger

@@ -58,10 +58,12 @@ class Pivot:
         for at in np.flatnonzero(heard.any(axis=1)):
             one, other = (float(self.means[at, of[at]]) for of in (best, worst))
             rows[self.vantages[at]] = {
-                "best": self.regions[best[at]], "best_mean": one,
-                "worst": self.regions[worst[at]], "worst_mean": other,
+                "best": self.regions[best[at]],
+                "best_mean": one,
+                "worst": self.regions[worst[at]],
+                "worst_mean": other,
                 "factor": max(one, other) / min(one, other),
-            }  # fmt: skip
+            }
         return rows
 
 

@@ -21,17 +21,44 @@ from lake.campaigns import table_of
 _NAMES = {
     "at": ("atesttime", "testtime", "starttime", "logtime", "timestamp", "time", "date"),
     "vantage": (
-        "client", "clientname", "clientnetworkasnumber", "clientasn", "asn", "clientnetworkasname",
-        "clientasname", "isp", "clientgeocountrycode", "clientcountrycode", "clientcountry",
-        "countrycode", "country",
+        "client",
+        "clientname",
+        "clientnetworkasnumber",
+        "clientasn",
+        "asn",
+        "clientnetworkasname",
+        "clientasname",
+        "isp",
+        "clientgeocountrycode",
+        "clientcountrycode",
+        "clientcountry",
+        "countrycode",
+        "country",
     ),
-    "region": ("site", "serversite", "serversitename", "server", "serverhostname", "metro",
-               "servermetro", "serverciatacode"),
-    "rate": ("ameanthroughputmbps", "meanthroughputmbps", "downloadmbps", "downmeanmbps",
-             "downloadspeed", "meandownloadthroughputmbps", "throughputmbps", "mbps", "download"),
+    "region": (
+        "site",
+        "serversite",
+        "serversitename",
+        "server",
+        "serverhostname",
+        "metro",
+        "servermetro",
+        "serverciatacode",
+    ),
+    "rate": (
+        "ameanthroughputmbps",
+        "meanthroughputmbps",
+        "downloadmbps",
+        "downmeanmbps",
+        "downloadspeed",
+        "meandownloadthroughputmbps",
+        "throughputmbps",
+        "mbps",
+        "download",
+    ),
     "rtt": ("aminrtt", "minrtt", "minrttms", "downminrtt", "rtt", "latency"),
     "loss": ("alossrate", "lossrate", "packetloss", "packetretransmitrate"),
-}  # fmt: skip
+}
 # Mbit/s in bytes per second.
 _BYTES = 125_000
 # Tests tell seconds since 1970 in some exports, and thousandths or millionths in others.
@@ -79,13 +106,17 @@ def _column(kind: str, names: Iterable[str]) -> str:
 
 
 _MEANINGS = {
-    "at": "when it was", "vantage": "whose test it was", "region": "where the server stands",
+    "at": "when it was",
+    "vantage": "whose test it was",
+    "region": "where the server stands",
     "rate": "Mbit/s",
-}  # fmt: skip
+}
 _EXAMPLES = {
-    "at": "TestTime or date", "vantage": "ClientASN or client.Geo.CountryCode",
-    "region": "Site or server.Site", "rate": "MeanThroughputMbps",
-}  # fmt: skip
+    "at": "TestTime or date",
+    "vantage": "ClientASN or client.Geo.CountryCode",
+    "region": "Site or server.Site",
+    "rate": "MeanThroughputMbps",
+}
 
 
 def _plain(name: str) -> str:

@@ -35,14 +35,16 @@ def samples_table(samples: Samples, probe: str, *, scale: float = 1.0) -> pa.Tab
     heard = np.isfinite(values) & (values >= 0)
     offsets = np.concatenate([[0], np.cumsum(heard)]).astype(np.int32)
     regions = _coded(region, samples.regions)
-    rows = pa.table({
-        "round": period,
-        "vantage": _coded(client, samples.clients),
-        "target": regions,
-        "region": regions,
-        "sent": np.ones(len(values), np.int32),
-        "values": pa.ListArray.from_arrays(offsets, pa.array(values[heard].astype(np.float32))),
-    })  # fmt: skip
+    rows = pa.table(
+        {
+            "round": period,
+            "vantage": _coded(client, samples.clients),
+            "target": regions,
+            "region": regions,
+            "sent": np.ones(len(values), np.int32),
+            "values": pa.ListArray.from_arrays(offsets, pa.array(values[heard].astype(np.float32))),
+        }
+    )
     statuses = _coded(np.where(heard, 0, 1).astype(np.int32), ("OK", "TIMEOUT"))
     extra = {
         "probe": pa.repeat(pa.scalar(probe), len(values)),
@@ -75,8 +77,9 @@ def read_planetlab(paths: Iterable[Path], *, scale: float = 1.0) -> pa.Table:
         np.einsum("iij->ij", values)[:] = np.nan
         one = Samples(samples.regions, samples.clients, (str(number),), values)
         table = samples_table(one, "matrix-rtt", scale=scale)
-        kept = table.filter(pa.array(np.not_equal(table["vantage"].to_pylist(),
-                                                  table["region"].to_pylist())))  # fmt: skip
+        kept = table.filter(
+            pa.array(np.not_equal(table["vantage"].to_pylist(), table["region"].to_pylist()))
+        )
         rounds = pa.array(np.full(len(kept), number, np.int32))
         tables.append(kept.set_column(0, "round", rounds))
     if not tables:
@@ -124,8 +127,15 @@ def read_cloudping(path: Path, provider: str = "aws") -> pa.Table:
     try:
         cells = _cells_of(json.loads(text)) if text.lstrip()[:1] in "[{" else _cells_of_csv(text)
         rows = [pair_row(f"{provider}/{s}", t, round_trip(v), provider) for s, t, v in cells]
-    except (ValueError, AttributeError, TypeError, OverflowError, RecursionError, KeyError,
-            csv.Error) as error:  # fmt: skip
+    except (
+        ValueError,
+        AttributeError,
+        TypeError,
+        OverflowError,
+        RecursionError,
+        KeyError,
+        csv.Error,
+    ) as error:
         raise BadInput(f"{path.name} is no matrix of regions: {error}") from error
     if not rows:
         raise BadInput(f"{path.name} is no matrix of regions: it holds no values")

@@ -146,8 +146,11 @@ class AtlasFiles:
         """Which records are whole; the others are counted by the first thing that they lack."""
         kept: NDArray[np.bool_] = right.to_numpy(zero_copy_only=False)
         self._count("other_kind", ~kept)
-        for name, reason in (("prb_id", "no_probe"), ("timestamp", "no_time"),
-                             ("result", "no_result")):  # fmt: skip
+        for name, reason in (
+            ("prb_id", "no_probe"),
+            ("timestamp", "no_time"),
+            ("result", "no_result"),
+        ):
             there = records[:, _COLUMN[name]] != scan.MISSING
             self._count(reason, kept & ~there)
             kept = kept & there

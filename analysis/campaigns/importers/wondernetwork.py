@@ -50,9 +50,12 @@ def read_servers(path: Path) -> dict[str, str]:
 
 
 def _rows(
-    path: Path, lines: "csv.DictReader[str]", names: Mapping[str, str], wanted: set[str],
+    path: Path,
+    lines: "csv.DictReader[str]",
+    names: Mapping[str, str],
+    wanted: set[str],
     round_s: int,
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[Row]:
     known = set(lines.fieldnames or ())
     average = next((name for name in _AVERAGES if name in known), "")
     moment = next((name for name in _MOMENTS if name in known), "")

@@ -145,15 +145,17 @@ class Addresses:
             provider, region = self._places.get(text, ("", ""))
             known = [names.get(asn, "") for asn in own]
             country = _COUNTRY.search(known[0]) if known else None
-            rows.append({
-                "address": text,
-                "kind": Kind(int(book.kinds[number])).name.lower(),
-                "ases": ", ".join(f"AS{asn}" for asn in own),
-                "name": "; ".join(_COUNTRY.sub("", n) for n in known if n),
-                "country": country[1] if country else "",
-                "provider": provider,
-                "region": region,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "address": text,
+                    "kind": Kind(int(book.kinds[number])).name.lower(),
+                    "ases": ", ".join(f"AS{asn}" for asn in own),
+                    "name": "; ".join(_COUNTRY.sub("", n) for n in known if n),
+                    "country": country[1] if country else "",
+                    "provider": provider,
+                    "region": region,
+                }
+            )
         return pa.Table.from_pylist(rows, schema=_TOLD)
 
     def _provider(self, name: str) -> int:

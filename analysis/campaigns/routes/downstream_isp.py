@@ -16,8 +16,18 @@ from analysis.campaigns.importers.csv_columns import Source, Vocabulary, read_ba
 from analysis.campaigns.routes.address_owners import Addresses
 from analysis.campaigns.routes.first_as_kernel import DOUBTFUL, Reason, walk_paths
 
-_COLUMNS = ("round", "vantage", "target", "provider", "region", "zone", "direction", "source",
-            "destination", "hops")  # fmt: skip
+_COLUMNS = (
+    "round",
+    "vantage",
+    "target",
+    "provider",
+    "region",
+    "zone",
+    "direction",
+    "source",
+    "destination",
+    "hops",
+)
 _ENDS = ("provider", "region", "direction", "source", "destination")
 _TOWARD = {"from": 0, "to": 1}
 _TEXT = pa.dictionary(pa.int32(), pa.string())

@@ -83,6 +83,15 @@ def _choose(samples: Samples, index: int, vantage: str, sign: float) -> Choice:
         return Choice(vantage, None, rounds, None, 0, 0, 0, None, None, None, None)
     gain = (own - best) * sign
     return Choice(
-        vantage, samples.regions[fixed], rounds, differs / rounds, unanswered, changes, regions,
-        own, best, gain, abs(gain / own) if own else 0.0,
-    )  # fmt: skip
+        vantage,
+        samples.regions[fixed],
+        rounds,
+        differs / rounds,
+        unanswered,
+        changes,
+        regions,
+        own,
+        best,
+        gain,
+        abs(gain / own) if own else 0.0,
+    )

@@ -80,5 +80,4 @@ def choose_fixed(values: Any, sign: Any, least_share: Any) -> Any:
         else:
             unanswered += 1
     answered = rounds - unanswered
-    return (fixed, rounds, differs, unanswered, changes, ever, own / answered,
-            best / answered)  # fmt: skip
+    return (fixed, rounds, differs, unanswered, changes, ever, own / answered, best / answered)

@@ -22,13 +22,15 @@ def failed_runs(counted: Counted) -> pa.Table:
     wrong = [e for e in ends if counted.ends[e][1] != OK]
     own = runs[owners][:, :, wrong]
     at = np.nonzero(own)
-    return pa.table({
-        "vantage": texts_of(at[0], [counted.vantages[i] for i in owners]),
-        "region": texts_of(at[1], regions),
-        "probe": texts_of(at[2], [counted.ends[e][0] for e in wrong]),
-        "status": texts_of(at[2], [counted.ends[e][1] for e in wrong]),
-        "runs": own[at],
-    })  # fmt: skip
+    return pa.table(
+        {
+            "vantage": texts_of(at[0], [counted.vantages[i] for i in owners]),
+            "region": texts_of(at[1], regions),
+            "probe": texts_of(at[2], [counted.ends[e][0] for e in wrong]),
+            "status": texts_of(at[2], [counted.ends[e][1] for e in wrong]),
+            "runs": own[at],
+        }
+    )
 
 
 def by_region(counted: Counted) -> list[Row]:
@@ -75,7 +77,13 @@ def _rows(place: str, where: str, probe: str, ended: list[tuple[str, int]]) -> l
     runs = sum(n for _, n in ended)
     bad = sorted(((s, n) for s, n in ended if s != OK and n), key=lambda o: (-o[1], o[0]))
     return [
-        {place: where, "probe": probe, "reason": status, "failed": failed,
-         "share": failed / runs, "runs": 0 if at else runs}
+        {
+            place: where,
+            "probe": probe,
+            "reason": status,
+            "failed": failed,
+            "share": failed / runs,
+            "runs": 0 if at else runs,
+        }
         for at, (status, failed) in enumerate(bad or [("", 0)])
-    ]  # fmt: skip
+    ]

@@ -50,9 +50,15 @@ def factors(bars_of_all: Sequence[Row], *, higher_is_better: bool = False) -> li
         best, worst = (high, low) if higher_is_better else (low, high)
         factor = high["mean"] / low["mean"]
         rows.append(
-            {"vantage": vantage, "best": best["region"], "best_mean": best["mean"],
-             "worst": worst["region"], "worst_mean": worst["mean"], "factor": factor}
-        )  # fmt: skip
+            {
+                "vantage": vantage,
+                "best": best["region"],
+                "best_mean": best["mean"],
+                "worst": worst["region"],
+                "worst_mean": worst["mean"],
+                "factor": factor,
+            }
+        )
     return sorted(rows, key=lambda r: -r["factor"])
 
 

@@ -102,9 +102,16 @@ def _compare(region: str, pair: tuple[str, str], means: dict[str, Floats]) -> Co
     middle = (first + second) / 2
     relative = np.abs(difference) / np.where(middle > 0, middle, np.nan)
     return Comparison(
-        region, *pair, int(both.sum()), float(first.mean()), float(second.mean()),
-        float(difference.mean()), low, high, float(np.nanmedian(relative)),
-    )  # fmt: skip
+        region,
+        *pair,
+        int(both.sum()),
+        float(first.mean()),
+        float(second.mean()),
+        float(difference.mean()),
+        low,
+        high,
+        float(np.nanmedian(relative)),
+    )
 
 
 def _bounds(difference: Floats) -> tuple[float | None, float | None]:

@@ -198,9 +198,13 @@ def agreed(rules: Rules, chosen: Ints) -> bool:
 
 @compile_loop
 def unite_robust(
-    field: Field, rules: Rules, tables: tuple[Marks, Ints, Ints], places: Ints, podium: Podium,
+    field: Field,
+    rules: Rules,
+    tables: tuple[Marks, Ints, Ints],
+    places: Ints,
+    podium: Podium,
     cutoff: int,
-) -> None:  # fmt: skip
+) -> None:
     """Weigh the sets of a stem whose remainders are all good by their worst loss."""
     marks, table, order = tables
     size = places.size
@@ -224,9 +228,13 @@ def unite_robust(
 
 @compile_loop
 def unite_plain(
-    field: Field, rules: Rules, tables: tuple[Marks, Ints, Ints], places: Ints, podium: Podium,
+    field: Field,
+    rules: Rules,
+    tables: tuple[Marks, Ints, Ints],
+    places: Ints,
+    podium: Podium,
     levels: Ints,
-) -> None:  # fmt: skip
+) -> None:
     """Weigh the sets of a stem whose remainders are all good with nothing lost."""
     marks, table, order = tables
     size, first = places.size, places[-1] + 1
@@ -267,9 +275,13 @@ def pair_cost(field: Field, least: Ints, pair: Ints) -> np.int64:
 
 @compile_loop
 def unite(
-    field: Field, rules: Rules, tables: tuple[Marks, Ints, Ints], head: tuple[Ints, int, int],
-    podium: Podium, aim: tuple[Ints, int],
-) -> None:  # fmt: skip
+    field: Field,
+    rules: Rules,
+    tables: tuple[Marks, Ints, Ints],
+    head: tuple[Ints, int, int],
+    podium: Podium,
+    aim: tuple[Ints, int],
+) -> None:
     """Weigh all sets that begin with these places and one more of a span.
 
     ``aim`` holds levels for the plain cost, and the cut-off of marks, or 0 for the plain cost.

@@ -19,9 +19,20 @@ from analysis.optimization.verification.verification import measure
 # Figure 16 of IMC'13: mean latency in ms of the best k of EC2's regions, for k from 1 up.
 PUBLISHED_MS = (184, 143, 123, 111, 102, 96, 90, 85)
 COLUMNS = (
-    "k", "regions", "per_round", "low", "high", "static", "share_of_first", "gain_beyond_noise",
-    "published", "published_share", "proven", "answered_share", "left_out",
-)  # fmt: skip
+    "k",
+    "regions",
+    "per_round",
+    "low",
+    "high",
+    "static",
+    "share_of_first",
+    "gain_beyond_noise",
+    "published",
+    "published_share",
+    "proven",
+    "answered_share",
+    "left_out",
+)
 MOST_SIZES = 8
 TIME_LIMIT_S = 10.0
 

@@ -17,9 +17,17 @@ FORMS = ("text", "csv", "json", "zone")
 # In this order: subfinder and dnsx say host; amass, zdns, massdns and this product say name;
 # crt.sh has name_value. An amass row's domain is only its zone, so it comes late.
 FIELDS = (
-    "name_value", "common_name", "name", "host", "hostname", "fqdn", "subdomain", "url",
-    "domain", "input",
-)  # fmt: skip
+    "name_value",
+    "common_name",
+    "name",
+    "host",
+    "hostname",
+    "fqdn",
+    "subdomain",
+    "url",
+    "domain",
+    "input",
+)
 _CERTIFICATE_FIELDS = ("name_value", "common_name")
 _DELIMITER = re.compile(rb"[,;\t]")
 _ZONE_START = re.compile(

@@ -14,14 +14,54 @@ from itertools import chain
 from crawlers.sources.permutations.series import Series, find_series
 
 ENVIRONMENTS = (
-    "staging", "dev", "test", "uat", "qa", "prod", "stage", "demo", "preprod", "beta", "sandbox",
-    "int", "stg", "preview", "live", "internal",
-)  # fmt: skip
+    "staging",
+    "dev",
+    "test",
+    "uat",
+    "qa",
+    "prod",
+    "stage",
+    "demo",
+    "preprod",
+    "beta",
+    "sandbox",
+    "int",
+    "stg",
+    "preview",
+    "live",
+    "internal",
+)
 REGIONS = (
-    "us", "eu", "east", "west", "uk", "asia", "ap", "de", "us-east", "us-west", "eu-west",
-    "us-east-1", "us-west-2", "eu-west-1", "eu-central-1", "ap-southeast-1", "fr", "au", "sg", "jp",
-    "in", "ca", "br", "cn", "north", "south", "global", "dc1", "dc2",
-)  # fmt: skip
+    "us",
+    "eu",
+    "east",
+    "west",
+    "uk",
+    "asia",
+    "ap",
+    "de",
+    "us-east",
+    "us-west",
+    "eu-west",
+    "us-east-1",
+    "us-west-2",
+    "eu-west-1",
+    "eu-central-1",
+    "ap-southeast-1",
+    "fr",
+    "au",
+    "sg",
+    "jp",
+    "in",
+    "ca",
+    "br",
+    "cn",
+    "north",
+    "south",
+    "global",
+    "dc1",
+    "dc2",
+)
 NUMBERS = ("1", "2", "01", "-1", "-2", "02", "3", "-01", "-02", "03", "-3", "0")
 _LISTED = frozenset({*ENVIRONMENTS, *REGIONS})
 # Words that a survey has in at least so many zones are tried in the others too, at most so many.

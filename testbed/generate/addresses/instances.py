@@ -32,9 +32,11 @@ def set_counts(
 
 
 def _deal(
-    drafts: list[Draft], table: Sequence[Sequence[int]], section: Mapping[str, Any],
+    drafts: list[Draft],
+    table: Sequence[Sequence[int]],
+    section: Mapping[str, Any],
     rng: random.Random,
-) -> None:  # fmt: skip
+) -> None:
     """Deal the figure's counts; where names use many zones or regions they get the larger."""
     parts = apportion(len(drafts), [share for _, share in table])
     counts = [n for (n, _), part in zip(table, parts, strict=True) for _ in range(part)]

@@ -135,9 +135,11 @@ def _take(counts: Counter[int], least: int) -> int:
 
 
 def _deal_few(
-    groups: list[list[Draft]], counts: Counter[int], section: Mapping[str, Any],
+    groups: list[list[Draft]],
+    counts: Counter[int],
+    section: Mapping[str, Any],
     rng: random.Random,
-) -> None:  # fmt: skip
+) -> None:
     """One machine or two for each domain: two where its names are many and zones are crowded."""
     need = zone_need(section)
     for group in groups:

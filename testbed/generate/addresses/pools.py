@@ -102,9 +102,12 @@ def open_pools(
 
 
 def _sizes(
-    keys: list[PoolKey], demand: Counter[PoolKey], largest: Counter[PoolKey], total: int,
+    keys: list[PoolKey],
+    demand: Counter[PoolKey],
+    largest: Counter[PoolKey],
+    total: int,
     identified: float | None,
-) -> Iterable[tuple[PoolKey, int]]:  # fmt: skip
+) -> Iterable[tuple[PoolKey, int]]:
     """Sizes that sum to ``total``, each large enough for the largest front if that is possible."""
     least = {key: demand[key] if key[4] else largest[key] for key in keys}
     if sum(least.values()) > total:
@@ -114,9 +117,11 @@ def _sizes(
     known, unknown = [k for k in keys if k[3]], [k for k in keys if not k[3]]
     shares = [Fraction(str(identified)), 1 - Fraction(str(identified))]
     parts = apportion_within(
-        total, shares, [sum(least[k] for k in own) for own in (known, unknown)],
+        total,
+        shares,
+        [sum(least[k] for k in own) for own in (known, unknown)],
         [sum(demand[k] for k in own) for own in (known, unknown)],
-    )  # fmt: skip
+    )
     both = (
         _shared_out(own, demand, least, part)
         for own, part in zip((known, unknown), parts, strict=True)

@@ -64,8 +64,11 @@ def test_files_are_read_as_one_and_selected_from(tmp_path):
         pq.write_table(table_of("samples", rows), tmp_path / f"{number}.parquet")
     paths = sorted(tmp_path.glob("*.parquet"))
     assert [(r["vantage"], r["n"]) for r in summarise(paths).to_pylist()] == [
-        ("v0", 2), ("v1", 2), ("v2", 2), ("v0", 3),
-    ]  # fmt: skip
+        ("v0", 2),
+        ("v1", 2),
+        ("v2", 2),
+        ("v0", 3),
+    ]
     only = summarise(paths, equal={"region": "west"}).to_pylist()
     assert [(r["region"], r["n"], r["mean"]) for r in only] == [("west", 3, 5.0)]
     assert [r["round"] for r in course(paths, "east")] == [0, 1, 2]
@@ -78,8 +81,9 @@ def test_one_value_a_row_is_read_as_well():
     )
     found = summarise(table).to_pylist()
     assert [(r["region"], r["n"], r["lost"], r["mean"]) for r in found] == [
-        ("a", 1, 1, 1.0), ("b", 1, 0, 3.0),
-    ]  # fmt: skip
+        ("a", 1, 1, 1.0),
+        ("b", 1, 0, 3.0),
+    ]
 
 
 @settings(deadline=None)
@@ -138,8 +142,9 @@ BOULDER = {"east": [30.0, 50, 30, 50], "west-1": [40.0, 30, 50, None], "west-2":
 def test_the_best_region_changes_for_one_client_and_not_for_the_other():
     samples = means_by_round(rounds_of({"seattle": SEATTLE, "boulder": BOULDER}))
     assert (samples.regions, samples.clients) == (
-        ("east", "west-1", "west-2"), ("boulder", "seattle"),
-    )  # fmt: skip
+        ("east", "west-1", "west-2"),
+        ("boulder", "seattle"),
+    )
     assert samples.rounds == ("0", "1", "2", "3")
     boulder, seattle = choose(samples)
     assert (seattle.fixed, seattle.differs, seattle.gain, seattle.changes) == ("west-1", 0.0, 0, 0)
@@ -194,9 +199,11 @@ def test_figures_14_and_15_have_a_bar_for_every_pair():
     grid = summarise(rounds_of({"seattle": SEATTLE, "boulder": BOULDER, "far": {"east": [200.0]}}))
     bars = figures.bars(grid, ["seattle", "far"], ["west-2", "east"])
     assert [(b["vantage"], b["region"], b["mean"]) for b in bars] == [
-        ("seattle", "west-2", 25.0), ("seattle", "east", 60.0),
-        ("far", "west-2", None), ("far", "east", 200.0),
-    ]  # fmt: skip
+        ("seattle", "west-2", 25.0),
+        ("seattle", "east", 60.0),
+        ("far", "west-2", None),
+        ("far", "east", 200.0),
+    ]
     assert (bars[0]["n"], bars[0]["sd"], bars[2]["n"]) == (4, 0.0, 0)
     with pytest.raises(BadInput, match="'nowhere' has no samples"):
         figures.bars(grid, ["nowhere"])
@@ -232,12 +239,14 @@ def test_zones_are_compared_by_the_vantage_points_that_saw_both():
 def test_files_whose_batches_end_elsewhere_for_fewer_columns_are_read_right(tmp_path):
     """Texts that are new in each group of rows make other batches than values alone."""
     chance, rows = np.random.default_rng(3), 40_000
-    whole = pa.table({
-        "region": [f"r{i // 9_000}-{i % 7}" for i in range(rows)],
-        "vantage": [f"v{i // 7_000}-{i % 5}" for i in range(rows)],
-        "sent": np.ones(rows, np.int32),
-        "values": [[float(v)] if v > 1 else [] for v in chance.gamma(2.0, 9.0, rows).round(3)],
-    })  # fmt: skip
+    whole = pa.table(
+        {
+            "region": [f"r{i // 9_000}-{i % 7}" for i in range(rows)],
+            "vantage": [f"v{i // 7_000}-{i % 5}" for i in range(rows)],
+            "sent": np.ones(rows, np.int32),
+            "values": [[float(v)] if v > 1 else [] for v in chance.gamma(2.0, 9.0, rows).round(3)],
+        }
+    )
     path = tmp_path / "odd.parquet"
     pq.write_table(whole, path, row_group_size=3_000)
     told = summarise([path])

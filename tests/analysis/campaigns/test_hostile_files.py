@@ -23,27 +23,72 @@ JSON = st.recursive(
     lambda own: st.lists(own, max_size=3) | st.dictionaries(st.text(max_size=6), own, max_size=3),
     max_leaves=6,
 )
-HOPS = st.fixed_dictionaries({}, optional={"addr": JSON, "probe_ttl": st.integers(0, 300) | JSON,
-                                           "rtt": st.floats() | JSON})  # fmt: skip
-LINKS = st.lists(st.lists(st.fixed_dictionaries({}, optional={
-    "addr": JSON, "probes": st.lists(st.fixed_dictionaries({}, optional={
-        "ttl": st.integers(0, 300) | JSON, "flowid": st.integers(0, 9) | JSON,
-        "replies": JSON}), max_size=2) | JSON}), max_size=2) | JSON, max_size=2)  # fmt: skip
+HOPS = st.fixed_dictionaries(
+    {}, optional={"addr": JSON, "probe_ttl": st.integers(0, 300) | JSON, "rtt": st.floats() | JSON}
+)
+LINKS = st.lists(
+    st.lists(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "addr": JSON,
+                "probes": st.lists(
+                    st.fixed_dictionaries(
+                        {},
+                        optional={
+                            "ttl": st.integers(0, 300) | JSON,
+                            "flowid": st.integers(0, 9) | JSON,
+                            "replies": JSON,
+                        },
+                    ),
+                    max_size=2,
+                )
+                | JSON,
+            },
+        ),
+        max_size=2,
+    )
+    | JSON,
+    max_size=2,
+)
 TRACES = st.fixed_dictionaries(
     {"type": st.sampled_from(["trace", "tracelb", "ping"]) | JSON},
     optional={
-        "src": st.just("1.1.1.1") | JSON, "dst": st.just("2.2.2.2") | JSON,
-        "start": st.just({"sec": 5, "usec": 1}) | JSON, "hops": st.lists(HOPS, max_size=3) | JSON,
-        "firsthop": JSON, "hop_count": JSON, "method": JSON, "ping_sent": JSON,
-        "responses": st.lists(st.fixed_dictionaries({}, optional={
-            "seq": JSON, "rtt": JSON, "icmp_type": JSON, "icmp_code": JSON, "from": JSON,
-        }), max_size=2) | JSON,
-        "nodes": st.lists(st.fixed_dictionaries({}, optional={"addr": JSON, "links": LINKS}),
-                          max_size=2) | JSON,
+        "src": st.just("1.1.1.1") | JSON,
+        "dst": st.just("2.2.2.2") | JSON,
+        "start": st.just({"sec": 5, "usec": 1}) | JSON,
+        "hops": st.lists(HOPS, max_size=3) | JSON,
+        "firsthop": JSON,
+        "hop_count": JSON,
+        "method": JSON,
+        "ping_sent": JSON,
+        "responses": st.lists(
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "seq": JSON,
+                    "rtt": JSON,
+                    "icmp_type": JSON,
+                    "icmp_code": JSON,
+                    "from": JSON,
+                },
+            ),
+            max_size=2,
+        )
+        | JSON,
+        "nodes": st.lists(
+            st.fixed_dictionaries({}, optional={"addr": JSON, "links": LINKS}), max_size=2
+        )
+        | JSON,
     },
-)  # fmt: skip
-GOOD_TRACE = {"type": "trace", "src": "1.1.1.1", "dst": "2.2.2.2", "start": {"sec": 5},
-              "hops": [{"addr": "2.2.2.2", "probe_ttl": 1, "rtt": 1.0}]}  # fmt: skip
+)
+GOOD_TRACE = {
+    "type": "trace",
+    "src": "1.1.1.1",
+    "dst": "2.2.2.2",
+    "start": {"sec": 5},
+    "hops": [{"addr": "2.2.2.2", "probe_ttl": 1, "rtt": 1.0}],
+}
 
 
 @settings(max_examples=150, deadline=None)
@@ -72,23 +117,45 @@ def test_a_cut_file_of_scamper_gives_what_came(tmp_path):
 
 
 PROBE = st.fixed_dictionaries({}, optional={"country": JSON, "city": JSON, "asn": JSON})
-OUTCOMES = st.fixed_dictionaries({}, optional={
-    "status": st.sampled_from(["finished", "failed", "offline"]) | JSON, "rawOutput": JSON,
-    "timings": st.lists(st.fixed_dictionaries({}, optional={"rtt": JSON}), max_size=3) | JSON,
-    "stats": JSON, "resolvedAddress": JSON,
-    "hops": st.lists(st.fixed_dictionaries({}, optional={"resolvedAddress": JSON,
-                                                         "timings": JSON}), max_size=3) | JSON,
-})  # fmt: skip
-MEASUREMENTS = st.fixed_dictionaries({}, optional={
-    "type": st.sampled_from(["ping", "traceroute", "mtr", "http", "dns"]) | JSON, "target": JSON,
-    "createdAt": st.just("2026-01-02T03:04:05.678Z") | JSON,
-    "results": st.lists(st.fixed_dictionaries({}, optional={"probe": PROBE | JSON,
-                                                            "result": OUTCOMES | JSON}),
-                        max_size=2) | JSON,
-})  # fmt: skip
-GOOD = {"type": "ping", "target": "a.example", "createdAt": "2026-01-02T03:04:05.678Z",
-        "results": [{"probe": {"country": "DE", "city": "Berlin", "asn": 1},
-                     "result": {"status": "finished", "timings": [{"rtt": 1.5}]}}]}  # fmt: skip
+OUTCOMES = st.fixed_dictionaries(
+    {},
+    optional={
+        "status": st.sampled_from(["finished", "failed", "offline"]) | JSON,
+        "rawOutput": JSON,
+        "timings": st.lists(st.fixed_dictionaries({}, optional={"rtt": JSON}), max_size=3) | JSON,
+        "stats": JSON,
+        "resolvedAddress": JSON,
+        "hops": st.lists(
+            st.fixed_dictionaries({}, optional={"resolvedAddress": JSON, "timings": JSON}),
+            max_size=3,
+        )
+        | JSON,
+    },
+)
+MEASUREMENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(["ping", "traceroute", "mtr", "http", "dns"]) | JSON,
+        "target": JSON,
+        "createdAt": st.just("2026-01-02T03:04:05.678Z") | JSON,
+        "results": st.lists(
+            st.fixed_dictionaries({}, optional={"probe": PROBE | JSON, "result": OUTCOMES | JSON}),
+            max_size=2,
+        )
+        | JSON,
+    },
+)
+GOOD = {
+    "type": "ping",
+    "target": "a.example",
+    "createdAt": "2026-01-02T03:04:05.678Z",
+    "results": [
+        {
+            "probe": {"country": "DE", "city": "Berlin", "asn": 1},
+            "result": {"status": "finished", "timings": [{"rtt": 1.5}]},
+        }
+    ],
+}
 
 
 @settings(max_examples=150, deadline=None)
@@ -136,8 +203,14 @@ def test_packed_tables_that_are_cut_are_refused(tmp_path, name, pack):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.dictionaries(st.text(max_size=4), st.dictionaries(st.text(max_size=4), JSON, max_size=3)
-                       | JSON, max_size=3) | JSON)  # fmt: skip
+@given(
+    st.dictionaries(
+        st.text(max_size=4),
+        st.dictionaries(st.text(max_size=4), JSON, max_size=3) | JSON,
+        max_size=3,
+    )
+    | JSON
+)
 def test_any_matrix_of_regions_is_read_or_refused(tmp_path_factory, document):
     path = tmp_path_factory.mktemp("m") / "x.json"
     path.write_text(json.dumps(document))
@@ -149,8 +222,9 @@ def test_any_matrix_of_regions_is_read_or_refused(tmp_path_factory, document):
         assert all(v == v and abs(v) != float("inf") and v >= 0 for v in row["values"])
 
 
-CELLS = st.sampled_from(["2026-01-02T03:04:05", "AS1", "fra", "10.5", "", "nan", "inf", "-1", "x",
-                         "1e400", '"']) | st.text(max_size=5)  # fmt: skip
+CELLS = st.sampled_from(
+    ["2026-01-02T03:04:05", "AS1", "fra", "10.5", "", "nan", "inf", "-1", "x", "1e400", '"']
+) | st.text(max_size=5)
 
 
 @settings(max_examples=150, deadline=None)

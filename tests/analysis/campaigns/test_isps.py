@@ -138,14 +138,31 @@ def test_ends_that_nobody_named_are_placed_by_the_ranges():
 def test_kinds_of_addresses():
     book = addresses()
     codes = book.number(
-        table_of("paths", [{"hops": hops("10.0.0.1", "5.5.0.1", "9.9.9.9", "4.1.0.1", "4.12.0.1",
-                                         None, "4.1.0.1")}])  # fmt: skip
-        .column("hops").combine_chunks().flatten().field("address")
-    )  # fmt: skip
+        table_of(
+            "paths",
+            [
+                {
+                    "hops": hops(
+                        "10.0.0.1", "5.5.0.1", "9.9.9.9", "4.1.0.1", "4.12.0.1", None, "4.1.0.1"
+                    )
+                }
+            ],
+        )
+        .column("hops")
+        .combine_chunks()
+        .flatten()
+        .field("address")
+    )
     known = book.book()
     assert [Kind(known.kinds[c]).name for c in codes] == [
-        "PRIVATE", "EXCHANGE", "UNANNOUNCED", "AS", "SEVERAL", "SILENT", "AS",
-    ]  # fmt: skip
+        "PRIVATE",
+        "EXCHANGE",
+        "UNANNOUNCED",
+        "AS",
+        "SEVERAL",
+        "SILENT",
+        "AS",
+    ]
     assert codes[3] == codes[6]
 
 
@@ -163,10 +180,16 @@ VIA = {1: "4.1.0.1", 2: "4.2.0.1", 3: "4.3.0.1", 0: None}
 def routes(*rows):
     """(zone, end, ISP or 0 for silence, reached)."""
     made = [
-        {"vantage": "i", "target": end, "hops": hops("52.0.0.1", VIA[isp]), "reached": reached,
-         **AWAY, "zone": zone}
+        {
+            "vantage": "i",
+            "target": end,
+            "hops": hops("52.0.0.1", VIA[isp]),
+            "reached": reached,
+            **AWAY,
+            "zone": zone,
+        }
         for zone, end, isp, reached in rows
-    ]  # fmt: skip
+    ]
     return find_isps(table_of("paths", made), addresses())
 
 
@@ -194,8 +217,9 @@ def test_table_14_counts_distinct_isps_and_their_spread():
     assert sum(r["share"] for r in diversity.shares(found)) == pytest.approx(1)
     reasons = diversity.reasons(found)
     assert [(r["zone"], r["reason"], r["routes"]) for r in reasons] == [
-        ("z1", "silent", 1), ("z3", "silent", 1),
-    ]  # fmt: skip
+        ("z1", "silent", 1),
+        ("z3", "silent", 1),
+    ]
     all_of_them = diversity.totals(found)
     assert (all_of_them["routes"], all_of_them["certain"]) == (13, 11)
     assert all_of_them["by_reason"]["silent"] == 2
@@ -230,10 +254,12 @@ def test_what_fails_with_an_isp():
 
 
 def test_a_real_failure_shows_what_was_lost():
-    before = routes(("z1", "a", 1, True), ("z1", "b", 1, True), ("z1", "c", 2, True),
-                    ("z1", "dark", 2, False))  # fmt: skip
-    after = routes(("z1", "a", 2, True), ("z1", "b", 0, False), ("z1", "c", 2, True),
-                   ("z1", "dark", 2, False))  # fmt: skip
+    before = routes(
+        ("z1", "a", 1, True), ("z1", "b", 1, True), ("z1", "c", 2, True), ("z1", "dark", 2, False)
+    )
+    after = routes(
+        ("z1", "a", 2, True), ("z1", "b", 0, False), ("z1", "c", 2, True), ("z1", "dark", 2, False)
+    )
     found = diversity.compare(before, after)
     assert [(r["isp"], r["routes"], r["ends"]) for r in found["gone"]] == [(1, 2, 2)]
     assert [(r["end"], r["isps"]) for r in found["lost"]] == [("b", [1])]

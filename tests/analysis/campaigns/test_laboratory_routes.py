@@ -33,8 +33,14 @@ def lab():
         lab.link(("two", "4.2.1.1/30"), ("b", "4.2.1.2/30"))
         lab.link(("one", "4.1.2.1/30"), ("d", "4.1.2.2/30"))
         lab.link(("two", "4.2.2.1/30"), ("d", "4.2.2.2/30", "4.3.1.2/32"))
-        for name, way in {"vm": "52.0.0.1", "one": "4.1.0.1", "two": "4.2.0.1", "a": "4.1.1.1",
-                          "b": "4.2.1.1", "d": "4.2.2.1"}.items():  # fmt: skip
+        for name, way in {
+            "vm": "52.0.0.1",
+            "one": "4.1.0.1",
+            "two": "4.2.0.1",
+            "a": "4.1.1.1",
+            "b": "4.2.1.1",
+            "d": "4.2.2.1",
+        }.items():
             lab.route(name, "default", "via", way)
         lab.route("one", "4.3.1.2/32", "via", "4.1.2.2")
         lab.route("two", "4.3.1.2/32", "via", "4.2.2.2")
@@ -50,13 +56,21 @@ def within(table, address):
 
 
 def measure(lab, number):
-    config = traceroute.Config(attempts=2, timeout_s=0.4, silent_hops=2, window=4,
-                               allow=("4.0.0.0/8",))  # fmt: skip
+    config = traceroute.Config(
+        attempts=2, timeout_s=0.4, silent_hops=2, window=4, allow=("4.0.0.0/8",)
+    )
     rows = []
     for name, address in CLIENTS.items():
         path = lab.inside("vm", lambda a=address: traceroute.run(Target(a), config, SystemClock()))
-        place = {"round": number, "vantage": "vm", "target": name, "provider": "acme",
-                 "region": "east", "zone": "z1", "direction": "from"}  # fmt: skip
+        place = {
+            "round": number,
+            "vantage": "vm",
+            "target": name,
+            "provider": "acme",
+            "region": "east",
+            "zone": "z1",
+            "direction": "from",
+        }
         kind, own = rows_of_result(path.as_json(), place)
         assert kind == "paths"
         rows += own
@@ -71,8 +85,10 @@ def measure(lab, number):
 def test_the_table_is_the_truth_and_a_failure_shows_what_was_lost(lab):
     before = measure(lab, 0)
     assert {r["end"]: (r["isp"], r["reached"]) for r in before.to_pylist()} == {
-        "a": (1, True), "b": (2, True), "d": (1, True),
-    }  # fmt: skip
+        "a": (1, True),
+        "b": (2, True),
+        "d": (1, True),
+    }
     (row,) = diversity.table(before)
     assert (row["isps"], row["certain"], row["largest"]) == (2, 3, 1)
     assert row["effective"] == pytest.approx(9 / 5)

@@ -20,11 +20,21 @@ from cartography.ranges import read_ranges
 from tests.shared import shared_file
 
 CASES = [
-    ("traceroute/ripe-atlas-trace_49857308.json.gz", "google",
-     "ip-ranges/google-cloud-2024-06.json", "us-central1", 330),
-    ("traceroute/ripe-atlas-trace_49857316.json.gz", "aws",
-     "ip-ranges/aws-ip-ranges-2024-06.json.gz", "ap-southeast-2", 111),
-]  # fmt: skip
+    (
+        "traceroute/ripe-atlas-trace_49857308.json.gz",
+        "google",
+        "ip-ranges/google-cloud-2024-06.json",
+        "us-central1",
+        330,
+    ),
+    (
+        "traceroute/ripe-atlas-trace_49857316.json.gz",
+        "aws",
+        "ip-ranges/aws-ip-ranges-2024-06.json.gz",
+        "ap-southeast-2",
+        111,
+    ),
+]
 
 
 def content(path):

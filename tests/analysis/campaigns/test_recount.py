@@ -18,18 +18,29 @@ PLACES = [("aws", "east", "a"), ("aws", "east", "b"), ("aws", "west", ""), ("gcp
 # Few different values, so that ties are frequent; some are no round number in 24 bits.
 VALUES = st.lists(st.sampled_from([1.0, 2.0, 2.5, 3.1, 90.0]), max_size=3)
 RUNS = st.tuples(
-    st.integers(0, 3), st.sampled_from(["v1", "v2", "v3"]), st.sampled_from(PLACES), VALUES,
-    st.integers(0, 2), st.sampled_from(["tcp-ping", "tcp-ping", "throughput", "jitter"]),
-)  # fmt: skip
+    st.integers(0, 3),
+    st.sampled_from(["v1", "v2", "v3"]),
+    st.sampled_from(PLACES),
+    VALUES,
+    st.integers(0, 2),
+    st.sampled_from(["tcp-ping", "tcp-ping", "throughput", "jitter"]),
+)
 
 
 def row(run):
     period, vantage, (provider, region, zone), values, lost, probe = run
     return {
-        "round": period, "vantage": vantage, "target": region + zone, "provider": provider,
-        "region": region, "zone": zone, "probe": probe, "values": values,
-        "sent": len(values) + lost, "status": "OK" if values else "TIMEOUT",
-    }  # fmt: skip
+        "round": period,
+        "vantage": vantage,
+        "target": region + zone,
+        "provider": provider,
+        "region": region,
+        "zone": zone,
+        "probe": probe,
+        "values": values,
+        "sent": len(values) + lost,
+        "status": "OK" if values else "TIMEOUT",
+    }
 
 
 def quantile(values, share):
@@ -97,18 +108,24 @@ def choice(rows, sign):
     winners = []
     for values in rounds:
         top = sign * values[best_of(values, sign)]
-        winners.append(fixed if sign * values.get(fixed, math.inf * sign) == top
-                       else best_of(values, sign))  # fmt: skip
+        winners.append(
+            fixed if sign * values.get(fixed, math.inf * sign) == top else best_of(values, sign)
+        )
     own = [r[fixed] for r in rounds if fixed in r]
     moving = [r[w] for r, w in zip(rounds, winners, strict=True) if fixed in r]
     gain = sign * (statistics.fmean(own) - statistics.fmean(moving))
     return {
-        "fixed": fixed, "rounds": len(rounds), "unanswered": len(rounds) - len(own),
-        "differs": sum(w != fixed for w in winners) / len(rounds), "regions": len(set(winners)),
+        "fixed": fixed,
+        "rounds": len(rounds),
+        "unanswered": len(rounds) - len(own),
+        "differs": sum(w != fixed for w in winners) / len(rounds),
+        "regions": len(set(winners)),
         "changes": sum(a != b for a, b in zip(winners, winners[1:], strict=False)),
-        "fixed_mean": statistics.fmean(own), "moving_mean": statistics.fmean(moving),
-        "gain": gain, "gain_share": abs(gain / statistics.fmean(own)),
-    }  # fmt: skip
+        "fixed_mean": statistics.fmean(own),
+        "moving_mean": statistics.fmean(moving),
+        "gain": gain,
+        "gain_share": abs(gain / statistics.fmean(own)),
+    }
 
 
 def extremes(rows, sign):
@@ -116,38 +133,58 @@ def extremes(rows, sign):
     if not means:
         return dict.fromkeys(("best", "best_mean", "worst", "worst_mean", "factor"))
     best, worst = best_of(means, sign), best_of(means, -sign)
-    return {"best": best, "best_mean": means[best], "worst": worst, "worst_mean": means[worst],
-            "factor": max(means[best] / means[worst], means[worst] / means[best])}  # fmt: skip
+    return {
+        "best": best,
+        "best_mean": means[best],
+        "worst": worst,
+        "worst_mean": means[worst],
+        "factor": max(means[best] / means[worst], means[worst] / means[best]),
+    }
 
 
 def zones(rows):
     """Two zones of a region by the vantage points that saw both."""
     found = []
     for region in sorted({r["region"] for r in rows if r["zone"]}):
-        own = {k: mean(v) for k, v in grouped(
-            [r for r in rows if r["region"] == region and r["zone"]], "zone", "vantage").items()
-            if mean(v) is not None}  # fmt: skip
+        own = {
+            k: mean(v)
+            for k, v in grouped(
+                [r for r in rows if r["region"] == region and r["zone"]], "zone", "vantage"
+            ).items()
+            if mean(v) is not None
+        }
         for one, two in combinations(sorted({z for z, _ in own}), 2):
-            pairs = [(own[one, v], own[two, v]) for z, v in sorted(own)
-                     if z == one and (two, v) in own]  # fmt: skip
+            pairs = [
+                (own[one, v], own[two, v]) for z, v in sorted(own) if z == one and (two, v) in own
+            ]
             if pairs:
                 gaps = [b - a for a, b in pairs]
-                half = (1.96 * statistics.stdev(gaps) / math.sqrt(len(gaps))
-                        if len(gaps) > 1 else None)  # fmt: skip
+                half = (
+                    1.96 * statistics.stdev(gaps) / math.sqrt(len(gaps)) if len(gaps) > 1 else None
+                )
                 middle = statistics.fmean(gaps)
-                found.append({
-                    "region": region, "first": one, "second": two, "vantages": len(pairs),
-                    "difference": middle, "low": None if half is None else middle - half,
-                    "high": None if half is None else middle + half,
-                    "relative": statistics.median(2 * abs(b - a) / (a + b) for a, b in pairs),
-                })  # fmt: skip
+                found.append(
+                    {
+                        "region": region,
+                        "first": one,
+                        "second": two,
+                        "vantages": len(pairs),
+                        "difference": middle,
+                        "low": None if half is None else middle - half,
+                        "high": None if half is None else middle + half,
+                        "relative": statistics.median(2 * abs(b - a) / (a + b) for a, b in pairs),
+                    }
+                )
     return found
 
 
 def alone(rows, region, sign):
     """One region for all: rounds of a vantage point that no region answered are left out."""
-    cells = {k: m for k, v in grouped(rows, "vantage", "round", "region").items()
-             if (m := mean(v)) is not None}  # fmt: skip
+    cells = {
+        k: m
+        for k, v in grouped(rows, "vantage", "round", "region").items()
+        if (m := mean(v)) is not None
+    }
     counted = defaultdict(set)
     for vantage, period, _ in cells:
         counted[vantage].add(period)
@@ -210,26 +247,40 @@ def check_choice(built, reports, metric, own, sign):
         best[r["best"]] += r["best"] is not None
     sent = [v for v in by_vantage.values() if figures(v)["sent"]]
     for r in reports[f"{metric}-regions"]:
-        means = [m for (_, region), v in grouped(own, "vantage", "region").items()
-                 if region == r["region"] and (m := mean(v)) is not None]  # fmt: skip
-        agree(r, {"vantages": len(means), "best_for": best[r["region"]],
-                  "without_value": len(sent) - len(means),
-                  **alone(own, r["region"], sign)})  # fmt: skip
+        means = [
+            m
+            for (_, region), v in grouped(own, "vantage", "region").items()
+            if region == r["region"] and (m := mean(v)) is not None
+        ]
+        agree(
+            r,
+            {
+                "vantages": len(means),
+                "best_for": best[r["region"]],
+                "without_value": len(sent) - len(means),
+                **alone(own, r["region"], sign),
+            },
+        )
     (whole,) = reports[f"{metric}-choice"]
     known = [c for v in by_vantage.values() if (c := choice(v, sign))["fixed"]]
     if known:
-        agree(whole, {
-            "vantages": len(by_vantage), "without_choice": len(by_vantage) - len(known),
-            "never_differs": sum(c["differs"] == 0 for c in known),
-            "differs_mean": statistics.fmean(c["differs"] for c in known),
-            "gain_mean": statistics.fmean(c["gain"] for c in known),
-            "gain_share_max": max(c["gain_share"] for c in known),
-        })  # fmt: skip
+        agree(
+            whole,
+            {
+                "vantages": len(by_vantage),
+                "without_choice": len(by_vantage) - len(known),
+                "never_differs": sum(c["differs"] == 0 for c in known),
+                "differs_mean": statistics.fmean(c["differs"] for c in known),
+                "gain_mean": statistics.fmean(c["gain"] for c in known),
+                "gain_share_max": max(c["gain_share"] for c in known),
+            },
+        )
 
 
 def check_failures(built, reports, rows):
-    failed = Counter((r["vantage"], r["region"], r["probe"], r["status"]) for r in rows
-                     if r["status"] != "OK")  # fmt: skip
+    failed = Counter(
+        (r["vantage"], r["region"], r["probe"], r["status"]) for r in rows if r["status"] != "OK"
+    )
     told = built.files["failed-runs"].to_pylist()
     assert [tuple(r.values()) for r in told] == sorted((*k, n) for k, n in failed.items())
     runs = Counter((r["region"], r["probe"]) for r in rows)

@@ -23,25 +23,49 @@ JSON = st.recursive(
 ADDRESSES = st.sampled_from(["4.1.0.1", "52.0.0.1", "2001:db8::1", "4.1.0.10", ""]) | ODD_TEXT
 RTTS = st.floats(0, 5000).map(lambda x: round(x, 3)) | st.integers(0, 300) | JSON
 MARKS = st.booleans() | st.integers(0, 1) | JSON
-REPLIES = st.fixed_dictionaries({}, optional={
-    "from": ADDRESSES | JSON, "rtt": RTTS, "late": st.integers(0, 3) | JSON, "ttl": JSON,
-    "x": st.just("*"), "err": JSON, "icmpext": JSON, "dup": MARKS,
-})  # fmt: skip
-ELEMENTS = st.fixed_dictionaries({}, optional={
-    "hop": st.integers(1, 30) | JSON, "rtt": RTTS, "x": st.just("*"), "error": JSON, "dup": MARKS,
-    "result": st.lists(REPLIES | JSON, max_size=3) | JSON,
-})  # fmt: skip
+REPLIES = st.fixed_dictionaries(
+    {},
+    optional={
+        "from": ADDRESSES | JSON,
+        "rtt": RTTS,
+        "late": st.integers(0, 3) | JSON,
+        "ttl": JSON,
+        "x": st.just("*"),
+        "err": JSON,
+        "icmpext": JSON,
+        "dup": MARKS,
+    },
+)
+ELEMENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "hop": st.integers(1, 30) | JSON,
+        "rtt": RTTS,
+        "x": st.just("*"),
+        "error": JSON,
+        "dup": MARKS,
+        "result": st.lists(REPLIES | JSON, max_size=3) | JSON,
+    },
+)
 RESULTS = st.fixed_dictionaries(
     {},
     optional={
-        "type": st.sampled_from(["traceroute", "ping"]) | JSON, "prb_id": st.integers(1, 9) | JSON,
-        "timestamp": TIMES | JSON, "result": st.lists(ELEMENTS | JSON, max_size=4) | JSON,
-        "dst_addr": ADDRESSES | JSON, "dst_name": ADDRESSES | JSON, "src_addr": ADDRESSES | JSON,
-        "from": ADDRESSES | JSON, "proto": st.sampled_from(["ICMP", "UDP", "tcp"]) | JSON,
-        "paris_id": st.integers(0, 16) | JSON, "sent": st.integers(0, 10) | JSON, "fw": JSON,
-        "timestamps": JSON, "dst_addx": JSON,
+        "type": st.sampled_from(["traceroute", "ping"]) | JSON,
+        "prb_id": st.integers(1, 9) | JSON,
+        "timestamp": TIMES | JSON,
+        "result": st.lists(ELEMENTS | JSON, max_size=4) | JSON,
+        "dst_addr": ADDRESSES | JSON,
+        "dst_name": ADDRESSES | JSON,
+        "src_addr": ADDRESSES | JSON,
+        "from": ADDRESSES | JSON,
+        "proto": st.sampled_from(["ICMP", "UDP", "tcp"]) | JSON,
+        "paris_id": st.integers(0, 16) | JSON,
+        "sent": st.integers(0, 10) | JSON,
+        "fw": JSON,
+        "timestamps": JSON,
+        "dst_addx": JSON,
     },
-)  # fmt: skip
+)
 
 
 def integer(value, least, greatest):
@@ -86,13 +110,15 @@ def expected(found, kind):
     address = text(found.get("dst_addr"))
     name, source, own = (text(found.get(k)) for k in ("dst_name", "src_addr", "from"))
     row = {
-        "vantage": f"atlas-{probe}", "round": at // 900,
+        "vantage": f"atlas-{probe}",
+        "round": at // 900,
         "target": next((t for t in (name, address) if t is not None), ""),
-    }  # fmt: skip
+    }
     elements = [
-        e for e in dicts(found["result"])
+        e
+        for e in dicts(found["result"])
         if not twice(e) or any(not twice(r) for r in dicts(e.get("result")))
-    ]  # fmt: skip
+    ]
     if kind == "ping":
         values = [v for v in (real(e.get("rtt")) for e in elements) if v is not None]
         sent = integer(found.get("sent"), -(1 << 31), (1 << 31) - 1) or 0
@@ -102,8 +128,13 @@ def expected(found, kind):
         ttl = integer(element.get("hop"), 0, 255) or 0
         for reply in (r for r in dicts(element.get("result")) if not twice(r)):
             late = integer(reply.get("late"), -(1 << 31) + 1, (1 << 31) - 1) is not None
-            hops.append((ttl, None if late else text(reply.get("from")),
-                         None if late else real(reply.get("rtt"))))  # fmt: skip
+            hops.append(
+                (
+                    ttl,
+                    None if late else text(reply.get("from")),
+                    None if late else real(reply.get("rtt")),
+                )
+            )
     flow = integer(found.get("paris_id"), -(1 << 31), (1 << 31) - 1) or 0
     reached = address is not None and any(a == address for _, a, _ in hops)
     row["source"] = next((t for t in (source, own) if t is not None), "")
@@ -123,14 +154,24 @@ def rows_of(files, kind):
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(RESULTS, max_size=6), st.sampled_from(["lines", "array", "indented", "ascii"]),
-       st.sampled_from(["traceroute", "ping"]))  # fmt: skip
-@example([{"type": "ping", "prb_id": 1, "timestamp": 1, "result": [{"rtt": 1e-7}, {"rtt": 0.1}]}],
-         "lines", "ping")  # fmt: skip
+@given(
+    st.lists(RESULTS, max_size=6),
+    st.sampled_from(["lines", "array", "indented", "ascii"]),
+    st.sampled_from(["traceroute", "ping"]),
+)
+@example(
+    [{"type": "ping", "prb_id": 1, "timestamp": 1, "result": [{"rtt": 1e-7}, {"rtt": 0.1}]}],
+    "lines",
+    "ping",
+)
 def test_what_is_read_is_what_plain_json_says(tmp_path_factory, results, form, kind):
     # JSON knows no infinity; Python writes one all the same, and then nobody can read it.
-    results = json.loads(json.dumps(results).replace("NaN", "null").replace("-Infinity", "null")
-                         .replace("Infinity", "null"))  # fmt: skip
+    results = json.loads(
+        json.dumps(results)
+        .replace("NaN", "null")
+        .replace("-Infinity", "null")
+        .replace("Infinity", "null")
+    )
     path = tmp_path_factory.mktemp("a") / "x.json"
     indent = 2 if form == "indented" else None
     ascii_only = form == "ascii"
@@ -153,9 +194,14 @@ def test_what_is_read_is_what_plain_json_says(tmp_path_factory, results, form, k
 
 
 def result(number, **extra):
-    return {"type": "traceroute", "prb_id": number, "timestamp": 900, "dst_addr": "52.0.0.1",
-            "result": [{"hop": 1, "result": [{"from": f"4.0.0.{number}", "rtt": 1.25}]}],
-            **extra}  # fmt: skip
+    return {
+        "type": "traceroute",
+        "prb_id": number,
+        "timestamp": 900,
+        "dst_addr": "52.0.0.1",
+        "result": [{"hop": 1, "result": [{"from": f"4.0.0.{number}", "rtt": 1.25}]}],
+        **extra,
+    }
 
 
 def vantages(files):
@@ -164,19 +210,34 @@ def vantages(files):
 
 def test_lines_that_are_broken_are_counted_by_reason_and_the_others_are_read(tmp_path):
     good = [json.dumps(result(n)) for n in range(6)]
-    lines = [good[0], '{"type": "traceroute", "prb_id": ', good[1], "no JSON at all", good[2],
-             '{"type": "traceroute", "prb_id": 7, "result": [}', good[3],
-             '{"type": "dns", "prb_id": 1}', '{"type": "traceroute"}',
-             '{"type": "traceroute", "prb_id": 1}',
-             '{"type": "traceroute", "prb_id": 1, "timestamp": 2}', good[4],
-             '{"type": "traceroute", "prb_id": 8, "x": NaN, "result": []}',
-             good[5][:-9]]  # fmt: skip
+    lines = [
+        good[0],
+        '{"type": "traceroute", "prb_id": ',
+        good[1],
+        "no JSON at all",
+        good[2],
+        '{"type": "traceroute", "prb_id": 7, "result": [}',
+        good[3],
+        '{"type": "dns", "prb_id": 1}',
+        '{"type": "traceroute"}',
+        '{"type": "traceroute", "prb_id": 1}',
+        '{"type": "traceroute", "prb_id": 1, "timestamp": 2}',
+        good[4],
+        '{"type": "traceroute", "prb_id": 8, "x": NaN, "result": []}',
+        good[5][:-9],
+    ]
     path = tmp_path / "x.json"
     path.write_text("\n".join(lines))
     files = AtlasFiles([path])
     assert vantages(files) == [f"atlas-{n}" for n in range(5)]
-    assert files.reasons == {"not_json": 2, "other_kind": 1, "no_probe": 1, "no_time": 1,
-                             "no_result": 1, "cut": 3}  # fmt: skip
+    assert files.reasons == {
+        "not_json": 2,
+        "other_kind": 1,
+        "no_probe": 1,
+        "no_time": 1,
+        "no_result": 1,
+        "cut": 3,
+    }
     assert files.malformed == files.reasons.total() == 9
 
 

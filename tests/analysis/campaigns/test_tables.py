@@ -18,14 +18,25 @@ from lake.campaigns import table_of
 def rows(vantages=6, regions=4, rounds=5, seed=1, **more):
     chance = random.Random(seed)
     return [
-        {"round": n, "vantage": f"v{v}", "target": f"r{r}", "provider": "aws", "region": f"r{r}",
-         "zone": f"r{r}{'ab'[n % 2]}", "at": 0, "probe": "tcp-ping",
-         "status": "OK" if values else "TIMEOUT", "sent": 3, "values": values, **more}
+        {
+            "round": n,
+            "vantage": f"v{v}",
+            "target": f"r{r}",
+            "provider": "aws",
+            "region": f"r{r}",
+            "zone": f"r{r}{'ab'[n % 2]}",
+            "at": 0,
+            "probe": "tcp-ping",
+            "status": "OK" if values else "TIMEOUT",
+            "sent": 3,
+            "values": values,
+            **more,
+        }
         for n in range(rounds)
         for v in range(vantages)
         for r in range(regions)
         for values in [[] if chance.random() < 0.15 else [chance.uniform(5, 300) for _ in "ab"]]
-    ]  # fmt: skip
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +80,10 @@ def test_what_is_held_says_the_same_as_each_cell_by_itself(samples, providers):
     """Regions of several providers may share a name; names come in any order."""
     table = samples
     for provider in providers[1:]:
-        extra = [{**r, "provider": provider, "region": f"r{(v % 3) + 2}"}
-                 for v, r in enumerate(rows(4, 2, 7, seed=5, vantage="b0"))]  # fmt: skip
+        extra = [
+            {**r, "provider": provider, "region": f"r{(v % 3) + 2}"}
+            for v, r in enumerate(rows(4, 2, 7, seed=5, vantage="b0"))
+        ]
         table = pa.concat_tables([table_of("samples", extra), samples]).unify_dictionaries()
     built = tables.build(table)
     told = {r.id: [dict(zip(r.columns, c, strict=True)) for c in r.rows] for r in built.reports}
@@ -97,8 +110,10 @@ def test_what_is_held_says_the_same_as_each_cell_by_itself(samples, providers):
 
 
 def test_failures_are_counted_by_region_and_by_vantage_point(samples):
-    told = {r.id: [dict(zip(r.columns, c, strict=True)) for c in r.rows]
-            for r in tables.build(samples).reports}  # fmt: skip
+    told = {
+        r.id: [dict(zip(r.columns, c, strict=True)) for c in r.rows]
+        for r in tables.build(samples).reports
+    }
     assert sum(r["runs"] for r in told["failures"]) == samples.num_rows
     failed = sum(s != "OK" for s in samples["status"].to_pylist())
     assert sum(r["failed"] for r in told["failures"]) == failed

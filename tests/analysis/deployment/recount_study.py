@@ -225,8 +225,11 @@ def zone_target(region: str, zone: str) -> str:
 
 def outage_tables(study: Study) -> dict[str, Rows]:
     places = set().union(*study.ends.values(), *study.posts.values())
-    causes = {t: {p for p in places if t in targets_of(study, p)} for p in places
-              for t in targets_of(study, p)}  # fmt: skip
+    causes = {
+        t: {p for p in places if t in targets_of(study, p)}
+        for p in places
+        for t in targets_of(study, p)
+    }
     operators = {operator_of(h) for d in study.domains for h in study.servers[d]}
     every = [*causes, *(("operator", None, who) for who in operators)]
     states = {target: state_of(study, target, causes.get(target, set())) for target in every}
@@ -268,9 +271,11 @@ def state_of(study: Study, target: tuple[str, Any, str], lost: set[Any]) -> Stat
     if kind == "zone":
         regions = {region_of(p) for p in lost}
         dark = {
-            p for places in study.ends.values() for p in places
+            p
+            for places in study.ends.values()
+            for p in places
             if p.provider == provider and region_of(p) in regions and not study.zone_of(p)
-        }  # fmt: skip
+        }
     for name, own in study.ends.items():
         state.hurt |= {name} if own & lost else set()
         state.front |= {name} if own <= lost else set()
@@ -322,7 +327,11 @@ def recount_study(
 
 def dangling_tables(facts: Recount) -> dict[str, Rows]:
     """Counted anew from the labels; the casts have no dangling names unless a test adds them."""
-    lost = {(pair, at) for pair, found in facts.labels.items() for at in found
-            if at[1].startswith("dangling")}  # fmt: skip
+    lost = {
+        (pair, at)
+        for pair, found in facts.labels.items()
+        for at in found
+        if at[1].startswith("dangling")
+    }
     assert not lost, "count them here before a cast has any"
     return {"dangling": [], "dangling-names": []}

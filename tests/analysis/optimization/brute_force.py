@@ -67,8 +67,10 @@ def near_enough(rows, chosen, c):
     most = Fraction(str(c.after_loss_share)) * sum(w for w, _ in rows)
     for lost in chosen:
         rest = [j for j in chosen if j != lost]
-        near = [any(cells[j] is not None and cells[j] <= Fraction(str(c.after_loss_ms))
-                    for j in rest) for _, cells in rows]  # fmt: skip
+        near = [
+            any(cells[j] is not None and cells[j] <= Fraction(str(c.after_loss_ms)) for j in rest)
+            for _, cells in rows
+        ]
         if sum(w for (w, _), fine in zip(rows, near, strict=True) if not fine) > most:
             return False
     return True

@@ -26,9 +26,12 @@ def holed_samples(g):
     values[0, 0, 0] = 100.0
     weights = g.integers(1, 9, clients) * float(g.choice([1.0, 0.37, np.pi]))
     return Samples(
-        tuple(f"r{j}" for j in range(regions)), tuple(map(str, range(clients))),
-        tuple(map(str, range(rounds))), values, weights,
-    )  # fmt: skip
+        tuple(f"r{j}" for j in range(regions)),
+        tuple(map(str, range(clients))),
+        tuple(map(str, range(rounds))),
+        values,
+        weights,
+    )
 
 
 def some_failures(g, samples, regions):
@@ -114,8 +117,9 @@ def test_a_penalty_is_for_rounds_that_another_region_answered():
     study = Study(Samples(("holed", "steady"), ("a",), ("1", "2", "3"), values))
     assert study.value_of(("holed",)) == (20 + 90) / 2
     assert study.costs.left_out == 1
-    losing = failures.losses(serve(study, ("holed", "steady")), dict.fromkeys(
-        ("holed", "steady"), Region()), {})  # fmt: skip
+    losing = failures.losses(
+        serve(study, ("holed", "steady")), dict.fromkeys(("holed", "steady"), Region()), {}
+    )
     figures = {(loss.kind, loss.name): loss.value for loss in losing}
     assert figures[failures.NOTHING, ""] == 55
     assert figures["region", "steady"] == 55

@@ -136,10 +136,12 @@ def test_named_domains_explain_what_they_hold_too_much_of():
     assert (
         verdict(
             compare_tables(other, Fraction(1, 100), small_world(71)),
-            "regions", "aws us-east-1", "subdomains",
+            "regions",
+            "aws us-east-1",
+            "subdomains",
         ).verdict
         == DIFFERS
-    )  # fmt: skip
+    )
 
 
 def test_few_domains_explain_as_much_as_they_vary():
@@ -155,8 +157,9 @@ def test_few_domains_explain_as_much_as_they_vary():
 
 
 @given(
-    st.floats(0, 1), st.floats(1, 10**6),
-)  # fmt: skip
+    st.floats(0, 1),
+    st.floats(1, 10**6),
+)
 def test_an_interval_holds_its_share_and_narrows_with_size(share, effective):
     low, high = interval(share, effective)
     assert -1e-9 <= low <= share + 1e-9

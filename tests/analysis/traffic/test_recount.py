@@ -21,10 +21,17 @@ from tests.cartography.traffic.logs import (
 SERVERS = {VIRGINIA: "aws", OREGON: "aws", AZURE: "azure", GOOGLE: "google", STRANGER: None}
 # Service, port, protocol in the report.
 SPOKEN = [
-    ("http", "80", "http"), ("-", "80", "http"), ("ssl", "443", "https"), ("-", "443", "https"),
-    ("ssl", "8443", "https"), ("http", "8080", "http"), ("ssh", "22", "other-tcp"),
-    ("-", "22", "other-tcp"), ("ssl", "993", "other-tcp"), ("smtp,ssl", "25", "other-tcp"),
-]  # fmt: skip
+    ("http", "80", "http"),
+    ("-", "80", "http"),
+    ("ssl", "443", "https"),
+    ("-", "443", "https"),
+    ("ssl", "8443", "https"),
+    ("http", "8080", "http"),
+    ("ssh", "22", "other-tcp"),
+    ("-", "22", "other-tcp"),
+    ("ssl", "993", "other-tcp"),
+    ("smtp,ssl", "25", "other-tcp"),
+]
 
 
 def make(seed, count):

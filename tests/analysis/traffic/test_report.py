@@ -162,6 +162,8 @@ def test_an_import_without_a_cloud_gives_empty_tables(tmp_path):
     report = compute_traffic(tmp_path / "out0")
     assert report.checks == []
     assert rows_of(report, "traffic-clouds", "provider", "flows") == [
-        ("aws", 0), ("azure", 0), ("total", 0),
-    ]  # fmt: skip
+        ("aws", 0),
+        ("azure", 0),
+        ("total", 0),
+    ]
     assert all(report.headlines.values())

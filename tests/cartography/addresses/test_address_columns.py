@@ -23,9 +23,16 @@ assert kernels  # every column goes through the compiled loops once they are loa
 @pytest.fixture(scope="module")
 def table():
     return PrefixTable.build(
-        [read_sample(n) for n in ("aws-sample.json", "azure-tags-sample.json",
-                                  "google-cloud-sample.json", "fastly-sample.json")]
-    )  # fmt: skip
+        [
+            read_sample(n)
+            for n in (
+                "aws-sample.json",
+                "azure-tags-sample.json",
+                "google-cloud-sample.json",
+                "fastly-sample.json",
+            )
+        ]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +108,21 @@ def test_readers_agree_with_the_c_library(text):
 
 def mixed_texts(count=3_000):
     generator = random.Random(7)
-    made = ["", " ", "x", "1.2.3", "::ffff:198.51.100.7", "::ffff:c633:6407", "1.2.3.4 ", "☂",
-            "2001:db8:1::1", "9" * 200, "198.51.100.40", "0.0.0.0", "255.255.255.255"]  # fmt: skip
+    made = [
+        "",
+        " ",
+        "x",
+        "1.2.3",
+        "::ffff:198.51.100.7",
+        "::ffff:c633:6407",
+        "1.2.3.4 ",
+        "☂",
+        "2001:db8:1::1",
+        "9" * 200,
+        "198.51.100.40",
+        "0.0.0.0",
+        "255.255.255.255",
+    ]
     corners = ("198.51.100.0", "192.0.2.0", "203.0.113.0", "2001:db8:1::", "2001:db8:7::")
     for _ in range(count):
         base = int(ipaddress.ip_address(generator.choice(corners)))
@@ -198,6 +218,10 @@ def test_labels_join_with_what_they_mean(table):
     rows = [meanings.slice(int(n), 1).to_pylist()[0] if n >= 0 else None for n in found]
     assert rows[1] is None
     assert [rows[0][k] for k in ("prefix", "provider", "service", "services", "region")] == [
-        "198.51.100.32/28", "aws", "S3", ["S3", "EC2", "AMAZON", "Fastly"][:3], "us-east-1",
-    ]  # fmt: skip
+        "198.51.100.32/28",
+        "aws",
+        "S3",
+        ["S3", "EC2", "AMAZON", "Fastly"][:3],
+        "us-east-1",
+    ]
     assert (rows[2]["prefix"], rows[2]["provider"]) == ("2001:db8:7::/48", "fastly")

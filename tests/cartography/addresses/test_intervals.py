@@ -68,8 +68,14 @@ def test_it_works():
     assert nest.parents.tolist() == [-1, 0, 1]
     assert nest.intervals.starts.numbers() == [0, 16, 20, 24, 32, 256]
     assert found_by_every_way(nest.intervals, [15, 16, 23, 24, 32, 255, 256]) == [
-        0, 1, 2, 1, 0, 0, -1,
-    ]  # fmt: skip
+        0,
+        1,
+        2,
+        1,
+        0,
+        0,
+        -1,
+    ]
 
 
 def test_the_order_of_prefixes_does_not_matter():
@@ -89,8 +95,12 @@ def test_both_ends_of_the_address_space():
         last = 2 ** BITS[family] - 1
         nest = nest_of(family, [(0, BITS[family]), (last - 1, BITS[family] - 1)])
         assert found_by_every_way(nest.intervals, [0, 1, last - 2, last - 1, last]) == [
-            0, -1, -1, 1, 1,
-        ]  # fmt: skip
+            0,
+            -1,
+            -1,
+            1,
+            1,
+        ]
 
 
 def test_the_whole_space_is_a_prefix_too():
@@ -102,12 +112,29 @@ def test_the_whole_space_is_a_prefix_too():
 def test_ipv6_prefixes_around_64_bits():
     base = int(ipaddress.ip_address("2001:db8::"))
     rows = [(base, 63), (base, 64), (base, 65), (base, 128), (base + (1 << 64), 127)]
-    asked = [base - 1, base, base + 1, base + (1 << 63), base + (1 << 64) - 1, base + (1 << 64),
-             base + (1 << 64) + 1, base + (1 << 64) + 2, base + (1 << 65)]  # fmt: skip
+    asked = [
+        base - 1,
+        base,
+        base + 1,
+        base + (1 << 63),
+        base + (1 << 64) - 1,
+        base + (1 << 64),
+        base + (1 << 64) + 1,
+        base + (1 << 64) + 2,
+        base + (1 << 65),
+    ]
 
     assert found_by_every_way(nest_of(6, rows).intervals, asked) == [
-        -1, 3, 2, 1, 1, 4, 4, 0, -1,
-    ]  # fmt: skip
+        -1,
+        3,
+        2,
+        1,
+        1,
+        4,
+        4,
+        0,
+        -1,
+    ]
 
 
 @settings(deadline=None)
@@ -131,8 +158,14 @@ def test_ranges_join_to_intervals():
     intervals = join_ranges(4, [(0, 9, 5), (10, 10, 6), (20, 2**32 - 1, 7)])
 
     assert found_by_every_way(intervals, [0, 9, 10, 11, 19, 20, 2**32 - 1]) == [
-        5, 5, 6, -1, -1, 7, 7,
-    ]  # fmt: skip
+        5,
+        5,
+        6,
+        -1,
+        -1,
+        7,
+        7,
+    ]
 
 
 def test_ranges_that_overlap_are_refused():

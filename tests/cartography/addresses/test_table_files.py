@@ -11,10 +11,22 @@ from cartography.placement.cloud_table import PrefixTable
 from core.errors import BadInput
 from tests.cartography.ranges.files import read_sample
 
-ASKED = ["198.51.100.40", "198.51.100.7", "203.0.113.200", "2001:db8:1:0:8000::1", "10.0.0.1",
-         "::ffff:192.0.2.70", "nephos", "2001:db8:ffff::"]  # fmt: skip
-SAMPLES = ("aws-sample.json", "azure-tags-sample.json", "google-cloud-sample.json",
-           "google-goog-sample.json")  # fmt: skip
+ASKED = [
+    "198.51.100.40",
+    "198.51.100.7",
+    "203.0.113.200",
+    "2001:db8:1:0:8000::1",
+    "10.0.0.1",
+    "::ffff:192.0.2.70",
+    "nephos",
+    "2001:db8:ffff::",
+]
+SAMPLES = (
+    "aws-sample.json",
+    "azure-tags-sample.json",
+    "google-cloud-sample.json",
+    "google-goog-sample.json",
+)
 
 
 @pytest.fixture(scope="module")

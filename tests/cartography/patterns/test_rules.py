@@ -20,9 +20,15 @@ def answer_of(text):
 
 def place(address, provider="aws", service="EC2", kind=CLOUD, region="here"):
     return Placement(
-        address, provider, service, (service,), region, prefix="198.51.100.0/24", as_of=DAY,
+        address,
+        provider,
+        service,
+        (service,),
+        region,
+        prefix="198.51.100.0/24",
+        as_of=DAY,
         kind=kind,
-    )  # fmt: skip
+    )
 
 
 def fronts_of(text, *places):
@@ -239,8 +245,12 @@ def test_addresses_outside_the_cloud_have_no_label():
 
 def test_both_address_types_count_together():
     old = answer_of("www.example.com A 198.51.100.1")
-    new = Answer("www.example.com", "AAAA", DnsStatus.NOERROR,
-                 (Record("www.example.com", "AAAA", 60, "2001:db8::1"),))  # fmt: skip
+    new = Answer(
+        "www.example.com",
+        "AAAA",
+        DnsStatus.NOERROR,
+        (Record("www.example.com", "AAAA", 60, "2001:db8::1"),),
+    )
     places = {"198.51.100.1": EC2, "2001:db8::1": place("2001:db8::1")}
 
     found = label_fronts([old, new, old], places)
@@ -248,9 +258,14 @@ def test_both_address_types_count_together():
 
 
 GOOD = {
-    "id": "a", "provider": "aws", "label": "vm", "match": "direct", "instance": "address",
-    "source": "s", "example": "e",
-}  # fmt: skip
+    "id": "a",
+    "provider": "aws",
+    "label": "vm",
+    "match": "direct",
+    "instance": "address",
+    "source": "s",
+    "example": "e",
+}
 
 
 def toml(**changes):

@@ -83,9 +83,21 @@ def test_the_shown_label_and_what_is_inherited(table, address, service, services
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "nephos", "198.51.100", "198.51.100.256", "198.51.100.07", "1.2.3.4/32",
-             "fe80::1%eth0", "1.2.3.4\x00", "١.٢.٣.٤", "2001:db8:::1"]
-)  # fmt: skip
+    "text",
+    [
+        "",
+        " ",
+        "nephos",
+        "198.51.100",
+        "198.51.100.256",
+        "198.51.100.07",
+        "1.2.3.4/32",
+        "fe80::1%eth0",
+        "1.2.3.4\x00",
+        "١.٢.٣.٤",
+        "2001:db8:::1",
+    ],
+)
 def test_what_is_no_address_is_placed_nowhere(table, text):
     assert table.place(text) == Placement(text)
 

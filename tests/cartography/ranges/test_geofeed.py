@@ -45,8 +45,11 @@ def test_it_works():
 
 def test_a_block_with_two_tags_counts_once():
     assert read_sample("oracle-sample.json").counts == {
-        "entries": 3, "ipv4": 3, "ipv6": 0, "regions": 2,
-    }  # fmt: skip
+        "entries": 3,
+        "ipv4": 3,
+        "ipv6": 0,
+        "regions": 2,
+    }
 
 
 def test_cities_become_regions():
@@ -147,7 +150,7 @@ def fastly(ipv6):
         ("ibm", IBM[:-60], "cut off"),
         ("ibm", IBM[:-20], "cut off"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(provider, data, message):
     assert message in refusal(provider, data)
 

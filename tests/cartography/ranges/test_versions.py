@@ -282,8 +282,15 @@ def test_every_published_file_has_its_source():
     found = fetching.sources()
 
     assert {provider for provider, _ in found} == {
-        "aws", "azure", "google", "oracle", "digitalocean", "linode", "cloudflare", "fastly",
-    }  # fmt: skip
+        "aws",
+        "azure",
+        "google",
+        "oracle",
+        "digitalocean",
+        "linode",
+        "cloudflare",
+        "fastly",
+    }
     assert fetching.sources(["aws"]) == [row for row in found if row[0] == "aws"]
     with pytest.raises(BadInput, match="at a known address"):
         fetching.sources(["akamai"])

@@ -238,11 +238,19 @@ def test_objects_are_read_flat_and_nested(tmp_path):
 
 def test_text_and_objects_of_the_same_log_agree(tmp_path):
     rows = [
-        {"ts": "1719792000.5", "uid": f"C{i}", "id.orig_h": ALICE, "id.orig_p": str(i),
-         "id.resp_h": VIRGINIA, "id.resp_p": "80", "host": f"h{i}.example", "request_body_len": "1",
-         "response_body_len": str(i)}
+        {
+            "ts": "1719792000.5",
+            "uid": f"C{i}",
+            "id.orig_h": ALICE,
+            "id.orig_p": str(i),
+            "id.resp_h": VIRGINIA,
+            "id.resp_p": "80",
+            "host": f"h{i}.example",
+            "request_body_len": "1",
+            "response_body_len": str(i),
+        }
         for i in range(20)
-    ]  # fmt: skip
+    ]
     text = header("http") + "".join("\t".join(r.get(f, "-") for f in HTTP) + "\n" for r in rows)
     objects = "".join(json.dumps({"_path": "http", **r}) + "\n" for r in rows)
     _, as_text = read(tmp_path, text)

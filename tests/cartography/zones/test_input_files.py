@@ -12,8 +12,13 @@ from cartography.zones.observations import Sample, Target, ZoneId
 from core.errors import BadInput
 
 CSV = b"region,account,zone,address,zone_id\nus-east-1,me,a,10.1.2.3,use1-az1\n"
-ROW = {"region": "us-east-1", "account": "me", "zone": "a", "address": "10.1.2.3",
-       "zone_id": "use1-az1"}  # fmt: skip
+ROW = {
+    "region": "us-east-1",
+    "account": "me",
+    "zone": "a",
+    "address": "10.1.2.3",
+    "zone_id": "use1-az1",
+}
 
 
 @pytest.mark.parametrize(

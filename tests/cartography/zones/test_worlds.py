@@ -61,9 +61,13 @@ def test_the_papers_round_trips(seed, noise, skew):
 )
 def test_a_modern_world_is_rarely_wrong(seed, zones, sampled):
     world = World(
-        targets=300, zones=zones, own_ms=(0.05, 0.25), between_ms=(0.25, 3.4),
-        sampled_prefixes=sampled, calibrations=60,
-    )  # fmt: skip
+        targets=300,
+        zones=zones,
+        own_ms=(0.05, 0.25),
+        between_ms=(0.25, 3.4),
+        sampled_prefixes=sampled,
+        calibrations=60,
+    )
 
     _, found = judged(world, seed)
     assert found["latency"].error <= 0.03
@@ -74,9 +78,14 @@ def test_a_modern_world_is_rarely_wrong(seed, zones, sampled):
 @given(seed=st.integers(0, 2**31))
 def test_zones_without_a_probe_are_not_taken_for_others(seed):
     world = World(
-        targets=300, zones=5, probed_zones=3, own_ms=(0.05, 0.25), between_ms=(0.25, 3.4),
-        sampled_prefixes=0.2, calibrations=60,
-    )  # fmt: skip
+        targets=300,
+        zones=5,
+        probed_zones=3,
+        own_ms=(0.05, 0.25),
+        between_ms=(0.25, 3.4),
+        sampled_prefixes=0.2,
+        calibrations=60,
+    )
 
     _, found = judged(world, seed)
     assert found["latency"].error <= 0.03
@@ -111,9 +120,13 @@ def test_no_result_without_evidence():
 def self_calibrated(seed, zones):
     """(targets, answered, wrong) of a modern region that has one zone without a probe."""
     world = World(
-        targets=800, zones=zones, probed_zones=zones - 1, own_ms=(0.05, 0.25),
-        between_ms=(0.25, 3.4), unresponsive=0.0,
-    )  # fmt: skip
+        targets=800,
+        zones=zones,
+        probed_zones=zones - 1,
+        own_ms=(0.05, 0.25),
+        between_ms=(0.25, 3.4),
+        unresponsive=0.0,
+    )
     observations, truth = make(world, seed)
 
     (result,) = infer_zones(replace(observations, samples=()))

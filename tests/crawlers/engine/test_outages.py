@@ -66,9 +66,10 @@ def test_what_was_asked_during_an_outage_is_asked_again(moody, silent_s):
 
 def test_without_patience_silence_is_an_answer(moody):
     moody.is_silent = True
-    with Responder(moody.reply) as server, Engine(
-        [Server("127.0.0.1", server.port)], EngineConfig(**FAST)
-    ) as engine:  # fmt: skip
+    with (
+        Responder(moody.reply) as server,
+        Engine([Server("127.0.0.1", server.port)], EngineConfig(**FAST)) as engine,
+    ):
         found = list(engine.resolve(questions(3)))
     assert {a.status for _, a in found} == {DnsStatus.TIMEOUT}
 
@@ -168,9 +169,12 @@ def test_zone_data_that_own_servers_kept_silent_about_is_asked_for_again(moody):
     source = Hushed()
     config = CrawlConfig(wordlist=(), axfr=False, aaaa=False, sources=(source,))
     entries = [DomainEntry("one.example", 1), DomainEntry("two.example", 2)]
-    with Responder(moody.reply) as server, Engine(
-        [Server("127.0.0.1", server.port)], EngineConfig(**FAST, patience=Patience(60))
-    ) as engine:  # fmt: skip
+    with (
+        Responder(moody.reply) as server,
+        Engine(
+            [Server("127.0.0.1", server.port)], EngineConfig(**FAST, patience=Patience(60))
+        ) as engine,
+    ):
         found = crawl_domains(entries, engine, config)
     assert source.asked == ["one.example", "two.example", "one.example"]
     assert {"hidden.one.example", "hidden.two.example"} <= {x.answer.name for x in found.lookups}
@@ -197,8 +201,10 @@ class Cut:
 
 
 def questions_of(n, zones=20):
-    return [Question(f"n{i}.z{i % zones}.example", tag=i, zone=f"z{i % zones}.example")
-            for i in range(n)]  # fmt: skip
+    return [
+        Question(f"n{i}.z{i % zones}.example", tag=i, zone=f"z{i % zones}.example")
+        for i in range(n)
+    ]
 
 
 def ask_cut(resolver, asked, patience=60, reports=None):

@@ -257,7 +257,7 @@ FULL = json.dumps([row(f"h{i}.alder.test") for i in range(1000)]).encode()
         (Reply(FULL[:100_000], length=len(FULL)), "TRUNCATED"),
         (Reply(FULL[:100_000], length=-1), "TRUNCATED"),
         (Reply(gzip.compress(FULL, mtime=0)[:2_000], Content_Encoding="gzip"), "TRUNCATED"),
-        (Reply(b"5\r\n[{\"na\r\nZZ\r\n", length=-1, Transfer_Encoding="chunked"), "TRUNCATED"),
+        (Reply(b'5\r\n[{"na\r\nZZ\r\n', length=-1, Transfer_Encoding="chunked"), "TRUNCATED"),
         (Reply(b"<html><body>502</body></html>"), "MALFORMED"),
         (Reply(b"[" + b"{]" * 5_000), "MALFORMED"),
         (Reply(b"[" + b'{"a":' * 100_000), "MALFORMED"),
@@ -267,10 +267,20 @@ FULL = json.dumps([row(f"h{i}.alder.test") for i in range(1000)]).encode()
         (Reply(b"\x1f\x8bnonsense", Content_Encoding="gzip"), "MALFORMED"),
     ],
     ids=[
-        "cut", "shorter than stated", "closed early", "gzip cut", "chunks", "html", "braces",
-        "nested", "open", "empty", "encoding", "gzip",
+        "cut",
+        "shorter than stated",
+        "closed early",
+        "gzip cut",
+        "chunks",
+        "html",
+        "braces",
+        "nested",
+        "open",
+        "empty",
+        "encoding",
+        "gzip",
     ],
-)  # fmt: skip
+)
 def test_a_broken_reply_gives_what_is_whole_and_says_so(reply, status):
     harvest, server = search(reply, attempts=2)
     assert (harvest.status, harvest.complete) == (status, False)
@@ -333,10 +343,18 @@ def test_redirects_lead_to_no_private_network_unless_allowed():
 @pytest.mark.parametrize(
     "location",
     [
-        "http://169.254.169.254/latest/", "http://[::1]:9/", "http://localhost/", "ftp://a.test/",
-        "file:///etc/passwd", "http://a.test:99999/", "", "/loop", "http://a b/", "http://[x/",
+        "http://169.254.169.254/latest/",
+        "http://[::1]:9/",
+        "http://localhost/",
+        "ftp://a.test/",
+        "file:///etc/passwd",
+        "http://a.test:99999/",
+        "",
+        "/loop",
+        "http://a b/",
+        "http://[x/",
     ],
-)  # fmt: skip
+)
 def test_other_redirects_end_the_search(location):
     harvest, server = search(Reply(b"", 302, Location=location))
     assert (harvest.status, harvest.names) == ("REDIRECT", ())
@@ -370,9 +388,19 @@ def test_a_huge_reply_is_read_row_by_row():
 
 
 @pytest.mark.parametrize(
-    "url", ["crt.sh", "ftp://a.test", "http://", "http://u@a.test", "http://a.test/?q=1",
-            "http://a.test:0", "http://a.test:x", "http://a.test/\n", "http://\u00fc.test"],
-)  # fmt: skip
+    "url",
+    [
+        "crt.sh",
+        "ftp://a.test",
+        "http://",
+        "http://u@a.test",
+        "http://a.test/?q=1",
+        "http://a.test:0",
+        "http://a.test:x",
+        "http://a.test/\n",
+        "http://\u00fc.test",
+    ],
+)
 def test_a_server_is_given_as_a_plain_url(url):
     with pytest.raises(BadInput):
         CertificateConfig(url)

@@ -23,17 +23,24 @@ def everyone(rounds=8):
 
     made = {"demo": build_demo(rounds)}
     made["one"] = campaign("one-sample", [sample("v-one", "us-east-1", [12.5])])
-    made["dead"] = campaign("all-failed", [
-        sample("v-one", region, [], status=status)
-        for region in ("us-east-1", "eu-west-1")
-        for status in ("TIMEOUT", "REFUSED", "SOMETHING_NEW")
-    ])  # fmt: skip
+    made["dead"] = campaign(
+        "all-failed",
+        [
+            sample("v-one", region, [], status=status)
+            for region in ("us-east-1", "eu-west-1")
+            for status in ("TIMEOUT", "REFUSED", "SOMETHING_NEW")
+        ],
+    )
     made["none"] = campaign("nothing", [])
-    made["alone"] = campaign("one-region", [
-        sample(name, "us-east-1", [30.0 + n, 31.0], round=n)
-        for n in range(3)
-        for name in ("v-cairo", "v-long", "v-unknown")
-    ], name=f"<b>{RTL}</b> & others")  # fmt: skip
+    made["alone"] = campaign(
+        "one-region",
+        [
+            sample(name, "us-east-1", [30.0 + n, 31.0], round=n)
+            for n in range(3)
+            for name in ("v-cairo", "v-long", "v-unknown")
+        ],
+        name=f"<b>{RTL}</b> & others",
+    )
     made["running"] = campaign("running", [], state="running")
     again = [
         sample(r["vantage"], r["region"], [r["p50"] * 1.1])
@@ -54,8 +61,11 @@ def places():
     """Vantage points of the odd campaigns; ``v-unknown`` has none."""
     from webapp.store.models import VantagePoint
 
-    rows = [("v-one", "Oslo", "NO", 59.9, 10.8), ("v-cairo", RTL, "EG", 30.0, 31.2),
-            ("v-long", LONG, "GB", 53.2, -4.2)]  # fmt: skip
+    rows = [
+        ("v-one", "Oslo", "NO", 59.9, 10.8),
+        ("v-cairo", RTL, "EG", 30.0, 31.2),
+        ("v-long", LONG, "GB", 53.2, -4.2),
+    ]
     for name, city, country, lat, lon in rows:
         VantagePoint.objects.get_or_create(
             name=name,
@@ -66,10 +76,19 @@ def places():
 def sample(vantage, region, values, status="OK", round=0, **more):
     """One row of samples."""
     return {
-        "round": round, "vantage": vantage, "target": f"{region}.example", "provider": "aws",
-        "region": region, "zone": f"{region}a", "at": 1_700_000_000_000_000, "probe": "tcp-ping",
-        "status": status, "sent": max(1, len(values)), "values": values, **more,
-    }  # fmt: skip
+        "round": round,
+        "vantage": vantage,
+        "target": f"{region}.example",
+        "provider": "aws",
+        "region": region,
+        "zone": f"{region}a",
+        "at": 1_700_000_000_000_000,
+        "probe": "tcp-ping",
+        "status": status,
+        "sent": max(1, len(values)),
+        "values": values,
+        **more,
+    }
 
 
 def campaign(slug, rows, name="", state="finished"):
@@ -86,20 +105,33 @@ def campaign(slug, rows, name="", state="finished"):
     began = datetime(2026, 11, 1, tzinfo=UTC)
     regions = sorted({r["region"] for r in rows})
     found = Campaign.objects.create(
-        slug=slug, name=name or slug.replace("-", " ").capitalize(), state=state,
+        slug=slug,
+        name=name or slug.replace("-", " ").capitalize(),
+        state=state,
         schedule={"round_s": 900.0, "rounds": 3, "activities": []},
-        targets=[{"name": r, "host": r, "provider": "aws", "region": r, "zone": ""}
-                 for r in regions],
-        vantages=sorted({r["vantage"] for r in rows}), started_at=began,
+        targets=[
+            {"name": r, "host": r, "provider": "aws", "region": r, "zone": ""} for r in regions
+        ],
+        vantages=sorted({r["vantage"] for r in rows}),
+        started_at=began,
         finished_at=None if state == "running" else began,
-    )  # fmt: skip
+    )
     if rows:
         table = table_of("samples", rows)
         write_part(part_path(selectors.lake_root(), slug, "samples", "all"), "samples", table)
         CampaignUnit.objects.create(
-            campaign=found, key="all", activity="ping", vantage="v-one", round=0, starts_s=0,
-            ends_s=1, slots=len(rows), state="done", rows={"samples": len(rows)}, part="all",
-        )  # fmt: skip
+            campaign=found,
+            key="all",
+            activity="ping",
+            vantage="v-one",
+            round=0,
+            starts_s=0,
+            ends_s=1,
+            slots=len(rows),
+            state="done",
+            rows={"samples": len(rows)},
+            part="all",
+        )
         built = build(selectors.parts(found, "samples"))
         selectors.save_tables(found, built.reports, built.files)
     return found

@@ -7,19 +7,26 @@ import pytest
 
 from tasks.campaigns.import_results import Source, import_campaign
 from tasks.campaigns.result_files import Asked
-from tests.probes.networks import PROBE, ping_campaign
+from tests.probes.networks import PROBE, ping_measurement
 from webapp.store.models import VantagePoint
 
 pytestmark = pytest.mark.django_db
-TOKYO = {**PROBE, "country": "JP", "continent": "AS", "city": "Tokyo", "asn": 2516,
-         "latitude": 35.7, "longitude": 139.7}  # fmt: skip
+TOKYO = {
+    **PROBE,
+    "country": "JP",
+    "continent": "AS",
+    "city": "Tokyo",
+    "asn": 2516,
+    "latitude": 35.7,
+    "longitude": 139.7,
+}
 ODD = {**PROBE, "country": "US", "city": "Nowhere", "latitude": 1e9, "longitude": "x"}
 
 
 @pytest.fixture
 def slug(settings: Any, tmp_path: Any) -> str:
     settings.LAKE_DIR = tmp_path / "lake"
-    found = ping_campaign(20.0, 22.0, total=3)
+    found = ping_measurement(20.0, 22.0, total=3)
     (entry,) = found["results"]
     found["results"] = [{**entry, "probe": p} for p in (PROBE, TOKYO, ODD)]
     path = tmp_path / "globalping.json"

@@ -194,8 +194,10 @@ def test_raw_samples_and_routes_are_one_click_away(get):
     # One end at a time, the first one where none is named; each has its own usual way.
     ends = re.findall(r'<a href="([^"]+)"( aria-current="true")?><bdi>(us-west-2.)</bdi>', routes)
     assert [(name, bool(here)) for _, here, name in ends] == [
-        ("us-west-2a", True), ("us-west-2b", False), ("us-west-2c", False),
-    ]  # fmt: skip
+        ("us-west-2a", True),
+        ("us-west-2b", False),
+        ("us-west-2c", False),
+    ]
     other = get(f"{pair}routes/{html.unescape(ends[1][0])}")
     assert re.search(r'aria-current="true"><bdi>us-west-2b', other)
     assert all(f'id="way-{one}"' in other for one in re.findall(r'href="#way-(\w+)"', other))
@@ -208,17 +210,33 @@ def test_raw_samples_and_routes_are_one_click_away(get):
 
 @pytest.mark.parametrize(
     "path",
-    ["/wide-area/nobody/", "/wide-area/eighty-cities/pairs/nobody/us-east-1/",
-     "/wide-area/eighty-cities/regions/mars/", "/wide-area/compare/eighty-cities/eighty-cities/",
-     "/api/v1/wide-area/nobody", "/api/v1/wide-area/eighty-cities/tables/nothing.csv",
-     "/api/v1/wide-area/eighty-cities/tables/isp-zones.xlsx"],
-)  # fmt: skip
+    [
+        "/wide-area/nobody/",
+        "/wide-area/eighty-cities/pairs/nobody/us-east-1/",
+        "/wide-area/eighty-cities/regions/mars/",
+        "/wide-area/compare/eighty-cities/eighty-cities/",
+        "/api/v1/wide-area/nobody",
+        "/api/v1/wide-area/eighty-cities/tables/nothing.csv",
+        "/api/v1/wide-area/eighty-cities/tables/isp-zones.xlsx",
+    ],
+)
 def test_what_is_not_there_is_not_found(get, path):
     get(path, 404)
 
 
-@pytest.mark.parametrize("query", ["page=0", "page=99999999999", "page=x", "regions=-1", "show=x",
-                                   "sort=x", "metric=x", "q=%00%3Cb%3E"])  # fmt: skip
+@pytest.mark.parametrize(
+    "query",
+    [
+        "page=0",
+        "page=99999999999",
+        "page=x",
+        "regions=-1",
+        "show=x",
+        "sort=x",
+        "metric=x",
+        "q=%00%3Cb%3E",
+    ],
+)
 def test_odd_addresses_show_the_grid_all_the_same(get, query):
     page = get(f"/wide-area/eighty-cities/grid/?{query}")
     assert "8 regions" in page
@@ -260,8 +278,9 @@ def test_a_table_is_read_page_by_page(client, cast, db, table, total):
 def test_a_comparison_tells_what_became_farther(get, client, cast):
     page = get("/wide-area/compare/eighty-cities/a-year-later/")
     assert "farther: the largest change" in page
-    told = json.loads(client.get(
-        "/api/v1/wide-area-comparison/eighty-cities/a-year-later.json").content)  # fmt: skip
+    told = json.loads(
+        client.get("/api/v1/wide-area-comparison/eighty-cities/a-year-later.json").content
+    )
     share = told["columns"].index("share")
     assert all(abs(r[share] - 0.1) < 1e-4 for r in told["rows"])
     assert "in common" in get("/wide-area/compare/one-sample/eighty-cities/")
@@ -271,9 +290,13 @@ def test_whose_campaign_it_is_decides_who_sees_it(cast, db, client):
     owner = get_user_model().objects.create_user("owner", password="x")
     other = get_user_model().objects.create_user("other", password="x")
     Campaign.objects.filter(slug="one-sample").update(owner=owner)
-    paths = ("/wide-area/one-sample/", "/api/v1/wide-area/one-sample",
-             "/wide-area/one-sample/grid/", "/wide-area/compare/one-sample/eighty-cities/",
-             "/api/v1/wide-area/one-sample/samples.csv?vantage=v-one&region=us-east-1")  # fmt: skip
+    paths = (
+        "/wide-area/one-sample/",
+        "/api/v1/wide-area/one-sample",
+        "/wide-area/one-sample/grid/",
+        "/wide-area/compare/one-sample/eighty-cities/",
+        "/api/v1/wide-area/one-sample/samples.csv?vantage=v-one&region=us-east-1",
+    )
     for who, status in ((None, 404), (other, 404), (owner, 200)):
         if who:
             client.force_login(who)
@@ -284,8 +307,10 @@ def test_whose_campaign_it_is_decides_who_sees_it(cast, db, client):
 
 def test_pages_are_made_at_once(client, cast, db):
     paths = [f"/wide-area/eighty-cities/{s}" for s in SECTIONS]
-    paths += ["/wide-area/eighty-cities/?region=us-east-1",
-              "/wide-area/eighty-cities/pairs/synthetic-seattle/us-west-2/"]  # fmt: skip
+    paths += [
+        "/wide-area/eighty-cities/?region=us-east-1",
+        "/wide-area/eighty-cities/pairs/synthetic-seattle/us-west-2/",
+    ]
     for path in paths:
         client.get(path)
         spent = []

@@ -74,7 +74,7 @@ def test_a_campaign_is_planned_before_anything_is_sent(client, anna):
         ({"preset": "none"}, "not one of the available choices"),
         ({"targets": "<script>alert(1)</script>"}, ""),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_told_beside_its_field(client, anna, change, message):
     answer = send(client, **change)
     page = text(answer, answer.status_code)
@@ -87,9 +87,13 @@ def test_what_cannot_be_is_told_beside_its_field(client, anna, change, message):
 
 def test_progress_counts_slots_and_names_what_is_missing(client, anna):
     field = Field(
-        preset="latency", rounds=2, round_s=60, targets=targets(2), vantages=["v0", "v1"],
+        preset="latency",
+        rounds=2,
+        round_s=60,
+        targets=targets(2),
+        vantages=["v0", "v1"],
         name="Live",
-    )  # fmt: skip
+    )
     row = field.start()
     Campaign.objects.filter(pk=row.pk).update(owner=anna, maker=anna)
     field.dead.add("v1")
@@ -135,8 +139,9 @@ def test_the_plan_says_what_may_be_spent_at_public_networks(client, anna, settin
         settings.GLOBALPING_URL = settings.ATLAS_URL = network.url
         network.documents["/v1/limits"] = LIMITS
         network.documents["/api/v2/credits/"] = {
-            "current_balance": 70, "estimated_daily_expenditure": 12,
-        }  # fmt: skip
+            "current_balance": 70,
+            "estimated_daily_expenditure": 12,
+        }
         plan = text(client.post("/wide-area/new/", {"targets": CSV, **asked}))
         assert "the account has 70, and spends 12 a day" in plan
         assert "RIPE Atlas may not do all of it" in plan

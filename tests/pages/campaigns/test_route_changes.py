@@ -19,8 +19,17 @@ def path(number: int, *addresses: str | None, **more: Any) -> dict[str, Any]:
         {"ttl": ttl, "address": a, "rtt_ms": None if a is None else ttl * 2.0 + number}
         for ttl, a in enumerate(addresses, 1)
     ]
-    return {"vantage": "v", "target": "t", "zone": "z", "flow": 0, "round": number, "at": number,
-            "hops": hops, "reached": True, **more}  # fmt: skip
+    return {
+        "vantage": "v",
+        "target": "t",
+        "zone": "z",
+        "flow": 0,
+        "round": number,
+        "at": number,
+        "hops": hops,
+        "reached": True,
+        **more,
+    }
 
 
 ONE = ("10.0.0.1", "10.0.1.1", "10.9.9.9")
@@ -56,13 +65,21 @@ def test_what_changed_is_told_by_network_or_address_and_silence_is_no_change() -
 
 
 def test_flows_and_ends_are_never_held_against_each_other() -> None:
-    paths = [path(0, *ONE), path(0, *OTHER_NETWORK, flow=1), path(1, *ONE),
-             path(1, *OTHER_NETWORK, flow=1), path(1, *SAME_NETWORK, target="u")]  # fmt: skip
+    paths = [
+        path(0, *ONE),
+        path(0, *OTHER_NETWORK, flow=1),
+        path(1, *ONE),
+        path(1, *OTHER_NETWORK, flow=1),
+        path(1, *SAME_NETWORK, target="u"),
+    ]
     assert told.changes_of(paths, OWNERS) == {"of": 2, "ways": 0, "networks": 0}
     rows = told.course_of(paths[:4], told.ways_of(paths[:4]), OWNERS)
     assert [(r["round"], r["flow"], r["differs"]) for r in rows] == [
-        (0, 0, []), (0, 1, []), (1, 0, []), (1, 1, []),
-    ]  # fmt: skip
+        (0, 0, []),
+        (0, 1, []),
+        (1, 0, []),
+        (1, 1, []),
+    ]
 
 
 def test_a_way_has_the_mean_time_of_each_hop_and_what_is_not_on_the_usual_one() -> None:

@@ -307,8 +307,10 @@ def test_a_line_without_end_is_refused_by_its_number(data):
 
 
 def test_nobody_is_led_to_less_than_they_have():
-    sizes = [{"k": k, "regions": ["r"] * k, "value": v, "gain": {"beyond_noise": k != 2}}
-             for k, v in ((1, 120.0), (2, 90.0), (3, 50.0), (4, 49.0))]  # fmt: skip
+    sizes = [
+        {"k": k, "regions": ["r"] * k, "value": v, "gain": {"beyond_noise": k != 2}}
+        for k, v in ((1, 120.0), (2, 90.0), (3, 50.0), (4, 49.0))
+    ]
     told = {"results": sizes, "objective": {"measure": "latency"}}
     assert choose({**told, "current": None}, "") == 1
     assert choose({**told, "current": {"value": 101.0}}, "") == 3

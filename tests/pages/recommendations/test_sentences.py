@@ -15,14 +15,22 @@ def told(k, value, interval, now, here, **about):
 @pytest.mark.parametrize(
     ("k", "now", "modelled", "words"),
     [
-        (4, 9, True,
-         "You could run four regions instead of nine at about the same latency (modelled)"),
+        (
+            4,
+            9,
+            True,
+            "You could run four regions instead of nine at about the same latency (modelled)",
+        ),
         (1, 2, False, "You could run one region instead of two at about the same latency"),
         (4, 4, False, "Four regions give your clients about the same latency as the four you have"),
-        (5, 4, True,
-         "Five regions give your clients about the same latency (modelled) as the four you have"),
+        (
+            5,
+            4,
+            True,
+            "Five regions give your clients about the same latency (modelled) as the four you have",
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_interval_that_holds_the_present_value_is_no_gain(k, now, modelled, words):
     assert told(k, 28.2, (25.2, 32.0), now, 30.6, is_modelled=modelled) == words
 

@@ -14,9 +14,14 @@ LONG_NAME = f"{'a' * 63}.{'b' * 63}.{'c' * 63}.example"
 RTL_NAME = "خادم-الويب-١"
 # Stalls per second on the first virtual CPU, and which counter covers them.
 KINDS = {
-    "quiet": (0.03, ""), "none": (0.0, ""), "doubt": (0.35, ""), "unexplained": (1.0, ""),
-    "steal": (1.6, "steal"), "quota": (3.0, "quota"), "load": (2.2, "load"),
-}  # fmt: skip
+    "quiet": (0.03, ""),
+    "none": (0.0, ""),
+    "doubt": (0.35, ""),
+    "unexplained": (1.0, ""),
+    "steal": (1.6, "steal"),
+    "quota": (3.0, "quota"),
+    "load": (2.2, "load"),
+}
 # One in ten of the sleeps that fit, so that a report is small.
 SLEEPS_PER_S = 870
 
@@ -28,11 +33,15 @@ def make_cpu(cpu: int, kind: str, seconds: float, rng: random.Random) -> dict[st
     stalls, at = [], 0.0
     while rate and (at := at + rng.expovariate(rate)) < seconds:
         length = int(rng.uniform(10_200, 32_000))
-        stalls.append([
-            int(at * 1e6), length, int(length * 0.95) if cause else 0,
-            int(length * 0.8) if cause == "steal" else 0,
-            int(length * 0.95) if cause == "quota" else 0,
-        ])  # fmt: skip
+        stalls.append(
+            [
+                int(at * 1e6),
+                length,
+                int(length * 0.95) if cause else 0,
+                int(length * 0.8) if cause == "steal" else 0,
+                int(length * 0.95) if cause == "quota" else 0,
+            ]
+        )
     counts: dict[int, int] = {}
     each = max(1, int(SLEEPS_PER_S * seconds) // 100)
     for _ in range(100):
@@ -44,32 +53,55 @@ def make_cpu(cpu: int, kind: str, seconds: float, rng: random.Random) -> dict[st
     longest = float(max([stall[1] for stall in stalls] or [400]))
     total = sum(counts.values())
     return {
-        "cpu": cpu, "mode": "native", "seconds": seconds, "wakeups": total,
-        "stalls_10ms": len(stalls), "p50_us": 115.0, "p99_us": 150.0,
+        "cpu": cpu,
+        "mode": "native",
+        "seconds": seconds,
+        "wakeups": total,
+        "stalls_10ms": len(stalls),
+        "p50_us": 115.0,
+        "p99_us": 150.0,
         "p999_us": min(longest, 12_000.0) if len(stalls) > total / 1000 else 150.0,
-        "max_us": longest, "steal_ms": sum(s[3] for s in stalls) / 1000,
+        "max_us": longest,
+        "steal_ms": sum(s[3] for s in stalls) / 1000,
         "run_delay_ms": sum(s[2] for s in stalls) / 1000,
         "throttled_ms": sum(s[4] for s in stalls) / 1000,
-        "busy_ms": 700.0 * seconds if kind == "load" else 8.0 * seconds, "own_ms": 9 * seconds,
-        "own_share": 0.009, "pinned": True, "slack": True, "causes": {},
-        "histogram": [list(pair) for pair in sorted(counts.items())], "stalls": stalls,
-    }  # fmt: skip
+        "busy_ms": 700.0 * seconds if kind == "load" else 8.0 * seconds,
+        "own_ms": 9 * seconds,
+        "own_share": 0.009,
+        "pinned": True,
+        "slack": True,
+        "causes": {},
+        "histogram": [list(pair) for pair in sorted(counts.items())],
+        "stalls": stalls,
+    }
 
 
 def make_report(
     name: str, kind: str, started: float, rng: random.Random, seconds: float = 100.0, cpus: int = 2
 ) -> dict[str, Any]:
     return {
-        "schema": "nephoscope.screening/1", "report_id": f"{rng.getrandbits(128):032x}",
-        "agent_version": "1.0", "started_at": started, "sleep_us": 100, "seconds": seconds,
+        "schema": "nephoscope.screening/1",
+        "report_id": f"{rng.getrandbits(128):032x}",
+        "agent_version": "1.0",
+        "started_at": started,
+        "sleep_us": 100,
+        "seconds": seconds,
         "host": {
-            "name": name, "cpu_model": "Example CPU at 2.5 GHz", "vcpus": cpus, "kernel": "6.1.0",
-            "machine": "x86_64", "hypervisor": "KVM", "clock_source": "kvm-clock", "cgroup": 2,
-            "quota_cpus": 1.5 if kind == "quota" else 0, "python": "3.11.2",
+            "name": name,
+            "cpu_model": "Example CPU at 2.5 GHz",
+            "vcpus": cpus,
+            "kernel": "6.1.0",
+            "machine": "x86_64",
+            "hypervisor": "KVM",
+            "clock_source": "kvm-clock",
+            "cgroup": 2,
+            "quota_cpus": 1.5 if kind == "quota" else 0,
+            "python": "3.11.2",
         },
         "cpus": [make_cpu(cpu, kind, seconds, rng) for cpu in range(cpus)],
-        "pressure_us": {"cpu": {"some": 1_200_000, "full": 0}}, "notes": [],
-    }  # fmt: skip
+        "pressure_us": {"cpu": {"some": 1_200_000, "full": 0}},
+        "notes": [],
+    }
 
 
 def make_calls(
@@ -96,11 +128,20 @@ def _make_call(server: str, rate: int, is_bad: bool, rng: random.Random) -> dict
         counts[slot] = counts.get(slot, 0) + (calls - late) // 300
     answered = sum(counts.values())
     return {
-        "server": f"{server}:7777", "rate": rate, "seconds": calls / rate, "calls": answered,
-        "answered": answered, "lost": 0, "late": 0, "over_10ms": late, "p50_us": 550.0,
-        "p99_us": 900.0, "p999_us": 20_000.0 if is_bad else 1_200.0, "max_us": 31_000.0,
+        "server": f"{server}:7777",
+        "rate": rate,
+        "seconds": calls / rate,
+        "calls": answered,
+        "answered": answered,
+        "lost": 0,
+        "late": 0,
+        "over_10ms": late,
+        "p50_us": 550.0,
+        "p99_us": 900.0,
+        "p999_us": 20_000.0 if is_bad else 1_200.0,
+        "max_us": 31_000.0,
         "histogram": [list(pair) for pair in sorted(counts.items())],
-    }  # fmt: skip
+    }
 
 
 def send(pool: Any, reports: list[dict[str, Any]]) -> None:
@@ -137,10 +178,13 @@ def fill(user: Any, many: int = 0) -> SimpleNamespace:
     if many:
         found["many"] = make_pool(user, "Many")
         kinds = [rng.choice(["quiet", "quiet", "steal"]) for _ in range(many)]
-        send(found["many"], [
-            make_report(f"node-{at:03d}.fra.example", kind, now - at, rng, cpus=1)
-            for at, kind in enumerate(kinds)
-        ])  # fmt: skip
+        send(
+            found["many"],
+            [
+                make_report(f"node-{at:03d}.fra.example", kind, now - at, rng, cpus=1)
+                for at, kind in enumerate(kinds)
+            ],
+        )
     return SimpleNamespace(**found)
 
 

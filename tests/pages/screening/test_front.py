@@ -98,9 +98,17 @@ def test_a_headline_is_a_finding(rows, said):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0625, "62\u202fµs"), (8.4, "8.40\u202fms"), (15.9, "15.9\u202fms"), (1240, "1,240\u202fms"),
-     (0, "0\u202fms"), (None, "–"), (float("nan"), "–"), (12_345, "12.3\u202fs")],
-)  # fmt: skip
+    [
+        (0.0625, "62\u202fµs"),
+        (8.4, "8.40\u202fms"),
+        (15.9, "15.9\u202fms"),
+        (1240, "1,240\u202fms"),
+        (0, "0\u202fms"),
+        (None, "–"),
+        (float("nan"), "–"),
+        (12_345, "12.3\u202fs"),
+    ],
+)
 def test_times_keep_three_digits(value, text):
     assert words.ms(value) == text
 

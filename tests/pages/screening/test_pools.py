@@ -151,10 +151,13 @@ def mixed(ann):
     rng, now = random.Random(8), time.time()
     kinds = ("steal", "load", "quota", "unexplained", "doubt", "quiet")
     pool = cast.make_pool(ann, "Mixed", wanted=3)
-    cast.send(pool, [
-        *(cast.make_report(f"vm-{kind}", kind, now - 90, rng) for kind in kinds),
-        cast.make_report("vm-short", "none", now - 90, rng, seconds=3),
-    ])  # fmt: skip
+    cast.send(
+        pool,
+        [
+            *(cast.make_report(f"vm-{kind}", kind, now - 90, rng) for kind in kinds),
+            cast.make_report("vm-short", "none", now - 90, rng, seconds=3),
+        ],
+    )
     yield pool
     services.delete_pool(pool)
 
@@ -177,9 +180,13 @@ def test_only_a_sure_neighbour_is_a_reason_to_end_a_machine(owner, mixed):
         "3 to measure again, 2 slowed by own load"
     )
     text = page.content.decode()
-    assert text.index("1 to terminate</h2>") < text.index("vm-steal") < text.index(
-        "3 to measure again</h2>"
-    ) < text.index("vm-short") < text.index("2 slowed by their own load</h2>")  # fmt: skip
+    assert (
+        text.index("1 to terminate</h2>")
+        < text.index("vm-steal")
+        < text.index("3 to measure again</h2>")
+        < text.index("vm-short")
+        < text.index("2 slowed by their own load</h2>")
+    )
     told = owner.get(f"/api/v1/screening/pools/{mixed.key}/choice").json()
     assert {g: {c["instance"]["name"] for c in told[g]} for g in expected} == expected
     output = StringIO()
@@ -203,9 +210,15 @@ def test_a_name_that_a_shell_could_misread_or_that_is_kept_is_in_no_command(owne
     pool = cast.make_pool(ann, "Names")
     sent = [
         cast.make_report(name, kind, now - 9, rng)
-        for name, kind in [("-rf", "steal"), ("a b (c)", "steal"), (cast.RTL_NAME, "steal"),
-                           ("twin", "steal"), ("twin", "quiet"), ("vm-1", "steal")]
-    ]  # fmt: skip
+        for name, kind in [
+            ("-rf", "steal"),
+            ("a b (c)", "steal"),
+            (cast.RTL_NAME, "steal"),
+            ("twin", "steal"),
+            ("twin", "quiet"),
+            ("vm-1", "steal"),
+        ]
+    ]
     for number, report in enumerate(sent):
         report["host"]["machine_id"] = f"{number:032x}"
     cast.send(pool, sent)
@@ -268,13 +281,21 @@ def test_what_lasts_and_what_returns_is_said(owner, filled):
 def test_stalls_that_return_every_night_are_told_with_their_days(owner, ann):
     rng, midnight = random.Random(3), time.time() // 86_400 * 86_400
     pool = cast.make_pool(ann, "Nights")
-    cast.send(pool, [
-        cast.make_report(
-            name, "steal" if name == "late" and hour % 24 == 3 else "none",
-            midnight - (96 - hour) * 3600, rng, seconds=20, cpus=1,
-        )
-        for name in ("late", "calm") for hour in range(96)
-    ])  # fmt: skip
+    cast.send(
+        pool,
+        [
+            cast.make_report(
+                name,
+                "steal" if name == "late" and hour % 24 == 3 else "none",
+                midnight - (96 - hour) * 3600,
+                rng,
+                seconds=20,
+                cpus=1,
+            )
+            for name in ("late", "calm")
+            for hour in range(96)
+        ],
+    )
     said = (
         "Stalls return from 03:00 to 04:00 UTC: over 100 times the rest of the day, on 4 of 4 days"
     )

@@ -103,8 +103,10 @@ def test_a_history_says_what_changed(client: Client, slug: str) -> None:
     newest, first = found
     assert first["is_first"]
     assert newest["names"]["moved"] == [
-        "api.linkedin.com", "linkedin.com", "www.linkedin.com",
-    ]  # fmt: skip
+        "api.linkedin.com",
+        "linkedin.com",
+        "www.linkedin.com",
+    ]
     assert newest["names"]["appeared"] == ["shop.linkedin.com"]
     assert newest["names"]["vanished"] == ["blog.linkedin.com", "labs.linkedin.com"]
     assert client.get("/api/v1/domains/unknown.example/history").status_code == 404

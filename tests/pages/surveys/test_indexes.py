@@ -43,7 +43,7 @@ def look(slug: str) -> dict[str, Any]:
         "found": evidence.domains(slug, "LINKED"),
         "nothing": evidence.domains(slug, "zzz"),
         "search": [r["name"] for r in evidence.search(slug, "www.", 5)],
-    }  # fmt: skip
+    }
 
 
 def listed(found: dict[str, Any]) -> dict[str, Any]:

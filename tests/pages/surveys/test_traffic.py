@@ -17,21 +17,38 @@ def document(sized: bool) -> dict[str, Any]:
         ["total", n_bytes, float(sized), 4, 1.0, 0 if sized else 4],
     ]
     table = {
-        "columns": COLUMNS, "rows": rows, "n": 4, "title": "Traffic by cloud",
-        "headline": "100.0 % of the flows go to Amazon", "source": "IMC'13 Table 3", "method": "",
-    }  # fmt: skip
+        "columns": COLUMNS,
+        "rows": rows,
+        "n": 4,
+        "title": "Traffic by cloud",
+        "headline": "100.0 % of the flows go to Amazon",
+        "source": "IMC'13 Table 3",
+        "method": "",
+    }
     log = {
-        "path": "a-folder-of-mine/conn.log", "kind": "conn", "rows": 10, "rejected": 1,
-        "reasons": {"cut off": 1}, "damage": None,
-    }  # fmt: skip
+        "path": "a-folder-of-mine/conn.log",
+        "kind": "conn",
+        "rows": 10,
+        "rejected": 1,
+        "reasons": {"cut off": 1},
+        "damage": None,
+    }
     quality = {
-        "flows": 4, "unsized": 0 if sized else 4, "clients": 2, "last_hour": None,
+        "flows": 4,
+        "unsized": 0 if sized else 4,
+        "clients": 2,
+        "last_hour": None,
         "first_hour": "2018-03-24T17:00:00+00:00",
-    }  # fmt: skip
+    }
     return {
-        "name": "spring", "logs": [log], "tables": {"traffic-clouds": table}, "quality": quality,
-        "checks": [], "range_tables": [], "key": "random, not kept",
-    }  # fmt: skip
+        "name": "spring",
+        "logs": [log],
+        "tables": {"traffic-clouds": table},
+        "quality": quality,
+        "checks": [],
+        "range_tables": [],
+        "key": "random, not kept",
+    }
 
 
 @pytest.fixture

@@ -64,9 +64,12 @@ def _shares(table: Table) -> list[Any]:
 
 
 def test_shares_of_few_are_counts_in_tables_and_charts() -> None:
-    few = Table("customers", SPEC_BY_ID["customers"].columns, (
-        ("all", "nowhere in it", 12, 10, 0.833333, 4, 0.4, 0, 0.0),
-    ), 12)  # fmt: skip
+    few = Table(
+        "customers",
+        SPEC_BY_ID["customers"].columns,
+        (("all", "nowhere in it", 12, 10, 0.833333, 4, 0.4, 0, 0.0),),
+        12,
+    )
     shown = texts(grid_of(report("customers", few), "s").rows[0])
     assert {"10 of 12", "4 of 10", "0 of 10"} <= set(shown)
     chart = chart_of(report("customers", few))
@@ -78,9 +81,11 @@ def test_shares_of_few_are_counts_in_tables_and_charts() -> None:
 def test_curves_of_few_say_counts() -> None:
     columns = SPEC_BY_ID["region-counts"].columns
     rows = (
-        ("aws", 1, 3, 0.75, 0.75), ("aws", 2, 1, 0.25, 1.0),
-        ("azure", 1, 60, 0.6, 0.6), ("azure", 2, 40, 0.4, 1.0),
-    )  # fmt: skip
+        ("aws", 1, 3, 0.75, 0.75),
+        ("aws", 2, 1, 0.25, 1.0),
+        ("azure", 1, 60, 0.6, 0.6),
+        ("azure", 2, 40, 0.4, 1.0),
+    )
     chart = chart_of(report("region-counts", Table("region-counts", columns, rows, 104)))
     assert chart is not None
     aws, azure = chart["series"]
@@ -90,9 +95,12 @@ def test_curves_of_few_say_counts() -> None:
 
 def test_rows_that_are_all_unknown_have_no_chart() -> None:
     """Without a bar there is no frame, and no picture to save."""
-    nobody = Table("customers", SPEC_BY_ID["customers"].columns, (
-        ("all", "nowhere in it", 12, 0, 0.0, 0, None, 0, None),
-    ), 12)  # fmt: skip
+    nobody = Table(
+        "customers",
+        SPEC_BY_ID["customers"].columns,
+        (("all", "nowhere in it", 12, 0, 0.0, 0, None, 0, None),),
+        12,
+    )
     assert chart_of(report("customers", nobody)) is None
     unknown = grid_of(report("customers", nobody), "s").rows[0]
     assert [c.bar for c in unknown.cells if c.text == "no data"] == [None, None]

@@ -120,8 +120,16 @@ def test_country_city_and_network_narrow_what_is_found(
     address = ask(operator, **asked)
     worker(address)
     page = text(operator, address)
-    assert sorted(n for n in (search.enlistment.name_of("globalping", {
-        **p, "city": p["city"]}) for p in PLACES) if f'value="{n}"' in page) == names  # fmt: skip
+    assert (
+        sorted(
+            n
+            for n in (
+                search.enlistment.name_of("globalping", {**p, "city": p["city"]}) for p in PLACES
+            )
+            if f'value="{n}"' in page
+        )
+        == names
+    )
     if not names:
         assert "has no probe in JP, AS24940" in page
 
@@ -130,9 +138,16 @@ def test_atlas_is_asked_for_country_and_network_and_says_its_credits(
     operator: Client, network: Network
 ) -> None:
     network.documents["/api/v2/credits/"] = {"current_balance": 70}
-    network.documents["/api/v2/probes/"] = {"results": [
-        {"id": 6123, "asn_v4": 3320, "country_code": "DE",
-         "geometry": {"type": "Point", "coordinates": [13.4, 52.5]}}]}  # fmt: skip
+    network.documents["/api/v2/probes/"] = {
+        "results": [
+            {
+                "id": 6123,
+                "asn_v4": 3320,
+                "country_code": "DE",
+                "geometry": {"type": "Point", "coordinates": [13.4, 52.5]},
+            }
+        ]
+    }
     address = ask(operator, network="atlas", country="de", asn=3320)
     worker(address)
     assert "country_code=DE" in network.asked[-1][1]

@@ -20,21 +20,45 @@ def points(db: Any) -> dict[str, VantagePoint]:
     now = timezone.now()
     limits = {"probes_per_s": 200.0, "bytes_per_day": 10**10, "from_hour": 22, "to_hour": 6}
     common: dict[str, Any] = {
-        "limits": limits, "public_address": "192.0.2.7", "note": "op-note",
-        "instance": "instance-7", "load": {"rss_mb": 77.654}, "clock_offset_ms": 0.8,
+        "limits": limits,
+        "public_address": "192.0.2.7",
+        "note": "op-note",
+        "instance": "instance-7",
+        "load": {"rss_mb": 77.654},
+        "clock_offset_ms": 0.8,
         "clock_doubt_ms": 0.2,
-    }  # fmt: skip
+    }
     made = [
-        VantagePoint(name="oslo", state="joined", city="Oslo", country="NO", lat=59.9, lon=10.7,
-                     last_seen_at=now, **common),
-        VantagePoint(name="late", state="joined", city="Rome", lat=41.9, lon=12.5,
-                     last_seen_at=now - timedelta(seconds=60), **common),
-        VantagePoint(name="lost", state="draining", last_seen_at=now - timedelta(hours=5),
-                     **{**common, "clock_offset_ms": 3_600_000.0}),
+        VantagePoint(
+            name="oslo",
+            state="joined",
+            city="Oslo",
+            country="NO",
+            lat=59.9,
+            lon=10.7,
+            last_seen_at=now,
+            **common,
+        ),
+        VantagePoint(
+            name="late",
+            state="joined",
+            city="Rome",
+            lat=41.9,
+            lon=12.5,
+            last_seen_at=now - timedelta(seconds=60),
+            **common,
+        ),
+        VantagePoint(
+            name="lost",
+            state="draining",
+            last_seen_at=now - timedelta(hours=5),
+            **{**common, "clock_offset_ms": 3_600_000.0},
+        ),
         VantagePoint(name="fresh", state="invited", **common),
-        VantagePoint(name="gp-1", source="globalping", state="joined", city="Lima", lat=-12,
-                     lon=-77),
-    ]  # fmt: skip
+        VantagePoint(
+            name="gp-1", source="globalping", state="joined", city="Lima", lat=-12, lon=-77
+        ),
+    ]
     VantagePoint.objects.bulk_create(made)
     return {p.name: VantagePoint.objects.get(name=p.name) for p in made}
 
@@ -140,8 +164,10 @@ def test_only_operators_may_change_anything(client: Client, somebody: Client, po
     assert somebody.get(f"{LIST}invite/").status_code == 403
     assert client.post(API, {"name": "x"}, "application/json").status_code == 401
     assert set(VantagePoint.objects.values_list("state", flat=True)) == {
-        "joined", "draining", "invited",
-    }  # fmt: skip
+        "joined",
+        "draining",
+        "invited",
+    }
 
 
 def test_operators_drain_and_resume(operator: Client, points: Any) -> None:
@@ -155,10 +181,19 @@ def test_operators_drain_and_resume(operator: Client, points: Any) -> None:
 
 def test_an_invitation_shows_its_command_once_and_keeps_a_digest(operator: Client) -> None:
     form = {
-        "name": "bern", "city": "Bern", "country": "ch", "continent": "EU", "lat": "46.9",
-        "lon": "7.4", "provider": "", "asn": "", "probes_per_s": "50", "gigabytes_per_day": "1.5",
-        "from_hour": "0", "to_hour": "24",
-    }  # fmt: skip
+        "name": "bern",
+        "city": "Bern",
+        "country": "ch",
+        "continent": "EU",
+        "lat": "46.9",
+        "lon": "7.4",
+        "provider": "",
+        "asn": "",
+        "probes_per_s": "50",
+        "gigabytes_per_day": "1.5",
+        "from_hour": "0",
+        "to_hour": "24",
+    }
     page = operator.post(f"{LIST}invite/", form)
     command = r"tasks\.vantage\.joining http://testserver ([\w-]+)"
     token = re.findall(command, page.content.decode())[0]
@@ -187,9 +222,15 @@ def test_what_cannot_be_is_said_beside_its_field(
     operator: Client, field: str, value: str, said: str
 ) -> None:
     form = {
-        "name": "bern", "probes_per_s": "50", "gigabytes_per_day": "1", "from_hour": "0",
-        "to_hour": "24", "lat": "1", "lon": "1", field: value,
-    }  # fmt: skip
+        "name": "bern",
+        "probes_per_s": "50",
+        "gigabytes_per_day": "1",
+        "from_hour": "0",
+        "to_hour": "24",
+        "lat": "1",
+        "lon": "1",
+        field: value,
+    }
     answer = operator.post(f"{LIST}invite/", form)
     assert answer.status_code == 422
     assert said in answer.content.decode()

@@ -25,10 +25,17 @@ def join(*names, state="joined", **more):
 def targets(count, **more):
     """Targets in public space of no one's."""
     return [
-        {"name": f"t{i}", "host": f"8.8.{i}.8", "port": 80, "provider": "aws",
-         "region": f"region-{i % 4}", "zone": "ab"[i % 2], **more}
+        {
+            "name": f"t{i}",
+            "host": f"8.8.{i}.8",
+            "port": 80,
+            "provider": "aws",
+            "region": f"region-{i % 4}",
+            "zone": "ab"[i % 2],
+            **more,
+        }
         for i in range(count)
-    ]  # fmt: skip
+    ]
 
 
 class Field:
@@ -101,11 +108,19 @@ def answer_of(order, value=10.0, **head):
     """A result of every slot of an order."""
     kind = {"throughput": 5e5}.get(order.probe, value)
     results = [
-        {"probe": order.probe, "version": 1, "address": order.targets[int(place)]["host"],
-         "at": order.due + offset, "status": "OK", "reason": "", "method": "connect",
-         "values": [kind + place], "sent": 1}
+        {
+            "probe": order.probe,
+            "version": 1,
+            "address": order.targets[int(place)]["host"],
+            "at": order.due + offset,
+            "status": "OK",
+            "reason": "",
+            "method": "connect",
+            "values": [kind + place],
+            "sent": 1,
+        }
         for _, place, offset, _ in order.slots
-    ]  # fmt: skip
+    ]
     columns = zip(
         COLUMNS, ([s[0] for s in order.slots], [0.0] * len(results), results), strict=True
     )

@@ -28,12 +28,24 @@ def schedule_of(clients, strict_slot_s, rounds, times):
         "round_s": 90,
         "rounds": rounds,
         "activities": [
-            {"name": "get", "probe": "throughput", "options": {"octets": 2000, "timeout_s": 4.0},
-             "slot_s": strict_slot_s, "clients": clients, "strict": True},
-            {"name": "ping", "probe": "tcp-ping", "options": {"count": 1}, "slot_s": 0.5,
-             "jitter": 0.5, "times": times},
+            {
+                "name": "get",
+                "probe": "throughput",
+                "options": {"octets": 2000, "timeout_s": 4.0},
+                "slot_s": strict_slot_s,
+                "clients": clients,
+                "strict": True,
+            },
+            {
+                "name": "ping",
+                "probe": "tcp-ping",
+                "options": {"count": 1},
+                "slot_s": 0.5,
+                "jitter": 0.5,
+                "times": times,
+            },
         ],
-    }  # fmt: skip
+    }
 
 
 class Fate:
@@ -80,17 +92,24 @@ def run_on(found):
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
-    st.integers(1, 5), st.integers(1, 4), st.integers(1, 2), st.integers(1, 4), st.integers(0, 3),
-    st.lists(st.tuples(EVENTS, st.integers(1, 300)), max_size=25), st.integers(0, 99),
-)  # fmt: skip
+    st.integers(1, 5),
+    st.integers(1, 4),
+    st.integers(1, 2),
+    st.integers(1, 4),
+    st.integers(0, 3),
+    st.lists(st.tuples(EVENTS, st.integers(1, 300)), max_size=25),
+    st.integers(0, 99),
+)
 def test_whatever_happens_all_is_accounted_and_nobody_meets(
     points, n_vantages, n_targets, clients, rounds, times, events, seed
 ):
     VantagePoint.objects.update(state="joined")
     found = Field(
-        schedule=schedule_of(clients, 5.0, rounds, times), targets=targets(n_targets),
-        vantages=NAMES[:n_vantages], seed=seed,
-    )  # fmt: skip
+        schedule=schedule_of(clients, 5.0, rounds, times),
+        targets=targets(n_targets),
+        vantages=NAMES[:n_vantages],
+        seed=seed,
+    )
     found.start()
     fate = Fate(found)
     found.tick = lambda: scheduler.tick(
@@ -115,9 +134,11 @@ def test_whatever_happens_all_is_accounted_and_nobody_meets(
 
 def test_a_start_in_the_past_begins_now_and_misses_nothing(points):
     found = Field(
-        schedule=schedule_of(1, 5.0, 2, 0), targets=targets(2), vantages=NAMES[:2],
+        schedule=schedule_of(1, 5.0, 2, 0),
+        targets=targets(2),
+        vantages=NAMES[:2],
         starts_at="2001-01-01T00:00Z",
-    )  # fmt: skip
+    )
     began = found.now
     found.start()
     done = found.run()

@@ -22,12 +22,22 @@ SCHEDULE = {
     "round_s": 3.0,
     "rounds": ROUNDS,
     "activities": [
-        {"name": "get", "probe": "throughput", "options": {"octets": 2000, "timeout_s": 0.3},
-         "slot_s": 0.5, "clients": 1, "strict": True},
-        {"name": "ping", "probe": "tcp-ping",
-         "options": {"count": 2, "timeout_s": 0.3, "interval_s": 0.01}, "slot_s": 0.2},
+        {
+            "name": "get",
+            "probe": "throughput",
+            "options": {"octets": 2000, "timeout_s": 0.3},
+            "slot_s": 0.5,
+            "clients": 1,
+            "strict": True,
+        },
+        {
+            "name": "ping",
+            "probe": "tcp-ping",
+            "options": {"count": 2, "timeout_s": 0.3, "interval_s": 0.01},
+            "slot_s": 0.2,
+        },
     ],
-}  # fmt: skip
+}
 
 
 class Target:
@@ -92,11 +102,22 @@ def start(site, targets):
     ]
     (site.folder / "targets.json").write_text(json.dumps(listed))
     return site.manage(
-        "campaign", "start", "--name", "small", "--json", "--wait",
-        "--schedule", site.folder / "schedule.json", "--targets", site.folder / "targets.json",
-        "--allow-network", "127.0.0.0/8", *(x for n in NAMES for x in ("--vantage", n)),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        "campaign",
+        "start",
+        "--name",
+        "small",
+        "--json",
+        "--wait",
+        "--schedule",
+        site.folder / "schedule.json",
+        "--targets",
+        site.folder / "targets.json",
+        "--allow-network",
+        "127.0.0.0/8",
+        *(x for n in NAMES for x in ("--vantage", n)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 def test_a_killed_vantage_point_and_a_restarted_broker_lose_and_double_nothing(site, targets):

@@ -6,7 +6,7 @@ from core.errors import BadInput, Unavailable
 from tasks.campaigns import commands
 from tasks.networks import celery_tasks, rate_state
 from tasks.networks.rate_state import Work
-from tests.probes.networks import atlas_ping, ping_campaign
+from tests.probes.networks import atlas_ping, ping_measurement
 from tests.tasks.campaigns.field import join, rows_in_lake, targets
 from tests.tasks.campaigns.test_public_networks import PING, Crowd, measured
 
@@ -69,16 +69,17 @@ def test_a_stopped_campaign_creates_nothing_more_and_ends_what_runs(network):
 def test_a_network_that_asks_to_wait_is_left_alone_by_all(network):
     """One worker was told; another one's order does not ask before the time has come."""
     for i in range(1, 9):
-        network.documents[f"/v1/measurements/gp{i}"] = ping_campaign(7.0)
+        network.documents[f"/v1/measurements/gp{i}"] = ping_measurement(7.0)
     for i in range(1, 9):
-        network.documents[f"/v1/measurements/gp{i}"] = ping_campaign(7.0)
+        network.documents[f"/v1/measurements/gp{i}"] = ping_measurement(7.0)
     network.faults["/v1/measurements"] = [(429, {"X-RateLimit-Reset": "30"}, {})] * 8
     join("elsewhere", source="globalping", country="FR")
     join("somewhere", source="globalping", country="DE")
     # A slot of ten seconds can wait no longer than its window; one of a minute can.
     long = {**PING, "activities": [{**PING["activities"][0], "slot_s": 50.0}]}
-    crowd = Crowd("globalping", schedule=long, targets=targets(1),
-                  vantages=["somewhere", "elsewhere"])  # fmt: skip
+    crowd = Crowd(
+        "globalping", schedule=long, targets=targets(1), vantages=["somewhere", "elsewhere"]
+    )
     crowd.start()
     while not network.asked:
         crowd.step(1.0)
@@ -96,12 +97,16 @@ def test_a_network_that_asks_to_wait_is_left_alone_by_all(network):
 
 def test_credits_that_were_predicted_are_those_that_are_spent(network):
     """By the prices that the networks document, counted by a server that keeps to them."""
-    schedule = {**PING, "rounds": 3, "activities": [
-        {"name": "ping", "probe": "icmp-echo", "options": {"count": 4}, "slot_s": 2.0},
-        {"name": "trace", "probe": "traceroute", "slot_s": 2.0, "times": 2},
-    ]}  # fmt: skip
+    schedule = {
+        **PING,
+        "rounds": 3,
+        "activities": [
+            {"name": "ping", "probe": "icmp-echo", "options": {"count": 4}, "slot_s": 2.0},
+            {"name": "trace", "probe": "traceroute", "slot_s": 2.0, "times": 2},
+        ],
+    }
     for i in range(1, 99):
-        network.documents[f"/v1/measurements/gp{i}"] = ping_campaign(7.0)
+        network.documents[f"/v1/measurements/gp{i}"] = ping_measurement(7.0)
         network.documents[f"/api/v2/measurements/{1000 + i}/results/"] = [atlas_ping(7.0)]
     for source in ("globalping", "atlas"):
         detail = {"probe": 6123}

@@ -14,8 +14,8 @@ from tests.probes.networks import (
     PROBE,
     Series,
     atlas_ping,
-    ping_campaign,
-    trace_campaign,
+    ping_measurement,
+    trace_measurement,
 )
 from tests.tasks.campaigns.field import Field, join, rows_in_lake, targets
 from webapp.store.campaigns import selectors
@@ -48,9 +48,7 @@ class Crowd(Field):
         self.tick()
         self.clock.sleep(seconds)
         api = celery_tasks.api_of(self.source, self.clock)
-        self.orders = [
-            o for o in self.orders if celery_tasks.step(*o, api) is not None
-        ]  # fmt: skip
+        self.orders = [o for o in self.orders if celery_tasks.step(*o, api) is not None]
 
 
 def measured(source, schedule=PING, n_targets=1, detail=None):
@@ -62,9 +60,9 @@ def measured(source, schedule=PING, n_targets=1, detail=None):
 
 def test_a_campaign_of_globalping_ends_with_its_tables_and_keeps_what_came(network):
     network.documents["/v1/measurements/gp1"] = Series(
-        ping_campaign(status="in-progress"), ping_campaign(20.0, 22.0, total=3)
+        ping_measurement(status="in-progress"), ping_measurement(20.0, 22.0, total=3)
     )
-    network.documents["/v1/measurements/gp2"] = ping_campaign(status="offline")
+    network.documents["/v1/measurements/gp2"] = ping_measurement(status="offline")
     crowd = measured("globalping", n_targets=2)
     done = crowd.run()
     assert done.state == Campaign.State.FINISHED
@@ -81,9 +79,11 @@ def test_a_campaign_of_globalping_ends_with_its_tables_and_keeps_what_came(netwo
 
 
 def test_routes_of_atlas_stand_in_the_lake(network):
-    hops = [{"hop": 1, "result": [{"from": "192.0.2.1", "rtt": 1.0}]},
-            {"hop": 2, "result": [{"x": "*"}]},
-            {"hop": 3, "result": [{"from": "8.8.8.8", "rtt": 9.0}]}]  # fmt: skip
+    hops = [
+        {"hop": 1, "result": [{"from": "192.0.2.1", "rtt": 1.0}]},
+        {"hop": 2, "result": [{"x": "*"}]},
+        {"hop": 3, "result": [{"from": "8.8.8.8", "rtt": 9.0}]},
+    ]
     trace = {**atlas_ping(), "type": "traceroute", "paris_id": 3, "result": hops}
     network.documents["/api/v2/measurements/1001/results/"] = Series([], [], [trace])
     network.documents["/api/v2/measurements/1001/"] = {"status": {"id": 2}}
@@ -113,14 +113,14 @@ def test_what_a_network_refuses_is_a_row_with_its_reason(network, fault, status,
 
 
 def test_what_never_comes_is_a_time_out(network):
-    network.documents["/v1/measurements/gp1"] = ping_campaign(status="in-progress")
+    network.documents["/v1/measurements/gp1"] = ping_measurement(status="in-progress")
     done = measured("globalping").run()
     (row,) = rows_in_lake(done)
     assert (row["status"], row["reason"]) == ("TIMEOUT", "no result in time")
 
 
 def test_a_worker_that_dies_after_creating_pays_once(network):
-    network.documents["/v1/measurements/gp1"] = ping_campaign(7.0)
+    network.documents["/v1/measurements/gp1"] = ping_measurement(7.0)
     crowd = measured("globalping")
     while not crowd.orders:
         crowd.tick()
@@ -146,7 +146,7 @@ def test_traceroutes_that_fail_are_paths_without_hops(network):
 
 
 def test_a_traceroute_of_globalping_is_a_path(network):
-    network.documents["/v1/measurements/gp1"] = trace_campaign()
+    network.documents["/v1/measurements/gp1"] = trace_measurement()
     (path,) = rows_in_lake(measured("globalping", TRACE).run(), "paths")
     assert [h["ttl"] for h in path["hops"]] == [1, 1, 2, 3]
 
@@ -166,9 +166,17 @@ def test_places_become_vantage_points_once_spread_over_countries(network):
 
 
 def test_probes_of_atlas_become_vantage_points_with_their_number(network):
-    network.documents["/api/v2/probes/"] = {"results": [
-        {"id": 6123, "asn_v4": 3320, "country_code": "DE",
-         "geometry": {"type": "Point", "coordinates": [13.4, 52.5]}}, {"id": "odd"}]}  # fmt: skip
+    network.documents["/api/v2/probes/"] = {
+        "results": [
+            {
+                "id": 6123,
+                "asn_v4": 3320,
+                "country_code": "DE",
+                "geometry": {"type": "Point", "coordinates": [13.4, 52.5]},
+            },
+            {"id": "odd"},
+        ]
+    }
     (point,) = enlistment.enlist(Wanted("atlas", "de", count=5))
     assert (point.name, point.detail, point.lon) == ("atlas-6123", {"probe": 6123}, 13.4)
     assert "country_code=DE" in network.asked[0][1]
@@ -203,6 +211,14 @@ def test_what_a_probe_of_atlas_could_not_do_is_told_and_second_answers_are_none(
     assert (nameless["status"], nameless["reason"]) == ("NO_NAME", error[0]["error"])
     mute = told("traceroute", result=[{"error": "sendto failed: Network is unreachable"}])
     assert (mute["status"], mute["replies"]) == ("UNREACHABLE", [])
-    hops = [{"hop": 1, "result": [{"from": "192.0.2.1", "rtt": 1.0}, {"from": "8.8.8.8", "late": 1},
-                                  {"from": "192.0.2.1", "rtt": 2.0, "dup": True}]}]  # fmt: skip
+    hops = [
+        {
+            "hop": 1,
+            "result": [
+                {"from": "192.0.2.1", "rtt": 1.0},
+                {"from": "8.8.8.8", "late": 1},
+                {"from": "192.0.2.1", "rtt": 2.0, "dup": True},
+            ],
+        }
+    ]
     assert [r["address"] for r in told("traceroute", result=hops)["replies"]] == ["192.0.2.1"]

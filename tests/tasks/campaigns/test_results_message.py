@@ -85,8 +85,12 @@ def test_damage_is_refused():
 def test_any_pulse_is_read_or_left(document):
     word = read_pulse(json.dumps(document).encode())
     assert word is None or set(word) == {
-        "instance", "version", "clock_offset_ms", "clock_doubt_ms", "load",
-    }  # fmt: skip
+        "instance",
+        "version",
+        "clock_offset_ms",
+        "clock_doubt_ms",
+        "load",
+    }
 
 
 @given(st.binary(max_size=60))

@@ -30,12 +30,23 @@ SMALL = {
     "round_s": 120,
     "rounds": 3,
     "activities": [
-        {"name": "get", "probe": "throughput", "options": {"timeout_s": 4.0}, "slot_s": 5.0,
-         "clients": 1, "strict": True},
-        {"name": "ping", "probe": "tcp-ping", "options": {"count": 1}, "slot_s": 2.0,
-         "jitter": 0.5},
+        {
+            "name": "get",
+            "probe": "throughput",
+            "options": {"timeout_s": 4.0},
+            "slot_s": 5.0,
+            "clients": 1,
+            "strict": True,
+        },
+        {
+            "name": "ping",
+            "probe": "tcp-ping",
+            "options": {"count": 1},
+            "slot_s": 2.0,
+            "jitter": 0.5,
+        },
     ],
-}  # fmt: skip
+}
 
 
 def field(count=4, n_targets=3, schedule=SMALL, **more):
@@ -259,8 +270,12 @@ def test_a_result_that_comes_again_with_other_values_changes_nothing():
     order = found.sent[0]
     found.deliver("v0", answer_of(order, 10.0))
     before = rows_in_lake(found.campaign)
-    for lie in (answer_of(order, 1.0), answer_of(order, 1.0, attempt=99), Parcel(BEGAN, order.head),
-                Parcel(RESULT, order.head, {"slot": [], "late_s": [], "result": []})):  # fmt: skip
+    for lie in (
+        answer_of(order, 1.0),
+        answer_of(order, 1.0, attempt=99),
+        Parcel(BEGAN, order.head),
+        Parcel(RESULT, order.head, {"slot": [], "late_s": [], "result": []}),
+    ):
         found.deliver("v0", lie)
     assert rows_in_lake(found.campaign) == before
     assert_all_accounted(found.run())
@@ -272,8 +287,10 @@ def test_moments_that_cannot_be_are_those_of_the_plan():
     found.step()
     order = found.sent[0]
     parcel = answer_of(order)
-    lies = [{**r, "at": r["at"] + lie} for r, lie in
-            zip(parcel.columns["result"], (-9e8, 3e8), strict=True)]  # fmt: skip
+    lies = [
+        {**r, "at": r["at"] + lie}
+        for r, lie in zip(parcel.columns["result"], (-9e8, 3e8), strict=True)
+    ]
     found.deliver("v0", Parcel(RESULT, parcel.head, {**parcel.columns, "result": lies}))
     planned = sorted(order.due + s[2] for s in order.slots)
     found_at = sorted(r["at"].timestamp() for r in rows_in_lake(found.campaign))
@@ -293,7 +310,7 @@ def test_moments_that_cannot_be_are_those_of_the_plan():
         lambda c: {**c, "result": [7] * len(c["result"])},
         lambda c: {**c, "result": [{**r, "at": "now"} for r in c["result"]]},
     ],
-)  # fmt: skip
+)
 def test_a_result_that_cannot_be_is_refused_as_a_whole(spoil):
     found = field(1, 2)
     found.step()
@@ -369,9 +386,12 @@ def test_stopping_keeps_what_was_measured():
 def test_a_start_in_the_future_waits_and_a_key_starts_once():
     join("v0")
     found = Field(
-        schedule=SMALL, targets=targets(2), vantages=["v0"], idempotency_key="one",
+        schedule=SMALL,
+        targets=targets(2),
+        vantages=["v0"],
+        idempotency_key="one",
         starts_at="2013-03-29T01:00Z",
-    )  # fmt: skip
+    )
     first = found.start()
     assert found.start().pk == first.pk
     found.tick()
@@ -437,8 +457,10 @@ def test_campaigns_take_turns_at_a_target_to_which_both_transfer():
     assert second.campaign.error.startswith("another campaign transfers at 8.8.0.8 too")
     # Pings meet nobody, and other targets are others'.
     pings = {**SMALL, "activities": [a for a in SMALL["activities"] if not a.get("strict")]}
-    for more in ({"schedule": pings, "targets": targets(1)},
-                 {"schedule": SMALL, "targets": [{"host": "9.9.9.9"}]}):  # fmt: skip
+    for more in (
+        {"schedule": pings, "targets": targets(1)},
+        {"schedule": SMALL, "targets": [{"host": "9.9.9.9"}]},
+    ):
         other = commands.start({"vantages": ["v0"], **more})
         first.tick()
         other.refresh_from_db()

@@ -58,12 +58,17 @@ def order(address, n=3, **more):
     host, port = address
     now = time.time()
     told = {
-        "campaign": "m", "unit": "r000000.ping.00000", "attempt": 1, "due": now + 0.1,
-        "ends": now + 3, "probe": "tcp-ping",
+        "campaign": "m",
+        "unit": "r000000.ping.00000",
+        "attempt": 1,
+        "due": now + 0.1,
+        "ends": now + 3,
+        "probe": "tcp-ping",
         "targets": [{"host": host, "port": port, "family": 0, "path": "/"}],
         "slots": [[i, 0, 0.1 * i, 3.0] for i in range(n)],
-        "options": {"count": 1, "timeout_s": 0.5, "method": "connect"}, "allow": ["127.0.0.0/8"],
-    }  # fmt: skip
+        "options": {"count": 1, "timeout_s": 0.5, "method": "connect"},
+        "allow": ["127.0.0.0/8"],
+    }
     return Order(**{**told, **more})
 
 
@@ -193,8 +198,9 @@ def test_orders_that_are_none_are_refused(tmp_path):
     fulfil(order(("127.0.0.9", 9), probe="knock"), Bench(SystemClock(), Journal(None)), home)
     assert home.result[1]["missed"][2].startswith("not known here: 'knock' is no probe")
     with pytest.raises(BadInput):
-        fulfil(order(("127.0.0.9", 9), unit="../x/y"), Bench(SystemClock(), Journal(tmp_path)),
-               Home())  # fmt: skip
+        fulfil(
+            order(("127.0.0.9", 9), unit="../x/y"), Bench(SystemClock(), Journal(tmp_path)), Home()
+        )
 
 
 CHILD = """
@@ -249,22 +255,32 @@ def lake(settings, tmp_path):
 
 
 HERE = {
-    "round_s": 1.5, "rounds": 2,
+    "round_s": 1.5,
+    "rounds": 2,
     "activities": [
-        {"name": "ping", "probe": "tcp-ping", "slot_s": 0.2,
-         "options": {"count": 2, "timeout_s": 0.2, "interval_s": 0.01, "method": "connect"}},
+        {
+            "name": "ping",
+            "probe": "tcp-ping",
+            "slot_s": 0.2,
+            "options": {"count": 2, "timeout_s": 0.2, "interval_s": 0.01, "method": "connect"},
+        },
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.django_db
 def test_a_campaign_is_measured_from_here_without_a_broker(server, lake):
     (host, port), came = server
     asked = {
-        "name": "mine", "schedule": HERE, "allow": ["127.0.0.0/8"], "vantages": ["here"],
-        "targets": [{"host": host, "port": port, "region": "a"},
-                    {"host": "127.0.0.10", "port": port, "region": "b"}],
-    }  # fmt: skip
+        "name": "mine",
+        "schedule": HERE,
+        "allow": ["127.0.0.0/8"],
+        "vantages": ["here"],
+        "targets": [
+            {"host": host, "port": port, "region": "a"},
+            {"host": "127.0.0.10", "port": port, "region": "b"},
+        ],
+    }
     made = commands.start(asked, here=True)
     done = local_run.run_here(made)
     assert done.state == Campaign.State.FINISHED
@@ -280,9 +296,12 @@ def test_a_campaign_is_measured_from_here_without_a_broker(server, lake):
 def test_a_campaign_from_here_goes_on_after_an_interruption(server, lake):
     (host, port), _ = server
     asked = {
-        "name": "mine", "schedule": HERE, "allow": ["127.0.0.0/8"], "vantages": ["here"],
+        "name": "mine",
+        "schedule": HERE,
+        "allow": ["127.0.0.0/8"],
+        "vantages": ["here"],
         "targets": [{"host": host, "port": port}],
-    }  # fmt: skip
+    }
 
     class Interrupted(SystemClock):
         naps = 0

@@ -40,8 +40,12 @@ def site(tmp_path):
 def run(site, *command):
     done = forks.run(
         [sys.executable, *command],
-        cwd=ROOT, env=site.env, capture_output=True, text=True, timeout=HANGS_S,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=site.env,
+        capture_output=True,
+        text=True,
+        timeout=HANGS_S,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -45,9 +45,7 @@ class Disturbed:
     def survey(self, *more):
         self.n_named += 1
         name = f"survey{self.n_named}"
-        return self.site.survey(
-            self.server, self.domains, "--name", name, *self.few, *more
-        )  # fmt: skip
+        return self.site.survey(self.server, self.domains, "--name", name, *self.few, *more)
 
     def disturbed(self):
         """A survey by the workers, which has stored a few parts but not all."""

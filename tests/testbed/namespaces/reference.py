@@ -55,8 +55,15 @@ def curl(address, path):
     if shutil.which("curl") is None:
         return None
     host = f"[{address}]" if ":" in address else address
-    words = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code} %{speed_download}",
-             f"http://{host}{path}"]  # fmt: skip
+    words = [
+        "curl",
+        "-s",
+        "-o",
+        "/dev/null",
+        "-w",
+        "%{http_code} %{speed_download}",
+        f"http://{host}{path}",
+    ]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     code, speed = done.stdout.split()
     assert code == "200"

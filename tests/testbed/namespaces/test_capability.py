@@ -37,16 +37,25 @@ def run(hiding, program, *arguments, path=None, front=()):
     words = [sys.executable, "-c", program, *arguments]
     inner = ["sh", "-c", f'{hiding} exec "$@"', "sh", *front, *words]
     env = {**os.environ, **({"PATH": f"{path}:{os.environ['PATH']}"} if path else {})}
-    done = subprocess.run(["unshare", "--mount", "--propagation", "private", *inner], cwd=ROOT,
-                          env=env, text=True, capture_output=True, check=False)  # fmt: skip
+    done = subprocess.run(
+        ["unshare", "--mount", "--propagation", "private", *inner],
+        cwd=ROOT,
+        env=env,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def hide(tool):
     """The tool is there no more, wherever it stood."""
-    places = {os.path.realpath(p) for f in ("/usr/sbin", "/usr/bin", "/sbin", "/bin")
-              if (p := f"{f}/{tool}") and Path(p).exists()}  # fmt: skip
+    places = {
+        os.path.realpath(p)
+        for f in ("/usr/sbin", "/usr/bin", "/sbin", "/bin")
+        if (p := f"{f}/{tool}") and Path(p).exists()
+    }
     return " ".join(f"mount --bind /dev/null {place};" for place in places)
 
 
@@ -65,11 +74,13 @@ NO_TUN = "mount --bind /dev/null /dev/net/tun;"
         (hide("ip"), "install iproute2"),
         (NO_TUN, "neither netem nor a TUN device"),
         ("mount -t tmpfs none /dev/net;", "neither netem nor a TUN device"),
-        ("mount --bind /proc/sys /proc/sys; mount -o remount,ro,bind /proc/sys;",
-         "not privileged (/proc/sys/net/ipv4/ip_forward: Read-only file system)"),
+        (
+            "mount --bind /proc/sys /proc/sys; mount -o remount,ro,bind /proc/sys;",
+            "not privileged (/proc/sys/net/ipv4/ip_forward: Read-only file system)",
+        ),
         ("mount -t tmpfs -o ro none /run;", "cannot write below /run"),
     ],
-)  # fmt: skip
+)
 def test_what_is_missing_is_named(tmp_path, hiding, why):
     program(tmp_path, "tc", "exit 1")
     told = run(hiding, ASK, path=tmp_path)
@@ -97,8 +108,9 @@ def test_any_user_may_build_one_in_a_namespace_of_users():
     if subprocess.run(words, capture_output=True, check=False).returncode:
         pytest.skip("users may not have namespaces here")
     inner = ["sh", "-c", 'mount -t tmpfs none /run && exec "$@"', "sh", sys.executable, "-c", BUILD]
-    done = subprocess.run([*words[:-1], *inner], cwd=ROOT, text=True, capture_output=True,
-                          check=False)  # fmt: skip
+    done = subprocess.run(
+        [*words[:-1], *inner], cwd=ROOT, text=True, capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)[0] == [4, 6]
 
@@ -148,6 +160,11 @@ def test_what_is_asked_of_netem_is_understood_by_tc():
     lines = [Line(2.0), Line(0.0, loss=0.07), Line(4.25, 0.3, 0.02, 40.0), Line(1.0, rate_mbit=0.5)]
     for line in lines:
         words = ["unshare", "--net", "sh", "-c", "ip link set dev lo up; tc -batch -"]
-        done = subprocess.run(words, input=netem_command("lo", line, None), text=True,
-                              capture_output=True, check=False)  # fmt: skip
+        done = subprocess.run(
+            words,
+            input=netem_command("lo", line, None),
+            text=True,
+            capture_output=True,
+            check=False,
+        )
         assert not done.returncode or "qdisc kind is unknown" in done.stderr, done.stderr

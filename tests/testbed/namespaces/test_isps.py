@@ -35,8 +35,12 @@ def book(lab):
         found = (next((r for n, r in ranges if ip_address(a) in n), "") for a in addresses)
         return [("lab", region) if region else ("", "") for region in found]
 
-    return lambda: Addresses(table.find_many, clouds, exchange_prefixes(lab.plan),
-                             {"lab": frozenset({lab.plan.cloud_asn})})  # fmt: skip
+    return lambda: Addresses(
+        table.find_many,
+        clouds,
+        exchange_prefixes(lab.plan),
+        {"lab": frozenset({lab.plan.cloud_asn})},
+    )
 
 
 def measure(lab, number, direction):
@@ -44,8 +48,9 @@ def measure(lab, number, direction):
     plan = lab.plan
     instances, vantages = plan.of_kind("instance"), plan.of_kind("vantage")
     near, far = (instances, vantages) if direction == "from" else (vantages, instances)
-    config = traceroute.Config(attempts=3, timeout_s=0.15, silent_hops=2, window=8,
-                               interval_s=0.002)  # fmt: skip
+    config = traceroute.Config(
+        attempts=3, timeout_s=0.15, silent_hops=2, window=8, interval_s=0.002
+    )
 
     def trace(start):
         rows = []
@@ -114,17 +119,21 @@ def test_an_isp_that_fails_shows_what_was_lost(lab, book, outward):
     assert gone == {region for (region, _), own in isps_by_zone(before).items() if FAILING in own}
     assert {(r["region"], r["end"]): r["isps"] for r in found["lost"]} == {
         (n.region, v.name): sorted(
-            {before.isp(m.name, v.name) for m in lab.plan.of_kind("instance")
-             if m.region == n.region}
+            {
+                before.isp(m.name, v.name)
+                for m in lab.plan.of_kind("instance")
+                if m.region == n.region
+            }
         )
         for n in lab.plan.of_kind("instance")
         for v in lab.plan.of_kind("vantage")
         if not truth.reachable(v.name, n.name)
-    }  # fmt: skip
+    }
     assert zones_of(after) == isps_by_zone(truth)
     # What was foretold of the failure from the routes before it.
-    (told,) = (r for r in diversity.failures(outward) if r["isp"] == FAILING
-               and r["region"] == "lab-us")  # fmt: skip
+    (told,) = (
+        r for r in diversity.failures(outward) if r["isp"] == FAILING and r["region"] == "lab-us"
+    )
     assert told["cut_off"] == 1
 
 

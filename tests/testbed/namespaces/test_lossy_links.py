@@ -41,8 +41,13 @@ def trace(lab, end="there", family=4, **options):
 def row():
     """Five routers: one silent, one that answers one error a second, one on private links."""
     need_laboratory()
-    plan = row_of(router("r1"), router("r2", silent=True), router("r3", limited=True),
-                  router("r4"), router("r5"))  # fmt: skip
+    plan = row_of(
+        router("r1"),
+        router("r2", silent=True),
+        router("r3", limited=True),
+        router("r4"),
+        router("r5"),
+    )
     links = list(plan.links)
     private = next(n for n, k in enumerate(links) if {k.first, k.second} == {"r3", "r4"})
     links[private] = Link("r3", "r4", 0)
@@ -80,9 +85,12 @@ def test_many_ways_are_found_behind_a_router_that_answers_seldom(row):
 
 @pytest.mark.parametrize(
     ("kind", "status", "why"),
-    [("unreachable", ProbeStatus.UNREACHABLE, "host"), ("blackhole", ProbeStatus.TIMEOUT, ""),
-     ("prohibit", ProbeStatus.UNREACHABLE, "prohibited")],
-)  # fmt: skip
+    [
+        ("unreachable", ProbeStatus.UNREACHABLE, "host"),
+        ("blackhole", ProbeStatus.TIMEOUT, ""),
+        ("prohibit", ProbeStatus.UNREACHABLE, "prohibited"),
+    ],
+)
 @pytest.mark.parametrize("family", [4, 6])
 def test_refusals_of_routers_have_their_reason(row, kind, status, why, family):
     home = row.plan.home("there", family)
@@ -138,8 +146,13 @@ def test_a_narrow_link_slows_nothing_down_and_a_black_hole_is_a_time_out(row, fa
 def test_what_lies_behind_a_silent_way_of_a_balancer_is_found():
     need_laboratory()
     middle = [router(f"m{n}", silent=n == 1) for n in range(4)]
-    nodes = (Node("here", "vantage", 1), router("r1"), *middle, router("r2"),
-             Node("there", "instance", 9))  # fmt: skip
+    nodes = (
+        Node("here", "vantage", 1),
+        router("r1"),
+        *middle,
+        router("r2"),
+        Node("there", "instance", 9),
+    )
     links = [Link("r1", "here", 1), Link("r2", "there", 9)]
     links += [Link("r1", m.name, 2) for m in middle] + [Link(m.name, "r2", 3) for m in middle]
     with Laboratory(Plan("beside", "lab", 9, nodes, tuple(links), BLOCKS)) as lab:
@@ -174,10 +187,19 @@ def test_a_router_may_answer_from_anothers_addresses():
 def sprayed():
     """r1 sends each packet over one of two links to r2 or r3, whatever its flow."""
     need_laboratory()
-    nodes = (Node("here", "vantage", 1), Node("there", "instance", 9),
-             *(router(f"r{n}") for n in range(1, 5)))  # fmt: skip
-    links = (Link("r1", "here", 1), Link("r4", "there", 9), Link("r1", "r2", 2, Line(1.0)),
-             Link("r1", "r3", 2, Line(1.0)), Link("r2", "r4", 2), Link("r3", "r4", 2))  # fmt: skip
+    nodes = (
+        Node("here", "vantage", 1),
+        Node("there", "instance", 9),
+        *(router(f"r{n}") for n in range(1, 5)),
+    )
+    links = (
+        Link("r1", "here", 1),
+        Link("r4", "there", 9),
+        Link("r1", "r2", 2, Line(1.0)),
+        Link("r1", "r3", 2, Line(1.0)),
+        Link("r2", "r4", 2),
+        Link("r3", "r4", 2),
+    )
     with Laboratory(Plan("spray", "lab", 9, nodes, links, BLOCKS, ((2, 3),))) as lab:
         # All packets take the first link; the link itself then takes one or the other.
         first = lab.plan.address(2, "r2", 4)
@@ -193,8 +215,9 @@ def test_a_balancer_per_packet_shows_both_hops_of_one_flow(sprayed):
     assert set(path.hops[1]) == both
     assert path.reached
     echo = icmp_echo.Config(count=20, interval_s=0.0)
-    found = sprayed.inside("here", lambda: icmp_echo.run(
-        Target(sprayed.plan.home("there")), echo, CLOCK))  # fmt: skip
+    found = sprayed.inside(
+        "here", lambda: icmp_echo.run(Target(sprayed.plan.home("there")), echo, CLOCK)
+    )
     assert found.lost == 0
 
 
@@ -209,8 +232,9 @@ def test_other_programs_see_the_same_hops(lab, program):
         "mtr": ["mtr", "-n", "-r", "-c", "1", "-i", "0.2", "-G", "1", home],
         "scamper": ["scamper", "-c", "trace -P udp-paris", "-i", home],
     }[program]
-    said = lab.inside(start, lambda: subprocess.run(words, capture_output=True, text=True,
-                                                    check=True).stdout)  # fmt: skip
+    said = lab.inside(
+        start, lambda: subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    )
     config = traceroute.Config(timeout_s=0.3)
     own = lab.inside(start, lambda: traceroute.run(Target(home), config, CLOCK))
     places = [said.find(hop[0], said.index("\n")) for hop in own.hops]

@@ -73,8 +73,10 @@ def test_what_may_be_the_repeat_of_a_lost_answer_is_no_round_trip(lab):
     assert [(f.method, f.lost) for f in found] == [("syn", 1), ("connect", 1)]
 
 
-@pytest.mark.parametrize(("start", "end", "family"), [("berlin", "us-a", 4), ("berlin", "br-a", 6),
-                                                      ("mumbai", "asia-a", 4)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("start", "end", "family"),
+    [("berlin", "us-a", 4), ("berlin", "br-a", 6), ("mumbai", "asia-a", 4)],
+)
 def test_throughput_is_that_of_curl(lab, start, end, family):
     home, octets = lab.plan.home(end, family), 1_000_000
     if shutil.which("curl") is None:
@@ -99,8 +101,10 @@ def test_every_hop_of_every_traceroute_is_right(lab):
         wrong = {}
         for end in ENDS:
             for family in (4, 6):
-                own = [(p, end, family, path_of(lab, start, end, family, p))
-                       for p in ("udp", "icmp", "tcp")]  # fmt: skip
+                own = [
+                    (p, end, family, path_of(lab, start, end, family, p))
+                    for p in ("udp", "icmp", "tcp")
+                ]
                 wrong |= {row[:3]: row[3] for row in own if row[3]}
         return wrong
 
@@ -114,8 +118,11 @@ def path_of(lab, start, end, family, protocol):
     config = traceroute.Config(protocol=protocol, timeout_s=0.15, window=8)
     path = traceroute.run(target, config, CLOCK)
     ways = [lab.truth.hops(start, w, family) for w in lab.truth.ways(start, end)]
-    return "" if path.reached and [list(h) for h in path.hops] in [[[a] for a in w] for w in ways] \
-        else (path.hops, ways)  # fmt: skip
+    return (
+        ""
+        if path.reached and [list(h) for h in path.hops] in [[[a] for a in w] for w in ways]
+        else (path.hops, ways)
+    )
 
 
 @pytest.mark.parametrize("protocol", ["udp", "tcp"])
@@ -123,8 +130,9 @@ def test_a_flow_stays_on_its_way(lab, protocol):
     target = Target(lab.plan.home("us-a"), 80 if protocol == "tcp" else 0)
     seen = set()
     for flow in range(8):
-        config = traceroute.Config(protocol=protocol, attempts=5, flow=flow, timeout_s=0.5,
-                                   window=8, interval_s=0.001)  # fmt: skip
+        config = traceroute.Config(
+            protocol=protocol, attempts=5, flow=flow, timeout_s=0.5, window=8, interval_s=0.001
+        )
         path = lab.inside("toronto", lambda c=config: traceroute.run(target, c, CLOCK))
         assert all(len(hop) == 1 for hop in path.hops), path.hops
         seen.add(path.hops)
@@ -133,13 +141,18 @@ def test_a_flow_stays_on_its_way(lab, protocol):
 
 @pytest.mark.parametrize(
     ("start", "end", "protocol", "family", "ways"),
-    [("berlin", "us-a", "udp", 4, 3), ("tokyo", "asia-a", "tcp", 4, 2),
-     ("toronto", "eu-a", "udp", 6, 3), ("sydney", "br-b", "icmp", 4, 1)],
-)  # fmt: skip
+    [
+        ("berlin", "us-a", "udp", 4, 3),
+        ("tokyo", "asia-a", "tcp", 4, 2),
+        ("toronto", "eu-a", "udp", 6, 3),
+        ("sydney", "br-b", "icmp", 4, 1),
+    ],
+)
 def test_all_ways_are_found(lab, start, end, protocol, family, ways):
     target = Target(lab.plan.home(end, family), 80 if protocol == "tcp" else 0)
-    config = traceroute.Config(protocol=protocol, mda=True, risk=0.001, timeout_s=0.5,
-                               interval_s=0.001)  # fmt: skip
+    config = traceroute.Config(
+        protocol=protocol, mda=True, risk=0.001, timeout_s=0.5, interval_s=0.001
+    )
     path = lab.inside(start, lambda: traceroute.run(target, config, CLOCK))
     true = [["", *lab.truth.hops(start, w, family)] for w in lab.truth.ways(start, end)]
     links = {(t, a, b) for way in true for t, (a, b) in enumerate(zip(way, way[1:], strict=False))}

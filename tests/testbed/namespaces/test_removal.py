@@ -80,8 +80,13 @@ with Laboratory(small()) as lab:
 @pytest.mark.parametrize("whole_group", [False, True])
 def test_killing_the_process_removes_its_laboratory(whole_group):
     need_laboratory()
-    process = subprocess.Popen([sys.executable, "-c", KILLED], cwd=PROJECT, text=True,
-                               stdout=subprocess.PIPE, start_new_session=True)  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED],
+        cwd=PROJECT,
+        text=True,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
     names = process.stdout.readline().split()
     assert len(names) == 3
     assert netns.alive(process.pid)
@@ -100,8 +105,12 @@ def test_killing_the_process_removes_its_laboratory(whole_group):
 
 def test_what_a_dead_process_left_is_swept_and_what_lives_is_not():
     need_laboratory()
-    dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], check=True,
-                          capture_output=True, text=True).stdout.strip()  # fmt: skip
+    dead = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
     left = f"neph{dead}.1-here"
     netns.add(left)
     with Laboratory(small()) as lab:

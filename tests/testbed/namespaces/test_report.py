@@ -4,18 +4,29 @@ from webapp.console.management.commands.lab import sentences
 
 
 def path(vantage, instance, seen, measured=True):
-    return {"vantage": vantage, "instance": instance, "ways": 1, "hops": 5, "measured": measured,
-            "seen": seen, "wrong": 0}  # fmt: skip
+    return {
+        "vantage": vantage,
+        "instance": instance,
+        "ways": 1,
+        "hops": 5,
+        "measured": measured,
+        "seen": seen,
+        "wrong": 0,
+    }
 
 
 def found(paths, reasons):
     told = {"planned": 288, "reasons": reasons}
     return {
-        "campaign": "six-by-four", "outwards": "outwards", "vantages": 14, "paths": paths,
-        "latency": [{"difference_ms": 0.2, "median_off_ms": 0.1}], "isps": [{"equal": True}],
+        "campaign": "six-by-four",
+        "outwards": "outwards",
+        "vantages": 14,
+        "paths": paths,
+        "latency": [{"difference_ms": 0.2, "median_off_ms": 0.1}],
+        "isps": [{"equal": True}],
         "failed": None,
         "progress": {"six-by-four": told, "outwards": {"planned": 96, "reasons": {}}},
-    }  # fmt: skip
+    }
 
 
 def test_a_path_that_was_not_measured_is_no_path_without_hops():

@@ -143,9 +143,13 @@ def _rows(found: pa.Table, begin: int, size: int) -> list[list[Any]]:
 
 
 def _answer(
-    row: Campaign, name: str, kind: str, columns: Sequence[str], rows: list[list[Any]],
+    row: Campaign,
+    name: str,
+    kind: str,
+    columns: Sequence[str],
+    rows: list[list[Any]],
     facts: dict[str, Any],
-) -> Any:  # fmt: skip
+) -> Any:
     """Rows in a format; those of a synthetic campaign say so in every row and in the name."""
     if kind == "json":
         about = {"measurement": row.slug, "synthetic": row.synthetic, "label": row.label}
@@ -201,8 +205,13 @@ def get_comparison(
     columns, rows = _cells(selectors.changed_pairs(first, second, query.metric))
     if kind == "json":
         label = first.synthetic or second.synthetic
-        return {"before": before, "after": after, "synthetic": label, "columns": columns,
-                "rows": rows}  # fmt: skip
+        return {
+            "before": before,
+            "after": after,
+            "synthetic": label,
+            "columns": columns,
+            "rows": rows,
+        }
     return _answer(
         first if first.synthetic else second, f"{before}-{after}", kind, columns, rows, {}
     )

@@ -73,11 +73,14 @@ def _add_headers(path: str, method: str, operation: dict[str, Any]) -> None:
         names.append(("Prefer", "respond-async leaves the work to a worker.", {}))
     operation.setdefault("parameters", []).extend(
         {
-            "name": name, "in": "header", "required": False, "description": text,
+            "name": name,
+            "in": "header",
+            "required": False,
+            "description": text,
             "schema": {"type": "string", **rules},
         }
         for name, text, rules in names
-    )  # fmt: skip
+    )
     if any(name == "If-None-Match" for name, _, _ in names):
         operation["responses"].setdefault(304, {"description": "Nothing has changed"})
 

@@ -21,9 +21,14 @@ class Router(ninja.Router):
     """
 
     def add_api_operation(
-        self, path: str, methods: list[str], view_func: Callable[..., Any],
-        *, response: Any = NOT_SET, **more: Any,
-    ) -> None:  # fmt: skip
+        self,
+        path: str,
+        methods: list[str],
+        view_func: Callable[..., Any],
+        *,
+        response: Any = NOT_SET,
+        **more: Any,
+    ) -> None:
         """Add an operation, given as in the framework."""
         decorate_view(_refuse_unknown(known := set()))(view_func)
         super().add_api_operation(path, methods, view_func, **more)

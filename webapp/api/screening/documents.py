@@ -12,10 +12,27 @@ from webapp.store.screening.views import ChoiceView, InstanceView
 
 BASE = "/api/v1/screening"
 INSTANCE_COLUMNS = (
-    "id", "name", "machine", "verdict", "sure", "stalls", "seconds", "per_100s", "rate_low",
-    "rate_high", "p999_ms", "good_chance", "cause", "truth", "truth_sure", "truth_p999_ms",
-    "label", "n_reports", "first_seen_at", "last_seen_at",
-)  # fmt: skip
+    "id",
+    "name",
+    "machine",
+    "verdict",
+    "sure",
+    "stalls",
+    "seconds",
+    "per_100s",
+    "rate_low",
+    "rate_high",
+    "p999_ms",
+    "good_chance",
+    "cause",
+    "truth",
+    "truth_sure",
+    "truth_p999_ms",
+    "label",
+    "n_reports",
+    "first_seen_at",
+    "last_seen_at",
+)
 
 
 def pool_json(row: PoolRow, request: HttpRequest, address: str = "") -> dict[str, Any]:
@@ -35,12 +52,17 @@ def pool_json(row: PoolRow, request: HttpRequest, address: str = "") -> dict[str
             "instances": f"{base}/instances",
             "findings": f"{base}/findings",
             "choice": f"{base}/choice",
-            **({} if address else {
-                "reports": f"{base}/reports", "logs": f"{base}/logs",
-                "page": f"/screening/pools/{row.key}/",
-            }),
+            **(
+                {}
+                if address
+                else {
+                    "reports": f"{base}/reports",
+                    "logs": f"{base}/logs",
+                    "page": f"/screening/pools/{row.key}/",
+                }
+            ),
         },
-    }  # fmt: skip
+    }
 
 
 def headlines(row: PoolRow) -> dict[str, str]:

@@ -129,8 +129,9 @@ class Door:
 
     async def take(self, scope: Any, body: Body, send: Send, key: str) -> None:
         """Answer one request."""
-        headers = {name.decode("latin-1"): value.decode("latin-1")
-                   for name, value in scope["headers"]}  # fmt: skip
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
         try:
             self._demand_room()
             grant = await self._find_grant(headers, key)

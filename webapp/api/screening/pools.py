@@ -166,8 +166,10 @@ def revoke_token(request: HttpRequest, key: str, token: int) -> Any:
 def share_pool(request: HttpRequest, key: str) -> Any:
     """The link that lets whoever has it read the pool."""
     secret = services.share_pool(_own(request, key))
-    return {"page": request.build_absolute_uri(f"/screening/shared/{secret}/"),
-            "api": request.build_absolute_uri(f"{documents.BASE}/shared/{secret}")}  # fmt: skip
+    return {
+        "page": request.build_absolute_uri(f"/screening/shared/{secret}/"),
+        "api": request.build_absolute_uri(f"{documents.BASE}/shared/{secret}"),
+    }
 
 
 @router.delete("/pools/{key}/share", response={204: None})
@@ -258,8 +260,11 @@ def get_findings(request: HttpRequest, key: str) -> Any:
 
 
 def _findings(row: PoolRow) -> dict[str, Any]:
-    return {"is_analysed": row.is_analysed, "analysed_at": row.analysed_at,
-            **documents.plain(row.findings)}  # fmt: skip
+    return {
+        "is_analysed": row.is_analysed,
+        "analysed_at": row.analysed_at,
+        **documents.plain(row.findings),
+    }
 
 
 @router.post("/pools/{key}/findings", response={200: dict})

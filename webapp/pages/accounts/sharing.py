@@ -24,15 +24,20 @@ from webapp.store.surveys import selectors
 # Names of each kind's addresses.
 _PAGES = {
     "survey": {
-        "home": "survey", "sharing": "sharing", "visibility": "visibility",
-        "new": "new-share-link", "delete": "delete-survey",
+        "home": "survey",
+        "sharing": "sharing",
+        "visibility": "visibility",
+        "new": "new-share-link",
+        "delete": "delete-survey",
     },
     "campaign": {
-        "home": "wide-area-campaign", "sharing": "measurement-sharing",
-        "visibility": "measurement-visibility", "new": "new-measurement-link",
+        "home": "wide-area-campaign",
+        "sharing": "measurement-sharing",
+        "visibility": "measurement-visibility",
+        "new": "new-measurement-link",
         "delete": "delete-measurement",
     },
-}  # fmt: skip
+}
 
 
 def sharing_page(kind: str, slug: str) -> str:

@@ -90,12 +90,18 @@ class _Atlas:
         is_away = self.chosen.get("kind") == "region" and not is_chosen
         mean = said.amount(self.metric, row["vantage_mean"])
         return {
-            "x": x, "y": y, "name": name, "provider": place["provider"],
-            "letter": formatting.provider_letter(place["provider"]), "is_chosen": is_chosen,
-            "is_away": is_away, "place": place["place"], "is_left": x > 860 or 440 < x < 515,
+            "x": x,
+            "y": y,
+            "name": name,
+            "provider": place["provider"],
+            "letter": formatting.provider_letter(place["provider"]),
+            "is_chosen": is_chosen,
+            "is_away": is_away,
+            "place": place["place"],
+            "is_left": x > 860 or 440 < x < 515,
             "title": f"{name}, {place['place']}: {mean} in the mean",
             "href": self._choose("region", "" if is_chosen else name),
-        }  # fmt: skip
+        }
 
     def dot(self, point: selectors.Spot) -> Row:
         """A vantage point's mark, shaded by what is chosen or by its own best region."""
@@ -103,11 +109,14 @@ class _Atlas:
         x, y = drawing.project(point.lat or 0.0, point.lon or 0.0)
         is_chosen = self.chosen.get("name") == point.name
         return {
-            "x": x, "y": y, "shade": self._shade(point.name), "is_chosen": is_chosen,
+            "x": x,
+            "y": y,
+            "shade": self._shade(point.name),
+            "is_chosen": is_chosen,
             "name": point.name,
             "title": f"{point.city or point.name}: {said.amount(self.metric, value)}",
             "href": self._choose("vantage", "" if is_chosen else point.name),
-        }  # fmt: skip
+        }
 
     def crowd(self) -> list[Row]:
         """Thousands of vantage points as one path for each shade: dots without links."""
@@ -144,20 +153,28 @@ class _Atlas:
             (c["p50"], n) for n, c in self.cells.items() if n in spots and c["p50"] is not None
         ]
         return [
-            {"path": drawing.arc(home, spots[name]), "shade": said.shade(self.metric, value),
-             "name": name}
+            {
+                "path": drawing.arc(home, spots[name]),
+                "shade": said.shade(self.metric, value),
+                "name": name,
+            }
             for value, name in sorted(known[: drawing.MAX_LINKS], reverse=True)
-        ]  # fmt: skip
+        ]
 
     def rows(self) -> list[Row]:
         """What the map shows, as rows: regions, or the far ends of what is chosen."""
         sign = -1 if self.frame.metric.higher_is_better else 1
         if not self.chosen:
             return [
-                {**r, **self._place(r["region"]), "name": r["region"], "title": r["region"],
-                 "href": self._choose("region", r["region"])}
+                {
+                    **r,
+                    **self._place(r["region"]),
+                    "name": r["region"],
+                    "title": r["region"],
+                    "href": self._choose("region", r["region"]),
+                }
                 for r in sorted(self.regions, key=lambda r: _rank(r["vantage_mean"], sign))
-            ]  # fmt: skip
+            ]
         order = sorted(self.cells, key=lambda n: _rank(self.cells[n]["p50"], sign))
         return [self._row(name) for name in order]
 

@@ -29,10 +29,12 @@ def choose(request: HttpRequest) -> HttpResponse:
     after = after if after in slugs else next((m.slug for m in rows), "")
     others = [m.slug for m in rows if m.slug != after]
     context = {
-        "section": "wide-area", "rows": rows, "after": after,
+        "section": "wide-area",
+        "rows": rows,
+        "after": after,
         "before": before if before in others else next(iter(others), ""),
         "is_same": bool(before) and before == request.GET.get("after"),
-    }  # fmt: skip
+    }
     return render(request, "campaigns/choose.html", context)
 
 
@@ -48,12 +50,18 @@ def comparison(request: HttpRequest, before: str, after: str) -> HttpResponse:
     regions = _regions(frames, metric.id)
     pairs = _pairs(frames, metric.id)
     context = {
-        "section": "wide-area", "before": frames[0].row, "after": frames[1].row,
-        "metric": metric, "common": common, "regions": regions, "isps": _isps(frames),
-        "sentence": _sentence(regions, pairs, metric), "n_pairs": len(pairs),
+        "section": "wide-area",
+        "before": frames[0].row,
+        "after": frames[1].row,
+        "metric": metric,
+        "common": common,
+        "regions": regions,
+        "isps": _isps(frames),
+        "sentence": _sentence(regions, pairs, metric),
+        "n_pairs": len(pairs),
         "pairs": pairs[:SHOWN_PAIRS],
         "api": f"/api/v1/wide-area-comparison/{before}/{after}",
-    }  # fmt: skip
+    }
     return render(request, "campaigns/comparison.html", context)
 
 
@@ -67,9 +75,14 @@ def _regions(frames: list[Frame], metric: str) -> list[Row]:
         was, now = (side.get(region, {}).get("vantage_mean") for side in sides)
         change = None if was is None or now is None else now - was
         rows.append(
-            {"region": region, "was": was, "now": now, "change": change,
-             "share": change / was if change is not None and was else None}
-        )  # fmt: skip
+            {
+                "region": region,
+                "was": was,
+                "now": now,
+                "change": change,
+                "share": change / was if change is not None and was else None,
+            }
+        )
     return rows
 
 

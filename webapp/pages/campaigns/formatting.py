@@ -149,4 +149,4 @@ HOW = {
     "measurement-progress": "A slot is one probe of one vantage point at one target in one round. "
     "Measured are those that ran, with a value or a failure; coverage is their share of all that "
     "are over.",
-}  # fmt: skip
+}

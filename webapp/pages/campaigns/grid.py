@@ -21,9 +21,14 @@ from webapp.store.campaigns.places import spots_of
 Row = dict[str, Any]
 # What may be shown in the cells, with its name.
 SHOWN = {
-    "p50": "Median", "p95": "95 of 100 below", "p99": "99 of 100 below", "mean": "Mean",
-    "sd": "Spread", "loss": "Lost", "n": "Values",
-}  # fmt: skip
+    "p50": "Median",
+    "p95": "95 of 100 below",
+    "p99": "99 of 100 below",
+    "mean": "Mean",
+    "sd": "Spread",
+    "loss": "Lost",
+    "n": "Values",
+}
 VANTAGES_A_PAGE, REGIONS_A_PAGE = 80, 12
 
 
@@ -100,10 +105,12 @@ def _across(request: HttpRequest, regions: list[str]) -> Row:
     text = request.GET.get("regions", "1")
     at = min(max(int(text), 1), pages) if text.isascii() and text.isdigit() and len(text) < 6 else 1
     return {
-        "first": (at - 1) * REGIONS_A_PAGE, "page": at, "pages": pages,
+        "first": (at - 1) * REGIONS_A_PAGE,
+        "page": at,
+        "pages": pages,
         "before": with_query(request, regions=at - 1) if at > 1 else "",
         "after": with_query(request, regions=at + 1) if at < pages else "",
-    }  # fmt: skip
+    }
 
 
 def _head(request: HttpRequest, region: str, sort: Row) -> Row:

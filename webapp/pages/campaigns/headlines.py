@@ -59,9 +59,12 @@ def describe_loss(table: pa.Table) -> str:
 
 
 _NAMES = {
-    "p50": "median", "p95": "95th percentile", "p99": "99th percentile", "mean": "mean",
+    "p50": "median",
+    "p95": "95th percentile",
+    "p99": "99th percentile",
+    "mean": "mean",
     "sd": "spread",
-}  # fmt: skip
+}
 
 
 def _spread(metric: str, figure: str, values: NDArray[np.float64], pairs: int) -> str:

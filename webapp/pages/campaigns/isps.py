@@ -30,9 +30,16 @@ PUBLISHED_SHARES = {"us-west-1": 0.31, "eu-west-1": 0.33}
 SHOWN_SHARES, SHOWN_ISPS = 8, 60
 _TABLES = ("isp-zones", "isp-regions", "isp-shares", "isp-failures", "isp-unknown", "isp-totals")
 _REASONS = (
-    "no_cloud_end", "cloud_not_reached", "never_left", "silent", "private", "unannounced",
-    "exchange", "several_origins", "disagreeing",
-)  # fmt: skip
+    "no_cloud_end",
+    "cloud_not_reached",
+    "never_left",
+    "silent",
+    "private",
+    "unannounced",
+    "exchange",
+    "several_origins",
+    "disagreeing",
+)
 
 
 @require_GET
@@ -64,9 +71,14 @@ def _regions(told: dict[str, list[Row]]) -> list[Row]:
         published = TABLE_14.get(row["region"], ()) if row["provider"] == "aws" else ()
         shares = [s for s in told["isp-shares"] if (s["provider"], s["region"]) == key]
         rows.append(
-            {**row, "zones": [_zone(z, published) for z in zones], "published": published,
-             "published_share": PUBLISHED_SHARES.get(row["region"]), "bar": _bar(shares)}
-        )  # fmt: skip
+            {
+                **row,
+                "zones": [_zone(z, published) for z in zones],
+                "published": published,
+                "published_share": PUBLISHED_SHARES.get(row["region"]),
+                "bar": _bar(shares),
+            }
+        )
     return sorted(rows, key=lambda r: -r["isps"])
 
 
@@ -87,8 +99,16 @@ def _bar(shares: list[Row]) -> list[Row]:
     rest = shares[SHOWN_SHARES:]
     if rest:
         share = sum(r["share"] for r in rest)
-        parts.append({"x": x, "width": share * 100, "kind": 0, "share": share, "isp": None,
-                      "name": f"{len(rest)} others"})  # fmt: skip
+        parts.append(
+            {
+                "x": x,
+                "width": share * 100,
+                "kind": 0,
+                "share": share,
+                "isp": None,
+                "name": f"{len(rest)} others",
+            }
+        )
     return parts
 
 
@@ -174,17 +194,22 @@ def _probe(probe: str, rows: list[Row]) -> Row:
     runs, failed = (sum(t[k] for t in regions.values()) for k in ("runs", "failed"))
     listed = sorted(regions.values(), key=lambda t: -t["share"])
     return {
-        "probe": probe, "reasons": [said.reason(r) for r in reasons], "rows": listed,
-        "runs": runs, "failed": failed, "share": failed / (runs or 1),
-    }  # fmt: skip
+        "probe": probe,
+        "reasons": [said.reason(r) for r in reasons],
+        "rows": listed,
+        "runs": runs,
+        "failed": failed,
+        "share": failed / (runs or 1),
+    }
 
 
 def _worst(row: Row, points: dict[str, Any]) -> Row:
     point = points.get(row["vantage"])
     return {
-        **row, "why": said.reason(row["reason"]),
+        **row,
+        "why": said.reason(row["reason"]),
         "city": point.city if point and point.city else row["vantage"],
-    }  # fmt: skip
+    }
 
 
 def _course(table: selectors.StoredTable | None) -> Row | None:
@@ -202,8 +227,13 @@ def _course(table: selectors.StoredTable | None) -> Row | None:
     most = most or 1.0
     width = 1000 / len(shares)
     bars = [
-        {"x": round(at * width, 2), "width": round(max(0.6, width * 0.82), 2), "share": s,
-         "height": round(100 * s / most, 1), "y": round(100 - 100 * s / most, 1)}
+        {
+            "x": round(at * width, 2),
+            "width": round(max(0.6, width * 0.82), 2),
+            "share": s,
+            "height": round(100 * s / most, 1),
+            "y": round(100 - 100 * s / most, 1),
+        }
         for at, (_, s) in enumerate(shares)
-    ]  # fmt: skip
+    ]
     return {"bars": bars, "most": told, "rounds": len(shares)}

@@ -69,10 +69,12 @@ def ends_of(frame: Frame, vantage: str, region: str) -> Row:
     providers = [t.get("provider", "") for t in frame.row.targets if t.get("region") == region]
     places = selectors.places([(p, region) for p in providers[:1]])
     return {
-        "vantage": vantage, "region": region, "point": point,
+        "vantage": vantage,
+        "region": region,
+        "point": point,
         "city": point.city if point and point.city else vantage,
         "place": places.get(region, {}),
-    }  # fmt: skip
+    }
 
 
 def _column(frame: Frame, key: str, vantage: str) -> list[Row]:
@@ -121,13 +123,24 @@ def _losses(rows: list[Row]) -> Row | None:
     most = shares.get(worst, 0.0)
     width = max(1.5, (across.end - across.begin) / (last - first + 1) * 0.8)
     bars = [
-        {"x": round(across.at(n) - width / 2, 1), "width": round(width, 1), "text": texts[n],
-         "height": round(LOSS_PX * share / most, 1), "y": round(LOSS_PX * (1 - share / most), 1),
-         "round": n + first}
+        {
+            "x": round(across.at(n) - width / 2, 1),
+            "width": round(width, 1),
+            "text": texts[n],
+            "height": round(LOSS_PX * share / most, 1),
+            "y": round(LOSS_PX * (1 - share / most), 1),
+            "round": n + first,
+        }
         for n, share in sorted(shares.items())
-    ]  # fmt: skip
-    return {"bars": bars, "most": texts.get(worst), "rounds": len(rows), "height": LOSS_PX,
-            "begin": across.begin, "end": across.end}  # fmt: skip
+    ]
+    return {
+        "bars": bars,
+        "most": texts.get(worst),
+        "rounds": len(rows),
+        "height": LOSS_PX,
+        "begin": across.begin,
+        "end": across.end,
+    }
 
 
 def _days(frame: Frame, rows: list[Row]) -> list[Row]:
@@ -159,10 +172,16 @@ def _hours(frame: Frame, rows: list[Row]) -> list[Row]:
     means = {hour: sum(v) / len(v) for hour, v in found.items()}
     high = max(means.values()) or 1
     return [
-        {"hour": h, "mean": means[h], "height": round(56 * means[h] / high, 1), "x": h * 14,
-         "y": round(60 - 56 * means[h] / high, 1), "n": len(found[h])}
+        {
+            "hour": h,
+            "mean": means[h],
+            "height": round(56 * means[h] / high, 1),
+            "x": h * 14,
+            "y": round(60 - 56 * means[h] / high, 1),
+            "n": len(found[h]),
+        }
         for h in range(24)
-    ]  # fmt: skip
+    ]
 
 
 def _round(frame: Frame, row: Row) -> Row:

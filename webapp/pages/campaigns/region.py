@@ -72,6 +72,12 @@ def _country(frame: Frame, key: tuple[str, str], own: list[Row]) -> Row | None:
     ends = (high, low) if frame.metric.higher_is_better else (low, high)
     sent, lost = (sum(c[k] for c in own) for k in ("sent", "lost"))
     return {
-        "country": key[0], "continent": key[1], "vantages": len(own), "mean": fmean(values),
-        "best": ends[0], "worst": ends[1], "loss": lost / sent if sent else None, "sent": sent,
-    }  # fmt: skip
+        "country": key[0],
+        "continent": key[1],
+        "vantages": len(own),
+        "mean": fmean(values),
+        "best": ends[0],
+        "worst": ends[1],
+        "loss": lost / sent if sent else None,
+        "sent": sent,
+    }

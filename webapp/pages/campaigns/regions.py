@@ -60,9 +60,11 @@ def _average(frame: Frame, row: Row, rows: list[Row]) -> Row:
     published = PUBLISHED[frame.metric.id].get(row["region"])
     mean = row["vantage_mean"]
     return {
-        **row, "published": published, "part": (mean or 0) / most,
+        **row,
+        "published": published,
+        "part": (mean or 0) / most,
         "mark": min(1.0, published / most) if published else None,
-    }  # fmt: skip
+    }
 
 
 def _chosen(
@@ -155,19 +157,34 @@ def choice(request: HttpRequest, slug: str) -> HttpResponse:
         "lead": lead,
         "summary": lead.dicts()[0] if lead and lead.rows else {},
         "rows": [
-            {**r, "href": with_query(request, vantage=r["vantage"]) + "#rounds",
-             "is_chosen": r["vantage"] == looked_at} for r in rows
+            {
+                **r,
+                "href": with_query(request, vantage=r["vantage"]) + "#rounds",
+                "is_chosen": r["vantage"] == looked_at,
+            }
+            for r in rows
         ],
         "spread": _spread_of(frame),
         "strip": _strip(frame, looked_at) if looked_at else None,
         "pager": page,
         "params": f"metric={metric}",
-    }  # fmt: skip
+    }
     return render(request, "campaigns/choice.html", frame.context(request, **more))
 
 
-_CHOICE = ["vantage", "fixed", "rounds", "differs", "unanswered", "changes", "regions",
-           "fixed_mean", "moving_mean", "gain", "gain_share"]  # fmt: skip
+_CHOICE = [
+    "vantage",
+    "fixed",
+    "rounds",
+    "differs",
+    "unanswered",
+    "changes",
+    "regions",
+    "fixed_mean",
+    "moving_mean",
+    "gain",
+    "gain_share",
+]
 
 
 def _choices(frame: Frame, names: list[str]) -> list[Row]:
@@ -214,12 +231,16 @@ def _strip(frame: Frame, vantage: str) -> Row | None:
     lanes = [_lane(region, best, across) for region in regions]
     point = spots_of(frame.row, [vantage]).get(vantage)
     return {
-        "vantage": vantage, "city": point.city if point and point.city else vantage,
-        "lanes": lanes, "rounds": len(best), "height": 26 * len(lanes), "silent":
-        len(numbers) - len(best), "first": moment_of(frame.row, numbers[0]),
+        "vantage": vantage,
+        "city": point.city if point and point.city else vantage,
+        "lanes": lanes,
+        "rounds": len(best),
+        "height": 26 * len(lanes),
+        "silent": len(numbers) - len(best),
+        "first": moment_of(frame.row, numbers[0]),
         "last": moment_of(frame.row, numbers[-1] + 1),
         "href": reverse("wide-area-pair", args=[frame.row.slug, vantage, regions[0]]),
-    }  # fmt: skip
+    }
 
 
 def _winners(rows: list[Row], *, higher_is_better: bool) -> dict[int, str]:
@@ -275,7 +296,9 @@ def _zone_row(row: Row, axis: Axis) -> Row:
     is_clear = row["low"] is not None and (row["low"] > 0 or row["high"] < 0)
     known = row["low"] is not None
     return {
-        **row, "is_clear": is_clear, "x": axis.at(row["difference"]),
+        **row,
+        "is_clear": is_clear,
+        "x": axis.at(row["difference"]),
         "from": axis.at(row["low"]) if known else None,
         "to": axis.at(row["high"]) if known else None,
-    }  # fmt: skip
+    }

@@ -57,9 +57,12 @@ def describe(group: Sequence[Row], at: int, usual: set[Any] | None, owners: Owne
     numbers = sorted({p["round"] for p in group})
     rest = " …" if len(numbers) > SHOWN_ROUNDS else ""
     return {
-        "letter": letter(at), "count": len(group), "reached": group[0]["reached"], "hops": hops,
+        "letter": letter(at),
+        "count": len(group),
+        "reached": group[0]["reached"],
+        "hops": hops,
         "rounds": ", ".join(map(str, numbers[:SHOWN_ROUNDS])) + rest,
-    }  # fmt: skip
+    }
 
 
 def series_of(paths: Iterable[Row]) -> list[list[Row]]:
@@ -111,12 +114,18 @@ def course_of(paths: Iterable[Row], ways: Sequence[Sequence[Row]], owners: Owner
         before = None
         for path in own:
             rows.append(
-                {"round": path["round"], "at": path["at"], "reached": path["reached"],
-                 "flow": path["flow"], "way": letters[addresses_of(path)],
-                 "hops": max((h["ttl"] for h in path["hops"]), default=0),
-                 "time": said.milliseconds(_last(path)), "is_first": before is None,
-                 "differs": [] if before is None else _differences(before, path, owners)}
-            )  # fmt: skip
+                {
+                    "round": path["round"],
+                    "at": path["at"],
+                    "reached": path["reached"],
+                    "flow": path["flow"],
+                    "way": letters[addresses_of(path)],
+                    "hops": max((h["ttl"] for h in path["hops"]), default=0),
+                    "time": said.milliseconds(_last(path)),
+                    "is_first": before is None,
+                    "differs": [] if before is None else _differences(before, path, owners),
+                }
+            )
             before = path
     return sorted(rows, key=lambda r: (r["round"], str(r["at"]), r["flow"]))
 

@@ -17,9 +17,11 @@ Row = dict[str, Any]
 SHOWN_WAYS, ROWS_A_PAGE = 12, 48
 # What an address is where no AS can be told.
 _KINDS = {
-    "private": "private address", "exchange": "an exchange", "unannounced": "nobody announces it",
+    "private": "private address",
+    "exchange": "an exchange",
+    "unannounced": "nobody announces it",
     "": "not looked up",
-}  # fmt: skip
+}
 
 
 @require_GET
@@ -51,10 +53,15 @@ def _ends(request: HttpRequest, by_end: dict[tuple[str, str], list[Row]]) -> lis
     keys = sorted(by_end, key=lambda key: key[::-1])
     chosen = next((key for key in keys if key[0] == asked), keys[0] if keys else None)
     return [
-        {"key": key, "name": _name(*key), "ways": len(told.ways_of(by_end[key])),
-         "is_chosen": key == chosen, "href": with_query(request, end=key[0], page="")}
+        {
+            "key": key,
+            "name": _name(*key),
+            "ways": len(told.ways_of(by_end[key])),
+            "is_chosen": key == chosen,
+            "href": with_query(request, end=key[0], page=""),
+        }
         for key in keys
-    ]  # fmt: skip
+    ]
 
 
 def _name(far: str, zone: str) -> str:
@@ -96,5 +103,8 @@ def _owner(row: Row, places: dict[str, Row]) -> Row:
     name = " ".join(t for t in (row["provider"], row["region"]) if t) or row["name"]
     country = place.get("country") or row["country"]
     known = " ".join(t for t in (row["ases"], name) if t)
-    return {"who": known or _KINDS.get(row["kind"], ""), "country": country,
-            "network": row["ases"] or row["kind"]}  # fmt: skip
+    return {
+        "who": known or _KINDS.get(row["kind"], ""),
+        "country": country,
+        "network": row["ases"] or row["kind"],
+    }

@@ -51,10 +51,14 @@ def changes(before: Part, after: Part) -> dict[str, Any]:
         "countries": _countries(before, after),
         "figures": [
             (label, before[name], after[name])
-            for name, label in (("n_clients", "Clients"), ("n_rounds", "Rounds"),
-                                ("n_regions", "Regions"), ("missing", "Values missing"))
+            for name, label in (
+                ("n_clients", "Clients"),
+                ("n_rounds", "Rounds"),
+                ("n_regions", "Regions"),
+                ("missing", "Values missing"),
+            )
         ],
-    }  # fmt: skip
+    }
 
 
 def _sizes(before: Part, after: Part) -> list[dict[str, Any]]:

@@ -46,13 +46,17 @@ def curve_of(
     plane = Plane(rows[0]["k"], rows[-1]["k"], ticks[-1])
     points = [_point(row, plane, chosen) for row in rows]
     return {
-        "width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT,
-        "base": HEIGHT - BOTTOM, "points": points,
+        "width": WIDTH,
+        "height": HEIGHT,
+        "left": LEFT,
+        "right": WIDTH - RIGHT,
+        "base": HEIGHT - BOTTOM,
+        "points": points,
         "lines": [{"y": plane.y(value), "value": value} for value in ticks],
         "path": " ".join(f"{p['x']},{p['y']}" for p in points),
         "band": _band(points),
         "current": None if current is None else {"y": plane.y(current), "value": current},
-    }  # fmt: skip
+    }
 
 
 def _point(row: dict[str, Any], plane: Plane, chosen: int) -> dict[str, Any]:

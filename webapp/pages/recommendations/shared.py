@@ -15,8 +15,19 @@ from webapp.store.recommendations import services
 from webapp.store.recommendations.services import CURVE_COLUMNS, curve_rows
 
 # What says where the samples come from, but not whose survey it was.
-_TOLD_OF_SOURCE = ("kind", "name", "model", "reason", "synthetic", "label", "vantages", "countries",
-                   "weights", "countries_modelled", "zones")  # fmt: skip
+_TOLD_OF_SOURCE = (
+    "kind",
+    "name",
+    "model",
+    "reason",
+    "synthetic",
+    "label",
+    "vantages",
+    "countries",
+    "weights",
+    "countries_modelled",
+    "zones",
+)
 
 
 @never_cache

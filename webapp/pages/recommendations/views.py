@@ -148,8 +148,11 @@ def _look(request: HttpRequest, row: Recommendation, parts: Parts) -> dict[str, 
         kept.pop(name, None)
     result = {**result, "consequences": _with_stored(result, row.result or {})}
     return view(result, look, row.source) | {
-        "changed": changed, "error": error, "query": kept.urlencode(), "can_change": True,
-    }  # fmt: skip
+        "changed": changed,
+        "error": error,
+        "query": kept.urlencode(),
+        "can_change": True,
+    }
 
 
 def _with_stored(result: dict[str, Any], stored: dict[str, Any]) -> dict[str, Any]:

@@ -20,9 +20,12 @@ def draw_lasting(distribution: Sequence[Sequence[float]]) -> Plot | None:
     low, high = min(hours for hours, _ in points) / 1.5, max(longest * 1.5, 1.0)
     plot = Plot(
         "Share of machine time in periods of one status up to a length",
-        Scale(low, high, is_log=True), Scale(0, 1), "length of the period, hours (log axis)",
-        "share of machine time", size="s",
-    )  # fmt: skip
+        Scale(low, high, is_log=True),
+        Scale(0, 1),
+        "length of the period, hours (log axis)",
+        "share of machine time",
+        size="s",
+    )
     plot.mark_x((value, f"{value:g}") for value in list_decades(low, high))
     plot.mark_y((value / 100, f"{value}{THIN}%") for value in range(0, 101, 25))
     ordered = _rise(points)
@@ -53,9 +56,13 @@ def draw_day(counts: Mapping[int, int], nights: Mapping[str, Any]) -> Plot | Non
     most = max(counts.values())
     ticks = list_round(most * 1.1, 4)
     plot = Plot(
-        "Stalls by time of the day, UTC", Scale(0, DAY_MINUTES),
-        Scale(0, max(most * 1.1, ticks[-1])), "time of the day, UTC", "stalls", size="s",
-    )  # fmt: skip
+        "Stalls by time of the day, UTC",
+        Scale(0, DAY_MINUTES),
+        Scale(0, max(most * 1.1, ticks[-1])),
+        "time of the day, UTC",
+        "stalls",
+        size="s",
+    )
     plot.mark_x((hour * 60, f"{hour:02d}:00") for hour in range(0, 25, 6))
     plot.mark_y((tick, f"{tick:,.0f}") for tick in ticks)
     width = 10.0

@@ -15,11 +15,17 @@ MARK_MS = 10.0
 # More stalls than this are drawn as counts per second.
 MOST_DOTS = 250
 HOST_FACTS = (
-    ("name", "Name"), ("cpu_model", "CPU"), ("vcpus", "Virtual CPUs"),
-    ("hypervisor", "Hypervisor"), ("clock_source", "Clock source"), ("kernel", "Kernel"),
-    ("machine", "Architecture"), ("cgroup", "Control groups"), ("quota_cpus", "CPU quota"),
+    ("name", "Name"),
+    ("cpu_model", "CPU"),
+    ("vcpus", "Virtual CPUs"),
+    ("hypervisor", "Hypervisor"),
+    ("clock_source", "Clock source"),
+    ("kernel", "Kernel"),
+    ("machine", "Architecture"),
+    ("cgroup", "Control groups"),
+    ("quota_cpus", "CPU quota"),
     ("python", "Python"),
-)  # fmt: skip
+)
 _DOTS = {"steal": "before", "quota": "after", "run delay": "stall", "unexplained": "plain"}
 
 
@@ -70,9 +76,12 @@ def _draw_histogram(
     low, high = bars[0][0], max(bars[-1][1], MARK_MS * 1.5)
     most = max(count for _, _, count in bars)
     plot = Plot(
-        f"{what.capitalize()} by length, both axes logarithmic", Scale(low, high, is_log=True),
-        Scale(0.6, most * 1.5, is_log=True), f"{label}, ms (log axis)", f"{what} (log axis)",
-    )  # fmt: skip
+        f"{what.capitalize()} by length, both axes logarithmic",
+        Scale(low, high, is_log=True),
+        Scale(0.6, most * 1.5, is_log=True),
+        f"{label}, ms (log axis)",
+        f"{what} (log axis)",
+    )
     plot.mark_x((value, f"{value:g}") for value in list_decades(low, high))
     plot.mark_y((value, f"{value:,.0f}") for value in list_decades(1, most * 1.5))
     total = sum(count for _, _, count in bars)
@@ -109,9 +118,13 @@ def _draw_timeline(cpu: CpuView, summary: dict[str, Any]) -> Plot | None:
     longest = max(stall.length_ms for stall in cpu.stalls)
     ticks = list_round(longest * 1.15, 4)
     plot = Plot(
-        f"{len(cpu.stalls)} stalls over {seconds:.0f} seconds", Scale(0, seconds),
-        Scale(0, max(longest * 1.15, ticks[-1])), "seconds since the start", "stall, ms", size="s",
-    )  # fmt: skip
+        f"{len(cpu.stalls)} stalls over {seconds:.0f} seconds",
+        Scale(0, seconds),
+        Scale(0, max(longest * 1.15, ticks[-1])),
+        "seconds since the start",
+        "stall, ms",
+        size="s",
+    )
     _mark_seconds(plot, seconds)
     plot.mark_y((tick, f"{tick:g}") for tick in ticks)
     for stall in cpu.stalls:
@@ -125,10 +138,13 @@ def _draw_counts(stalls: Sequence[StallView], seconds: float) -> Plot:
     most = max(counts.values())
     ticks = list_round(most * 1.1, 4)
     plot = Plot(
-        f"Stalls per second over {seconds:.0f} seconds", Scale(0, seconds),
-        Scale(0, max(most * 1.1, ticks[-1])), "seconds since the start", "stalls per second",
+        f"Stalls per second over {seconds:.0f} seconds",
+        Scale(0, seconds),
+        Scale(0, max(most * 1.1, ticks[-1])),
+        "seconds since the start",
+        "stalls per second",
         size="s",
-    )  # fmt: skip
+    )
     _mark_seconds(plot, seconds)
     plot.mark_y((tick, f"{tick:g}") for tick in ticks)
     for at, count in sorted(counts.items()):

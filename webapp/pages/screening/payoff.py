@@ -25,15 +25,34 @@ _PLAIN = ("k", "price", "hours")
 _WORKLOAD = ("median_ms", "p99_ms", "shortest_stall_ms", "longest_stall_ms")
 # Short names in the address.
 NAMES = {
-    "bad_share": "bad", "fan_out": "fan", "calls": "calls", "k": "k", "wanted": "n",
-    "price": "price", "hours": "hours", "false_positive": "fp", "false_negative": "fn",
-    "median_ms": "median", "p99_ms": "p99", "stall_share": "stalls",
-    "shortest_stall_ms": "shortest", "longest_stall_ms": "longest",
-}  # fmt: skip
+    "bad_share": "bad",
+    "fan_out": "fan",
+    "calls": "calls",
+    "k": "k",
+    "wanted": "n",
+    "price": "price",
+    "hours": "hours",
+    "false_positive": "fp",
+    "false_negative": "fn",
+    "median_ms": "median",
+    "p99_ms": "p99",
+    "stall_share": "stalls",
+    "shortest_stall_ms": "shortest",
+    "longest_stall_ms": "longest",
+}
 COLUMNS = (
-    "fan_out", "percentile", "before_ms", "before_low_ms", "before_high_ms", "after_ms",
-    "after_low_ms", "after_high_ms", "saved", "saved_low", "saved_high",
-)  # fmt: skip
+    "fan_out",
+    "percentile",
+    "before_ms",
+    "before_low_ms",
+    "before_high_ms",
+    "after_ms",
+    "after_low_ms",
+    "after_high_ms",
+    "saved",
+    "saved_low",
+    "saved_high",
+)
 
 
 @require_GET

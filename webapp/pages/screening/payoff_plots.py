@@ -22,19 +22,26 @@ def _draw_percentile(found: dict[str, Any], question: payoff.Question, percentil
     name = words.p_word(percentile)
     plot = Plot(
         f"{name} of completion times by share of bad nodes; the table below holds the figures",
-        Scale(0, payoff.SHARES[-1]), Scale(0, max(highest * 1.05, ticks[-1])),
-        "share of bad nodes", f"{name}, ms",
-    )  # fmt: skip
+        Scale(0, payoff.SHARES[-1]),
+        Scale(0, max(highest * 1.05, ticks[-1])),
+        "share of bad nodes",
+        f"{name}, ms",
+    )
     plot.mark_x((tick / 100, f"{tick}{THIN}%") for tick in range(0, 51, 10))
     plot.mark_y((tick, f"{tick:g}") for tick in ticks)
     for curve in sorted(curves, key=lambda curve: bool(curve["fan_out"] == question.fan_out)):
         chosen = curve["fan_out"] == question.fan_out
         plot.add_line(curve["points"], "path plot__path--chosen" if chosen else "path")
-    plot.name_ends([
-        (curve["points"][-1][1], "chosen" if curve["fan_out"] == question.fan_out else "other",
-         "in turn" if curve["fan_out"] == 1 else f"of {curve['fan_out']}")
-        for curve in curves
-    ])  # fmt: skip
+    plot.name_ends(
+        [
+            (
+                curve["points"][-1][1],
+                "chosen" if curve["fan_out"] == question.fan_out else "other",
+                "in turn" if curve["fan_out"] == 1 else f"of {curve['fan_out']}",
+            )
+            for curve in curves
+        ]
+    )
     _add_strips(plot, curves, question)
     _add_ends(plot, found, question, percentile)
     return plot
@@ -74,9 +81,12 @@ def draw_factors(found: dict[str, Any], question: payoff.Question) -> Plot:
     shape = words.shape_word(question.fan_out, question.calls)
     plot = Plot(
         f"Completion time ({shape}) by launches per kept instance",
-        Scale(1, payoff.FACTORS[-1]), Scale(0, max(highest * 1.05, ticks[-1])),
-        "K: instances launched per kept one", f"{shape}, ms", size="s",
-    )  # fmt: skip
+        Scale(1, payoff.FACTORS[-1]),
+        Scale(0, max(highest * 1.05, ticks[-1])),
+        "K: instances launched per kept one",
+        f"{shape}, ms",
+        size="s",
+    )
     plot.mark_x((k, f"{k}") for k in range(1, 6))
     plot.mark_y((tick, f"{tick:g}") for tick in ticks)
     plot.add_line([(row["k"], row["p999_ms"]) for row in rows], "path plot__path--second")

@@ -20,9 +20,12 @@ def draw_sweep(found: Mapping[str, Any], mark: float, tried: float | None = None
     is_few = min(found["good"], found["bad"]) < SMALL
     plot = Plot(
         "Errors by the mark up to which an instance is called good",
-        Scale(0, last), Scale(0, 1), "LOW: stalls per 100 s up to which an instance is good",
-        "share of the bad, or of the good", size="m",
-    )  # fmt: skip
+        Scale(0, last),
+        Scale(0, 1),
+        "LOW: stalls per 100 s up to which an instance is good",
+        "share of the bad, or of the good",
+        size="m",
+    )
     plot.mark_x((value, f"{value:g}") for value in list_round(last, 10))
     ticks = [(value / 100, f"{value}{THIN}%") for value in range(0, 101, 20)]
     plot.mark_y([(0, "none"), (1, "all")] if is_few else ticks)
@@ -50,11 +53,13 @@ def _add_errors(plot: Plot, points: Sequence[dict[str, Any]]) -> None:
     effective = [(p["low"], p["effective_false_negative"]) for p in points]
     plot.add_line(effective, "path plot__path--third")
     end = points[-1]
-    plot.name_ends([
-        (end["false_positive"], "second", "let in"),
-        (end["false_negative"], "chosen", "missed"),
-        (end["effective_false_negative"], "other", "lost"),
-    ])  # fmt: skip
+    plot.name_ends(
+        [
+            (end["false_positive"], "second", "let in"),
+            (end["false_negative"], "chosen", "missed"),
+            (end["effective_false_negative"], "other", "lost"),
+        ]
+    )
 
 
 def _tell_errors(point: dict[str, Any], good: int, bad: int) -> str:
@@ -79,10 +84,13 @@ def draw_curves(series: Sequence[tuple[str, Sequence[tuple[float, float]]]], uni
     most = max((share for _, points in series for share, _ in points), default=0.9)
     end = max(most, 0.99)
     plot = Plot(
-        "Values by percentile", Scale(1, 1 / (1 - end), is_log=True),
-        Scale(low, high * 1.3, is_log=True), "percentile (log axis of what lies beyond)",
-        f"{unit} (log axis)", size="m",
-    )  # fmt: skip
+        "Values by percentile",
+        Scale(1, 1 / (1 - end), is_log=True),
+        Scale(low, high * 1.3, is_log=True),
+        "percentile (log axis of what lies beyond)",
+        f"{unit} (log axis)",
+        size="m",
+    )
     shown = [share for share in SHOWN_NINES if share <= end + 1e-12]
     plot.mark_x((1 / (1 - share), words.p_word(share) if share else "p0") for share in shown)
     plot.mark_y((value, f"{value:g}") for value in list_decades(low, high * 1.3))

@@ -28,10 +28,25 @@ MOST_SERIES = 12
 # What a provider's name of a machine may hold without quoting or reading as an option.
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 EXPORTED = (
-    "name", "machine", "verdict", "sure", "stalls", "seconds", "per_100s", "rate_low", "rate_high",
-    "p999_ms", "cause", "truth", "truth_sure", "truth_p999_ms", "label", "n_reports",
-    "first_seen_at", "last_seen_at",
-)  # fmt: skip
+    "name",
+    "machine",
+    "verdict",
+    "sure",
+    "stalls",
+    "seconds",
+    "per_100s",
+    "rate_low",
+    "rate_high",
+    "p999_ms",
+    "cause",
+    "truth",
+    "truth_sure",
+    "truth_p999_ms",
+    "label",
+    "n_reports",
+    "first_seen_at",
+    "last_seen_at",
+)
 
 
 @pool_page

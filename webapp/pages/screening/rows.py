@@ -27,8 +27,9 @@ def rows_html(
     """``tr`` elements, one per machine."""
     now = timezone.now()
     base = door.href("instance", pk=0).removesuffix("0/")
-    made = (_row(row, worst.get(row.id, {}), f"{base}{row.id}/", now, row.name in twins)
-            for row in rows)  # fmt: skip
+    made = (
+        _row(row, worst.get(row.id, {}), f"{base}{row.id}/", now, row.name in twins) for row in rows
+    )
     return mark_safe("".join(made))
 
 

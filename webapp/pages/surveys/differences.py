@@ -121,12 +121,14 @@ def grid_of(change: TableChange, slug: str) -> Grid:
         ]
     known = zip(*(_wholes(change, side) for side in _SIDES), strict=True)
     rows = tuple(
-        Row((
-            *(key_cell(k, r, slug) for k in keys),
-            *(c for m in shown for c in _cells(m, r, dict(zip(_SIDES, of, strict=True)))),
-        ))
+        Row(
+            (
+                *(key_cell(k, r, slug) for k in keys),
+                *(c for m in shown for c in _cells(m, r, dict(zip(_SIDES, of, strict=True)))),
+            )
+        )
         for r, of in zip(change.rows, known, strict=True)
-    )  # fmt: skip
+    )
     return Grid(f"change-{change.table_id}", change.title, tuple(columns), rows)
 
 

@@ -12,9 +12,22 @@ from webapp.pages.ui.formatting import NONE
 
 register = template.Library()
 
-for _name in ("ms", "rate", "points", "points_of", "points_span", "money", "price", "p_value",
-              "verdict_word", "cause_word", "cause_sentence", "p_word", "tool_word",
-              "unit_word"):  # fmt: skip
+for _name in (
+    "ms",
+    "rate",
+    "points",
+    "points_of",
+    "points_span",
+    "money",
+    "price",
+    "p_value",
+    "verdict_word",
+    "cause_word",
+    "cause_sentence",
+    "p_word",
+    "tool_word",
+    "unit_word",
+):
     register.filter(_name, getattr(words, _name))
 
 

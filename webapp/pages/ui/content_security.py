@@ -31,9 +31,19 @@ def _policy() -> str:
 
 # Nothing here asks for what a browser guards; a page that was tampered with cannot either.
 _GUARDED = (
-    "accelerometer", "autoplay", "browsing-topics", "camera", "display-capture", "geolocation",
-    "gyroscope", "magnetometer", "microphone", "midi", "payment", "usb",
-)  # fmt: skip
+    "accelerometer",
+    "autoplay",
+    "browsing-topics",
+    "camera",
+    "display-capture",
+    "geolocation",
+    "gyroscope",
+    "magnetometer",
+    "microphone",
+    "midi",
+    "payment",
+    "usb",
+)
 PERMISSIONS = ", ".join(f"{name}=()" for name in _GUARDED)
 
 

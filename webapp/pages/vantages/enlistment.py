@@ -24,12 +24,20 @@ from webapp.store.vantages.network_search import Find
 
 # (network, the setting with its key, where keys are made, what measuring there costs)
 _NETWORKS = (
-    ("globalping", "NEPHOSCOPE_GLOBALPING_TOKEN", "dash.globalping.io",
-     "One test a slot. The free ones of the hour are used first, also without a key."),
-    ("atlas", "NEPHOSCOPE_ATLAS_KEY", "atlas.ripe.net/keys",
-     "Two credits a packet: a ping of five costs 10, a traceroute of three a hop 60. "
-     "Nothing can be created without a key."),
-)  # fmt: skip
+    (
+        "globalping",
+        "NEPHOSCOPE_GLOBALPING_TOKEN",
+        "dash.globalping.io",
+        "One test a slot. The free ones of the hour are used first, also without a key.",
+    ),
+    (
+        "atlas",
+        "NEPHOSCOPE_ATLAS_KEY",
+        "atlas.ripe.net/keys",
+        "Two credits a packet: a ping of five costs 10, a traceroute of three a hop 60. "
+        "Nothing can be created without a key.",
+    ),
+)
 
 
 @operators_only
@@ -46,10 +54,15 @@ def ask(request: HttpRequest) -> HttpResponse:
         else:
             return HttpResponseRedirect(reverse("found-vantage-points", args=[told["key"]]))
     networks = [
-        {"name": SOURCES[name], "key": key, "place": place, "price": price,
-         "has_key": enlistment.has_key(name)}
+        {
+            "name": SOURCES[name],
+            "key": key,
+            "place": place,
+            "price": price,
+            "has_key": enlistment.has_key(name),
+        }
         for name, key, place, price in _NETWORKS
-    ]  # fmt: skip
+    ]
     context = {"section": SECTION, "form": form, "networks": networks}
     status = 422 if form.errors else 200
     return render(request, "vantages/enlist.html", context, status=status)

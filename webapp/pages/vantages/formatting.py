@@ -165,8 +165,12 @@ def choices_of(points: Sequence[VantagePoint], chosen: Set[str]) -> list[dict[st
         found = health_of(point)
         odd = HEALTH[found].lower() if found in (Health.STALE, Health.LOST) else ""
         groups.setdefault(point.source, []).append(
-            {"name": point.name, "place": place(point), "odd": odd,
-             "is_chosen": point.name in chosen}
-        )  # fmt: skip
+            {
+                "name": point.name,
+                "place": place(point),
+                "odd": odd,
+                "is_chosen": point.name in chosen,
+            }
+        )
     order = sorted(groups, key=lambda source: source != VantagePoint.Source.OWN)
     return [{"source": SOURCES.get(s, s), "points": groups[s]} for s in order]

@@ -8,9 +8,15 @@ from tasks.networks.enlistment import MOST_PLACES, Wanted
 from tasks.vantage.quotas import Limits
 
 CONTINENTS = (
-    ("", "not said"), ("AF", "Africa"), ("AN", "Antarctica"), ("AS", "Asia"), ("EU", "Europe"),
-    ("NA", "North America"), ("OC", "Oceania"), ("SA", "South America"),
-)  # fmt: skip
+    ("", "not said"),
+    ("AF", "Africa"),
+    ("AN", "Antarctica"),
+    ("AS", "Asia"),
+    ("EU", "Europe"),
+    ("NA", "North America"),
+    ("OC", "Oceania"),
+    ("SA", "South America"),
+)
 _PLACE = ("city", "country", "continent", "lat", "lon", "provider", "asn")
 _DEFAULT = Limits()
 _GB = 1_000_000_000

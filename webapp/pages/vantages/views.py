@@ -142,11 +142,16 @@ def _row(request: HttpRequest, point: VantagePoint, chosen: str) -> Row:
             Cell(said.network(point), point.provider, is_spare=True),
             Cell(said.clock(point), point.clock_offset_ms or "", kind="count", is_spare=True),
             Cell(said.SOURCES.get(point.source, point.source), point.source, is_spare=True),
-            Cell(said.spot(point), point.lat if on_map else "", href=show if on_map else "",
-                 sub="chosen" if point.name == chosen else "", is_spare=True),
+            Cell(
+                said.spot(point),
+                point.lat if on_map else "",
+                href=show if on_map else "",
+                sub="chosen" if point.name == chosen else "",
+                is_spare=True,
+            ),
         ),
         anchor=point.name,
-    )  # fmt: skip
+    )
 
 
 @never_cache

@@ -30,8 +30,18 @@ Member = tuple[str, bytes | Path]
 CHUNK_BYTES = 1 << 20
 # Packed already: packing it again takes time and saves nothing.
 _PACKED = (".parquet", ".gz", ".zst")
-_SECRET = {"id", "owner", "maker", "seed", "sha256", "share_seed", "share_sha256", "password",
-           "idempotency_key", "secret_sha256"}  # fmt: skip
+_SECRET = {
+    "id",
+    "owner",
+    "maker",
+    "seed",
+    "sha256",
+    "share_seed",
+    "share_sha256",
+    "password",
+    "idempotency_key",
+    "secret_sha256",
+}
 
 
 def members(user: Any) -> Iterator[Member]:
@@ -84,8 +94,10 @@ def _campaign(found: Campaign) -> Iterator[Member]:
 
 def _pool(pool: Pool) -> Iterator[Member]:
     base = f"pools/{pool.key}"
-    parts = {name: [_plain(row) for row in getattr(pool, name).all()]
-             for name in ("instances", "logs", "tokens")}  # fmt: skip
+    parts = {
+        name: [_plain(row) for row in getattr(pool, name).all()]
+        for name in ("instances", "logs", "tokens")
+    }
     yield f"{base}/pool.json", _text({**_plain(pool), **parts})
     for row in PoolReport.objects.filter(pool=pool).iterator(chunk_size=500):
         yield f"{base}/reports/{row.report_id}.json", _report(row)

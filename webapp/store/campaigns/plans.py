@@ -33,9 +33,24 @@ TARGET_FIELDS = ("name", "host", "port", "family", "path", "provider", "region",
 _NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 _TEXTS = ("name", "host", "path", "provider", "region", "zone")
 _KNOWN = frozenset(
-    {"name", "preset", "schedule", "rounds", "round_s", "activities", "targets", "vantages",
-     "limits", "allow", "deny", "seed", "starts_at", "label", "idempotency_key"}
-)  # fmt: skip
+    {
+        "name",
+        "preset",
+        "schedule",
+        "rounds",
+        "round_s",
+        "activities",
+        "targets",
+        "vantages",
+        "limits",
+        "allow",
+        "deny",
+        "seed",
+        "starts_at",
+        "label",
+        "idempotency_key",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -120,9 +135,12 @@ def presets() -> dict[str, dict[str, Any]]:
 def plan_of(campaign: Campaign) -> Plan:
     """The plan of a stored campaign."""
     return _plan(
-        campaign.pk, json.dumps(campaign.schedule), tuple(campaign.vantages),
-        len(campaign.targets), campaign.seed,
-    )  # fmt: skip
+        campaign.pk,
+        json.dumps(campaign.schedule),
+        tuple(campaign.vantages),
+        len(campaign.targets),
+        campaign.seed,
+    )
 
 
 @lru_cache(maxsize=16)
@@ -267,8 +285,11 @@ def _limits(data: Mapping[str, Any], *, operator: bool) -> dict[str, Any]:
     if allow and not operator:
         raise BadInput("only the operator opens networks that are closed by nature", field="allow")
     allow += [n for n in settings.ALLOWED_NETWORKS if n not in allow]
-    return {**given, "allow": _networks(allow, "allow"),
-            "deny": _networks(data.get("deny") or (), "deny")}  # fmt: skip
+    return {
+        **given,
+        "allow": _networks(allow, "allow"),
+        "deny": _networks(data.get("deny") or (), "deny"),
+    }
 
 
 def _networks(given: Sequence[Any], where: str) -> list[str]:

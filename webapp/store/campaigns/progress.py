@@ -141,10 +141,16 @@ def by_round(campaign: Campaign) -> list[dict[str, Any]]:
 
 
 def _grouped(units: QuerySet[CampaignUnit], key: str) -> Iterable[dict[str, Any]]:
-    rows = units.order_by().values(key).annotate(
-        n_slots=Sum("slots"), **{f"n_{name}": Sum(name) for name in _COUNTS},
-        first=Min("due_at"), last=Max("finished_at"),
-    )  # fmt: skip
+    rows = (
+        units.order_by()
+        .values(key)
+        .annotate(
+            n_slots=Sum("slots"),
+            **{f"n_{name}": Sum(name) for name in _COUNTS},
+            first=Min("due_at"),
+            last=Max("finished_at"),
+        )
+    )
     for row in rows.order_by(key):
         counts = {name: row[f"n_{name}"] for name in _COUNTS}
         ended = counts["ok"] + counts["failed"] + counts["missed"]
@@ -174,9 +180,13 @@ def _coverage_table(table_id: str, key: str, rows: list[dict[str, Any]]) -> Meas
     if missed:
         headline += f"; {missed:,} were missed"
     return MeasuredTable(
-        table_id, columns, [[r[c] for c in columns] for r in rows], planned, headline,
+        table_id,
+        columns,
+        [[r[c] for c in columns] for r in rows],
+        planned,
+        headline,
         [] if measured + missed <= planned else [f"{table_id}: more slots ended than were planned"],
-    )  # fmt: skip
+    )
 
 
 def open_units(campaign: Campaign, limit: int = 50) -> list[CampaignUnit]:

@@ -84,9 +84,14 @@ def some_tables(found: Campaign, *wanted: str) -> dict[str, StoredTable]:
 
 def _stored(report: CampaignReport) -> StoredTable:
     return StoredTable(
-        report.table_id, report.columns, report.rows, report.n, report.headline,
-        report.computed_at, report.checks,
-    )  # fmt: skip
+        report.table_id,
+        report.columns,
+        report.rows,
+        report.n,
+        report.headline,
+        report.computed_at,
+        report.checks,
+    )
 
 
 def lake_root() -> Path:
@@ -117,11 +122,16 @@ def save_tables(found: Campaign, reports: Iterable[Any], files: Mapping[str, pa.
         table_files.write(work / f"{name}.parquet", table)
     rows = [
         CampaignReport(
-            campaign=found, table_id=r.id, columns=list(r.columns), rows=r.rows, n=r.n,
-            headline=r.headline, checks=r.checks,
+            campaign=found,
+            table_id=r.id,
+            columns=list(r.columns),
+            rows=r.rows,
+            n=r.n,
+            headline=r.headline,
+            checks=r.checks,
         )
         for r in reports
-    ]  # fmt: skip
+    ]
     with transaction.atomic():
         found.reports.all().delete()
         CampaignReport.objects.bulk_create(rows)
@@ -198,9 +208,12 @@ def places(regions: Iterable[tuple[str, str]]) -> dict[str, Row]:
         known = region_of(provider, name)
         if known:
             told[name] = {
-                "provider": provider, "place": known.place, "country": known.country,
-                "latitude": known.latitude, "longitude": known.longitude,
-            }  # fmt: skip
+                "provider": provider,
+                "place": known.place,
+                "country": known.country,
+                "latitude": known.latitude,
+                "longitude": known.longitude,
+            }
     return told
 
 

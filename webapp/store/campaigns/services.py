@@ -102,13 +102,25 @@ def create(defined: Definition, given: Circumstances | None = None) -> Campaign:
 
 def _is_same(row: Campaign, defined: Definition, around: Circumstances) -> bool:
     asked = (
-        defined.name, defined.schedule.as_json(), defined.targets, list(defined.plan.vantages),
-        defined.limits, defined.plan.seed, around.label[:200], around.starts_at,
-    )  # fmt: skip
+        defined.name,
+        defined.schedule.as_json(),
+        defined.targets,
+        list(defined.plan.vantages),
+        defined.limits,
+        defined.plan.seed,
+        around.label[:200],
+        around.starts_at,
+    )
     stored = (
-        row.name, row.schedule, row.targets, row.vantages, row.limits, row.seed, row.label,
+        row.name,
+        row.schedule,
+        row.targets,
+        row.vantages,
+        row.limits,
+        row.seed,
+        row.label,
         row.starts_at,
-    )  # fmt: skip
+    )
     return json.dumps(asked, default=str) == json.dumps(stored, default=str)
 
 
@@ -229,9 +241,11 @@ def _miss_torn_windows(campaign: Campaign, now: datetime) -> None:
     for activity, number in out.order_by().values_list("activity", "round").distinct():
         waiting = units.filter(state=CampaignUnit.State.WAITING, activity=activity, round=number)
         waiting.update(
-            state=CampaignUnit.State.MISSED, missed=models.F("slots"), finished_at=now,
+            state=CampaignUnit.State.MISSED,
+            missed=models.F("slots"),
+            finished_at=now,
             error="the campaign was paused",
-        )  # fmt: skip
+        )
 
 
 def stop(campaign: Campaign, now: datetime) -> bool:

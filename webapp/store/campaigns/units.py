@@ -128,19 +128,21 @@ def end_unit(unit: CampaignUnit, told: Mapping[str, Any], now: datetime) -> bool
     ``told`` has rows, counters, ok, failed, missed and late.
     """
     return bool(
-        CampaignUnit.objects.filter(
-            pk=unit.pk, state__in=(State.SENT, State.MISSED)
-        ).update(**told, state=State.DONE, part=unit.key, finished_at=now, leased_until=None,
-                 error="")
-    )  # fmt: skip
+        CampaignUnit.objects.filter(pk=unit.pk, state__in=(State.SENT, State.MISSED)).update(
+            **told, state=State.DONE, part=unit.key, finished_at=now, leased_until=None, error=""
+        )
+    )
 
 
 def fail_unit(unit: CampaignUnit, error: str, now: datetime) -> None:
     """A result came that cannot be used."""
     CampaignUnit.objects.filter(pk=unit.pk, state=State.SENT).update(
-        state=State.FAILED, missed=F("slots"), error=error[:2000], finished_at=now,
+        state=State.FAILED,
+        missed=F("slots"),
+        error=error[:2000],
+        finished_at=now,
         leased_until=None,
-    )  # fmt: skip
+    )
 
 
 def miss_past(campaign: Campaign, now: datetime) -> int:
@@ -158,11 +160,10 @@ def miss_all(units: Iterable[CampaignUnit], reason: str, now: datetime) -> None:
     keys = [u.pk for u in units]
     for begin in range(0, len(keys), 500):
         _miss(
-            CampaignUnit.objects.filter(
-                pk__in=keys[begin : begin + 500], state=State.WAITING
-            ),
-            reason, now,
-        )  # fmt: skip
+            CampaignUnit.objects.filter(pk__in=keys[begin : begin + 500], state=State.WAITING),
+            reason,
+            now,
+        )
 
 
 def vantages_out(campaign: Campaign) -> list[str]:

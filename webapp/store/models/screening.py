@@ -18,9 +18,12 @@ class Pool(SharedByLink):
 
     key = models.CharField(max_length=24, unique=True)
     owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True,
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
         related_name="pools",
-    )  # fmt: skip
+    )
     name = models.CharField(max_length=120)
     # Stalls per 100 s up to which a machine is good, and over which it is bad.
     low = models.FloatField(default=13.0)

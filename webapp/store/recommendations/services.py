@@ -38,9 +38,17 @@ SAMPLES = "samples"
 EVERYBODY = object()
 # Columns of the exported curve: a row per size of set.
 CURVE_COLUMNS = (
-    "k", "value", "low", "high", "bound", "proven", "static", "regions", "runner_up",
+    "k",
+    "value",
+    "low",
+    "high",
+    "bound",
+    "proven",
+    "static",
+    "regions",
+    "runner_up",
     "unanswered_share",
-)  # fmt: skip
+)
 
 
 class TooManyQuestions(NephoscopeError):
@@ -206,10 +214,12 @@ def ready(
     save_files(row, files)
     return bool(
         Recommendation.objects.filter(pk=row.pk, state=State.AWAITING).update(
-            state=State.QUEUED, files=sorted({*row.files, *files}), options=dict(options),
+            state=State.QUEUED,
+            files=sorted({*row.files, *files}),
+            options=dict(options),
             source=dict(source),
         )
-    )  # fmt: skip
+    )
 
 
 def give_up(row: Recommendation, error: str) -> None:
@@ -245,12 +255,16 @@ def waiting() -> list[int]:
 def claim(pk: int) -> Recommendation | None:
     """Lease a question; None where it is done or another worker has it."""
     now = timezone.now()
-    taken = _takeable().filter(pk=pk).update(
-        state=State.RUNNING,
-        attempt=F("attempt") + 1,
-        started_at=now,
-        leased_until=now + timedelta(seconds=LEASE_S),
-    )  # fmt: skip
+    taken = (
+        _takeable()
+        .filter(pk=pk)
+        .update(
+            state=State.RUNNING,
+            attempt=F("attempt") + 1,
+            started_at=now,
+            leased_until=now + timedelta(seconds=LEASE_S),
+        )
+    )
     return Recommendation.objects.get(pk=pk) if taken else None
 
 
@@ -262,20 +276,23 @@ def _takeable() -> QuerySet[Recommendation]:
 def tell(row: Recommendation, step: str, done: int, of: int, patience_s: float = 0.0) -> bool:
     """Say how far it is and renew the lease; false when the row is another's, or gone."""
     lease = timedelta(seconds=LEASE_S + patience_s)
-    return _own(row, leased_until=timezone.now() + lease,
-                progress={"step": step, "done": done, "of": of})  # fmt: skip
+    return _own(
+        row, leased_until=timezone.now() + lease, progress={"step": step, "done": done, "of": of}
+    )
 
 
 def finish(row: Recommendation, result: Mapping[str, Any]) -> bool:
     """Store the answer, unless another worker has the question by now."""
-    return _own(row, state=State.FINISHED, result=result, finished_at=timezone.now(),
-                progress={}, error="")  # fmt: skip
+    return _own(
+        row, state=State.FINISHED, result=result, finished_at=timezone.now(), progress={}, error=""
+    )
 
 
 def fail(row: Recommendation, error: str) -> bool:
     """Store why there is no answer."""
-    return _own(row, state=State.FAILED, error=error[:2000], finished_at=timezone.now(),
-                progress={})  # fmt: skip
+    return _own(
+        row, state=State.FAILED, error=error[:2000], finished_at=timezone.now(), progress={}
+    )
 
 
 def _own(row: Recommendation, **values: Any) -> bool:

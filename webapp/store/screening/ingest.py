@@ -206,9 +206,12 @@ class _Batch:
             raise PoolFull(f"the pool has {MOST_INSTANCES:,} machines: make another")
         _see(machine, one, self.now)
         return PoolReport(
-            pool_id=one.grant.pool, instance=machine, token_id=one.grant.token,
-            received_at=self.now, **one.columns,
-        )  # fmt: skip
+            pool_id=one.grant.pool,
+            instance=machine,
+            token_id=one.grant.token,
+            received_at=self.now,
+            **one.columns,
+        )
 
     def _machine(self, one: Arrival) -> PoolInstance:
         pool, name, machine = _machine_key(one)
@@ -225,9 +228,11 @@ class _Batch:
                 row.pack, row.offset, row.length = place.pack, place.offset, place.length
         seen = {id(row.instance): row.instance for row in self.rows}
         PoolInstance.objects.bulk_create(
-            seen.values(), update_conflicts=True, unique_fields=["pool", "name", "machine"],
+            seen.values(),
+            update_conflicts=True,
+            unique_fields=["pool", "name", "machine"],
             update_fields=SEEN_FIELDS,
-        )  # fmt: skip
+        )
         for row in self.rows:
             row.instance_id = row.instance.pk
         PoolReport.objects.bulk_create(self.rows)
@@ -255,9 +260,14 @@ def _is_crowded(pool: Pool) -> bool:
 
 
 SEEN_FIELDS = [
-    *VERDICT_FIELDS, "addresses", "host", "judged_from", "n_reports", "first_seen_at",
+    *VERDICT_FIELDS,
+    "addresses",
+    "host",
+    "judged_from",
+    "n_reports",
+    "first_seen_at",
     "last_seen_at",
-]  # fmt: skip
+]
 
 
 def _machine_key(one: Arrival) -> tuple[int, str, str]:

@@ -256,6 +256,12 @@ def find_last_change(pool: PoolRow) -> str:
         last=Max("pk"), network=Count("pk", filter=Q(has_network=True))
     )
     logs = PoolLog.objects.filter(pool=pool.id).aggregate(last=Max("pk"), n=Count("pk"))
-    numbers = (pool.revision, pool.analysed_revision, last["last"] or 0, last["network"],
-               logs["last"] or 0, logs["n"])  # fmt: skip
+    numbers = (
+        pool.revision,
+        pool.analysed_revision,
+        last["last"] or 0,
+        last["network"],
+        logs["last"] or 0,
+        logs["n"],
+    )
     return "-".join(map(str, numbers))

@@ -30,11 +30,35 @@ KEPT_CPUS = 16
 # Few enough that reports which arrive meanwhile hardly wait.
 AT_ONCE = 200
 CPU_FIGURES = (
-    "cpu", "mode", "seconds", "wakeups", "stalls_10ms", "p50_us", "p99_us", "p999_us", "max_us",
-    "steal_ms", "run_delay_ms", "throttled_ms", "busy_ms", "own_share", "pinned",
-)  # fmt: skip
-CALL_FIGURES = ("server", "rate", "seconds", "calls", "lost", "late", "over_10ms", "p50_us",
-                "p99_us", "p999_us", "max_us")  # fmt: skip
+    "cpu",
+    "mode",
+    "seconds",
+    "wakeups",
+    "stalls_10ms",
+    "p50_us",
+    "p99_us",
+    "p999_us",
+    "max_us",
+    "steal_ms",
+    "run_delay_ms",
+    "throttled_ms",
+    "busy_ms",
+    "own_share",
+    "pinned",
+)
+CALL_FIGURES = (
+    "server",
+    "rate",
+    "seconds",
+    "calls",
+    "lost",
+    "late",
+    "over_10ms",
+    "p50_us",
+    "p99_us",
+    "p999_us",
+    "max_us",
+)
 
 
 def summarise(report: Report, marks: Marks) -> dict[str, Any]:
@@ -66,21 +90,31 @@ def _summary(report: Report, judged: Verdict) -> dict[str, Any]:
         "causes": {
             name: {"stalls": cause.stalls[name], "ms": round(cause.stalled_ms[name], 3)}
             for name in names
-        } if cause else {},
+        }
+        if cause
+        else {},
         "evidence": list(cause.sentences) if cause else [],
         "n_cpus": len(report.cpus),
         "cpus": _cpus(report.cpus),
-        "network": [{name: getattr(call, name) for name in CALL_FIGURES}
-                    for call in report.network[:KEPT_CPUS]],
+        "network": [
+            {name: getattr(call, name) for name in CALL_FIGURES}
+            for call in report.network[:KEPT_CPUS]
+        ],
         "rounds": len(report.battery),
         "stall_bins": _bins(report),
-    }  # fmt: skip
+    }
 
 
 def _figures(judged: Verdict) -> dict[str, Any]:
     if judged.rate is None:
-        return {"rate": None, "cpu": None, "p999_ms": None, "sure": False, "chances": {},
-                "reasons": []}  # fmt: skip
+        return {
+            "rate": None,
+            "cpu": None,
+            "p999_ms": None,
+            "sure": False,
+            "chances": {},
+            "reasons": [],
+        }
     rate = judged.rate
     return {
         "rate": {name: getattr(rate, name) for name in Rate.__slots__},
@@ -168,9 +202,17 @@ def _follow(rows: list[PoolReport]) -> None:
 
 
 VERDICT_FIELDS = (
-    "verdict", "sure", "stalls", "seconds", "per_100s", "rate_low", "rate_high", "p999_ms",
-    "good_chance", "cause",
-)  # fmt: skip
+    "verdict",
+    "sure",
+    "stalls",
+    "seconds",
+    "per_100s",
+    "rate_low",
+    "rate_high",
+    "p999_ms",
+    "good_chance",
+    "cause",
+)
 
 
 def take_verdict(one: PoolInstance, columns: Mapping[str, Any]) -> None:

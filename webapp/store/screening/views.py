@@ -146,13 +146,28 @@ def choose(pool: PoolRow, wanted: int | None = None) -> ChoiceView:
     chosen, spare, terminate, again, own = (
         tuple(Chosen(rows[c.name], _why(c, rows[c.name])) for c in group)
         for group in (
-            choice.chosen, choice.spare, choice.terminate, choice.measure_again, choice.own_load
+            choice.chosen,
+            choice.spare,
+            choice.terminate,
+            choice.measure_again,
+            choice.own_load,
         )
-    )  # fmt: skip
+    )
     return ChoiceView(
-        number, chosen, spare, terminate, again, own, choice.expected_bad, choice.missing, called,
-        len(judged), factor, reason, _headline(number, choice),
-    )  # fmt: skip
+        number,
+        chosen,
+        spare,
+        terminate,
+        again,
+        own,
+        choice.expected_bad,
+        choice.missing,
+        called,
+        len(judged),
+        factor,
+        reason,
+        _headline(number, choice),
+    )
 
 
 def is_called_good(row: InstanceRow) -> bool:
@@ -165,10 +180,18 @@ def _candidate(key: str, row: InstanceRow) -> Candidate:
         return float("inf") if value is None else value
 
     return Candidate(
-        key, row.verdict or UNKNOWN, known(row.per_100s), known(row.rate_high), known(row.p999_ms),
-        row.good_chance or 0.0, {GOOD: True, BAD: False}.get(row.truth), row.truth_sure,
-        row.sure, row.cause, row.label,
-    )  # fmt: skip
+        key,
+        row.verdict or UNKNOWN,
+        known(row.per_100s),
+        known(row.rate_high),
+        known(row.p999_ms),
+        row.good_chance or 0.0,
+        {GOOD: True, BAD: False}.get(row.truth),
+        row.truth_sure,
+        row.sure,
+        row.cause,
+        row.label,
+    )
 
 
 def _factor(called: int, launched: int, wanted: int, price: float) -> tuple[Any, str]:
@@ -220,9 +243,10 @@ def _headline(wanted: int, choice: Choice) -> str:
     else:
         text = f"None of {wanted} wanted is found yet" if wanted > 1 else "No machine is good yet"
     groups = (
-        (choice.terminate, "to terminate"), (choice.measure_again, "to measure again"),
+        (choice.terminate, "to terminate"),
+        (choice.measure_again, "to measure again"),
         (choice.own_load, "slowed by own load"),
-    )  # fmt: skip
+    )
     rest = ", ".join(f"{len(group):,} {word}" for group, word in groups if group)
     return f"{text}; {rest}" if rest else text
 
@@ -263,10 +287,16 @@ def read_report(row: PoolReport) -> Report:
 
 def _cpu_view(cpu: CpuTiming) -> CpuView:
     stalls = tuple(
-        StallView(stall.at_us / 1e6, stall.length_us / 1000, find_cause(stall),
-                  stall.run_delay_us / 1000, stall.steal_us / 1000, stall.throttled_us / 1000)
+        StallView(
+            stall.at_us / 1e6,
+            stall.length_us / 1000,
+            find_cause(stall),
+            stall.run_delay_us / 1000,
+            stall.steal_us / 1000,
+            stall.throttled_us / 1000,
+        )
         for stall in cpu.stalls
-    )  # fmt: skip
+    )
     causes: dict[str, dict[str, float]] = {}
     for stall in stalls:
         entry = causes.setdefault(stall.cause, {"stalls": 0, "ms": 0.0})

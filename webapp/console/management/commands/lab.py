@@ -22,10 +22,18 @@ class Command(Door):
         build = actions.add_parser("build", help="let it stand until Ctrl-C")
         run = actions.add_parser("run", help="measure it, keep a campaign, compare with the truth")
         run.add_argument("--rounds", type=int, default=3)
-        run.add_argument("--failing", type=int, default=0, metavar="AS",
-                         help="an AS whose links are down in the last round")  # fmt: skip
-        run.add_argument("--brisk", action="store_true",
-                         help="one instance per region, few and small measurements")  # fmt: skip
+        run.add_argument(
+            "--failing",
+            type=int,
+            default=0,
+            metavar="AS",
+            help="an AS whose links are down in the last round",
+        )
+        run.add_argument(
+            "--brisk",
+            action="store_true",
+            help="one instance per region, few and small measurements",
+        )
         destroy = actions.add_parser("destroy", help="remove what dead laboratories left")
         for sub in (tell, build, run, destroy):
             sub.add_argument("--json", action="store_true")

@@ -15,10 +15,18 @@ from webapp.console.product_command import Door
 _MANY = ("include", "exclude", "provider", "country", "continent", "presence", "current")
 _FILES = ("weights", "regions", "clients", "isps", "prices", "populations", "beside")
 _NUMBERS = {
-    "percentile": "P", "penalty": "V", "price-ceiling": "P", "within": "SHARE",
-    "traffic-gb": "N", "between-gb": "N", "region-availability": "A", "zone-availability": "A",
-    "provider-availability": "A", "after-loss-ms": "MS", "after-loss-share": "SHARE",
-}  # fmt: skip
+    "percentile": "P",
+    "penalty": "V",
+    "price-ceiling": "P",
+    "within": "SHARE",
+    "traffic-gb": "N",
+    "between-gb": "N",
+    "region-availability": "A",
+    "zone-availability": "A",
+    "provider-availability": "A",
+    "after-loss-ms": "MS",
+    "after-loss-share": "SHARE",
+}
 
 
 class Command(Door):

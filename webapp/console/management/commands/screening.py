@@ -90,9 +90,12 @@ class Command(Door):
 
     def _new_pool(self, options: dict[str, Any]) -> None:
         chosen = PoolSettings(
-            name=options["name"], low=options["low"], high=options["high"],
-            wanted=options["wanted"], price=options["price"],
-        )  # fmt: skip
+            name=options["name"],
+            low=options["low"],
+            high=options["high"],
+            wanted=options["wanted"],
+            price=options["price"],
+        )
         row = services.create_pool(OPERATOR, chosen)
         self._show_token(options, row, None)
 
@@ -116,9 +119,11 @@ class Command(Door):
         for place, one in enumerate(found.chosen, 1):
             self.stdout.write(f"{place:4d}  {one.instance.name}: {one.why}")
         groups = {
-            "spare": found.spare, "terminate": found.terminate,
-            "measure again": found.measure_again, "own load": found.own_load,
-        }  # fmt: skip
+            "spare": found.spare,
+            "terminate": found.terminate,
+            "measure again": found.measure_again,
+            "own load": found.own_load,
+        }
         for title, group in groups.items():
             if group:
                 self.stdout.write(f"{title}:")
@@ -144,9 +149,22 @@ def _find(key: str) -> PoolRow:
 
 
 def _pool_document(row: PoolRow) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in
-            ("key", "name", "is_public", "low", "high", "wanted", "n_instances", "n_reports",
-             "verdicts", "created_at", "last_report_at")}  # fmt: skip
+    return {
+        name: getattr(row, name)
+        for name in (
+            "key",
+            "name",
+            "is_public",
+            "low",
+            "high",
+            "wanted",
+            "n_instances",
+            "n_reports",
+            "verdicts",
+            "created_at",
+            "last_report_at",
+        )
+    }
 
 
 def _series_line(row: Mapping[str, Any]) -> str:

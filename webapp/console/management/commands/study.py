@@ -74,9 +74,15 @@ def _words(cell: dict[str, Any]) -> list[str]:
     gap_words = "" if gap is None else f"{gap:+.2%}"
     named = ["" if cell[key] is None else _plain(cell[key]) for key in ("named", "expected")]
     return [
-        cell["table_id"], cell["row"], cell["column"], *numbers, gap_words, *named,
-        cell["verdict"], cell["why"],
-    ]  # fmt: skip
+        cell["table_id"],
+        cell["row"],
+        cell["column"],
+        *numbers,
+        gap_words,
+        *named,
+        cell["verdict"],
+        cell["why"],
+    ]
 
 
 def _plain(value: float | None) -> str:

@@ -22,9 +22,15 @@ _LIMITS = {
     "to_hour": int,
 }
 _PLACE = {
-    "city": str, "country": str, "continent": str, "lat": float, "lon": float, "provider": str,
-    "asn": int, "cloud": str,
-}  # fmt: skip
+    "city": str,
+    "country": str,
+    "continent": str,
+    "lat": float,
+    "lon": float,
+    "provider": str,
+    "asn": int,
+    "cloud": str,
+}
 
 
 class Command(Door):

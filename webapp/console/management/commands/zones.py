@@ -24,8 +24,13 @@ class Command(Door):
         actions = parser.add_subparsers(dest="action", required=True)
         take = actions.add_parser("infer", help="zones from own instances and round trips")
         for kind in _KINDS:
-            take.add_argument(f"--{kind.replace('_', '-')}", action="append", default=[],
-                              type=input_file, metavar="F")  # fmt: skip
+            take.add_argument(
+                f"--{kind.replace('_', '-')}",
+                action="append",
+                default=[],
+                type=input_file,
+                metavar="F",
+            )
         take.add_argument("--uniform-labels", action="append", default=[], metavar="REGION")
         take.add_argument("--prefix-length", action="append", type=int, metavar="N")
         take.add_argument("--proximity-confidence", type=float, metavar="P")

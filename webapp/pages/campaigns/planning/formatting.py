@@ -8,9 +8,15 @@ from webapp.store.models import Campaign
 
 # The field of the form that a refusal is shown beside; others stand above the form.
 FIELDS = {
-    "targets": "targets", "vantages": "vantages", "rounds": "rounds", "round_s": "round_minutes",
-    "seed": "seed", "starts_at": "starts_at", "preset": "preset", "schedule": "preset",
-}  # fmt: skip
+    "targets": "targets",
+    "vantages": "vantages",
+    "rounds": "rounds",
+    "round_s": "round_minutes",
+    "seed": "seed",
+    "starts_at": "starts_at",
+    "preset": "preset",
+    "schedule": "preset",
+}
 
 
 def plan_sentence(predicted: dict[str, Any]) -> str:

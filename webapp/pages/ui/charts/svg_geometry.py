@@ -94,14 +94,18 @@ def course(
         return [(across.at(n), down.at(heard[n][key])) for n in run]
 
     return {
-        "width": width, "height": height, "left": LEFT, "right": width - RIGHT,
-        "base": height - BOTTOM, "top": TOP,
+        "width": width,
+        "height": height,
+        "left": LEFT,
+        "right": width - RIGHT,
+        "base": height - BOTTOM,
+        "top": TOP,
         "path": lines([along(run, "mean") for run in runs]),
         "band": "".join(band(along(run, "low"), along(run, "high")) for run in runs),
         "gaps": [_gap(across, run) for run in runs_of(silent)],
         "lines": [{"y": down.at(v), "value": v} for v in down.ticks()],
         "across": across,
-    }  # fmt: skip
+    }
 
 
 def _gap(across: Axis, run: list[int]) -> dict[str, float]:
