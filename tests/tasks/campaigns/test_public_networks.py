@@ -192,7 +192,7 @@ def test_credits_are_told_before_anything_is_created(network):
 
 def test_ways_of_both_networks_are_known():
     for source in ("globalping", "atlas"):
-        assert celery_tasks.orders.WAYS[source] is celery_tasks.send
+        assert celery_tasks.dispatch.WAYS[source] is celery_tasks.send
     assert {globalping.NETWORK, ripe_atlas.NETWORK} == set(celery_tasks.NETWORKS)
     assert results_receiver.take_result
     assert commands.start
