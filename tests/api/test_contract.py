@@ -16,7 +16,7 @@ from core.statuses import SurveyState
 from webapp.api.framework import events
 from webapp.api.framework.problem_kinds import KINDS
 from webapp.store.access import tokens
-from webapp.store.models import Survey, VantagePoint
+from webapp.store.models import Campaign, Survey, VantagePoint
 from webapp.store.surveys import services
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -219,6 +219,22 @@ def test_operations_are_described(client):
     headers = [p["name"] for p in operations["post /api/v1/surveys"]["parameters"]]
     assert "Idempotency-Key" in headers
     assert "304" in operations["get /api/v1/surveys/{slug}"]["responses"]
+    names = {operation["operationId"] for operation in operations.values()}
+    assert len(names) == len(operations)
+    assert "get_surveys_slug" in names
+    # Shapes of the same name in two modules would be told apart by the names of these.
+    assert not [name for name in described if "webapp" in name]
+    assert {"Survey", "Campaign"} <= set(described)
+
+
+def test_descriptions_have_the_fields_of_the_answers(client, anna):
+    """Checked on an answer of each subject whose model had another name once."""
+    Campaign.objects.create(slug="rounds", name="Rounds", owner=None)
+    described = schema(client)["components"]["schemas"]
+    for path, shape in (("measurements", "Campaign"), ("wide-area", "WideCampaign")):
+        answer = client.get(f"/api/v1/{path}").json()["results"]
+        assert answer
+        assert set(described[shape]["required"]) <= set(answer[0]), path
 
 
 def test_every_kind_of_problem_is_explained_where_its_type_leads(client):

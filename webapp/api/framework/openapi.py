@@ -58,6 +58,9 @@ class DescribedAPI(NinjaAPI):
         for path, operations in schema["paths"].items():
             more = [kind for end, kinds in _ALSO if end.search(path) for kind in kinds]
             for method, operation in operations.items():
+                # An address stays, while modules and functions may be renamed.
+                name = f"{method}{path.removeprefix('/api/v1')}"
+                operation["operationId"] = re.sub(r"\W+", "_", name).strip("_")
                 _add_headers(path, method, operation)
                 _describe(operation["responses"], more, replies.shapes_of(method, path))
         return schema

@@ -1,5 +1,5 @@
 # ruff: noqa: D101
-"""The same on measurements, vantage points and pools of screened machines."""
+"""Schemas of answers about campaigns, vantage points and pools of screened machines."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -11,8 +11,8 @@ from webapp.store.screening.selectors import InstanceRow
 from webapp.store.screening.views import Chosen
 
 
-class Survey(Schema):
-    survey: str
+class Campaign(Schema):
+    campaign: str
     name: str
     state: str
     is_public: bool
@@ -56,7 +56,7 @@ class WideCampaignWithTables(WideCampaign):
 
 class WideTable(CellPage):
     id: str
-    campaign: str
+    measurement: str
     synthetic: bool
     label: str
 
