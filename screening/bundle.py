@@ -1,9 +1,11 @@
 """Join the parts in ``agent_parts`` into one stand-alone file: ``python -m screening.bundle``.
 
-A VM gets one file; people read modules. A test holds the two equal.
+A VM gets one file; people read modules. ``make setup`` writes the file, and no commit holds it.
 """
 
 import ast
+import os
+from pathlib import Path
 
 from core.paths import PROJECT
 
@@ -25,6 +27,7 @@ PARTS = (
     "commands",
 )
 OWN = "screening.agent_parts"
+UNKNOWN_SITE = 'SITE_URL = ""\n'
 
 HEAD = '''#!/usr/bin/env python3
 """Nephoscope's screening agent: is this virtual machine a good one?
@@ -57,9 +60,22 @@ def build() -> str:
     return HEAD + "\n".join(lines) + "\n\n" + "\n\n\n".join(bodies) + "\n"
 
 
-def serve_text(site: str) -> str:
-    """The agent as a site serves it: its own address filled in."""
-    return build().replace('SITE_URL = ""', f"SITE_URL = {site!r}", 1)
+def build_for_site(site: str) -> str:
+    """The agent as a site serves it, with the site's address: ``--pool`` needs no ``--server``."""
+    text = build()
+    if text.count(UNKNOWN_SITE) != 1:
+        raise RuntimeError("the agent has no place for its site's address")
+    return text.replace(UNKNOWN_SITE, f"SITE_URL = {site!r}\n")
+
+
+def write_agent() -> Path:
+    """Write ``screening/agent.py`` unless it is up to date; a reader never sees half of it."""
+    text = build()
+    if not AGENT.exists() or AGENT.read_text() != text:
+        temporary = AGENT.with_name(f".agent.{os.getpid()}.tmp")
+        temporary.write_text(text)
+        temporary.replace(AGENT)
+    return AGENT
 
 
 def _split(text: str, imports: dict[str, set[str]]) -> str:
@@ -73,10 +89,5 @@ def _split(text: str, imports: dict[str, set[str]]) -> str:
     return "\n".join(text.split("\n")[end:]).strip("\n")
 
 
-def main() -> None:
-    """Write the agent."""
-    AGENT.write_text(build())
-
-
 if __name__ == "__main__":
-    main()
+    write_agent()

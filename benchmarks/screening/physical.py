@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.screening import neighbours
+from screening.bundle import write_agent
 
-AGENT = Path(__file__).resolve().parents[2] / "screening" / "agent.py"
+AGENT = write_agent()
 BURSTS = {"burst 10/100": (10, 100), "burst 30/100": (30, 100)}
 KINDS = ("idle", "hog", *BURSTS, "quota")
 SHIELD: list[bool] = []

@@ -1,20 +1,11 @@
-"""The one-file agent as it is given out: as it stands, or knowing the site that it came from."""
+"""The one-file agent as a site gives it out: plain, or with the site's own address."""
 
 from functools import lru_cache
 
-from core.paths import PROJECT
-
-AGENT = PROJECT / "screening" / "agent.py"
-UNKNOWN_SITE = 'SITE_URL = ""\n'
+from screening import bundle
 
 
 @lru_cache(maxsize=32)
 def read_agent(site: str = "") -> bytes:
-    """The agent's bytes; with a site, ``--pool`` needs no ``--server`` any more."""
-    data = AGENT.read_bytes()
-    if not site:
-        return data
-    old, new = UNKNOWN_SITE.encode(), f"SITE_URL = {site!r}\n".encode()
-    if data.count(old) != 1:
-        raise RuntimeError("the agent has no place for its site's address")
-    return data.replace(old, new)
+    """Return the agent's bytes; with a site, ``--pool`` needs no ``--server`` any more."""
+    return (bundle.build_for_site(site) if site else bundle.build()).encode()

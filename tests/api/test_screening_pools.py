@@ -7,9 +7,9 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
+from screening import bundle
 from screening.report.parsing import parse_report
 from tasks.screening import celery_tasks
-from tasks.screening.agent_file import AGENT
 from webapp.store.access import tokens
 from webapp.store.models import Pool, PoolInstance, PoolReport
 from webapp.store.screening.ingest import (
@@ -404,7 +404,7 @@ def test_a_deleted_pool_leaves_no_file(ann, pool, folder):
 
 def test_the_agent_is_given_out_as_it_stands_and_with_its_site():
     plain = Client().get("/api/v1/screening/agent")
-    assert plain.content == AGENT.read_bytes()
+    assert plain.content == bundle.build().encode()
     assert plain["Content-Type"].startswith("text/x-python")
     again = Client().get("/api/v1/screening/agent", headers={"If-None-Match": plain["ETag"]})
     assert again.status_code == 304

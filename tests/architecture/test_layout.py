@@ -34,6 +34,7 @@ ENTRIES = (
     "tasks.vantage.joining",
     "tasks.app",
     "tasks.joining",
+    "screening.agent",
     "screening.bundle",
     "testbed.namespaces.within",
 )
@@ -41,16 +42,11 @@ ENTRIES = (
 BY_NAME = {"cartography.addresses.kernels"}
 # Reached from tests and benchmarks only. Wire them or delete them; add none.
 UNREACHED = {
-    "analysis.campaigns.aggregation.rounds",
-    "analysis.campaigns.tables.figures",
-    "analysis.campaigns.tables.reports",
     "analysis.portable_sql",
     "cartography.patterns.tables",
     "lake.distinct",
     "lake.mixing",
     "lake.packing",
-    "screening.agent",
-    "screening.payoff.gains",
     "tasks.surveys.record_placement",
     "tasks.surveys.record_study",
     "testbed.hierarchy.draft",

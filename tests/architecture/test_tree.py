@@ -18,16 +18,11 @@ def tracked():
     return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
 
 
-# Put together from modules that are measured themselves (screening/bundle.py).
-GENERATED = {ROOT / "screening" / "agent.py"}
-
-
 def product_code():
     return [
         p
         for p in tracked()
         if p.suffix == ".py"
-        and p not in GENERATED
         and "migrations" not in p.parts
         and p.relative_to(ROOT).parts[0] not in ("tests", "benchmarks")
     ]

@@ -13,11 +13,12 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks.screening import neighbours
+from screening.bundle import write_agent
 from tests.browser.conftest import Gallery
 from tests.browser.visitor import Visitor, expect_count
-from tests.sites import ROOT, filled, serve
+from tests.sites import filled, serve
 
-AGENT = ROOT / "screening" / "agent.py"
+AGENT = write_agent()
 SECONDS = 5
 # Below the bursts and above everything else, so that ordinary work on this machine disturbs nobody.
 SHIELD = neighbours.FIFO_PRIORITY // 2

@@ -1,11 +1,12 @@
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-AGENT = ROOT / "screening" / "agent.py"
+from core.paths import PROJECT
+from screening.bundle import write_agent
+
+AGENT = write_agent()
 
 
 @pytest.fixture
@@ -28,4 +29,4 @@ def agent(tmp_path):
 
 @pytest.fixture
 def sample():
-    return (ROOT / "fixtures" / "screening" / "report.json").read_bytes()
+    return (PROJECT / "fixtures" / "screening" / "report.json").read_bytes()

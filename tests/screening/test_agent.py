@@ -24,12 +24,19 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the age
 compiler = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler is installed")
 
 
-def test_the_file_is_put_together_from_its_modules():
-    assert AGENT.read_text() == bundle.build(), "run python -m screening.bundle"
+def test_the_file_is_written_again_when_its_modules_change(tmp_path, monkeypatch):
+    monkeypatch.setattr(bundle, "AGENT", tmp_path / "agent.py")
+    written = bundle.write_agent()
+    before = written.stat().st_ino
+    assert bundle.write_agent().stat().st_ino == before
+    monkeypatch.setattr(bundle, "HEAD", "# changed\n")
+    assert bundle.write_agent().read_text() == bundle.build()
+    assert written.read_text().startswith("# changed")
+    assert list(tmp_path.iterdir()) == [written]
 
 
 def test_the_site_serves_it_with_its_own_address():
-    text = bundle.serve_text("https://example.org")
+    text = bundle.build_for_site("https://example.org")
     assert "SITE_URL = 'https://example.org'" in text
     ast.parse(text)
 

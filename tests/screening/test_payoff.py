@@ -8,7 +8,6 @@ from scipy import optimize
 
 from core.errors import BadInput
 from screening.agent_parts.histograms import find_slot
-from screening.payoff.gains import Screening, estimate_offer, measure_gains
 from screening.payoff.simulation import (
     FAN_OUTS,
     Workload,
@@ -63,39 +62,17 @@ def test_the_slowest_of_a_group_is_as_the_closed_form_says(pools, fan_out, share
     assert low * 0.99 <= exact <= high * 1.01
 
 
+def test_a_tail_below_the_median_is_refused():
+    with pytest.raises(BadInput):
+        make_distributions(Workload(median_ms=2, p99_ms=1))
+
+
 def test_two_million_trials_of_all_points_take_seconds(pools):
     start = time.process_time()
     simulate_sequential(*pools)
     for fan_out in FAN_OUTS:
         simulate_partition(*pools, fan_out)
     assert time.process_time() - start < 10
-
-
-def test_an_offer_has_gain_and_cost(pools):
-    offer = estimate_offer(Screening(0.5, 0.1, 0.3, 40, 0.05), Workload(), 100_000)
-    assert offer.bad_after == pytest.approx(0.125)
-    assert offer.k == pytest.approx(1 / 0.35)
-    assert offer.launches == 115
-    assert offer.cost == pytest.approx(5.75)
-    assert all(gain.low <= gain.saved <= gain.high for gain in offer.gains)
-    assert len(offer.gains) == 8
-    with pytest.raises(BadInput):
-        estimate_offer(Screening(1.0), Workload())
-    with pytest.raises(BadInput):
-        make_distributions(Workload(median_ms=2, p99_ms=1))
-
-
-def test_gains_from_measured_nodes():
-    calm = [(find_slot(600_000), 9990), (find_slot(1_500_000), 10)]
-    stalled = [(find_slot(600_000), 9950), (find_slot(25_000_000), 50)]
-    nodes = [calm] * 30 + [stalled] * 30
-    found = measure_gains(nodes, [True] * 30 + [False] * 30, 10)
-    by_name = {(gain.model, gain.percentile): gain for gain in found}
-    sequential = by_name["sequential", 0.99]
-    assert sequential.saved > 0.5
-    assert sequential.low <= sequential.saved <= sequential.high
-    with pytest.raises(BadInput):
-        measure_gains(nodes, [True] * 5 + [False] * 55, 10)
 
 
 def test_histograms_keep_their_percentiles():

@@ -41,18 +41,6 @@ def place_values(cells: Any, ends: Any, values: Any, span: Any, nexts: Any, out:
 
 
 @compile_loop
-def sum_values(cells: Any, ends: Any, values: Any, totals: Any, counts: Any) -> None:
-    """Add up the values of each cell."""
-    begin = 0
-    for row in range(len(cells)):
-        for i in range(begin, ends[row]):
-            if values[i] == values[i]:
-                totals[cells[row]] += values[i]
-                counts[cells[row]] += 1
-        begin = ends[row]
-
-
-@compile_loop
 def average_periods(
     values: Any, periods: Any, begins: Any, what: Any, totals: Any, counts: Any
 ) -> None:

@@ -1,7 +1,4 @@
-"""A grid goes in; the means of its pairs as one matrix, and what follows from it, come out.
-
-What ``figures`` tells of dozens of vantage points by rows, this tells of ten thousands by columns.
-"""
+"""The means of a grid as one matrix (vantage point by region), and what follows from it."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -3,7 +3,7 @@
 Counts of ISPs are lower bounds: an ISP that carried no measured route was not seen.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import duckdb
@@ -116,16 +116,6 @@ def compare(before: pa.Table, after: pa.Table, by: Sequence[str] = REGION) -> di
         "gone": _ask(_GONE, by, before=before, after=after),
         "lost": _ask(_LOST, by, before=before, after=after),
     }
-
-
-def zone_columns(rows: Iterable[Row]) -> list[Row]:
-    """Table 14 as printed: a row per region, the number of ISPs of its zones in their order."""
-    regions: dict[tuple[str, str], Row] = {}
-    for row in rows:
-        key = row["provider"], row["region"]
-        own = regions.setdefault(key, {"provider": key[0], "region": key[1], "zones": {}})
-        own["zones"][row["zone"]] = row["isps"]
-    return list(regions.values())
 
 
 def totals(routes: pa.Table) -> Row:

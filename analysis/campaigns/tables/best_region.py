@@ -65,11 +65,6 @@ def summary(choices: list[Choice]) -> dict[str, Any]:
     }
 
 
-def rows(choices: list[Choice]) -> list[dict[str, Any]]:
-    """The same as plain rows."""
-    return [as_row(choice) for choice in choices]
-
-
 def as_row(choice: Choice) -> dict[str, Any]:
     """One of them; ten thousands are asked for, and copies would cost seconds."""
     return {name: getattr(choice, name) for name in _FIELDS}

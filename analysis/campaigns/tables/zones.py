@@ -70,12 +70,6 @@ def _means(rows: pa.Table) -> dict[str, Floats]:
     return made
 
 
-def spread_of_regions(samples: Samples) -> dict[str, Any]:
-    """What to hold differences of zones against: how far regions lie apart for the same vantage
-    points, as the median over vantage points of (largest - least) by their mean."""
-    return median_apart(apart_by_vantage(samples))
-
-
 def apart_by_vantage(samples: Samples) -> Floats:
     """How far regions lie apart for each vantage point that heard any."""
     means = samples.collapsed().values[:, :, 0]

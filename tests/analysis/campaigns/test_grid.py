@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.campaigns.aggregation.grid import summarise
-from analysis.campaigns.aggregation.rounds import course, means_by_round
+from analysis.campaigns.aggregation.pivot import pivot
 from analysis.campaigns.importers.csv_columns import Vocabulary
-from analysis.campaigns.tables import figures
 from analysis.campaigns.tables.best_region import choose, summary
-from analysis.campaigns.tables.zones import compare_zones, spread_of_regions
+from analysis.campaigns.tables.zones import apart_by_vantage, compare_zones, median_apart
 from core.errors import BadInput
 from lake.campaigns import table_of
+from tests.analysis.campaigns.reference import average_rounds
 
 
 def row(region, vantage, values, sent=None, **more):
@@ -71,8 +71,10 @@ def test_files_are_read_as_one_and_selected_from(tmp_path):
     ]
     only = summarise(paths, equal={"region": "west"}).to_pylist()
     assert [(r["region"], r["n"], r["mean"]) for r in only] == [("west", 3, 5.0)]
-    assert [r["round"] for r in course(paths, "east")] == [0, 1, 2]
-    assert [r["n"] for r in course(paths, "east", "v1")] == [2]
+    course = summarise(paths, ("round",), equal={"region": "east"}).to_pylist()
+    assert [r["round"] for r in course] == [0, 1, 2]
+    of_one = summarise(paths, ("round",), equal={"region": "east", "vantage": "v1"})
+    assert [r["n"] for r in of_one.to_pylist()] == [2]
 
 
 def test_one_value_a_row_is_read_as_well():
@@ -101,8 +103,6 @@ def test_numbers_of_words_hold_from_batch_to_batch(batches, coded):
 
 def test_nothing_has_no_cells():
     assert summarise(table_of("samples", [])).num_rows == 0
-    with pytest.raises(BadInput, match="no such samples"):
-        means_by_round(table_of("samples", []))
 
 
 def test_keys_that_come_late_keep_the_cells_of_those_before(tmp_path):
@@ -140,7 +140,7 @@ BOULDER = {"east": [30.0, 50, 30, 50], "west-1": [40.0, 30, 50, None], "west-2":
 
 
 def test_the_best_region_changes_for_one_client_and_not_for_the_other():
-    samples = means_by_round(rounds_of({"seattle": SEATTLE, "boulder": BOULDER}))
+    samples = average_rounds(rounds_of({"seattle": SEATTLE, "boulder": BOULDER}))
     assert (samples.regions, samples.clients) == (
         ("east", "west-1", "west-2"),
         ("boulder", "seattle"),
@@ -160,7 +160,7 @@ def test_the_best_region_changes_for_one_client_and_not_for_the_other():
 
 def test_for_throughput_more_is_better_and_lost_rounds_are_told():
     by_round = {"v": {"a": [5.0, 5, None, 5], "b": [4.0, 9, 4, None]}}
-    (choice,) = choose(means_by_round(rounds_of(by_round)), higher_is_better=True)
+    (choice,) = choose(average_rounds(rounds_of(by_round)), higher_is_better=True)
     assert (choice.fixed, choice.unanswered, choice.rounds) == ("b", 1, 4)
     # The rounds that b answered: 4 (a had 5), 9, 4.
     assert (choice.fixed_mean, choice.best_mean) == (pytest.approx(17 / 3), pytest.approx(6.0))
@@ -170,7 +170,7 @@ def test_for_throughput_more_is_better_and_lost_rounds_are_told():
 
 def test_a_region_that_hardly_answered_is_no_fixed_choice():
     by_round = {"v": {"a": [10.0] * 10, "b": [1.0] + [None] * 9}, "w": {"a": [None] * 10}}
-    first, second = choose(means_by_round(rounds_of(by_round)))
+    first, second = choose(average_rounds(rounds_of(by_round)))
     assert (first.fixed, first.differs) == ("a", 0.1)
     assert (second.fixed, second.rounds) == (None, 0)
     assert summary([second]) == {"vantages": 1, "without_choice": 1}
@@ -188,34 +188,19 @@ def test_choosing_always_is_never_worse(seed):
         }
         for v in range(4)
     }
-    for choice in choose(means_by_round(rounds_of(by_round))):
+    for choice in choose(average_rounds(rounds_of(by_round))):
         if choice.fixed is not None:
             assert choice.gain >= -1e-9
             assert 0 <= choice.differs <= 1
             assert choice.unanswered <= choice.rounds * choice.differs + 1e-9
 
 
-def test_figures_14_and_15_have_a_bar_for_every_pair():
-    grid = summarise(rounds_of({"seattle": SEATTLE, "boulder": BOULDER, "far": {"east": [200.0]}}))
-    bars = figures.bars(grid, ["seattle", "far"], ["west-2", "east"])
-    assert [(b["vantage"], b["region"], b["mean"]) for b in bars] == [
-        ("seattle", "west-2", 25.0),
-        ("seattle", "east", 60.0),
-        ("far", "west-2", None),
-        ("far", "east", 200.0),
-    ]
-    assert (bars[0]["n"], bars[0]["sd"], bars[2]["n"]) == (4, 0.0, 0)
-    with pytest.raises(BadInput, match="'nowhere' has no samples"):
-        figures.bars(grid, ["nowhere"])
-
-
 def test_regions_are_counted_by_vantage_point():
     grid = summarise(rounds_of({"seattle": SEATTLE, "boulder": BOULDER, "far": {"east": [200.0]}}))
-    bars = figures.bars(grid)
-    found = {r["region"]: r for r in figures.count_regions(bars)}
+    found = pivot(grid).counts()
     assert (found["west-1"]["without_value"], found["west-1"]["best_for"]) == (1, 1)
     assert sum(r["best_for"] for r in found.values()) == 3
-    factors = {r["vantage"]: r for r in figures.factors(bars)}
+    factors = pivot(grid).factors()
     assert (factors["seattle"]["best"], factors["seattle"]["factor"]) == ("west-1", 3.0)
 
 
@@ -232,7 +217,7 @@ def test_zones_are_compared_by_the_vantage_points_that_saw_both():
     assert found.difference == pytest.approx(2.5)
     assert found.low < 2.5 < found.high
     assert found.relative == pytest.approx(np.median([1 / 100.5, 2 / 102, 3 / 103.5, 4 / 105]))
-    spread = spread_of_regions(means_by_round(table_of("samples", rows)))
+    spread = median_apart(apart_by_vantage(average_rounds(table_of("samples", rows))))
     assert spread["relative"] > 50 * found.relative
 
 

@@ -210,9 +210,6 @@ def test_table_14_counts_distinct_isps_and_their_spread():
     assert (three["isps"], three["largest"], three["effective"]) == (0, None, None)
     (region,) = diversity.table(found, diversity.REGION)
     assert (region["isps"], region["routes"], region["ends"]) == (3, 13, 7)
-    assert diversity.zone_columns([one, two, three]) == [
-        {"provider": "acme", "region": "east", "zones": {"z1": 3, "z2": 1, "z3": 0}}
-    ]
     assert [(r["isp"], r["routes"]) for r in diversity.shares(found)] == [(1, 7), (2, 3), (3, 1)]
     assert sum(r["share"] for r in diversity.shares(found)) == pytest.approx(1)
     reasons = diversity.reasons(found)

@@ -9,10 +9,10 @@ import pytest
 from analysis.campaigns.aggregation import counting, grouped_values
 from analysis.campaigns.aggregation.grid import summarise
 from analysis.campaigns.aggregation.pivot import pivot
-from analysis.campaigns.aggregation.rounds import means_by_round
-from analysis.campaigns.tables import best_region, figures, tables, zones
+from analysis.campaigns.tables import best_region, tables, zones
 from analysis.campaigns.tables.headlines import headline_of
 from lake.campaigns import table_of
+from tests.analysis.campaigns import reference
 
 
 def rows(vantages=6, regions=4, rounds=5, seed=1, **more):
@@ -48,17 +48,12 @@ def samples():
 @pytest.mark.parametrize("higher", [False, True])
 def test_columns_say_what_rows_say(samples, higher):
     grid = summarise(samples)
-    bars = figures.bars(grid)
     found = pivot(grid, higher_is_better=higher)
-    for row in figures.count_regions(bars, higher_is_better=higher):
-        own = found.counts()[row["region"]]
-        assert own["vantages"] == row["vantages"]
-        assert own["without_value"] == row["without_value"]
-        assert own["best_for"] == row["best_for"]
-    told = {r["vantage"]: r for r in figures.factors(bars, higher_is_better=higher)}
-    assert found.factors().keys() == told.keys()
+    assert found.counts() == reference.count_regions(grid, higher)
+    expected = reference.find_factors(grid, higher)
+    assert found.factors().keys() == expected.keys()
     for name, own in found.factors().items():
-        assert {k: told[name][k] for k in own} == pytest.approx(own)
+        assert own == pytest.approx(expected[name])
 
 
 def test_what_does_not_fit_is_built_in_parts_with_the_same_figures(samples, monkeypatch):
@@ -104,7 +99,7 @@ def test_what_is_held_says_the_same_as_each_cell_by_itself(samples, providers):
         for key, row in expected.items():
             assert {k: own[key][k] for k in row} == pytest.approx(row, nan_ok=True)
     assert told["latency-zones"] == [asdict(c) for c in zones.compare_zones(table)]
-    choice = {c.vantage: c.differs for c in best_region.choose(means_by_round(table))}
+    choice = {c.vantage: c.differs for c in best_region.choose(reference.average_rounds(table))}
     vantages = built.files["latency-vantages"].to_pylist()
     assert {r["vantage"]: r["differs"] for r in vantages} == choice
 
