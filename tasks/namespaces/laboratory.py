@@ -17,6 +17,7 @@ from testbed.namespaces import netns
 from testbed.namespaces.ability import find_ability
 from testbed.namespaces.laboratory import Laboratory
 from testbed.namespaces.plan import Plan
+from testbed.namespaces.random_plan import draw
 from testbed.namespaces.six_by_four import six_by_four
 from testbed.namespaces.truth import (
     Truth,
@@ -31,19 +32,24 @@ Row = dict[str, Any]
 Tell = Callable[[str], None]
 
 
-def description() -> Row:
+def choose_plan(seed: int | None = None) -> Plan:
+    """The usual plan, or the random one of a seed."""
+    return six_by_four() if seed is None else draw(seed)
+
+
+def description(plan: Plan) -> Row:
     """What the laboratory is, what is true of it, and whether it can stand here."""
     ability = find_ability()
     return {
-        **describe(Truth.of(six_by_four())),
+        **describe(Truth.of(plan)),
         "ability": {**asdict(ability), "words": ability.words},
-        "origins": origin_lines(six_by_four()),
-        "ranges": range_file(six_by_four()),
-        "exchanges": exchange_prefixes(six_by_four()),
+        "origins": origin_lines(plan),
+        "ranges": range_file(plan),
+        "exchanges": exchange_prefixes(plan),
     }
 
 
-def stand(*, centre: bool = False) -> Laboratory:
+def stand(plan: Plan, *, centre: bool = False) -> Laboratory:
     """The laboratory, to be used as a context; raises ``Unavailable`` with the reason.
 
     With ``centre`` its hosts reach a namespace of the site's.
@@ -51,7 +57,7 @@ def stand(*, centre: bool = False) -> Laboratory:
     ability = find_ability()
     if ability.reason:
         raise Unavailable(ability.words)
-    return Laboratory(six_by_four(), centre=centre)
+    return Laboratory(plan, centre=centre)
 
 
 def sweep() -> Row:
@@ -73,7 +79,7 @@ def run(extent: Extent, tell: Tell) -> Row:
         raise BadInput("there is at least one round, and one more before a failure", field="rounds")
     names = {n.asn: n.name.partition("-")[0] for n in plan.of_kind("router")}
     book = address_book(plan)
-    with stand(centre=True) as lab:
+    with stand(plan, centre=True) as lab:
         before = lab.truth
         with links.Field(lab, campaigns.hosts(plan, extent)) as field:
             tell(f"{len(field.workers)} vantage points have joined")

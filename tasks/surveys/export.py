@@ -94,18 +94,26 @@ def _name_line(row: Any) -> str:
 def write_out(slug: str, out: Path) -> dict[str, Any]:
     """Write ``report.json``, ``tables/``, ``names.csv`` and ``observations/`` below ``out``."""
     document = survey_document(slug, str(out))
+    write_tables(document, out)
+    try:
+        with (out / "names.csv").open("w") as handle:
+            handle.writelines(names_csv(slug))
+        copy_observations(slug, out / "observations")
+    except OSError as error:
+        raise Unavailable(f"cannot write {out}: {error.strerror or error}") from error
+    return document
+
+
+def write_tables(document: dict[str, Any], out: Path) -> None:
+    """Write ``report.json`` and a CSV file per table; raises ``Unavailable``."""
     try:
         (out / "tables").mkdir(parents=True, exist_ok=True)
         for table_id, table in document["tables"].items():
             text = table_csv(table["columns"], table["rows"])
             (out / "tables" / f"{table_id}.csv").write_text(text)
-        with (out / "names.csv").open("w") as handle:
-            handle.writelines(names_csv(slug))
-        copy_observations(slug, out / "observations")
         (out / "report.json").write_text(json.dumps(document, default=str, indent=1))
     except OSError as error:
         raise Unavailable(f"cannot write {out}: {error.strerror or error}") from error
-    return document
 
 
 def copy_observations(slug: str, folder: Path) -> None:

@@ -5,15 +5,15 @@ import subprocess
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.portable_sql import VIEWS, split_ranges
+from analysis.portable_sql import VIEWS
 from analysis.reporting.survey_tables import make_tables
 from benchmarks.study.records import write_folder
 from benchmarks.study.world import Clouds
 from cartography.placement.cloud_table import PrefixTable
+from tasks.surveys.record_folder import list_ranges
 from tasks.surveys.record_placement import open_records
 from tasks.surveys.record_study import Sources
 from tests.distributed.portable import rows_by_table
@@ -33,14 +33,7 @@ def table():
 def folder(tmp_path_factory, table):
     folder = tmp_path_factory.mktemp("records")
     write_folder(folder, N_RECORDS, N_RECORDS // 20)
-    starts = table.boundaries(4)
-    labels = table.addresses.families[4].labels.tolist()
-    meanings = table.label_table().select(["provider", "region", "kind"]).to_pylist()
-    rows = [
-        {"bucket": bucket, "low": low, "high": high, **meanings[label]}
-        for label, (bucket, low, high) in split_ranges(starts, labels)
-    ]
-    pq.write_table(pa.Table.from_pylist(rows), folder / "ranges.parquet")
+    pq.write_table(list_ranges(table), folder / "ranges.parquet")
     return folder
 
 

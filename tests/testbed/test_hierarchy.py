@@ -1,9 +1,15 @@
+import json
 import socket
+import subprocess
+import sys
+import time
 
 import dns.message
 import dns.query
 import pytest
 
+from core.errors import BadInput
+from tasks.surveys.hierarchy import make_hierarchy
 from testbed.hierarchy.internet import (
     Cut,
     Expected,
@@ -16,6 +22,8 @@ from testbed.hierarchy.internet import (
 from testbed.hierarchy.plan import plan_hierarchy
 from testbed.hierarchy.server import serving
 from testbed.server.answers import NOERROR, NXDOMAIN, REFUSED
+from tests import forks
+from tests.sites import free_port
 
 ROOT, TLD, OWN, OTHER = "127.61.0.1", "127.61.0.2", "127.61.0.3", "127.61.0.4"
 
@@ -114,3 +122,28 @@ def test_servers_answer_on_their_own_addresses_by_udp_and_tcp():
         assert cut_short.flags & dns.flags.TC
         assert not cut_short.authority
         assert dns.query.tcp(question, TLD, 2, port).authority
+
+
+def test_the_command_tells_the_truth_and_serves_until_it_is_stopped(tmp_path):
+    network = f"127.{20 + time.time_ns() % 40}"
+    words = ("--zones", "6", "--names", "1", "--network", network, "--port", str(free_port()))
+    command = [sys.executable, str(forks.ROOT / "manage.py"), "testbed", "hierarchy", "--json"]
+    with forks.Process(
+        [*command, *words], env=forks.bare_environment(tmp_path), stdout=subprocess.PIPE
+    ) as server:
+        document = json.loads(server.stdout.readline())
+        address, port = document["roots"][0].split(":")
+        tld = next(q["name"].rpartition(".")[2] for q in document["questions"] if "." in q["name"])
+        query = dns.message.make_query(f"www.any.{tld}", "A")
+        reply = dns.query.udp(query, address, 10, int(port))
+        server.terminate()
+        assert server.wait(20) == 0
+    assert reply.authority or reply.answer
+    assert {q["status"] for q in document["questions"]} >= {"NOERROR", "NXDOMAIN", "NODATA"}
+    assert document["zones"] > 6
+
+
+@pytest.mark.parametrize("more", [{"network": "10.0"}, {"network": "127.300"}, {"zones": 0}])
+def test_a_hierarchy_stays_on_loopback_and_has_zones(more):
+    with pytest.raises(BadInput):
+        make_hierarchy(**{"zones": 2, "names": 1, **more})

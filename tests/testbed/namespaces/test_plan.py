@@ -108,3 +108,12 @@ def test_the_command_describes_it():
     told = json.loads(out.getvalue())
     assert (told["nodes"], len(told["pairs"])) == (41, 48)
     assert told["ability"]["words"]
+
+
+@pytest.mark.django_db
+def test_the_command_describes_a_random_plan():
+    out = StringIO()
+    call_command("lab", "describe", "--json", "--random", "3", stdout=out)
+    found = json.loads(out.getvalue())
+    assert (found["name"], len(found["vantages"]), len(found["instances"])) == ("drawn", 6, 8)
+    assert found["origins"]

@@ -35,6 +35,10 @@ class Command(Door):
             help="one instance per region, few and small measurements",
         )
         destroy = actions.add_parser("destroy", help="remove what dead laboratories left")
+        for sub in (tell, build):
+            sub.add_argument(
+                "--random", type=int, metavar="SEED", help="a random topology of this seed"
+            )
         for sub in (tell, build, run, destroy):
             sub.add_argument("--json", action="store_true")
 
@@ -42,7 +46,7 @@ class Command(Door):
         getattr(self, f"_{options['action']}")(options)
 
     def _describe(self, options: dict[str, Any]) -> None:
-        found = laboratory.description()
+        found = laboratory.description(laboratory.choose_plan(options["random"]))
         if options["json"]:
             self.put_json(found)
             return
@@ -56,10 +60,10 @@ class Command(Door):
 
     def _build(self, options: dict[str, Any]) -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        with laboratory.stand() as lab:
+        with laboratory.stand(laboratory.choose_plan(options["random"])) as lab:
             names = {node.name: lab.prefix + node.name for node in lab.plan.nodes}
             if options["json"]:
-                self.put_json({**laboratory.description(), "namespaces": names})
+                self.put_json({**laboratory.description(lab.plan), "namespaces": names})
             first = names[lab.plan.of_kind("vantage")[0].name]
             self.say(f"{len(names)} namespaces stand until Ctrl-C; try: ip netns exec {first} …")
             self.stdout.flush()

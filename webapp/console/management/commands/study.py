@@ -1,15 +1,16 @@
-"""``manage.py study``: zones and customers for a survey, its report anew, and 2013 beside it."""
+"""``manage.py study``: a survey's report with zones and customers, or of records elsewhere."""
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from tasks.surveys import study
+from tasks.surveys import export, record_folder, study
 from webapp.console.input_files import input_file, read_input
-from webapp.console.product_command import Door
+from webapp.console.product_command import Door, read_date
 
 
 class Command(Door):
@@ -33,6 +34,16 @@ class Command(Door):
         beside.add_argument("--scale", metavar="1/N", help="default that of the survey's world")
         beside.add_argument("--table", action="append", default=[], metavar="ID")
         beside.add_argument("--all", action="store_true", help="cells that agree, too")
+        for action, words in (
+            ("records", "all tables of records that were collected elsewhere"),
+            ("portable", "write SQL and ranges that count such records on any engine"),
+        ):
+            sub = actions.add_parser(action, help=words)
+            sub.add_argument("folder", type=Path, metavar="FOLDER", help="of Parquet files")
+            sub.add_argument("--as-of", type=read_date, metavar="DATE", help="ranges of that day")
+        records = actions.choices["records"]
+        records.add_argument("--out", type=Path, metavar="FOLDER", help="write report and tables")
+        records.add_argument("--memory-mb", type=int, default=1024, metavar="N")
         for sub in actions.choices.values():
             sub.add_argument("--json", action="store_true")
 
@@ -50,6 +61,24 @@ class Command(Door):
     def _compute(self, options: dict[str, Any]) -> None:
         study.recompute(study.finished(options["survey"]))
         self._tell(options, {"survey": options["survey"]}, "report computed anew")
+
+    def _records(self, options: dict[str, Any]) -> None:
+        document = record_folder.compute_tables(
+            options["folder"], options["as_of"], options["memory_mb"]
+        )
+        for complaint in document["complaints"]:
+            self.say(complaint)
+        if options["out"]:
+            export.write_tables(document, options["out"])
+        if options["json"]:
+            self.put_json(document)
+            return
+        for table_id, table in document["tables"].items():
+            self.stdout.write(f"{table_id}\t{len(table['rows'])}\t{table['headline']}")
+
+    def _portable(self, options: dict[str, Any]) -> None:
+        path = record_folder.write_portable(options["folder"], options["as_of"])
+        self._tell(options, {"script": str(path)}, f"{path} counts records beside ranges.parquet")
 
     def _tell(self, options: dict[str, Any], document: dict[str, Any], text: str) -> None:
         self.put_json(document) if options["json"] else self.stdout.write(text)

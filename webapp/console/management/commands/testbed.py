@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from tasks.surveys import export, observation, worlds
+from tasks.surveys import export, hierarchy, observation, worlds
 from webapp.console.input_files import input_file, input_file_of
 from webapp.console.product_command import Door
 
@@ -39,9 +39,20 @@ class Command(Door):
                 help="draw addresses from these published ranges",
             )
             sub.add_argument("--wordlist", type=input_file, metavar="FILE")
+        root = actions.add_parser("hierarchy", help="answer DNS from root servers down on loopback")
+        root.add_argument("--zones", type=int, default=200, metavar="N")
+        root.add_argument("--names", type=int, default=10, metavar="N", help="of each zone")
+        root.add_argument("--seed", type=int, default=1)
+        root.add_argument("--network", default="127.53", metavar="127.N", help="of all servers")
+        root.add_argument("--port", type=int, default=5300)
+        root.add_argument("--no-faults", action="store_true", help="every delegation is sound")
+        for sub in actions.choices.values():
             sub.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["action"] == "hierarchy":
+            self._serve_hierarchy(options)
+            return
         chosen = worlds.options_from(options)
         world = worlds.make_world(chosen)
         for note in world.notes:
@@ -63,6 +74,28 @@ class Command(Door):
             )
 
         worlds.serve_world(world, addresses, options["port"], ready)
+
+    def _serve_hierarchy(self, options: dict[str, Any]) -> None:
+        made = hierarchy.make_hierarchy(
+            options["zones"],
+            options["names"],
+            seed=options["seed"],
+            network=options["network"],
+            faults=not options["no_faults"],
+        )
+        port = options["port"]
+
+        def ready() -> None:
+            if options["json"]:
+                self.put_json(hierarchy.describe_hierarchy(made, port))
+                self.stdout.flush()
+            roots = " ".join(f"--root-server {root}:{port}" for root in made.roots)
+            self.say(
+                f"{len(made.zones):,} zones on {len(made.held):,} addresses; try: manage.py "
+                f"resolve - --iterative --allow-network 127.0.0.0/8 {roots}"
+            )
+
+        hierarchy.serve_hierarchy(made, port, ready)
 
     def _observe(self, world: Any, options: dict[str, Any]) -> None:
         chosen = worlds.options_from(options)
