@@ -7,7 +7,7 @@ import socket
 import sys
 from pathlib import Path
 
-from core.files import kept_secret, write_private
+from core.files import read_or_create_secret, write_text
 from deploy import broker, certificates
 
 NAME = "links"
@@ -26,7 +26,7 @@ def secret_of(data: Path) -> str:
     path = data / NAME / "secret"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.parent.chmod(0o700)
-    return kept_secret(path)
+    return read_or_create_secret(path)
 
 
 def command(data: Path) -> list[str]:
@@ -35,7 +35,7 @@ def command(data: Path) -> list[str]:
     users = data / NAME / "users.acl"
     if not users.exists():
         lines = ["user default off nopass -@all", f"user {USER} on >{secret} ~* &* +@all"]
-        write_private(users, "\n".join(lines) + "\n")
+        write_text(users, "\n".join(lines) + "\n", private=True)
     (data / NAME / "socket-path").write_text(str(broker.socket_path(data, NAME)))
     return [
         *plain,

@@ -1,6 +1,5 @@
 """Atomic Parquet parts: written under a temporary name, flushed, then renamed into place."""
 
-import os
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import Damaged, Unavailable
+from core.files import replace_file
 from lake import columns
 from lake.schemas import BROUGHT, SCHEMAS
 
@@ -26,23 +26,18 @@ def write_part(path: Path, table: str, rows: Sequence[dict[str, Any]] | pa.Table
     A part that stands already is replaced as a whole, so a shard that runs twice leaves one
     result. Raises ``Unavailable`` when the disk refuses; then no part and no debris is left.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     # What a killed writer of this same part left behind; the shard's lease says it is gone.
     for debris in path.parent.glob(f".{path.name}.*.tmp"):
         debris.unlink(missing_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         data = (
             rows
             if isinstance(rows, pa.Table)
             else pa.Table.from_pylist(list(rows), schema=SCHEMAS[table])
         )
-        pq.write_table(data, temporary, compression="zstd", write_page_checksum=True)
-        with temporary.open("rb") as handle:
-            os.fsync(handle.fileno())
-        temporary.replace(path)
+        with replace_file(path) as temporary:
+            pq.write_table(data, temporary, compression="zstd", write_page_checksum=True)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise Unavailable(f"cannot write {path.name}: {error.strerror or error}") from error
     return len(rows)
 

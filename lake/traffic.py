@@ -3,7 +3,6 @@
 Only rows with an end in a cloud stand here; clients are pseudonyms.
 """
 
-import os
 from pathlib import Path
 
 import duckdb
@@ -65,7 +64,7 @@ FLOW_SCHEMAS: dict[str, pa.Schema] = {
 
 
 class FlowWriter:
-    """Parts of one import, one file for each kind, written as rows come; renamed at the end."""
+    """Parts of one import, one file for each kind, written as rows come."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -77,28 +76,17 @@ class FlowWriter:
         try:
             if kind not in self._writers:
                 self._writers[kind] = pq.ParquetWriter(
-                    self._temporary(kind), FLOW_SCHEMAS[kind], compression="zstd"
+                    self.folder / f"{kind}.parquet", FLOW_SCHEMAS[kind], compression="zstd"
                 )
             self._writers[kind].write_table(rows)
         except OSError as error:
             raise Unavailable(f"cannot write flows: {error.strerror or error}") from error
 
     def close(self) -> None:
-        """End the parts and put them in place."""
-        for kind, writer in self._writers.items():
+        """End the parts; whoever made the folder puts it in place or removes it."""
+        for writer in self._writers.values():
             writer.close()
-            self._temporary(kind).replace(self.folder / f"{kind}.parquet")
         self._writers = {}
-
-    def discard(self) -> None:
-        """Let go of unfinished parts."""
-        for kind, writer in self._writers.items():
-            writer.close()
-            self._temporary(kind).unlink(missing_ok=True)
-        self._writers = {}
-
-    def _temporary(self, kind: str) -> Path:
-        return self.folder / f".{kind}.{os.getpid()}.tmp"
 
 
 def open_flows(folder: Path, memory_mb: int = 1024) -> duckdb.DuckDBPyConnection:

@@ -15,7 +15,7 @@ from core.environment import (
     read_text,
 )
 from core.errors import BadInput, reason_of
-from core.files import kept_secret
+from core.files import read_or_create_secret
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(read_text("NEPHOSCOPE_DATA", str(BASE_DIR / "var"))).resolve()
@@ -63,7 +63,7 @@ def _secret_key() -> str:
     given = read_text("NEPHOSCOPE_SECRET_KEY", "")
     path = DATA_DIR / "secret-key"
     try:
-        return given or kept_secret(path)
+        return given or read_or_create_secret(path)
     except OSError as error:
         raise BadInput(
             f"cannot keep {path}: {reason_of(error)}", field="NEPHOSCOPE_DATA"

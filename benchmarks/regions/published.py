@@ -15,8 +15,8 @@ from scipy.sparse.csgraph import shortest_path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from analysis.optimization import Effort, Samples, Study, check
-from analysis.optimization.files.matrices import open_text
 from benchmarks.regions.instances import generate
+from core.files import open_text
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import BadInput
+from core.files import replace_file
 
 _MAGIC = b"NEPHMAP1"
 # Arrays begin where cache lines and vector loads do.
@@ -46,16 +47,13 @@ def write_snapshot(
     head = {"kind": kind, "arrays": rows, "document": dict(document)}
     digest.update(_dump(head))
     header = _dump({**head, "sha256": digest.hexdigest()})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    with temporary.open("wb") as file:
+    with replace_file(path) as temporary, temporary.open("wb") as file:
         file.write(_MAGIC + len(header).to_bytes(8, "little") + header)
         begin = file.tell() + -file.tell() % _ALIGNMENT
         for row, array in zip(rows, arrays.values(), strict=True):
             file.seek(begin + row["at"])
             file.write(_buffer(array))
         file.truncate(max(begin + at, file.tell()))
-    temporary.replace(path)
     return digest.hexdigest()
 
 

@@ -1,15 +1,13 @@
 """Domain lists as people have them, in; clean entries and one reason per unusable part, out."""
 
-import gzip
 import io
 import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import BinaryIO, cast
 
 from core.errors import BadInput
+from core.files import PlainReader
 from core.records import DomainEntry, Rejection
 from crawlers.dns.idna import MAX_NAME, check_name, to_ascii
 
@@ -132,51 +130,20 @@ def read_text(data: bytes, most_bytes: int | None = None) -> str:
     return text
 
 
-class _Plain(io.BufferedIOBase):
-    """The octets of a list, unpacked as they are read, up to a limit.
-
-    A small file can unpack into all the memory there is.
-    """
-
-    def __init__(self, data: bytes, most_bytes: int) -> None:
-        self._most_bytes = self._left = most_bytes
-        self._is_packed = data.startswith(b"\x1f\x8b")
-        raw = io.BytesIO(data)
-        self._file = gzip.GzipFile(fileobj=raw) if self._is_packed else raw
-        if len(data) > most_bytes:
-            raise BadInput(
-                f"the list is {len(data) / 2**20:,.0f} MiB; at most {most_bytes // 2**20} MiB "
-                "are read: split it, or keep one column"
-            )
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int | None = -1) -> bytes:
-        if size is not None and size >= 0:
-            return self.read1(size)
-        return b"".join(iter(lambda: self.read1(2**16), b""))
-
-    def read1(self, size: int = -1) -> bytes:
-        try:
-            piece = self._file.read1(size)
-        except (OSError, EOFError, zlib.error) as error:
-            raise BadInput(f"the gzip file is damaged: {error}") from error
-        self._left -= len(piece)
-        if self._left < 0:
-            raise BadInput(f"the gzip file unpacks to more than {self._most_bytes // 2**20} MiB")
-        return piece
-
-
 def _open_text(data: bytes, most_bytes: int = MAX_LIST_BYTES) -> tuple[str, io.TextIOWrapper]:
     """The first characters of a list, and all of it to be read once."""
-    head = _Plain(data, most_bytes).read1(4096)
+    if len(data) > most_bytes:
+        raise BadInput(
+            f"the list is {len(data) / 2**20:,.0f} MiB; at most {most_bytes // 2**20} MiB "
+            "are read: split it, or keep one column"
+        )
+    head = PlainReader(io.BytesIO(data), most_bytes).read(4096)
     if not data.strip():
         raise BadInput(_EMPTY)
     encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     if encoding != "utf-16":
         _refuse_binary(head)
-    plain = cast(BinaryIO, _Plain(data, most_bytes))
+    plain = io.BufferedReader(PlainReader(io.BytesIO(data), most_bytes))
     text = io.TextIOWrapper(plain, encoding, "surrogateescape", newline="")
     return head.decode(encoding, "ignore"), text
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from core.files import replace_file
 from crawlers.engine.config import Result
 from crawlers.files.columns import SCHEMA, tabulate
 
@@ -57,9 +58,8 @@ class ParquetSink:
         if len(parts) == 1 and self._is_sorted:
             parts[0].replace(self._path)
             return
-        merged = self._path.with_name(f".{self._path.name}.merged")
-        _merge(parts, merged, self._last_id, self._types_per_name)
-        merged.replace(self._path)
+        with replace_file(self._path) as merged:
+            _merge(parts, merged, self._last_id, self._types_per_name)
         for part in parts:
             part.unlink()
 

@@ -1,8 +1,8 @@
 """Logs of other tools in, one :class:`Log` out: the kind is found by looking into the file."""
 
-import zlib
 from collections.abc import Callable
 
+from core import files
 from core.errors import BadInput
 from screening.log_readers import agent_report, cyclictest, fio, hdr_histogram, vm_noise
 from screening.log_readers.records import Log
@@ -33,15 +33,7 @@ def read_log(data: bytes) -> list[Log]:
 
 def unpack(data: bytes) -> bytes:
     """The file without its gzip layer; BadInput when it is damaged or too large."""
-    if data[:2] == b"\x1f\x8b":
-        try:
-            unpacker = zlib.decompressobj(31)
-            data = unpacker.decompress(data, MOST_BYTES + 1)
-        except zlib.error as error:
-            raise BadInput(f"the file is damaged: {error}") from None
-    if len(data) > MOST_BYTES:
-        raise BadInput(f"a log has at most {MOST_BYTES:,} bytes")
-    return data
+    return files.unpack(data, MOST_BYTES)
 
 
 __all__ = ["Log", "read_log", "unpack"]

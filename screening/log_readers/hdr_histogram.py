@@ -8,7 +8,6 @@ import binascii
 import math
 import re
 import struct
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import BadInput
+from core.files import DamagedStream, TooLarge, decompress
 from screening.log_readers.records import Log
 
 COOKIES = {0x1C849308: 0, 0x1C849301: 1, 0x1C849303: 2}
@@ -224,7 +224,7 @@ def _decode(payload: str, left: Allowance) -> tuple[Whole, Whole]:
         values, counts = _decode_counts(version, (cookie & WORD) >> 4, data)
     except (KeyError, struct.error):
         raise BadInput("damaged histogram: no known version of the format") from None
-    except (binascii.Error, zlib.error, IndexError, ValueError) as error:
+    except (binascii.Error, DamagedStream, TooLarge, IndexError, ValueError) as error:
         raise BadInput(f"damaged histogram: {error}") from None
     left.take(counts=len(counts))
     return values, counts
@@ -235,11 +235,8 @@ def _unpack(data: bytes, left: Allowance) -> bytes:
     if cookie & ~WORD not in COMPRESSED:
         return data
     (length,) = struct.unpack_from(">i", data, 4)
-    unpacker = zlib.decompressobj()
-    data = unpacker.decompress(data[8 : 8 + length], MOST_BYTES)
+    data = decompress(data[8 : 8 + length], MOST_BYTES)
     left.take(unpacked=len(data))
-    if not unpacker.eof:
-        raise ValueError("cut short, or too large")
     return data
 
 

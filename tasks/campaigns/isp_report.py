@@ -3,7 +3,6 @@
 RIPE Atlas, scamper and Globalping as JSON, and parts of own campaigns: told by their contents.
 """
 
-import gzip
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from analysis.campaigns.routes.address_owners import Addresses
 from analysis.campaigns.routes.downstream_isp import ROUTES, find_isps
 from cartography.asn.names import read_as_names
 from core.errors import BadInput, reason_of
+from core.files import DamagedStream, PlainReader
 
 _HEAD_OCTETS = 1 << 16
 _MOST_ROWS = 200_000
@@ -87,13 +87,9 @@ def form_of(path: Path) -> str:
 def _head(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            head = file.read(_HEAD_OCTETS)
-        if head.startswith(b"\x1f\x8b"):
-            with gzip.open(path) as packed:
-                head = packed.read(_HEAD_OCTETS)
-    except (OSError, EOFError) as error:
+            return PlainReader(file).read(_HEAD_OCTETS)
+    except (OSError, DamagedStream) as error:
         raise BadInput(f"cannot read {path}: {reason_of(error)}") from error
-    return head
 
 
 def _atlas(paths: Sequence[Path], found: Traces) -> Iterator[pa.Table]:

@@ -19,8 +19,8 @@ from analysis.campaigns.importers.ripe_atlas import AtlasFiles
 from analysis.campaigns.importers.sanity import sound
 from analysis.campaigns.importers.scamper import read_scamper
 from analysis.campaigns.importers.wondernetwork import read_city_pings
-from analysis.optimization.files.matrices import open_text
 from core.errors import BadInput
+from core.files import open_text
 from lake.campaigns import CAMPAIGN_SCHEMAS
 from tasks.campaigns import isp_report
 

@@ -4,12 +4,12 @@ What is written here is there before anything is paid, so that nothing is paid f
 """
 
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from core.errors import Unavailable
+from core.files import write_text
 from tasks.protocol.work_order import Order
 from webapp.store.campaigns import selectors
 
@@ -64,11 +64,7 @@ def _hold_path(source: str) -> Path:
 
 
 def _put(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        write_text(path, text)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise Unavailable(f"cannot write {path.name}: {error.strerror or error}") from error

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import BadInput, Unavailable, reason_of
+from core.files import write_text
 
 _VERSION = 1
 _HASHED_OCTETS = 1 << 20
@@ -55,15 +56,9 @@ def identify_list(path: Path) -> str:
 def save_checkpoint(checkpoint: Checkpoint, output: Path) -> None:
     """Replace the state in one step; raises ``Unavailable``."""
     path = state_path(output)
-    temporary = path.with_name(f".{path.name}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8") as handle:
-            json.dump(asdict(checkpoint), handle)
-            handle.flush()
-            os.fsync(handle.fileno())
-        temporary.replace(path)
+        write_text(path, json.dumps(asdict(checkpoint)))
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise Unavailable(f"cannot write {path}: {error.strerror}") from error
 
 

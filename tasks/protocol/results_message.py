@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import BadInput
+from core.files import decompress
 
 # A unit of work gives some tens of kilobytes; more than this is no parcel of ours.
 LARGEST_BYTES = 4 * 1024 * 1024
@@ -58,18 +59,11 @@ def unpack(data: bytes) -> Parcel:
     if not data.startswith(_MARK) or len(data) > LARGEST_BYTES:
         raise BadInput("this is no parcel, or one that is too large", field="parcel")
     try:
-        body = json.loads(_expand(data[len(_MARK) :]), parse_constant=_refuse)
-    except (zlib.error, ValueError, RecursionError) as error:
+        text = decompress(data[len(_MARK) :], _LARGEST_TEXT)
+        body = json.loads(text, parse_constant=_refuse)
+    except (BadInput, ValueError, RecursionError) as error:
         raise BadInput(f"a parcel is damaged: {error}", field="parcel") from error
     return _checked(body)
-
-
-def _expand(data: bytes) -> bytes:
-    expander = zlib.decompressobj()
-    text = expander.decompress(data, _LARGEST_TEXT)
-    if not expander.eof or expander.unused_data:
-        raise ValueError("it is cut off, longer than it says, or too large")
-    return text
 
 
 def _refuse(text: str) -> None:

@@ -4,11 +4,11 @@ Nothing is kept. Each process reads one log at a time, so that visitors cannot f
 """
 
 import math
-import zlib
 from threading import BoundedSemaphore
 from typing import Any
 
 from core.errors import BadInput
+from core.files import TooLarge, unpack
 from screening.log_readers import read_log
 from screening.log_readers.agent_report import is_report
 from screening.log_readers.records import NS_PER_UNIT, Log, join_logs
@@ -37,15 +37,11 @@ def summarise(data: bytes) -> list[dict[str, Any]]:
 
 
 def _unpack(data: bytes) -> bytes:
-    if data[:2] != b"\x1f\x8b":
-        return data
     try:
-        plain = zlib.decompressobj(31).decompress(data, MOST_UNPACKED + 1)
-    except zlib.error as error:
-        raise BadInput(f"the file is damaged: {error}") from None
-    if len(plain) > MOST_UNPACKED:
-        raise BadInput(f"a log has at most {MOST_UNPACKED // 1_000_000} MB when unpacked")
-    return plain
+        return unpack(data, MOST_UNPACKED)
+    except TooLarge:
+        limit_mb = MOST_UNPACKED // 1_000_000
+        raise BadInput(f"a log has at most {limit_mb} MB when unpacked") from None
 
 
 def _summarise(data: bytes) -> list[dict[str, Any]]:

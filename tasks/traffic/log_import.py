@@ -4,7 +4,6 @@
 """
 
 import json
-import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from cartography.traffic.readers.pcap import is_capture
 from cartography.traffic.readers.zeek_process import find_zeek, run_zeek
 from cartography.traffic.table_by_date import Calendar
 from core.errors import BadInput, MissingData
+from core.files import replace_folder
 from core.report_tables import PROVIDERS
 from lake.traffic import FlowWriter
 from tasks.traffic.documents import import_document, report_document
@@ -141,10 +141,8 @@ def _read_files(
                 _read_by_zeek(zeek, path, folder / f".zeek-{number}", reading)
             else:
                 reading.read(path)
+    finally:
         reading.writer.close()
-    except BaseException:
-        reading.writer.discard()
-        raise
     _refuse_nothing(reading.accounts)
     return reading.accounts
 
@@ -167,13 +165,6 @@ def _refuse_nothing(accounts: Sequence[Account]) -> None:
 @contextmanager
 def _folder(name: str) -> Iterator[Path]:
     """A folder to fill, put in place when all went well and else removed."""
-    work, place = root() / f".{name}.{os.getpid()}", root() / name
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
-    try:
+    with replace_folder(root() / name) as work:
         yield work
         shutil.rmtree(work / ".spill", ignore_errors=True)
-        shutil.rmtree(place, ignore_errors=True)
-        work.replace(place)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)

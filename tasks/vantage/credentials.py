@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from core.errors import BadInput, NephoscopeError
-from core.files import write_private
+from core.files import write_text
 
 _FILE = "identity.json"
 
@@ -55,8 +55,8 @@ def folder_of(chosen: str = "") -> Path:
 def save(identity: Identity, folder: Path) -> None:
     """Write an identity, readable for its owner only; the authority lies beside it."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_private(folder / "authority.pem", identity.authority)
-    write_private(folder / _FILE, json.dumps(asdict(identity), indent=1))
+    write_text(folder / "authority.pem", identity.authority, private=True)
+    write_text(folder / _FILE, json.dumps(asdict(identity), indent=1), private=True)
 
 
 def load(folder: Path) -> Identity | None:

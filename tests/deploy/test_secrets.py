@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.files import kept_secret, write_private
+from core.files import read_or_create_secret, write_text
 from tests import forks
 from tests.sites import environment
 from tests.tasks.surveys.disks import small_disk
@@ -20,18 +20,18 @@ def test_what_an_interrupted_start_left_counts_as_none(tmp_path, left):
     path = tmp_path / "secret-key"
     if left is not None:
         path.write_text(left)
-    made = kept_secret(path)
+    made = read_or_create_secret(path)
     assert len(made) >= 32
-    assert kept_secret(path) == made
+    assert read_or_create_secret(path) == made
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [p.name for p in tmp_path.iterdir()] == ["secret-key"]
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path):
     path = tmp_path / "secret-key"
-    before = kept_secret(path)
+    before = read_or_create_secret(path)
     with pytest.raises(UnicodeEncodeError):
-        write_private(path, "\ud800")
+        write_text(path, "\ud800")
     assert path.read_text() == before
     assert [p.name for p in tmp_path.iterdir()] == ["secret-key"]
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from analysis.optimization.files.matrices import open_text
 from core.errors import BadInput
+from core.files import open_text
 from lake.campaigns import table_of
 
 Row = dict[str, Any]

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from analysis.campaigns.importers.public_matrices import LONGEST_MS, sound_file
-from analysis.optimization.files.matrices import open_text
 from core.errors import BadInput
+from core.files import open_text
 from lake.campaigns import table_of
 
 # What a column is called without points, underscores and capitals; the first that is there counts.

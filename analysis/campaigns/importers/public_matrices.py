@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analysis.optimization.files.matrices import open_text, read_square
+from analysis.optimization.files.matrices import read_square
 from analysis.optimization.model.samples import Samples
 from core.errors import BadInput
+from core.files import open_text
 from lake.campaigns import fill_table, table_of
 
 # A day: what is longer is not a round trip in milliseconds.

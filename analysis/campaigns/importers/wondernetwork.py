@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from analysis.campaigns.importers.public_matrices import pair_row, round_trip, sound_file
-from analysis.optimization.files.matrices import open_text
 from core.errors import BadInput
+from core.files import open_text
 from lake.campaigns import table_of
 
 _AVERAGES = ("rtt_avg_ms", "avg", "rtt_avg", "average")

@@ -4,7 +4,6 @@ Read only after a fast reader has refused the file, which cannot say where.
 """
 
 import csv
-import gzip
 import math
 import zlib
 from collections.abc import Iterator, Sequence
@@ -12,11 +11,11 @@ from pathlib import Path
 from typing import TextIO
 
 from core.errors import BadInput
+from core.files import GZIP_MAGIC, open_text
 
 # What a mark of octets that are no text becomes.
 NO_TEXT = "\N{REPLACEMENT CHARACTER}"
 OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs"}
-GZIP = b"\x1f\x8b"
 # Letters of a cell that a message repeats at most.
 MOST_LETTERS = 40
 
@@ -26,10 +25,10 @@ def refuse(path: Path, names: Sequence[str], number: str, fallback: str) -> BadI
 
     ``names`` are columns that name something, ``number`` is one from 0 up that may be empty.
     """
-    if path.suffix != ".gz" and _head_of(path) == GZIP:
+    if path.suffix != ".gz" and _head_of(path) == GZIP_MAGIC:
         return BadInput(f"{path.name}: this is packed; give it as it was before gzip")
     try:
-        with _open(path) as stream:
+        with open_text(path, "utf-8-sig", newline="") as stream:
             line, text = next(_faults(stream, (*names, number)), (None, fallback))
     except (EOFError, zlib.error):
         line, text = None, "the packed file is damaged or cut off"
@@ -41,12 +40,6 @@ def refuse(path: Path, names: Sequence[str], number: str, fallback: str) -> BadI
 def _head_of(path: Path) -> bytes:
     with path.open("rb") as stream:
         return stream.read(2)
-
-
-def _open(path: Path) -> TextIO:
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", errors="replace", newline="")
-    return path.open(encoding="utf-8-sig", errors="replace", newline="")
 
 
 def _faults(stream: TextIO, columns: tuple[str, ...]) -> Iterator[tuple[int, str]]:

@@ -4,12 +4,10 @@ PlanetLab-like square tables, WonderNetwork-like city pairs, and the plain CSV o
 """
 
 import csv
-import gzip
-import lzma
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +17,7 @@ import pyarrow.csv as arrow_csv
 from analysis.optimization.files.csv_errors import refuse
 from analysis.optimization.model.samples import Row, Samples, client_weights, samples_of
 from core.errors import BadInput
+from core.files import open_text
 
 COLUMNS = ("round", "client", "region", "value")
 # Eight octets each: a file whose every line names a new client, region and round asks for more.
@@ -104,15 +103,6 @@ def read_city_pairs(path: Path, regions: Iterable[str]) -> Samples:
     if lacking:
         raise BadInput(f"no ping to {sorted(lacking)[0]!r}", field="destination")
     return samples_of(rows)
-
-
-def open_text(path: Path) -> TextIO:
-    """Open a text file, packed by gzip or xz or plain; octets that are no text become a mark."""
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8", errors="replace")
-    if path.suffix == ".xz":
-        return lzma.open(path, "rt", encoding="utf-8", errors="replace")
-    return path.open(encoding="utf-8", errors="replace")
 
 
 def _pairs(lines: Iterable[dict[str, str]], wanted: set[str]) -> Iterator[Row]:

@@ -4,7 +4,6 @@ What a damaged gzip still gives is used, and the damage is told. Memory is bound
 block, whatever the lines are.
 """
 
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +13,12 @@ from numpy.typing import NDArray
 
 from cartography.traffic.error_counts import Tally
 from core.errors import BadInput
+from core.files import GZIP_MAGIC, CutStream, DamagedStream, inflate
 
 BLOCK_BYTES = 8 * 1024 * 1024
 # Zeek's longest fields are URIs and certificates' names; a longer line is an attack or damage.
 MAX_LINE_BYTES = 1024 * 1024
 TOO_LONG = "line longer than 1 MiB"
-_GZIP = b"\x1f\x8b"
 _READ_BYTES = 1024 * 1024
 _PACKED = {
     b"\xfd7zXZ": "xz",
@@ -62,29 +61,18 @@ class Source:
                 first = next(raw, b"")
                 _refuse_packed(first, self.path)
                 pieces = _chain(first, raw)
-                yield from self._unpack(pieces) if first.startswith(_GZIP) else pieces
+                yield from self._unpack(pieces) if first.startswith(GZIP_MAGIC) else pieces
         except OSError as error:
             raise BadInput(f"cannot read {self.path}: {error.strerror}") from error
 
     def _unpack(self, raw: Iterator[bytes]) -> Iterator[bytes]:
         """The members of a gzip one after the other, as far as they go."""
-        member, is_open = zlib.decompressobj(wbits=31), False
-        for piece in raw:
-            rest = piece
-            while rest:
-                try:
-                    plain = member.decompress(rest, BLOCK_BYTES)
-                except zlib.error:
-                    self.damage = "the gzip is broken; what stands before that was read"
-                    return
-                yield plain
-                rest, is_open = member.unconsumed_tail, not member.eof
-                if not is_open:
-                    # Some writers fill the last sector with zeros.
-                    rest, member = member.unused_data.lstrip(b"\0"), zlib.decompressobj(wbits=31)
-        if is_open:
+        try:
+            yield from inflate(raw)
+        except CutStream:
             self.damage = "the gzip ends early; what it holds was read"
-            yield member.flush()
+        except DamagedStream:
+            self.damage = "the gzip is broken; what stands before that was read"
 
     def blocks(self) -> Iterator[Block]:
         """Whole lines, about eight megabytes at a time; lines that are too long are counted."""

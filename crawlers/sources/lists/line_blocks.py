@@ -5,14 +5,12 @@ an endless one.
 """
 
 import codecs
-import gzip
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from core.errors import BadInput, MissingData
+from core.files import DamagedStream, PlainReader
 
 _BLOCK_OCTETS = 256 * 1024
 # What lies behind this in a line is dropped: no name or record that is used stands there.
@@ -86,18 +84,17 @@ class BlockFile:
 
     def _chunks(self) -> Iterator[bytes]:
         with self.path.open("rb") as raw:
-            packed = self._magic.startswith(b"\x1f\x8b")
-            file: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
+            file = PlainReader(raw)
             while chunk := self._read(file):
                 yield chunk
 
-    def _read(self, file: IO[bytes]) -> bytes:
+    def _read(self, file: PlainReader) -> bytes:
         if self._left <= 0:
             self.status = "BUDGET" if file.read(1) else self.status
             return b""
         try:
             chunk = file.read(min(_BLOCK_OCTETS, self._left))
-        except (OSError, EOFError, zlib.error):
+        except (OSError, DamagedStream):
             # What was whole up to here is used, and the status says that more is missing.
             self.status = "TRUNCATED"
             return b""

@@ -21,8 +21,9 @@ from analysis.optimization import (
     recommend,
     samples_of,
 )
-from analysis.optimization.files.matrices import open_text, read_city_pairs, read_square
+from analysis.optimization.files.matrices import read_city_pairs, read_square
 from core.errors import BadInput
+from core.files import open_text
 
 DATA = Path(os.environ.get("NEPHOSCOPE_TEST_DATA", Path(__file__).parents[4] / "shared" / "data"))
 CLOUD_CITIES = (

@@ -4,8 +4,6 @@ The packed copy of a file is made once, at the first start that sees it, in the 
 """
 
 import gzip
-import os
-from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +13,8 @@ from wsgiref.headers import Headers
 from django.conf import settings
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
+
+from core.files import write_bytes
 
 # Fonts and pictures are packed already; below this many bytes nothing is won.
 _PACKABLE = frozenset({".css", ".js", ".json", ".svg", ".html", ".map"})
@@ -59,14 +59,9 @@ def pack(path: Path, folder: Path) -> Path | None:
 def _write(copy: Path, data: bytes) -> bool:
     """Write a packed copy; false where the disk refuses."""
     # Processes that start together write the same; each moves a whole file into place.
-    part = copy.with_suffix(f".{os.getpid()}")
     try:
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(data)
-        part.replace(copy)
+        write_bytes(copy, data)
     except OSError:
-        with suppress(OSError):
-            part.unlink()
         return False
     return True
 

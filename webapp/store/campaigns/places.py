@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from core.files import write_text
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns.selectors import Spot
 from webapp.store.models import Campaign
@@ -19,11 +20,7 @@ def save_places(found: Campaign, places: Mapping[str, Mapping[str, Any]]) -> Non
     """Keep where vantage points of imported files stand."""
     if not places:
         return
-    path = selectors.lake_root() / found.slug / _FILE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(places), encoding="utf-8")
-    temporary.replace(path)
+    write_text(selectors.lake_root() / found.slug / _FILE, json.dumps(places))
 
 
 def spots_of(found: Campaign, names: Iterable[str]) -> dict[str, Spot]:

@@ -4,8 +4,6 @@ Small tables are rows of the store. Tables by vantage point or round stand in Pa
 the lake, sorted by vantage point, so that a page reads the few rows that it shows.
 """
 
-import os
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,6 +17,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from cartography.ranges.regions import region as region_of
+from core.files import replace_folder
 from lake.parts import part_path
 from webapp.store.access.visibility import visible
 from webapp.store.campaigns import table_files
@@ -114,12 +113,6 @@ def folder_of(found: Campaign) -> Path:
 
 def save_tables(found: Campaign, reports: Iterable[Any], files: Mapping[str, pa.Table]) -> None:
     """Replace all tables of a campaign; readers see the old ones until the new ones are whole."""
-    folder = folder_of(found)
-    work = folder.with_name(f".{folder.name}.{os.getpid()}")
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
-    for name, table in files.items():
-        table_files.write(work / f"{name}.parquet", table)
     rows = [
         CampaignReport(
             campaign=found,
@@ -132,15 +125,13 @@ def save_tables(found: Campaign, reports: Iterable[Any], files: Mapping[str, pa.
         )
         for r in reports
     ]
-    with transaction.atomic():
-        found.reports.all().delete()
-        CampaignReport.objects.bulk_create(rows)
-        Campaign.objects.filter(pk=found.pk).update(reported_at=timezone.now())
-    old = folder.with_name(f".{folder.name}.old.{os.getpid()}")
-    if folder.exists():
-        folder.replace(old)
-    work.replace(folder)
-    shutil.rmtree(old, ignore_errors=True)
+    with replace_folder(folder_of(found)) as folder:
+        for name, table in files.items():
+            table_files.write(folder / f"{name}.parquet", table)
+        with transaction.atomic():
+            found.reports.all().delete()
+            CampaignReport.objects.bulk_create(rows)
+            Campaign.objects.filter(pk=found.pk).update(reported_at=timezone.now())
 
 
 def has_table(found: Campaign, name: str) -> bool:

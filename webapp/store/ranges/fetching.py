@@ -22,6 +22,7 @@ from cartography.ranges import READERS, RangeFile, reader_of
 from cartography.ranges.fetching import Mark, fetch
 from cartography.ranges.gzip_file import unpack
 from core.errors import BadInput, NephoscopeError
+from core.files import write_text
 from webapp.store.models import RangeTable
 from webapp.store.ranges import tables
 
@@ -104,7 +105,7 @@ def fetch_one(provider: str, url: str) -> Visit:
         n_failures = 1 + (last.n_failures if last else 0)
         since = (last and last.failing_since) or visit.at
         visit = replace(visit, n_failures=n_failures, failing_since=since)
-    _write_state(path, visit.as_json())
+    write_text(path, json.dumps(visit.as_json()))
     return visit
 
 
@@ -137,7 +138,7 @@ def _take(provider: str, url: str) -> RangeFile | None:
         as_of = _refuse_older(provider, data, name)
         _, file = tables.import_ranges(provider, data, as_of=as_of, file_name=name)
     # The mark is kept only now: a file that was refused is asked for again the next time.
-    _write_state(_mark_path(found.mark.url), asdict(found.mark))
+    write_text(_mark_path(found.mark.url), json.dumps(asdict(found.mark)))
     return file
 
 
@@ -189,10 +190,3 @@ def _read_visit(path: Path) -> Visit | None:
 def _state_path(folder: str, key: str) -> Path:
     name = hashlib.sha256(key.encode()).hexdigest()[:24]
     return Path(settings.RANGES_DIR) / folder / f"{name}.json"
-
-
-def _write_state(path: Path, state: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(state))
-    temporary.replace(path)

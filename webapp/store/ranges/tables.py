@@ -23,6 +23,7 @@ from cartography.ranges.same_edition import (
     tell_difference,
 )
 from core.errors import BadInput, MissingData
+from core.files import write_bytes
 from core.records import Placement
 from webapp.store.models import RangeTable
 from webapp.store.ranges.asn_choice import ORIGINS, origins_of, variant_of
@@ -137,11 +138,8 @@ def keep_file(
     """Keep a checked file and its row; the same file of the same day twice is one row."""
     digest = hashlib.sha256(data).hexdigest()
     path = raw_path(provider, digest)
-    path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
-        temporary = path.with_suffix(".tmp")
-        temporary.write_bytes(data)
-        temporary.replace(path)
+        write_bytes(path, data)
     row, _ = RangeTable.objects.get_or_create(
         provider=provider,
         sha256=digest,

@@ -15,6 +15,8 @@ from typing import Any
 
 from django.conf import settings
 
+from core.files import DamagedStream, decompress, sync_folder
+
 LEVEL = 1
 # A pack is closed at this size, so that a copy or a backup never meets one huge file.
 MOST_BYTES = 256_000_000
@@ -55,7 +57,7 @@ def append(pool: int, bodies: Sequence[bytes]) -> list[Place]:
         file.flush()
         os.fdatasync(file.fileno())
     if is_new:
-        _sync_folder(folder)
+        sync_folder(folder)
     return places
 
 
@@ -69,14 +71,6 @@ def _choose(folder: Path) -> str:
     return path.name
 
 
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def compress(body: bytes) -> bytes:
     """What :func:`append` takes."""
     return zlib.compress(body, LEVEL)
@@ -88,8 +82,8 @@ def read(pool: int, place: Place) -> bytes:
         file.seek(place.offset)
         data = file.read(place.length)
     try:
-        return zlib.decompressobj().decompress(data, LONGEST_BODY)
-    except zlib.error as error:
+        return decompress(data, LONGEST_BODY)
+    except DamagedStream as error:
         raise ValueError(f"the pack is damaged: {error}") from None
 
 

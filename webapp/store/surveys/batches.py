@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
+from core.files import replace_file
 from core.statuses import FINAL_STATES
 from webapp.store.models import Shard, Survey
 from webapp.store.surveys import services
@@ -44,14 +45,10 @@ def names_path(slug: str) -> Path:
 
 def save_names(slug: str, rows: Sequence[tuple[str, str]]) -> None:
     """Write (name, domain) of all cloud-using names under a temporary name, then rename."""
-    path = names_path(slug)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{timezone.now():%H%M%S%f}.tmp")
     names, domains = zip(*rows, strict=True)
-    pq.write_table(
-        pa.table({"name": names, "domain": domains}), temporary, row_group_size=BATCH_NAMES
-    )
-    temporary.replace(path)
+    table = pa.table({"name": names, "domain": domains})
+    with replace_file(names_path(slug)) as temporary:
+        pq.write_table(table, temporary, row_group_size=BATCH_NAMES)
 
 
 def load_names(shard: Shard) -> dict[str, str]:

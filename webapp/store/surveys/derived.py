@@ -5,8 +5,6 @@ folder is put in place by one rename when it is whole.
 """
 
 import json
-import os
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +14,7 @@ from typing import Any
 
 from django.conf import settings
 
+from core.files import replace_folder, write_text
 from webapp.store.models import Survey
 
 # Makers say that they live at every step; one that is silent for this long is taken for dead.
@@ -55,27 +54,18 @@ class Derived:
     def say(self, state: str, step: str = "", done: int = 0, of: int = 0, error: str = "") -> None:
         """Leave word of how far the making is."""
         note = {"state": state, "step": step, "done": done, "of": of, "error": error}
-        self.folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self._note.with_name(f".{self._note.name}.{os.getpid()}")
-        temporary.write_text(json.dumps({**note, "at": time.time()}), encoding="utf-8")
-        temporary.replace(self._note)
+        write_text(self._note, json.dumps({**note, "at": time.time()}))
 
     @contextmanager
     def make(self) -> Iterator[Path]:
         """A folder to fill; it is put in place when all went well, else the reason is kept."""
-        work = self.folder.with_name(f".{self.folder.name}.{os.getpid()}")
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir(parents=True)
         try:
-            yield work
-            shutil.rmtree(self.folder, ignore_errors=True)
-            work.replace(self.folder)
+            with replace_folder(self.folder) as work:
+                yield work
             self._note.unlink(missing_ok=True)
         except Exception as error:
             self.say(FAILED, error=str(error)[:500])
             raise
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
 
 
 def root() -> Path:

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from core.errors import BadInput
+from core.files import write_bytes
 
 KEPT = timedelta(days=1)
 # Lists of one sender, and octets of one and of all.
@@ -31,13 +32,7 @@ def save_draft(data: bytes, sender: str = "") -> str:
     folder.mkdir(parents=True, exist_ok=True)
     own = hashlib.blake2b(sender.encode(), key=settings.SECRET_KEY.encode()[:64], digest_size=8)
     _drop_old(folder, own.hexdigest(), len(data))
-    temporary = folder / f"{key}.tmp"
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(folder / f"{key}.{own.hexdigest()}.list")
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_bytes(folder / f"{key}.{own.hexdigest()}.list", data)
     return key
 
 

@@ -7,7 +7,6 @@ contents, so that nobody can put others in their place, and the same tables have
 import gzip
 import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -17,6 +16,7 @@ from typing import Any
 
 from django.conf import settings
 
+from core.files import write_bytes
 from webapp.store.surveys.selectors import ReportRow, reports
 
 _ID = re.compile(r"[0-9a-f]{16}")
@@ -56,12 +56,8 @@ def _write(tables: Mapping[str, ReportRow]) -> bytes:
 
 
 def _keep(path: Path, tables: Mapping[str, ReportRow]) -> None:
-    if path.exists():
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_bytes(gzip.compress(_write(tables), 6, mtime=0))
-    part.replace(path)
+    if not path.exists():
+        write_bytes(path, gzip.compress(_write(tables), 6, mtime=0))
 
 
 def _read(path: Path, now: Mapping[str, ReportRow]) -> dict[str, ReportRow]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from core.files import write_text
 from core.records import DomainEntry
 
 
@@ -17,13 +18,9 @@ def list_path(slug: str) -> Path:
 
 def save_entries(slug: str, entries: Sequence[DomainEntry]) -> None:
     """Write the accepted entries under a temporary name, then rename."""
-    path = list_path(slug)
-    path.parent.mkdir(parents=True, exist_ok=True)
     text = io.StringIO()
     csv.writer(text).writerows((e.rank, e.domain, e.line) for e in entries)
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(text.getvalue())
-    temporary.replace(path)
+    write_text(list_path(slug), text.getvalue())
 
 
 def load_entries(slug: str, first: int, last: int) -> list[DomainEntry]:

@@ -13,6 +13,8 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
+from core.files import write_text
+
 KEPT = timedelta(days=1)
 WAITING, ASKING, READY, FAILED = "waiting", "asking", "ready", "failed"
 Find = dict[str, Any]
@@ -40,11 +42,7 @@ def load(key: str) -> Find | None:
 
 def save(told: Find) -> None:
     """Replace what is known."""
-    path = _path(told["key"])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(told), encoding="utf-8")
-    temporary.replace(path)
+    write_text(_path(told["key"]), json.dumps(told))
 
 
 def _path(key: str) -> Path:
