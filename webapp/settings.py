@@ -111,7 +111,7 @@ MIDDLEWARE = [
 ROOT_URLCONF = "webapp.urls"
 ASGI_APPLICATION = "webapp.asgi.application"
 _LOADERS = [
-    "django.template.loaders.filesystem.Loader",
+    "webapp.pages.ui.template_loader.CompactLoader",
     "django.template.loaders.app_directories.Loader",
 ]
 TEMPLATES = [

@@ -44,6 +44,18 @@ def test_modules_are_short():
     assert long == {}
 
 
+def test_lines_of_templates_are_short():
+    lines = [
+        line
+        for path in tracked()
+        if path.suffix == ".html" and path.is_relative_to(ROOT / "templates")
+        for line in path.read_text().split("\n")
+    ]
+    # A template tag cannot be broken, and neither can what shows without a space between.
+    assert sum(len(line) > 120 for line in lines) <= 160
+    assert max(map(len, lines)) <= 350
+
+
 def test_lock_files_name_no_address():
     locks = [path.name for path in (ROOT / "requirements").glob("*.lock")]
     for name in (*(f"requirements/{lock}" for lock in locks), "package-lock.json"):

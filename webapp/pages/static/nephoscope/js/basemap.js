@@ -38,7 +38,11 @@ function graticule() {
     for (let lat = -90; lat <= 90; lat += 3) line.push([lat, lng]);
     lines.push(line);
   }
-  for (let lat = -60; lat <= 60; lat += 30) lines.push([[lat, -180], [lat, 180]]);
+  for (let lat = -60; lat <= 60; lat += 30)
+    lines.push([
+      [lat, -180],
+      [lat, 180],
+    ]);
   return lines;
 }
 
@@ -46,10 +50,16 @@ export async function drawLand(map, renderer, url) {
   const L = window.L;
   const quiet = { renderer, interactive: false };
   const sphere = L.polygon(ring(), { ...quiet, className: "sphere", smoothFactor: 0 }).addTo(map);
-  const lines = L.polyline(graticule(), { ...quiet, className: "graticule", smoothFactor: 0 }).addTo(map);
+  const lines = L.polyline(graticule(), {
+    ...quiet,
+    className: "graticule",
+    smoothFactor: 0,
+  }).addTo(map);
   const world = await (await fetch(url)).json();
   const filter = (f) => f.properties?.name !== "Antarctica";
-  L.geoJSON(world, { ...quiet, filter, style: { ...quiet, className: "land" } }).addTo(map).bringToBack();
+  L.geoJSON(world, { ...quiet, filter, style: { ...quiet, className: "land" } })
+    .addTo(map)
+    .bringToBack();
   lines.bringToBack();
   sphere.bringToBack();
 }
@@ -66,10 +76,16 @@ export function arcBetween(map, from, to, steps = 20) {
   const side = across >= 0 ? BEND : -BEND;
   const middle = a.add(b).divideBy(2);
   const top = map.project([TOP_LAT, 0], 0).y;
-  const bent = window.L.point(middle.x + side * down, Math.max(middle.y - side * across, 2 * top - middle.y));
+  const bent = window.L.point(
+    middle.x + side * down,
+    Math.max(middle.y - side * across, 2 * top - middle.y),
+  );
   return Array.from({ length: steps + 1 }, (_, n) => {
     const [t, u] = [n / steps, 1 - n / steps];
-    const at = a.multiplyBy(u * u).add(bent.multiplyBy(2 * u * t)).add(b.multiplyBy(t * t));
+    const at = a
+      .multiplyBy(u * u)
+      .add(bent.multiplyBy(2 * u * t))
+      .add(b.multiplyBy(t * t));
     return map.unproject(at, 0);
   });
 }

@@ -12,7 +12,8 @@ function wrap(text, font, room) {
   const lines = [""];
   for (const part of text.match(/[^ /]+[ /]*|[ /]+/g)) {
     const longer = lines.at(-1) + part;
-    if (ruler.measureText(longer.trimEnd()).width <= room || !lines.at(-1)) lines[lines.length - 1] = longer;
+    if (ruler.measureText(longer.trimEnd()).width <= room || !lines.at(-1))
+      lines[lines.length - 1] = longer;
     else lines.push(part);
   }
   return lines.map((line) => line.trimEnd());
@@ -43,7 +44,18 @@ function element(name, attributes, text = "") {
 
 function write(lines, top, size, family, colour) {
   return lines.map((line, at) =>
-    element("text", { x: MARGIN, y: top + (at + 1) * size * 1.3, "font-family": family, "font-size": size, fill: colour }, line));
+    element(
+      "text",
+      {
+        x: MARGIN,
+        y: top + (at + 1) * size * 1.3,
+        "font-family": family,
+        "font-size": size,
+        fill: colour,
+      },
+      line,
+    ),
+  );
 }
 
 function compose(figure, fonts) {
@@ -53,10 +65,19 @@ function compose(figure, fonts) {
   const { width, height } = chart.getBoundingClientRect();
   const head = wrap(figure.dataset.headline, `${HEAD_PX}px ${heading.fontFamily}`, width);
   const address = new URL(`?snapshot=${figure.dataset.snapshot}`, location.href).href.split("#")[0];
-  const foot = [figure.dataset.stamp, address].flatMap((t) => wrap(t, `${FOOT_PX}px ${style.fontFamily}`, width));
+  const foot = [figure.dataset.stamp, address].flatMap((t) =>
+    wrap(t, `${FOOT_PX}px ${style.fontFamily}`, width),
+  );
   const top = MARGIN / 2 + head.length * HEAD_PX * 1.3 + 14;
-  const size = { width: width + 2 * MARGIN, height: top + height + 14 + foot.length * FOOT_PX * 1.3 + MARGIN };
-  const picture = element("svg", { xmlns: NS, ...size, viewBox: `0 0 ${size.width} ${size.height}` });
+  const size = {
+    width: width + 2 * MARGIN,
+    height: top + height + 14 + foot.length * FOOT_PX * 1.3 + MARGIN,
+  };
+  const picture = element("svg", {
+    xmlns: NS,
+    ...size,
+    viewBox: `0 0 ${size.width} ${size.height}`,
+  });
   const inner = chart.cloneNode(true);
   inner.setAttribute("x", MARGIN);
   inner.setAttribute("y", top);
@@ -76,7 +97,10 @@ async function paint({ text, width, height }) {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   await image.decode();
-  const canvas = Object.assign(document.createElement("canvas"), { width: width * SHARPNESS, height: height * SHARPNESS });
+  const canvas = Object.assign(document.createElement("canvas"), {
+    width: width * SHARPNESS,
+    height: height * SHARPNESS,
+  });
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
   return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 }
@@ -85,7 +109,8 @@ export async function save(figure, kind) {
   // Whoever meets the picture later finds these figures: asking for the snapshot keeps it.
   fetch(`?snapshot=${figure.dataset.snapshot}`, { method: "HEAD" }).catch(() => {});
   const picture = compose(figure, await readFonts());
-  const blob = kind === "png" ? await paint(picture) : new Blob([picture.text], { type: "image/svg+xml" });
+  const blob =
+    kind === "png" ? await paint(picture) : new Blob([picture.text], { type: "image/svg+xml" });
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = `${figure.dataset.stamp.split(" · ").slice(0, 2).join("-")}.${kind}`;

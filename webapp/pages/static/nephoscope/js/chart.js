@@ -2,7 +2,9 @@
 import { count, share } from "./format.js";
 import { barOption, stackOption, stepOption } from "./chart-options.js";
 
-const boxes = new Map([...document.querySelectorAll("[data-chart]")].map((b) => [b.dataset.chart, b]));
+const boxes = new Map(
+  [...document.querySelectorAll("[data-chart]")].map((b) => [b.dataset.chart, b]),
+);
 const charts = JSON.parse(document.getElementById("charts").textContent);
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const drawn = new Map();
@@ -16,9 +18,31 @@ function readTones() {
     probe.style.color = `var(--${name})`;
     return getComputedStyle(probe).color;
   };
-  const names = ["paper", "surface", "sunken", "ink", "ink-2", "ink-3", "rule", "rule-strong", "accent",
-    "unknown", "other", "on-hue", "seq-3", "seq-4", "seq-6", "signal",
-    "aws", "azure", "google", "oracle", "digitalocean", "linode", "cloudflare"];
+  const names = [
+    "paper",
+    "surface",
+    "sunken",
+    "ink",
+    "ink-2",
+    "ink-3",
+    "rule",
+    "rule-strong",
+    "accent",
+    "unknown",
+    "other",
+    "on-hue",
+    "seq-3",
+    "seq-4",
+    "seq-6",
+    "signal",
+    "aws",
+    "azure",
+    "google",
+    "oracle",
+    "digitalocean",
+    "linode",
+    "cloudflare",
+  ];
   const tones = Object.fromEntries(names.map((n) => [n, tone(n)]));
   probe.remove();
   const css = getComputedStyle(document.documentElement);
@@ -36,8 +60,13 @@ function draw(spec, box, tones) {
     animationDuration: 160,
     textStyle: { fontFamily: tones.sans, fontSize: 12, color: tones["ink-2"] },
     tooltip: {
-      className: "chart-tip", backgroundColor: tones.surface, borderColor: tones["rule-strong"],
-      borderWidth: 1, padding: [6, 10], textStyle: { color: tones.ink, fontSize: 13 }, confine: true,
+      className: "chart-tip",
+      backgroundColor: tones.surface,
+      borderColor: tones["rule-strong"],
+      borderWidth: 1,
+      padding: [6, 10],
+      textStyle: { color: tones.ink, fontSize: 13 },
+      confine: true,
       transitionDuration: 0,
     },
     ...MAKERS[spec.kind](spec, tones, width, { count, share }),

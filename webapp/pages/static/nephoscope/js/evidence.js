@@ -7,14 +7,19 @@ const close = document.createElement("button");
 close.type = "button";
 close.className = "icon-button panel__close";
 close.setAttribute("aria-label", "Close the evidence");
-close.innerHTML = '<svg class="icon" viewBox="0 0 20 20" aria-hidden="true"><path d="m5 5 10 10M15 5 5 15"/></svg>';
+close.innerHTML =
+  '<svg class="icon" viewBox="0 0 20 20" aria-hidden="true"><path d="m5 5 10 10M15 5 5 15"/></svg>';
 const body = document.createElement("div");
 panel.append(close, body);
 document.body.append(panel);
 let asked = 0;
 
 function say(text) {
-  const title = Object.assign(document.createElement("h2"), { id: "panel-title", tabIndex: -1, textContent: text });
+  const title = Object.assign(document.createElement("h2"), {
+    id: "panel-title",
+    tabIndex: -1,
+    textContent: text,
+  });
   body.replaceChildren(title);
 }
 
@@ -45,6 +50,10 @@ close.addEventListener("click", () => panel.close());
 // A click beside the panel closes it: only the backdrop is outside of its box.
 panel.addEventListener("click", (event) => {
   const box = panel.getBoundingClientRect();
-  const inside = event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;
+  const inside =
+    event.clientX >= box.left &&
+    event.clientX <= box.right &&
+    event.clientY >= box.top &&
+    event.clientY <= box.bottom;
   if (event.target === panel && !inside) panel.close();
 });

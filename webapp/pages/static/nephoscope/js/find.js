@@ -5,7 +5,10 @@ const WAITING = ["waiting", "asking"];
 async function poll() {
   const box = document.querySelector("[data-find]");
   try {
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
+    const answer = await fetch(location.href, {
+      headers: { Accept: "text/html" },
+      cache: "no-store",
+    });
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const fresh = page.querySelector("[data-find]");

@@ -13,7 +13,13 @@ function touchesDisc(box, disc) {
 function candidates({ x, y, r, width, height }) {
   const reach = Math.max(r, 9) + GAP;
   const slant = reach * 0.75;
-  const box = (left, top, align) => ({ left, top, right: left + width, bottom: top + height, align });
+  const box = (left, top, align) => ({
+    left,
+    top,
+    right: left + width,
+    bottom: top + height,
+    align,
+  });
   return [
     box(x + reach, y - height / 2, "right"),
     box(x - reach - width, y - height / 2, "left"),
@@ -32,10 +38,14 @@ export function placeLabels(items, frame, obstacles) {
   return items.map((item) => {
     const free = candidates(item).find(
       (box) =>
-        box.left > frame.left + 4 && box.right < frame.right - 4 &&
-        box.top > frame.top + 4 && box.bottom < frame.bottom - 4 &&
+        box.left > frame.left + 4 &&
+        box.right < frame.right - 4 &&
+        box.top > frame.top + 4 &&
+        box.bottom < frame.bottom - 4 &&
         !taken.some((other) => overlaps(box, other)) &&
-        !items.some((other) => touchesDisc(box, { ...other, r: other === item ? item.r : Math.max(other.r, 9) + 2 })),
+        !items.some((other) =>
+          touchesDisc(box, { ...other, r: other === item ? item.r : Math.max(other.r, 9) + 2 }),
+        ),
     );
     if (free) taken.push(free);
     return free ?? null;

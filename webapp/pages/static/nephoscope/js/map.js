@@ -31,8 +31,16 @@ function radius(spot) {
 
 function addSpot(spot) {
   const at = [spot.latitude, spot.longitude];
-  spot.leader = L.polyline([at, at], { renderer: svg, interactive: false, className: "leader" }).addTo(map);
-  spot.disc = L.circleMarker(at, { renderer: svg, radius: 4, className: `spot hue--${spot.provider}` }).addTo(map);
+  spot.leader = L.polyline([at, at], {
+    renderer: svg,
+    interactive: false,
+    className: "leader",
+  }).addTo(map);
+  spot.disc = L.circleMarker(at, {
+    renderer: svg,
+    radius: 4,
+    className: `spot hue--${spot.provider}`,
+  }).addTo(map);
   const icon = L.divIcon({
     className: `pin hue--${spot.provider}`,
     html: `<span class="pin__dot" aria-hidden="true"></span>`,
@@ -43,7 +51,10 @@ function addSpot(spot) {
   element.firstChild.textContent = spot.letter;
   element.setAttribute("role", "button");
   element.setAttribute("tabindex", "-1");
-  element.setAttribute("aria-label", `${spot.name} ${spot.region}, ${spot.place}: ${count(spot.subdomains)} subdomains`);
+  element.setAttribute(
+    "aria-label",
+    `${spot.name} ${spot.region}, ${spot.place}: ${count(spot.subdomains)} subdomains`,
+  );
   for (const part of [spot.disc, spot.pin]) {
     part.on("click", (event) => {
       L.DomEvent.stopPropagation(event);
@@ -76,15 +87,26 @@ function hover(spot) {
     `${spot.place} · ${spot.note ?? `${count(spot.subdomains)} subdomains · ${spot.only_here_share} only here`}`,
   );
   const at = map.latLngToContainerPoint(spot.pin.getLatLng());
-  const left = Math.min(Math.max(6, at.x - card.offsetWidth / 2), box.clientWidth - card.offsetWidth - 6);
+  const left = Math.min(
+    Math.max(6, at.x - card.offsetWidth / 2),
+    box.clientWidth - card.offsetWidth - 6,
+  );
   const below = at.y < 80;
-  L.DomUtil.setPosition(card, L.point(left, below ? at.y + radius(spot) + 14 : at.y - radius(spot) - card.offsetHeight - 10));
+  L.DomUtil.setPosition(
+    card,
+    L.point(left, below ? at.y + radius(spot) + 14 : at.y - radius(spot) - card.offsetHeight - 10),
+  );
 }
 
 /* Layout of pins and labels, after every move */
 function relative(element) {
   const [a, b] = [element.getBoundingClientRect(), box.getBoundingClientRect()];
-  return { left: a.left - b.left, top: a.top - b.top, right: a.right - b.left, bottom: a.bottom - b.top };
+  return {
+    left: a.left - b.left,
+    top: a.top - b.top,
+    right: a.right - b.left,
+    bottom: a.bottom - b.top,
+  };
 }
 
 function obstacles() {
@@ -107,7 +129,12 @@ function arrange() {
     spot.pin.setZIndexOffset(spot.key === selected ? 1000 : 0);
   });
   const order = [...spots].sort((a, b) => (b.key === selected) - (a.key === selected));
-  const items = order.map((s) => ({ ...s.at, r: radius(s), width: s.label.offsetWidth, height: s.label.offsetHeight }));
+  const items = order.map((s) => ({
+    ...s.at,
+    r: radius(s),
+    width: s.label.offsetWidth,
+    height: s.label.offsetHeight,
+  }));
   const frame = { left: 0, top: 0, right: box.clientWidth, bottom: box.clientHeight };
   placeLabels(items, frame, obstacles()).forEach((found, i) => {
     const { label } = order[i];
@@ -121,13 +148,21 @@ function arrange() {
 
 /* View */
 function home() {
-  const frame = spots.length ? spots : [{ latitude: 50, longitude: -120 }, { latitude: -30, longitude: 150 }];
+  const frame = spots.length
+    ? spots
+    : [
+        { latitude: 50, longitude: -120 },
+        { latitude: -30, longitude: 150 },
+      ];
   const points = frame.map((s) => map.project([s.latitude, s.longitude], 0));
   for (const lat of [66, -42]) points.push(map.project([lat, 0], 0));
   for (const lng of [-100, 110]) points.push(map.project([20, lng], 0));
   const bounds = L.bounds(points);
   const size = bounds.getSize();
-  const room = { x: box.clientWidth - (narrow.matches ? 56 : 190), y: box.clientHeight - (narrow.matches ? 24 : 60) };
+  const room = {
+    x: box.clientWidth - (narrow.matches ? 56 : 190),
+    y: box.clientHeight - (narrow.matches ? 24 : 60),
+  };
   const zoom = Math.log2(Math.min(room.x / size.x, room.y / size.y));
   const centre = bounds.getCenter().add([narrow.matches ? 0 : 12 / 2 ** zoom, 0]);
   return [map.unproject(centre, 0), Math.max(0, Math.min(3, zoom))];
@@ -143,7 +178,10 @@ function view(centre, zoom) {
 function readHash() {
   const values = new URLSearchParams(location.hash.slice(1));
   const at = (values.get("at") ?? "").split(",").map(Number);
-  return { region: values.get("region"), at: at.length === 3 && at.every(Number.isFinite) ? at : null };
+  return {
+    region: values.get("region"),
+    at: at.length === 3 && at.every(Number.isFinite) ? at : null,
+  };
 }
 
 function writeHash() {
@@ -248,7 +286,13 @@ function start() {
   const pane = map.createPane("labels");
   pane.classList.add("pins");
   pane.style.zIndex = 620;
-  map.addControl(new WholeMap({ position: narrow.matches ? "bottomleft" : "topright", zoomInTitle: "Nearer", zoomOutTitle: "Farther" }));
+  map.addControl(
+    new WholeMap({
+      position: narrow.matches ? "bottomleft" : "topright",
+      zoomInTitle: "Nearer",
+      zoomOutTitle: "Farther",
+    }),
+  );
   view(...home());
   spots.forEach(addSpot);
   pane.append(...spots.map((s) => s.label));

@@ -4,7 +4,8 @@ import { sortable } from "./table.js";
 const root = document.documentElement;
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 
-export const isDark = () => (root.dataset.theme ?? (systemDark.matches ? "dark" : "light")) === "dark";
+export const isDark = () =>
+  (root.dataset.theme ?? (systemDark.matches ? "dark" : "light")) === "dark";
 
 function announceTheme() {
   document.dispatchEvent(new CustomEvent("themechange"));
@@ -44,7 +45,13 @@ function isTyping(target) {
 }
 
 function onKey(event) {
-  if (event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !isTyping(event.target)) {
+  if (
+    event.key === "/" &&
+    !event.ctrlKey &&
+    !event.metaKey &&
+    !event.altKey &&
+    !isTyping(event.target)
+  ) {
     const menu = document.querySelector(".menu");
     let finder = document.getElementById("finder");
     if (!finder.checkVisibility()) {
@@ -71,4 +78,5 @@ sortable(document);
 // The tab of this page is in view even where tabs scroll.
 const tabs = document.querySelector(".tabs");
 const here = tabs?.querySelector("[aria-current]");
-if (here) tabs.scrollLeft = here.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - here.clientWidth) / 2;
+if (here)
+  tabs.scrollLeft = here.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - here.clientWidth) / 2;

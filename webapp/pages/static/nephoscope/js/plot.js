@@ -20,7 +20,9 @@ function show(event) {
   mark.classList.add("is-told");
   const [head, ...rest] = mark.dataset.tip.split("\n");
   const bold = Object.assign(document.createElement("b"), { textContent: head });
-  const lines = rest.map((text) => Object.assign(document.createElement("span"), { textContent: text }));
+  const lines = rest.map((text) =>
+    Object.assign(document.createElement("span"), { textContent: text }),
+  );
   tip.replaceChildren(bold, ...lines);
   const { clientX: x, clientY: y } = event;
   const left = Math.min(x + 14, innerWidth - tip.offsetWidth - 8);

@@ -14,7 +14,9 @@ let wait = EVERY_MS;
 
 function readOrder() {
   return [...document.querySelectorAll("table[data-sortable] th[aria-sort]")].map((head) => ({
-    table: head.closest("table").id, index: head.cellIndex, order: head.getAttribute("aria-sort"),
+    table: head.closest("table").id,
+    index: head.cellIndex,
+    order: head.getAttribute("aria-sort"),
   }));
 }
 
@@ -38,7 +40,9 @@ function showState(away) {
 
 async function look() {
   const orders = readOrder();
-  const href = document.activeElement?.closest("[data-part]") ? document.activeElement.getAttribute("href") : null;
+  const href = document.activeElement?.closest("[data-part]")
+    ? document.activeElement.getAttribute("href")
+    : null;
   try {
     const found = await fetchParts(location.href, tag);
     tag = found.tag;
@@ -59,7 +63,8 @@ async function look() {
 function growOlder() {
   for (const time of document.querySelectorAll("[data-part] time")) {
     const seconds = (Date.now() - Date.parse(time.dateTime)) / 1000;
-    const whole = seconds < 3600 ? Math.floor(seconds / 60) * 60 : Math.floor(seconds / 3600) * 3600;
+    const whole =
+      seconds < 3600 ? Math.floor(seconds / 60) * 60 : Math.floor(seconds / 3600) * 3600;
     if (seconds >= 60 && seconds < 48 * 3600) {
       time.textContent = `${duration(whole).replace(/\u202fh 0\u202fmin$/, "\u202fh")} ago`;
     }

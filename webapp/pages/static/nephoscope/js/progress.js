@@ -10,8 +10,11 @@ const NEXT_EVENT_MS = 20000;
 const EVERY_MS = 2000;
 const EVERY_HIDDEN_MS = 10000;
 const words = {
-  TIMEOUT: "no answer in time", SERVFAIL: "the server failed", REFUSED: "the server refused",
-  NETWORK: "network unreachable", MALFORMED: "unreadable answer",
+  TIMEOUT: "no answer in time",
+  SERVFAIL: "the server failed",
+  REFUSED: "the server refused",
+  NETWORK: "network unreachable",
+  MALFORMED: "unreadable answer",
 };
 let announced = 0;
 
@@ -22,7 +25,10 @@ function put(key, text) {
 
 function reasonItem([status, number]) {
   const item = document.createElement("li");
-  const code = Object.assign(document.createElement("span"), { className: "mono", textContent: status });
+  const code = Object.assign(document.createElement("span"), {
+    className: "mono",
+    textContent: status,
+  });
   const why = Object.assign(document.createElement("span"), { textContent: words[status] ?? "" });
   const sum = Object.assign(document.createElement("b"), { textContent: count(number) });
   item.append(code, " ", why, " ", sum);
@@ -68,7 +74,10 @@ function isOver(state) {
 
 async function poll() {
   try {
-    const answer = await fetch(box.dataset.partial, { headers: { Accept: "text/html" }, cache: "no-store" });
+    const answer = await fetch(box.dataset.partial, {
+      headers: { Accept: "text/html" },
+      cache: "no-store",
+    });
     if (isOver(answer.headers.get("X-Survey-State"))) return;
     if (answer.ok) {
       box.innerHTML = await answer.text();

@@ -30,9 +30,14 @@ function swap(html) {
   const found = new DOMParser().parseFromString(html, "text/html");
   for (const part of found.querySelectorAll("[data-part]")) {
     const old = root.querySelector(`[data-part="${part.dataset.part}"]`);
-    const focused = old?.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+    const focused = old?.contains(document.activeElement)
+      ? document.activeElement.getAttribute("href")
+      : null;
     old?.replaceWith(document.adoptNode(part));
-    if (focused) [...part.querySelectorAll("a")].find((a) => a.textContent && a.getAttribute("href") === focused)?.focus();
+    if (focused)
+      [...part.querySelectorAll("a")]
+        .find((a) => a.textContent && a.getAttribute("href") === focused)
+        ?.focus();
   }
 }
 
@@ -46,7 +51,8 @@ async function load(params, part, mine) {
 }
 
 function busy(on, names) {
-  for (const name of names) root.querySelector(`[data-part="${name}"]`)?.toggleAttribute("aria-busy", on);
+  for (const name of names)
+    root.querySelector(`[data-part="${name}"]`)?.toggleAttribute("aria-busy", on);
   if (solving) solving.textContent = on ? "Solving…" : "";
 }
 
@@ -81,12 +87,18 @@ async function look(params, { push = true } = {}) {
 function keepUp(params) {
   const keep = root.querySelector("[data-keep]");
   if (keep) keep.action = `${keep.action.split("?")[0]}?${params}`;
-  if (form) form.elements.k.value = root.querySelector("[data-part=sets] tr[aria-current] th")?.textContent ?? form.elements.k.value;
+  if (form)
+    form.elements.k.value =
+      root.querySelector("[data-part=sets] tr[aria-current] th")?.textContent ??
+      form.elements.k.value;
 }
 
 function add(name, value) {
   const field = form.elements[name];
-  const names = field.value.split(",").map((n) => n.trim()).filter(Boolean);
+  const names = field.value
+    .split(",")
+    .map((n) => n.trim())
+    .filter(Boolean);
   if (!names.includes(value)) names.push(value);
   form.closest("details").open = true;
   field.value = names.join(", ");

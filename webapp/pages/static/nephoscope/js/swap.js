@@ -22,7 +22,9 @@ function swap(fresh) {
     const open = [...part.querySelectorAll("details")].map((d) => d.open);
     const checked = [...part.querySelectorAll(".columns input")].map((c) => c.checked);
     part.replaceChildren(...other.childNodes);
-    [...part.querySelectorAll(".columns input")].forEach((c, at) => (c.checked = checked[at] ?? false));
+    [...part.querySelectorAll(".columns input")].forEach(
+      (c, at) => (c.checked = checked[at] ?? false),
+    );
     [...part.querySelectorAll("details")].forEach((d, at) => (d.open = open[at] ?? d.open));
     changed = true;
   }

@@ -5,7 +5,8 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 /* One stop of the Tab key for many links; arrows go on from there. */
 function rove(links, next) {
   if (!links.length) return;
-  const hold = (link) => links.forEach((other) => other.setAttribute("tabindex", other === link ? 0 : -1));
+  const hold = (link) =>
+    links.forEach((other) => other.setAttribute("tabindex", other === link ? 0 : -1));
   hold(links.find((link) => link.querySelector(".is-chosen")) ?? links[0]);
   for (const link of links) {
     link.addEventListener("focus", () => hold(link));
@@ -55,7 +56,8 @@ function onMap(map) {
       const [dx, dy] = [spot(other)[0] - x, spot(other)[1] - y];
       const along = dx * way[0] + dy * way[1];
       const aside = Math.abs(dx * way[1]) + Math.abs(dy * way[0]);
-      if (other !== link && along > 0.5 && along + 2 * aside < least) [best, least] = [other, along + 2 * aside];
+      if (other !== link && along > 0.5 && along + 2 * aside < least)
+        [best, least] = [other, along + 2 * aside];
     }
     return best;
   });
@@ -71,7 +73,10 @@ function point(atlas) {
     const name = event.target.closest?.("[data-end]")?.dataset.end;
     for (const mark of marks.get(name) ?? []) mark.classList.toggle("is-pointed", on);
   };
-  for (const [begin, end] of [["mouseover", "mouseout"], ["focusin", "focusout"]]) {
+  for (const [begin, end] of [
+    ["mouseover", "mouseout"],
+    ["focusin", "focusout"],
+  ]) {
     atlas.addEventListener(begin, (event) => show(event, true));
     atlas.addEventListener(end, (event) => show(event, false));
   }
