@@ -2,6 +2,7 @@
 
 import re
 
+from django.template import Origin
 from django.template.loaders.filesystem import Loader
 
 # White space shows as it is written in these elements alone.
@@ -25,6 +26,6 @@ def strip_indentation(source: str) -> str:
 class CompactLoader(Loader):
     """Django's loader of files, for templates whose white space is layout."""
 
-    def get_contents(self, origin: object) -> str:
+    def get_contents(self, origin: Origin) -> str:
         """Return the source of a template without its indentation."""
         return strip_indentation(super().get_contents(origin))
