@@ -21,7 +21,7 @@ from webapp.pages.campaigns import formatting as said
 from webapp.pages.campaigns import headlines
 from webapp.pages.ui import formatting
 from webapp.pages.ui.charts import world_map
-from webapp.pages.ui.charts.svg_geometry import Axis, runs_of
+from webapp.pages.ui.charts.svg import Axis, consecutive_runs
 from webapp.store.campaigns import samples, selectors
 from webapp.store.models import Campaign, VantagePoint
 
@@ -358,7 +358,7 @@ def test_what_is_not_chosen_is_grey(get):
 def test_axes_have_round_ticks_and_rows_their_gaps():
     assert Axis(0, 97, 0, 100).ticks() == [0, 20, 40, 60, 80]
     assert Axis(5, 5, 0, 100).at(5) == 50
-    assert runs_of([1, 2, 3, 7, 9, 10]) == [[1, 2, 3], [7], [9, 10]]
+    assert consecutive_runs([1, 2, 3, 7, 9, 10]) == [[1, 2, 3], [7], [9, 10]]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from webapp.pages.screening import formatting as words
 from webapp.pages.screening import headlines as findings
-from webapp.pages.ui.charts.plots import Plot, Scale, list_decades, list_round
+from webapp.pages.ui.charts.plot import Plot
+from webapp.pages.ui.charts.svg import Axis, decade_ticks, round_ticks
 
 pytestmark = pytest.mark.django_db
 CYCLICTEST = """# /dev/cpu_dma_latency set to 0us
@@ -114,10 +115,10 @@ def test_times_keep_three_digits(value, text):
 
 
 def test_scales_and_ticks():
-    assert list_round(50, 5) == [0, 10, 20, 30, 40, 50]
-    assert list_decades(0.05, 20) == pytest.approx([0.1, 1, 10])
-    assert Scale(1, 100, is_log=True).place(10) == pytest.approx(0.5)
-    plot = Plot("x", Scale(0, 10), Scale(0, 10))
-    plot.name_ends([(5.0, "a", "one"), (5.01, "b", "two"), (9.99, "c", "three")])
-    heights = [float(mark.y[:-1]) for mark in plot.ends]
+    assert round_ticks(0, 50, 5) == [0, 10, 20, 30, 40, 50]
+    assert decade_ticks(0.05, 20) == pytest.approx([0.1, 1, 10])
+    assert Axis(1, 100, is_log=True).fraction(10) == pytest.approx(0.5)
+    plot = Plot("x", Axis(0, 10), Axis(0, 10))
+    plot.label_ends([(5.0, "a", "one"), (5.01, "b", "two"), (9.99, "c", "three")])
+    heights = [float(mark.y[:-1]) for mark in plot.end_labels]
     assert all(b - a >= 6 for a, b in zip(heights, heights[1:], strict=False))

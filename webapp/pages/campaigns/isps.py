@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET
 from webapp.pages.campaigns import formatting as said
 from webapp.pages.campaigns.frame import frame_or_404
 from webapp.pages.ui import formatting
+from webapp.pages.ui.charts.svg import Axis, column
 from webapp.pages.ui.links import with_query
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns.places import spots_of
@@ -224,15 +225,14 @@ def _course(table: selectors.StoredTable | None) -> Row | None:
     shares = [(n, lost[n] / sent[n] if sent[n] else 0.0) for n in sorted(sent)]
     worst, most = max(shares, key=lambda found: found[1])
     told = formatting.share_of(most, sent[worst])
-    most = most or 1.0
+    y = Axis(0.0, most or 1.0, 100.0, 0.0)
     width = 1000 / len(shares)
     bars = [
         {
             "x": round(at * width, 2),
             "width": round(max(0.6, width * 0.82), 2),
             "share": s,
-            "height": round(100 * s / most, 1),
-            "y": round(100 - 100 * s / most, 1),
+            **column(y, s),
         }
         for at, (_, s) in enumerate(shares)
     ]

@@ -1,4 +1,4 @@
-"""One pair of a vantage point and a region: its course, its failures and every raw sample."""
+"""One pair of a vantage point and a region: its timeline, its failures and every raw sample."""
 
 from typing import Any
 
@@ -7,22 +7,19 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from webapp.pages.campaigns import formatting as said
+from webapp.pages.campaigns import timeline
 from webapp.pages.campaigns.frame import Frame, frame_or_404, moment_of, page_of
-from webapp.pages.ui import formatting
-from webapp.pages.ui.charts.svg_geometry import LEFT, RIGHT, Axis, course
 from webapp.store.campaigns import samples as campaign_samples
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns.places import spots_of
 
 Row = dict[str, Any]
-SIZE = (1080.0, 320.0)
-LOSS_PX = 56.0
 ROUNDS_A_PAGE, SAMPLES_A_PAGE = 48, 100
 
 
 @require_GET
 def pair(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResponse:
-    """How it went between the two, round by round."""
+    """Show the values of a pair round by round."""
     frame = frame_or_404(request, slug)
     equal = {"vantage": vantage, "region": region}
     cell = _only(
@@ -35,14 +32,15 @@ def pair(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResp
     names = selectors.grid_vantages(frame.row, frame.metric.id)
     beside = selectors.neighbours(names, vantage)
     known = spots_of(frame.row, beside)
-    hours = _hours(frame, rows)
+    hours = timeline.hourly_means(frame, rows)
+    chart = timeline.round_means(rows)
     means = [hour["mean"] for hour in hours]
     more = {
         **ends_of(frame, vantage, region),
         "cell": cell,
-        "chart": _chart(frame, rows),
-        "losses": _losses(rows),
-        "days": _days(frame, rows),
+        "chart": chart,
+        "losses": timeline.losses(rows),
+        "days": timeline.day_ticks(frame, rows, chart),
         "hours": hours,
         "hour_ends": (min(means), max(means)) if means else None,
         "rounds": [_round(frame, r) for r in rows[first : first + ROUNDS_A_PAGE]],
@@ -86,102 +84,6 @@ def _column(frame: Frame, key: str, vantage: str) -> list[Row]:
     rows = [{**r, "shade": said.shade(frame.metric.id, r["p50"])} for r in table.to_pylist()]
     sign = -1 if frame.metric.higher_is_better else 1
     return sorted(rows, key=lambda r: (r["p50"] is None, sign * (r["p50"] or 0)))
-
-
-def _chart(frame: Frame, rows: list[Row]) -> Row | None:
-    """The mean of each round within the span that holds 95 of 100 of its values."""
-    heard = [r for r in rows if r["n"]]
-    # One point is no course: the figures above it say all.
-    if len(heard) < 2:
-        return None
-    told = [{**r, "low": r["min"], "high": r["p95"]} for r in rows]
-    # Few slow values must not flatten all others.
-    most = sorted(r["p95"] for r in heard)[int(0.98 * (len(heard) - 1))] * 1.15
-    first = min(r["round"] for r in rows)
-    for row in told:
-        row["round"] -= first
-    last = max(r["round"] for r in told) + 1
-    drawn = course(told, last, SIZE, most)
-    beyond = [
-        {"x": drawn["across"].at(r["round"]), "value": r["p95"]}
-        for r in told
-        if r["n"] and r["p95"] > most
-    ]
-    return {**drawn, "beyond": beyond, "highest": max((b["value"] for b in beyond), default=None)}
-
-
-def _losses(rows: list[Row]) -> Row | None:
-    """What was lost in each round, drawn under the course and as wide as it."""
-    if len(rows) < 2:
-        return None
-    first, last = (pick(r["round"] for r in rows) for pick in (min, max))
-    across = Axis(0, last - first, LEFT, SIZE[0] - RIGHT)
-    known = {r["round"] - first: r for r in rows if r["lost"] and r["sent"]}
-    shares = {n: r["lost"] / r["sent"] for n, r in known.items()}
-    texts = {n: formatting.share_of(share, known[n]["sent"]) for n, share in shares.items()}
-    worst = max(shares, key=lambda n: shares[n], default=None)
-    most = shares.get(worst, 0.0)
-    width = max(1.5, (across.end - across.begin) / (last - first + 1) * 0.8)
-    bars = [
-        {
-            "x": round(across.at(n) - width / 2, 1),
-            "width": round(width, 1),
-            "text": texts[n],
-            "height": round(LOSS_PX * share / most, 1),
-            "y": round(LOSS_PX * (1 - share / most), 1),
-            "round": n + first,
-        }
-        for n, share in sorted(shares.items())
-    ]
-    return {
-        "bars": bars,
-        "most": texts.get(worst),
-        "rounds": len(rows),
-        "height": LOSS_PX,
-        "begin": across.begin,
-        "end": across.end,
-    }
-
-
-def _days(frame: Frame, rows: list[Row]) -> list[Row]:
-    """Where on the chart a day begins."""
-    if not rows:
-        return []
-    first, last = min(r["round"] for r in rows), max(r["round"] for r in rows)
-    chart = _chart(frame, rows)
-    ticks: list[Row] = []
-    for number in range(first, last + 1):
-        moment = moment_of(frame.row, number)
-        if moment is None or chart is None:
-            return []
-        is_new = not ticks or ticks[-1]["day"] != moment.date()
-        if is_new:
-            ticks.append({"x": chart["across"].at(number - first), "day": moment.date()})
-    return ticks if len(ticks) < 16 else ticks[:: len(ticks) // 8]
-
-
-def _hours(frame: Frame, rows: list[Row]) -> list[Row]:
-    """The mean of each hour of the day (UTC), where rounds cover the day."""
-    found: dict[int, list[float]] = {}
-    for row in rows:
-        moment = moment_of(frame.row, row["round"])
-        if moment and row["mean"] is not None:
-            found.setdefault(moment.hour, []).append(row["mean"])
-    if len(found) < 24:
-        return []
-    means = {hour: sum(v) / len(v) for hour, v in found.items()}
-    high = max(means.values()) or 1
-    return [
-        {
-            "hour": h,
-            "mean": means[h],
-            "height": round(56 * means[h] / high, 1),
-            "x": h * 14,
-            "y": round(60 - 56 * means[h] / high, 1),
-            "n": len(found[h]),
-        }
-        for h in range(24)
-    ]
 
 
 def _round(frame: Frame, row: Row) -> Row:

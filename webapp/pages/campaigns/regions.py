@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from webapp.pages.campaigns.frame import Frame, frame_or_404, moment_of, page_of
-from webapp.pages.ui.charts.svg_geometry import Axis, whisker
+from webapp.pages.ui.charts.svg import Axis, consecutive_runs
 from webapp.pages.ui.links import with_query
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns.places import spots_of
@@ -122,7 +122,15 @@ def _bar(frame: Frame, axis: Axis, cell: Row | None, region: str, at: int, y: fl
     made = {"region": region, "y": y, "kind": at % 8, "height": BAR_PX, "mean": None, "n": 0}
     if not cell or cell["mean"] is None:
         return made
-    return {**made, **cell, **whisker(axis, cell["mean"], cell["sd"] or 0.0)}
+    mean, sd = cell["mean"], cell["sd"] or 0.0
+    return {
+        **made,
+        **cell,
+        "x": axis.at(0),
+        "width": round(axis.at(mean) - axis.at(0), 1),
+        "low": axis.at(max(0.0, mean - sd)),
+        "high": axis.at(mean + sd),
+    }
 
 
 def _factors(frame: Frame, points: dict[str, Any]) -> list[Row]:
@@ -254,16 +262,9 @@ def _winners(rows: list[Row], *, higher_is_better: bool) -> dict[int, str]:
 
 
 def _lane(region: str, best: dict[int, str], across: Axis) -> Row:
-    spans: list[list[int]] = []
-    for number in sorted(n for n, r in best.items() if r == region):
-        if spans and spans[-1][1] == number:
-            spans[-1][1] = number + 1
-        else:
-            spans.append([number, number + 1])
-    drawn = [
-        {"x": across.at(a), "width": max(1.5, round(across.at(b) - across.at(a), 1))}
-        for a, b in spans
-    ]
+    runs = consecutive_runs(sorted(n for n, r in best.items() if r == region))
+    ends = [(across.at(run[0]), across.at(run[-1] + 1)) for run in runs]
+    drawn = [{"x": start, "width": max(1.5, round(end - start, 1))} for start, end in ends]
     won = sum(r == region for r in best.values())
     return {"region": region, "spans": drawn, "won": won, "share": won / len(best)}
 

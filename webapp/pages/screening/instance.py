@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from webapp.pages.screening import formatting as words
-from webapp.pages.ui.charts.plots import Plot, Scale, list_decades, list_round
+from webapp.pages.ui.charts.plot import Plot
+from webapp.pages.ui.charts.svg import Axis, decade_ticks, round_ticks
 from webapp.store.screening.views import CallView, CpuView, InstanceView, StallView
 
 # Bars per octave of the drawing; the agent keeps eight times as many slots.
@@ -77,23 +78,23 @@ def _draw_histogram(
     most = max(count for _, _, count in bars)
     plot = Plot(
         f"{what.capitalize()} by length, both axes logarithmic",
-        Scale(low, high, is_log=True),
-        Scale(0.6, most * 1.5, is_log=True),
+        Axis(low, high, is_log=True),
+        Axis(0.6, most * 1.5, is_log=True),
         f"{label}, ms (log axis)",
         f"{what} (log axis)",
     )
-    plot.mark_x((value, f"{value:g}") for value in list_decades(low, high))
-    plot.mark_y((value, f"{value:,.0f}") for value in list_decades(1, most * 1.5))
+    plot.set_x_ticks((value, f"{value:g}") for value in decade_ticks(low, high))
+    plot.set_y_ticks((value, f"{value:,.0f}") for value in decade_ticks(1, most * 1.5))
     total = sum(count for _, _, count in bars)
     seen = 0
     for left, right, count in bars:
         seen += count
         plot.add_bar(left, right, count, "bar plot__bar--late" if left >= MARK_MS else "bar")
         tip = f"{words.ms(left)} to {words.ms(right)}\n{count:,} {what}\n"
-        plot.add_strip(
+        plot.add_hover_column(
             left, right, tip + f"{words.points_of((total - seen) / total, total)} are longer"
         )
-    plot.add_rule(MARK_MS, "10 ms: a stall")
+    plot.add_vertical_line(MARK_MS, "10 ms: a stall")
     return plot
 
 
@@ -116,17 +117,17 @@ def _draw_timeline(cpu: CpuView, summary: dict[str, Any]) -> Plot | None:
     if len(cpu.stalls) > MOST_DOTS:
         return _draw_counts(cpu.stalls, seconds)
     longest = max(stall.length_ms for stall in cpu.stalls)
-    ticks = list_round(longest * 1.15, 4)
+    ticks = round_ticks(0, longest * 1.15, 4)
     plot = Plot(
         f"{len(cpu.stalls)} stalls over {seconds:.0f} seconds",
-        Scale(0, seconds),
-        Scale(0, max(longest * 1.15, ticks[-1])),
+        Axis(0, seconds),
+        Axis(0, max(longest * 1.15, ticks[-1])),
         "seconds since the start",
         "stall, ms",
         size="s",
     )
     _mark_seconds(plot, seconds)
-    plot.mark_y((tick, f"{tick:g}") for tick in ticks)
+    plot.set_y_ticks((tick, f"{tick:g}") for tick in ticks)
     for stall in cpu.stalls:
         plot.add_line([(stall.at_s, 0), (stall.at_s, stall.length_ms)], "path")
         plot.add_dot((stall.at_s, stall.length_ms), _DOTS.get(stall.cause, "stall"), _tell(stall))
@@ -136,25 +137,25 @@ def _draw_timeline(cpu: CpuView, summary: dict[str, Any]) -> Plot | None:
 def _draw_counts(stalls: Sequence[StallView], seconds: float) -> Plot:
     counts = Counter(int(stall.at_s) for stall in stalls)
     most = max(counts.values())
-    ticks = list_round(most * 1.1, 4)
+    ticks = round_ticks(0, most * 1.1, 4)
     plot = Plot(
         f"Stalls per second over {seconds:.0f} seconds",
-        Scale(0, seconds),
-        Scale(0, max(most * 1.1, ticks[-1])),
+        Axis(0, seconds),
+        Axis(0, max(most * 1.1, ticks[-1])),
         "seconds since the start",
         "stalls per second",
         size="s",
     )
     _mark_seconds(plot, seconds)
-    plot.mark_y((tick, f"{tick:g}") for tick in ticks)
+    plot.set_y_ticks((tick, f"{tick:g}") for tick in ticks)
     for at, count in sorted(counts.items()):
         plot.add_bar(at, at + 0.9, count, "bar plot__bar--late")
-        plot.add_strip(at, at + 1, f"second {at}\n{count} stalls")
+        plot.add_hover_column(at, at + 1, f"second {at}\n{count} stalls")
     return plot
 
 
 def _mark_seconds(plot: Plot, seconds: float) -> None:
-    plot.mark_x((value, f"{value:g}") for value in list_round(seconds, 6))
+    plot.set_x_ticks((value, f"{value:g}") for value in round_ticks(0, seconds, 6))
 
 
 def _tell(stall: StallView) -> str:

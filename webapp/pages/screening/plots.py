@@ -5,7 +5,8 @@ from typing import Any
 
 from core.wording import SMALL
 from webapp.pages.screening import formatting as words
-from webapp.pages.ui.charts.plots import Plot, Scale, list_decades, list_round
+from webapp.pages.ui.charts.plot import Plot
+from webapp.pages.ui.charts.svg import Axis, decade_ticks, round_ticks
 from webapp.pages.ui.formatting import THIN
 
 SHOWN_NINES = (0.0, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
@@ -20,22 +21,22 @@ def draw_sweep(found: Mapping[str, Any], mark: float, tried: float | None = None
     is_few = min(found["good"], found["bad"]) < SMALL
     plot = Plot(
         "Errors by the mark up to which an instance is called good",
-        Scale(0, last),
-        Scale(0, 1),
+        Axis(0, last),
+        Axis(0, 1),
         "LOW: stalls per 100 s up to which an instance is good",
         "share of the bad, or of the good",
         size="m",
     )
-    plot.mark_x((value, f"{value:g}") for value in list_round(last, 10))
+    plot.set_x_ticks((value, f"{value:g}") for value in round_ticks(0, last, 10))
     ticks = [(value / 100, f"{value}{THIN}%") for value in range(0, 101, 20)]
-    plot.mark_y([(0, "none"), (1, "all")] if is_few else ticks)
+    plot.set_y_ticks([(0, "none"), (1, "all")] if is_few else ticks)
     _add_errors(plot, points)
-    plot.add_rule(mark, f"LOW = {mark:g}")
+    plot.add_vertical_line(mark, f"LOW = {mark:g}")
     if tried is not None and tried != mark:
-        plot.add_rule(tried, f"best on these: {tried:g}", "plot__rule--second")
+        plot.add_vertical_line(tried, f"best on these: {tried:g}", "plot__rule--second")
     half = (points[1]["low"] - points[0]["low"]) / 2 if len(points) > 1 else 0.5
     for point in points:
-        plot.add_strip(
+        plot.add_hover_column(
             point["low"] - half,
             point["low"] + half,
             _tell_errors(point, found["good"], found["bad"]),
@@ -53,7 +54,7 @@ def _add_errors(plot: Plot, points: Sequence[dict[str, Any]]) -> None:
     effective = [(p["low"], p["effective_false_negative"]) for p in points]
     plot.add_line(effective, "path plot__path--third")
     end = points[-1]
-    plot.name_ends(
+    plot.label_ends(
         [
             (end["false_positive"], "second", "let in"),
             (end["false_negative"], "chosen", "missed"),
@@ -85,15 +86,15 @@ def draw_curves(series: Sequence[tuple[str, Sequence[tuple[float, float]]]], uni
     end = max(most, 0.99)
     plot = Plot(
         "Values by percentile",
-        Scale(1, 1 / (1 - end), is_log=True),
-        Scale(low, high * 1.3, is_log=True),
+        Axis(1, 1 / (1 - end), is_log=True),
+        Axis(low, high * 1.3, is_log=True),
         "percentile (log axis of what lies beyond)",
         f"{unit} (log axis)",
         size="m",
     )
     shown = [share for share in SHOWN_NINES if share <= end + 1e-12]
-    plot.mark_x((1 / (1 - share), words.p_word(share) if share else "p0") for share in shown)
-    plot.mark_y((value, f"{value:g}") for value in list_decades(low, high * 1.3))
+    plot.set_x_ticks((1 / (1 - share), words.p_word(share) if share else "p0") for share in shown)
+    plot.set_y_ticks((value, f"{value:g}") for value in decade_ticks(low, high * 1.3))
     for at, (_, points) in enumerate(series):
         kind = f" plot__path--{KINDS[at]}" if at < len(KINDS) else ""
         plot.add_steps([(1 / (1 - s), v) for s, v in points if v > 0], "path" + kind)
@@ -118,4 +119,4 @@ def _tell_percentiles(
         lines += [
             f"{name}: {points[at][1]:,.4g} {unit}" for name, points in series if at < len(points)
         ]
-        plot.add_strip(left, right, "\n".join(lines))
+        plot.add_hover_column(left, right, "\n".join(lines))

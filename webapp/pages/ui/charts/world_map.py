@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import Any
 
 from core.paths import PROJECT
+from webapp.pages.ui.charts.svg import Point, line_path
 
 WIDTH = 1000.0
 WORLD = PROJECT / "webapp" / "pages" / "static" / "vendor" / "world" / "world-110m.json"
-Point = tuple[float, float]
 _A = (1.340264, -0.081106, 0.000893, 0.003796)
 _M = math.sqrt(3) / 2
 _HALF_WIDTH, _TOP_LAT, _BOTTOM_LAT = 2.7066299836960748, 80.0, -57.0
@@ -96,7 +96,7 @@ def graticule() -> str:
     """Meridians and parallels, thirty degrees apart."""
     lines = [[project(lat, lon) for lat in range(-57, 81, 4)] for lon in range(-180, 181, 30)]
     lines += [[project(lat, -180), project(lat, 180)] for lat in (-30, 0, 30, 60)]
-    return "".join("M" + "L".join(f"{x:g} {y:g}" for x, y in line) for line in lines)
+    return "".join(map(line_path, lines))
 
 
 @lru_cache(maxsize=1)
@@ -104,7 +104,7 @@ def sphere() -> str:
     """The edge of the world as it is projected."""
     side = [project(lat, 180) for lat in range(90, -61, -3)]
     edge = [*side, *((WIDTH - x, y) for x, y in reversed(side))]
-    return "M" + "L".join(f"{x:g} {y:g}" for x, y in edge) + "z"
+    return line_path(edge) + "z"
 
 
 def arc(start: Point, end: Point) -> str:

@@ -14,7 +14,7 @@ async function poll() {
     const fresh = page.querySelector("[data-find]");
     if (fresh && fresh.innerHTML !== box.innerHTML) {
       box.replaceWith(document.adoptNode(fresh));
-      announce.textContent = fresh.querySelector("h1").textContent;
+      announce.textContent = fresh.querySelector("h1").textContent.trim();
       document.title = page.title;
     }
     if (fresh && !WAITING.includes(fresh.dataset.find)) return;

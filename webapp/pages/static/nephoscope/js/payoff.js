@@ -28,7 +28,10 @@ async function ask() {
     return;
   }
   clearTimeout(quiet);
-  quiet = setTimeout(() => (announce.textContent = document.querySelector("h1").textContent), 600);
+  quiet = setTimeout(
+    () => (announce.textContent = document.querySelector("h1").textContent.trim()),
+    600,
+  );
 }
 
 form.addEventListener("input", (event) => {

@@ -51,7 +51,7 @@ async function look() {
     if (found.changed) {
       restore(orders, href);
       document.title = found.fresh.title;
-      announce.textContent = document.querySelector("h1").textContent;
+      announce.textContent = document.querySelector("h1").textContent.trim();
     }
   } catch {
     wait = Math.min(wait * 2, SLOWEST_MS);

@@ -67,8 +67,11 @@ async function look(params, { push = true } = {}) {
     if (mine !== turn) return;
     busy(false, ["head", "body"]);
     if (service) service.show(dataOf());
-    announce.textContent = root.querySelector("h1").textContent;
-    document.title = document.title.replace(/^.* · /, `${root.querySelector("h1").textContent} · `);
+    announce.textContent = root.querySelector("h1").textContent.trim();
+    document.title = document.title.replace(
+      /^.* · /,
+      `${root.querySelector("h1").textContent.trim()} · `,
+    );
     if (root.querySelector("[data-open]")) {
       // What was not proven at once is given a second.
       await load(params, "patient", mine);
