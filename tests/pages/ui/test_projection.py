@@ -15,7 +15,8 @@ import {{ equalEarth }} from {module};
 const point = (x, y) => ({{ x, y }});
 const found = {{}};
 equalEarth({{
-  CRS: {{}}, bounds: () => null, point, latLng: (lat, lng) => [lat, lng], Transformation: class {{}},
+  CRS: {{}}, bounds: () => null, point, latLng: (lat, lng) => [lat, lng],
+  Transformation: class {{}},
   extend: (target, base, own) => Object.assign(found, own),
 }});
 const places = {places}.map(([lat, lng]) => found.projection.project({{ lat, lng }}));
