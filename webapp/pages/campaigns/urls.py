@@ -7,12 +7,12 @@ from webapp.pages.campaigns import (
     comparison,
     grid,
     isps,
-    pair,
     region,
     regions,
-    routes,
     views,
 )
+from webapp.pages.campaigns.pairs import routes
+from webapp.pages.campaigns.pairs import views as pairs
 
 PAIR = "<slug:slug>/pairs/<path:vantage>/<str:region>/"
 urlpatterns = [
@@ -34,6 +34,6 @@ urlpatterns = [
     path("<slug:slug>/method/", views.method, name="wide-area-method"),
     path("<slug:slug>/regions/<str:region>/", region.region, name="wide-area-region"),
     path(f"{PAIR}routes/", routes.routes, name="wide-area-routes"),
-    path(f"{PAIR}samples/", pair.samples, name="wide-area-samples"),
-    path(PAIR, pair.pair, name="wide-area-pair"),
+    path(f"{PAIR}samples/", pairs.samples, name="wide-area-samples"),
+    path(PAIR, pairs.pair, name="wide-area-pair"),
 ]

@@ -7,8 +7,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from webapp.pages.campaigns import formatting as said
-from webapp.pages.campaigns import timeline
 from webapp.pages.campaigns.frame import Frame, frame_or_404, moment_of, page_of
+from webapp.pages.campaigns.pairs import timeline
 from webapp.store.campaigns import samples as campaign_samples
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns.places import spots_of

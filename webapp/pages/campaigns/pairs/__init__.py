@@ -1,0 +1,1 @@
+"""Pages of one pair of a vantage point and a region: values over time, samples, routes."""
