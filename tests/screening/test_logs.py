@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import BadInput
+from core.paths import PROJECT
 from screening.log_readers import read_log
 from screening.log_readers.hdr_histogram import decode_histogram
 from screening.log_readers.summaries import summarise_file, summarise_log
-from tests.screening.conftest import ROOT
 
-SAMPLES = ROOT / "fixtures" / "screening"
-SHARED = Path(os.environ.get("NEPHOSCOPE_SHARED_DATA", ROOT.parent / "shared" / "data"))
+SAMPLES = PROJECT / "fixtures" / "screening"
+SHARED = Path(os.environ.get("NEPHOSCOPE_SHARED_DATA", PROJECT.parent / "shared" / "data"))
 REAL = SHARED / "instance-screening"
 real = pytest.mark.skipif(not REAL.is_dir(), reason="the real logs are not on this machine")
 
