@@ -20,13 +20,16 @@ KEEPS_TIME = False
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = [name for names in SUBJECTS.values() for name in names if name != "migrate"]
 READS = (input_files.input_file, input_files.input_file_of)
-# Files that are written, and the list of any length that is read line by line.
+# Files and folders that are written, folders of files, and the list that is read line by line.
 OTHERS = {
     ("survey", "out"),
     ("resolve", "output"),
     ("resolve", "names_file"),
     ("zones infer", "output"),
     ("backup", "folder"),
+    ("study records", "folder"),
+    ("study records", "out"),
+    ("study portable", "folder"),
 }
 FILE_WORDS = ("FILE", "LOG", "TRACES", "SAMPLES", "FOLDER", "DIR")
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import BadInput
+from core.paths import PROJECT
 from screening.report.parsing import is_repetition, parse_report
 from screening.report.schema import MOST_BYTES, print_schema
 
@@ -139,9 +140,7 @@ json_values = st.recursive(
 
 @given(where=st.integers(0, 30), value=json_values)
 def test_any_json_in_any_place_is_accepted_or_refused(where, value):
-    from tests.screening.conftest import ROOT
-
-    document = json.loads((ROOT / "fixtures" / "screening" / "report.json").read_bytes())
+    document = json.loads((PROJECT / "fixtures" / "screening" / "report.json").read_bytes())
     places = [(document, key) for key in document]
     places += [(document["cpus"][0], key) for key in document["cpus"][0]]
     place, key = places[where % len(places)]
@@ -158,8 +157,7 @@ def test_the_schema_is_printed_as_json_schema():
 
 def test_every_field_is_documented():
     from screening.report.schema import CALLS, CPU, HOST, REPORT, ROUND, ROUND_ALWAYS
-    from tests.screening.conftest import ROOT
 
-    page = (ROOT / "docs" / "methods" / "screening-report.md").read_text()
+    page = (PROJECT / "docs" / "methods" / "screening-report.md").read_text()
     fields = [*REPORT.required, *REPORT.optional, *HOST, *CPU, *CALLS, *ROUND, *ROUND_ALWAYS]
     assert [name for name in fields if f"`{name}`" not in page] == []
