@@ -1,18 +1,24 @@
 """Settings of all tests: which of them run alone, and in what order the others begin."""
 
+import gc
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from django.conf import settings
+from execnet import XSpec
+from hypothesis import settings as examples
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests import forks
+from tests.stores import migrated_store
 
 # A busy machine, or a first compilation, says nothing about whether a test is right.
 # Whatever needs more examples than this says so itself.
-settings.register_profile("patient", deadline=None, max_examples=60)
-settings.load_profile("patient")
+examples.register_profile("patient", deadline=None, max_examples=60)
+examples.load_profile("patient")
 
 _HERE = Path(__file__).parent
 # Folders whose tests share a browser, a site or a laboratory, so that one process has them all.
@@ -47,6 +53,26 @@ def pytest_configure(config: pytest.Config) -> None:
     forks.start_server()
 
 
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """The test store is a copy of the one that all processes of a run share."""
+    database = settings.DATABASES["default"]
+    if database["ENGINE"].endswith("sqlite3"):
+        shutil.copy(migrated_store(), database["TEST"]["NAME"])
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """Keep the copy where tests begin; it ends with the folder of the process."""
+    return True
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: no search for garbage goes through it again."""
+    gc.collect()
+    gc.freeze()
+
+
 class Companies(LoadScopeScheduling):
     """Each process gets whole files, or all files of a folder whose tests share their set-up."""
 
@@ -54,6 +80,12 @@ class Companies(LoadScopeScheduling):
         place = nodeid.partition("::")[0]
         inside = place.removeprefix("tests/")
         return next((folder for folder in _TOGETHER if inside.startswith(folder + "/")), place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(specs: list[XSpec]) -> None:
+    """Workers are forks, so that each does not import the libraries anew."""
+    specs[:] = [XSpec(f"{spec}//python={sys.executable} -m tests.worker") for spec in specs]
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -150,10 +150,13 @@ def bare_environment(folder) -> dict[str, str]:
     return kept | {"NEPHOSCOPE_DATA": str(folder)}
 
 
-def start_server() -> None:
-    """Start the server for this process and all that it starts; it ends with this process."""
+def start_server() -> Path:
+    """Start the server for this process and all that it starts; it ends with this process.
+
+    Returns a folder that lives as long, and that all of them share.
+    """
     if ADDRESS in os.environ:
-        return
+        return Path(os.environ[ADDRESS]).parent
     folder = Path(tempfile.mkdtemp(prefix="nephoscope-forks-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with socket.socket(socket.AF_UNIX) as listener:
@@ -169,6 +172,7 @@ def start_server() -> None:
     os.environ[ADDRESS] = str(folder / "socket")
     atexit.register(server.wait)
     atexit.register(server.stdin.close)
+    return folder
 
 
 def _is_ours(args, env) -> bool:

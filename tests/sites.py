@@ -18,6 +18,7 @@ from urllib.error import HTTPError
 import pytest
 
 from tests import forks
+from tests.stores import copy_store
 
 ROOT = Path(__file__).resolve().parents[1]
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
@@ -67,7 +68,7 @@ def filled(module: str, factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     with (root / f"{module}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not said.exists():
-            source.mkdir()
+            copy_store(source)
             done = forks.run(
                 [sys.executable, "-m", module],
                 cwd=ROOT,

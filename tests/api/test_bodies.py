@@ -6,15 +6,14 @@ import http.client
 import json
 import re
 import socket
-import sys
 import threading
 import time
 import urllib.request
 
 import pytest
 
-from tests import forks
-from tests.sites import ROOT, environment, serve
+from tests.sites import serve
+from tests.stores import copy_store
 from webapp.api.framework import request_bodies
 
 MIB = 2**20
@@ -26,9 +25,7 @@ CHUNK = b"10000\r\n" + b"x" * 65_536 + b"\r\n"
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bodies")
     more = {"NEPHOSCOPE_NAME_SERVERS": "127.0.0.1:9"}
-    words = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    forks.run(words, cwd=ROOT, env=environment(folder, **more), check=True)
-    with serve(folder, **more) as address:
+    with serve(copy_store(folder), **more) as address:
         yield address
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests import forks
+from tests.stores import copy_store
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "fixtures" / "screening" / "report.json"
@@ -26,8 +27,6 @@ REPORTS = "/api/v1/screening/reports"
 MAKE = """
 import django, json
 django.setup()
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
 from webapp.store.access.visibility import OPERATOR
 from webapp.store.screening.services import PoolSettings, create_pool, create_token, revoke_token
 ours, theirs = (create_pool(OPERATOR, PoolSettings(name=name)) for name in ("ours", "theirs"))
@@ -44,7 +43,7 @@ class Site:
     """A web server of its own, on a folder of its own."""
 
     def __init__(self, folder):
-        self.folder = folder
+        self.folder = copy_store(folder)
         self.environment = {
             **os.environ,
             "NEPHOSCOPE_DATA": str(folder),

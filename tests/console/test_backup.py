@@ -9,6 +9,7 @@ import pytest
 from core.errors import BadInput
 from tasks.platform.backup import back_up
 from tests.forks import manage as start
+from tests.stores import copy_store
 
 SURVEY = "observed"
 
@@ -16,7 +17,7 @@ SURVEY = "observed"
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):
     """An installation with one finished survey, and what a running one leaves lying about."""
-    folder = tmp_path_factory.mktemp("house") / "var"
+    folder = copy_store(tmp_path_factory.mktemp("house") / "var")
     done = start(folder, "testbed", "observe", "tiny", "--name", SURVEY)
     assert done.returncode == 0, done.stderr
     for name in ("logs", "valkey", "static", "lake/.derived"):

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command, get_commands, load_command_class
 
+from tests import forks
+from tests.stores import NAME, copy_store
 from webapp.console import overview
 from webapp.console.management.commands.resolve import Command
 
@@ -21,7 +23,7 @@ FULL = Path("/dev/full")
 @pytest.fixture(scope="module")
 def house(tmp_path_factory):
     """One data folder, so that its store is made once."""
-    return tmp_path_factory.mktemp("house")
+    return copy_store(tmp_path_factory.mktemp("house"))
 
 
 def start(folder, *arguments, **kwargs):
@@ -105,6 +107,12 @@ def test_without_a_command_there_is_the_overview(tmp_path):
     assert done.returncode == 0
     assert "survey" in done.stdout
     assert done.stderr == ""
+
+
+def test_a_first_command_makes_the_store(tmp_path):
+    done = forks.manage(tmp_path / "new", "ranges", "list", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "new" / NAME).exists()
 
 
 def test_bad_input_is_one_line_with_the_files_name_as_it_was_given(tmp_path):

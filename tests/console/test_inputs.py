@@ -13,6 +13,7 @@ from django.core.management.base import CommandError
 
 from core.errors import BadInput
 from tests import forks
+from tests.stores import copy_store
 from webapp.console import input_files
 from webapp.console.overview import SUBJECTS
 
@@ -135,7 +136,7 @@ def manage(*line, data, folder):
         capture_output=True,
         env={
             **os.environ,
-            "NEPHOSCOPE_DATA": str(folder / "data"),
+            "NEPHOSCOPE_DATA": str(copy_store(folder / "data")),
             "DJANGO_SETTINGS_MODULE": "webapp.settings",
         },
         cwd=folder,

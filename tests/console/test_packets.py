@@ -20,12 +20,13 @@ from tests.cartography.traffic.logs import (
     row,
 )
 from tests.cartography.traffic.packets import ethernet, ipv4, pcap, tcp
+from tests.stores import copy_store
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(data, *arguments, path=None):
-    return forks.manage(data, *arguments, env={"PATH": path} if path else {})
+    return forks.manage(copy_store(data), *arguments, env={"PATH": path} if path else {})
 
 
 def done(data, *arguments, **more):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests import forks
+from tests.stores import copy_store
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -18,7 +19,7 @@ class Desk:
     """A data folder of its own and the command line."""
 
     def __init__(self, folder):
-        self.folder = folder
+        self.folder = copy_store(folder)
 
     def run(self, *arguments, stdin=None):
         done = forks.manage(self.folder, *arguments, input=stdin, timeout=600)

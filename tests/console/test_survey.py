@@ -14,6 +14,7 @@ import radix
 
 from tests import forks
 from tests.shared import shared_file
+from tests.stores import copy_store
 from tests.tasks.site import HANGS_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +26,7 @@ class House:
     """A data folder of its own, and the command line in processes of their own."""
 
     def __init__(self, folder):
-        self.folder = folder
+        self.folder = copy_store(folder)
         self.env = forks.bare_environment(folder)
 
     def start(self, *arguments, **more):

