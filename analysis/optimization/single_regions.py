@@ -14,7 +14,7 @@ from analysis.optimization.model.samples import Samples
 DECIMALS = 6
 
 
-class Alone:
+class SingleRegions:
     """Sums over clients that were added; each client counts once, in its counted rounds."""
 
     def __init__(self, *, higher_is_better: bool = False) -> None:

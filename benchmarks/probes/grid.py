@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.campaigns.aggregation.grid import summarise
-from analysis.campaigns.tables.tables import build
+from analysis.campaigns.tables.tables import build_tables
 from benchmarks.probes.inputs import Used, ask, made
 from lake.campaigns import fill_table
 
@@ -72,7 +72,7 @@ def main() -> None:
         if folder is None:
             return
         files, used = sorted(folder.glob("*.parquet")), Used()
-        table = build(files).files["latency-grid"] if given.tables else summarise(files)
+        table = build_tables(files).files["latency-grid"] if given.tables else summarise(files)
     print(f"{sum(table['sent'].to_numpy()):,} samples in {len(table):,} cells: {used}")
 
 

@@ -202,7 +202,7 @@ def failure(lab: Laboratory) -> Claim:
         true = _unreached(lab)
     finally:
         lab.mend()
-    told = diversity.compare(before, after)
+    told = diversity.compare_routes(before, after)
     lost = {(row["region"], row["end"]) for row in told["lost"]}
     if lost != true:
         wrong.append(f"lost {sorted(lost)}, in truth {sorted(true)}")

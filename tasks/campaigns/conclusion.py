@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from analysis.campaigns.routes.address_owners import Addresses
 from analysis.campaigns.routes.downstream_isp import find_isps
-from analysis.campaigns.tables.tables import build
+from analysis.campaigns.tables.tables import build_tables
 from core.errors import NephoscopeError
 from lake.parts import part_path, write_part
 from tasks.campaigns import address_owners, best_sets
@@ -64,11 +64,11 @@ def report(campaign: Campaign, whose: Whose | None = None) -> None:
     samples, paths = (selectors.parts(campaign, kind) for kind in KINDS)
     if paths:
         known = whose or Whose(address_owners.addresses(campaign), address_owners.isp_names())
-        built = build(samples, find_isps(paths, known.addresses), known.names)
+        built = build_tables(samples, find_isps(paths, known.addresses), known.names)
         # Pages tell whose each hop is without asking the tables of that day again.
-        built.files["hops"] = known.addresses.told(known.names)
+        built.files["hops"] = known.addresses.describe(known.names)
     else:
-        built = build(samples)
+        built = build_tables(samples)
     coverage = progress.coverage_tables(campaign)
     selectors.save_tables(campaign, [*built.reports, *coverage], built.files)
     services.note_summary(campaign, progress.summary(campaign))

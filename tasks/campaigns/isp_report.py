@@ -123,11 +123,11 @@ _READERS = {"atlas": _atlas, "scamper": _scamper, "globalping": _globalping, "la
 def isp_document(found: Traces, names: dict[int, str]) -> dict[str, Any]:
     """The stable JSON form: per zone, the ISPs of certain routes, and the unknown by reason."""
     routes = found.table()
-    shares = _by_zone(diversity.shares(routes, diversity.ZONE))
-    unknown = _by_zone(diversity.reasons(routes, diversity.ZONE))
+    shares = _by_zone(diversity.isp_shares(routes, diversity.ZONE))
+    unknown = _by_zone(diversity.unknown_reasons(routes, diversity.ZONE))
     doubtful = _by_zone(_doubtful(routes))
     regions = []
-    for row in diversity.table(routes, diversity.ZONE):
+    for row in diversity.diversity_table(routes, diversity.ZONE):
         key = tuple(row[k] for k in diversity.ZONE)
         regions.append(
             {
@@ -192,7 +192,7 @@ def _doubtful(routes: pa.Table) -> list[dict[str, Any]]:
     sure = kept.set_column(
         kept.schema.get_field_index("doubtful"), "doubtful", pa.repeat(pa.scalar(False), len(kept))
     )
-    return diversity.shares(sure, diversity.ZONE)
+    return diversity.isp_shares(sure, diversity.ZONE)
 
 
 def _by_zone(rows: Sequence[dict[str, Any]]) -> dict[tuple[Any, ...], list[dict[str, Any]]]:

@@ -16,7 +16,7 @@ from analysis.campaigns.importers.globalping import read_globalping
 from analysis.campaigns.importers.imported_tables import Imported
 from analysis.campaigns.importers.mlab import read_mlab
 from analysis.campaigns.importers.ripe_atlas import AtlasFiles
-from analysis.campaigns.importers.sanity import sound
+from analysis.campaigns.importers.sanity import drop_impossible_values
 from analysis.campaigns.importers.scamper import read_scamper
 from analysis.campaigns.importers.wondernetwork import read_city_pings
 from core.errors import BadInput
@@ -57,7 +57,7 @@ def read_files(files: Sequence[Path], asked: Asked) -> tuple[str, Imported]:
     if form not in READERS:
         raise BadInput(f"{form!r} is no form; there are {', '.join(READERS)}", field="--form")
     try:
-        return form, sound(READERS[form](files, asked))
+        return form, drop_impossible_values(READERS[form](files, asked))
     except BadInput as error:
         if asked.form or form != "cloudping":
             raise
@@ -66,7 +66,7 @@ def read_files(files: Sequence[Path], asked: Asked) -> tuple[str, Imported]:
 
 def form_of(path: Path) -> str:
     """What a file holds, by its beginning; raises ``BadInput``."""
-    with public_matrices.sound_file(path), open_text(path) as stream:
+    with public_matrices.read_errors_as_bad_input(path), open_text(path) as stream:
         lines = iter(lambda: stream.readline(_LONGEST_LINE), "")
         line = next((line.strip() for line in lines if line.strip()), "")
     if line[:1] in "[{":

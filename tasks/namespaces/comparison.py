@@ -181,7 +181,7 @@ def _isps(truth: Truth, seen: Seen, *, failed: bool) -> list[Row]:
 
 def _failure(before: Truth, after: Truth, seen: Seen) -> Row:
     """What the failure took, as the comparison of the rounds says and as it is."""
-    told = diversity.compare(seen.routes_of(failed=False), seen.routes_of(failed=True))
+    told = diversity.compare_routes(seen.routes_of(failed=False), seen.routes_of(failed=True))
     plan, inner = before.plan, instances(before.plan, seen.extent)
     true = {
         (node.region, name_of(v))

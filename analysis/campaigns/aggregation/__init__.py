@@ -1,4 +1,7 @@
-"""Samples of a campaign grouped by vantage point, target and round.
+"""Aggregation of samples by vantage point, target and round.
 
-Takes batches of samples, gives counts, means and quantiles per cell.
+Takes samples as an Arrow table or Parquet files, gives counts, means and exact quantiles per
+cell. May import ``core`` and ``analysis.campaigns.importers.csv_columns``. Example::
+
+    grid = summarise(samples, ("vantage", "region"))  # n, sent, lost, mean, p50, p95 …
 """

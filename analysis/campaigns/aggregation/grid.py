@@ -1,7 +1,7 @@
-"""Samples go in, hundreds of millions if need be; the figures of each cell come out.
+"""Statistics of samples per cell, for up to hundreds of millions of samples.
 
-A cell is what the keys say: region and vantage for the grid, region and round for a course of
-time. All quantiles are exact.
+A cell is a combination of key values: region and vantage for the grid, region and round for a
+time series. All quantiles are exact.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,14 +27,18 @@ from core.errors import BadInput
 GRID = ("region", "vantage")
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 SHARES = tuple(QUANTILES.values())
-# Beyond these many cells, the answer itself would be the problem.
+# Beyond this many cells the result itself would not fit into memory.
 MAX_CELLS = 200_000_000
 Floats32 = NDArray[np.float32]
 _NONE = np.empty(0, np.int64)
 
 
 class Rows(NamedTuple):
-    """Some rows of samples: their cells, and where their values end in one run of values."""
+    """A batch of samples: cell per row, end offset of its values per row, flat values, packets
+    sent.
+
+    ``cells``, ``ends``, ``sent`` are (n_rows,) int64; ``values`` (n_values,) float32.
+    """
 
     cells: NDArray[np.int64]
     ends: NDArray[np.int64]
@@ -44,7 +48,7 @@ class Rows(NamedTuple):
 
 @dataclass
 class Cells:
-    """Numbers for combinations of key values; they hold once all rows were seen."""
+    """Cell numbers of combinations of key values; final once all rows were read."""
 
     keys: tuple[str, ...]
     words: tuple[Vocabulary, ...] = ()
@@ -55,7 +59,7 @@ class Cells:
         self.shape = (1,) * len(self.keys)
 
     def learn(self, source: Source, equal: Equal | None) -> int:
-        """See all values of the keys; returns the number of rows."""
+        """Read all key values; return the number of rows."""
         rows = 0
         for batch in read_batches(source, self.keys, equal):
             rows += batch.num_rows
@@ -65,7 +69,7 @@ class Cells:
         return rows
 
     def fix(self) -> None:
-        """All values were seen: the numbers are as many as the combinations."""
+        """Set the final shape: one cell per combination of the values read."""
         self.shape = tuple(max(len(w), 1) for w in self.words)
         self._check()
 
@@ -78,7 +82,8 @@ class Cells:
         return int(np.prod(self.shape))
 
     def number(self, batch: pa.RecordBatch) -> NDArray[np.int64]:
-        """The cell of each row; where a new value needs it, the shape grows, with room to spare."""
+        """Return the cell of each row, (n_rows,) int64; the shape grows by an eighth for new
+        values."""
         codes = [w.encode(batch.column(k)) for w, k in zip(self.words, self.keys, strict=True)]
         if any(len(w) > size for w, size in zip(self.words, self.shape, strict=True)):
             pairs = zip(self.words, self.shape, strict=True)
@@ -91,18 +96,18 @@ class Cells:
         return found
 
     def order(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The places of some cells in the order of their keys, the first key first."""
+        """Return the argsort of cells by their keys, the first key first."""
         codes = np.unravel_index(cells, self.shape)
         ranks = [np.argsort(o)[c] for o, c in zip(self.orders, codes, strict=True)]
         return np.lexsort(ranks[::-1])
 
     @property
     def orders(self) -> list[list[int]]:
-        """For each key, the numbers of its values in the order of the values."""
+        """For each key, the codes of its values sorted by value."""
         return [[i for i, _ in sorted(enumerate(w.values), key=_by_value)] for w in self.words]
 
     def columns(self, cells: NDArray[np.int64]) -> dict[str, pa.Array]:
-        """What the keys of some cells are."""
+        """Return the key columns of cells."""
         codes = np.unravel_index(cells, self.shape)
         return {
             key: pa.array(word.values).take(pa.array(code))
@@ -113,12 +118,12 @@ class Cells:
 def summarise(
     source: Source, keys: Sequence[str] = GRID, equal: Equal | None = None, memory_mb: int = 1024
 ) -> pa.Table:
-    """One row per cell: sent, lost, loss, n and the figures of its values; raises ``BadInput``.
+    """Return one row per cell: sent, lost, loss, n, mean, sd, min, quantiles, max.
 
-    ``equal`` keeps the rows that have these values. Values are held in ``memory_mb`` at most: of
-    what is larger, the files are read several times.
+    ``equal`` selects rows by column values. At most ``memory_mb`` of values are held; beyond
+    that the files are read several times. Raise ``BadInput``.
     """
-    cells, numbers = Cells(tuple(keys)), _Numbers(memory_mb << 20)
+    cells, numbers = Cells(tuple(keys)), _CellCache(memory_mb << 20)
     counts, sent = _count(source, cells, equal, numbers).T
     used = np.flatnonzero(sent + counts)
     out = np.empty((len(used), kernels.FIXED_FIGURES + len(QUANTILES)))
@@ -131,7 +136,7 @@ def summarise(
 
 
 def rows_of(source: Source, cells: Cells, equal: Equal | None = None) -> Iterator[Rows]:
-    """Batches of samples with the numbers of their cells."""
+    """Yield batches of samples with their cells."""
     for batch, rows in read_rows(source, cells.keys, equal):
         yield rows._replace(cells=cells.number(batch))
 
@@ -139,8 +144,10 @@ def rows_of(source: Source, cells: Cells, equal: Equal | None = None) -> Iterato
 def read_rows(
     source: Source, keys: Sequence[str], equal: Equal | None = None
 ) -> Iterator[tuple[pa.RecordBatch, Rows]]:
-    """Batches of samples, lists of values with what was sent, or one value or none a row, with the
-    columns that are asked for; their cells are not numbered yet."""
+    """Yield (batch with the columns ``keys``, rows without cells).
+
+    A source has a list of values and the number sent per row, or at most one value per row.
+    """
     names = column_names(source)
     extra = ["values", "sent"] if "values" in names else ["value"]
     for batch in read_batches(source, [*keys, *extra], equal):
@@ -157,7 +164,7 @@ def read_rows(
 
 
 def _by_value(numbered: tuple[int, Any]) -> tuple[bool, Any]:
-    """Missing values come first."""
+    """Return the sort key of a value; missing values come first."""
     value = numbered[1]
     return value is not None, "" if value is None else value
 
@@ -166,24 +173,24 @@ def _numbers(column: pa.Array) -> Floats32:
     return np.asarray(column.to_numpy(zero_copy_only=False), np.float32)
 
 
-class _Numbers:
-    """The cell of each row as it was found at the first reading, as far as the room goes."""
+class _CellCache:
+    """The cell of each row from the first pass, as far as memory allows."""
 
-    def __init__(self, room_octets: int) -> None:
-        self._left = room_octets
-        self._kept: list[tuple[tuple[int, ...], NDArray[Any]]] = []
+    def __init__(self, max_bytes: int) -> None:
+        self._left = max_bytes
+        self._batches: list[tuple[tuple[int, ...], NDArray[Any]]] = []
 
-    def keep(self, shape: tuple[int, ...], cells: NDArray[np.int64]) -> None:
-        """Remember the cells of one batch, numbered by a shape."""
+    def append(self, shape: tuple[int, ...], cells: NDArray[np.int64]) -> None:
+        """Store the cells of one batch, numbered by a shape."""
         self._left -= 4 * len(cells)
         if self._left < 0:
-            self._kept = []
+            self._batches = []
         else:
-            # There are never so many cells that a number needs more.
-            self._kept.append((shape, cells.astype(np.int32)))
+            # ``MAX_CELLS`` fits into 32 bits.
+            self._batches.append((shape, cells.astype(np.int32)))
 
     def rows(self, source: Source, cells: Cells, equal: Equal | None) -> Iterator[Rows]:
-        """The rows once more; only their values are read where their cells are known."""
+        """Yield the rows again; only their values are read where the cells are stored."""
         if self._left < 0:
             yield from rows_of(source, cells, equal)
             return
@@ -196,49 +203,49 @@ class _Numbers:
                 taken.append(own)
                 missing -= len(own)
                 begin += len(own)
-                if begin == len(self._kept[chunk][1]):
+                if begin == len(self._batches[chunk][1]):
                     begin, chunk = 0, chunk + 1
             yield rows._replace(cells=np.concatenate(taken))
 
     def _cells(self, chunk: int, shape: tuple[int, ...]) -> NDArray[Any]:
-        """The cells of one batch under the numbers of the last shape."""
-        before, own = self._kept[chunk]
+        """Return the cells of one batch, renumbered by the final shape."""
+        before, own = self._batches[chunk]
         if before != shape:
             own = np.ravel_multi_index(np.unravel_index(own, before), shape).astype(np.int32)
-            self._kept[chunk] = shape, own
+            self._batches[chunk] = shape, own
         return own
 
 
 def _count(
-    source: Source, cells: Cells, equal: Equal | None, numbers: _Numbers
+    source: Source, cells: Cells, equal: Equal | None, numbers: _CellCache
 ) -> NDArray[np.int64]:
-    """Values of each cell, and what was sent."""
+    """Return values and packets sent of each cell, (n_cells, 2) int64."""
     tallies = np.zeros((0, 2), np.int64)
     before: tuple[int, ...] = (0,) * len(cells.keys)
     for rows in rows_of(source, cells, equal):
         if cells.shape != before:
             tallies, before = reshape(tallies, before, cells.shape), cells.shape
-        numbers.keep(cells.shape, rows.cells)
+        numbers.append(cells.shape, rows.cells)
         kernels.tally(rows.cells, rows.ends, rows.values, rows.sent, tallies)
     return reshape(tallies, before, cells.shape)
 
 
 def reshape(
-    amounts: NDArray[np.int64], before: tuple[int, ...], after: tuple[int, ...]
+    counts: NDArray[np.int64], before: tuple[int, ...], after: tuple[int, ...]
 ) -> NDArray[np.int64]:
-    """Rows of amounts of cells under their numbers in another shape."""
-    found = np.zeros((*after, amounts.shape[1]), np.int64)
+    """Renumber (n_cells, n) int64 counts from one shape of cells to another."""
+    found = np.zeros((*after, counts.shape[1]), np.int64)
     common = tuple(slice(min(a, b)) for a, b in zip(before, after, strict=True))
-    found[common] = amounts.reshape(*before, amounts.shape[1])[common]
-    return found.reshape(-1, amounts.shape[1])
+    found[common] = counts.reshape(*before, counts.shape[1])[common]
+    return found.reshape(-1, counts.shape[1])
 
 
-def _spans(counts: NDArray[np.int64], room: int) -> Iterator[tuple[int, int]]:
-    """Runs of cells whose values fit into the room; one cell at least."""
+def _spans(counts: NDArray[np.int64], max_values: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of cells of at most ``max_values`` values; one cell at least."""
     ends = np.cumsum(counts)
     begin, before = 0, 0
     while begin < len(counts):
-        end = int(np.searchsorted(ends, before + room, "right"))
+        end = int(np.searchsorted(ends, before + max_values, "right"))
         end = max(end, begin + 1)
         yield begin, end
         begin, before = end, int(ends[end - 1])
@@ -262,10 +269,10 @@ def figures_table(
     sent: NDArray[np.int64],
     out: NDArray[np.float64],
 ) -> pa.Table:
-    """Cells with what was sent and lost, and the figures of their values."""
+    """Return cells with packets sent and lost, and the statistics ``out`` (n_cells, n_stats)."""
     names = ("mean", "sd", "min", *QUANTILES, "max")
     lost = sent - counts
     loss = np.divide(lost, sent, out=np.full(len(sent), np.nan), where=sent > 0)
     figures = {n: pa.array(out[:, i], from_pandas=True) for i, n in enumerate(names)}
-    told = {"sent": sent, "lost": lost, "loss": pa.array(loss, from_pandas=True), "n": counts}
-    return pa.table({**keys, **told, **figures})
+    totals = {"sent": sent, "lost": lost, "loss": pa.array(loss, from_pandas=True), "n": counts}
+    return pa.table({**keys, **totals, **figures})

@@ -1,4 +1,8 @@
-"""Compiled loops: values sorted into their cells, and the figures of each cell."""
+"""Compiled loops: scatter values to cells and compute the statistics of each cell.
+
+Rows are given as ``cells`` (n_rows,) int64 and ``ends`` (n_rows,) int64, the end offset of the
+values of each row in ``values`` (n_values,) float32.
+"""
 
 from typing import Any
 
@@ -6,14 +10,14 @@ import numpy as np
 
 from core.jit import compile_loop
 
-# Figures beside the quantiles: mean, standard deviation, least before them, greatest after them.
+# Statistics besides the quantiles: mean, standard deviation and minimum before, maximum after them.
 FIXED_FIGURES = 4
 
 
 @compile_loop
 def tally(cells: Any, ends: Any, values: Any, sent: Any, tallies: Any) -> None:
-    """Add to each cell the number of values of its rows (not of those that are no number), and
-    what was sent for them."""
+    """Add the number of values (NaN excluded) and packets sent to ``tallies`` (n_cells, 2)
+    int64."""
     begin = 0
     for row in range(len(cells)):
         n = 0
@@ -26,7 +30,7 @@ def tally(cells: Any, ends: Any, values: Any, sent: Any, tallies: Any) -> None:
 
 @compile_loop
 def place_values(cells: Any, ends: Any, values: Any, span: Any, nexts: Any, out: Any) -> None:
-    """Put the values of cells within ``span`` to where the next of their cell belongs."""
+    """Scatter the values of cells within ``span`` to ``out``; ``nexts`` are the write positions."""
     begin = 0
     for row in range(len(cells)):
         cell = cells[row]
@@ -62,7 +66,7 @@ def average_periods(
 def scatter_periods(
     values: Any, periods: Any, begins: Any, groups: Any, nexts: Any, out: Any
 ) -> None:
-    """Values of runs, each of a group, to where the next of their group and period belongs."""
+    """Scatter values of runs to ``out`` by group and period; ``nexts`` are the write positions."""
     for run in range(len(begins) - 1):
         group = groups[run % len(groups)]
         for i in range(begins[run], begins[run + 1]):
@@ -72,7 +76,7 @@ def scatter_periods(
 
 @compile_loop
 def copy_runs(values: Any, begins: Any, cells: Any, out: Any) -> None:
-    """Runs of values to the beginnings of rows."""
+    """Copy the run of each cell to the beginning of a row of ``out``."""
     for row in range(len(cells)):
         begin = begins[cells[row]]
         for i in range(begins[cells[row] + 1] - begin):
@@ -81,7 +85,8 @@ def copy_runs(values: Any, begins: Any, cells: Any, out: Any) -> None:
 
 @compile_loop
 def describe_rows(rows: Any, lengths: Any, shares: Any, cells: Any, out: Any) -> None:
-    """Mean, deviation, least, quantiles (linear between neighbours) and greatest of sorted rows."""
+    """Write mean, sd, minimum, quantiles (linear interpolation) and maximum of sorted rows to
+    ``out`` (n_cells, FIXED_FIGURES + n_shares) float64."""
     for row in range(len(rows)):
         own, n, cell = rows[row], lengths[row], cells[row]
         total, squares = 0.0, 0.0

@@ -1,4 +1,8 @@
-"""Compiled loops: rows of samples counted by their keys, and their values put where they belong."""
+"""Compiled loops: count rows of samples by key and scatter their values.
+
+``codes`` is a tuple of (n_rows,) integer arrays: vantage point, place, round, end; ``rows`` is a
+``grid.Rows`` as tuple: cells, ends, values, sent.
+"""
 
 from typing import Any
 
@@ -9,16 +13,16 @@ from core.jit import compile_loop
 
 @compile_loop
 def add_digit(cells: Any, table: Any, indices: Any, size: Any) -> None:
-    """One more key to the numbers of cells."""
+    """Append one key of ``size`` values to the mixed-radix numbers ``cells``."""
     for row in range(len(cells)):
         cells[row] = cells[row] * size + table[indices[row]]
 
 
 @compile_loop
 def number_cells(cells: Any, numbers: Any, known: Any, found: Any) -> Any:
-    """How many are known then; cells become numbers in the order in which they came.
+    """Replace cells by dense numbers in order of first occurrence; return how many there are.
 
-    ``found`` are the cells of those that were not known.
+    ``found`` receives the cells that were not known before.
     """
     before = known
     for row in range(len(cells)):
@@ -33,27 +37,27 @@ def number_cells(cells: Any, numbers: Any, known: Any, found: Any) -> Any:
 
 
 @compile_loop
-def count_rows(codes: Any, rows: Any, metric_of: Any, shift: Any, amounts: Any) -> None:
-    """Add rows to the amounts of their vantage point and place: values and what was sent, by the
-    metric of their end, and from ``shift`` on runs by their end."""
+def count_rows(codes: Any, rows: Any, metric_of: Any, shift: Any, counts: Any) -> None:
+    """Add rows to ``counts`` (n_vantages, n_places, shift + n_ends) int64: values and packets sent
+    of each metric, then from ``shift`` on runs by end."""
     begin = 0
     for row in range(len(codes[0])):
         vantage, place, end = codes[0][row], codes[1][row], codes[3][row]
-        amounts[vantage, place, shift + end] += 1
+        counts[vantage, place, shift + end] += 1
         metric = metric_of[end]
         if metric >= 0:
             for i in range(begin, rows[1][row]):
-                amounts[vantage, place, 2 * metric] += rows[2][i] == rows[2][i]
-            amounts[vantage, place, 2 * metric + 1] += rows[3][row]
+                counts[vantage, place, 2 * metric] += rows[2][i] == rows[2][i]
+            counts[vantage, place, 2 * metric + 1] += rows[3][row]
         begin = rows[1][row]
 
 
 @compile_loop
 def pack_rows(codes: Any, rows: Any, chosen: Any, bits: Any, course: Any, out: Any) -> Any:
-    """How many values rows of some ends have; ``out`` are the keys and the values.
+    """Write packed keys and values of the chosen ends to ``out``; return the number of values.
 
-    A key is vantage point, place and round, the latter two in so many bits. ``course`` counts
-    values, what was sent, and rows, by place and round.
+    A key is vantage point, place and round, the latter two of ``bits`` bits each. ``course``
+    (n_places, n_rounds, 3) int64 counts values, packets sent, and rows.
     """
     begin, n = 0, 0
     for row in range(len(codes[0])):
@@ -74,10 +78,10 @@ def pack_rows(codes: Any, rows: Any, chosen: Any, bits: Any, course: Any, out: A
 
 @compile_loop
 def place_values(chunk: Any, ranks: Any, span: Any, nexts: Any, out: Any) -> None:
-    """Values of vantage points within a span to where the next of their cell belongs.
+    """Scatter values of the vantage points ``span[0]`` to ``span[1]`` to their cells.
 
-    A chunk is (keys, values, bits); ``ranks`` are the places of vantage points, places and rounds
-    in the order of their names; ``out`` is (values, rounds).
+    ``chunk`` is (keys, values, bits); ``ranks`` are positions of vantage points, places and
+    rounds in sorted order; ``span[2]`` is the number of places; ``out`` is (values, rounds).
     """
     keys, values, bits = chunk
     places, rounds = (1 << bits[0]) - 1, (1 << bits[1]) - 1
@@ -93,7 +97,7 @@ def place_values(chunk: Any, ranks: Any, span: Any, nexts: Any, out: Any) -> Non
 
 @compile_loop
 def add_runs(values: Any, begins: Any, ends: Any, totals: Any) -> None:
-    """The sum of each run of values."""
+    """Write the sum of each run of values to ``totals``."""
     for run in range(len(begins)):
         total = 0.0
         for i in range(begins[run], ends[run]):

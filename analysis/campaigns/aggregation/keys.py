@@ -1,6 +1,6 @@
-"""Batches of samples go in; numbers for what each row belongs to come out.
+"""Integer codes of the keys of samples: vantage point, place, round and end.
 
-A row has a vantage point, a place (provider, region, zone), a round, and an end (probe, status).
+A place is (provider, region, zone), an end is (probe, status).
 """
 
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ from core.errors import BadInput
 PLACE = ("provider", "region", "zone")
 END = ("probe", "status")
 COLUMNS = ("vantage", *PLACE, "round", *END)
-# Amounts of eight octets that are held at once.
-MOST_AMOUNTS = 100_000_000
-# Combinations for which a table is kept; of more, those that were seen are sought.
-MOST_ROOM = 50_000_000
+# Counts of eight bytes that are held at once.
+MAX_COUNTS = 100_000_000
+# Combinations for which a dense table is kept; beyond that, known combinations are searched.
+MAX_TABLE_SIZE = 50_000_000
 Cells = NDArray[np.int64]
 
 
 class Combination:
-    """Numbers for combinations of columns of few texts, in the order in which they came."""
+    """Codes of combinations of columns with few distinct texts, in order of first occurrence."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         self._columns = tuple(columns)
@@ -39,7 +39,7 @@ class Combination:
         return len(self._known)
 
     def encode(self, batch: pa.RecordBatch) -> Cells:
-        """The number of each row's combination."""
+        """Return the code of each row's combination, (n_rows,) int64."""
         looks = [w.lookup(batch.column(c)) for w, c in zip(self._words, self._columns, strict=True)]
         self._fit()
         cells = np.zeros(batch.num_rows, np.int64)
@@ -47,14 +47,14 @@ class Combination:
             if size > 1:
                 kernels.add_digit(cells, table, indices, size)
         if not len(self._numbers):
-            return self._seek(cells)
+            return self._encode_sparse(cells)
         found = np.empty(min(len(cells), len(self._numbers)), np.int64)
         number = kernels.number_cells(cells, self._numbers, len(self._known), found)
         self._known += self._split(found[: number - len(self._known)])
         return cells
 
     def names(self) -> list[tuple[str, ...]]:
-        """All combinations as texts."""
+        """Return all combinations as texts."""
         words = [w.values for w in self._words]
         return [
             tuple(str(w[i] or "") for w, i in zip(words, own, strict=True)) for own in self._known
@@ -64,8 +64,8 @@ class Combination:
         own = np.unravel_index(cells, self._shape)
         return [tuple(int(i) for i in row) for row in zip(*own, strict=True)]
 
-    def _seek(self, cells: Cells) -> Cells:
-        """The same where a table of all combinations would be too large."""
+    def _encode_sparse(self, cells: Cells) -> Cells:
+        """Return the codes where a dense table of all combinations would be too large."""
         distinct, inverse = np.unique(cells, return_inverse=True)
         known = {own: number for number, own in enumerate(self._known)}
         numbers = [known.setdefault(own, len(known)) for own in self._split(distinct)]
@@ -74,12 +74,12 @@ class Combination:
         return found
 
     def _fit(self) -> None:
-        """Room for all combinations of what was seen, if they are not too many."""
+        """Resize the dense table to all combinations, up to ``MAX_TABLE_SIZE``."""
         shape = tuple(max(len(w), 1) for w in self._words)
         if shape != self._shape:
             self._shape = shape
             size = int(np.prod(shape, dtype=np.float64))
-            self._numbers = np.full(size if size <= MOST_ROOM else 0, -1, np.int32)
+            self._numbers = np.full(size if size <= MAX_TABLE_SIZE else 0, -1, np.int32)
             if self._known and len(self._numbers):
                 old = np.ravel_multi_index(tuple(np.array(self._known).T), shape)
                 self._numbers[old] = np.arange(len(self._known))
@@ -87,7 +87,7 @@ class Combination:
 
 @dataclass
 class Keys:
-    """Numbers of the keys of rows; what was seen grows while files are read."""
+    """Codes of the keys of rows; they grow while files are read."""
 
     vantages: Vocabulary = field(default_factory=Vocabulary)
     places: Combination = field(default_factory=lambda: Combination(PLACE))
@@ -95,7 +95,7 @@ class Keys:
     ends: Combination = field(default_factory=lambda: Combination(END))
 
     def encode(self, batch: pa.RecordBatch) -> tuple[Codes, Cells, Codes, Cells]:
-        """Vantage point, place, round and end of each row."""
+        """Return the codes of vantage point, place, round and end of each row."""
         return (
             self.vantages.encode(batch.column("vantage")),
             self.places.encode(batch),
@@ -105,33 +105,33 @@ class Keys:
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
-        """How many of each were seen."""
+        """The number of distinct vantage points, places, rounds and ends."""
         return len(self.vantages), len(self.places), len(self.rounds), len(self.ends)
 
 
-class Grown:
-    """Amounts by some keys of which more may come."""
+class GrowableCounts:
+    """An int64 array of counts that grows with its keys."""
 
     def __init__(self, dimensions: int) -> None:
-        self.amounts: NDArray[np.int64] = np.zeros((1,) * dimensions, np.int64)
+        self.values: NDArray[np.int64] = np.zeros((1,) * dimensions, np.int64)
 
     def fit(self, *sizes: int) -> NDArray[np.int64]:
-        """The amounts, with room for as many keys; raises ``BadInput`` for too many."""
-        have = self.amounts.shape
+        """Return the counts, at least of shape ``sizes``; raise ``BadInput`` if too many."""
+        have = self.values.shape
         if any(s > h for s, h in zip(sizes, have, strict=True)):
-            if np.prod(sizes, dtype=np.float64) > MOST_AMOUNTS:
-                told = " x ".join(map(str, sizes[:-1]))
-                raise BadInput(f"{told} pairs are too many for the tables of one campaign")
-            # Room to spare, so that a name that comes late costs no copy each.
+            if np.prod(sizes, dtype=np.float64) > MAX_COUNTS:
+                shape = " x ".join(map(str, sizes[:-1]))
+                raise BadInput(f"{shape} pairs are too many for the tables of one campaign")
+            # Spare capacity avoids one copy per late name.
             grown = [
                 s + s // 4 if s > h > 1 else max(s, h) for s, h in zip(sizes, have, strict=True)
             ]
             larger = np.zeros(grown, np.int64)
-            larger[tuple(slice(h) for h in have)] = self.amounts
-            self.amounts = larger
-        return self.amounts
+            larger[tuple(slice(h) for h in have)] = self.values
+            self.values = larger
+        return self.values
 
 
 def texts_of(numbers: Any, words: Any) -> pa.Array:
-    """Words by their numbers, as a column."""
+    """Decode numbers to texts, as an Arrow array."""
     return pa.array(words, pa.string()).take(pa.array(numbers))

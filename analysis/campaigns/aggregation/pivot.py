@@ -1,4 +1,4 @@
-"""The means of a grid as one matrix (vantage point by region), and what follows from it."""
+"""The means of a grid as a matrix of vantage points and regions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Pivot:
-    """Means by vantage point and region (in this order); what has no value is not a number."""
+    """Means (n_vantages, n_regions) float64, NaN without a value."""
 
     vantages: tuple[str, ...]
     regions: tuple[str, ...]
@@ -21,7 +21,7 @@ class Pivot:
     higher_is_better: bool = False
 
     def counts(self) -> dict[str, Row]:
-        """By region: how many vantage points have a value, and for how many it is the best."""
+        """Count by region: vantage points with and without a value, and those it is best for."""
         heard = np.isfinite(self.means)
         counts = heard.sum(axis=0)
         best = np.bincount(self.best()[heard.any(axis=1)], minlength=len(self.regions))
@@ -35,7 +35,7 @@ class Pivot:
         }
 
     def best(self) -> NDArray[np.int64]:
-        """The number of the best region of each vantage point; of equals, the first."""
+        """Return the best region of each vantage point, (n_vantages,) int64; first among equals."""
         sign = -1.0 if self.higher_is_better else 1.0
         filled = np.where(np.isfinite(self.means), self.means * sign, np.inf)
         if not self.regions:
@@ -44,7 +44,7 @@ class Pivot:
         return found
 
     def factors(self) -> dict[str, Row]:
-        """By vantage point that heard any region: the best, the worst, the factor between them."""
+        """Return by vantage point with any value: best region, worst region, the ratio of means."""
         sign = 1.0 if self.higher_is_better else -1.0
         heard = np.isfinite(self.means) & (self.means > 0)
         rows: dict[str, Row] = {}
@@ -64,8 +64,8 @@ class Pivot:
         return rows
 
 
-def pivot(grid: pa.Table, *, higher_is_better: bool = False) -> Pivot:
-    """The matrix of a grid; names in order."""
+def build_pivot(grid: pa.Table, *, higher_is_better: bool = False) -> Pivot:
+    """Build the matrix of a grid, names sorted."""
     keys = [_codes(grid[name]) for name in ("vantage", "region")]
     means = np.full([len(names) for names, _ in keys], np.nan)
     values = grid["mean"].to_numpy(zero_copy_only=False)

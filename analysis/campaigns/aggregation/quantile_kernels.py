@@ -1,6 +1,7 @@
-"""Compiled: figures of cells with many values, of which only those next to a quantile are sorted.
+"""Compiled loops: exact quantiles of large cells by a histogram, sorting only the bins needed.
 
-Values are counted by the upper bits of their order first: a quantile lies in one of these drawers.
+Bins are the upper bits of the order-preserving integer form of a float32; an order statistic lies
+in one bin, and only that bin is sorted.
 """
 
 from typing import Any
@@ -9,32 +10,32 @@ import numpy as np
 
 from core.jit import compile_loop
 
-# Drawers by the upper bits: 64 for each doubling of a value.
-_DRAWER_BITS, _SIGN = 15, 1 << 31
-_SHIFT = 32 - _DRAWER_BITS
+# Bins by the upper bits: 64 for each power of two.
+_BIN_BITS, _SIGN = 15, 1 << 31
+_SHIFT = 32 - _BIN_BITS
 
 
 @compile_loop
-def drawer_of(bits: Any) -> Any:
-    """The drawer of a value by the bits of its number, in the order of values."""
+def bin_of(bits: Any) -> Any:
+    """Return the bin of a float32 given by its bits; bins are in the order of values."""
     order = ~bits if bits & _SIGN else bits | _SIGN
     return (order & 0xFFFF_FFFF) >> _SHIFT
 
 
 @compile_loop
-def fill_drawers(bits: Any, drawers: Any) -> Any:
-    """(first, last) drawer that is used; each counts its values."""
-    low, high = len(drawers), -1
+def fill_histogram(bits: Any, bins: Any) -> Any:
+    """Count values by bin in ``bins`` (n_bins,) int64; return (first, last) used bin."""
+    low, high = len(bins), -1
     for i in range(len(bits)):
-        drawer = drawer_of(np.int64(bits[i]))
-        drawers[drawer] += 1
-        low, high = min(low, drawer), max(high, drawer)
+        bin_ = bin_of(np.int64(bits[i]))
+        bins[bin_] += 1
+        low, high = min(low, bin_), max(high, bin_)
     return low, high
 
 
 @compile_loop
-def sort_few(values: Any) -> None:
-    """Sort by steps that get smaller; what the compiler brings takes ten seconds to compile."""
+def shell_sort(values: Any) -> None:
+    """Shell sort in place; the sort of the compiler takes ten seconds to compile."""
     step = 1
     while step < len(values):
         step = 3 * step + 1
@@ -49,37 +50,37 @@ def sort_few(values: Any) -> None:
 
 
 @compile_loop
-def take_drawer(values: Any, bits: Any, drawer: Any, size: Any) -> Any:
-    """The values of one drawer, in order."""
+def sort_bin(values: Any, bits: Any, bin_: Any, size: Any) -> Any:
+    """Return the values of one bin, sorted."""
     found = np.empty(size, values.dtype)
     n = 0
     for i in range(len(values)):
-        if drawer_of(np.int64(bits[i])) == drawer:
+        if bin_of(np.int64(bits[i])) == bin_:
             found[n] = values[i]
             n += 1
-    sort_few(found)
+    shell_sort(found)
     return found
 
 
 @compile_loop
-def pick(values: Any, bits: Any, drawers: Any, span: Any, places: Any) -> Any:
-    """The values at some places of the order, which are in order themselves."""
+def select_order_statistics(values: Any, bits: Any, bins: Any, span: Any, places: Any) -> Any:
+    """Return the order statistics at the ascending ranks ``places``."""
     found = np.empty(len(places))
-    drawer, before, opened = span[0], 0, -1
+    bin_, before, opened = span[0], 0, -1
     own = np.empty(0, values.dtype)
     for number in range(len(places)):
-        while before + drawers[drawer] <= places[number]:
-            before += drawers[drawer]
-            drawer += 1
-        if opened != drawer:
-            own, opened = take_drawer(values, bits, drawer, drawers[drawer]), drawer
+        while before + bins[bin_] <= places[number]:
+            before += bins[bin_]
+            bin_ += 1
+        if opened != bin_:
+            own, opened = sort_bin(values, bits, bin_, bins[bin_]), bin_
         found[number] = own[places[number] - before]
     return found
 
 
 @compile_loop
-def add_moments(values: Any) -> Any:
-    """Mean and standard deviation."""
+def compute_moments(values: Any) -> Any:
+    """Return mean and sample standard deviation."""
     total, squares = 0.0, 0.0
     for value in values:
         total += value
@@ -91,21 +92,22 @@ def add_moments(values: Any) -> Any:
 
 @compile_loop
 def describe_large(values: Any, begins: Any, cells: Any, shares: Any, out: Any) -> None:
-    """Mean, deviation, least, quantiles (linear between neighbours) and greatest of cells."""
-    drawers = np.zeros(1 << _DRAWER_BITS, np.int64)
+    """Write mean, sd, minimum, quantiles (linear interpolation) and maximum of ``cells`` to ``out``
+    (n_cells, 4 + n_shares) float64; ``begins`` are the offsets of the cells in ``values``."""
+    bins = np.zeros(1 << _BIN_BITS, np.int64)
     places = np.empty(2 * len(shares) + 2, np.int64)
     for cell in cells:
         own = values[begins[cell] : begins[cell + 1]]
         bits, n = own.view(np.uint32), len(own)
-        span = fill_drawers(bits, drawers)
+        span = fill_histogram(bits, bins)
         places[0], places[-1] = 0, n - 1
         for q in range(len(shares)):
             low = int(shares[q] * (n - 1))
             places[2 * q + 1], places[2 * q + 2] = low, min(low + 1, n - 1)
-        found = pick(own, bits, drawers, span, places)
-        out[cell, 0], out[cell, 1] = add_moments(own)
+        found = select_order_statistics(own, bits, bins, span, places)
+        out[cell, 0], out[cell, 1] = compute_moments(own)
         out[cell, 2], out[cell, 3 + len(shares)] = found[0], found[-1]
         for q in range(len(shares)):
             rest = shares[q] * (n - 1) - places[2 * q + 1]
             out[cell, 3 + q] = found[2 * q + 1] * (1.0 - rest) + found[2 * q + 2] * rest
-        drawers[span[0] : span[1] + 1] = 0
+        bins[span[0] : span[1] + 1] = 0

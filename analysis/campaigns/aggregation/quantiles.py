@@ -1,7 +1,7 @@
-"""Values that are sorted into cells go in; mean, deviation and exact quantiles of each come out.
+"""Mean, standard deviation and exact quantiles of values grouped by cell.
 
-Small cells of alike sizes stand in one matrix whose rows are sorted together, which processors do
-fast. Of large cells only the values next to the quantiles are sorted.
+Small cells of similar sizes are padded to one matrix and sorted by row, which is fast. Large cells
+are not sorted as a whole: only the histogram bins around the quantiles are.
 """
 
 from collections.abc import Iterator
@@ -14,22 +14,23 @@ from analysis.campaigns.aggregation import kernels, quantile_kernels
 Floats32 = NDArray[np.float32]
 # Cells with more values are not sorted as a whole.
 LARGE_CELL = 2_000
-# Values of one matrix; larger ones fall out of the caches, smaller ones cost more calls.
+# Values of one matrix; larger ones exceed the CPU caches, smaller ones cost more calls.
 _BLOCK_VALUES = 1 << 20
 
 
 def describe(
     values: Floats32, begins: NDArray[np.int64], shares: tuple[float, ...]
 ) -> NDArray[np.float64]:
-    """One row per cell, whose values stand between its begin and the next one's: mean, standard
-    deviation, least, quantiles (linear between neighbours) and greatest; none without a value."""
+    """Return (n_cells, FIXED_FIGURES + n_shares) float64: mean, sd, minimum, quantiles (linear
+    interpolation), maximum; NaN for an empty cell. Cell i is ``values[begins[i]:begins[i + 1]]``.
+    """
     out = np.full((len(begins) - 1, kernels.FIXED_FIGURES + len(shares)), np.nan)
     lengths = np.diff(begins)
     wanted, begins = np.array(shares), np.ascontiguousarray(begins)
     large = lengths > LARGE_CELL
     if large.any():
         quantile_kernels.describe_large(values, begins, np.flatnonzero(large), wanted, out)
-    for cells in _alike(np.where(large, 0, lengths)):
+    for cells in _group_by_length(np.where(large, 0, lengths)):
         block = np.full((len(cells), int(lengths[cells].max())), np.inf, np.float32)
         kernels.copy_runs(values, begins, cells, block)
         block.sort(axis=1)
@@ -37,8 +38,8 @@ def describe(
     return out
 
 
-def _alike(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Numbers of cells with values, together where one has at most twice as many as another."""
+def _group_by_length(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield groups of non-empty cells whose lengths differ by at most a factor of two."""
     sizes = np.frexp(lengths.astype(np.float64))[1]
     for size in np.unique(sizes[lengths > 0]):
         cells = np.flatnonzero((sizes == size) & (lengths > 0))

@@ -1,4 +1,4 @@
-"""Columns of large result files, batch by batch: texts become numbers that hold for all files."""
+"""Read columns of large result files by batch and dictionary-encode them across files."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,12 +15,12 @@ from core.errors import BadInput
 # Rows that are held at once; more are no faster.
 BATCH_ROWS = 1 << 19
 Codes = NDArray[np.int32]
-# What rows must have: one value of a column, or one of several.
+# A row filter: one value of a column, or one of several.
 Equal = dict[str, str | int | tuple[str, ...]]
 
 
 class Vocabulary:
-    """Numbers of the values of one column, in the order in which they came."""
+    """Codes of the distinct values of one column, in order of first occurrence."""
 
     def __init__(self) -> None:
         self._known = pa.nulls(0)
@@ -33,13 +33,13 @@ class Vocabulary:
         return tuple(self._known.to_pylist())
 
     def encode(self, column: pa.Array) -> Codes:
-        """The numbers of a column's values; a missing value has one of its own."""
+        """Return the codes of a column, (n,) int32; null has a code too."""
         table, indices = self.lookup(column)
         codes: Codes = table[indices]
         return codes
 
     def lookup(self, column: pa.Array) -> tuple[Codes, Codes]:
-        """The same unexpanded: a table of numbers, and where in it each row looks."""
+        """Return (codes of the dictionary, index of each row into them), int32 each."""
         if not isinstance(column, pa.DictionaryArray):
             column = pc.dictionary_encode(column, null_encoding="encode")
         words, indices = column.dictionary, column.indices
@@ -67,19 +67,19 @@ Source: TypeAlias = Any  # An Arrow table, or a sequence of paths of Parquet fil
 def read_batches(
     source: Source, columns: Sequence[str], equal: Equal | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of some columns of a table or of Parquet files, of the rows where others are equal.
+    """Yield batches of columns of a table or of Parquet files, filtered by ``equal``.
 
-    Raises ``BadInput`` naming a column that is not there.
+    Raise ``BadInput`` naming a missing column.
     """
     wanted = list(dict.fromkeys([*columns, *(equal or {})]))
     for batch in _batches(source, wanted):
-        kept = _where(batch, equal or {})
+        kept = _filter(batch, equal or {})
         if kept.num_rows:
             yield kept.select(list(columns))
 
 
 def column_names(source: Source) -> list[str]:
-    """Names of the columns; raises ``BadInput`` where there is no file."""
+    """Return the column names; raise ``BadInput`` without a file."""
     if isinstance(source, pa.Table):
         return list(source.column_names)
     if not source:
@@ -95,29 +95,29 @@ def _batches(source: Source, columns: list[str]) -> Iterator[pa.RecordBatch]:
         yield from source.select(columns).to_batches(BATCH_ROWS)
         return
     for path in source:
-        with pq.ParquetFile(path, read_dictionary=_texts(path, columns)) as file:
+        with pq.ParquetFile(path, read_dictionary=_text_columns(path, columns)) as file:
             yield from file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
 
 
-def _texts(path: Path, columns: Iterable[str]) -> list[str]:
-    """Columns of text, which stay as they stand in the file: numbers and a dictionary."""
+def _text_columns(path: Path, columns: Iterable[str]) -> list[str]:
+    """Return the text columns, which are read dictionary-encoded as stored in the file."""
     wanted = set(columns)
     schema = pq.read_schema(path)
     plain = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
     return [f.name for f in schema if f.name in wanted and any(is_a(f.type) for is_a in plain)]
 
 
-def _where(batch: pa.RecordBatch, equal: Equal) -> pa.RecordBatch:
+def _filter(batch: pa.RecordBatch, equal: Equal) -> pa.RecordBatch:
     for column, value in equal.items():
         if isinstance(value, tuple):
-            batch = _among(batch, column, value)
+            batch = _filter_in(batch, column, value)
         else:
             batch = batch.filter(pc.equal(batch.column(column), value))
     return batch
 
 
-def _among(batch: pa.RecordBatch, column: str, values: tuple[str, ...]) -> pa.RecordBatch:
-    """The rows that have one of the values; others are no words of the column any more."""
+def _filter_in(batch: pa.RecordBatch, column: str, values: tuple[str, ...]) -> pa.RecordBatch:
+    """Keep rows with one of the values; the dictionary of the column is reduced to them."""
     coded = batch.column(column)
     if not isinstance(coded, pa.DictionaryArray):
         coded = coded.dictionary_encode()

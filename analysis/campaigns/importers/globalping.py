@@ -1,4 +1,4 @@
-"""Globalping: measurements as its API gives them become tables of samples and paths."""
+"""Import measurements of the Globalping API as tables of samples and paths."""
 
 import json
 from collections import Counter
@@ -7,27 +7,27 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from analysis.campaigns.importers.imported_tables import Imported, imported, read_objects
+from analysis.campaigns.importers.imported_tables import Imported, build_imported, read_objects
 
 Row = dict[str, Any]
 _ERRORS = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 _ROUND_S = 900
-# Packets of one hop that are taken in; the network sends no more.
-_MOST_PACKETS = 16
+# Packets per hop that are imported; the network sends no more.
+_MAX_PACKETS = 16
 _STATUS = {"failed": "NETWORK", "offline": "NOT_PERMITTED", "in-progress": "TIMEOUT"}
 
 
 def read_globalping(paths: Iterable[Path], round_s: int = _ROUND_S) -> Imported:
-    """Files of measurements, one a line or in a list; raises ``BadInput`` for what is no JSON."""
+    """Read files of measurements, one per line or in a list; raise ``BadInput`` if not JSON."""
     reasons: Counter[str] = Counter()
-    found = (told for path in paths for told in read_objects(path, reasons))
+    found = (item for path in paths for item in read_objects(path, reasons))
     return convert(found, round_s, reasons)
 
 
 def convert(
     measurements: Iterable[Any], round_s: int = _ROUND_S, reasons: Counter[str] | None = None
 ) -> Imported:
-    """Measurements as the API's own objects; a probe that failed is a row with its reason."""
+    """Convert measurements as decoded from the API; a failed probe is a row with its reason."""
     samples: list[Row] = []
     paths: list[Row] = []
     places: dict[str, Row] = {}
@@ -47,7 +47,7 @@ def convert(
                 continue
             (paths if "hops" in row else samples).append(row)
             places.setdefault(row["vantage"], _place(result["probe"]))
-    return imported(samples, paths, lost)._replace(places=places)
+    return build_imported(samples, paths, lost)._replace(places=places)
 
 
 def _head(measurement: Mapping[str, Any], round_s: int) -> Row:
@@ -70,13 +70,13 @@ def _result(kind: str, entry: Mapping[str, Any], number: int) -> Row:
 
 
 def _vantage(probe: Mapping[str, Any], number: int) -> str:
-    """Probes have no name of their own: place and network, and the position of equals."""
+    """Return a name of a probe: location, network, and its number within the measurement."""
     place = "/".join(str(probe.get(k) or "?") for k in ("country", "city", "asn"))
     return f"globalping-{place}/{number}"
 
 
 def _place(probe: Mapping[str, Any]) -> Row:
-    """Where a probe stands, as far as it is told and can be."""
+    """Return the location and network of a probe, without impossible coordinates."""
     lat, lon = (_degrees(probe.get(k), most) for k, most in (("latitude", 90), ("longitude", 180)))
     texts = {k: str(probe.get(k) or "")[:80] for k in ("city", "country", "continent")}
     known = {"lat": lat, "lon": lon} if lat is not None and lon is not None else {}
@@ -93,7 +93,7 @@ def _degrees(value: Any, most: float) -> float | None:
 def _sample(kind: str, result: Mapping[str, Any], status: str) -> Row:
     timings = result.get("timings") or []
     if isinstance(timings, Mapping) or "hops" in result:
-        # Page loads and name queries: one exchange, whose steps are kept beside.
+        # HTTP and DNS measurements: one exchange, with its phases in ``detail``.
         values, detail = _exchange(timings, result.get("hops") or ())
         sent = 1
     else:
@@ -112,7 +112,7 @@ def _sample(kind: str, result: Mapping[str, Any], status: str) -> Row:
 
 
 def _exchange(timings: Any, steps: Iterable[Mapping[str, Any]]) -> tuple[list[float], str]:
-    """The time of the whole, and its parts; a name followed from the root takes all its steps."""
+    """Return total time and phases as JSON; an iterative DNS resolution is the sum of its steps."""
     if isinstance(timings, Mapping) and timings:
         total, parts = timings.get("total"), dict(timings)
     else:
@@ -131,12 +131,12 @@ def _path(result: Mapping[str, Any]) -> Row:
 
 
 def _hops(ttl: int, entry: Mapping[str, Any]) -> list[Row]:
-    """One row a packet; of those without an answer, only their number is told."""
+    """Return one row per packet; only the number of unanswered packets is known."""
     address = entry.get("resolvedAddress") or None
     rtts = [t.get("rtt") for t in entry.get("timings") or ()]
-    sent = min(int((entry.get("stats") or {}).get("total") or 0), _MOST_PACKETS)
-    unheard = [None] * max(sent - len(rtts), 0 if rtts else 1)
-    heard = [{"ttl": ttl, "address": address, "rtt_ms": rtt} for rtt in rtts]
-    # An answer without its time, as traceroute prints none for some, is an answer all the same.
+    sent = min(int((entry.get("stats") or {}).get("total") or 0), _MAX_PACKETS)
+    unanswered = [None] * max(sent - len(rtts), 0 if rtts else 1)
+    answered = [{"ttl": ttl, "address": address, "rtt_ms": rtt} for rtt in rtts]
+    # A reply without a round-trip time, as traceroute prints at times, is still a reply.
     silent = address if not rtts and not sent else None
-    return heard + [{"ttl": ttl, "address": silent, "rtt_ms": rtt} for rtt in unheard]
+    return answered + [{"ttl": ttl, "address": silent, "rtt_ms": rtt} for rtt in unanswered]

@@ -1,6 +1,6 @@
-"""What files of others gave: tables of samples and paths, and how much could not be read and why.
+"""The result of an import: tables of samples and paths, and unreadable results by reason.
 
-Files of JSON are read here whatever their form: one object a line, a list, or one of many lines.
+JSON files may hold one object per line, a list, or one object over many lines.
 """
 
 import json
@@ -21,9 +21,9 @@ Row = dict[str, Any]
 
 
 class Imported(NamedTuple):
-    """Samples and paths of files of others; ``reasons`` count what could not be read.
+    """Imported samples and paths; ``reasons`` counts unreadable results by reason.
 
-    ``places`` say where vantage points stand, by name, where the files tell it.
+    ``places`` has the locations of vantage points by name, where the files contain them.
     """
 
     samples: pa.Table
@@ -33,19 +33,21 @@ class Imported(NamedTuple):
 
     @property
     def malformed(self) -> int:
-        """How much could not be read."""
+        """The number of unreadable results."""
         return self.reasons.total()
 
 
-def imported(samples: Iterable[Row], paths: Iterable[Row], reasons: Mapping[str, int]) -> Imported:
-    """Rows as tables of the lake."""
+def build_imported(
+    samples: Iterable[Row], paths: Iterable[Row], reasons: Mapping[str, int]
+) -> Imported:
+    """Convert rows to tables of the lake."""
     return Imported(table_of("samples", samples), table_of("paths", paths), Counter(reasons))
 
 
 def read_objects(path: Path, reasons: Counter[str]) -> Iterator[Any]:
-    """JSON values of a file, one a line or all in one; raises ``BadInput`` where it holds none.
+    """Yield the JSON values of a file, one per line or all in one; raise ``BadInput`` without any.
 
-    Lines that cannot be read are counted as ``not_json``, what is lost of a packed file as ``cut``.
+    Unreadable lines are counted as ``not_json``, a truncated compressed file as ``cut``.
     """
     lines = _lines(path, reasons)
     first = next((line for line in lines if line.strip()), "")
@@ -68,18 +70,17 @@ def _items(found: Any) -> list[Any]:
 
 
 def _whole(path: Path, text: str) -> list[Any]:
-    """One object or list of many lines."""
+    """Parse one object or list that spans many lines."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        told = str(error)
         line = getattr(error, "lineno", 1)
-        raise BadInput(f"{path.name} is no JSON: {told}", line=line) from error
+        raise BadInput(f"{path.name} is no JSON: {error}", line=line) from error
     return _items(found)
 
 
 def _lines(path: Path, reasons: Counter[str]) -> Iterator[str]:
-    """Lines of a file that may be packed and cut; raises ``BadInput`` where none can be read."""
+    """Yield lines of a file, compressed or truncated; raise ``BadInput`` without any."""
     any_line = False
     try:
         with open_text(path) as stream:

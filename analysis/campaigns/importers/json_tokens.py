@@ -1,7 +1,8 @@
-"""Compiled: strict tokens of JSON in octets that end with a zero; -1 for what is not plain.
+"""Compiled loops: a tokenizer for plain JSON (RFC 8259) in a zero-terminated uint8 array.
 
-Plain is what needs no second thought: no escapes, no letters beyond ASCII, numbers of few digits.
-Everything else is for a reader that is slower and knows all of JSON.
+Plain JSON has no escapes, only ASCII, and numbers of at most 15 digits. Functions return positions
+in ``text`` and -1 for anything else, which a slower parser of full JSON reads. ``trusted`` allows
+bytes above 127, in text that this parser has written.
 """
 
 from typing import Any
@@ -12,9 +13,9 @@ from core.jit import compile_loop
 
 QUOTE, _BACKSLASH, _MINUS, _POINT = 34, 92, 45, 46
 COMMA, _COLON, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE = 44, 58, 91, 93, 123, 125
-# The largest depth of what is skipped: one bit each tells objects from lists.
+# The largest depth of a skipped value: one bit per level marks an object or a list.
 _MAX_DEPTH = 60
-# Digits that a double holds exactly, so that one division gives the nearest double.
+# Digits that a double represents exactly, so that one division gives the nearest double.
 _MAX_DIGITS = 15
 _SPACE = np.zeros(256, np.bool_)
 _SPACE[[9, 10, 13, 32]] = True
@@ -27,7 +28,7 @@ _PRIME, _BASIS = np.uint64(1_099_511_628_211), np.uint64(14_695_981_039_346_656_
 
 @compile_loop
 def skip_space(text: Any, at: Any) -> Any:
-    """Where the next token begins."""
+    """Return the position of the next token."""
     while text[at] <= 32 and _SPACE[text[at]]:
         at += 1
     return at
@@ -35,7 +36,7 @@ def skip_space(text: Any, at: Any) -> Any:
 
 @compile_loop
 def end_string(text: Any, at: Any, trusted: Any) -> Any:
-    """Where the quote at the end of a string is, whose first octet is at ``at``."""
+    """Return the position of the closing quote of the string whose content begins at ``at``."""
     while _IN_STRING[text[at]]:
         at += 1
     while trusted and (_IN_STRING[text[at]] or text[at] > 127):
@@ -45,7 +46,7 @@ def end_string(text: Any, at: Any, trusted: Any) -> Any:
 
 @compile_loop
 def hash_octets(text: Any, begin: Any, end: Any) -> Any:
-    """FNV-1a."""
+    """Return the 64-bit FNV-1a hash of ``text[begin:end]``."""
     found = _BASIS
     for i in range(begin, end):
         found = (found ^ np.uint64(text[i])) * _PRIME
@@ -54,7 +55,7 @@ def hash_octets(text: Any, begin: Any, end: Any) -> Any:
 
 @compile_loop
 def end_key(text: Any, at: Any, trusted: Any) -> Any:
-    """(end of a key, where its value begins); ``at`` is its quote."""
+    """Return (end of a key, begin of its value); ``at`` is the opening quote of the key."""
     if text[at] != QUOTE:
         return -1, -1
     end = end_string(text, at + 1, trusted)
@@ -68,13 +69,13 @@ def end_key(text: Any, at: Any, trusted: Any) -> Any:
 
 @compile_loop
 def is_digit(octet: Any) -> Any:
-    """Whether an octet is a decimal digit."""
+    """Return whether a byte is a decimal digit."""
     return 48 <= octet <= 57
 
 
 @compile_loop
 def end_digits(text: Any, at: Any) -> Any:
-    """Where a run of digits ends."""
+    """Return the end of a run of digits."""
     while is_digit(text[at]):
         at += 1
     return at
@@ -82,7 +83,7 @@ def end_digits(text: Any, at: Any) -> Any:
 
 @compile_loop
 def end_integer(text: Any, at: Any) -> Any:
-    """Where the integer part of a number ends."""
+    """Return the end of the integer part of a number."""
     begin = at + 1 if text[at] == _MINUS else at
     end = end_digits(text, begin)
     if end == begin or (text[begin] == 48 and end > begin + 1):
@@ -92,7 +93,7 @@ def end_integer(text: Any, at: Any) -> Any:
 
 @compile_loop
 def end_number(text: Any, at: Any) -> Any:
-    """Where a number ends."""
+    """Return the end of a number."""
     at = end_integer(text, at)
     if at >= 0 and text[at] == _POINT:
         begin = at + 1
@@ -109,7 +110,7 @@ def end_number(text: Any, at: Any) -> Any:
 
 @compile_loop
 def read_integer(text: Any, at: Any) -> Any:
-    """(value, end) of a number without fraction and exponent."""
+    """Return (value, end) of a number without fraction and exponent."""
     value, end = read_real(text, at)
     for i in range(at, end):
         if text[i] == _POINT:
@@ -119,7 +120,7 @@ def read_integer(text: Any, at: Any) -> Any:
 
 @compile_loop
 def read_real(text: Any, at: Any) -> Any:
-    """(value, end) of a number without exponent: the nearest double."""
+    """Return (nearest double, end) of a number without exponent."""
     negative = text[at] == _MINUS
     begin = at + 1 if negative else at
     value, end, decimals = np.int64(0), begin, 0
@@ -136,22 +137,22 @@ def read_real(text: Any, at: Any) -> Any:
         decimals = end - point - 1
         if decimals == 0:
             return 0.0, -1
-    if not is_sound(text, begin, whole, end) or whole + decimals > _MAX_DIGITS:
+    if not is_json_integer(text, begin, whole, end) or whole + decimals > _MAX_DIGITS:
         return 0.0, -1
     real = value / _POWERS[decimals]
     return -real if negative else real, end
 
 
 @compile_loop
-def is_sound(text: Any, begin: Any, whole: Any, end: Any) -> Any:
-    """Whether the digits before a point are as JSON has them, and no exponent comes."""
+def is_json_integer(text: Any, begin: Any, whole: Any, end: Any) -> Any:
+    """Return whether the integer digits are valid JSON and no exponent follows."""
     leading = text[begin] == 48 and whole > 1
     return whole > 0 and not leading and text[end] != 101 and text[end] != 69
 
 
 @compile_loop
 def matches(text: Any, at: Any, word: Any) -> Any:
-    """Whether a word stands there."""
+    """Return whether ``word`` is at position ``at``."""
     i = 0
     while i < len(word) and text[at + i] == word[i]:
         i += 1
@@ -163,7 +164,7 @@ _TRUE, _FALSE, _NULL = (np.frombuffer(w, np.uint8) for w in (b"true", b"false", 
 
 @compile_loop
 def skip_scalar(text: Any, at: Any, trusted: Any) -> Any:
-    """Where a value that holds no others ends."""
+    """Return the end of a scalar value."""
     octet = text[at]
     if octet == QUOTE:
         end = end_string(text, at + 1, trusted)
@@ -178,11 +179,11 @@ def skip_scalar(text: Any, at: Any, trusted: Any) -> Any:
 
 @compile_loop
 def open_value(text: Any, at: Any, trusted: Any) -> Any:
-    """(end, whether a container was opened): of a scalar, an empty container, or an opening."""
+    """Return (end of a scalar or empty container, or begin of the first item; whether opened)."""
     if text[at] != OPEN and text[at] != OPEN_LIST:
         return skip_scalar(text, at, trusted), False
     inside = skip_space(text, at + 1)
-    # The closing brackets stand two after the opening ones.
+    # The code of a closing bracket is that of the opening one plus two.
     if text[inside] == text[at] + 2:
         return inside + 1, False
     if text[at] == OPEN_LIST:
@@ -192,7 +193,7 @@ def open_value(text: Any, at: Any, trusted: Any) -> Any:
 
 @compile_loop
 def close_values(text: Any, at: Any, depth: Any, kinds: Any, trusted: Any) -> Any:
-    """(where the next value begins, depth) after a value ended; at depth 0 all is done."""
+    """Return (begin of the next value, depth) after a value ended; depth 0 is the end."""
     while depth > 0:
         at = skip_space(text, at)
         is_object = (kinds >> depth) & 1
@@ -207,7 +208,7 @@ def close_values(text: Any, at: Any, depth: Any, kinds: Any, trusted: Any) -> An
 
 @compile_loop
 def skip_value(text: Any, at: Any, trusted: Any) -> Any:
-    """Where any value ends."""
+    """Return the end of any value."""
     if text[at] != OPEN and text[at] != OPEN_LIST:
         return skip_scalar(text, at, trusted)
     depth, kinds = 0, np.int64(0)
@@ -231,7 +232,7 @@ def skip_value(text: Any, at: Any, trusted: Any) -> Any:
 
 @compile_loop
 def end_object(text: Any, at: Any, end: Any) -> Any:
-    """Where an object ends that need not be plain; -1 when the text ends before."""
+    """Return the end of an object that need not be plain; -1 if the text ends before."""
     depth, quoted = 0, False
     while at < end:
         octet = text[at]

@@ -1,6 +1,6 @@
-"""Speed tests of M-Lab, as exports of its tables give them in CSV, become samples.
+"""Import speed tests of M-Lab from CSV exports of its tables.
 
-Names of columns differ by table, year and tool: points, underscores and letters' case are nothing.
+Column names differ by table, year and tool: they are compared without dots, underscores and case.
 """
 
 import csv
@@ -12,12 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis.campaigns.importers.public_matrices import LONGEST_MS, sound_file
+from analysis.campaigns.importers.public_matrices import MAX_RTT_MS, read_errors_as_bad_input
 from core.errors import BadInput
 from core.files import open_text
 from lake.campaigns import table_of
 
-# What a column is called without points, underscores and capitals; the first that is there counts.
+# Normalised column names by meaning; the first one present counts.
 _NAMES = {
     "at": ("atesttime", "testtime", "starttime", "logtime", "timestamp", "time", "date"),
     "vantage": (
@@ -61,17 +61,17 @@ _NAMES = {
 }
 # Mbit/s in bytes per second.
 _BYTES = 125_000
-# Tests tell seconds since 1970 in some exports, and thousandths or millionths in others.
+# (minimum, units per second): exports have seconds, milliseconds or microseconds since 1970.
 _EPOCHS = ((1e14, 1e6), (1e11, 1e3), (0.0, 1.0))
 
 
 def read_mlab(path: Path, round_s: int = 900) -> tuple[pa.Table, pa.Table]:
-    """Speed tests as CSV: samples of throughput (bytes per second) and of least round trips (ms).
+    """Read speed tests: samples of throughput (bytes/s) and of minimum round-trip times (ms).
 
-    Raises ``BadInput`` naming the line or column.
+    Raise ``BadInput`` naming the line or column.
     """
     rates, rtts = [], []
-    with sound_file(path), open_text(path) as stream:
+    with read_errors_as_bad_input(path), open_text(path) as stream:
         reader = csv.DictReader(stream)
         columns = {k: _column(k, reader.fieldnames or ()) for k in _NAMES}
         for line in reader:
@@ -98,9 +98,9 @@ def _column(kind: str, names: Iterable[str]) -> str:
             return known[name]
     if kind in ("loss", "rtt"):
         return ""
-    told = ", ".join(names) or "none"
+    present = ", ".join(names) or "none"
     raise BadInput(
-        f"no column tells {_MEANINGS[kind]}, such as {_EXAMPLES[kind]}; there are: {told}",
+        f"no column tells {_MEANINGS[kind]}, such as {_EXAMPLES[kind]}; there are: {present}",
         field=kind,
     )
 
@@ -124,7 +124,7 @@ def _plain(name: str) -> str:
 
 
 def _test(line: Mapping[str, str], columns: Mapping[str, str], round_s: int) -> dict[str, Any]:
-    at = _moment(line[columns["at"]].strip())
+    at = _parse_time(line[columns["at"]].strip())
     return {
         "round": int(at.timestamp()) // round_s,
         "vantage": line[columns["vantage"]],
@@ -135,8 +135,8 @@ def _test(line: Mapping[str, str], columns: Mapping[str, str], round_s: int) -> 
     }
 
 
-def _moment(text: str) -> datetime:
-    """A moment as exports write it; without a zone it is UTC."""
+def _parse_time(text: str) -> datetime:
+    """Parse a timestamp of an export; without a time zone it is UTC."""
     if text.replace(".", "", 1).isdigit() and len(text) > len("20240101"):
         number = float(text)
         part = next(unit for least, unit in _EPOCHS if number >= least)
@@ -149,6 +149,6 @@ def _value(line: Mapping[str, str], column: str) -> list[float]:
     text = (line.get(column) or "").strip()
     found = [] if text.lower() in ("", "null", "nan", "none") else [float(text)]
     # No link carries as many Mbit/s, and no packet travels as long.
-    if not all(0.0 <= value <= LONGEST_MS for value in found):
+    if not all(0.0 <= value <= MAX_RTT_MS for value in found):
         raise ValueError(f"{text!r} is no measured value")
     return found

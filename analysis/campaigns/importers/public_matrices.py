@@ -1,6 +1,6 @@
-"""Tables that others publish become samples: matrices of round trips, and lists of their pairs.
+"""Import published matrices of round-trip times and lists of pairs as samples.
 
-What matrices look like is known where regions are chosen; here their values become rows.
+The matrix formats are parsed by ``optimization.files.matrices``; here their values become rows.
 """
 
 import csv
@@ -21,18 +21,18 @@ from core.errors import BadInput
 from core.files import open_text
 from lake.campaigns import fill_table, table_of
 
-# A day: what is longer is not a round trip in milliseconds.
-LONGEST_MS = 86_400_000.0
+# A day: longer values are not round-trip times in milliseconds.
+MAX_RTT_MS = 86_400_000.0
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 Cell = tuple[str, str, Any]
 
 
 def samples_table(samples: Samples, probe: str, *, scale: float = 1.0) -> pa.Table:
-    """One row per value of a matrix: clients are vantage points; gaps are rows that lost all."""
+    """Return one row per value of a matrix: clients are vantage points; gaps are lost samples."""
     shape = samples.values.shape
     region, client, period = (index.ravel() for index in np.indices(shape, np.int32))
     values = samples.values.ravel() * scale
-    # Below zero is how some tables write that there is no value.
+    # Some tables mark a missing value by a negative one.
     heard = np.isfinite(values) & (values >= 0)
     offsets = np.concatenate([[0], np.cumsum(heard)]).astype(np.int32)
     regions = _coded(region, samples.regions)
@@ -56,8 +56,8 @@ def samples_table(samples: Samples, probe: str, *, scale: float = 1.0) -> pa.Tab
 
 
 @contextmanager
-def sound_file(path: Path) -> Iterator[None]:
-    """Files that are not there, or are cut where they are packed, are told as bad input."""
+def read_errors_as_bad_input(path: Path) -> Iterator[None]:
+    """Convert errors of missing, truncated or corrupt files to ``BadInput``."""
     try:
         yield
     except (EOFError, zlib.error, lzma.LZMAError, OSError, csv.Error) as error:
@@ -65,14 +65,13 @@ def sound_file(path: Path) -> Iterator[None]:
 
 
 def read_planetlab(paths: Iterable[Path], *, scale: float = 1.0) -> pa.Table:
-    """Square tables, one round each, every node both ends; raises ``BadInput``.
+    """Read square tables, one round each, every node both ends; raise ``BadInput``.
 
-    ``scale`` makes milliseconds of the values; Seattle's are seconds. Nodes to themselves are left
-    out.
+    ``scale`` converts values to milliseconds; Seattle's are seconds. The diagonal is left out.
     """
     tables = []
     for number, path in enumerate(paths):
-        with sound_file(path):
+        with read_errors_as_bad_input(path):
             samples = read_square(path)
         values = samples.values.copy()
         np.einsum("iij->ij", values)[:] = np.nan
@@ -89,12 +88,12 @@ def read_planetlab(paths: Iterable[Path], *, scale: float = 1.0) -> pa.Table:
 
 
 def read_pairs(path: Path, *, scale: float = 1.0) -> pa.Table:
-    """Lines of source, destination and round trip, as of King and Meridian; raises ``BadInput``.
+    """Read lines of source, destination and round trip, as of King and Meridian.
 
-    ``scale`` makes milliseconds of the values; a value below zero, or none, is a lost one. Lines
-    that only name a node are left out, as are a heading and nodes to themselves.
+    ``scale`` converts values to milliseconds; a missing or negative value is a lost sample. Lines
+    that only name a node, a heading and the diagonal are left out. Raise ``BadInput``.
     """
-    with sound_file(path), open_text(path) as stream:
+    with read_errors_as_bad_input(path), open_text(path) as stream:
         rows = [row for n, line in enumerate(stream, 1) if (row := _pair(n, line, scale))]
     if not rows:
         raise BadInput(f"{path.name} holds no pairs: give source, destination and round trip")
@@ -108,26 +107,26 @@ def _pair(number: int, line: str, scale: float) -> dict[str, Any] | None:
     if len(words) != 3:
         raise BadInput("source, destination and round trip are needed", line=number)
     try:
-        value = round_trip(float(words[2]) * scale, least=-LONGEST_MS)
+        value = parse_rtt_ms(float(words[2]) * scale, least=-MAX_RTT_MS)
     except ValueError as error:
         if number == 1:
             return None  # a heading
         raise BadInput(f"{words[2]!r} is no round trip", line=number) from error
-    own = words[0] == words[1]
-    return None if own else pair_row(words[0], words[1], value if value and value > 0 else None)
+    is_self = words[0] == words[1]
+    return None if is_self else pair_row(words[0], words[1], value if value and value > 0 else None)
 
 
 def read_cloudping(path: Path, provider: str = "aws") -> pa.Table:
-    """Regions by regions, from the outer to the inner; raises ``BadInput``.
+    """Read a matrix of regions by regions, source first; raise ``BadInput``.
 
     As objects in an object, with or without a frame (``data``), as a list of regions with their
     ``averages``, or as CSV with the names in its first line and column.
     """
-    with sound_file(path), open_text(path) as stream:
+    with read_errors_as_bad_input(path), open_text(path) as stream:
         text = stream.read()
     try:
         cells = _cells_of(json.loads(text)) if text.lstrip()[:1] in "[{" else _cells_of_csv(text)
-        rows = [pair_row(f"{provider}/{s}", t, round_trip(v), provider) for s, t, v in cells]
+        rows = [pair_row(f"{provider}/{s}", t, parse_rtt_ms(v), provider) for s, t, v in cells]
     except (
         ValueError,
         AttributeError,
@@ -169,7 +168,7 @@ def _cells_of_csv(text: str) -> Iterator[Cell]:
 
 
 def pair_row(source: str, target: str, value: float | None, provider: str = "") -> dict[str, Any]:
-    """One sample of a pair: a round trip in milliseconds, or none."""
+    """Return one sample of a pair: a round-trip time in milliseconds, or a lost one."""
     return {
         "vantage": source,
         "target": target,
@@ -182,12 +181,12 @@ def pair_row(source: str, target: str, value: float | None, provider: str = "") 
     }
 
 
-def round_trip(value: Any, least: float = 0.0) -> float | None:
-    """Milliseconds, none where there is none; raises ``ValueError`` for what no packet can take."""
+def parse_rtt_ms(value: Any, least: float = 0.0) -> float | None:
+    """Parse milliseconds, None if empty; raise ``ValueError`` below ``least`` or above a day."""
     if value is None or value == "":
         return None
     found = float(value)
-    if not least <= found <= LONGEST_MS:
+    if not least <= found <= MAX_RTT_MS:
         raise ValueError(f"{value!r} is no round trip")
     return found
 

@@ -1,6 +1,6 @@
-"""RIPE Atlas: ping and traceroute results as JSON, in an array or line by line, become tables.
+"""Import ping and traceroute results of RIPE Atlas (JSON array or lines) as Arrow tables.
 
-Results that cannot be read are counted by their reason, never dropped in silence.
+Unreadable results are counted by reason, never dropped silently.
 """
 
 from collections import Counter
@@ -21,18 +21,19 @@ from analysis.campaigns.importers.text_ids import number_texts
 from core.errors import BadInput
 from lake.campaigns import HOP, fill_table
 
-# The study's: one round is a quarter of an hour.
+# One round is a quarter of an hour, as in IMC'13.
 ROUND_S = 900
 _COLUMN = {name: number for number, name in enumerate(scan.FIELDS)}
 _LOW_BITS = 0xFFFF_FFFF
-# Kinds of results that become rows.
+# Types of results that are imported.
 KINDS = ("ping", "traceroute")
 
 
 class _Results(NamedTuple):
-    """Results of one kind: what they share, their elements and replies, and the texts.
+    """Results of one type: common columns, elements and replies.
 
-    Elements and replies stand in one run each; ``per_result`` and ``per_element`` are lengths.
+    Elements and replies are flat; ``per_result`` (elements per result) and ``per_element``
+    (replies per element) are their lengths, int64.
     """
 
     common: pa.Table
@@ -41,12 +42,12 @@ class _Results(NamedTuple):
     per_element: NDArray[np.int64]
     addresses: pa.DictionaryArray
     rtts: NDArray[np.float32]
-    # Numbers of the destinations, among those of the addresses.
+    # Codes of the destinations in the dictionary of the addresses.
     ends: NDArray[np.int32]
 
 
 class _Found(NamedTuple):
-    """All results of a piece; ``names`` are the texts of the addresses."""
+    """All results of a piece; ``names`` is the dictionary of the addresses."""
 
     records: NDArray[np.int64]
     elements: NDArray[np.int64]
@@ -58,9 +59,9 @@ class _Found(NamedTuple):
 
     @classmethod
     def of(cls, piece: Piece) -> "_Found":
-        """What a piece holds; late replies say nothing."""
-        records, elements, replies = _rows(piece.sheets)
-        # Whoever looks up addresses looks up the whole dictionary: nothing else stands in it.
+        """Return the results of a piece."""
+        records, elements, replies = _rows(piece.buffers)
+        # Address look-ups use the whole dictionary, so that it has only addresses.
         spans = [replies[:, scan.SPAN], records[:, _COLUMN["dst_addr"]]]
         (addresses, ends), names = _texts(piece, spans)
         numbers, texts = _texts(piece, [records[:, _COLUMN[n]] for n in scan.TEXTS])
@@ -68,7 +69,7 @@ class _Found(NamedTuple):
         return cls(records, elements, replies[:, scan.REPLY_BITS], addresses, ends, names, coded)
 
     def results(self, kept: NDArray[np.bool_], kind: str, round_s: int) -> "_Results":
-        """Some of the results, which are all of one kind."""
+        """Return the results selected by ``kept``, all of one type, without late replies."""
         records, elements, bits, addresses, ends, names, coded = self
         per_result = np.maximum(records[:, scan.RESULT], 0)
         per_element = elements[:, scan.REPLIES]
@@ -88,9 +89,9 @@ class _Found(NamedTuple):
 
 @dataclass
 class AtlasFiles:
-    """Files of results; ``seen`` and ``read`` count what was in them and became a row.
+    """Files of results; ``seen`` counts results in them, ``read`` those that became a row.
 
-    ``reasons`` say why the others did not: not_json, cut, damaged, other_kind, no_probe, no_time,
+    ``reasons`` counts the others: not_json, cut, damaged, other_kind, no_probe, no_time,
     no_result.
     """
 
@@ -102,48 +103,48 @@ class AtlasFiles:
 
     @property
     def malformed(self) -> int:
-        """Results of another kind, or without what makes them one."""
+        """The number of results that did not become a row."""
         return self.seen - self.read
 
     def traceroutes(self) -> Iterator[pa.Table]:
-        """Tables of paths; raises ``BadInput`` for files that are no JSON."""
+        """Yield tables of paths; raise ``BadInput`` for files that are not JSON."""
         return (table for _, table in self.tables(("traceroute",)))
 
     def pings(self) -> Iterator[pa.Table]:
-        """Tables of samples; raises ``BadInput`` for files that are no JSON."""
+        """Yield tables of samples; raise ``BadInput`` for files that are not JSON."""
         return (table for _, table in self.tables(("ping",)))
 
     def tables(self, kinds: Sequence[str] = KINDS) -> Iterator[tuple[str, pa.Table]]:
-        """Results of some kinds, each with the name of its table; raises ``BadInput``."""
+        """Yield (table name, table) of results of some types; raise ``BadInput``."""
         self.seen = self.read = 0
         self.reasons = Counter()
         reading = Reading()
         for path in self.paths:
             before, lost = self.seen, reading.lost.total()
             for piece in reading.read(path):
-                self.seen += int(piece.sheets.counts[scan.RECORDS])
+                self.seen += int(piece.buffers.counts[scan.RECORDS])
                 for kind, results in self._choose(piece, kinds):
                     self.read += len(results.common)
-                    name, make = _TABLES[kind]
-                    yield name, make(results)
+                    name, build = _TABLES[kind]
+                    yield name, build(results)
             if self.seen == before and reading.lost.total() > lost:
                 raise BadInput(f"the results cannot be read: {path.name} holds no JSON object")
         self.seen += reading.lost.total()
         self.reasons += reading.lost
 
     def _choose(self, piece: Piece, kinds: Sequence[str]) -> Iterator[tuple[str, _Results]]:
-        """The results of each kind that say who measured and when."""
+        """Yield the complete results of each type."""
         found = _Found.of(piece)
         right = pc.is_in(found.coded["type"].cast(pa.string()), pa.array(kinds, pa.string()))
-        kept = self._judge(found.records, right)
+        kept = self._find_complete(found.records, right)
         for kind in kinds:
             own = pc.fill_null(pc.equal(found.coded["type"], kind), False)
             chosen = kept & own.to_numpy(zero_copy_only=False)
             if chosen.any():
                 yield kind, found.results(chosen, kind, self.round_s)
 
-    def _judge(self, records: NDArray[np.int64], right: pa.Array) -> NDArray[np.bool_]:
-        """Which records are whole; the others are counted by the first thing that they lack."""
+    def _find_complete(self, records: NDArray[np.int64], right: pa.Array) -> NDArray[np.bool_]:
+        """Return a mask of complete records; count the others by the first missing field."""
         kept: NDArray[np.bool_] = right.to_numpy(zero_copy_only=False)
         self._count("other_kind", ~kept)
         for name, reason in (
@@ -161,9 +162,11 @@ class AtlasFiles:
             self.reasons[reason] += number
 
 
-def _rows(sheets: scan.Sheets) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    records, elements, replies = (int(sheets.counts[i]) for i in range(3))
-    return sheets.records[:records], sheets.elements[:elements], sheets.replies[:replies]
+def _rows(
+    buffers: scan.ScanBuffers,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    records, elements, replies = (int(buffers.counts[i]) for i in range(3))
+    return buffers.records[:records], buffers.elements[:elements], buffers.replies[:replies]
 
 
 def _texts(
@@ -189,7 +192,7 @@ def _integers(records: NDArray[np.int64], name: str, missing: int) -> NDArray[np
 
 
 def _common(records: NDArray[np.int64], coded: dict[str, Any], kind: str, round_s: int) -> pa.Table:
-    """What results of all kinds share."""
+    """Return the columns common to all types of results."""
     text = {name: column.cast(pa.string()) for name, column in coded.items()}
     at = records[:, _COLUMN["timestamp"]]
     probes = pa.array(records[:, _COLUMN["prb_id"]]).cast(pa.string())
@@ -210,9 +213,9 @@ def _common(records: NDArray[np.int64], coded: dict[str, Any], kind: str, round_
 
 def _samples(found: _Results) -> pa.Table:
     rtts = _reals(found.elements[:, scan.ELEMENT_BITS])
-    heard = ~np.isnan(rtts)
-    offsets = _starts(heard)[_starts(found.per_result)]
-    values = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(rtts[heard]))
+    answered = ~np.isnan(rtts)
+    offsets = _starts(answered)[_starts(found.per_result)]
+    values = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(rtts[answered]))
     sent = np.maximum(found.common["sent"].to_numpy(), found.per_result)
     status = _status(found, pa.array(np.diff(offsets) > 0))
     extra = {"sent": pa.array(sent), "values": values, "status": status}
@@ -235,14 +238,14 @@ def _paths(found: _Results) -> pa.Table:
     return fill_table("paths", found.common, extra)
 
 
-def _status(found: _Results, well: pa.Array) -> pa.Array:
-    """How each ended; an error is told where nothing at all was heard: no name, or no way."""
+def _status(found: _Results, succeeded: pa.Array) -> pa.Array:
+    """Return the status per result; an error status only where every packet had an error."""
     rows = np.repeat(np.arange(len(found.common)), found.per_result)
     errors = (found.elements[:, scan.HOP] & scan.ERROR) > 0
     wrong = np.bincount(rows[errors], minlength=len(found.common)) == found.per_result
     wrong &= found.per_result > 0
     reason = pc.if_else(pa.array(found.ends >= 0), "UNREACHABLE", "NO_NAME")
-    return pc.if_else(well, "OK", pc.if_else(pa.array(wrong), reason, "TIMEOUT"))
+    return pc.if_else(succeeded, "OK", pc.if_else(pa.array(wrong), reason, "TIMEOUT"))
 
 
 _TABLES: dict[str, tuple[str, Callable[[_Results], pa.Table]]] = {
@@ -258,7 +261,7 @@ def _starts(lengths: NDArray[Any]) -> NDArray[np.int64]:
 def _reached(
     ends: NDArray[np.int32], addresses: pa.DictionaryArray, offsets: NDArray[np.int64]
 ) -> pa.Array:
-    """Whether the destination itself is among the replies."""
+    """Return whether the destination is among the replies of each path."""
     rows = np.repeat(np.arange(len(ends)), np.diff(offsets))
     same = pc.fill_null(addresses.indices, -2).to_numpy() == ends[rows]
     return pa.array(np.bincount(rows[same], minlength=len(ends)) > 0)

@@ -1,6 +1,6 @@
-"""One result of RIPE Atlas by Python's own JSON reader, written in the form that is read fast.
+"""Parse one result of RIPE Atlas with the ``json`` module and rewrite it as plain JSON.
 
-A field of another type than it should have is lost, and the rest of the result stays.
+A field of the wrong type is dropped; the rest of the result is kept.
 """
 
 import json
@@ -17,7 +17,7 @@ from analysis.campaigns.importers.ripe_atlas_scan import (
     bounds_of,
 )
 
-# Letters that strings of the plain form may not hold stand behind a mark that no text has.
+# Characters that plain strings may not contain are escaped by a noncharacter (U+FDD0).
 MARK = BITS_KEY
 _SHIFT = 0x100
 _MARKED = {c: MARK + chr(_SHIFT + c) for c in (*range(32), 34, 92)}
@@ -27,7 +27,7 @@ _MAX_TEXT = 1 << 18
 
 
 def rewrite(octets: bytes) -> bytes:
-    """The result again; raises ``ValueError`` or ``RecursionError`` for what is no JSON object."""
+    """Rewrite a result; raise ``ValueError`` or ``RecursionError`` if it is no JSON object."""
     found = json.loads(octets.decode(), parse_constant=_refuse)
     kept: dict[str, Any] = {}
     for name in TEXTS:
@@ -43,7 +43,7 @@ def rewrite(octets: bytes) -> bytes:
 
 
 def unmark(text: str) -> str:
-    """A text as it was before it was written again."""
+    """Undo the escapes of a rewritten text."""
     first, *rest = text.split(MARK)
     return first + "".join(_UNMARKED[part[0]] + part[1:] for part in rest)
 
@@ -55,7 +55,7 @@ def _refuse(name: str) -> None:
 def _element(entry: Any) -> dict[str, Any]:
     if not isinstance(entry, dict):
         return {}
-    kept = _rtt(entry) | _twice(entry)
+    kept = _rtt(entry) | _duplicate_flag(entry)
     if "error" in entry:
         kept["error"] = 0
     if type(entry.get("hop")) is int and 0 <= entry["hop"] <= MAX_HOP:
@@ -68,7 +68,7 @@ def _element(entry: Any) -> dict[str, Any]:
 def _reply(reply: Any) -> dict[str, Any]:
     if not isinstance(reply, dict):
         return {}
-    kept = _rtt(reply) | _twice(reply)
+    kept = _rtt(reply) | _duplicate_flag(reply)
     if (text := _text(reply.get("from"))) is not None:
         kept["from"] = text
     if type(reply.get("late")) is int and abs(reply["late"]) <= MAX_LATE:
@@ -77,7 +77,7 @@ def _reply(reply: Any) -> dict[str, Any]:
 
 
 def _rtt(entry: dict[str, Any]) -> dict[str, Any]:
-    """A round trip as its bits; what is no number of 32 bits is none."""
+    """Return a round-trip time as the bits of a float32; nothing if it is not finite."""
     value = entry.get("rtt")
     if type(value) not in (int, float):
         return {}
@@ -90,14 +90,14 @@ def _rtt(entry: dict[str, Any]) -> dict[str, Any]:
     return {BITS_KEY: struct.unpack("<i", bits)[0]}
 
 
-def _twice(entry: dict[str, Any]) -> dict[str, Any]:
-    """Whether it answers a packet that was answered already: true, or a number that is not 0."""
-    told = entry.get("dup")
-    return {"dup": 1} if told is True or (type(told) is int and told) else {}
+def _duplicate_flag(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the flag of a duplicate reply: true or a non-zero integer."""
+    value = entry.get("dup")
+    return {"dup": 1} if value is True or (type(value) is int and value) else {}
 
 
 def _text(value: Any) -> str | None:
-    """A text that can be kept, with what has to be marked."""
+    """Return a text with escapes; None if it is too long or not valid Unicode."""
     if not isinstance(value, str) or len(value) > _MAX_TEXT:
         return None
     try:

@@ -1,7 +1,7 @@
-"""Compiled: results of RIPE Atlas in octets become rows of numbers, at one look.
+"""Compiled loops: scan results of RIPE Atlas into arrays of numbers in one pass.
 
-What is not plain JSON, or not of the types that the fields have, is left to a slower reader.
-Texts are spans here: where they begin, and how long they are.
+Results that are not plain JSON, or whose fields have other types, are left to
+``ripe_atlas_fallback``. A text is a span: begin << SPAN_BITS | length.
 """
 
 from typing import Any, NamedTuple
@@ -26,43 +26,43 @@ from analysis.campaigns.importers.json_tokens import (
 )
 from core.jit import compile_loop
 
-# Columns of a record: texts by their spans, then integers, then how many elements it holds.
+# Columns of a record: text spans, integers, number of elements.
 TEXTS = ("type", "dst_addr", "dst_name", "src_addr", "from", "proto")
 INTEGERS = ("prb_id", "timestamp", "paris_id", "sent")
 FIELDS = (*TEXTS, *INTEGERS, "result")
 RESULT = len(FIELDS) - 1
 _N_TEXTS = len(TEXTS)
 MISSING = np.iinfo(np.int64).min
-# Columns of an element of a result, and of a reply: bits of a round trip, and what goes with it.
+# Columns of an element of a result and of a reply; round-trip times are float32 bits.
 HOP, ELEMENT_BITS, REPLIES = 0, 1, 2
 SPAN, REPLY_BITS = 0, 1
-# The bit of an element that says why there is nothing, above those of its hop.
+# The bit of an element with an error, above those of its hop.
 ERROR = 1 << 8
-# The bit of a late reply, above those of its round trip.
+# The bit of a late reply, above those of its round-trip time.
 LATE = 1 << 32
 NO_RTT = int(np.float32(np.nan).view(np.int32))
-# A span is its begin above these bits, and its length within.
+# Bits of the length in a span.
 SPAN_BITS = 20
 _LONGEST = (1 << SPAN_BITS) - 1
-# What is counted: records, elements, replies; and whether the text is the slower reader's.
+# Indices of ``counts``: records, elements, replies; and whether the fallback wrote the text.
 RECORDS, ELEMENTS, ROWS, TRUSTED = 0, 1, 2, 3
-# How a look ended: there is no more, there is no room, or a record is not plain.
-ALL, FULL, ODD = 0, 1, 2
+# Why a scan ended: end of text, buffers full, or a record that is not plain.
+DONE, FULL, IRREGULAR = 0, 1, 2
 MAX_HOP, MAX_LATE = 255, (1 << 31) - 1
-# Least and greatest of each integer, then of a hop and of how late a reply is; a moment lies before
-# the year 10,000.
+# Minimum and maximum of each integer field, of a hop and of the lateness of a reply; timestamps
+# are before the year 10,000.
 _LEAST = np.array([-(1 << 40), 0, -(1 << 31), -(1 << 31), 0, -MAX_LATE])
 _GREATEST = np.array([1 << 40, 253_402_300_799, MAX_LATE, MAX_LATE, MAX_HOP, MAX_LATE])
 _HOP_BOUNDS, _LATE_BOUNDS = len(INTEGERS), len(INTEGERS) + 1
-# A key that no plain text has: a round trip as the number of its bits, from the slower reader.
+# A key that no plain text has: the bits of a round-trip time, written by the fallback.
 BITS_KEY = "\ufdd0"
-# All known keys fit in as many octets, of seven bits each.
+# All known keys have at most this many ASCII characters.
 _KEY_OCTETS, _LONG_KEY, _END = 9, 1, -2
 _MINUS, _TRUE_BEGIN = ord("-"), ord("t")
 
 
 def _packed(key: str) -> int:
-    """A key as one number, as ``pack_key`` makes it."""
+    """Return a key as one number, as ``pack_key`` does."""
     found = 0
     for octet in key.encode():
         found = (found << 7) + octet
@@ -77,13 +77,13 @@ _OF_ELEMENT = np.array(
 
 
 def bounds_of(name: str) -> tuple[int, int]:
-    """The least and the greatest value of an integer field."""
+    """Return minimum and maximum of an integer field."""
     number = INTEGERS.index(name)
     return int(_LEAST[number]), int(_GREATEST[number])
 
 
-class Sheets(NamedTuple):
-    """Room for what is read; memory that is not used is not taken."""
+class ScanBuffers(NamedTuple):
+    """Output arrays of a scan, int64; unused memory is never touched."""
 
     records: NDArray[np.int64]
     elements: NDArray[np.int64]
@@ -91,8 +91,8 @@ class Sheets(NamedTuple):
     counts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, octets: int) -> "Sheets":
-        """Room for all elements and replies that some octets can hold, and for many records."""
+    def of(cls, octets: int) -> "ScanBuffers":
+        """Allocate for all elements and replies that so many bytes can hold."""
         least = octets // 3 + 2
         records = np.empty((octets // 16 + 256, len(FIELDS)), np.int64)
         rows = np.empty((least, 3), np.int64), np.empty((least, 2), np.int64)
@@ -101,7 +101,7 @@ class Sheets(NamedTuple):
 
 @compile_loop
 def pack_key(text: Any, begin: Any, end: Any) -> Any:
-    """A key as one number, of seven bits per octet; all long ones are the same."""
+    """Return a key as one number of seven bits per byte; all long keys are equal."""
     if end - begin > _KEY_OCTETS:
         return np.int64(_LONG_KEY)
     found = np.int64(0)
@@ -112,7 +112,7 @@ def pack_key(text: Any, begin: Any, end: Any) -> Any:
 
 @compile_loop
 def read_text(text: Any, at: Any, trusted: Any) -> Any:
-    """(span, end) of a string."""
+    """Return (span, end) of a string."""
     if text[at] != QUOTE:
         return 0, -1
     end = end_string(text, at + 1, trusted)
@@ -123,7 +123,7 @@ def read_text(text: Any, at: Any, trusted: Any) -> Any:
 
 @compile_loop
 def next_member(text: Any, at: Any, first: Any, trusted: Any) -> Any:
-    """(key, where its value begins) of an object's next member, or the end of the object."""
+    """Return (key, begin of its value) of the next member of an object, or (_END, end)."""
     at = skip_space(text, at)
     if text[at] == CLOSE:
         return _END, at + 1
@@ -139,10 +139,10 @@ def next_member(text: Any, at: Any, first: Any, trusted: Any) -> Any:
 
 @compile_loop
 def next_known(text: Any, at: Any, known: Any, seen: Any, trusted: Any) -> Any:
-    """(its number, where its value begins, what was seen) of an object's next known member.
+    """Return (index, begin of its value, seen mask) of the next known member of an object.
 
-    The number is negative at the end of the object, and with a negative place where the object is
-    not plain, or has a member twice. ``seen`` is 0 before the first.
+    The index is negative at the end of the object; the position is negative where the object is
+    not plain or repeats a member. ``seen`` is 0 before the first.
     """
     while at >= 0:
         key, at = next_member(text, at, seen == 0, trusted)
@@ -158,14 +158,14 @@ def next_known(text: Any, at: Any, known: Any, seen: Any, trusted: Any) -> Any:
 
 @compile_loop
 def read_bounded(text: Any, at: Any, number: Any) -> Any:
-    """(value, end) of an integer that is bounded."""
+    """Return (value, end) of an integer within the bounds of a field."""
     value, end = read_integer(text, at)
     return value, end if _LEAST[number] <= value <= _GREATEST[number] else -1
 
 
 @compile_loop
 def read_bits(text: Any, at: Any, as_bits: Any) -> Any:
-    """(bits of a round trip, end): from a decimal number, or as the slower reader wrote them."""
+    """Return (float32 bits, end) from a decimal number, or from the bits the fallback wrote."""
     if as_bits:
         return read_integer(text, at)
     value, end = read_real(text, at)
@@ -173,8 +173,8 @@ def read_bits(text: Any, at: Any, as_bits: Any) -> Any:
 
 
 @compile_loop
-def read_mark(text: Any, at: Any, trusted: Any) -> Any:
-    """(whether something is said to be so, end): true, or a number that is not zero."""
+def read_flag(text: Any, at: Any, trusted: Any) -> Any:
+    """Return (flag, end): true or a non-zero number is set."""
     if text[at] == _MINUS or is_digit(text[at]):
         number, end = read_integer(text, at)
         return number != 0, end
@@ -183,8 +183,8 @@ def read_mark(text: Any, at: Any, trusted: Any) -> Any:
 
 @compile_loop
 def read_reply(text: Any, at: Any, replies: Any, counts: Any) -> Any:
-    """The end of a reply, which becomes a row; a second one to the same packet is none."""
-    span, bits, late, twice, seen, trusted = -1, NO_RTT, 0, False, 0, counts[TRUSTED]
+    """Write a reply as a row and return its end; duplicates are left out."""
+    span, bits, late, duplicate, seen, trusted = -1, NO_RTT, 0, False, 0, counts[TRUSTED]
     if text[at] != OPEN:
         return -1
     member, at, seen = next_known(text, at + 1, _OF_REPLY, seen, trusted)
@@ -194,11 +194,11 @@ def read_reply(text: Any, at: Any, replies: Any, counts: Any) -> Any:
         elif member == 1:
             late, at = LATE, read_bounded(text, at, _LATE_BOUNDS)[1]
         elif member == 2:
-            twice, at = read_mark(text, at, trusted)
+            duplicate, at = read_flag(text, at, trusted)
         else:
             bits, at = read_bits(text, at, member == 4)
         member, at, seen = next_known(text, at, _OF_REPLY, seen, trusted)
-    if not twice:
+    if not duplicate:
         row = counts[ROWS]
         replies[row, SPAN], replies[row, REPLY_BITS] = span, (bits & 0xFFFF_FFFF) | late
         counts[ROWS] = row + 1
@@ -207,7 +207,7 @@ def read_reply(text: Any, at: Any, replies: Any, counts: Any) -> Any:
 
 @compile_loop
 def after_item(text: Any, at: Any) -> Any:
-    """(where the next item of a list begins, whether there is one) after an item."""
+    """Return (begin of the next item of a list, whether there is one) after an item."""
     at = skip_space(text, at)
     if text[at] == CLOSE_LIST:
         return at + 1, False
@@ -216,7 +216,7 @@ def after_item(text: Any, at: Any) -> Any:
 
 @compile_loop
 def first_item(text: Any, at: Any) -> Any:
-    """(where the first item of a list begins, whether there is one)."""
+    """Return (begin of the first item of a list, whether there is one)."""
     if text[at] != OPEN_LIST:
         return -1, False
     at = skip_space(text, at + 1)
@@ -225,7 +225,7 @@ def first_item(text: Any, at: Any) -> Any:
 
 @compile_loop
 def read_replies(text: Any, at: Any, replies: Any, counts: Any) -> Any:
-    """(number, end) of a list of replies."""
+    """Return (number, end) of a list of replies."""
     before = counts[ROWS]
     at, more = first_item(text, at)
     while more and at >= 0:
@@ -237,11 +237,11 @@ def read_replies(text: Any, at: Any, replies: Any, counts: Any) -> Any:
 
 @compile_loop
 def read_element(text: Any, at: Any, elements: Any, replies: Any, counts: Any) -> Any:
-    """The end of an element of a result, a row: a hop with replies, or a round trip.
+    """Write an element of a result (hop with replies, or ping reply) as a row; return its end.
 
-    A second round trip of the same packet is none.
+    Duplicate replies are left out.
     """
-    hop, bits, number, error, twice, seen, trusted = 0, NO_RTT, 0, 0, False, 0, counts[TRUSTED]
+    hop, bits, number, error, duplicate, seen, trusted = 0, NO_RTT, 0, 0, False, 0, counts[TRUSTED]
     if text[at] != OPEN:
         return -1
     member, at, seen = next_known(text, at + 1, _OF_ELEMENT, seen, trusted)
@@ -251,13 +251,13 @@ def read_element(text: Any, at: Any, elements: Any, replies: Any, counts: Any) -
         elif member == 1:
             number, at = read_replies(text, at, replies, counts)
         elif member == 2:
-            twice, at = read_mark(text, at, trusted)
+            duplicate, at = read_flag(text, at, trusted)
         elif member == 3:
             error, at = ERROR, skip_value(text, at, trusted)
         else:
             bits, at = read_bits(text, at, member == 5)
         member, at, seen = next_known(text, at, _OF_ELEMENT, seen, trusted)
-    if not twice or number:
+    if not duplicate or number:
         row = counts[ELEMENTS]
         elements[row, HOP], elements[row, ELEMENT_BITS] = hop | error, bits
         elements[row, REPLIES] = number
@@ -267,7 +267,7 @@ def read_element(text: Any, at: Any, elements: Any, replies: Any, counts: Any) -
 
 @compile_loop
 def read_elements(text: Any, at: Any, elements: Any, replies: Any, counts: Any) -> Any:
-    """(number, end) of a result."""
+    """Return (number of elements, end) of a result."""
     before = counts[ELEMENTS]
     at, more = first_item(text, at)
     while more and at >= 0:
@@ -279,7 +279,7 @@ def read_elements(text: Any, at: Any, elements: Any, replies: Any, counts: Any) 
 
 @compile_loop
 def read_record(text: Any, at: Any, record: Any, elements: Any, replies: Any, counts: Any) -> Any:
-    """The end of a record, which fills a row."""
+    """Write a record as a row; return its end."""
     seen, trusted = 0, counts[TRUSTED]
     record[:] = MISSING
     field, at, seen = next_known(text, at + 1, _KEYS, seen, trusted)
@@ -296,7 +296,7 @@ def read_record(text: Any, at: Any, record: Any, elements: Any, replies: Any, co
 
 @compile_loop
 def skip_between(text: Any, at: Any) -> Any:
-    """Where the next record may begin, behind the brackets and commas of a list of them."""
+    """Skip brackets and commas between records of a list; return the next position."""
     while True:
         at = skip_space(text, at)
         if text[at] != COMMA and text[at] != OPEN_LIST and text[at] != CLOSE_LIST:
@@ -308,12 +308,12 @@ def skip_between(text: Any, at: Any) -> Any:
 def read_records(
     text: Any, span: Any, records: Any, elements: Any, replies: Any, counts: Any
 ) -> Any:
-    """(place, how it ended): as many records as are plain and fit, between two places."""
+    """Scan plain records within ``span`` while they fit; return (position, why it ended)."""
     at = span[0]
     while True:
         at = skip_between(text, at)
         if at >= span[1]:
-            return at, ALL
+            return at, DONE
         row, before, before_rows = counts[RECORDS], counts[ELEMENTS], counts[ROWS]
         if row == len(records):
             return at, FULL
@@ -322,6 +322,6 @@ def read_records(
             after = read_record(text, at, records[row], elements, replies, counts)
         if after < 0:
             counts[ELEMENTS], counts[ROWS] = before, before_rows
-            return at, ODD
+            return at, IRREGULAR
         counts[RECORDS] = row + 1
         at = after

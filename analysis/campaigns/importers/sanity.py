@@ -1,4 +1,4 @@
-"""What was imported goes in; the same without round trips that no packet can have comes out.
+"""Remove physically impossible values from imported tables.
 
 One impossible value must not cost the rest of a file: it is counted, and its packet is lost.
 """
@@ -12,28 +12,29 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from analysis.campaigns.importers.imported_tables import Imported
+from analysis.campaigns.importers.public_matrices import MAX_RTT_MS
 
-# A round trip is at most a day in milliseconds, and no rate is above these bytes a second.
-LONGEST_MS, MOST_RATE = 86_400_000.0, 1e13
+# No rate exceeds this.
+MAX_BYTES_PER_S = 1e13
 REASON = "impossible"
 
 
-def sound(found: Imported) -> Imported:
-    """Values that are no number, infinite or below zero, or too large, are left out."""
-    samples, bad_values = _sound_samples(found.samples)
-    paths, bad_hops = _sound_paths(found.paths)
+def drop_impossible_values(found: Imported) -> Imported:
+    """Drop values that are NaN, infinite, negative or too large, and count them as ``REASON``."""
+    samples, bad_values = _clean_samples(found.samples)
+    paths, bad_hops = _clean_paths(found.paths)
     reasons = found.reasons + Counter({REASON: bad_values + bad_hops})
     return found._replace(samples=samples, paths=paths, reasons=reasons)
 
 
-def _sound_samples(table: pa.Table) -> tuple[pa.Table, int]:
+def _clean_samples(table: pa.Table) -> tuple[pa.Table, int]:
     lists = table["values"].combine_chunks()
     if not len(lists):
         return table, 0
     values = lists.flatten().to_numpy(zero_copy_only=False)
     lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
     rates = pc.match_substring(table["probe"].cast(pa.string()), "throughput").to_numpy()
-    most = np.where(np.repeat(rates, lengths), MOST_RATE, LONGEST_MS)
+    most = np.where(np.repeat(rates, lengths), MAX_BYTES_PER_S, MAX_RTT_MS)
     good = (values >= 0) & (values <= most)
     if good.all():
         return table, 0
@@ -45,21 +46,21 @@ def _sound_samples(table: pa.Table) -> tuple[pa.Table, int]:
     return _with(table, "status", status.combine_chunks().dictionary_encode()), _count(~good)
 
 
-def _sound_paths(table: pa.Table) -> tuple[pa.Table, int]:
+def _clean_paths(table: pa.Table) -> tuple[pa.Table, int]:
     lists = table["hops"].combine_chunks()
     if not len(lists):
         return table, 0
     flat = lists.flatten()
     times = flat.field("rtt_ms")
-    heard = pc.is_valid(times).to_numpy(zero_copy_only=False)
+    answered = pc.is_valid(times).to_numpy(zero_copy_only=False)
     rtts = pc.fill_null(times, 0.0).to_numpy(zero_copy_only=False)
-    bad = heard & ~((rtts >= 0) & (rtts <= LONGEST_MS))
+    bad = answered & ~((rtts >= 0) & (rtts <= MAX_RTT_MS))
     if not bad.any():
         return table, 0
     fields = list(flat.type)
     columns = [flat.field(f.name) for f in fields[:-1]]
     own = pa.StructArray.from_arrays(
-        [*columns, pa.array(rtts, pa.float32(), mask=~heard | bad)], fields=fields
+        [*columns, pa.array(rtts, pa.float32(), mask=~answered | bad)], fields=fields
     )
     lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)

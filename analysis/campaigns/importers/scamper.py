@@ -1,7 +1,7 @@
-"""scamper: pings, traces and multipath traces as JSON become tables of samples and of paths.
+"""Import pings, traces and multipath traces of scamper (JSON) as samples and paths.
 
-A multipath trace becomes one path per flow; where a flow was not sent to a hop that had one
-router only, that router stands in its path.
+A multipath trace becomes one path per flow. A hop with a single router belongs to every flow, also
+to those that did not probe it.
 """
 
 from collections import Counter
@@ -9,31 +9,31 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from analysis.campaigns.importers.imported_tables import Imported, imported, read_objects
+from analysis.campaigns.importers.imported_tables import Imported, build_imported, read_objects
 
 Row = dict[str, Any]
 Hop = dict[str, Any]
 _ROUND_S = 900
-# Hops of one path and flows of one trace that are taken in; IP knows no more hops.
+# Maximum TTL of a hop (8 bits in IP) and maximum flows of one trace that are imported.
 _MAX_TTL, _MAX_FLOWS = 255, 4096
 _SILENT = (None, "", "*")
-# Lines that frame measurements, and hold none.
+# Record types without measurements.
 _FRAMES = ("cycle-start", "cycle-stop", "cycle-def")
-# Replies of the target itself: to an echo of either family, and to a packet to a closed port.
+# (type, code) of ICMP and ICMPv6 replies of the target: echo reply, port unreachable.
 _ECHO_REPLIES = ((0, 0), (129, 0))
 _CLOSED_PORTS = ((3, 3), (1, 4))
-# An IPv4 address as IPv6 writes it, as speed-test servers do.
+# An IPv4-mapped IPv6 address (RFC 4291), as written by speed-test servers.
 _MAPPED = "::ffff:"
 _ERRORS = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
 
 def read_scamper(paths: Iterable[Path], round_s: int = _ROUND_S) -> Imported:
-    """Samples, paths and what could not be read; raises ``BadInput`` for a file without JSON."""
+    """Read samples and paths; raise ``BadInput`` for a file without JSON."""
     rows: dict[str, list[Row]] = {"samples": [], "paths": []}
     reasons: Counter[str] = Counter()
     for path in paths:
-        for told in read_objects(path, reasons):
-            found = _measurement(told)
+        for line in read_objects(path, reasons):
+            found = _measurement(line)
             kind = found.get("type")
             if kind is None or kind in _FRAMES:
                 continue
@@ -46,16 +46,16 @@ def read_scamper(paths: Iterable[Path], round_s: int = _ROUND_S) -> Imported:
                 rows[table] += reader(found, round_s)
             except _ERRORS:
                 reasons["odd"] += 1
-    return imported(rows["samples"], rows["paths"], reasons)
+    return build_imported(rows["samples"], rows["paths"], reasons)
 
 
-def _measurement(told: Any) -> Row:
-    """The measurement of a line; where it stands with its frame in one object, what is in that."""
-    if not isinstance(told, dict):
+def _measurement(line: Any) -> Row:
+    """Return the measurement of a line, also where it is nested in a wrapper object."""
+    if not isinstance(line, dict):
         return {"type": ""}
-    if "type" in told:
-        return told
-    inner = [v for v in told.values() if isinstance(v, dict) and str(v.get("type")) in _READERS]
+    if "type" in line:
+        return line
+    inner = [v for v in line.values() if isinstance(v, dict) and str(v.get("type")) in _READERS]
     return inner[0] if inner else {}
 
 
@@ -95,7 +95,7 @@ def _row(found: Row, round_s: int, flow: int, hops: list[Hop]) -> Row:
 
 
 def _ping(found: Row, round_s: int) -> list[Row]:
-    """The first answer of the target to each packet; what others say of it is no round trip."""
+    """Return the first reply of the target per packet; ICMP errors are not replies."""
     head = _head(found, round_s)
     first: dict[Any, float] = {}
     refused = False
@@ -137,7 +137,7 @@ def _hops_of_trace(found: Row) -> Iterator[Hop]:
 
 
 def _hops_of_flows(found: Row) -> dict[int, list[Hop]]:
-    """The hops of each flow that was seen anywhere."""
+    """Return the hops of each flow."""
     seen = list(_replies(found))
     routers: dict[int, set[str]] = {}
     flows: dict[int, dict[int, Hop]] = {}
@@ -156,7 +156,7 @@ def _hops_of_flows(found: Row) -> dict[int, list[Hop]]:
 
 
 def _replies(found: Row) -> Iterator[tuple[int | None, Hop]]:
-    """All replies of a multipath trace with their flow; routers that links begin at have none."""
+    """Yield all replies of a multipath trace with their flow; None for the source of a link."""
     for node in found.get("nodes", ()):
         ttl = _ttl_of(node)
         if ttl is not None:
@@ -170,7 +170,7 @@ def _replies(found: Row) -> Iterator[tuple[int | None, Hop]]:
 
 
 def _ttl_of(node: Row) -> int | None:
-    """The hop of a router: one before that of the probes that went on from it."""
+    """Return the TTL of a router: one less than that of the probes on its outgoing links."""
     for step, links in enumerate(node.get("links", ())):
         for link in links:
             for probe in link.get("probes", ()):
@@ -188,9 +188,9 @@ def _hop(ttl: int, address: Any, rtt: Any) -> Hop:
     return {"ttl": ttl, "address": _address(address), "rtt_ms": None if rtt is None else float(rtt)}
 
 
-def _address(told: Any) -> str | None:
-    """An address as everybody writes it."""
-    if told in _SILENT:
+def _address(value: Any) -> str | None:
+    """Return an address without IPv4-mapped prefix; None for a missing reply."""
+    if value in _SILENT:
         return None
-    text = str(told)
+    text = str(value)
     return text[len(_MAPPED) :] if text.startswith(_MAPPED) and "." in text else text

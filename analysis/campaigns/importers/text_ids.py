@@ -1,4 +1,6 @@
-"""Compiled: spans of a text become numbers, the same for the same octets, and their dictionary."""
+"""Compiled loops: dictionary-encode spans of a text by an open-addressing hash table.
+
+A span is an int64: begin << SPAN_BITS | length, negative for none."""
 
 from typing import Any
 
@@ -11,22 +13,22 @@ from analysis.campaigns.importers.ripe_atlas_scan import SPAN_BITS
 from core.jit import compile_loop
 
 _LENGTH = (1 << SPAN_BITS) - 1
-# Keys are spread by the golden ratio; the upper bits of the product say where to look.
+# Fibonacci hashing: the upper bits of the product are the slot.
 _SPREAD = np.uint64(0x9E37_79B9_7F4A_7C15)
-# An IPv4 address is its own key: four bits for each of its octets.
+# A text of at most 15 digits and dots (IPv4) is its own key: four bits per character.
 _CODES = np.zeros(256, np.int64)
 _CODES[np.frombuffer(b"0123456789.", np.uint8)] = np.arange(1, 12)
-_SHORT = 15
-# Keys of other texts are negative, and may be shared by several.
+_MAX_PACKED = 15
+# Keys of other texts are hashes, marked negative, and may collide.
 _LONG_TEXT = np.uint64(1 << 63)
 _FIRST_BITS = 16
 
 
 @compile_loop
-def key_of(text: Any, begin: Any, length: Any) -> Any:
-    """A number for a text: its own if it is positive."""
+def hash_key(text: Any, begin: Any, length: Any) -> Any:
+    """Return the key of a text: positive if unique, else a hash."""
     key = np.int64(1)
-    if length <= _SHORT:
+    if length <= _MAX_PACKED:
         for i in range(begin, begin + length):
             code = _CODES[text[i]]
             if code == 0:
@@ -40,7 +42,7 @@ def key_of(text: Any, begin: Any, length: Any) -> Any:
 
 @compile_loop
 def is_same(text: Any, one: Any, other: Any) -> Any:
-    """Whether two spans hold the same octets."""
+    """Return whether two spans have equal bytes."""
     if one & _LENGTH != other & _LENGTH:
         return False
     first, second = one >> SPAN_BITS, other >> SPAN_BITS
@@ -52,9 +54,10 @@ def is_same(text: Any, one: Any, other: Any) -> Any:
 
 @compile_loop
 def number_spans(text: Any, spans: Any, slots: Any, distinct: Any, out: Any, known: Any) -> Any:
-    """How many different texts there are then; -1 when the table is too small.
+    """Write the code of each span to ``out``; return the number of distinct texts.
 
-    ``slots`` are (key, number) with the number -1 where nothing stands; ``known`` are known before.
+    ``slots`` (2**bits, 2) int64 are (key, code), code -1 if empty; ``known`` texts are in
+    ``distinct`` before. Return -1 when the table is too small.
     """
     mask = len(slots) - 1
     shift = np.uint64(64 - int(np.log2(len(slots)) + 0.5))
@@ -62,7 +65,7 @@ def number_spans(text: Any, spans: Any, slots: Any, distinct: Any, out: Any, kno
         if spans[row] < 0:
             out[row] = -1
             continue
-        key = key_of(text, spans[row] >> SPAN_BITS, spans[row] & _LENGTH)
+        key = hash_key(text, spans[row] >> SPAN_BITS, spans[row] & _LENGTH)
         place = np.int64((np.uint64(key) * _SPREAD) >> shift)
         while slots[place, 1] >= 0:
             found = slots[place, 1]
@@ -79,8 +82,8 @@ def number_spans(text: Any, spans: Any, slots: Any, distinct: Any, out: Any, kno
 
 
 @compile_loop
-def gather(text: Any, distinct: Any, offsets: Any, out: Any) -> None:
-    """The octets of all different texts, one after the other."""
+def copy_texts(text: Any, distinct: Any, offsets: Any, out: Any) -> None:
+    """Copy the bytes of all distinct texts to ``out`` at ``offsets``."""
     for number in range(len(distinct)):
         begin = distinct[number] >> SPAN_BITS
         for i in range(distinct[number] & _LENGTH):
@@ -90,7 +93,7 @@ def gather(text: Any, distinct: Any, offsets: Any, out: Any) -> None:
 def number_texts(
     text: NDArray[np.uint8], columns: list[NDArray[np.int64]]
 ) -> tuple[list[NDArray[np.int32]], pa.Array]:
-    """Columns of spans as numbers of texts (-1 for none), and the texts."""
+    """Return columns of spans as codes, (n,) int32 (-1 for none), and the distinct texts."""
     distinct = np.empty(sum(map(len, columns)) + 1, np.int64)
     bits = _FIRST_BITS
     while True:
@@ -107,6 +110,6 @@ def number_texts(
 def _dictionary(text: NDArray[np.uint8], distinct: NDArray[np.int64]) -> pa.Array:
     offsets = np.concatenate([[0], np.cumsum(distinct & _LENGTH)]).astype(np.int64)
     out = np.empty(offsets[-1], np.uint8)
-    gather(text, distinct, offsets, out)
+    copy_texts(text, distinct, offsets, out)
     buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(out)]
     return pa.Array.from_buffers(pa.string(), len(distinct), buffers)

@@ -1,6 +1,6 @@
-"""Every address of a set of paths once: whose it is, by ranges, origin ASes and exchange prefixes.
+"""Classify each distinct hop address: cloud ranges, origin ASes, exchange prefixes.
 
-Look-ups are arguments, because the tables behind them belong to another stage.
+The look-up functions are arguments, because the tables behind them belong to another stage.
 """
 
 import re
@@ -15,25 +15,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.campaigns.routes.cloud_asns import OWN_ASES
+from analysis.campaigns.routes.cloud_asns import CLOUD_ASES
 
-# Origin ASes of each address, none where nobody announces it.
+# Origin ASes of each address; empty for an unannounced address.
 FindOrigins = Callable[[Sequence[str]], Sequence[tuple[int, ...]]]
 # Provider and region of each address, empty texts where no range file holds it.
 FindClouds = Callable[[Sequence[str]], Sequence[tuple[str, str]]]
-# Numbers of both families share one set of prefixes; a bit above all others tells them apart.
+# IPv4 and IPv6 prefixes share one set; a bit above all others marks the family.
 _FAMILY_BITS = {4: 1 << 40, 6: 1 << 160}
-# First octets under which special addresses lie beside public ones, or alone.
+# First octets that contain special-purpose addresses (RFC 6890).
 _MIXED_OCTETS = frozenset({0, 10, 100, 127, 169, 172, 192, 198, 203})
 _FIRST_MULTICAST = 224
 # Published names of ASes end with the country of their registration.
 _COUNTRY = re.compile(r",\s*([A-Z]{2})$")
 
 
-class Kind(IntEnum):
-    """What an address is, before it is asked whose cloud a path belongs to."""
+class AddressKind(IntEnum):
+    """What an address is, apart from the cloud of a path."""
 
-    SILENT = 0  # nobody answered: number 0 of every book
+    SILENT = 0  # no reply: index 0 of every table
     PRIVATE = 1
     EXCHANGE = 2
     UNANNOUNCED = 3
@@ -41,10 +41,11 @@ class Kind(IntEnum):
     SEVERAL = 5  # announced by several ASes
 
 
-class Book(NamedTuple):
-    """Columns by the number of an address; ``owners`` has one bit for each provider.
+class AddressTable(NamedTuple):
+    """Columns by address index: ``kinds`` (n,) uint8; ``asns``, ``owners`` (n,) int64.
 
-    ``members`` from ``begins`` on are the origins, where there are several.
+    ``owners`` has one bit per provider. Origin ASes in CSR form: those of address ``i`` are
+    ``members[begins[i]:begins[i + 1]]``.
     """
 
     kinds: NDArray[np.uint8]
@@ -54,52 +55,52 @@ class Book(NamedTuple):
     members: NDArray[np.int64]
 
 
-# Kind, the AS of kind AS, bits of the providers whose own it is, and all ASes.
-_Row = tuple[Kind, int, int, tuple[int, ...]]
+# Kind, origin AS (-1 unless there is exactly one), provider bits, all origin ASes.
+_Row = tuple[AddressKind, int, int, tuple[int, ...]]
 _NONE = np.empty(0, np.int64)
-_EMPTY = Book(np.empty(0, np.uint8), _NONE, _NONE, np.zeros(1, np.int64), _NONE)
+_EMPTY_TABLE = AddressTable(np.empty(0, np.uint8), _NONE, _NONE, np.zeros(1, np.int64), _NONE)
 
 
-def _extended(book: Book, rows: Sequence[_Row]) -> Book:
-    """A book with more addresses."""
+def _append_rows(table: AddressTable, rows: Sequence[_Row]) -> AddressTable:
+    """Return a table with more addresses."""
     kinds, asns, owners, sets = zip(*rows, strict=True)
-    begins = np.cumsum([book.begins[-1], *map(len, sets)], dtype=np.int64)
+    begins = np.cumsum([table.begins[-1], *map(len, sets)], dtype=np.int64)
     members = np.array([asn for own in sets for asn in own], np.int64)
-    return Book(
-        np.concatenate([book.kinds, np.array(kinds, np.uint8)]),
-        np.concatenate([book.asns, np.array(asns, np.int64)]),
-        np.concatenate([book.owners, np.array(owners, np.int64)]),
-        np.concatenate([book.begins, begins[1:]]),
-        np.concatenate([book.members, members]),
+    return AddressTable(
+        np.concatenate([table.kinds, np.array(kinds, np.uint8)]),
+        np.concatenate([table.asns, np.array(asns, np.int64)]),
+        np.concatenate([table.owners, np.array(owners, np.int64)]),
+        np.concatenate([table.begins, begins[1:]]),
+        np.concatenate([table.members, members]),
     )
 
 
 class Addresses:
-    """Numbers for texts of addresses, with what the look-ups say of each."""
+    """Index of distinct addresses with the kind, origin ASes and cloud of each."""
 
     def __init__(
         self,
         origins: FindOrigins,
         clouds: FindClouds,
         exchanges: Sequence[str] = (),
-        own_ases: dict[str, frozenset[int]] | None = None,
+        cloud_ases: dict[str, frozenset[int]] | None = None,
     ) -> None:
         self._origins, self._clouds = origins, clouds
         self._exchanges = _by_length(exchanges)
         self._names: dict[str, int] = {}
-        own = OWN_ASES if own_ases is None else own_ases
+        own = CLOUD_ASES if cloud_ases is None else cloud_ases
         self._owners_of = {
             asn: sum(1 << self._provider(p) for p in own if asn in own[p])
             for asn in {a for ases in own.values() for a in ases}
         }
         self._texts = pa.array([], pa.string())
-        self._book = _EMPTY
-        # What is known and not yet in the book.
-        self._rows: list[_Row] = [(Kind.SILENT, -1, 0, ())]
+        self._table = _EMPTY_TABLE
+        # Rows that are not yet in the table.
+        self._rows: list[_Row] = [(AddressKind.SILENT, -1, 0, ())]
         self._places: dict[str, tuple[str, str]] = {}
 
     def number(self, column: pa.Array) -> NDArray[np.int64]:
-        """The numbers of a column of addresses."""
+        """Return the index of each address of a column, (n,) int64; null is index 0."""
         coded = column
         if not isinstance(column, pa.DictionaryArray):
             coded = pc.dictionary_encode(column)
@@ -107,48 +108,48 @@ class Addresses:
         if places.null_count:
             new = coded.dictionary.filter(pc.is_null(places)).unique()
             self._learn(new.to_pylist())
-            # What is new stands behind all others, in the order in which it came.
+            # New addresses are appended in order of first occurrence.
             first, own = len(self._texts), pc.index_in(coded.dictionary, new)
             self._texts = pa.concat_arrays([self._texts, new.cast(pa.string())])
             places = pc.coalesce(places, pc.add(own, first))
         places = places.to_numpy(zero_copy_only=False)
-        # Number 0 is silence, which is no text of the book.
+        # Index 0 is a missing reply, which has no text.
         known = np.append(places.astype(np.int64) + 1, 0)
         indices = pc.fill_null(coded.indices, len(known) - 1).to_numpy(zero_copy_only=False)
         numbers: NDArray[np.int64] = known[indices]
         return numbers
 
     def place(self, address: str) -> tuple[str, str]:
-        """Provider and region of an address, by the ranges."""
+        """Return provider and region of an address by the range files."""
         if address not in self._places:
             self._places[address] = self._clouds([address])[0]
         return self._places[address]
 
     def provider(self, name: str) -> int:
-        """The number of a provider's bit; -1 for the empty name."""
+        """Return the bit number of a provider; -1 for the empty name."""
         return self._provider(name) if name else -1
 
-    def book(self) -> Book:
-        """All that is known now."""
+    def table(self) -> AddressTable:
+        """Return the table of all addresses so far."""
         if self._rows:
-            self._book = _extended(self._book, self._rows)
+            self._table = _append_rows(self._table, self._rows)
             self._rows = []
-        return self._book
+        return self._table
 
-    def told(self, names: Mapping[int, str]) -> pa.Table:
-        """Every address that was asked for: what it is, its ASes with their names and the country
-        of the first one's registration, and the cloud's region."""
-        book, texts = self.book(), self._texts.to_pylist()
+    def describe(self, names: Mapping[int, str]) -> pa.Table:
+        """Return one row per address: kind, origin ASes with names, country of registration of
+        the first AS, provider and region."""
+        table, texts = self.table(), self._texts.to_pylist()
         rows = []
         for number, text in enumerate(texts, 1):
-            own = book.members[book.begins[number] : book.begins[number + 1]].tolist()
+            own = table.members[table.begins[number] : table.begins[number + 1]].tolist()
             provider, region = self._places.get(text, ("", ""))
             known = [names.get(asn, "") for asn in own]
             country = _COUNTRY.search(known[0]) if known else None
             rows.append(
                 {
                     "address": text,
-                    "kind": Kind(int(book.kinds[number])).name.lower(),
+                    "kind": AddressKind(int(table.kinds[number])).name.lower(),
                     "ases": ", ".join(f"AS{asn}" for asn in own),
                     "name": "; ".join(_COUNTRY.sub("", n) for n in known if n),
                     "country": country[1] if country else "",
@@ -156,7 +157,7 @@ class Addresses:
                     "region": region,
                 }
             )
-        return pa.Table.from_pylist(rows, schema=_TOLD)
+        return pa.Table.from_pylist(rows, schema=_DESCRIPTION)
 
     def _provider(self, name: str) -> int:
         return self._names.setdefault(name, len(self._names))
@@ -165,38 +166,38 @@ class Addresses:
         origins, clouds = self._origins(new), self._clouds(new)
         for text, ases, place in zip(new, origins, clouds, strict=True):
             self._places[text] = place
-            self._rows.append(self._judge(text, tuple(ases), place[0]))
+            self._rows.append(self._classify(text, tuple(ases), place[0]))
 
-    def _judge(self, text: str, ases: tuple[int, ...], provider: str) -> _Row:
+    def _classify(self, text: str, ases: tuple[int, ...], provider: str) -> _Row:
         owners = 1 << self._provider(provider) if provider else 0
         for asn in ases:
             owners |= self._owners_of.get(asn, 0)
         kind = _kind(text, ases, self._exchanges)
-        return kind, ases[0] if kind is Kind.AS else -1, owners, ases
+        return kind, ases[0] if kind is AddressKind.AS else -1, owners, ases
 
 
-_TOLD = pa.schema(
+_DESCRIPTION = pa.schema(
     [(n, pa.string()) for n in ("address", "kind", "ases", "name", "country", "provider", "region")]
 )
 
 
-def _kind(text: str, ases: tuple[int, ...], exchanges: dict[int, set[int]]) -> Kind:
+def _kind(text: str, ases: tuple[int, ...], exchanges: dict[int, set[int]]) -> AddressKind:
     try:
         number, public = _read(text)
     except ValueError:
-        # Text that is no address says that somebody answered, and nothing about who.
-        return Kind.UNANNOUNCED
+        # A reply without a valid address has an unknown owner.
+        return AddressKind.UNANNOUNCED
     if not public:
-        return Kind.PRIVATE
+        return AddressKind.PRIVATE
     if any(number >> rest in keys for rest, keys in exchanges.items()):
-        return Kind.EXCHANGE
+        return AddressKind.EXCHANGE
     if not ases:
-        return Kind.UNANNOUNCED
-    return Kind.AS if len(ases) == 1 else Kind.SEVERAL
+        return AddressKind.UNANNOUNCED
+    return AddressKind.AS if len(ases) == 1 else AddressKind.SEVERAL
 
 
 def _read(text: str) -> tuple[int, bool]:
-    """The number of an address, and whether it is public; raises ``ValueError``."""
+    """Return an address as a number and whether it is public; raise ``ValueError``."""
     try:
         packed = inet_pton(AF_INET, text)
     except OSError:
@@ -210,7 +211,7 @@ def _read(text: str) -> tuple[int, bool]:
 
 
 def _by_length(prefixes: Sequence[str]) -> dict[int, set[int]]:
-    """Prefixes as numbers, by how many bits lie behind them; families are told apart by a bit."""
+    """Group prefixes by the number of host bits; keys hold the prefix bits and the family bit."""
     found: dict[int, set[int]] = {}
     for text in prefixes:
         network: Any = ip_network(text)

@@ -1,11 +1,10 @@
-"""Which ASes are a cloud's own, beside the address ranges that it publishes.
+"""ASes operated by the cloud providers, in addition to their published address ranges.
 
-Routers inside a cloud often stand in addresses that are published for no customer.
+Router interfaces inside a cloud often have addresses outside the published ranges.
 """
 
-# Numbers under which the providers themselves announce, from the public AS registries; a table
-# of its own may be given wherever this one is used.
-OWN_ASES: dict[str, frozenset[int]] = {
+# AS numbers of the providers from the public AS registries; callers may pass another table.
+CLOUD_ASES: dict[str, frozenset[int]] = {
     "aws": frozenset({7224, 8987, 14618, 16509, 17493, 39111, 58588, 62785}),
     "azure": frozenset(
         {

@@ -1,4 +1,4 @@
-"""ISP diversity from routes: Table 14, how evenly routes spread, and what one failing ISP cuts off.
+"""ISP diversity of routes: IMC'13 Table 14, route shares, and the effect of one failing ISP.
 
 Counts of ISPs are lower bounds: an ISP that carried no measured route was not seen.
 """
@@ -15,7 +15,7 @@ Row = dict[str, Any]
 REGION = ("provider", "region")
 ZONE = ("provider", "region", "zone")
 
-# Only certain routes count; routes with a gap before the ISP are told apart, because the AS behind
+# Only certain routes count; routes with a gap before the ISP are doubtful, because the AS behind
 # a gap may not be the neighbour. ``effective`` is the inverse Simpson index of route shares.
 _TABLE = """
 WITH known AS (
@@ -45,38 +45,39 @@ SELECT {keys}, isp, count(*) AS routes, count(DISTINCT "end") AS ends,
 FROM routes WHERE isp IS NOT NULL AND NOT doubtful GROUP BY {keys}, isp
 ORDER BY {keys}, routes DESC, isp
 """
-# An end is cut off where all its certain routes of the place went over the ISP; it is unsettled
-# where its other routes are not certain, so that nobody can say.
+# An end is cut off where all its certain routes of the region used the ISP; it is unsettled where
+# it also has routes that are not certain.
 _FAILURES = """
-WITH own AS (
+WITH by_isp AS (
   SELECT {keys}, "end", isp, count(*) AS n FROM routes
   WHERE isp IS NOT NULL AND NOT doubtful GROUP BY ALL
-), unsure AS (
+), uncertain AS (
   SELECT {keys}, "end", count(*) AS n FROM routes WHERE isp IS NULL OR doubtful GROUP BY ALL
 ), ends AS (
-  SELECT {keys}, "end", sum(own.n) AS certain, coalesce(max(unsure.n), 0) AS unsure
-  FROM own LEFT JOIN unsure USING ({keys}, "end") GROUP BY ALL
+  SELECT {keys}, "end", sum(by_isp.n) AS certain, coalesce(max(uncertain.n), 0) AS uncertain
+  FROM by_isp LEFT JOIN uncertain USING ({keys}, "end") GROUP BY ALL
 ), totals AS (
   SELECT {keys}, count(*) AS ends, sum(certain) AS routes FROM ends GROUP BY ALL
 )
 SELECT {keys}, isp, sum(n)::BIGINT AS routes, sum(n) / max(totals.routes) AS share,
-  count(*) FILTER (n = certain AND unsure = 0) AS cut_off,
-  count(*) FILTER (n = certain AND unsure > 0) AS unsettled,
+  count(*) FILTER (n = certain AND uncertain = 0) AS cut_off,
+  count(*) FILTER (n = certain AND uncertain > 0) AS unsettled,
   count(*) FILTER (n < certain) AS rerouted,
   max(totals.ends)::BIGINT AS ends,
-  count(*) FILTER (n = certain AND unsure = 0) / max(totals.ends) AS cut_off_share
-FROM own JOIN ends USING ({keys}, "end") JOIN totals USING ({keys})
+  count(*) FILTER (n = certain AND uncertain = 0) / max(totals.ends) AS cut_off_share
+FROM by_isp JOIN ends USING ({keys}, "end") JOIN totals USING ({keys})
 GROUP BY {keys}, isp ORDER BY {keys}, cut_off DESC, routes DESC, isp
 """
-_LOST = """
-WITH was AS (SELECT {keys}, "end", isp, doubtful FROM before WHERE reached),
-now AS (SELECT DISTINCT {keys}, "end" FROM after WHERE reached),
-tried AS (SELECT DISTINCT {keys}, "end" FROM after)
+_LOST_ENDS = """
+WITH reached_before AS (SELECT {keys}, "end", isp, doubtful FROM before WHERE reached),
+reached_after AS (SELECT DISTINCT {keys}, "end" FROM after WHERE reached),
+probed_after AS (SELECT DISTINCT {keys}, "end" FROM after)
 SELECT {keys}, "end", list_sort(list_distinct(list(isp) FILTER (NOT doubtful))) AS isps
-FROM was SEMI JOIN tried USING ({keys}, "end") ANTI JOIN now USING ({keys}, "end")
+FROM reached_before SEMI JOIN probed_after USING ({keys}, "end")
+ANTI JOIN reached_after USING ({keys}, "end")
 GROUP BY {keys}, "end" ORDER BY {keys}, "end"
 """
-_GONE = """
+_VANISHED_ISPS = """
 SELECT {keys}, isp, count(*) AS routes, count(DISTINCT "end") AS ends
 FROM before b WHERE isp IS NOT NULL AND NOT doubtful AND NOT EXISTS (
   SELECT 1 FROM after a WHERE a.isp = b.isp AND NOT a.doubtful AND {same})
@@ -84,51 +85,53 @@ GROUP BY {keys}, isp ORDER BY {keys}, routes DESC, isp
 """
 
 
-def table(routes: pa.Table, by: Sequence[str] = ZONE) -> list[Row]:
-    """One row per zone, or per region: distinct ISPs and how unevenly routes use them."""
-    return _ask(_TABLE, by, routes=routes)
+def diversity_table(routes: pa.Table, by: Sequence[str] = ZONE) -> list[Row]:
+    """Return one row per zone or region: distinct ISPs and the distribution of routes."""
+    return _query(_TABLE, by, routes=routes)
 
 
-def reasons(routes: pa.Table, by: Sequence[str] = ZONE) -> list[Row]:
-    """Why routes have no ISP, per zone or region."""
-    return _ask(_REASONS, by, routes=routes)
+def unknown_reasons(routes: pa.Table, by: Sequence[str] = ZONE) -> list[Row]:
+    """Count routes without an ISP by reason, per zone or region."""
+    return _query(_REASONS, by, routes=routes)
 
 
-def shares(routes: pa.Table, by: Sequence[str] = REGION) -> list[Row]:
-    """Every ISP's part of the certain routes of a zone or region."""
-    return _ask(_SHARES, by, routes=routes)
+def isp_shares(routes: pa.Table, by: Sequence[str] = REGION) -> list[Row]:
+    """Return each ISP's share of the certain routes of a zone or region."""
+    return _query(_SHARES, by, routes=routes)
 
 
-def failures(routes: pa.Table, by: Sequence[str] = REGION) -> list[Row]:
-    """What each ISP takes with it: ends that were only ever reached over it, and others.
+def isp_failures(routes: pa.Table, by: Sequence[str] = REGION) -> list[Row]:
+    """Return the effect of each ISP's failure on the ends of a zone or region.
 
-    An end is ``cut_off`` as far as was measured: it may have ways that no traceroute took.
+    ``cut_off`` is an upper bound: an end may have routes that no traceroute took.
     """
-    return _ask(_FAILURES, by, routes=routes)
+    return _query(_FAILURES, by, routes=routes)
 
 
-def compare(before: pa.Table, after: pa.Table, by: Sequence[str] = REGION) -> dict[str, list[Row]]:
-    """Two sets of routes, such as before and after a failure: ISPs that are gone, ends lost.
+def compare_routes(
+    before: pa.Table, after: pa.Table, by: Sequence[str] = REGION
+) -> dict[str, list[Row]]:
+    """Compare two sets of routes, such as before and after a failure: vanished ISPs, lost ends.
 
-    An end is lost that was reached before, was tried again, and was not reached any more.
+    A lost end was reached before, probed again, and not reached.
     """
     return {
-        "gone": _ask(_GONE, by, before=before, after=after),
-        "lost": _ask(_LOST, by, before=before, after=after),
+        "gone": _query(_VANISHED_ISPS, by, before=before, after=after),
+        "lost": _query(_LOST_ENDS, by, before=before, after=after),
     }
 
 
-def totals(routes: pa.Table) -> Row:
-    """All routes together: how many have a certain ISP, a doubtful one, none and why."""
+def route_totals(routes: pa.Table) -> Row:
+    """Count all routes: with a certain ISP, a doubtful one, or none by reason."""
     by_reason = {r.name.lower(): 0 for r in Reason if r is not Reason.FOUND}
-    for row in _ask(_REASONS, (), routes=routes):
+    for row in _query(_REASONS, (), routes=routes):
         by_reason[row["reason"]] = row["routes"]
-    found = _ask(_TABLE, (), routes=routes)
+    found = _query(_TABLE, (), routes=routes)
     return {**(found[0] if found else {"routes": 0}), "by_reason": by_reason}
 
 
-def _ask(query: str, by: Sequence[str], **tables: pa.Table) -> list[Row]:
-    # Without keys, all rows are of one place.
+def _query(query: str, by: Sequence[str], **tables: pa.Table) -> list[Row]:
+    # Without keys, all rows form one group.
     keys = ", ".join(f'"{k}"' for k in by) or "place"
     same = " AND ".join(f'a."{k}" = b."{k}"' for k in by) or "true"
     with duckdb.connect(":memory:") as connection:

@@ -1,7 +1,7 @@
-"""Paths go in; the ISP next to the cloud on each of them comes out, or the reason why none.
+"""Find the downstream ISP of each path, or the reason why there is none.
 
-The ISP is the first AS after the cloud's own, seen from the cloud: forwards on paths that begin
-there, backwards on paths that lead there.
+The downstream ISP is the first AS after the cloud's ASes, seen from the cloud: hops are read
+forwards on paths from the cloud and backwards on paths towards it (IMC'13 section 5.3).
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ ROUTES = pa.schema(
         ("reason", _TEXT),
         ("doubtful", pa.bool_()),
         ("gap", pa.uint8()),
-        # The other end answered: only then is a later failure a failure of the way.
+        # The other end answered: only then does a later failure mean a lost route.
         ("reached", pa.bool_()),
     ]
 )
@@ -52,16 +52,19 @@ _REASONS = [r.name.lower() for r in Reason]
 
 
 class _Ends(NamedTuple):
-    """Of each path: provider and direction (numbers), and the texts that say where it belongs."""
+    """The cloud end of each path.
 
-    ways: NDArray[np.int64]
+    ``provider_directions`` is (n_paths, 2) int64: provider bit and direction.
+    """
+
+    provider_directions: NDArray[np.int64]
     providers: pa.Array
     regions: pa.Array
     directions: pa.Array
 
 
 def find_isps(source: Source, addresses: Addresses) -> pa.Table:
-    """One row of ``ROUTES`` per path; raises ``BadInput`` naming a column that is not there."""
+    """Return one row of ``ROUTES`` per path; raise ``BadInput`` naming a missing column."""
     batches = [_find(batch, addresses) for batch in read_batches(source, (*_COLUMNS, "reached"))]
     return pa.concat_tables(batches) if batches else ROUTES.empty_table()
 
@@ -74,7 +77,14 @@ def _find(batch: pa.RecordBatch, addresses: Addresses) -> pa.Table:
     ttls = flat.field("ttl").to_numpy(zero_copy_only=False).astype(np.int64)
     ends = _place_ends(batch, addresses)
     out = np.empty((batch.num_rows, 3), np.int64)
-    walk_paths(codes, ttls, np.cumsum(lengths, dtype=np.int64), ends.ways, addresses.book(), out)
+    walk_paths(
+        codes,
+        ttls,
+        np.cumsum(lengths, dtype=np.int64),
+        ends.provider_directions,
+        addresses.table(),
+        out,
+    )
     return _routes(batch, ends, out)
 
 
@@ -102,16 +112,16 @@ def _routes(batch: pa.RecordBatch, ends: _Ends, out: NDArray[np.int64]) -> pa.Ta
 
 
 def _coded(column: pa.Array) -> pa.Array:
-    """A column as numbers of few texts; what is missing is the empty one."""
+    """Dictionary-encode a column."""
     return column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()
 
 
 def _place_ends(batch: pa.RecordBatch, addresses: Addresses) -> _Ends:
-    """Where rows say nothing, the range files say which end is the cloud's."""
+    """Determine the cloud end of each path; missing fields are derived from the range files."""
     words = [Vocabulary() for _ in _ENDS]
     codes = [w.encode(batch.column(n)) for w, n in zip(words, _ENDS, strict=True)]
     shape = [len(w) for w in words]
-    # Rows that say the same are placed once.
+    # Equal rows are placed once.
     distinct, inverse = np.unique(np.ravel_multi_index(codes, shape), return_inverse=True)
     texts_of = [w.values for w in words]
     placed = [
@@ -125,11 +135,11 @@ def _place_ends(batch: pa.RecordBatch, addresses: Addresses) -> _Ends:
 
 
 def _place(row: Sequence[str], addresses: Addresses) -> tuple[str, str, str]:
-    """(provider, region, direction) of a path, by what it says or by where its ends lie."""
+    """Return (provider, region, direction) of a path from its row or the ranges of its ends."""
     provider, region, direction, source, destination = row
-    for way, address in (("to", destination), ("from", source)):
-        if direction in ("", way):
+    for end_direction, address in (("to", destination), ("from", source)):
+        if direction in ("", end_direction):
             found = addresses.place(address) if address else ("", "")
             if found[0]:
-                return provider or found[0], region or found[1], way
+                return provider or found[0], region or found[1], end_direction
     return provider, region, direction if provider else ""

@@ -1,4 +1,4 @@
-"""Routes with their ISPs go in; the tables of ISP diversity of a campaign come out."""
+"""The tables of ISP diversity of a campaign."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,21 +11,21 @@ Row = dict[str, Any]
 
 
 def isp_tables(routes: pa.Table, names: Mapping[int, str]) -> dict[str, list[Row]]:
-    """Table 14 by zone and by region, shares, what one failing ISP cuts off, and the unknown.
+    """Return IMC'13 Table 14 by zone and region, ISP shares, failures, and unknown routes.
 
-    ``names`` are those of ASes, as far as they are known.
+    ``names`` maps AS numbers to names, as far as known.
     """
     inbound = "to" in routes["direction"].unique().to_pylist()
-    whole = diversity.totals(routes)
+    whole = diversity.route_totals(routes)
     by_reason = whole.pop("by_reason")
     return {
-        "isp-zones": [_named(r, names, "largest") for r in diversity.table(routes)],
+        "isp-zones": [_named(r, names, "largest") for r in diversity.diversity_table(routes)],
         "isp-regions": [
-            _named(r, names, "largest") for r in diversity.table(routes, diversity.REGION)
+            _named(r, names, "largest") for r in diversity.diversity_table(routes, diversity.REGION)
         ],
-        "isp-shares": [_named(r, names, "isp") for r in diversity.shares(routes)],
-        "isp-failures": [_named(r, names, "isp") for r in diversity.failures(routes)],
-        "isp-unknown": diversity.reasons(routes, diversity.REGION),
+        "isp-shares": [_named(r, names, "isp") for r in diversity.isp_shares(routes)],
+        "isp-failures": [_named(r, names, "isp") for r in diversity.isp_failures(routes)],
+        "isp-unknown": diversity.unknown_reasons(routes, diversity.REGION),
         "isp-totals": [{**whole, "inbound": inbound, **by_reason}],
     }
 

@@ -1,4 +1,4 @@
-"""How the best region changes: means per round go in, what one fixed choice loses comes out."""
+"""Compare each vantage point's fixed best region with the best region of each round."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -8,18 +8,18 @@ import numpy as np
 from analysis.campaigns.tables import best_region_kernel
 from analysis.optimization.model.samples import Samples
 
-# A region that answered in fewer of the rounds cannot be a choice for all of them.
-LEAST_SHARE_OF_ROUNDS = 0.5
+# A region that answered in fewer of the rounds cannot be the fixed choice.
+MIN_SHARE_OF_ROUNDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One vantage point: its fixed region, and how that compares with the best of each round.
+    """One vantage point: its fixed region compared with the best region of each round.
 
-    ``rounds`` are those in which any region had a value; in ``differs`` of them (a share) another
-    region was better than the fixed one, or the fixed one did not answer. ``gain`` is what
-    always choosing the best wins in the mean, of the rounds in which the fixed one answered;
-    ``gain_share`` relates it to the fixed one's mean.
+    ``rounds`` counts rounds in which any region had a value; in a share ``differs`` of them
+    another region was better or the fixed one did not answer. ``gain`` is the mean improvement
+    of the best over the fixed region, over rounds in which the fixed one answered;
+    ``gain_share`` is relative to the mean of the fixed one.
     """
 
     vantage: str
@@ -38,14 +38,14 @@ class Choice:
 _FIELDS = tuple(f.name for f in fields(Choice))
 
 
-def choose(samples: Samples, *, higher_is_better: bool = False) -> list[Choice]:
-    """One choice per vantage point, in the order of the samples."""
+def choose_regions(samples: Samples, *, higher_is_better: bool = False) -> list[Choice]:
+    """Return one choice per vantage point, in the order of the samples."""
     sign = -1.0 if higher_is_better else 1.0
     return [_choose(samples, index, vantage, sign) for index, vantage in enumerate(samples.clients)]
 
 
-def summary(choices: list[Choice]) -> dict[str, Any]:
-    """All vantage points together: each counts the same."""
+def summarise_choices(choices: list[Choice]) -> dict[str, Any]:
+    """Summarise the choices; all vantage points have equal weight."""
     known = [c for c in choices if c.fixed is not None]
     if not known:
         return {"vantages": len(choices), "without_choice": len(choices)}
@@ -66,13 +66,13 @@ def summary(choices: list[Choice]) -> dict[str, Any]:
 
 
 def as_row(choice: Choice) -> dict[str, Any]:
-    """One of them; ten thousands are asked for, and copies would cost seconds."""
+    """Return one choice as a row; ``asdict`` would copy, which costs seconds for ten thousand."""
     return {name: getattr(choice, name) for name in _FIELDS}
 
 
 def _choose(samples: Samples, index: int, vantage: str, sign: float) -> Choice:
     values = np.asarray(samples.values[:, index, :], np.float64)
-    found = best_region_kernel.choose_fixed(values, sign, LEAST_SHARE_OF_ROUNDS)
+    found = best_region_kernel.choose_fixed(values, sign, MIN_SHARE_OF_ROUNDS)
     fixed, rounds, differs, unanswered, changes, regions, own, best = found
     if fixed < 0:
         return Choice(vantage, None, rounds, None, 0, 0, 0, None, None, None, None)

@@ -1,4 +1,7 @@
-"""Compiled: one vantage point's usual region, and how it compares with the best of each round."""
+"""Compiled loops: one vantage point's fixed region against the best region of each round.
+
+``values`` is (n_regions, n_rounds) float64, NaN where missing; ``sign`` is 1 to minimise, -1 to
+maximise."""
 
 from typing import Any
 
@@ -9,8 +12,7 @@ from core.jit import compile_loop
 
 @compile_loop
 def count_rounds(values: Any) -> Any:
-    """Of values by region and round: how many each region has, the most of one, and rounds in which
-    any has one."""
+    """Return (values per region (n_regions,) int64, their maximum, rounds with any value)."""
     counts = np.zeros(len(values), np.int64)
     rounds, most = 0, 0
     for period in range(values.shape[1]):
@@ -26,7 +28,7 @@ def count_rounds(values: Any) -> Any:
 
 @compile_loop
 def find_fixed(values: Any, sign: Any, counts: Any, least: Any) -> Any:
-    """The region with the best mean of those that have as many values as are asked for."""
+    """Return the region with the best mean among those with at least ``least`` values, or -1."""
     fixed, best = -1, np.inf
     for region in range(len(values)):
         if counts[region] < least or not counts[region]:
@@ -43,7 +45,7 @@ def find_fixed(values: Any, sign: Any, counts: Any, least: Any) -> Any:
 
 @compile_loop
 def find_winner(values: Any, sign: Any, fixed: Any) -> Any:
-    """The best region of a round, -1 if there is none; of equals the fixed one, then the first."""
+    """Return the best region of a round or -1; ties go to the fixed one, then to the first."""
     winner, best = -1, np.inf
     if values[fixed] == values[fixed]:
         winner, best = fixed, sign * values[fixed]
@@ -55,8 +57,9 @@ def find_winner(values: Any, sign: Any, fixed: Any) -> Any:
 
 @compile_loop
 def choose_fixed(values: Any, sign: Any, least_share: Any) -> Any:
-    """(fixed region or -1, rounds, rounds that differ, rounds that it did not answer, changes,
-    regions that were ever the best, its mean, the mean of the best in the same rounds)."""
+    """Return (fixed region or -1, rounds, rounds with another winner, rounds without an answer of
+    the fixed one, changes of the winner, distinct winners, mean of the fixed one, mean of the
+    winners in the same rounds)."""
     counts, most, rounds = count_rounds(values)
     if not rounds:
         return -1, 0, 0, 0, 0, 0, 0.0, 0.0

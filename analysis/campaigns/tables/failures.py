@@ -1,4 +1,4 @@
-"""Counted runs go in; how many of which probe ended how, by pair and by place, comes out."""
+"""Count failed runs by probe and status, per pair and per region or vantage point."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from analysis.campaigns.aggregation.counting import Counted
+from analysis.campaigns.aggregation.counting import SampleCounts
 from analysis.campaigns.aggregation.grouped_values import Integers
 from analysis.campaigns.aggregation.keys import texts_of
 
@@ -14,8 +14,8 @@ Row = dict[str, Any]
 OK = "OK"
 
 
-def failed_runs(counted: Counted) -> pa.Table:
-    """Failed runs of each pair, probe and status, sorted by vantage point."""
+def failed_runs(counted: SampleCounts) -> pa.Table:
+    """Return failed runs of each pair, probe and status, sorted by vantage point."""
     regions, runs = _by_region(counted)
     owners = sorted(range(len(counted.vantages)), key=counted.vantages.__getitem__)
     ends = sorted(range(len(counted.ends)), key=counted.ends.__getitem__)
@@ -33,22 +33,22 @@ def failed_runs(counted: Counted) -> pa.Table:
     )
 
 
-def by_region(counted: Counted) -> list[Row]:
-    """Failures by region, probe and reason; ``runs`` stands in the first row of region and probe.
+def by_region(counted: SampleCounts) -> list[Row]:
+    """Count failures by region, probe and reason; only the first row of a group has ``runs``.
 
-    Where all runs went well there is a row without a reason, so that nobody is left out.
+    A region and probe without failures has one row without a reason.
     """
     regions, runs = _by_region(counted)
     return _rows_of("region", regions, runs.sum(axis=0), counted.ends)
 
 
-def by_vantage(counted: Counted) -> list[Row]:
-    """The same by vantage point."""
+def by_vantage(counted: SampleCounts) -> list[Row]:
+    """Count failures by vantage point, probe and reason."""
     return _rows_of("vantage", counted.vantages, counted.runs.sum(axis=1), counted.ends)
 
 
-def _by_region(counted: Counted) -> tuple[list[str], Integers]:
-    """Regions in order, and the runs by vantage point, region and end."""
+def _by_region(counted: SampleCounts) -> tuple[list[str], Integers]:
+    """Return sorted regions and runs, (n_vantages, n_regions, n_ends) int64."""
     names = [place[1] for place in counted.places]
     regions = sorted(set(names))
     order = sorted(range(len(names)), key=names.__getitem__)
@@ -73,7 +73,7 @@ def _rows_of(
 
 
 def _rows(place: str, where: str, probe: str, ended: list[tuple[str, int]]) -> list[Row]:
-    """The reasons of one place and probe, the most frequent first."""
+    """Return the rows of one place and probe, the most frequent reason first."""
     runs = sum(n for _, n in ended)
     bad = sorted(((s, n) for s, n in ended if s != OK and n), key=lambda o: (-o[1], o[0]))
     return [

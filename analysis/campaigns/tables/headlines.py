@@ -1,4 +1,4 @@
-"""Rows of a wide-area table go in; the finding of it, in a sentence with its number, comes out."""
+"""The headline of each wide-area table: its main finding in a sentence."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,9 +10,9 @@ Rows = Sequence[Row]
 
 
 def headline_of(table_id: str, rows: Rows) -> str:
-    """The sentence of a table; empty where a table has none, or nothing to say."""
-    maker = _HEADLINES.get(table_id)
-    return maker(rows) if maker and rows else ""
+    """Return the headline of a table; empty for a table without rows or without a headline."""
+    write = _HEADLINES.get(table_id)
+    return write(rows) if write and rows else ""
 
 
 def _value(value: float, unit: str) -> str:
@@ -27,7 +27,7 @@ def _regions(
 ) -> Callable[[Rows], str]:
     word = "away" if unit == "ms" else "in the mean"
 
-    def tell(rows: Rows) -> str:
+    def write(rows: Rows) -> str:
         known = [r for r in rows if r["vantage_mean"] is not None]
         if not known:
             return f"None of {len(rows)} regions gave a value"
@@ -41,7 +41,7 @@ def _regions(
             f"{worst['region']}"
         )
 
-    return tell
+    return write
 
 
 def _choice(rows: Rows) -> str:

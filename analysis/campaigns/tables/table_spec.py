@@ -1,4 +1,4 @@
-"""The form of a small finished table of a campaign, for whoever makes one and whoever stores it."""
+"""The type of a finished small table of a campaign, shared by analysis and storage."""
 
 from dataclasses import dataclass, field
 from typing import Any

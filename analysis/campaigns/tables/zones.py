@@ -1,4 +1,4 @@
-"""Zones of one region compared by what the same vantage points see of them in the same rounds."""
+"""Compare zones of one region by paired means over the same vantage points (IMC'13 Table 12)."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,16 +14,16 @@ from analysis.campaigns.importers.csv_columns import Equal, Source
 from analysis.optimization.model.samples import Samples
 
 Floats = NDArray[np.float64]
-# Two-sided 95 % of the normal distribution: there are tens of vantage points or more.
+# Two-sided 95 % quantile of the normal distribution: there are tens of vantage points or more.
 _Z = 1.96
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two zones: the mean difference (second less first) over vantage points that saw both.
+    """Two zones: the mean difference (second less first) over vantage points that measured both.
 
-    ``low`` and ``high`` bound it with 95 %; ``relative`` is the median over vantage points of the
-    size of the difference by their mean; with fewer than two of them there are no bounds.
+    ``low`` and ``high`` are its 95 % confidence interval, None below two vantage points;
+    ``relative`` is the median over vantage points of the absolute difference by their mean.
     """
 
     region: str
@@ -39,12 +39,13 @@ class Comparison:
 
 
 def compare_zones(source: Source, equal: Equal | None = None) -> list[Comparison]:
-    """All pairs of zones of every region; raises ``BadInput``. Samples without a zone are left."""
+    """Compare all pairs of zones of each region; raise ``BadInput``. Samples without a zone are
+    left out."""
     return compare_means(summarise(source, ("region", "zone", "vantage"), equal))
 
 
 def compare_means(found: pa.Table) -> list[Comparison]:
-    """The same from the mean of each region, zone and vantage point."""
+    """Compare zones from the table of means by region, zone and vantage point."""
     found = found.filter(pc.and_(pc.is_valid(found["mean"]), pc.not_equal(found["zone"], "")))
     regions = pc.unique(found["region"]).to_pylist()
     compared = (
@@ -57,21 +58,21 @@ def compare_means(found: pa.Table) -> list[Comparison]:
 
 
 def _means(rows: pa.Table) -> dict[str, Floats]:
-    """Of each zone of a region, the means of all vantage points that saw any, in one order."""
+    """Return the means of each zone, (n_vantages,) float64 in one order, NaN where missing."""
     vantages = pc.cast(rows["vantage"], pa.string()).combine_chunks().dictionary_encode()
     size = len(vantages.dictionary)
     codes = np.asarray(vantages.indices)
     zones, means = rows["zone"].to_numpy(zero_copy_only=False), rows["mean"].to_numpy()
-    made = {}
+    means_of = {}
     for zone in set(zones.tolist()):
         own = zones == zone
-        made[zone] = np.full(size, np.nan)
-        made[zone][codes[own]] = means[own]
-    return made
+        means_of[zone] = np.full(size, np.nan)
+        means_of[zone][codes[own]] = means[own]
+    return means_of
 
 
-def apart_by_vantage(samples: Samples) -> Floats:
-    """How far regions lie apart for each vantage point that heard any."""
+def relative_spreads(samples: Samples) -> Floats:
+    """Return (largest - least mean) by the mean over regions, per vantage point with a value."""
     means = samples.collapsed().values[:, :, 0]
     means = means[:, np.isfinite(means).any(axis=0)]
     if not means.size:
@@ -80,9 +81,12 @@ def apart_by_vantage(samples: Samples) -> Floats:
     return found[np.isfinite(found)]
 
 
-def median_apart(apart: Floats) -> dict[str, Any]:
-    """The same over all vantage points together."""
-    return {"vantages": len(apart), "relative": float(np.median(apart)) if len(apart) else None}
+def median_spread(spreads: Floats) -> dict[str, Any]:
+    """Return the median spread over all vantage points."""
+    return {
+        "vantages": len(spreads),
+        "relative": float(np.median(spreads)) if len(spreads) else None,
+    }
 
 
 def _compare(region: str, pair: tuple[str, str], means: dict[str, Floats]) -> Comparison | None:

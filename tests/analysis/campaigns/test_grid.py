@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from analysis.campaigns.aggregation.grid import summarise
 from analysis.campaigns.aggregation.pivot import pivot
 from analysis.campaigns.importers.csv_columns import Vocabulary
-from analysis.campaigns.tables.best_region import choose, summary
-from analysis.campaigns.tables.zones import apart_by_vantage, compare_zones, median_apart
+from analysis.campaigns.tables.best_region import choose_regions
+from analysis.campaigns.tables.zones import compare_zones, median_spread, relative_spreads
 from core.errors import BadInput
 from lake.campaigns import table_of
 from tests.analysis.campaigns.reference import average_rounds
@@ -146,21 +146,21 @@ def test_the_best_region_changes_for_one_client_and_not_for_the_other():
         ("boulder", "seattle"),
     )
     assert samples.rounds == ("0", "1", "2", "3")
-    boulder, seattle = choose(samples)
+    boulder, seattle = choose_regions(samples)
     assert (seattle.fixed, seattle.differs, seattle.gain, seattle.changes) == ("west-1", 0.0, 0, 0)
     # Means: east 40, west-1 40 (of three), west-2 69.75; of equals the first is kept.
     assert (boulder.fixed, boulder.differs, boulder.changes) == ("east", 0.25, 2)
     assert boulder.fixed_mean == 40.0
     assert boulder.best_mean == (30 + 9 + 30 + 50) / 4
     assert boulder.gain == pytest.approx(40 - 29.75)
-    found = summary([boulder, seattle])
+    found = summarise_choices([boulder, seattle])
     assert (found["never_differs"], found["vantages"]) == (1, 2)
     assert found["differs_mean"] == 0.125
 
 
 def test_for_throughput_more_is_better_and_lost_rounds_are_told():
     by_round = {"v": {"a": [5.0, 5, None, 5], "b": [4.0, 9, 4, None]}}
-    (choice,) = choose(average_rounds(rounds_of(by_round)), higher_is_better=True)
+    (choice,) = choose_regions(average_rounds(rounds_of(by_round)), higher_is_better=True)
     assert (choice.fixed, choice.unanswered, choice.rounds) == ("b", 1, 4)
     # The rounds that b answered: 4 (a had 5), 9, 4.
     assert (choice.fixed_mean, choice.best_mean) == (pytest.approx(17 / 3), pytest.approx(6.0))
@@ -170,10 +170,10 @@ def test_for_throughput_more_is_better_and_lost_rounds_are_told():
 
 def test_a_region_that_hardly_answered_is_no_fixed_choice():
     by_round = {"v": {"a": [10.0] * 10, "b": [1.0] + [None] * 9}, "w": {"a": [None] * 10}}
-    first, second = choose(average_rounds(rounds_of(by_round)))
+    first, second = choose_regions(average_rounds(rounds_of(by_round)))
     assert (first.fixed, first.differs) == ("a", 0.1)
     assert (second.fixed, second.rounds) == (None, 0)
-    assert summary([second]) == {"vantages": 1, "without_choice": 1}
+    assert summarise_choices([second]) == {"vantages": 1, "without_choice": 1}
 
 
 @settings(max_examples=30, deadline=None)
@@ -188,7 +188,7 @@ def test_choosing_always_is_never_worse(seed):
         }
         for v in range(4)
     }
-    for choice in choose(average_rounds(rounds_of(by_round))):
+    for choice in choose_regions(average_rounds(rounds_of(by_round))):
         if choice.fixed is not None:
             assert choice.gain >= -1e-9
             assert 0 <= choice.differs <= 1
@@ -217,7 +217,7 @@ def test_zones_are_compared_by_the_vantage_points_that_saw_both():
     assert found.difference == pytest.approx(2.5)
     assert found.low < 2.5 < found.high
     assert found.relative == pytest.approx(np.median([1 / 100.5, 2 / 102, 3 / 103.5, 4 / 105]))
-    spread = median_apart(apart_by_vantage(average_rounds(table_of("samples", rows))))
+    spread = median_spread(relative_spreads(average_rounds(table_of("samples", rows))))
     assert spread["relative"] > 50 * found.relative
 
 

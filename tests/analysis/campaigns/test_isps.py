@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.campaigns.routes import diversity
-from analysis.campaigns.routes.address_owners import Addresses, Kind, _read
+from analysis.campaigns.routes.address_owners import Addresses, AddressKind, _read
 from analysis.campaigns.routes.downstream_isp import find_isps
 from lake.campaigns import table_of
 
@@ -153,8 +153,8 @@ def test_kinds_of_addresses():
         .flatten()
         .field("address")
     )
-    known = book.book()
-    assert [Kind(known.kinds[c]).name for c in codes] == [
+    known = book.table()
+    assert [AddressKind(known.kinds[c]).name for c in codes] == [
         "PRIVATE",
         "EXCHANGE",
         "UNANNOUNCED",
@@ -202,22 +202,26 @@ def test_table_14_counts_distinct_isps_and_their_spread():
         ("z2", "n1", 1, True),
         ("z3", "n1", 0, True),
     )
-    one, two, three = diversity.table(found)
+    one, two, three = diversity.diversity_table(found)
     assert (one["isps"], one["routes"], one["certain"], one["unknown"]) == (3, 11, 10, 1)
     assert (one["largest"], one["largest_share"]) == (1, pytest.approx(0.6))
     assert one["effective"] == pytest.approx(1 / (0.6**2 + 0.3**2 + 0.1**2))
     assert (two["isps"], two["effective"], two["largest_share"]) == (1, 1.0, 1.0)
     assert (three["isps"], three["largest"], three["effective"]) == (0, None, None)
-    (region,) = diversity.table(found, diversity.REGION)
+    (region,) = diversity.diversity_table(found, diversity.REGION)
     assert (region["isps"], region["routes"], region["ends"]) == (3, 13, 7)
-    assert [(r["isp"], r["routes"]) for r in diversity.shares(found)] == [(1, 7), (2, 3), (3, 1)]
-    assert sum(r["share"] for r in diversity.shares(found)) == pytest.approx(1)
-    reasons = diversity.reasons(found)
+    assert [(r["isp"], r["routes"]) for r in diversity.isp_shares(found)] == [
+        (1, 7),
+        (2, 3),
+        (3, 1),
+    ]
+    assert sum(r["share"] for r in diversity.isp_shares(found)) == pytest.approx(1)
+    reasons = diversity.unknown_reasons(found)
     assert [(r["zone"], r["reason"], r["routes"]) for r in reasons] == [
         ("z1", "silent", 1),
         ("z3", "silent", 1),
     ]
-    all_of_them = diversity.totals(found)
+    all_of_them = diversity.route_totals(found)
     assert (all_of_them["routes"], all_of_them["certain"]) == (13, 11)
     assert all_of_them["by_reason"]["silent"] == 2
 
@@ -227,7 +231,7 @@ def test_doubtful_routes_are_told_apart_and_do_not_count():
         {"vantage": "i", "target": "n", "hops": hops("52.0.0.1", *path), **AWAY}
         for path in (["4.1.0.1"], [None, "4.2.0.1"], [None, "4.1.0.1"])
     ]
-    (found,) = diversity.table(find_isps(table_of("paths", rows), addresses()))
+    (found,) = diversity.diversity_table(find_isps(table_of("paths", rows), addresses()))
     assert (found["isps"], found["isps_with_doubtful"]) == (1, 2)
     assert (found["certain"], found["doubtful"], found["unknown"]) == (1, 2, 0)
 
@@ -241,12 +245,12 @@ def test_what_fails_with_an_isp():
         ("z1", "unsure", 1, True),
         ("z1", "unsure", 0, True),
     )
-    one, two = diversity.failures(found)
+    one, two = diversity.isp_failures(found)
     assert (one["isp"], one["routes"], one["share"]) == (1, 4, pytest.approx(0.8))
     assert (one["cut_off"], one["unsettled"], one["rerouted"], one["ends"]) == (1, 1, 1, 3)
     assert (two["isp"], two["cut_off"], two["rerouted"]) == (2, 0, 1)
     # In its own zone, the end that another zone would still serve is cut off.
-    zone = diversity.failures(found, diversity.ZONE)
+    zone = diversity.isp_failures(found, diversity.ZONE)
     assert [(r["zone"], r["isp"], r["cut_off"]) for r in zone] == [("z1", 1, 2), ("z2", 2, 1)]
 
 
@@ -257,6 +261,6 @@ def test_a_real_failure_shows_what_was_lost():
     after = routes(
         ("z1", "a", 2, True), ("z1", "b", 0, False), ("z1", "c", 2, True), ("z1", "dark", 2, False)
     )
-    found = diversity.compare(before, after)
+    found = diversity.compare_routes(before, after)
     assert [(r["isp"], r["routes"], r["ends"]) for r in found["gone"]] == [(1, 2, 2)]
     assert [(r["end"], r["isps"]) for r in found["lost"]] == [("b", [1])]

@@ -77,7 +77,7 @@ def measure(lab, number):
     book = Addresses(
         lambda own: [within(ORIGINS, a) for a in own],
         lambda own: [("acme", "east") if a.startswith("52.") else ("", "") for a in own],
-        own_ases={"acme": frozenset({64500})},
+        cloud_ases={"acme": frozenset({64500})},
     )
     return find_isps(table_of("paths", rows), book)
 
@@ -89,14 +89,14 @@ def test_the_table_is_the_truth_and_a_failure_shows_what_was_lost(lab):
         "b": (2, True),
         "d": (1, True),
     }
-    (row,) = diversity.table(before)
+    (row,) = diversity.diversity_table(before)
     assert (row["isps"], row["certain"], row["largest"]) == (2, 3, 1)
     assert row["effective"] == pytest.approx(9 / 5)
-    one, _ = diversity.failures(before)
+    one, _ = diversity.isp_failures(before)
     assert (one["isp"], one["cut_off"]) == (1, 2)
     lab.ip("-n", lab.full("edge"), "link", "set", lab.device, "down")
     after = measure(lab, 1)
     assert {r["end"]: r["isp"] for r in after.to_pylist()} == {"a": None, "b": 2, "d": 2}
-    found = diversity.compare(before, after)
+    found = diversity.compare_routes(before, after)
     assert [(r["isp"], r["ends"]) for r in found["gone"]] == [(1, 2)]
     assert [(r["end"], r["isps"]) for r in found["lost"]] == [("a", [1])]

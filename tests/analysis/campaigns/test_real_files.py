@@ -11,7 +11,7 @@ import pytest
 from analysis.campaigns.importers.ripe_atlas import AtlasFiles
 from analysis.campaigns.routes import diversity
 from analysis.campaigns.routes.address_owners import Addresses
-from analysis.campaigns.routes.cloud_asns import OWN_ASES
+from analysis.campaigns.routes.cloud_asns import CLOUD_ASES
 from analysis.campaigns.routes.downstream_isp import find_isps
 from cartography.asn.files import read_origins
 from cartography.asn.tables import OriginTable
@@ -77,7 +77,7 @@ class Recount:
     """The rules once more, from the raw results, by plain loops."""
 
     def __init__(self, provider, networks, table):
-        self.own_ases, self.networks, self.table = OWN_ASES[provider], networks, table
+        self.cloud_ases, self.networks, self.table = CLOUD_ASES[provider], networks, table
         self.seen = {}
 
     def judge(self, address):
@@ -87,7 +87,7 @@ class Recount:
 
     def _judge(self, number, address):
         ases = origins_of(self.table, address) if number.version == 4 else set()
-        if any(number in n for n in self.networks) or ases & self.own_ases:
+        if any(number in n for n in self.networks) or ases & self.cloud_ases:
             return "own", None
         if not number.is_global:
             return "private", None
@@ -156,13 +156,13 @@ def test_isp_diversity_equals_an_independent_count(
     ]
     assert len(got) == n
     assert got == expected
-    (row,) = diversity.table(routes, diversity.REGION)
+    (row,) = diversity.diversity_table(routes, diversity.REGION)
     certain = Counter(isp for isp, doubtful in expected if isp is not None and not doubtful)
     assert (row["region"], row["isps"], row["certain"]) == (region, len(certain), certain.total())
     assert row["largest_share"] == pytest.approx(max(certain.values()) / certain.total())
     squares = sum((c / certain.total()) ** 2 for c in certain.values())
     assert row["effective"] == pytest.approx(1 / squares)
     unknown = Counter(reason for isp, reason in expected if isp is None)
-    by_reason = diversity.totals(routes)["by_reason"]
+    by_reason = diversity.route_totals(routes)["by_reason"]
     assert {k: v for k, v in by_reason.items() if v} == dict(unknown)
     assert row["certain"] + row["doubtful"] + row["unknown"] == n

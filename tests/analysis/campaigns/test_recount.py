@@ -204,7 +204,7 @@ def alone(rows, region, sign):
 @given(st.lists(RUNS, min_size=1, max_size=40))
 def test_every_table_is_what_plain_loops_say(runs):
     rows = [row(run) for run in runs]
-    built = tables.build(table_of("samples", rows))
+    built = tables.build_tables(table_of("samples", rows))
     reports = {r.id: [dict(zip(r.columns, c, strict=True)) for c in r.rows] for r in built.reports}
     for metric, probe, sign in (("latency", "tcp-ping", 1), ("throughput", "throughput", -1)):
         own = [r for r in rows if r["probe"] == probe]

@@ -262,7 +262,7 @@ def test_wherever_a_file_is_cut_all_before_is_read(tmp_path_factory, cut, piece,
     path.write_bytes(gzip.compress(data[:cut]) if packed else data[:cut])
     before = ripe_atlas_files.PIECE_OCTETS
     reading = ripe_atlas_files.Reading(piece_octets=piece)
-    rows = sum(int(p.sheets.counts[0]) for p in reading.read(path))
+    rows = sum(int(p.buffers.counts[0]) for p in reading.read(path))
     ends = np.cumsum([len(line) + 1 for line in lines]) - 1
     whole = int((ends <= cut).sum())
     assert (rows, before) == (whole, ripe_atlas_files.PIECE_OCTETS)

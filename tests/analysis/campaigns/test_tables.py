@@ -8,7 +8,7 @@ import pytest
 
 from analysis.campaigns.aggregation import counting, grouped_values
 from analysis.campaigns.aggregation.grid import summarise
-from analysis.campaigns.aggregation.pivot import pivot
+from analysis.campaigns.aggregation.pivot import build_pivot
 from analysis.campaigns.tables import best_region, tables, zones
 from analysis.campaigns.tables.headlines import headline_of
 from lake.campaigns import table_of
@@ -48,7 +48,7 @@ def samples():
 @pytest.mark.parametrize("higher", [False, True])
 def test_columns_say_what_rows_say(samples, higher):
     grid = summarise(samples)
-    found = pivot(grid, higher_is_better=higher)
+    found = build_pivot(grid, higher_is_better=higher)
     assert found.counts() == reference.count_regions(grid, higher)
     expected = reference.find_factors(grid, higher)
     assert found.factors().keys() == expected.keys()
@@ -57,12 +57,12 @@ def test_columns_say_what_rows_say(samples, higher):
 
 
 def test_what_does_not_fit_is_built_in_parts_with_the_same_figures(samples, monkeypatch):
-    whole = tables.build(samples)
-    monkeypatch.setattr(tables, "MOST_CELLS", 4 * 5 * 2)
-    monkeypatch.setattr(tables, "MOST_ROUNDS", 4 * 5 * 2)
-    monkeypatch.setattr(grouped_values, "MOST_VALUES", 50)
-    monkeypatch.setattr(counting, "MOST_KEPT", 500)
-    parted = tables.build(samples)
+    whole = tables.build_tables(samples)
+    monkeypatch.setattr(tables, "MAX_CELLS", 4 * 5 * 2)
+    monkeypatch.setattr(tables, "MAX_ROUND_ROWS", 4 * 5 * 2)
+    monkeypatch.setattr(grouped_values, "MAX_VALUES", 50)
+    monkeypatch.setattr(counting, "MAX_BUFFER_BYTES", 500)
+    parted = tables.build_tables(samples)
     assert "latency-rounds" not in parted.files
     told = [b.files["latency-vantages"].to_pylist() for b in (parted, whole)]
     assert told[0] == told[1]
@@ -80,7 +80,7 @@ def test_what_is_held_says_the_same_as_each_cell_by_itself(samples, providers):
             for v, r in enumerate(rows(4, 2, 7, seed=5, vantage="b0"))
         ]
         table = pa.concat_tables([table_of("samples", extra), samples]).unify_dictionaries()
-    built = tables.build(table)
+    built = tables.build_tables(table)
     told = {r.id: [dict(zip(r.columns, c, strict=True)) for c in r.rows] for r in built.reports}
 
     def plain(rows, keys):
@@ -99,7 +99,9 @@ def test_what_is_held_says_the_same_as_each_cell_by_itself(samples, providers):
         for key, row in expected.items():
             assert {k: own[key][k] for k in row} == pytest.approx(row, nan_ok=True)
     assert told["latency-zones"] == [asdict(c) for c in zones.compare_zones(table)]
-    choice = {c.vantage: c.differs for c in best_region.choose(reference.average_rounds(table))}
+    choice = {
+        c.vantage: c.differs for c in best_region.choose_regions(reference.average_rounds(table))
+    }
     vantages = built.files["latency-vantages"].to_pylist()
     assert {r["vantage"]: r["differs"] for r in vantages} == choice
 
@@ -107,7 +109,7 @@ def test_what_is_held_says_the_same_as_each_cell_by_itself(samples, providers):
 def test_failures_are_counted_by_region_and_by_vantage_point(samples):
     told = {
         r.id: [dict(zip(r.columns, c, strict=True)) for c in r.rows]
-        for r in tables.build(samples).reports
+        for r in tables.build_tables(samples).reports
     }
     assert sum(r["runs"] for r in told["failures"]) == samples.num_rows
     failed = sum(s != "OK" for s in samples["status"].to_pylist())
@@ -117,14 +119,14 @@ def test_failures_are_counted_by_region_and_by_vantage_point(samples):
 
 
 def test_nothing_gives_no_table_and_no_finding():
-    built = tables.build([])
+    built = tables.build_tables([])
     assert (built.reports, built.files) == ([], {})
     assert headline_of("latency-regions", []) == ""
 
 
 def test_only_failures_give_tables_without_values():
     dead = [{**r, "values": [], "status": "TIMEOUT"} for r in rows(2, 2, 2)]
-    told = {r.id: r for r in tables.build(table_of("samples", dead)).reports}
+    told = {r.id: r for r in tables.build_tables(table_of("samples", dead)).reports}
     assert told["latency-regions"].headline == "None of 2 regions gave a value"
     assert told["failures"].headline == "8 of 8 runs gave no value"
     assert told["latency-choice"].n == 2
@@ -133,18 +135,18 @@ def test_only_failures_give_tables_without_values():
 
 def test_probes_of_public_networks_count_as_latency():
     mixed = table_of("samples", rows(1, 1, 1) + rows(1, 1, 1, seed=3, probe="icmp-echo"))
-    (regions,) = [r for r in tables.build(mixed).reports if r.id == "latency-regions"]
+    (regions,) = [r for r in tables.build_tables(mixed).reports if r.id == "latency-regions"]
     assert regions.n == sum(len(v) for v in mixed["values"].to_pylist())
     assert isinstance(mixed, pa.Table)
 
 
 def test_a_long_course_tells_some_rounds_as_they_were(samples, monkeypatch):
     def course():
-        (found,) = [r for r in tables.build(samples).reports if r.id == "latency-course"]
+        (found,) = [r for r in tables.build_tables(samples).reports if r.id == "latency-course"]
         return [dict(zip(found.columns, c, strict=True)) for c in found.rows]
 
     whole = course()
-    monkeypatch.setattr(tables, "MOST_COURSE", 10)
+    monkeypatch.setattr(tables, "MAX_COURSE_ROWS", 10)
     short = course()
     assert sorted({r["round"] for r in short}) == [0, 2, 4]
     assert short == [r for r in whole if r["round"] % 2 == 0]

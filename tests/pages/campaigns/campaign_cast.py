@@ -95,7 +95,7 @@ def campaign(slug, rows, name="", state="finished"):
     """A campaign that measured these rows, with its tables."""
     from datetime import UTC, datetime
 
-    from analysis.campaigns.tables.tables import build
+    from analysis.campaigns.tables.tables import build_tables
     from lake.campaigns import table_of
     from lake.parts import part_path, write_part
     from webapp.store.campaigns import selectors
@@ -132,7 +132,7 @@ def campaign(slug, rows, name="", state="finished"):
             rows={"samples": len(rows)},
             part="all",
         )
-        built = build(selectors.parts(found, "samples"))
+        built = build_tables(selectors.parts(found, "samples"))
         selectors.save_tables(found, built.reports, built.files)
     return found
 

@@ -86,7 +86,7 @@ def test_the_isp_table_is_the_truth(lab, outward):
     wrong = [r for r in rows if r["isp"] != lab.truth.isp(names[r["region"], r["zone"]], r["end"])]
     assert wrong == []
     assert zones_of(outward) == isps_by_zone(lab.truth)
-    table = {(r["region"], r["zone"]): r["isps"] for r in diversity.table(outward)}
+    table = {(r["region"], r["zone"]): r["isps"] for r in diversity.diversity_table(outward)}
     assert table == {zone: len(own) for zone, own in isps_by_zone(lab.truth).items()}
 
 
@@ -113,7 +113,7 @@ def test_an_isp_that_fails_shows_what_was_lost(lab, book, outward):
         truth = lab.truth
     finally:
         lab.mend()
-    found = diversity.compare(outward, after)
+    found = diversity.compare_routes(outward, after)
     assert {r["isp"] for r in found["gone"]} >= {FAILING}
     gone = {r["region"] for r in found["gone"] if r["isp"] == FAILING}
     assert gone == {region for (region, _), own in isps_by_zone(before).items() if FAILING in own}
@@ -132,7 +132,9 @@ def test_an_isp_that_fails_shows_what_was_lost(lab, book, outward):
     assert zones_of(after) == isps_by_zone(truth)
     # What was foretold of the failure from the routes before it.
     (told,) = (
-        r for r in diversity.failures(outward) if r["isp"] == FAILING and r["region"] == "lab-us"
+        r
+        for r in diversity.isp_failures(outward)
+        if r["isp"] == FAILING and r["region"] == "lab-us"
     )
     assert told["cut_off"] == 1
 
