@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.campaigns.aggregation.grid import summarise
-from analysis.campaigns.aggregation.pivot import pivot
+from analysis.campaigns.aggregation.pivot import build_pivot
 from analysis.campaigns.importers.csv_columns import Vocabulary
-from analysis.campaigns.tables.best_region import choose_regions
+from analysis.campaigns.tables.best_region import choose_regions, summarise_choices
 from analysis.campaigns.tables.zones import compare_zones, median_spread, relative_spreads
 from core.errors import BadInput
 from lake.campaigns import table_of
@@ -197,10 +197,10 @@ def test_choosing_always_is_never_worse(seed):
 
 def test_regions_are_counted_by_vantage_point():
     grid = summarise(rounds_of({"seattle": SEATTLE, "boulder": BOULDER, "far": {"east": [200.0]}}))
-    found = pivot(grid).counts()
+    found = build_pivot(grid).counts()
     assert (found["west-1"]["without_value"], found["west-1"]["best_for"]) == (1, 1)
     assert sum(r["best_for"] for r in found.values()) == 3
-    factors = pivot(grid).factors()
+    factors = build_pivot(grid).factors()
     assert (factors["seattle"]["best"], factors["seattle"]["factor"]) == ("west-1", 3.0)
 
 
