@@ -11,19 +11,6 @@ from typing import Any, TypeVar
 Cell = str | int | float | None
 N = TypeVar("N", int, float)
 
-PROVIDERS = (
-    "aws",
-    "azure",
-    "google",
-    "oracle",
-    "digitalocean",
-    "linode",
-    "cloudflare",
-    "fastly",
-    "akamai",
-    "ibm",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class TableSpec:

@@ -3,18 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-PROVIDER_NAMES = {
-    "aws": "Amazon",
-    "azure": "Microsoft",
-    "google": "Google",
-    "oracle": "Oracle",
-    "digitalocean": "DigitalOcean",
-    "linode": "Linode",
-    "cloudflare": "Cloudflare",
-    "fastly": "Fastly",
-    "akamai": "Akamai",
-    "ibm": "IBM",
-}
+from core.providers import PROVIDER_BY_ID
+
 # Below this a percentage would promise more than so few can tell; the two counts say it all.
 SMALL = 30
 NO_DATA = "no data"
@@ -61,8 +51,9 @@ def number(count: int, one: str, many: str | None = None) -> str:
 
 
 def provider_name(provider: str) -> str:
-    """The provider as people say it."""
-    return PROVIDER_NAMES.get(provider, provider.capitalize())
+    """Return the company's name of a provider; an unknown id is capitalized."""
+    known = PROVIDER_BY_ID.get(provider)
+    return known.name if known else provider.capitalize()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from analysis.deployment.dictionary import IN_CLOUD as IN_CLOUD
 from analysis.deployment.dictionary import IN_DOMAIN as IN_DOMAIN
 from analysis.deployment.dictionary import SITED as SITED
 from analysis.deployment.dictionary import number_texts
-from core.report_tables import PROVIDERS
+from core.providers import PROVIDERS
 from lake.parts import open_views
 
 Connection = duckdb.DuckDBPyConnection

@@ -6,7 +6,7 @@ that sorting by number sorts by text.
 
 import duckdb
 
-from core.report_tables import PROVIDERS
+from core.providers import PROVIDERS
 
 # A server may answer with, or give away in a transfer, what does not lie in the domain.
 IN_DOMAIN = "(name = domain OR ends_with(name, '.' || domain))"

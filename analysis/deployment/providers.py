@@ -7,7 +7,8 @@ from analysis.deployment.cloud_names import (
     population,
     present_providers,
 )
-from core.report_tables import PROVIDERS, SPEC_BY_ID, Cell, Table, share
+from core.providers import PROVIDERS
+from core.report_tables import SPEC_BY_ID, Cell, Table, share
 
 _DOMAIN_CLASS = """
 WITH who AS (

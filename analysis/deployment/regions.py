@@ -3,7 +3,8 @@
 from collections import defaultdict
 
 from analysis.deployment.cloud_names import Connection, count, fetch, population
-from core.report_tables import MEAN_EDGES, PROVIDERS, SPEC_BY_ID, Cell, Table, cumulate, share
+from core.providers import PROVIDERS
+from core.report_tables import MEAN_EDGES, SPEC_BY_ID, Cell, Table, cumulate, share
 
 _REGIONS = """
 WITH lived AS (SELECT DISTINCT name, provider, region FROM places),

@@ -7,15 +7,8 @@ from collections import defaultdict
 
 from analysis.deployment.cloud_names import Connection, count, fetch, population
 from analysis.deployment.regions import EDGE, mean_table
-from core.report_tables import (
-    PROVIDERS,
-    SPEC_BY_ID,
-    TOP_EC2_DOMAINS,
-    Cell,
-    Table,
-    cumulate,
-    share,
-)
+from core.providers import PROVIDERS
+from core.report_tables import SPEC_BY_ID, TOP_EC2_DOMAINS, Cell, Table, cumulate, share
 
 UNKNOWN = "unknown"
 # Rows of ``stays`` are distinct, so those of a name count its zones.

@@ -16,7 +16,7 @@ from analysis.deployment.cloud_names import (
     Shards,
 )
 from analysis.deployment.dangling import CLAIMABLE
-from core.report_tables import PROVIDERS
+from core.providers import PROVIDERS
 from lake.parts import open_few, open_views
 
 NAMES_PER_PAGE = 100

@@ -6,7 +6,8 @@ from typing import Any
 from analysis.traffic.confidence_intervals import N_GROUPS, find_intervals
 from analysis.traffic.dns_join import Connection
 from analysis.traffic.tables import Row, fill
-from core.report_tables import PROVIDERS, Table, share
+from core.providers import PROVIDERS
+from core.report_tables import Table, share
 
 _NAMED = """
 CREATE TABLE IF NOT EXISTS named AS

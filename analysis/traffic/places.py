@@ -2,7 +2,8 @@
 
 from analysis.traffic.dns_join import Connection
 from analysis.traffic.tables import Row, fill
-from core.report_tables import PROVIDERS, Table, share
+from core.providers import PROVIDERS
+from core.report_tables import Table, share
 
 _REGIONS = """
 SELECT provider, region, coalesce(sum(bytes), 0)::BIGINT AS bytes, count(*) AS flows,

@@ -19,7 +19,7 @@ from cartography.traffic.address_cache import Inside
 from cartography.traffic.anonymization import Pseudonyms
 from cartography.traffic.log_import import FlowImport
 from cartography.traffic.table_by_date import Calendar
-from core.report_tables import PROVIDERS
+from core.providers import PROVIDERS
 from lake.traffic import FlowWriter
 
 FIELDS = [

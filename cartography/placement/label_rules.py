@@ -10,13 +10,16 @@ from datetime import date
 from typing import Any
 
 from cartography.ranges.range_file import RangeEntry
+from core.providers import PROVIDER_BY_ID
 from core.records import Placement
 from core.statuses import AddressKind
 
-# A collective label says only whose block it is. Amazon lists the blocks of some services (S3,
-# DynamoDB) as EC2 as well, so that EC2 goes behind every other service but AMAZON. Oracle's network
-# of services (OSN) holds object storage, which has a tag of its own.
-_COLLECTIVE = {"AMAZON": 2, "AzureCloud": 2, "Google": 2, "EC2": 1, "OSN": 1}
+# A collective service names only the owner of a block; it ranks behind every other service.
+_COLLECTIVE_RANK = {
+    (provider.id, service): rank
+    for provider in PROVIDER_BY_ID.values()
+    for service, rank in provider.collective_services.items()
+}
 _KIND_ORDER = {AddressKind.CLOUD: 0, AddressKind.CDN: 1, AddressKind.CORPORATE: 2}
 # What a row says of its prefix, and the date of its file.
 Statement = tuple[RangeEntry, date]
@@ -118,7 +121,7 @@ def _preference(statement: Statement) -> tuple[int, int, str, str, int]:
     """Order of the rows of one prefix, the one that is shown first."""
     entry, as_of = statement
     return (
-        _COLLECTIVE.get(entry.service, 0),
+        _COLLECTIVE_RANK.get((entry.provider, entry.service), 0),
         _KIND_ORDER.get(entry.kind, 3),
         entry.provider,
         entry.service,

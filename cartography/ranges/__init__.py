@@ -1,59 +1,39 @@
-"""Provider range files: one module per provider, one silhouette, one way in.
+"""Provider range files: parse the published file of any provider into a ``RangeFile``.
 
-Each module has ``PROVIDER``, ``URLS`` (where the files are published), ``recognises(data)`` and
-``parse(data, as_of)``; see ``cartography/README.md`` for adding one.
+The module of a provider is ``providers/<id>.py`` and has the attributes of ``Reader``; how to add
+one is in ``docs/how-to/add-a-provider.md``.
 """
 
 from codecs import BOM_UTF8
 from datetime import date
-from typing import Protocol
+from importlib import import_module
+from typing import Protocol, cast
 
 from cartography.gc_pause import many_rows
 from cartography.ranges.gzip_file import MAX_FILE_BYTES, unpack
-from cartography.ranges.providers import (
-    akamai,
-    aws,
-    azure,
-    cloudflare,
-    digitalocean,
-    fastly,
-    google,
-    ibm,
-    linode,
-    oracle,
-)
 from cartography.ranges.range_file import RangeEntry, RangeFile, forget_prefixes
 from core.errors import BadInput
+from core.providers import PROVIDERS
 
 
 class Reader(Protocol):
-    """The silhouette of a provider's module; ``data`` is unpacked already."""
+    """What the module of a provider defines; ``data`` is uncompressed, without a byte-order mark.
+
+    A provider whose ``range_urls`` are web pages also has ``locate(page, url)``, which returns the
+    URL of the file that a page links to.
+    """
 
     @property
     def PROVIDER(self) -> str: ...  # noqa: N802
 
-    @property
-    def URLS(self) -> tuple[str, ...]: ...  # noqa: N802
-
-    def recognises(self, data: bytes) -> bool:
-        """Whether the bytes look like one of this provider's files, sound or not."""
+    def match_score(self, data: bytes) -> float:
+        """Return how well bytes fit this provider's files, sound or damaged: 0 (no) to 1."""
 
     def parse(self, data: bytes, as_of: date | None) -> RangeFile:
-        """Read the file; raises ``BadInput``."""
+        """Parse the file; raise ``BadInput``."""
 
 
-READERS: tuple[Reader, ...] = (
-    aws,
-    azure,
-    google,
-    oracle,
-    digitalocean,
-    linode,
-    cloudflare,
-    fastly,
-    akamai,
-    ibm,
-)
+READERS = tuple(cast(Reader, import_module(f"{__name__}.providers.{key}")) for key in PROVIDERS)
 _BY_PROVIDER = {reader.PROVIDER: reader for reader in READERS}
 
 __all__ = [
@@ -71,16 +51,16 @@ __all__ = [
 def read_ranges(provider: str, data: bytes, as_of: date | None = None) -> RangeFile:
     """Read one provider's file (plain or gzip); ``as_of`` overrides the file's own date.
 
-    Raises ``BadInput`` on any doubt: unknown or other provider, damaged or truncated file, an
+    Raise ``BadInput`` on any doubt: unknown or other provider, damaged or truncated file, an
     entry that is no prefix, a file without a date when none is given.
     """
     reader = reader_of(provider)
     plain = unpack(data).removeprefix(BOM_UTF8)
     if not plain.strip():
         raise BadInput("the range file is empty")
-    if not reader.recognises(plain):
-        other = guess_provider(plain)
-        looks = f"; it looks like a file of {other}" if other and other != provider else ""
+    candidates = _candidates(plain)
+    if provider not in candidates:
+        looks = f"; it looks like a file of {' or '.join(candidates)}" if candidates else ""
         raise BadInput(f"this is no {provider} range file{looks}")
     try:
         with many_rows():
@@ -90,7 +70,7 @@ def read_ranges(provider: str, data: bytes, as_of: date | None = None) -> RangeF
 
 
 def reader_of(provider: str) -> Reader:
-    """The module of a provider; raises ``BadInput`` that names all of them."""
+    """Return the module of a provider; raise ``BadInput`` that names all of them."""
     reader = _BY_PROVIDER.get(provider)
     if reader is None:
         raise BadInput(
@@ -101,6 +81,16 @@ def reader_of(provider: str) -> Reader:
 
 
 def guess_provider(data: bytes) -> str | None:
-    """Whose file this looks like (plain or gzip); raises ``BadInput`` for a damaged gzip."""
-    plain = unpack(data).removeprefix(BOM_UTF8)
-    return next((r.PROVIDER for r in READERS if r.recognises(plain)), None)
+    """Return the only provider that a file (plain or gzip) fits best, ``None`` for a tie or none.
+
+    Raise ``BadInput`` for a damaged gzip.
+    """
+    candidates = _candidates(unpack(data).removeprefix(BOM_UTF8))
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def _candidates(plain: bytes) -> list[str]:
+    """Return the providers with the highest score above 0, in the order of ``PROVIDERS``."""
+    scores = {reader.PROVIDER: reader.match_score(plain) for reader in READERS}
+    best = max(scores.values())
+    return [provider for provider, score in scores.items() if score == best > 0]

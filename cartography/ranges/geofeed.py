@@ -1,6 +1,6 @@
-"""Plain lists of prefixes, one per line, and geofeeds (RFC 8805): prefix, country, city.
+"""Parse plain lists of prefixes, one per line, and geofeeds (RFC 8805): prefix, country, city.
 
-In go bytes; out come lines or rows, or a refusal that names the line.
+Errors name the line.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,12 +12,12 @@ from core.statuses import AddressKind
 
 # Prefix, country, region, city and postal code (RFC 8805).
 _N_CELLS = 5
-# DigitalOcean's word for a block that is nowhere yet.
+# DigitalOcean publishes this for a block without a place.
 _NOWHERE = ["None"]
 
 
 def read_lines(data: bytes) -> Iterator[tuple[int, str]]:
-    """Lines that are not empty and no comment, with their numbers; raises ``BadInput``."""
+    """Yield number and text of each line but empty ones and comments; raise ``BadInput``."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -28,13 +28,13 @@ def read_lines(data: bytes) -> Iterator[tuple[int, str]]:
 
 
 def is_list(data: bytes) -> bool:
-    """Whether the bytes begin as a list of prefixes does."""
+    """Return whether bytes begin like a list of prefixes."""
     line = next((s for s in data[:4096].split(b"\n") if s.strip() and s[:1] != b"#"), b"")
     return is_prefix(line.strip())
 
 
 def is_prefix(text: bytes) -> bool:
-    """Whether bytes are a prefix."""
+    """Return whether bytes are a prefix."""
     try:
         check_prefix(text.decode("ascii"), "")
     except (BadInput, UnicodeDecodeError):
@@ -43,12 +43,12 @@ def is_prefix(text: bytes) -> bool:
 
 
 def holds_any(data: bytes, anchors: tuple[bytes, ...]) -> bool:
-    """Whether one of the lines is one of these prefixes, which its provider never gave up."""
+    """Return whether one of these prefixes is a line of the list."""
     return not {line.strip() for line in data.split(b"\n")}.isdisjoint(anchors)
 
 
 def read_list(data: bytes, provider: str, service: str) -> tuple[RangeEntry, ...]:
-    """Entries of an edge network's list, none of which has a region; raises ``BadInput``."""
+    """Parse an edge network's list into entries without a region; raise ``BadInput``."""
     return require_entries(
         tuple(
             RangeEntry(
@@ -64,8 +64,7 @@ def read_list(data: bytes, provider: str, service: str) -> tuple[RangeEntry, ...
 
 
 def family_of(entries: tuple[RangeEntry, ...]) -> str:
-    """``v4`` or ``v6``: lists of the two families stand side by side; raises ``BadInput`` for
-    a list of both."""
+    """Return ``v4`` or ``v6``, the variant of a list; raise ``BadInput`` for a list of both."""
     families = {"v6" if ":" in entry.prefix else "v4" for entry in entries}
     if len(families) > 1:
         raise BadInput("the list holds prefixes of both families; its provider has one for each")
@@ -74,23 +73,35 @@ def family_of(entries: tuple[RangeEntry, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """Whose geofeed it is, and the region that each (country, city) stands for."""
+    """A provider's geofeed, with the region of each (country, city)."""
 
     provider: str
     service: str
     cities: Mapping[tuple[str, str], str]
 
 
+def score_feed(data: bytes, feed: Feed) -> float:
+    """Return how well bytes fit a feed: 0 for no geofeed, else 0.5 to 1 by rows of known cities.
+
+    Geofeeds of all providers have one format, so that only their cities tell them apart.
+    """
+    if not is_feed(data):
+        return 0.0
+    lines = [line for line in data.decode("utf-8", "replace").split("\n") if line[:1] not in "#"]
+    places = [tuple(cell.strip() for cell in line.split(",")[1:4:2]) for line in lines]
+    return 0.5 + 0.5 * sum(place in feed.cities for place in places) / len(places)
+
+
 def is_feed(data: bytes) -> bool:
-    """Whether the bytes begin as a geofeed does."""
+    """Return whether bytes begin like a geofeed."""
     line = next((s for s in data[:4096].split(b"\n") if s.strip() and s[:1] != b"#"), b"")
     cells = line.strip().split(b",")
     return len(cells) > 1 and is_prefix(cells[0])
 
 
 def read_feed(data: bytes, feed: Feed) -> tuple[RangeEntry, ...]:
-    """Entries of a geofeed; raises ``BadInput``."""
-    # A file that is cut within its last cell is a sound one but for its end.
+    """Parse a geofeed into entries; raise ``BadInput``."""
+    # A file cut within its last cell differs from a sound one only in the missing line end.
     if not data.endswith(b"\n"):
         raise BadInput("the last line does not end; is the file cut off?")
     return require_entries(tuple(_entry(*row, feed) for row in read_lines(data)))
@@ -109,7 +120,7 @@ def _entry(number: int, line: str, feed: Feed) -> RangeEntry:
 
 
 def _read_place(cells: list[str], where: str) -> tuple[str, str]:
-    """Country and city of a row; empty cells behind the postal code are no harm."""
+    """Parse country and city of a row; empty cells after the postal code are allowed."""
     n_cells = len(cells) + 1
     if n_cells < _N_CELLS or any(cells[_N_CELLS - 1 :]):
         raise BadInput(f"{where}: it has {n_cells} cells instead of {_N_CELLS}")

@@ -13,7 +13,7 @@ from cartography.addresses.intervals import Column, flatten
 from cartography.addresses.prefixes import BITS, read_prefix
 from cartography.ranges.range_file import RangeEntry, RangeFile
 from cartography.ranges.regions import all_regions
-from cartography.ranges.sanity_rules import find_breach
+from cartography.ranges.sanity_rules import find_violation
 
 # Of more than a thousand pairs of neighbouring versions three lost more than a tenth, all of them
 # genuine, and none lost a third.
@@ -50,7 +50,7 @@ class Judgement:
 def judge(new: RangeFile, old: RangeFile | None = None) -> Judgement:
     """Judge ``new`` beside ``old``, the version before it, if there is one."""
     refusal = (
-        new.doubt or _find_unusable(new) or find_breach(new) or _find_misspelt_region(new, old)
+        new.doubt or _find_unusable(new) or find_violation(new) or _find_misspelt_region(new, old)
     )
     if not refusal and old:
         refusal = _find_cut(new, old) or _find_damaging_change(new, old)

@@ -8,16 +8,14 @@ from itertools import zip_longest
 
 from cartography.ranges.gzip_file import unpack
 from cartography.ranges.range_file import RangeEntry, RangeFile
-
-# Their files name a time or a number of their own; all others are told apart by their day.
-_TIMED = {"aws", "google", "oracle", "linode"}
+from core.providers import PROVIDER_BY_ID
 
 
 def is_same_publication(new: RangeFile, old: RangeFile) -> bool:
     """Whether both say that they are one publication of one provider."""
     if new.edition or old.edition:
         same = new.edition == old.edition
-        return same or (new.provider not in _TIMED and new.as_of == old.as_of)
+        return same or (not PROVIDER_BY_ID[new.provider].has_edition and new.as_of == old.as_of)
     return new.as_of == old.as_of
 
 

@@ -8,7 +8,7 @@ from analysis.traffic.report import TrafficReport
 from analysis.traffic.tables import TRAFFIC_SPEC_BY_ID
 from cartography.traffic.import_report import Account, Sum
 from cartography.traffic.text_columns import HOUR_S
-from core.report_tables import PROVIDERS
+from core.providers import PROVIDERS
 
 
 def import_document(

@@ -27,7 +27,7 @@ from cartography.traffic.readers.zeek_process import find_zeek, run_zeek
 from cartography.traffic.table_by_date import Calendar
 from core.errors import BadInput, MissingData
 from core.files import replace_folder
-from core.report_tables import PROVIDERS
+from core.providers import PROVIDERS
 from lake.traffic import FlowWriter
 from tasks.traffic.documents import import_document, report_document
 from webapp.store.ranges.by_date import Tables

@@ -4,9 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
+from core.providers import PROVIDERS
 from core.report_tables import (
     MEAN_EDGES,
-    PROVIDERS,
     SPEC_BY_ID,
     TOP_CLOUD_DOMAINS,
     TOP_EC2_DOMAINS,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from core.report_tables import PROVIDERS
+from core.providers import PROVIDERS
 from core.statuses import AddressKind
 from testbed.world.model import Name, Place, World, Zone
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.campaigns.routes.cloud_asns import CLOUD_ASES
+from core.providers import PROVIDER_BY_ID
 
 # Origin ASes of each address; empty for an unannounced address.
 FindOrigins = Callable[[Sequence[str]], Sequence[tuple[int, ...]]]
@@ -88,7 +88,8 @@ class Addresses:
         self._origins, self._clouds = origins, clouds
         self._exchanges = _by_length(exchanges)
         self._names: dict[str, int] = {}
-        own = CLOUD_ASES if cloud_ases is None else cloud_ases
+        published = {p.id: p.asns for p in PROVIDER_BY_ID.values()}
+        own = published if cloud_ases is None else cloud_ases
         self._owners_of = {
             asn: sum(1 << self._provider(p) for p in own if asn in own[p])
             for asn in {a for ases in own.values() for a in ases}

@@ -1,23 +1,21 @@
-"""Akamai's lists of its edge addresses, one for each family, as origins let them in.
+"""Parse Akamai's origin access lists: the addresses of its edge, one list for each family.
 
-Akamai publishes them to its customers only, so that nothing is fetched: they come by file. Its
-compute regions, once Linode's, have a file of their own: ``cartography.ranges.providers.linode``.
+Akamai publishes them only to its customers: they are imported from files and never fetched. The
+file of its compute regions, formerly Linode's, is ``cartography.ranges.providers.linode``'s.
 """
 
 from datetime import date
 
 from cartography.ranges.geofeed import family_of, is_list, read_list
-from cartography.ranges.providers import cloudflare
 from cartography.ranges.range_file import RangeFile, count_entries, require_date
 
 PROVIDER = "akamai"
-URLS: tuple[str, ...] = ()
 SERVICE = "Akamai"
 
 
-def recognises(data: bytes) -> bool:
-    """Whether the bytes look like a plain list that is nobody else's."""
-    return is_list(data) and not cloudflare.recognises(data)
+def match_score(data: bytes) -> float:
+    """Return 0.5 for any plain list: nothing in it names Akamai."""
+    return 0.5 * is_list(data)
 
 
 def parse(data: bytes, as_of: date | None) -> RangeFile:

@@ -21,7 +21,6 @@ from core.errors import BadInput
 from core.statuses import AddressKind
 
 PROVIDER = "aws"
-URLS = ("https://ip-ranges.amazonaws.com/ip-ranges.json",)
 # CloudFront's own network: an address there says where the client is, not where the origin is.
 # Global Accelerator is anycast too, but what answers behind it is the customer's own machine.
 _EDGE = {"CLOUDFRONT", "CLOUDFRONT_ORIGIN_FACING"}
@@ -32,8 +31,8 @@ _TOKEN_DIGITS = 11
 _FORMAT = "%Y-%m-%d-%H-%M-%S"
 
 
-def recognises(data: bytes) -> bool:
-    """Whether the bytes look like this provider's file."""
+def match_score(data: bytes) -> float:
+    """Return 1 for bytes in the form of this provider's file, else 0."""
     head = data[:4096]
     return b'"ip_prefix"' in head or b'"createDate"' in head
 

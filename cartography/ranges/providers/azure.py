@@ -26,12 +26,6 @@ from core.statuses import AddressKind
 
 PROVIDER = "azure"
 # Download pages: the files behind them have a dated name that changes every week.
-URLS = (
-    "https://www.microsoft.com/en-us/download/details.aspx?id=56519",
-    "https://www.microsoft.com/en-us/download/details.aspx?id=57062",
-    "https://www.microsoft.com/en-us/download/details.aspx?id=57063",
-    "https://www.microsoft.com/en-us/download/details.aspx?id=57064",
-)
 # As the files call them; a fifth would stand in force beside them.
 _CLOUDS = {"public", "china", "azuregovernment", "azuregermany"}
 BASE_SERVICE = "AzureCloud"
@@ -46,8 +40,8 @@ _LINK = re.compile(rb"https?://[\w./:%-]+/ServiceTags_[A-Za-z]+_20\d{6}\.json")
 _XML_MARK = b"<AzurePublicIpAddresses"
 
 
-def recognises(data: bytes) -> bool:
-    """Whether the bytes look like one of this provider's files."""
+def match_score(data: bytes) -> float:
+    """Return 1 for bytes in the form of one of this provider's files, else 0."""
     head = data[:4096]
     return _XML_MARK in head or b'"changeNumber"' in head or b'"addressPrefixes"' in head
 

@@ -1,6 +1,6 @@
-"""Cloudflare's ``ips-v4`` and ``ips-v6``: plain lists of an edge network that stands everywhere.
+"""Parse Cloudflare's ``ips-v4`` and ``ips-v6``: plain lists of the prefixes of an anycast edge.
 
-An address there says where the client is; the origin behind it is not told.
+Such an address gives no hint of where the origin server is.
 """
 
 from datetime import date
@@ -9,9 +9,8 @@ from cartography.ranges.geofeed import family_of, holds_any, is_list, read_list
 from cartography.ranges.range_file import RangeFile, count_entries, require_date
 
 PROVIDER = "cloudflare"
-URLS = ("https://www.cloudflare.com/ips-v4", "https://www.cloudflare.com/ips-v6")
 SERVICE = "Cloudflare"
-# Lists of two providers look alike but for what stands in them.
+# Plain lists of two providers differ only in their prefixes; these have never been withdrawn.
 _ANCHORS = (
     b"173.245.48.0/20",
     b"103.21.244.0/22",
@@ -25,8 +24,8 @@ _ANCHORS = (
 )
 
 
-def recognises(data: bytes) -> bool:
-    """Whether the bytes look like one of this provider's lists."""
+def match_score(data: bytes) -> float:
+    """Return 1 for a plain list with one of Cloudflare's oldest prefixes, else 0."""
     return is_list(data) and holds_any(data, _ANCHORS)
 
 

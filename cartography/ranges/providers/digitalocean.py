@@ -1,16 +1,15 @@
-"""DigitalOcean's geofeed: prefix, country and city of each block.
+"""Parse DigitalOcean's geofeed: prefix, country and city of each block.
 
-It tells the city, not which of a city's data centres: a region here is the metropolitan part of
-DigitalOcean's own codes (``nyc`` for nyc1 to nyc3).
+The feed names the city, not which data centre of the city: a region here is the metropolitan part
+of DigitalOcean's codes (``nyc`` for nyc1 to nyc3).
 """
 
 from datetime import date
 
-from cartography.ranges.geofeed import Feed, is_feed, read_feed
+from cartography.ranges.geofeed import Feed, read_feed, score_feed
 from cartography.ranges.range_file import RangeFile, count_entries, require_date
 
 PROVIDER = "digitalocean"
-URLS = ("https://digitalocean.com/geo/google.csv",)
 _FEED = Feed(
     PROVIDER,
     "DigitalOcean",
@@ -38,9 +37,9 @@ _FEED = Feed(
 )
 
 
-def recognises(data: bytes) -> bool:
-    """Whether the bytes look like a geofeed without a header."""
-    return is_feed(data) and not data.startswith(b"#")
+def match_score(data: bytes) -> float:
+    """Return how well a geofeed fits DigitalOcean's cities, 0 for another format."""
+    return score_feed(data, _FEED)
 
 
 def parse(data: bytes, as_of: date | None) -> RangeFile:

@@ -15,13 +15,12 @@ from cartography.ranges.range_file import (
 from core.statuses import AddressKind
 
 PROVIDER = "fastly"
-URLS = ("https://api.fastly.com/public-ip-list",)
 SERVICE = "Fastly"
 _LISTS = ((4, "addresses"), (6, "ipv6_addresses"))
 
 
-def recognises(data: bytes) -> bool:
-    """Whether the bytes look like this provider's file."""
+def match_score(data: bytes) -> float:
+    """Return 1 for bytes in the form of this provider's file, else 0."""
     return b'"addresses"' in data[:4096] and b'"ip' in data
 
 

@@ -21,10 +21,6 @@ from core.errors import BadInput
 from core.statuses import AddressKind
 
 PROVIDER = "google"
-URLS = (
-    "https://www.gstatic.com/ipranges/cloud.json",
-    "https://www.gstatic.com/ipranges/goog.json",
-)
 OWN_SERVICE = "Google"
 # Addresses that are announced everywhere: rented out, but of no region.
 _GLOBAL = "global"
@@ -33,8 +29,8 @@ _HOURS_WEST = (0, 7, 8)
 _MILLISECONDS_APART = 2
 
 
-def recognises(data: bytes) -> bool:
-    """Whether the bytes look like one of this provider's files."""
+def match_score(data: bytes) -> float:
+    """Return 1 for bytes in the form of one of this provider's files, else 0."""
     head = data[:4096]
     return b'"ipv4Prefix"' in head or b'"ipv6Prefix"' in head or b'"creationTime"' in head
 

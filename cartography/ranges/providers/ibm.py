@@ -20,7 +20,6 @@ from cartography.ranges.range_file import (
 from core.errors import BadInput
 
 PROVIDER = "ibm"
-URLS: tuple[str, ...] = ()
 SERVICE = "VPC"
 _HEADER = ["geo", "availability zone", "data center", "prefixes"]
 _ZONE = re.compile(r"[a-z]{2}-[a-z0-9]+-\d")
@@ -29,8 +28,8 @@ _UPDATED = re.compile(rb'^lastupdated: "?(\d{4}-\d\d-\d\d)', re.M)
 _BREAK = re.compile(r"\\n|<br ?/?>|[\s,]+")
 
 
-def recognises(data: bytes) -> bool:
-    """Whether the bytes look like the page."""
+def match_score(data: bytes) -> float:
+    """Return 1 for bytes in the form of the page, else 0."""
     return b"| Availability zone |" in data and b"| Prefixes |" in data
 
 

@@ -1,16 +1,15 @@
-"""Linode's geofeed, now Akamai's compute regions: prefix, country and city of each block.
+"""Parse the geofeed of Linode (now Akamai): prefix, country and city of each block.
 
-It tells the city, not which of a city's data centres: the region is that of the oldest one there.
+The feed names the city, not which data centre of the city: the region is that of the oldest one.
 """
 
 import re
 from datetime import date
 
-from cartography.ranges.geofeed import Feed, is_feed, read_feed
+from cartography.ranges.geofeed import Feed, read_feed, score_feed
 from cartography.ranges.range_file import RangeFile, count_entries, require_date
 
 PROVIDER = "linode"
-URLS = ("https://geoip.linode.com/",)
 _MODIFIED = re.compile(rb"^# Last modified: ((\d{4}-\d\d-\d\d).*)$", re.M)
 _FEED = Feed(
     PROVIDER,
@@ -64,9 +63,9 @@ _FEED = Feed(
 )
 
 
-def recognises(data: bytes) -> bool:
-    """Whether the bytes look like a geofeed with this provider's header."""
-    return is_feed(data) and data.startswith(b"#")
+def match_score(data: bytes) -> float:
+    """Return how well a geofeed fits Linode's cities, 0 for another format."""
+    return score_feed(data, _FEED)
 
 
 def parse(data: bytes, as_of: date | None) -> RangeFile:

@@ -19,11 +19,10 @@ from cartography.ranges.range_file import (
 from core.errors import BadInput
 
 PROVIDER = "oracle"
-URLS = ("https://docs.oracle.com/en-us/iaas/tools/public_ip_ranges.json",)
 
 
-def recognises(data: bytes) -> bool:
-    """Whether the bytes look like this provider's file."""
+def match_score(data: bytes) -> float:
+    """Return 1 for bytes in the form of this provider's file, else 0."""
     head = data[:4096]
     return b'"last_updated_timestamp"' in head or b'"cidrs"' in head
 

@@ -11,12 +11,12 @@ import pytest
 from analysis.campaigns.importers.ripe_atlas import AtlasFiles
 from analysis.campaigns.routes import diversity
 from analysis.campaigns.routes.address_owners import Addresses
-from analysis.campaigns.routes.cloud_asns import CLOUD_ASES
 from analysis.campaigns.routes.downstream_isp import find_isps
 from cartography.asn.files import read_origins
 from cartography.asn.tables import OriginTable
 from cartography.placement.cloud_table import PrefixTable
 from cartography.ranges import read_ranges
+from core.providers import PROVIDER_BY_ID
 from tests.shared import shared_file
 
 CASES = [
@@ -77,7 +77,7 @@ class Recount:
     """The rules once more, from the raw results, by plain loops."""
 
     def __init__(self, provider, networks, table):
-        self.cloud_ases, self.networks, self.table = CLOUD_ASES[provider], networks, table
+        self.cloud_ases, self.networks, self.table = PROVIDER_BY_ID[provider].asns, networks, table
         self.seen = {}
 
     def judge(self, address):

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from core.providers import PROVIDERS
 from core.records import Placement
-from core.report_tables import MEAN_EDGES, PROVIDERS, cumulate, share
+from core.report_tables import MEAN_EDGES, cumulate, share
 from core.statuses import AddressKind
 from tests.analysis.deployment.world_cast import Domain, Name
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.deployment.countries import continents, region_countries, top_level_countries
-from core.report_tables import MEAN_EDGES, PROVIDERS, SHARING_EDGES, cumulate, share
+from core.providers import PROVIDERS
+from core.report_tables import MEAN_EDGES, SHARING_EDGES, cumulate, share
 from tests.analysis.deployment.recount import Pair, Recount, domains_of, in_cloud, names_of
 
 Rows = list[tuple[Any, ...]]

@@ -89,9 +89,19 @@ def test_zones_of_ibm_are_border_groups():
     ]
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_whose_file_it_is(name):
-    assert guess_provider(sample(name)) == OTHERS[name]
+def test_a_geofeed_of_cities_that_two_providers_share_fits_both():
+    feed = b"192.0.2.0/28,NL,NL-NH,Amsterdam,\n"
+
+    assert guess_provider(feed) is None
+    assert read_ranges("digitalocean", feed, DAY).entries[0].region == "ams"
+    assert read_ranges("linode", feed, DAY).entries[0].region == "nl-ams"
+
+
+def test_a_geofeed_with_one_city_of_its_own_is_that_providers():
+    feed = b"192.0.2.0/28,NL,NL-NH,Amsterdam,\n192.0.2.16/28,US,US-NJ,North Bergen,\n"
+
+    assert guess_provider(feed) == "digitalocean"
+    assert "it looks like a file of digitalocean" in refusal("linode", feed)
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -3,7 +3,7 @@ from datetime import date
 
 import pytest
 
-from cartography.ranges import READERS, guess_provider, read_ranges
+from cartography.ranges import guess_provider, read_ranges
 from cartography.ranges.providers.azure_names import modern_region
 from core.errors import BadInput
 from core.statuses import AddressKind
@@ -136,12 +136,6 @@ def test_azure_needs_a_date():
 )
 def test_guess_provider(name, provider):
     assert guess_provider(sample(name)) == provider
-
-
-def test_every_reader_has_the_silhouette():
-    for reader in READERS:
-        assert reader.PROVIDER
-        assert all(url.startswith("https://") for url in reader.URLS)
 
 
 @pytest.mark.parametrize("name", REAL)

@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from core.errors import BadInput, MissingData
+from core.providers import PROVIDER_BY_ID
 from tests.cartography.asn.test_tables import PYASN
 from tests.cartography.ranges.files import REAL, sample
 from tests.cartography.ranges.test_fetching import Publisher
@@ -281,16 +282,7 @@ def test_azures_file_is_found_by_its_page(publisher):
 def test_every_published_file_has_its_source():
     found = fetching.sources()
 
-    assert {provider for provider, _ in found} == {
-        "aws",
-        "azure",
-        "google",
-        "oracle",
-        "digitalocean",
-        "linode",
-        "cloudflare",
-        "fastly",
-    }
+    assert found == [(p.id, url) for p in PROVIDER_BY_ID.values() for url in p.range_urls]
     assert fetching.sources(["aws"]) == [row for row in found if row[0] == "aws"]
     with pytest.raises(BadInput, match="at a known address"):
         fetching.sources(["akamai"])

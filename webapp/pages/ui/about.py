@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from core.providers import PROVIDERS
 from core.report_tables import SPECS
 from webapp.pages.ui.report_families import FAMILY_OF_TABLE
 from webapp.pages.ui.table_page import Cell, Column, Grid, Row
@@ -109,7 +110,7 @@ def components(request: HttpRequest) -> HttpResponse:
         "failed_sum": 53,
         "then": datetime(2013, 3, 29, tzinfo=UTC),
         "tones": _TONES,
-        "providers": ["aws", "azure", "google", "oracle", "digitalocean", "linode", "cloudflare"],
+        "providers": PROVIDERS,
         "states": ["queued", "running", "finished", "partial", "failed", "cancelled"],
     }
     return render(request, "about/components.html", context)

@@ -7,23 +7,11 @@ from typing import Any
 from django.utils.text import capfirst
 
 from core import wording
-from core.report_tables import PROVIDERS
+from core.providers import PROVIDER_BY_ID, PROVIDERS
 
 # Narrow no-break space: a number never parts from its unit.
 THIN = "\u202f"
 NONE = "–"
-_PROVIDERS = {
-    "aws": ("Amazon", "A"),
-    "azure": ("Microsoft", "M"),
-    "google": ("Google", "G"),
-    "oracle": ("Oracle", "O"),
-    "digitalocean": ("DigitalOcean", "D"),
-    "linode": ("Linode", "L"),
-    "cloudflare": ("Cloudflare", "C"),
-    "fastly": ("Fastly", "F"),
-    "akamai": ("Akamai", "K"),
-    "ibm": ("IBM", "I"),
-}
 _FEATURES = {
     "vm": "Virtual machine",
     "elb": "Load balancer (ELB)",
@@ -101,12 +89,13 @@ def provider_name(provider: str | None) -> str:
     """The company as people say it."""
     if provider == "total":
         return "All clouds"
-    return _PROVIDERS.get(provider or "", ((provider or "elsewhere").capitalize(), "?"))[0]
+    return wording.provider_name(provider or "elsewhere")
 
 
 def provider_letter(provider: str | None) -> str:
     """The letter that stands beside the hue."""
-    return _PROVIDERS.get(provider or "", ("", "·"))[1]
+    known = PROVIDER_BY_ID.get(provider or "")
+    return known.letter if known else "·"
 
 
 def feature(label: str) -> str:

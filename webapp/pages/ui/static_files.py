@@ -15,6 +15,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
 
 from core.files import write_bytes
+from webapp.pages.ui.provider_styles import write_stylesheet
 
 # Fonts and pictures are packed already; below this many bytes nothing is won.
 _PACKABLE = frozenset({".css", ".js", ".json", ".svg", ".html", ".map"})
@@ -25,6 +26,10 @@ _VENDOR_AGE_S = 24 * 3600
 
 class Statics(WhiteNoiseMiddleware):
     """WhiteNoise over the tree itself, so that there is no step between editing and serving."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        write_stylesheet(Path(settings.STATIC_ROOT))
+        super().__init__(*args, **kwargs)
 
     def get_static_file(self, path: str, url: str, stat_cache: Any = None) -> StaticFile:
         """A file with its headers, and its packed copy where that is smaller."""

@@ -18,11 +18,12 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.utils import timezone
 
-from cartography.ranges import READERS, RangeFile, reader_of
+from cartography.ranges import RangeFile, reader_of
 from cartography.ranges.fetching import Mark, fetch
 from cartography.ranges.gzip_file import unpack
 from core.errors import BadInput, NephoscopeError
 from core.files import write_text
+from core.providers import PROVIDER_BY_ID, PROVIDERS
 from webapp.store.models import RangeTable
 from webapp.store.ranges import tables
 
@@ -71,8 +72,8 @@ class Visit:
 
 def sources(providers: Sequence[str] = ()) -> list[tuple[str, str]]:
     """(provider, URL) of every published file, or of some providers'; raises ``BadInput``."""
-    chosen = [reader_of(name) for name in providers] or list(READERS)
-    found = [(reader.PROVIDER, url) for reader in chosen for url in reader.URLS]
+    chosen = [reader_of(name).PROVIDER for name in providers] or PROVIDERS
+    found = [(name, url) for name in chosen for url in PROVIDER_BY_ID[name].range_urls]
     if not found:
         raise BadInput(
             f"{', '.join(providers)} publishes no file at a known address", field="provider"

@@ -7,18 +7,6 @@ const hatch = (tones) => ({
   color: tones.paper,
 });
 const hue = (provider, tones) => tones[provider] ?? (provider ? tones.other : tones.accent);
-const LETTERS = {
-  aws: "A",
-  azure: "M",
-  google: "G",
-  oracle: "O",
-  digitalocean: "D",
-  linode: "L",
-  cloudflare: "C",
-  fastly: "F",
-  akamai: "K",
-  ibm: "I",
-};
 
 const ruler = document.createElement("canvas").getContext("2d");
 
@@ -29,7 +17,7 @@ function widest(labels, tones) {
 
 function richTags(tones) {
   const made = {};
-  for (const provider of Object.keys(LETTERS)) {
+  for (const provider of Object.keys(tones.letters)) {
     made[provider] = {
       backgroundColor: hue(provider, tones),
       color: tones["on-hue"],
@@ -79,8 +67,8 @@ function names(labels, tones, room, index) {
       formatter: (at) => {
         const { text, provider } = labels[Number(at)];
         const short = tidy(clipped ? shorten(text, most) : text);
-        return LETTERS[provider]
-          ? `{${provider}|${LETTERS[provider]}}{t|${short}}`
+        return tones.letters[provider]
+          ? `{${provider}|${tones.letters[provider]}}{t|${short}}`
           : `{t|${short}}`;
       },
     },

@@ -35,18 +35,22 @@ function readTones() {
     "seq-4",
     "seq-6",
     "signal",
-    "aws",
-    "azure",
-    "google",
-    "oracle",
-    "digitalocean",
-    "linode",
-    "cloudflare",
   ];
-  const tones = Object.fromEntries(names.map((n) => [n, tone(n)]));
-  probe.remove();
   const css = getComputedStyle(document.documentElement);
-  return { ...tones, sans: css.getPropertyValue("--sans"), mono: css.getPropertyValue("--mono") };
+  // `"aws=A azure=M …"`, from the stylesheet of providers
+  const letters = Object.fromEntries(
+    [...css.getPropertyValue("--provider-letters").matchAll(/([a-z]+)=(\S)/g)].map(
+      ([, id, letter]) => [id, letter],
+    ),
+  );
+  const tones = Object.fromEntries([...names, ...Object.keys(letters)].map((n) => [n, tone(n)]));
+  probe.remove();
+  return {
+    ...tones,
+    letters,
+    sans: css.getPropertyValue("--sans"),
+    mono: css.getPropertyValue("--mono"),
+  };
 }
 
 const MAKERS = { bars: barOption, steps: stepOption, stack: stackOption };
