@@ -148,7 +148,7 @@ def test_xml_of_a_strange_encoding_is_refused():
 def test_a_file_that_is_too_large():
     bomb = gzip.compress(b" " * (MAX_FILE_BYTES + 1), 1)
 
-    assert "larger than 64 MiB" in refusal("aws", bomb)
+    assert "more than 64 MiB" in refusal("aws", bomb)
 
 
 def test_an_unknown_provider():
