@@ -7,6 +7,7 @@ import grimp
 import pytest
 
 from core.paths import PROJECT
+from core.providers import PROVIDERS
 
 PACKAGES = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["importlinter"][
     "root_packages"
@@ -38,8 +39,10 @@ ENTRIES = (
     "screening.bundle",
     "testbed.namespaces.within",
 )
-# Loaded by name at the first use, since they import a compiler.
-BY_NAME = {"cartography.addresses.kernels"}
+# Loaded by name: at the first use, since it imports a compiler, or as the reader of a provider.
+BY_NAME = {"cartography.addresses.kernels"} | {
+    f"cartography.ranges.providers.{provider}" for provider in PROVIDERS
+}
 
 
 def folders():
