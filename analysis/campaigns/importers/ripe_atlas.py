@@ -14,17 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from analysis.campaigns.importers import ripe_atlas_scan as scan
-from analysis.campaigns.importers.ripe_atlas_fallback import MARK, unmark
-from analysis.campaigns.importers.ripe_atlas_files import Piece, Reading
-from analysis.campaigns.importers.text_ids import number_texts
+from analysis.campaigns.importers.ripe_atlas_records import RecordReader
 from core.errors import BadInput
 from lake.campaigns import HOP, fill_table
 
 # One round is a quarter of an hour, as in IMC'13.
 ROUND_S = 900
-_COLUMN = {name: number for number, name in enumerate(scan.FIELDS)}
-_LOW_BITS = 0xFFFF_FFFF
 # Types of results that are imported.
 KINDS = ("ping", "traceroute")
 
@@ -37,54 +32,41 @@ class _Results(NamedTuple):
     """
 
     common: pa.Table
-    elements: NDArray[np.int64]
+    ttls: NDArray[np.uint8]
+    is_error: NDArray[np.bool_]
+    # NaN where there is none.
+    element_rtts: NDArray[np.float32]
     per_result: NDArray[np.int64]
     per_element: NDArray[np.int64]
     addresses: pa.DictionaryArray
     rtts: NDArray[np.float32]
-    # Codes of the destinations in the dictionary of the addresses.
-    ends: NDArray[np.int32]
-
-
-class _Found(NamedTuple):
-    """All results of a piece; ``names`` is the dictionary of the addresses."""
-
-    records: NDArray[np.int64]
-    elements: NDArray[np.int64]
-    bits: NDArray[np.int64]
-    addresses: NDArray[np.int32]
-    ends: NDArray[np.int32]
-    names: pa.Array
-    coded: dict[str, Any]
+    # Codes of the destinations in the dictionary of the addresses; -1 where there is none.
+    ends: NDArray[np.int64]
 
     @classmethod
-    def of(cls, piece: Piece) -> "_Found":
-        """Return the results of a piece."""
-        records, elements, replies = _rows(piece.buffers)
-        # Address look-ups use the whole dictionary, so that it has only addresses.
-        spans = [replies[:, scan.SPAN], records[:, _COLUMN["dst_addr"]]]
-        (addresses, ends), names = _texts(piece, spans)
-        numbers, texts = _texts(piece, [records[:, _COLUMN[n]] for n in scan.TEXTS])
-        coded = dict(zip(scan.TEXTS, (_coded(n, texts) for n in numbers), strict=True))
-        return cls(records, elements, replies[:, scan.REPLY_BITS], addresses, ends, names, coded)
-
-    def results(self, kept: NDArray[np.bool_], kind: str, round_s: int) -> "_Results":
-        """Return the results selected by ``kept``, all of one type, without late replies."""
-        records, elements, bits, addresses, ends, names, coded = self
-        per_result = np.maximum(records[:, scan.RESULT], 0)
-        per_element = elements[:, scan.REPLIES]
-        if not kept.all():
-            of_elements = np.repeat(kept, per_result)
-            of_replies = np.repeat(of_elements, per_element)
-            records, per_result = records[kept], per_result[kept]
-            elements, per_element = elements[of_elements], per_element[of_elements]
-            addresses, bits, ends = addresses[of_replies], bits[of_replies], ends[kept]
-            coded = {name: column.filter(pa.array(kept)) for name, column in coded.items()}
-        late, rtts = bits & scan.LATE > 0, _reals(bits)
-        rtts[late] = np.nan
-        common = _common(records, coded, kind, round_s)
-        own = _coded(np.where(late, np.int32(-1), addresses), names)
-        return _Results(common, elements, per_result, per_element, own, rtts, ends)
+    def of(cls, rows: pa.Table, kind: str, round_s: int) -> "_Results":
+        """Flatten results of one type, without late replies and second replies to a packet."""
+        results = rows["result"].combine_chunks()
+        elements, per_result = results.flatten(), _lengths(results)
+        lists = pc.struct_field(elements, "result")
+        replies, per_element = lists.flatten(), _lengths(lists)
+        first = ~_bits(pc.struct_field(replies, "dup"))
+        per_element = _count(first, per_element)
+        kept = ~_bits(pc.struct_field(elements, "dup")) | (per_element > 0)
+        replies = replies if first.all() else replies.filter(pa.array(first))
+        late = pc.is_valid(pc.struct_field(replies, "late"))
+        addresses, ends = _number(pc.struct_field(replies, "from"), rows["dst_addr"])
+        return cls(
+            _common(rows, kind, round_s),
+            pc.fill_null(pc.struct_field(elements, "hop"), 0).to_numpy()[kept],
+            _bits(pc.is_valid(pc.struct_field(elements, "error")))[kept],
+            _reals(pc.struct_field(elements, "rtt"))[kept],
+            _count(kept, per_result),
+            per_element[kept],
+            _drop(addresses, late),
+            _reals(_drop(pc.struct_field(replies, "rtt"), late)),
+            ends,
+        )
 
 
 @dataclass
@@ -118,101 +100,93 @@ class AtlasFiles:
         """Yield (table name, table) of results of some types; raise ``BadInput``."""
         self.seen = self.read = 0
         self.reasons = Counter()
-        reading = Reading()
+        reader = RecordReader()
         for path in self.paths:
-            before, lost = self.seen, reading.lost.total()
-            for piece in reading.read(path):
-                self.seen += int(piece.buffers.counts[scan.RECORDS])
-                for kind, results in self._choose(piece, kinds):
-                    self.read += len(results.common)
+            before, lost = self.seen, reader.lost.total()
+            for rows in reader.read(path):
+                self.seen += len(rows)
+                for kind, own in self._choose(rows, kinds):
+                    self.read += len(own)
                     name, build = _TABLES[kind]
-                    yield name, build(results)
-            if self.seen == before and reading.lost.total() > lost:
+                    yield name, build(_Results.of(own, kind, self.round_s))
+            if self.seen == before and reader.lost.total() > lost:
                 raise BadInput(f"the results cannot be read: {path.name} holds no JSON object")
-        self.seen += reading.lost.total()
-        self.reasons += reading.lost
+        self.seen += reader.lost.total()
+        self.reasons += reader.lost
 
-    def _choose(self, piece: Piece, kinds: Sequence[str]) -> Iterator[tuple[str, _Results]]:
-        """Yield the complete results of each type."""
-        found = _Found.of(piece)
-        right = pc.is_in(found.coded["type"].cast(pa.string()), pa.array(kinds, pa.string()))
-        kept = self._find_complete(found.records, right)
-        for kind in kinds:
-            own = pc.fill_null(pc.equal(found.coded["type"], kind), False)
-            chosen = kept & own.to_numpy(zero_copy_only=False)
-            if chosen.any():
-                yield kind, found.results(chosen, kind, self.round_s)
-
-    def _find_complete(self, records: NDArray[np.int64], right: pa.Array) -> NDArray[np.bool_]:
-        """Return a mask of complete records; count the others by the first missing field."""
-        kept: NDArray[np.bool_] = right.to_numpy(zero_copy_only=False)
-        self._count("other_kind", ~kept)
+    def _choose(self, rows: pa.Table, kinds: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
+        """Yield the complete results of each type; count the others by the first missing field."""
+        kept = _bits(pc.is_in(rows["type"], pa.array(kinds, pa.string())))
+        self._add("other_kind", ~kept)
         for name, reason in (
             ("prb_id", "no_probe"),
             ("timestamp", "no_time"),
             ("result", "no_result"),
         ):
-            there = records[:, _COLUMN[name]] != scan.MISSING
-            self._count(reason, kept & ~there)
+            there = _bits(pc.is_valid(rows[name]))
+            self._add(reason, kept & ~there)
             kept = kept & there
-        return kept
+        for kind in kinds:
+            chosen = kept & _bits(pc.equal(rows["type"], kind))
+            if chosen.any():
+                yield kind, rows if chosen.all() else rows.filter(pa.array(chosen))
 
-    def _count(self, reason: str, which: NDArray[np.bool_]) -> None:
+    def _add(self, reason: str, which: NDArray[np.bool_]) -> None:
         if number := int(which.sum()):
             self.reasons[reason] += number
 
 
-def _rows(
-    buffers: scan.ScanBuffers,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    records, elements, replies = (int(buffers.counts[i]) for i in range(3))
-    return buffers.records[:records], buffers.elements[:elements], buffers.replies[:replies]
+def _bits(column: Any) -> NDArray[np.bool_]:
+    return np.asarray(pc.fill_null(column, False).to_numpy(zero_copy_only=False), bool)
 
 
-def _texts(
-    piece: Piece, columns: list[NDArray[np.int64]]
-) -> tuple[list[NDArray[np.int32]], pa.Array]:
-    numbers, texts = number_texts(piece.text, columns)
-    if piece.rewritten:
-        texts = pa.array([unmark(t) if MARK in t else t for t in texts.to_pylist()], pa.string())
-    return numbers, texts
+def _lengths(lists: pa.Array) -> NDArray[np.int64]:
+    return np.asarray(pc.fill_null(pc.list_value_length(lists), 0).to_numpy(), np.int64)
 
 
-def _coded(numbers: NDArray[np.int32], texts: pa.Array) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(numbers, mask=numbers < 0), texts)
+def _count(kept: NDArray[np.bool_], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many of each run are kept, from the lengths of the runs."""
+    return np.diff(_starts(kept)[_starts(lengths)])
 
 
-def _reals(bits: NDArray[np.int64]) -> NDArray[np.float32]:
-    return (bits & _LOW_BITS).astype(np.uint32).view(np.float32)
+def _drop(column: pa.Array, late: pa.Array) -> pa.Array:
+    """Return a column of replies with null for the late ones."""
+    return pc.if_else(late, None, column) if pc.any(late).as_py() else column
 
 
-def _integers(records: NDArray[np.int64], name: str, missing: int) -> NDArray[np.int64]:
-    column = records[:, _COLUMN[name]]
-    return np.where(column == scan.MISSING, missing, column)
+def _reals(column: pa.Array) -> NDArray[np.float32]:
+    values = np.array(pc.fill_null(column, np.float32(np.nan)).to_numpy(), np.float32)
+    values[np.isinf(values)] = np.nan
+    return values
 
 
-def _common(records: NDArray[np.int64], coded: dict[str, Any], kind: str, round_s: int) -> pa.Table:
+def _number(addresses: pa.Array, ends: Any) -> tuple[pa.DictionaryArray, NDArray[np.int64]]:
+    """Return addresses and codes of destinations, of one dictionary."""
+    both = pa.concat_arrays([addresses, ends.combine_chunks()]).dictionary_encode()
+    numbers = pc.fill_null(both.indices, -1).to_numpy().astype(np.int64)
+    return both[: len(addresses)], numbers[len(addresses) :]
+
+
+def _common(rows: pa.Table, kind: str, round_s: int) -> pa.Table:
     """Return the columns common to all types of results."""
-    text = {name: column.cast(pa.string()) for name, column in coded.items()}
-    at = records[:, _COLUMN["timestamp"]]
-    probes = pa.array(records[:, _COLUMN["prb_id"]]).cast(pa.string())
-    proto = pc.utf8_lower(pc.fill_null(text["proto"], ""))
+    at = rows["timestamp"].to_numpy()
+    proto = pc.utf8_lower(pc.fill_null(rows["proto"], ""))
     columns = {
         "round": pa.array(at // round_s),
-        "vantage": pc.binary_join_element_wise("atlas", probes, "-"),
-        "target": pc.coalesce(text["dst_name"], text["dst_addr"], ""),
+        "vantage": pc.binary_join_element_wise("atlas", rows["prb_id"].cast(pa.string()), "-"),
+        "target": pc.coalesce(rows["dst_name"], rows["dst_addr"], ""),
         "at": pa.array(at * 1_000_000).cast(pa.timestamp("us", tz="UTC")),
         "probe": pc.binary_join_element_wise(kind, proto, "-"),
-        "source": pc.coalesce(text["src_addr"], text["from"], ""),
-        "destination": pc.fill_null(text["dst_addr"], ""),
-        "flow": pa.array(_integers(records, "paris_id", 0)),
-        "sent": pa.array(_integers(records, "sent", 0)),
+        "source": pc.coalesce(rows["src_addr"], rows["from"], ""),
+        "destination": pc.fill_null(rows["dst_addr"], ""),
+        "flow": pc.fill_null(rows["paris_id"], 0),
+        "sent": pc.fill_null(rows["sent"], 0),
     }
     return pa.table(columns)
 
 
 def _samples(found: _Results) -> pa.Table:
-    rtts = _reals(found.elements[:, scan.ELEMENT_BITS])
+    rtts = found.element_rtts
     answered = ~np.isnan(rtts)
     offsets = _starts(answered)[_starts(found.per_result)]
     values = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(rtts[answered]))
@@ -224,9 +198,7 @@ def _samples(found: _Results) -> pa.Table:
 
 def _paths(found: _Results) -> pa.Table:
     offsets = _starts(found.per_element)[_starts(found.per_result)]
-    ttls = np.repeat(
-        (found.elements[:, scan.HOP] & scan.MAX_HOP).astype(np.uint8), found.per_element
-    )
+    ttls = np.repeat(found.ttls, found.per_element)
     rtts = pa.array(found.rtts, mask=np.isnan(found.rtts))
     flat = pa.StructArray.from_arrays([pa.array(ttls), found.addresses, rtts], fields=list(HOP))
     reached = _reached(found.ends, found.addresses, offsets)
@@ -241,8 +213,7 @@ def _paths(found: _Results) -> pa.Table:
 def _status(found: _Results, succeeded: pa.Array) -> pa.Array:
     """Return the status per result; an error status only where every packet had an error."""
     rows = np.repeat(np.arange(len(found.common)), found.per_result)
-    errors = (found.elements[:, scan.HOP] & scan.ERROR) > 0
-    wrong = np.bincount(rows[errors], minlength=len(found.common)) == found.per_result
+    wrong = np.bincount(rows[found.is_error], minlength=len(found.common)) == found.per_result
     wrong &= found.per_result > 0
     reason = pc.if_else(pa.array(found.ends >= 0), "UNREACHABLE", "NO_NAME")
     return pc.if_else(succeeded, "OK", pc.if_else(pa.array(wrong), reason, "TIMEOUT"))
@@ -259,7 +230,7 @@ def _starts(lengths: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _reached(
-    ends: NDArray[np.int32], addresses: pa.DictionaryArray, offsets: NDArray[np.int64]
+    ends: NDArray[np.int64], addresses: pa.DictionaryArray, offsets: NDArray[np.int64]
 ) -> pa.Array:
     """Return whether the destination is among the replies of each path."""
     rows = np.repeat(np.arange(len(ends)), np.diff(offsets))
