@@ -1,4 +1,4 @@
-"""What uvicorn serves: the door for agents' reports, then the site with limits on its bodies."""
+"""ASGI application: the report endpoint, body limits, then Django."""
 
 import os
 
@@ -7,6 +7,6 @@ from django.utils.module_loading import import_string
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 _site = get_asgi_application()
-# The door reads models, which are there once Django is set up.
-bounded = import_string("webapp.api.framework.request_bodies.bounded")
-application = import_string("webapp.api.screening.ingest.front")(bounded(_site))
+# Imported late, since the endpoint needs models of a configured Django.
+limit_bodies = import_string("webapp.api.framework.request_bodies.limit_bodies")
+application = import_string("webapp.api.screening.ingest.ingest_middleware")(limit_bodies(_site))

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from webapp.api.framework.problems import problem, storage
+from webapp.api.framework.problems import problem, storage_problem
 from webapp.pages.ui import errors
 
 
@@ -36,4 +36,4 @@ def forbidden(request: HttpRequest, exception: Any = None) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """A fault of this site, or of its storage."""
-    return storage(sys.exc_info()[1]) if _is_api(request) else errors.server_error(request)
+    return storage_problem(sys.exc_info()[1]) if _is_api(request) else errors.server_error(request)

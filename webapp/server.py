@@ -1,7 +1,7 @@
-"""The web server: ``python -m webapp.server`` serves the site, and ends connections that only wait.
+"""The web server: ``python -m webapp.server`` serves the site with read timeouts.
 
-A sender has so long for the head of a request and for every further piece of its body; whoever
-opens connections and stays silent loses the oldest of them first.
+The head of a request and each chunk of its body have a deadline (slow-loris protection); beyond a
+limit of idle connections the oldest is closed.
 """
 
 import argparse
@@ -18,11 +18,11 @@ import uvicorn
 from django.conf import settings
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from webapp.access_lines import keep_secrets
+from webapp.access_log import install_redaction
 
-# Connections without a request that one address, and everybody together, may hold open.
+# Limit of connections without a request per client address.
 MOST_SILENT_EACH = 200
-# Those that came a moment ago may have sent a request that was not read yet.
+# Newer connections may have sent a request that was not read yet.
 FRESH_S = 3.0
 BACKLOG = 2048
 MOST_FILES = 16_384
@@ -33,8 +33,8 @@ TOO_SLOW = (
 )
 
 
-class Silence:
-    """Connections that have not sent a whole head yet, by address, the oldest first."""
+class IdleConnections:
+    """Connections without a complete request head, by client address, oldest first."""
 
     def __init__(self) -> None:
         # The rest is for requests, the database and what it reads.
@@ -43,17 +43,17 @@ class Silence:
         self._by_address: dict[str, dict[Connection, None]] = {}
 
     def add(self, one: "Connection", now: float) -> None:
-        """A connection waits from now on; the oldest goes when there are too many."""
+        """Add a connection; close the oldest beyond the limits."""
         own = self._by_address.setdefault(one.address, {})
         self._since[one], own[one] = now, None
         oldest = next(iter(own))
         if len(own) > MOST_SILENT_EACH and now - self._since[oldest] > FRESH_S:
-            oldest.give_up()
+            oldest.close_slow()
         if len(self._since) > self.most:
-            next(iter(self._since)).give_up()
+            next(iter(self._since)).close_slow()
 
     def remove(self, one: "Connection") -> None:
-        """A connection has spoken, or has ended."""
+        """Remove a connection that sent a request or has ended."""
         if self._since.pop(one, None) is None:
             return
         own = self._by_address[one.address]
@@ -72,11 +72,11 @@ def _raise_limit() -> int:
     return MOST_FILES if soft == resource.RLIM_INFINITY else soft
 
 
-_silence = Silence()
+_idle = IdleConnections()
 
 
 class Connection(H11Protocol):
-    """One connection that is ended when its sender is due and says nothing."""
+    """One connection with read timeouts."""
 
     head_s = 10.0
     # Between two pieces of a body, and for all of them.
@@ -91,17 +91,17 @@ class Connection(H11Protocol):
         return str(self.client[0]) if self.client else ""
 
     def connection_made(self, transport: Any) -> None:
-        """Wait for a head."""
+        """Start the deadline of the request head."""
         super().connection_made(transport)
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
+        """Cancel the deadline."""
         self._expect_nothing()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes, and wait for what is missing still."""
+        """Process bytes and set the next deadline."""
         super().data_received(data)
         state = self.conn.their_state
         if self.transport.is_closing():
@@ -114,8 +114,8 @@ class Connection(H11Protocol):
             # The next request of a connection that is kept: its head has begun.
             self._expect_head()
 
-    def give_up(self) -> None:
-        """End the connection; whoever still waits for an answer is told why."""
+    def close_slow(self) -> None:
+        """Close the connection, with 408 if no response has begun."""
         self._expect_nothing()
         if self.transport.is_closing():
             return
@@ -126,8 +126,8 @@ class Connection(H11Protocol):
     def _expect_head(self) -> None:
         self._expect_nothing()
         self._is_due = "head"
-        self._timer = self.loop.call_later(self.head_s, self.give_up)
-        _silence.add(self, self.loop.time())
+        self._timer = self.loop.call_later(self.head_s, self.close_slow)
+        _idle.add(self, self.loop.time())
 
     def _expect_body(self) -> None:
         since = self._body_since if self._is_due == "body" else self.loop.time()
@@ -141,17 +141,17 @@ class Connection(H11Protocol):
             # It is our turn: what has come is not read yet.
             self._expect_body()
         else:
-            self.give_up()
+            self.close_slow()
 
     def _expect_nothing(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._timer, self._is_due = None, ""
-        _silence.remove(self)
+        _idle.remove(self)
 
 
-def make_server(host: str, port: int, log_level: str = "warning") -> uvicorn.Server:
-    """The server with the site loaded, not running yet."""
+def create_server(host: str, port: int, log_level: str = "warning") -> uvicorn.Server:
+    """Return a configured server with the site loaded."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
     config = uvicorn.Config(
         "webapp.asgi:application",
@@ -162,12 +162,12 @@ def make_server(host: str, port: int, log_level: str = "warning") -> uvicorn.Ser
         lifespan="off",
         backlog=BACKLOG,
         timeout_graceful_shutdown=2,
-        # Whoever is not a named proxy could give a new address with every request.
+        # X-Forwarded-For of other senders could be forged.
         forwarded_allow_ips=settings.PROXIES,
     )
     config.load()
-    keep_secrets()
-    # What is loaded now stays: looking through it again and again would halt every request.
+    install_redaction()
+    # Loaded modules are exempt from garbage collection, whose pauses would delay requests.
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
@@ -176,14 +176,14 @@ def make_server(host: str, port: int, log_level: str = "warning") -> uvicorn.Ser
     return uvicorn.Server(config)
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Serve until told to end."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until interrupted."""
     parser = argparse.ArgumentParser(description="Serve the site and its API.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--log-level", default="info")
-    given = parser.parse_args(words)
-    make_server(given.host, given.port, given.log_level).run()
+    given = parser.parse_args(arguments)
+    create_server(given.host, given.port, given.log_level).run()
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The one settings file: the environment is read here, once, typed, and fails loudly."""
+"""Django settings: the environment is read and validated here, once."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -74,8 +74,7 @@ SECRET_KEY = _secret_key()
 DEBUG = read_flag("NEPHOSCOPE_DEBUG", False)
 ALLOWED_HOSTS = read_list("NEPHOSCOPE_HOSTS") or ["127.0.0.1", "localhost", "[::1]"]
 CSRF_TRUSTED_ORIGINS = read_list("NEPHOSCOPE_TRUSTED_ORIGINS")
-# Whoever reaches a site that answers to this machine's own names alone may well open an account;
-# a site with a name of its own is opened to strangers by its operator only.
+# Sign-up is open by default on a loopback site only; the operator opens it elsewhere.
 _IS_LOCAL = set(ALLOWED_HOSTS) <= {"127.0.0.1", "localhost", "[::1]"}
 SIGN_UP_OPEN = read_choice("NEPHOSCOPE_SIGN_UP", ("open", "closed"), int(not _IS_LOCAL)) == "open"
 
@@ -103,8 +102,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "webapp.pages.accounts.share_link.SharedView",
     "webapp.pages.ui.access.Gate",
-    "webapp.api.framework.authentication.Gate",
-    "webapp.api.framework.request_bodies.AnonymousBodies",
+    "webapp.api.framework.authentication.ApiAuthenticationMiddleware",
+    "webapp.api.framework.request_bodies.AnonymousBodyLimitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -197,7 +196,7 @@ LOGGING = {
         "stderr": {"class": "logging.StreamHandler", "formatter": "line"},
         "nowhere": {"class": "logging.NullHandler"},
     },
-    # Anybody can send a wrong Host header; the access line and "Bad Request" say enough.
+    # A wrong Host header is a client error that the access log shows.
     "loggers": {
         "django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False},
     },

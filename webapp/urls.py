@@ -3,11 +3,11 @@
 from django.urls import include, path
 
 from webapp.api.routes import api
-from webapp.api.screening.agent_file import give_installed_agent
+from webapp.api.screening.agent_file import serve_installable_agent
 
 urlpatterns = [
     path("api/v1/", api.urls),
-    path("agent", give_installed_agent, name="agent"),
+    path("agent", serve_installable_agent, name="agent"),
     path("", include("webapp.pages.urls")),
 ]
 

@@ -5,6 +5,7 @@ Lists of domains and host names of others share these rules; what a label may ho
 
 import re
 import unicodedata
+from functools import lru_cache
 
 import idna
 from idna.idnadata import codepoint_classes
@@ -82,6 +83,8 @@ def _encode_plain(host: str) -> str:
     return found if all(labels) and len(found) <= MAX_NAME else ""
 
 
+# Names of a list share their top-level domains.
+@lru_cache(2**10)
 def _encode_label(label: str, is_known: bool) -> str:
     """The ASCII form of a mapped label; ``is_known`` says that all of it is in ``_UNCHANGED``."""
     if label.isascii():

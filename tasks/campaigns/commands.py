@@ -21,8 +21,14 @@ from tasks.protocol.work_order import STOPPED
 from tasks.vantage_admin import enrolment
 from webapp.store.access.visibility import OPERATOR, Operator, owner_of
 from webapp.store.campaigns import selectors, services, units
-from webapp.store.campaigns.plans import TARGET_FIELDS, Definition, Ends, define, target_rows
-from webapp.store.campaigns.services import Circumstances
+from webapp.store.campaigns.plans import (
+    TARGET_FIELDS,
+    Definition,
+    VantageProfiles,
+    build_definition,
+    target_rows,
+)
+from webapp.store.campaigns.services import CreationOptions
 from webapp.store.models import Campaign
 from webapp.store.vantages import services as vantage_services
 
@@ -81,11 +87,11 @@ def plan(asked: Mapping[str, Any], user: Any = OPERATOR, *, here: bool = False) 
     With ``here`` its vantage points are only names.
     """
     names = [str(v) for v in asked.get("vantages") or ()]
-    ends = Ends() if here else services.ends_of(names, user)
+    ends = VantageProfiles() if here else services.read_vantage_profiles(names, user)
     operator = isinstance(user, Operator) or is_staff(user)
     # Who may see it is no part of what is measured.
     asked = {k: v for k, v in asked.items() if k != "public"}
-    return define(asked if operator else _capped(asked), ends, operator=operator)
+    return build_definition(asked if operator else _capped(asked), ends, operator=operator)
 
 
 def _capped(asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,7 +126,7 @@ def start(
     owner = owner_of(user)
     if owner is not None and not is_staff(user):
         _refuse_too_many(owner)
-    given = Circumstances(
+    given = CreationOptions(
         owner=owner,
         is_public=bool(asked.get("public")),
         starts_at=_moment(asked.get("starts_at")),
@@ -133,7 +139,7 @@ def start(
 
 
 def _refuse_too_many(owner: Any) -> None:
-    if services.open_of(owner) >= MOST_OPEN:
+    if services.count_open(owner) >= MOST_OPEN:
         raise BadInput(f"{MOST_OPEN} of your campaigns wait or run; stop one, or wait for its end")
 
 

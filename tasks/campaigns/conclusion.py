@@ -71,7 +71,7 @@ def report(campaign: Campaign, whose: Whose | None = None) -> None:
         built = build_tables(samples)
     coverage = progress.coverage_tables(campaign)
     selectors.save_tables(campaign, [*built.reports, *coverage], built.files)
-    services.note_summary(campaign, progress.summary(campaign))
+    services.save_summary(campaign, progress.summary(campaign))
 
 
 def conclude(campaign: Campaign, now: datetime, whose: Whose | None = None) -> None:
@@ -81,7 +81,7 @@ def conclude(campaign: Campaign, now: datetime, whose: Whose | None = None) -> N
     except NephoscopeError as error:
         if not error.permanent:
             raise
-        services.note_error(campaign, f"its tables could not be made: {error}")
+        services.save_error(campaign, f"its tables could not be made: {error}")
     services.finish(campaign, progress.summary(campaign), now)
     sweep_lake(campaign)
     # Solved before anybody asks; where a command measures by itself and no broker may be there,
@@ -95,7 +95,7 @@ def join_parts(campaign: Campaign, least: int = 2) -> None:
 
     The old ones go at the next time, so that whoever reads them now can finish.
     """
-    loose = units.loose_parts(campaign)
+    loose = units.unmerged_units(campaign)
     if len(loose) < least:
         return
     sweep_lake(campaign)
@@ -104,7 +104,7 @@ def join_parts(campaign: Campaign, least: int = 2) -> None:
     in_order = sorted(loose, key=lambda u: (u.vantage, u.key))
     for kind in KINDS:
         _join(campaign, kind, [u for u in in_order if u.rows.get(kind)], name)
-    units.move_parts(loose, name)
+    units.assign_part(loose, name)
 
 
 def _join(campaign: Campaign, kind: str, loose: Sequence[CampaignUnit], name: str) -> None:

@@ -33,11 +33,11 @@ def run_here(campaign: Campaign, clock: Clock | None = None, show: Show | None =
     """
     time = clock or WakefulClock()
     bench = Bench(time, Journal(Path(settings.DATA_DIR) / "measuring"))
-    while not services.lay_out(campaign, time.now()):
+    while not services.create_units(campaign, time.now()):
         if campaign.state != Campaign.State.WAITING:
             break
         time.sleep(_NAP_S)
-    services.begin(campaign, time.now())
+    services.mark_running(campaign, time.now())
     while not campaign.is_final and not units.is_complete(campaign):
         _step(campaign, bench)
         campaign.refresh_from_db()
@@ -55,7 +55,7 @@ def _step(campaign: Campaign, bench: Bench) -> None:
     units.miss_past(campaign, now)
     due: list[CampaignUnit] = []
     if campaign.state == Campaign.State.RUNNING:
-        due = units.left_here(campaign) or units.due_units(campaign, now)
+        due = units.interrupted_units(campaign) or units.due_units(campaign, now)
     if due:
         _measure(due[0], bench)
     else:

@@ -73,7 +73,7 @@ def take_begun(vantage: str, parcel: Parcel, clock: Clock | None = None) -> None
     now = (clock or SystemClock()).now()
     found = units.open_unit(*_whose(vantage, parcel))
     if found is not None:
-        units.mark_begun(found.campaign_id, vantage, found.key, now)
+        units.mark_started(found.campaign_id, vantage, found.key, now)
 
 
 def take_result(vantage: str, parcel: Parcel, clock: Clock | None = None) -> None:

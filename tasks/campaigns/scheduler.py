@@ -60,9 +60,9 @@ def tick(clock: Clock | None = None, outlets: Outlets | None = None) -> None:
     for campaign in services.open_campaigns():
         try:
             advance(campaign, clock, outlets)
-            services.note_error(campaign, "")
+            services.save_error(campaign, "")
         except Unavailable as error:
-            services.note_error(campaign, str(error))
+            services.save_error(campaign, str(error))
             log.warning("%s waits: %s", campaign.slug, error)
         except NephoscopeError as error:
             services.fail(campaign, str(error), clock.now())
@@ -75,8 +75,8 @@ def advance(campaign: Campaign, clock: Clock, outlets: Outlets) -> None:
     if campaign.state == Campaign.State.WAITING and is_due:
         _refuse_to_meet(campaign)
     # Laying out takes its time, so the first slot is set afterwards.
-    if services.lay_out(campaign, clock.now()):
-        services.begin(campaign, clock.now())
+    if services.create_units(campaign, clock.now()):
+        services.mark_running(campaign, clock.now())
     now = clock.now()
     if campaign.state == Campaign.State.RUNNING:
         _send_all(campaign, now, outlets.ways)
@@ -109,7 +109,7 @@ def _queue(task: Task, campaign: Campaign) -> None:
 
 def _send_all(campaign: Campaign, now: datetime, ways: Ways) -> None:
     due = units.due_units(campaign, now)
-    again = [*units.silent_units(campaign, now), *units.overdue_units(campaign, now)]
+    again = [*units.unacknowledged_units(campaign, now), *units.overdue_units(campaign, now)]
     points = _points(u.vantage for u in (*due, *again))
     for vantage, waiting in _by_vantage(due).items():
         reason = _refusal(vantage, points.get(vantage), ways)
@@ -130,7 +130,7 @@ def send(unit: CampaignUnit, point: VantagePoint, now: datetime, ways: Ways) -> 
         dispatch.send(unit, point, now, ways)
     except Unavailable:
         if unit.attempt == 1:
-            units.put_back(unit)
+            units.requeue(unit)
         raise
     return True
 

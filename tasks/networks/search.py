@@ -16,15 +16,15 @@ from tasks.networks.enlistment import Wanted
 from tasks.platform.app import AWAY, app, queue
 from webapp.store.models import VantagePoint
 from webapp.store.vantages import network_search
-from webapp.store.vantages.network_search import Find
+from webapp.store.vantages.network_search import Search
 
 log = logging.getLogger(__name__)
 
 
-def ask(wanted: Wanted) -> Find:
+def ask(wanted: Wanted) -> Search:
     """Leave the question to a worker; raises ``BadInput`` for what no network could have."""
     enlistment.check(wanted)
-    told = network_search.open_find(asdict(wanted))
+    told = network_search.create_search(asdict(wanted))
     try:
         queue(look, told["key"])
     except AWAY as error:
@@ -64,7 +64,7 @@ def _places(wanted: Wanted, clock: Clock | None) -> dict[str, Any]:
     return {"state": network_search.READY, "places": named, "matching": len(found)}
 
 
-def enlist(told: Find, names: list[str] | None = None) -> list[VantagePoint]:
+def enlist(told: Search, names: list[str] | None = None) -> list[VantagePoint]:
     """Vantage points at the places that were found, or at some of them; raises ``BadInput``."""
     if told["state"] != network_search.READY:
         raise BadInput("the network has not answered yet; ask again in a moment")

@@ -24,7 +24,7 @@ from tasks.recommendations.request import Known, Question, ask, read
 from tasks.recommendations.solve import load_loops, recommend
 from webapp.store.models import Recommendation, Survey
 from webapp.store.recommendations import services
-from webapp.store.recommendations.services import TooManyQuestions
+from webapp.store.recommendations.services import TooManyRecommendations
 
 log = logging.getLogger(__name__)
 # Regions times clients times rounds that a stored question may hold.
@@ -68,7 +68,7 @@ def take(
     key: str | None,
     *,
     at_once: bool = True,
-    origin: services.Origin = services.NOBODY,
+    origin: services.Origin = services.ANONYMOUS,
 ) -> Recommendation:
     """Store a question and answer it if that is quick, else queue it; a known key gives its row.
 
@@ -134,7 +134,7 @@ def _varied(token: str, asked: str, parts: Parts) -> dict[str, Any]:
         raise BadInput(f"at most {QUICK_SIZES} sizes at once", field="k")
     found = _within(question, _study(token, question.objective), QUICK_WAIT_S)
     if found is None:
-        raise TooManyQuestions("too many are solving right now; try again in a moment")
+        raise TooManyRecommendations("too many are solving right now; try again in a moment")
     return found
 
 
@@ -203,7 +203,7 @@ def answer(row: Recommendation) -> None:
         question = read_question(row)
 
         def tell(step: str, done: int, of: int) -> None:
-            services.tell(row, step, done, of, 2 * question.time_limit_s)
+            services.renew(row, step, done, of, 2 * question.time_limit_s)
 
         services.finish(row, recommend(question, tell))
     except NephoscopeError as error:
@@ -227,7 +227,7 @@ def take_up(row: Recommendation) -> None:
 @app.task(name="tasks.advising.sweep")
 def sweep() -> None:
     """Take up questions that a broker or a worker lost, and those whose survey has ended."""
-    for row in services.arrived():
+    for row in services.awaiting_ended():
         take_up(row)
     for pk in services.waiting():
         _queue(pk)

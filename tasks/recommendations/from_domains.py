@@ -48,7 +48,7 @@ def intend(data: bytes, audience: bytes) -> Intention:
 
 
 def begin(
-    domains: bytes, audience: Audience, wanted: str, name: str, maker: services.Maker, key: str
+    domains: bytes, audience: Audience, wanted: str, name: str, maker: services.Requester, key: str
 ) -> Recommendation:
     """Store the survey and the recommendation that waits for it; raises as their makers do.
 
@@ -79,7 +79,7 @@ def prepare(row: Recommendation) -> bool:
     survey = row.survey
     reason = _why_not(survey)
     if survey is None or reason:
-        recommendation_services.give_up(row, reason)
+        recommendation_services.fail_awaiting(row, reason)
         return False
     used = regions_of(survey)
     try:
@@ -87,10 +87,10 @@ def prepare(row: Recommendation) -> bool:
         current = [(place["provider"], place["region"]) for place in used]
         found = latencies_for(wanted, audience, current, row.owner)
     except NephoscopeError as error:
-        recommendation_services.give_up(row, str(error))
+        recommendation_services.fail_awaiting(row, str(error))
         return False
     options, source = options_for(found, used)
-    return recommendation_services.ready(row, found.files, options, {**row.source, **source})
+    return recommendation_services.enqueue(row, found.files, options, {**row.source, **source})
 
 
 def _why_not(survey: Survey | None) -> str:

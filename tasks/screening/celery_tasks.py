@@ -34,7 +34,7 @@ def change_pool(row: PoolRow, user: Any, chosen: PoolSettings) -> PoolRow:
     changed = services.change_pool(row, user, chosen)
     if (changed.low, changed.high) != (row.low, row.high):
         if row.n_reports <= QUICK_REPORTS:
-            verdicts.judge_again(row.id)
+            verdicts.reevaluate(row.id)
             changed = find_pool(user, row.key) or changed
         else:
             Pool.objects.filter(pk=row.id).update(is_to_judge=True)
@@ -79,7 +79,7 @@ def analyse(pk: int) -> bool:
 def _analyse(pool: Pool) -> None:
     if pool.is_to_judge:
         Pool.objects.filter(pk=pool.pk).update(is_to_judge=False)
-        verdicts.judge_again(pool.pk)
+        verdicts.reevaluate(pool.pk)
         pool.refresh_from_db()
     tested = settle_truth(pool) if pool.network_revision > pool.tested_revision else None
     findings = find(pool, tested)

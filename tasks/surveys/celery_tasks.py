@@ -31,14 +31,14 @@ def start(survey_id: int) -> None:
         if error.permanent:
             services.fail(survey, str(error))
         else:
-            waiting.note(survey, str(error))
+            waiting.save_error(survey, str(error))
         log.warning("survey %s did not start: %s", survey.slug, error)
         return
     _hand_out(survey_id)
 
 
 def _hand_out(survey_id: int) -> None:
-    for shard_id in waiting.hand_out(survey_id):
+    for shard_id in waiting.lease_for_queue(survey_id):
         crawl_shard.delay(shard_id)
 
 
@@ -52,7 +52,7 @@ def crawl_shard(shard_id: int) -> None:
     _hand_out(shard.survey_id)
     if shard.attempt > services.MAX_ATTEMPTS:
         # It may be the shard that ends its workers, by the memory that it takes.
-        services.give_up(shard, "its workers fell silent again and again")
+        services.fail_shard(shard, "its workers fell silent again and again")
         ended = False
     else:
         ended = shard_run.run_shard(shard, _pace(shard.survey))
@@ -77,7 +77,7 @@ def conclude(survey_id: int) -> None:
     try:
         shard_run.conclude(survey)
     except Unavailable as error:
-        waiting.note(survey, str(error))
+        waiting.save_error(survey, str(error))
         log.warning("survey %s waits: %s", survey.slug, error)
         return
     # Whatever recommendation waited for its regions.
@@ -87,7 +87,7 @@ def conclude(survey_id: int) -> None:
 @app.task(name="tasks.crawl.sweep")
 def sweep() -> None:
     """Take up what a killed worker or a restarted broker left: shards, starts and reports."""
-    for shard_id, attempt in waiting.lapsed():
+    for shard_id, attempt in waiting.expired_leases():
         _queue_once(crawl_shard, shard_id, attempt)
     for survey in Survey.objects.filter(state=SurveyState.RUNNING):
         if shard_run.is_complete(survey):

@@ -37,14 +37,14 @@ def index_survey(survey: Survey) -> None:
         return
     shards = selectors.finished_shards(survey.slug)
     batches = [shards[i : i + SHARDS_AT_ONCE] for i in range(0, len(shards), SHARDS_AT_ONCE)]
-    with place.make() as folder:
+    with place.build() as folder:
         tables = []
         for number, batch in enumerate(batches or [[]]):
-            place.say(derived.RUNNING, "reading names", number, len(batches) + 1)
+            place.write_progress(derived.RUNNING, "reading names", number, len(batches) + 1)
             tables.append(_index_batch(folder, survey.slug, batch, number))
         _write_domains(folder, pa.concat_tables(tables))
         write_names(sorted(folder.glob("names-*.parquet")), folder / index.NAMES)
-        place.say(derived.RUNNING, "imagining outages", len(batches), len(batches) + 1)
+        place.write_progress(derived.RUNNING, "imagining outages", len(batches), len(batches) + 1)
         _write_casualties(folder, survey.slug, shards)
 
 
@@ -94,11 +94,11 @@ def compare_surveys(before: Survey, after: Survey) -> None:
     place = derived.comparison_of(before, after)
     if place.is_ready:
         return
-    with place.make() as folder:
+    with place.build() as folder:
         for step, survey in enumerate((before, after)):
-            place.say(derived.RUNNING, f"indexing {survey.name}", step, 3)
+            place.write_progress(derived.RUNNING, f"indexing {survey.name}", step, 3)
             index_survey(survey)
-        place.say(derived.RUNNING, "comparing names", 2, 3)
+        place.write_progress(derived.RUNNING, "comparing names", 2, 3)
         found = compare(Path(settings.LAKE_DIR), _side(before), _side(after))
         _write(folder / "moves.parquet", found.moves)
         sums = {"population": found.population, "sums": found.sums}

@@ -46,7 +46,9 @@ def request_comparison(before: Survey, after: Survey, again: bool = False) -> No
 def _queue(place: derived.Derived, task: Task, *ids: int) -> None:
     try:
         queue(task, *ids)
-        place.say(derived.WAITING, "waiting for a worker")
+        place.write_progress(derived.WAITING, "waiting for a worker")
     except AWAY as error:
-        place.say(derived.FAILED, error="no worker can be reached, since their queue is away")
+        place.write_progress(
+            derived.FAILED, error="no worker can be reached, since their queue is away"
+        )
         log.warning("%s waits for the broker: %s", place.folder.name, error)

@@ -78,7 +78,7 @@ def send_batches(survey: Survey, vantage: str) -> bool:
     if points.is_leaving(vantage):
         return _wind_up(survey, vantage)
     lease = _lease(survey)
-    room = _AHEAD - batches.busy(survey, vantage)
+    room = _AHEAD - batches.count_leased(survey, vantage)
     for batch in batches.free_batches(survey, vantage, max(0, room)):
         shard = batches.claim(batch, lease)
         if shard is None:
@@ -92,7 +92,7 @@ def send_batches(survey: Survey, vantage: str) -> bool:
 
 def _wind_up(survey: Survey, vantage: str) -> bool:
     """Let a vantage that was drained finish; what it does not have any more is not asked."""
-    if points.takes_back(vantage) or not batches.busy(survey, vantage):
+    if points.is_revoked(vantage) or not batches.count_leased(survey, vantage):
         give_up(survey, vantage)
         return False
     return True
@@ -117,9 +117,9 @@ def _send(shard: Shard, vantage: str, lease: timedelta) -> None:
 def store_parcel(vantage: str, parcel: Parcel) -> None:
     """Store the answers of a batch as its one part; a batch that has one is left as it is."""
     batch = parcel.head.get("batch")
-    if not isinstance(batch, int) or batches.whose(batch) != vantage:
+    if not isinstance(batch, int) or batches.vantage_of_batch(batch) != vantage:
         raise BadInput(f"{vantage} answers a batch that is not its own", field="batch")
-    shard = batches.take_over(batch)
+    shard = batches.reclaim(batch)
     if shard is None:
         return
     survey = shard.survey
@@ -127,9 +127,9 @@ def store_parcel(vantage: str, parcel: Parcel) -> None:
         _store(shard, _answers_of(parcel))
     except NephoscopeError as error:
         if error.permanent:
-            services.give_up(shard, str(error))
+            services.fail_shard(shard, str(error))
         else:
-            waiting.wait(shard, str(error))
+            waiting.defer(shard, str(error))
         log.warning("survey %s batch %s: %s", survey.slug, shard.key, error)
     if not send_batches(survey, vantage):
         app.send_task("tasks.crawl.conclude", args=[survey.pk])
@@ -181,7 +181,7 @@ def give_up(survey: Survey, vantage: str) -> None:
     """Record a vantage that does not answer: its open batches end with questions not asked."""
     log.warning("survey %s: vantage %s does not answer", survey.slug, vantage)
     for batch in batches.open_batches(survey, vantage).values_list("pk", flat=True):
-        shard = batches.take_over(batch)
+        shard = batches.reclaim(batch)
         if shard is not None:
             _store(shard, [_not_asked(name) for name in batches.load_names(shard)])
     app.send_task("tasks.crawl.conclude", args=[survey.pk])

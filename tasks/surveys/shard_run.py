@@ -59,7 +59,7 @@ def prepare(survey: Survey, pace: Pace | None = None) -> None:
         world = detect_world(engine)
     label = f"{world['world']} testbed, scale {world.get('scale', '1')}" if world else ""
     tables = range_tables.tables_in_force(world_origin(world))
-    services.begin(survey, tables, label)
+    services.mark_running(survey, tables, label)
 
 
 def world_origin(world: dict[str, str]) -> str:
@@ -86,10 +86,10 @@ def run_shard(shard: Shard, pace: Pace | None = None) -> bool:
         with Lease(shard) as lease:
             rows, counters = _work(shard, lease, pace)
     except Stopped:
-        services.put_back(shard)
+        services.release(shard)
         return False
     except (KeyboardInterrupt, SystemExit):
-        services.put_back(shard)
+        services.release(shard)
         raise
     except NephoscopeError as error:
         _set_aside(shard, error)
@@ -100,10 +100,10 @@ def run_shard(shard: Shard, pace: Pace | None = None) -> bool:
 def _set_aside(shard: Shard, error: NephoscopeError) -> None:
     """Give a shard up, or let it wait where its error may pass."""
     if error.permanent:
-        services.give_up(shard, str(error))
+        services.fail_shard(shard, str(error))
         return
     log.warning("survey %s shard %s waits: %s", shard.survey.slug, shard.key, error)
-    waiting.wait(shard, str(error))
+    waiting.defer(shard, str(error))
 
 
 def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int], dict[str, Any]]:
@@ -238,7 +238,7 @@ def run_here(survey: Survey, on_shard: Callable[[Survey], None] | None = None) -
     # This process is the only worker of the survey, so a lease that a killed run left is void.
     survey.shards.filter(state=Shard.State.RUNNING).update(state=Shard.State.WAITING)
     while not is_complete(survey):
-        found = waiting.due(survey)
+        found = waiting.claimable_shards(survey)
         if not found:
             time.sleep(_LOOK_AGAIN_S)
         for shard_id in found:

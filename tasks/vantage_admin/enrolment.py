@@ -85,7 +85,7 @@ def change_limits(point: VantagePoint, limits: Mapping[str, Any]) -> None:
 
 def tell_orders(point: VantagePoint) -> None:
     """Lay down what a vantage point reads with its next pulse; raises ``Unavailable``."""
-    stopped = services.stopped_lately(point.name)
+    stopped = services.recently_stopped(point.name)
     orders = json.dumps({"limits": point.limits, "state": point.state, "stopped": stopped})
     vantage_queues.asked(
         vantage_queues.client().set, vantage_queues.key(point.name, "orders"), orders

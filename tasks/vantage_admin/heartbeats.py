@@ -30,7 +30,7 @@ def hear_all(names: Sequence[str], clock: Clock) -> int:
     for name, (text, left_ms) in zip(names, zip(found, found, strict=True), strict=True):
         word = read_pulse(text)
         if word and 0 < left_ms <= _KEPT_MS:
-            services.hear(name, word, _moment(clock, left_ms))
+            services.record_heartbeat(name, word, _moment(clock, left_ms))
             heard += 1
     return heard
 

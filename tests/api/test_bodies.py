@@ -202,7 +202,7 @@ def test_bodies_of_all_connections_have_one_limit(monkeypatch):
             statuses.append(message.get("status"))
 
         scope = {"type": "http", "path": "/api/v1/x", "headers": [], "client": (address, 1)}
-        await request_bodies.bounded(lambda _, *both: keep(held, *both))(scope, receive, send)
+        await request_bodies.limit_bodies(lambda _, *both: keep(held, *both))(scope, receive, send)
         return statuses[0]
 
     async def all_of_them():

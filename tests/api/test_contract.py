@@ -31,7 +31,7 @@ def client(settings, tmp_path):
 
 
 def make(number=1, **more):
-    maker = services.Maker(is_limited=False, **more)
+    maker = services.Requester(is_limited=False, **more)
     return [services.create_survey(b"a.example\n", n_words=5, maker=maker) for _ in range(number)]
 
 

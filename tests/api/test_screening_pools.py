@@ -13,10 +13,10 @@ from tasks.screening import celery_tasks
 from webapp.store.access import tokens
 from webapp.store.models import Pool, PoolInstance, PoolReport
 from webapp.store.screening.ingest import (
-    Clash,
-    NoGrant,
+    InvalidToken,
     PoolFull,
     Receipt,
+    ReportIdReused,
     find_grant,
     read_arrival,
     store_arrivals,
@@ -180,7 +180,7 @@ def test_a_repeated_report_counts_once_and_another_content_is_refused(ann, pool)
     assert later.repeated
     assert later.verdict == "good"
     (other,) = send(pool, make(1, 500))
-    assert isinstance(other, Clash)
+    assert isinstance(other, ReportIdReused)
     assert other.field == "report_id"
     assert PoolReport.objects.count() == 1
     row = Pool.objects.get()
@@ -221,7 +221,7 @@ def test_new_marks_judge_every_report_anew(ann, pool):
 
 
 def test_a_revoked_an_expired_and_an_unknown_token_open_nothing(ann, pool):
-    with pytest.raises(NoGrant, match="no pool"):
+    with pytest.raises(InvalidToken, match="no pool"):
         find_grant("nsp_nothing")
     grant = find_grant(pool["token"])
     arrival = read_arrival(grant, json.dumps(make(1)).encode())
@@ -230,11 +230,11 @@ def test_a_revoked_an_expired_and_an_unknown_token_open_nothing(ann, pool):
     assert pool["token"] not in json.dumps(token)
     path = f"{POOLS}/{pool['key']}/tokens/{token['id']}"
     assert ann.ask("delete", path).status_code == 204
-    with pytest.raises(NoGrant, match="revoked"):
+    with pytest.raises(InvalidToken, match="revoked"):
         find_grant(pool["token"])
     # Taken before it was revoked, stored after: refused.
     (told,) = store_arrivals([arrival])
-    assert isinstance(told, NoGrant)
+    assert isinstance(told, InvalidToken)
     assert not PoolReport.objects.exists()
 
 

@@ -27,7 +27,7 @@ def finished(client, settings):
     tables = survey_tables.compute_tables(settings.LAKE_DIR, SURVEY)
     lines = {t: headlines.headline(t, tables) for t in tables}
     services.save_reports(survey, tables, lines, checks.check_tables(tables))
-    services.begin(survey, [], "")
+    services.mark_running(survey, [], "")
     services.finish(survey, summary.summarise(settings.LAKE_DIR, SURVEY))
     return survey
 
@@ -147,10 +147,10 @@ def test_a_survey_can_be_cancelled_once(client, servers):
 def test_events_tell_progress_and_end(client, finished):
     import asyncio
 
-    from webapp.api.framework.events import stream
+    from webapp.api.framework.events import stream_survey
 
     async def collect():
-        return [part async for part in stream("spring")]
+        return [part async for part in stream_survey("spring")]
 
     parts = asyncio.run(collect())
     assert "event: progress" in parts[0]

@@ -25,7 +25,7 @@ ENTRIES = (
     "webapp.asgi",
     "webapp.server",
     "webapp.handlers",
-    "webapp.access_lines",
+    "webapp.access_log",
     "webapp.console.overview",
     "webapp.settings",
     "webapp.store.apps",

@@ -306,7 +306,7 @@ def test_the_operators_mistakes_are_told(anna: Any) -> None:
 
 @pytest.mark.parametrize("who", ["MQ", "-", "////", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5", "a" * 300])
 def test_a_made_up_invitation_opens_nothing(anna: Any, who: str) -> None:
-    assert accounts.invited(who, "abc-123") is None
+    assert accounts.find_invited(who, "abc-123") is None
 
 
 def test_an_account_goes_with_all_that_is_private(anna: Any, settings: Any, tmp_path: Path) -> None:
@@ -351,7 +351,7 @@ def test_a_deleted_survey_takes_nothing_else_along(
     settings.LAKE_DIR, settings.UPLOADS_DIR = tmp_path / "lake", tmp_path / "uploads"
     others = settings.LAKE_DIR / "measurements" / "of-bert" / "samples"
     others.mkdir(parents=True)
-    maker = services.Maker(user=anna, is_public=True)
+    maker = services.Requester(user=anna, is_public=True)
     # Its folder would be that of everybody's measurements.
     made = services.create_survey(b"a.example\n", name="Measurements", n_words=2, maker=maker)
     assert made.slug == "measurements-2"

@@ -272,9 +272,9 @@ def test_the_database_opens_nothing(town: Town) -> None:
 
 
 def test_the_operators_list_goes_on_with_no_tenants_survey(town: Town) -> None:
-    maker = services.Maker(user=town.anna)
+    maker = services.Requester(user=town.anna)
     made = services.create_survey(b"a.example\n", name="Same", n_words=2, maker=maker)
-    assert services.unfinished_twin("Same", b"a.example\n") is None
+    assert services.find_unfinished("Same", b"a.example\n") is None
     assert made.owner == town.anna
 
 

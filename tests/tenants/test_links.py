@@ -13,7 +13,7 @@ from webapp.store.access.visibility import OPERATOR
 from webapp.store.models import Pool, PoolToken, Recommendation
 from webapp.store.recommendations import services as recommendation_services
 from webapp.store.screening import selectors, services
-from webapp.store.screening.ingest import NoGrant, find_grant
+from webapp.store.screening.ingest import InvalidToken, find_grant
 from webapp.store.screening.services import PoolSettings
 
 pytestmark = pytest.mark.django_db
@@ -58,12 +58,12 @@ def test_links_end_with_their_account_and_when_taken_back(row: Any, pool: Any, a
     anna.save()
     assert recommendation_services.find_shared(secret) is None
     assert selectors.find_shared_pool(of_pool) is None
-    with pytest.raises(NoGrant, match="closed"):
+    with pytest.raises(InvalidToken, match="closed"):
         find_grant(token)
     anna.is_active = True
     anna.save()
     assert recommendation_services.find_shared(secret) == row
-    recommendation_services.take_back(row)
+    recommendation_services.revoke_share(row)
     assert recommendation_services.find_shared(secret) is None
     assert recommendation_services.share(row) != secret
 

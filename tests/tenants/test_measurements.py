@@ -177,7 +177,7 @@ def test_programs_make_list_and_end_links(town: Town, kind: str) -> None:
     assert client.delete(f"{base}/{link['id']}", **mine).status_code == 204
     assert client.delete(f"{base}/{link['id']}", **mine).status_code == 404
     assert client.get(path).status_code == 404
-    for _ in range(sharing.MAX_PER_THING - 1):
+    for _ in range(sharing.MAX_LINKS - 1):
         sharing.issue(town.anna, getattr(town, kind).private)
     assert client.post(base, "{}", **mine).status_code == 422
 
@@ -271,7 +271,7 @@ def test_it_is_published_from_the_start_where_its_maker_says_so(town: Town) -> N
     rows = Campaign.objects.filter(name="Loud").values_list("owner", "maker")
     assert {*rows} == {(None, town.anna.pk), (town.anna.pk, town.anna.pk)}
     # What is published counts among what its maker may have open at once.
-    assert services.open_of(town.anna) == 2
+    assert services.count_open(town.anna) == 2
 
 
 def test_what_vantage_points_are_still_at_comes_back_to_nothing(town: Town) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.pages import cast
-from webapp.api.framework.events import stream
+from webapp.api.framework.events import stream_survey
 from webapp.store.models import Survey
 
 
@@ -17,7 +17,7 @@ def test_events_stop_when_the_survey_is_not_theirs_any_more(settings: Any, tmp_p
 
     async def follow() -> list[str]:
         parts = []
-        async for part in stream(survey.slug):
+        async for part in stream_survey(survey.slug):
             parts.append(part)
             await Survey.objects.filter(pk=survey.pk).aupdate(owner=await make_user())
         return parts

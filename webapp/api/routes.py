@@ -1,4 +1,4 @@
-"""REST API v1: surveys, their tables and evidence, in every format that pages show."""
+"""REST API v1: surveys, their tables and evidence."""
 
 from dataclasses import asdict
 from operator import attrgetter
@@ -14,14 +14,14 @@ from tasks.resolution.options import resolving_from
 from tasks.surveys import export
 from tasks.surveys.submission import submit
 from webapp.api.accounts import routes, sharing
-from webapp.api.accounts.sharing import made_or_refused
+from webapp.api.accounts.sharing import get_own_or_error
 from webapp.api.campaigns import scheduling, tables
 from webapp.api.framework import problems
 from webapp.api.framework.documents import etag_of, survey_json
-from webapp.api.framework.events import bounded_stream, stream
+from webapp.api.framework.events import limit_streams, stream_survey
 from webapp.api.framework.files import download, table_file
 from webapp.api.framework.openapi import DescribedAPI, DocsWithProblems
-from webapp.api.framework.paging import Page, paged
+from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.problems import ERRORS
 from webapp.api.framework.routers import Router
 from webapp.api.framework.strict_bodies import Body
@@ -34,7 +34,7 @@ from webapp.store.access.sharing import may_change
 from webapp.store.access.visibility import owner_of, visible
 from webapp.store.accounts import deletion
 from webapp.store.models import RangeTable, Survey
-from webapp.store.requests.body_progress import arriving_of
+from webapp.store.requests.body_progress import get_body_progress
 from webapp.store.surveys import evidence, selectors, services, snapshots
 
 api = DescribedAPI(
@@ -98,7 +98,9 @@ def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse
         options=options.as_json(),
         n_words=count_words(options),
         idempotency_key=request.headers.get("Idempotency-Key"),
-        maker=services.Maker(user=user, is_public=survey.public, gone=arriving_of(request).gone),
+        maker=services.Requester(
+            user=user, is_public=survey.public, gone=get_body_progress(request).gone
+        ),
     )
     submit(row)
     response["Location"] = f"/api/v1/surveys/{row.slug}"
@@ -107,9 +109,9 @@ def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse
 
 @api.post("/plan", response={200: dict, **ERRORS}, tags=["surveys"])
 def plan(request: HttpRequest, survey: SurveyIn) -> Any:
-    """What a survey of these domains would cost; nothing is asked."""
+    """Predict the cost of a survey of these domains; no query is sent."""
     options = resolving_from({})
-    gone = arriving_of(request).gone
+    gone = get_body_progress(request).gone
     return asdict(services.plan_survey(_list_bytes(survey.domains), count_words(options), gone)[0])
 
 
@@ -117,7 +119,7 @@ def plan(request: HttpRequest, survey: SurveyIn) -> Any:
 def list_surveys(request: HttpRequest, page: Query[Page]) -> Any:
     """Surveys, newest first."""
     rows = list(visible(Survey.objects.prefetch_related("range_tables"), request.user))
-    return paged(rows, page, attrgetter("slug"), _shown)
+    return paginate(rows, page, attrgetter("slug"), _shown)
 
 
 def _shown(survey: Survey) -> dict[str, Any]:
@@ -138,7 +140,7 @@ def get_survey(request: HttpRequest, slug: str) -> Any:
 
 @api.post("/surveys/{slug}/cancel", response={200: dict, **ERRORS}, tags=["surveys"])
 def cancel_survey(request: HttpRequest, slug: str) -> Any:
-    """Stop a survey; what was stored stays."""
+    """Cancel a survey; stored results are kept."""
     survey = Survey.objects.get(pk=_known(request, slug).id)
     if not may_change(request.user, survey):
         raise HttpError(403, "only who made this survey may stop it")
@@ -148,8 +150,8 @@ def cancel_survey(request: HttpRequest, slug: str) -> Any:
 
 @api.delete("/surveys/{slug}", response={204: None, **ERRORS}, tags=["surveys"])
 def delete_survey(request: HttpRequest, slug: str) -> Any:
-    """Stop it and delete it for good, with all that was found; only for who made it."""
-    deletion.remove(made_or_refused(request, "survey", slug))
+    """Cancel and delete a survey with its results; its creator only."""
+    deletion.remove(get_own_or_error(request, "survey", slug))
     return Status(204, None)
 
 
@@ -158,7 +160,7 @@ def survey_events(request: HttpRequest, slug: str) -> Any:
     """Server-sent events: the survey document about once a second until it has ended."""
     _known(request, slug)
     address = str(request.META.get("REMOTE_ADDR", ""))
-    events = bounded_stream(address, stream(slug, request.user))
+    events = limit_streams(address, stream_survey(slug, request.user))
     answer = StreamingHttpResponse(events, content_type="text/event-stream")
     answer["Cache-Control"] = "no-store"
     answer["X-Accel-Buffering"] = "no"
@@ -184,7 +186,7 @@ def list_tables(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
     """The survey's tables with their headlines."""
     _known(request, slug)
     found = list(selectors.reports(slug).values())
-    return paged(found, page, attrgetter("table_id"), _about_table)
+    return paginate(found, page, attrgetter("table_id"), _about_table)
 
 
 def _about_table(row: selectors.ReportRow) -> dict[str, Any]:
@@ -259,7 +261,7 @@ def list_domains(request: HttpRequest, slug: str, query: Query[DomainQuery]) -> 
 
 @api.get("/surveys/{slug}/domains/{domain}", response={200: dict, **ERRORS}, tags=["evidence"])
 def get_domain(request: HttpRequest, slug: str, domain: str) -> Any:
-    """The passport of one domain."""
+    """Return the profile of one domain."""
     _known(request, slug)
     found = evidence.domain(slug, domain)
     if found is None:
@@ -269,7 +271,7 @@ def get_domain(request: HttpRequest, slug: str, domain: str) -> Any:
 
 @api.get("/surveys/{slug}/names/{name}", response={200: dict, **ERRORS}, tags=["evidence"])
 def get_name(request: HttpRequest, slug: str, name: str) -> Any:
-    """Every answer, placement and label of one name."""
+    """Return all answers, placements and labels of one name."""
     _known(request, slug)
     found = evidence.name(slug, name)
     if found is None:
@@ -280,12 +282,12 @@ def get_name(request: HttpRequest, slug: str, name: str) -> Any:
 @api.get("/range-tables", response={200: dict, **ERRORS}, tags=["service"])
 def list_range_tables(request: HttpRequest, page: Query[Page]) -> Any:
     """Imported range tables, those of each provider together."""
-    return paged(list(RangeTable.objects.all()), page, attrgetter("pk"), selectors.table_row)
+    return paginate(list(RangeTable.objects.all()), page, attrgetter("pk"), selectors.table_row)
 
 
 @api.get("/limits", response={200: dict}, tags=["service"])
 def get_limits(request: HttpRequest) -> Any:
-    """What this installation takes at most."""
+    """Return the limits of this installation."""
     user = owner_of(request.user)
     return {
         "active_surveys": {

@@ -1,4 +1,4 @@
-"""What ``manage.py`` says when no command is named: every command of the product, by subject."""
+"""Overview of all commands by subject, which ``manage.py`` prints without arguments."""
 
 from core.release import VERSION
 

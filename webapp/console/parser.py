@@ -1,4 +1,4 @@
-"""What every command's parser is like: one clear line for a bad option, help without noise."""
+"""Argument parser of all commands: one-line usage errors and short help."""
 
 import argparse
 from typing import Any, NoReturn
@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandParser, DjangoHelpFo
 
 from core.release import VERSION
 
-# Django's own options work, and would fill half of each help page.
+# Django's own options are hidden from help.
 QUIET = frozenset(
     {
         "--version",
@@ -23,8 +23,8 @@ QUIET = frozenset(
 BAD_USAGE = 2
 
 
-class DoorParser(CommandParser):
-    """A parser that refuses in one line and says where help is; so do those of its actions."""
+class ProductParser(CommandParser):
+    """A parser with one-line usage errors, also for its subparsers."""
 
     def __init__(self, **kwargs: Any) -> None:
         kwargs.setdefault("formatter_class", DjangoHelpFormatter)
@@ -38,7 +38,7 @@ class DoorParser(CommandParser):
 
 
 def add_base_options(command: BaseCommand, parser: CommandParser) -> None:
-    """What Django's own entry reads of every command."""
+    """Add the base options that Django's entry point reads."""
     add = command.add_base_argument
     add(parser, "--version", action="version", version=f"nephoscope {VERSION}")
     add(parser, "-v", "--verbosity", default=1, type=int, choices=(0, 1, 2, 3))
@@ -48,7 +48,7 @@ def add_base_options(command: BaseCommand, parser: CommandParser) -> None:
         add(parser, flag, action="store_true")
 
 
-def spread(parser: CommandParser) -> None:
+def add_json_to_actions(parser: CommandParser) -> None:
     """Give every action of a command ``--json`` and the description that the list has.
 
     An action's own default would undo what stands before its name, as in ``ranges --json list``.

@@ -1,4 +1,4 @@
-"""What every command shares: one clear line for bad input, JSON out, Ctrl-C without a trace."""
+"""Base of all commands: one-line errors, JSON output, clean interruption."""
 
 import errno
 import io
@@ -27,7 +27,7 @@ _WRONG_PATHS = frozenset(
 )
 
 
-class Door(BaseCommand):
+class ProductCommand(BaseCommand):
     """A command that turns the product's errors into one line and a non-zero exit code."""
 
     requires_system_checks: list[str] = []
@@ -41,7 +41,7 @@ class Door(BaseCommand):
         return VERSION
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        parser = console_parser.DoorParser(
+        parser = console_parser.ProductParser(
             prog=f"{Path(prog_name).name} {subcommand}",
             description=self.help,
             called_from_command_line=self._called_from_command_line,
@@ -49,18 +49,18 @@ class Door(BaseCommand):
         )
         console_parser.add_base_options(self, parser)
         self.add_arguments(parser)
-        console_parser.spread(parser)
+        console_parser.add_json_to_actions(parser)
         return parser
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        take_any_letter()
+        escape_unencodable()
         try:
             if self.needs_store:
                 prepare_store()
             with standard_input_as_file(options) as given:
-                said = super().execute(*args, **given)
+                output = super().execute(*args, **given)
             sys.stdout.flush()
-            return said
+            return output
         except NephoscopeError as error:
             code = _MEND_FIRST if error.permanent else _TRY_AGAIN
             self._refuse(str(error), code, error, options)
@@ -73,7 +73,7 @@ class Door(BaseCommand):
             raise SystemExit(0) from None
         except OSError as error:
             code = _MEND_FIRST if error.errno in _WRONG_PATHS else _TRY_AGAIN
-            self._refuse(_words_of(error), code, error, options)
+            self._refuse(_describe_os_error(error), code, error, options)
         except DatabaseError as error:
             self._refuse(store_error(error), _TRY_AGAIN, error, options)
         return None
@@ -82,37 +82,37 @@ class Door(BaseCommand):
         """End with one line; callers within the process get an exception instead."""
         if not self._called_from_command_line or options.get("traceback"):
             raise CommandError(text, returncode=code) from error
-        self.say(f"error: {text}")
+        self.write_note(f"error: {text}")
         raise SystemExit(code) from error
 
-    def say(self, text: str) -> None:
-        """Progress and remarks go to standard error, so that standard output stays the result."""
+    def write_note(self, text: str) -> None:
+        """Write a remark to standard error; standard output holds only the result."""
         self.stderr.style_func = None
         self.stderr.write(text)
 
-    def put_json(self, document: Any) -> None:
-        """One JSON document on standard output."""
-        self.stdout.write(json.dumps(document, default=str, ensure_ascii=not speaks_utf8()))
+    def write_json(self, document: Any) -> None:
+        """Write a JSON document to standard output."""
+        self.stdout.write(json.dumps(document, default=str, ensure_ascii=not is_stdout_utf8()))
 
-    def put_lines(self, rows: Iterable[dict[str, Any]]) -> None:
-        """JSON Lines on standard output."""
+    def write_json_lines(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Write JSON Lines to standard output."""
         for row in rows:
-            self.put_json(row)
+            self.write_json(row)
 
 
-def speaks_utf8() -> bool:
-    """Whether every letter can go to standard output."""
+def is_stdout_utf8() -> bool:
+    """Whether standard output is encoded as UTF-8."""
     return (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
 
 
-def take_any_letter() -> None:
-    """Letters that the terminal does not know are spelled out, instead of ending the command."""
+def escape_unencodable() -> None:
+    """Escape characters that the terminal cannot encode, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
-def _words_of(error: OSError) -> str:
+def _describe_os_error(error: OSError) -> str:
     reason = reason_of(error)
     return f"cannot use {error.filename}: {reason}" if error.filename else reason
 
@@ -131,7 +131,7 @@ def prepare_store() -> None:
 
 
 def read_date(text: str) -> date:
-    """The day of an option; raises ``ArgumentTypeError``, which the parser tells in one line."""
+    """Parse the date of an option; raise ``ArgumentTypeError``."""
     try:
         return date.fromisoformat(text)
     except ValueError as error:

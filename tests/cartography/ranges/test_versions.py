@@ -262,7 +262,7 @@ def test_fetching_keeps_the_table_on_any_doubt(publisher, body, status, outcome,
     for n_failures in (1, 2):
         found = visit(mark.url)
         assert (found.outcome, reason in found.reason) == (outcome, True)
-        assert [v.as_json() for v in fetching.last_visits()] == [found.as_json()]
+        assert [v.as_json() for v in fetching.last_results()] == [found.as_json()]
         assert found.n_failures == n_failures
         # A file that was refused is asked for again: its mark is not kept.
         assert publisher.asked[-1]["If-None-Match"] == '"one"'

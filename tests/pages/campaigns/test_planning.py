@@ -112,8 +112,8 @@ def test_buttons_do_what_they_say_for_whoever_may(client, anna):
     field = Field(preset="latency", targets=targets(2), vantages=["v0"], name="Mine")
     row = field.start()
     Campaign.objects.filter(pk=row.pk).update(owner=anna, maker=anna)
-    services.lay_out(row, field.now)
-    services.begin(row, field.now)
+    services.create_units(row, field.now)
+    services.mark_running(row, field.now)
     for action, state in (("pause", "paused"), ("resume", "running"), ("stop", "stopped")):
         answer = client.post(f"/wide-area/mine/do/{action}/")
         assert answer.status_code == 302
@@ -194,10 +194,10 @@ def test_what_was_kept_half_way_is_not_told_as_the_end(client, anna):
     field = Field(preset="latency", targets=targets(2), vantages=["v0"], name="Halves")
     row = field.start()
     Campaign.objects.filter(pk=row.pk).update(owner=anna, maker=anna)
-    services.lay_out(row, field.now)
-    services.begin(row, field.now)
+    services.create_units(row, field.now)
+    services.mark_running(row, field.now)
     # A report of a running campaign keeps how far it is; a stop makes that too old.
-    services.note_summary(row, progress.summary(row))
+    services.save_summary(row, progress.summary(row))
     client.post("/wide-area/halves/do/stop/")
     row.refresh_from_db()
     slots = progress.progress(row)

@@ -220,7 +220,7 @@ def test_changes_between_runs_are_counted():
 
 def test_a_survey_that_fails_ends_what_waited_for_it():
     ada = member("ada")
-    maker = services.Maker(ada.user)
+    maker = services.Requester(ada.user)
     row = from_domains.begin(b"a.example\n", {"DE": 1.0}, "auto", "Mine", maker, "once")
     page = f"/recommendations/{row.token}/"
     assert "Waiting for a worker" in ada.get(page).content.decode()
@@ -233,7 +233,9 @@ def test_a_survey_that_fails_ends_what_waited_for_it():
 
 def test_a_survey_without_regions_still_leads_to_an_answer():
     ada = member("ada")
-    row = from_domains.begin(b"a.example\n", {"DE": 1.0}, "auto", "", services.Maker(ada.user), "x")
+    row = from_domains.begin(
+        b"a.example\n", {"DE": 1.0}, "auto", "", services.Requester(ada.user), "x"
+    )
     Survey.objects.filter(pk=row.survey_id).update(state="finished")
     celery_tasks.arrive(row.survey_id)
     row.refresh_from_db()
@@ -274,7 +276,7 @@ def test_limits_are_of_each_person():
     origin = recommendation_services.Origin(ada.user)
     for _ in range(recommendation_services.MOST_OPEN):
         recommendation_services.create({"samples": HEAD + TWO}, {}, origin)
-    with pytest.raises(recommendation_services.TooManyQuestions):
+    with pytest.raises(recommendation_services.TooManyRecommendations):
         recommendation_services.create({"samples": HEAD + TWO}, {}, origin)
     assert recommendation_services.create({"samples": HEAD + TWO}, {})
 

@@ -77,7 +77,7 @@ def test_without_workers_the_tables_are_there_and_the_reason(
 
 def test_progress_is_told_and_ends(client: Client, pair: tuple[Any, Any]) -> None:
     place = derived.comparison_of(*pair)
-    place.say(derived.RUNNING, "comparing names", 2, 3)
+    place.write_progress(derived.RUNNING, "comparing names", 2, 3)
     answer = client.get(address(pair, "progress/"))
     assert "Comparing names, step 3 of 3" in answer.content.decode()
     assert "HX-Refresh" not in answer
@@ -89,7 +89,7 @@ def test_a_comparison_that_breaks_says_why_and_leaves_nothing(pair: tuple[Any, A
     place = derived.comparison_of(*pair)
 
     def fill() -> None:
-        with place.make() as folder:
+        with place.build() as folder:
             (folder / "half").write_text("x")
             raise ValueError("the disk is full")
 

@@ -20,7 +20,7 @@ def finished(db: Any, settings: Any, tmp_path: Any) -> Survey:
     survey = services.create_survey(b"shop.example\nnews.example\n", name=SURVEY, n_words=5)
     write_lake(settings.LAKE_DIR, CAST, per_shard=9)
     survey.shards.update(state=Shard.State.DONE, key="000000")
-    services.begin(survey, [], "")
+    services.mark_running(survey, [], "")
     shard_run.conclude(survey)
     survey.refresh_from_db()
     return survey
@@ -34,7 +34,7 @@ def test_it_works(finished: Survey) -> None:
     assert table.rows
     for cells in table.rows:
         row = dict(zip(table.columns, cells, strict=True))
-        found = index.casualties(row["kind"], row["provider"] or "", row["target"])
+        found = index.affected_domains(row["kind"], row["provider"] or "", row["target"])
         rows = found.page(0, 1_000)
         states = Counter(r["state"] for r in rows)
         assert (states["down"], states["part"]) == (row["down"], row["part"]), row

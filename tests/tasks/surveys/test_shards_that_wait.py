@@ -19,14 +19,14 @@ def survey(settings, tmp_path):
     settings.UPLOADS_DIR = tmp_path / "uploads"
     settings.LAKE_DIR = tmp_path / "lake"
     data = "\n".join(f"domain{i}.test" for i in range(100)).encode()
-    found = services.create_survey(data, name="hundred", n_words=1, maker=services.OPERATING)
-    services.begin(found, [], "")
+    found = services.create_survey(data, name="hundred", n_words=1, maker=services.OPERATOR_REQUEST)
+    services.mark_running(found, [], "")
     found.refresh_from_db()
     return found
 
 
 def claim_one(survey):
-    return services.claim(waiting.hand_out(survey.pk)[0])
+    return services.claim(waiting.lease_for_queue(survey.pk)[0])
 
 
 def let_time_pass(survey):
@@ -35,15 +35,15 @@ def let_time_pass(survey):
 
 
 def test_a_survey_lays_few_shards_into_the_queue(survey):
-    first = waiting.hand_out(survey.pk)
+    first = waiting.lease_for_queue(survey.pk)
     assert len(first) == waiting.AHEAD < survey.shards.count()
-    assert waiting.hand_out(survey.pk) == []
+    assert waiting.lease_for_queue(survey.pk) == []
     assert services.claim(first[0])
-    (following,) = waiting.hand_out(survey.pk)
+    (following,) = waiting.lease_for_queue(survey.pk)
     assert following not in first
     let_time_pass(survey)
     # What the broker lost is queued anew, in the old order.
-    assert waiting.hand_out(survey.pk)[:3] == first[1:]
+    assert waiting.lease_for_queue(survey.pk)[:3] == first[1:]
 
 
 def test_trouble_outside_uses_up_no_attempt_and_is_told(survey, settings):
@@ -52,19 +52,19 @@ def test_trouble_outside_uses_up_no_attempt_and_is_told(survey, settings):
     for _ in range(8):
         shard = claim_one(survey)
         assert shard.attempt == 1
-        waiting.wait(shard, NO_ROOM)
+        waiting.defer(shard, NO_ROOM)
         shard.refresh_from_db()
         waits.append(round((shard.leased_until - timezone.now()).total_seconds()))
         row = selectors.row_of(survey)
         assert (row.state, row.waits, row.error) == ("running", NO_ROOM, "")
         # Nothing else of the survey is tried meanwhile, and then only this shard.
-        assert waiting.hand_out(survey.pk) == []
+        assert waiting.lease_for_queue(survey.pk) == []
         let_time_pass(survey)
     assert waits == [5, 10, 20, 40, 60, 60, 60, 60]
     shard = claim_one(survey)
     services.renew(shard, {"domains_done": 1})
     assert selectors.row_of(survey).waits == ""
-    assert len(waiting.hand_out(survey.pk)) == waiting.AHEAD
+    assert len(waiting.lease_for_queue(survey.pk)) == waiting.AHEAD
 
 
 def test_waiting_begins_anew_after_progress(survey, settings):
@@ -73,7 +73,7 @@ def test_waiting_begins_anew_after_progress(survey, settings):
         shard = claim_one(survey)
         if progressed:
             services.renew(shard, {"domains_done": 1})
-        waiting.wait(shard, NO_ROOM)
+        waiting.defer(shard, NO_ROOM)
         shard.refresh_from_db()
         assert shard.counters["tries"] == 1
         let_time_pass(survey)
@@ -83,7 +83,7 @@ def test_a_day_without_progress_ends_as_partial_with_the_number_of_domains(surve
     settings.MIN_FREE_MB = 0
     settings.MAX_WAIT_H = -1
     shard = claim_one(survey)
-    waiting.wait(shard, "no answer from 192.0.2.1:53 for 5 s")
+    waiting.defer(shard, "no answer from 192.0.2.1:53 for 5 s")
     shard.refresh_from_db()
     assert shard.state == Shard.State.FAILED
     n_lost = shard.last - shard.first
@@ -100,7 +100,7 @@ def test_a_day_without_progress_ends_as_partial_with_the_number_of_domains(surve
 
 def test_a_permanent_error_is_not_waited_for(survey):
     shard = claim_one(survey)
-    services.give_up(shard, "the list is gone")
+    services.fail_shard(shard, "the list is gone")
     shard.refresh_from_db()
     assert shard.state == Shard.State.FAILED
 

@@ -1,4 +1,4 @@
-"""REST API v1: who asks."""
+"""REST API v1: the account of the requester."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ router = Router(tags=["account"])
 
 @router.get("/account", response={200: dict})
 def get_account(request: HttpRequest) -> Any:
-    """Whose token or session this is, and what it may do; 401 without either."""
+    """Return the account and scope of the token or session; 401 without either."""
     if not request.user.is_authenticated:
         raise HttpError(401, "send a token as Authorization: Bearer …")
     token = getattr(request, "api_token", None)

@@ -1,4 +1,4 @@
-"""The measurement campaign that an address names, for every part of the API that shows one."""
+"""Lookup of the measurement campaign of an address."""
 
 from django.http import Http404, HttpRequest
 
@@ -7,7 +7,7 @@ from webapp.store.models import Campaign
 
 
 def campaign_or_404(request: HttpRequest, slug: str) -> Campaign:
-    """One campaign, if whoever asks may see it; raises ``Http404``."""
+    """Return a campaign that is visible to the requester; raise ``Http404`` otherwise."""
     found = selectors.campaign(slug, request.user)
     if found is None:
         raise Http404(f"there is no measurement {slug!r}")

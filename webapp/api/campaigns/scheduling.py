@@ -1,4 +1,4 @@
-"""REST API v1: measurement campaigns are planned, started, watched and ended."""
+"""REST API v1: plan, start, monitor and end measurement campaigns."""
 
 import hashlib
 import json
@@ -11,9 +11,9 @@ from ninja import Field, Query, Status
 from ninja.errors import HttpError
 
 from tasks.campaigns import commands
-from webapp.api.accounts.sharing import made_or_refused
+from webapp.api.accounts.sharing import get_own_or_error
 from webapp.api.campaigns.lookup import campaign_or_404
-from webapp.api.framework.paging import Page, paged
+from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.problems import Problem
 from webapp.api.framework.routers import Router
 from webapp.api.framework.strict_bodies import Body
@@ -26,10 +26,10 @@ from webapp.store.models import Campaign
 router = Router(tags=["measurements"])
 
 
-class Changes(Body):
-    """What a campaign is asked to do; every field is an option of ``manage.py campaign``.
+class CampaignIn(Body):
+    """Definition of a campaign; every field is an option of ``manage.py campaign``.
 
-    With ``public`` everybody sees it, else its maker alone.
+    A ``public`` campaign is visible to everybody, others to their creator only.
     """
 
     name: str = Field("", max_length=200)
@@ -52,7 +52,7 @@ class Changes(Body):
 _ERRORS = {401: Problem, 403: Problem, 404: Problem, 422: Problem, 503: Problem}
 
 
-def _asked(given: Changes) -> dict[str, Any]:
+def _given_fields(given: CampaignIn) -> dict[str, Any]:
     return {k: v for k, v in given.model_dump(exclude_unset=True).items() if v is not None}
 
 
@@ -74,20 +74,20 @@ def _document(row: Campaign) -> dict[str, Any]:
 @router.get("/measurements", response={200: dict})
 def list_campaigns(request: HttpRequest, page: Query[Page]) -> Any:
     """Measurement campaigns that you may see, newest first."""
-    return paged(selectors.campaigns(request.user, None), page, attrgetter("slug"), _document)
+    return paginate(selectors.campaigns(request.user, None), page, attrgetter("slug"), _document)
 
 
 @router.get("/measurements/presets", response={200: dict})
 def list_presets(request: HttpRequest, page: Query[Page]) -> Any:
     """Schedules that come with the product."""
     rows = [{"name": name, **data} for name, data in presets().items()]
-    return paged(rows, page, itemgetter("name"), dict)
+    return paginate(rows, page, itemgetter("name"), dict)
 
 
 @router.post("/measurements/plan", response={200: dict, **_ERRORS})
-def plan_campaign(request: HttpRequest, asked: Changes) -> Any:
-    """What a campaign would do and cost; nothing is sent or stored."""
-    found = commands.plan(_asked(asked), _user(request))
+def plan_campaign(request: HttpRequest, asked: CampaignIn) -> Any:
+    """Predict the schedule and cost of a campaign; nothing is sent or stored."""
+    found = commands.plan(_given_fields(asked), _user(request))
     return {
         "name": found.name,
         "schedule": found.schedule.as_json(),
@@ -97,10 +97,10 @@ def plan_campaign(request: HttpRequest, asked: Changes) -> Any:
 
 
 @router.post("/measurements", response={201: dict, **_ERRORS})
-def create_campaign(request: HttpRequest, asked: Changes, response: HttpResponse) -> Any:
+def create_campaign(request: HttpRequest, asked: CampaignIn, response: HttpResponse) -> Any:
     """Start a campaign; watch ``Location``. ``Idempotency-Key`` makes a retry safe."""
     key = {"idempotency_key": request.headers.get("Idempotency-Key", "")}
-    row = commands.start({**_asked(asked), **key}, _user(request))
+    row = commands.start({**_given_fields(asked), **key}, _user(request))
     response["Location"] = f"/api/v1/measurements/{row.slug}"
     return Status(201, _document(row))
 
@@ -116,7 +116,7 @@ def get_campaign(request: HttpRequest, slug: str) -> Any:
 
 
 def _tag(document: dict[str, Any]) -> str:
-    """Time that merely passes does not change it."""
+    """Compute the entity tag; elapsed and remaining time are left out of it."""
     counts = {k: v for k, v in document["progress"].items() if k not in ("elapsed_s", "left_s")}
     text = json.dumps({**document, "progress": counts}, sort_keys=True, default=str)
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
@@ -124,15 +124,15 @@ def _tag(document: dict[str, Any]) -> str:
 
 @router.delete("/measurements/{slug}", response={204: None, **_ERRORS})
 def delete_campaign(request: HttpRequest, slug: str) -> Any:
-    """Stop it and delete it for good, with all that was measured; only for who made it."""
-    found = made_or_refused(request, "campaign", slug)
+    """Stop a campaign and delete it with its results; its creator only."""
+    found = get_own_or_error(request, "campaign", slug)
     deletion.remove(found)
     return Status(204, None)
 
 
 @router.get("/measurements/{slug}/coverage", response={200: dict, **_ERRORS})
 def get_coverage(request: HttpRequest, slug: str) -> Any:
-    """Slots by how they ended: of each vantage point, of each round, and the reasons."""
+    """Count slots by outcome per vantage point and per round, with failure reasons."""
     row = campaign_or_404(request, slug)
     return {
         "vantages": progress.by_vantage(row),
@@ -143,30 +143,30 @@ def get_coverage(request: HttpRequest, slug: str) -> Any:
 
 @router.post("/measurements/{slug}/clone", response={201: dict, **_ERRORS})
 def clone_campaign(
-    request: HttpRequest, slug: str, changed: Changes, response: HttpResponse
+    request: HttpRequest, slug: str, changed: CampaignIn, response: HttpResponse
 ) -> Any:
-    """Start the same once more, some fields otherwise."""
+    """Start a copy of a campaign with changed fields."""
     user = _user(request)
-    row = commands.clone(campaign_or_404(request, slug), _asked(changed), user)
+    row = commands.clone(campaign_or_404(request, slug), _given_fields(changed), user)
     response["Location"] = f"/api/v1/measurements/{row.slug}"
     return Status(201, _document(row))
 
 
 @router.post("/measurements/{slug}/pause", response={200: dict, **_ERRORS})
 def pause_campaign(request: HttpRequest, slug: str) -> Any:
-    """Send nothing more for now; what is out is measured to its end."""
+    """Pause dispatch; units that were sent are measured to their end."""
     return _change(request, slug, "pause")
 
 
 @router.post("/measurements/{slug}/resume", response={200: dict, **_ERRORS})
 def resume_campaign(request: HttpRequest, slug: str) -> Any:
-    """Go on where the pause began."""
+    """Resume a paused campaign."""
     return _change(request, slug, "resume")
 
 
 @router.post("/measurements/{slug}/stop", response={200: dict, **_ERRORS})
 def stop_campaign(request: HttpRequest, slug: str) -> Any:
-    """End it before its time; what was measured stays."""
+    """Stop a campaign early; its results are kept."""
     return _change(request, slug, "stop")
 
 

@@ -1,7 +1,7 @@
-"""Who asks the API: an account by its token or its session, else anybody.
+"""Authentication of API requests by token or session, CSRF checks and object visibility.
 
-A token that is not live, or may only read, is refused before any endpoint runs; what is not for
-the asker is not there.
+Invalid and read-only tokens are refused before any endpoint runs; objects that are not visible to
+the requester answer 404.
 """
 
 import re
@@ -20,21 +20,21 @@ from webapp.store.access.visibility import may_see
 
 _BASE = "/api/"
 _BEARER = re.compile(r"Bearer +(\S+)", re.IGNORECASE)
-READING = ("GET", "HEAD", "OPTIONS")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
-class Gate(MiddlewareMixin):
+class ApiAuthenticationMiddleware(MiddlewareMixin):
     """Middleware of every address below ``/api/``."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        """Take the asker for the owner of their token."""
+        """Authenticate the request by its bearer token."""
         given = request.headers.get("Authorization", "")
         if not request.path_info.startswith(_BASE) or not given or _is_shared(request):
             return None
         found = _BEARER.fullmatch(given.strip())
         token = tokens.find(found[1]) if found else None
         if token is None:
-            return _unknown()
+            return _unknown_token()
         request.user = token.owner
         request.api_token = token  # type: ignore[attr-defined]
         return None
@@ -42,20 +42,20 @@ class Gate(MiddlewareMixin):
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, kwargs: Any
     ) -> HttpResponse | None:
-        """Refuse what a token may not do, forms of other sites, and things of others."""
+        """Refuse forbidden writes, cross-site requests, and objects that are not visible."""
         match = request.resolver_match
         if match is None or not match.route.startswith("api/"):
             return None
-        refused = _refuse_change(request) if request.method not in READING else None
+        refused = _check_write(request) if request.method not in SAFE_METHODS else None
         kind = kind_of(match.route)
         if refused is None and kind and not may_see(kind, names_in(kwargs), request.user):
             return problem(404, "not-found", f"there is no such {kind}")
         return refused
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        """Answers depend on who asks, and are kept by nobody in between."""
+        """Add rate-limit, ``Vary`` and ``Cache-Control`` headers."""
         if request.path_info.startswith(_BASE):
-            rate_limits.stamp(request, response)
+            rate_limits.add_rate_limit_headers(request, response)
             patch_vary_headers(response, ["Authorization", "Cookie"])
             response.headers.setdefault("Cache-Control", "private, no-cache")
         return response
@@ -65,23 +65,23 @@ def _is_shared(request: HttpRequest) -> bool:
     return getattr(request, "shared_from", None) is not None
 
 
-def _unknown() -> HttpResponse:
+def _unknown_token() -> HttpResponse:
     answer = problem(401, "unknown-token", "this token is unknown, has expired or was revoked")
     answer["WWW-Authenticate"] = 'Bearer realm="Nephoscope"'
     return answer
 
 
-def _refuse_change(request: HttpRequest) -> HttpResponse | None:
-    """Why a request that changes something is refused, if it is."""
+def _check_write(request: HttpRequest) -> HttpResponse | None:
+    """Return the refusal of a write request, or ``None``."""
     token = getattr(request, "api_token", None)
     if token is not None:
         if token.scope == token.Scope.WRITE:
             return None
         return problem(403, "read-only-token", "this token may only read; make one that may change")
-    # A browser says when another site made it ask; nothing there is of this site's making.
+    # Browsers mark requests that another site caused.
     if request.headers.get("Sec-Fetch-Site") == "cross-site":
         return problem(403, "csrf", "another site may not change anything here")
-    # Where it does not say so, whoever sends a session has to prove where the request was made.
+    # Other session requests need a CSRF token.
     is_forged = request.user.is_authenticated and check_csrf(request) is not None
     if is_forged:
         return problem(403, "csrf", "a session needs the X-CSRFToken header; a token does not")

@@ -19,7 +19,7 @@ MOST_STREAMS_EACH, MOST_STREAMS = 30, 300
 
 
 class TooManyStreams(NephoscopeError):
-    """An address, or all together, hold as many streams open as may be."""
+    """The limit on open streams of an address, or of all, is reached."""
 
     permanent = False
 
@@ -27,8 +27,8 @@ class TooManyStreams(NephoscopeError):
 _open: Counter[str] = Counter()
 
 
-def bounded_stream(address: str, events: AsyncIterator[str]) -> AsyncIterator[str]:
-    """The same events, counted while they are sent; raises ``TooManyStreams``."""
+def limit_streams(address: str, events: AsyncIterator[str]) -> AsyncIterator[str]:
+    """Count the stream while it is open; raise ``TooManyStreams`` at the limit."""
     if _open[address] >= MOST_STREAMS_EACH or _open.total() >= MOST_STREAMS:
         raise TooManyStreams("too many event streams are open: close one, or poll instead")
     return _counted(address, events)
@@ -45,8 +45,8 @@ async def _counted(address: str, events: AsyncIterator[str]) -> AsyncIterator[st
             del _open[address]
 
 
-async def stream(slug: str, reader: Any = None) -> AsyncIterator[str]:
-    """The survey document whenever it changes, a comment when it does not, ``end`` at the end."""
+async def stream_survey(slug: str, reader: Any = None) -> AsyncIterator[str]:
+    """Yield the survey document on change, heartbeat comments, and ``end`` when the survey ends."""
     last, silent_s = "", 0.0
     while True:
         row = await sync_to_async(selectors.survey)(slug, reader)

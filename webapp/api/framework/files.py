@@ -1,4 +1,4 @@
-"""Tables as files: one place for every format that the API gives."""
+"""Tables as downloads in all export formats."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ FORMATS = ("json", "csv", "jsonl", "parquet")
 
 
 def download(name: str, kind: str, data: str | bytes) -> HttpResponse:
-    """A file that a browser saves under ``name``."""
+    """Return a response with ``Content-Disposition: attachment``."""
     answer = HttpResponse(data, content_type=kind)
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer
@@ -20,7 +20,7 @@ def download(name: str, kind: str, data: str | bytes) -> HttpResponse:
 def table_file(
     name: str, kind: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> HttpResponse:
-    """Rows as ``csv``, ``jsonl`` or ``parquet``; raises ``Http404`` for anything else."""
+    """Return rows as ``csv``, ``jsonl`` or ``parquet``; raise ``Http404`` for other formats."""
     if kind == "csv":
         return download(f"{name}.csv", "text/csv", export.table_csv(columns, rows))
     if kind == "jsonl":

@@ -1,5 +1,5 @@
 # ruff: noqa: D101
-"""Schemas of answers about campaigns, vantage points and pools of screened machines."""
+"""Response schemas of campaigns, vantage points and pools of screened machines."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -73,8 +73,8 @@ class NewVantagePoint(VantagePoint):
     hours: float
 
 
-class Joined(Schema):
-    """Who a machine is from now on; told once."""
+class VantageIdentity(Schema):
+    """Credentials of a vantage point; returned once."""
 
     name: str
     host: str
@@ -91,8 +91,8 @@ class Presence(Schema):
     address: str | None
 
 
-class Find(Schema):
-    """What is looked for at a public network, and what it said as far as it has."""
+class NetworkSearch(Schema):
+    """A search at a public network with its results so far."""
 
     key: str
     state: Literal["waiting", "asking", "ready", "failed"]
@@ -106,7 +106,7 @@ class Find(Schema):
     said_at: datetime | None
 
 
-class Enlisted(Schema):
+class EnlistedPoints(Schema):
     count: int
     results: list[VantagePoint]
 

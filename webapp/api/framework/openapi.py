@@ -1,6 +1,6 @@
-"""The API with a description of itself that says what really comes: errors, files, headers, keys.
+"""OpenAPI document of the API: errors, file formats, headers and security schemes.
 
-Shapes of good answers stand in :mod:`webapp.api.framework.reply_schemas`.
+Schemas of successful answers are in :mod:`webapp.api.framework.reply_schemas`.
 """
 
 import re
@@ -18,7 +18,7 @@ from webapp.api.framework.problem_kinds import KINDS
 
 PROBLEM_TYPE = "application/problem+json"
 _FILES = ("text/csv", "application/jsonl", "application/vnd.apache.parquet")
-# What else a good answer may be, by the end of the address.
+# Further content types of successful answers, by address.
 _ALSO = (
     (re.compile(r"\.\{kind(_of_file)?\}|/tables/\{table\}"), _FILES),
     (re.compile(r"/screening/agent"), ("text/x-python",)),
@@ -26,14 +26,14 @@ _ALSO = (
 )
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _OBJECT = {"schema": {"type": "object"}}
-# Operations that keep an earlier request's answer, or tell whether theirs has changed.
+# Operations with an idempotency key, and those with an entity tag.
 _KEYED = re.compile(r"/(surveys|measurements|recommendations)$")
 _TAGGED = re.compile(r"/(surveys|measurements|recommendations|pools)/\{\w+\}$")
 _SECURITY = {
     "token": {"type": "http", "scheme": "bearer", "description": "A token of an account."},
     "session": {"type": "apiKey", "in": "cookie", "name": settings.SESSION_COOKIE_NAME},
 }
-# Both are optional: what is public is there for everybody.
+# Both are optional: public objects need no authentication.
 _USES: list[dict[str, list[str]]] = [{}, {"token": []}, {"session": []}]
 _RATES = {
     name: {"description": text, "schema": {"type": "string"}}
@@ -49,7 +49,7 @@ class DescribedAPI(NinjaAPI):
 
     def get_openapi_schema(self, **asked: Any) -> OpenAPISchema:
         """The OpenAPI document."""
-        # Only who reads this document waits for the shapes to be made.
+        # Imported on demand, since building the schemas is slow.
         replies = import_module("webapp.api.framework.reply_schemas")
         schema = super().get_openapi_schema(**asked)
         schema["components"]["securitySchemes"] = _SECURITY

@@ -18,7 +18,7 @@ class Page(Schema):
     cursor: str = Field("", max_length=200)
 
 
-def paged(
+def paginate(
     rows: Sequence[Row], page: Page, key: Callable[[Row], object], show: Callable[[Row], Any]
 ) -> dict[str, Any]:
     """A page as ``{count, next, results}``; ``count`` is that of the whole list.

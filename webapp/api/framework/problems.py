@@ -11,7 +11,7 @@ from ninja.errors import HttpError, ValidationError
 
 from core.errors import BadInput, Damaged, MissingData, NephoscopeError
 from webapp.api.framework.events import TooManyStreams
-from webapp.store.recommendations.services import TooManyQuestions
+from webapp.store.recommendations.services import TooManyRecommendations
 from webapp.store.requests import failures
 from webapp.store.requests.idempotency import KeyReused
 from webapp.store.requests.list_slot import RETRY_AFTER_S, ClientGone, ListsBusy
@@ -43,7 +43,7 @@ class Problem(Schema):
     detail: str
 
 
-# What an operation that takes something may answer instead of what was wanted.
+# Error responses of most operations.
 ERRORS = dict.fromkeys((401, 403, 404, 413, 422, 429, 503), Problem)
 
 
@@ -70,7 +70,7 @@ def _bad_input(request: HttpRequest, error: BadInput) -> HttpResponse:
 def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     first = error.errors[0] if error.errors else {}
     place = first.get("loc", ())
-    # A body's fields stand beneath the name of the argument that takes it, which says nothing.
+    # The location of a body's field begins with the argument name, which clients do not know.
     where = ".".join(str(p) for p in place[2 if place[:1] == ("body",) else 1 :])
     return problem(422, "invalid-field", str(first.get("msg", "")), field=where or None)
 
@@ -79,19 +79,19 @@ def _limited(request: HttpRequest, error: TooManySurveys) -> HttpResponse:
     return problem(429, "active-surveys", str(error), limit="active surveys", retry_after=30)
 
 
-def _busy(request: HttpRequest, error: TooManyQuestions) -> HttpResponse:
+def _busy(request: HttpRequest, error: TooManyRecommendations) -> HttpResponse:
     return problem(429, "open-recommendations", str(error), retry_after=30)
 
 
-def storage(error: BaseException | None) -> HttpResponse:
-    """What the disk, the database or a stored file did not do; else a fault of this site."""
+def storage_problem(error: BaseException | None) -> HttpResponse:
+    """Return the problem of a storage failure, or an internal error."""
     found = failures.describe(error)
     return problem(found.status, found.kind, found.detail, retry_after=found.retry_after_s)
 
 
 def _unexpected(request: HttpRequest, error: Exception) -> HttpResponse:
     log.error("%s %s", request.method, request.path[:200], exc_info=error)
-    return storage(error)
+    return storage_problem(error)
 
 
 def register(api: NinjaAPI) -> None:
@@ -104,7 +104,7 @@ def register(api: NinjaAPI) -> None:
         ClientGone: lambda r, e: problem(503, "client-gone", str(e)),
         ValidationError: _invalid,
         TooManySurveys: _limited,
-        TooManyQuestions: _busy,
+        TooManyRecommendations: _busy,
         MissingData: lambda r, e: problem(422, "missing-data", str(e)),
         NephoscopeError: lambda r, e: problem(503, "unavailable", str(e)),
         RequestDataTooBig: lambda r, e: problem(413, "too-large", "the body is over 40 MiB"),

@@ -1,6 +1,6 @@
-"""``RateLimit`` headers (draft-ietf-httpapi-ratelimit-headers-10) of every reply of the API.
+"""``RateLimit`` headers (draft-ietf-httpapi-ratelimit-headers-10) of all API responses.
 
-What is limited is not how often somebody asks but how many surveys wait or run at once.
+The quota limits concurrently active surveys, not request rates.
 """
 
 from collections.abc import Iterable
@@ -13,10 +13,10 @@ from webapp.store.access.visibility import owner_of
 from webapp.store.surveys import services
 
 
-def stamp_policy(response: HttpResponse) -> HttpResponse:
-    """Say which quota everybody shares, where neither the asker nor what is left is looked up.
+def add_policy_header(response: HttpResponse) -> HttpResponse:
+    """Add the ``RateLimit-Policy`` header of the global quota, without reading the store.
 
-    Replies that are made before the site sees a request say no more than this.
+    For responses that are sent before Django handles the request.
     """
     response.headers["RateLimit-Policy"] = _policy(
         [("active-surveys", settings.MAX_ACTIVE_SURVEYS)]
@@ -28,8 +28,8 @@ def _policy(quotas: Iterable[tuple[str, int]]) -> str:
     return ", ".join(f'"{name}";q={most}' for name, most in quotas)
 
 
-def stamp(request: HttpRequest, response: HttpResponse) -> None:
-    """Say which quotas there are and what is left of them; the policy alone without the store."""
+def add_rate_limit_headers(request: HttpRequest, response: HttpResponse) -> None:
+    """Add both headers; only the policy where the database fails."""
     user = owner_of(getattr(request, "user", None))
     try:
         quotas = [("active-surveys", settings.MAX_ACTIVE_SURVEYS, services.active_surveys())]
@@ -37,7 +37,7 @@ def stamp(request: HttpRequest, response: HttpResponse) -> None:
             most = settings.MAX_ACTIVE_SURVEYS_PER_USER
             quotas.append(("active-surveys-of-yours", most, services.active_surveys(user)))
     except DatabaseError:
-        stamp_policy(response)
+        add_policy_header(response)
         return
     left = ", ".join(f'"{name}";r={max(0, most - used)}' for name, most, used in quotas)
     response.headers["RateLimit-Policy"] = _policy((name, most) for name, most, _ in quotas)

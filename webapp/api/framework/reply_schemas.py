@@ -1,4 +1,4 @@
-"""Which shape the good answers of each operation have, for the OpenAPI document."""
+"""Response schemas of successful answers by operation, for the OpenAPI document."""
 
 from functools import cache
 from typing import Any, Literal
@@ -88,16 +88,16 @@ _SHAPES: dict[str, Any] = {
     "get /measurements/{slug}/links": schemas.Page[schemas.Link],
     "post /measurements/{slug}/links": schemas.Link,
     "get /measurements/presets": schemas.Page[schemas.Preset],
-    "post /vantage-points/join": measurement_schemas.Joined,
+    "post /vantage-points/join": measurement_schemas.VantageIdentity,
     "post /vantage-points/{name}/presence": measurement_schemas.Presence,
     "post /vantage-points/{name}/token": measurement_schemas.NewVantagePoint,
     "patch /vantage-points/{name}/limits": measurement_schemas.VantagePoint,
     "post /vantage-points/{name}/drain": measurement_schemas.VantagePoint,
     "post /vantage-points/{name}/resume": measurement_schemas.VantagePoint,
     "post /vantage-points/{name}/revoke": measurement_schemas.VantagePoint,
-    "post /networks/finds": measurement_schemas.Find,
-    "get /networks/finds/{name}": measurement_schemas.Find,
-    "post /networks/finds/{name}/enlist": measurement_schemas.Enlisted,
+    "post /networks/finds": measurement_schemas.NetworkSearch,
+    "get /networks/finds/{name}": measurement_schemas.NetworkSearch,
+    "post /networks/finds/{name}/enlist": measurement_schemas.EnlistedPoints,
     f"get {_SCREENING}/instances/{{instance}}": measurement_schemas.InstanceReports,
     f"get {_SCREENING}/reports/{{report_id}}": measurement_schemas.SentReport,
     f"get {_SCREENING}/choice": measurement_schemas.Choice,

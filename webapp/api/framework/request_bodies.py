@@ -1,7 +1,7 @@
-"""Request bodies in front of Django, which would keep a whole body on the disk before it looks at
-the address: each address has a limit, and all connections together have one.
+"""ASGI middleware that limits request bodies per address and over all connections.
 
-A refused body is not read to its end. The site sees when its client has left.
+It runs before Django, which would write a whole body to disk before routing. A refused body is not
+read to its end; the application is notified when its client disconnects.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ from django.template.loader import render_to_string
 from django.utils.deprecation import MiddlewareMixin
 
 from webapp.api.framework.problems import problem
-from webapp.api.framework.rate_limits import stamp_policy
-from webapp.store.requests.body_progress import KEY, Arriving, arriving_of
+from webapp.api.framework.rate_limits import add_policy_header
+from webapp.store.requests.body_progress import SCOPE_KEY, BodyProgress, get_body_progress
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-Site = Callable[[Any, Receive, Send], Awaitable[None]]
+AsgiApp = Callable[[Any, Receive, Send], Awaitable[None]]
 
 MIB = 2**20
 MOST_BYTES = 40 * MIB
@@ -34,7 +34,7 @@ MOST_LOG_BYTES = 10_000_000
 MOST_TABLES_BYTES, MOST_TABLES_ANONYMOUS = 256 * MIB, 64 * MIB
 # Octets of a list for each domain that a survey takes: a line of most lists, and as JSON.
 LIST_BYTES_EACH, LIST_BYTES_EACH_ANONYMOUS = 80, 40
-# Bodies that are on their way at once: of one address, and of all connections.
+# Bytes of bodies in flight: per client address, and over all connections.
 MOST_EACH, MOST_TOGETHER = 288 * MIB, 768 * MIB
 # After a refusal the rest of a body is read for a moment, so that the answer is not lost in the
 # reset of the connection: up to so many bytes of one request in all.
@@ -45,8 +45,8 @@ _LISTS = re.compile(r"/(api/v1/(plan|surveys)|surveys/new|recommendations/domain
 _TABLES = re.compile(r"/recommendations/samples/?$")
 
 
-def most_bytes(path: str, *, is_anonymous: bool) -> int:
-    """The limit on the body of a request to this address."""
+def max_body_bytes(path: str, *, is_anonymous: bool) -> int:
+    """Return the body limit of an address in bytes."""
     if _SCREENING.match(path):
         return MOST_LOG_BYTES
     if _LISTS.match(path):
@@ -57,8 +57,8 @@ def most_bytes(path: str, *, is_anonymous: bool) -> int:
     return MOST_BYTES
 
 
-class Body:
-    """The body of one request, as far as it has come."""
+class BodyReader:
+    """Incremental reader of one request body."""
 
     def __init__(self, receive: Receive, size: int = 0) -> None:
         self._receive = receive
@@ -67,7 +67,7 @@ class Body:
         self.is_whole = False
 
     async def read(self) -> int:
-        """Bytes of the next piece; ConnectionError when the sender went away."""
+        """Read the next chunk and return its size; raise ConnectionError on disconnect."""
         message = await self._receive()
         if message["type"] == "http.disconnect":
             raise ConnectionError
@@ -82,7 +82,7 @@ class Body:
         return b"".join(self._parts)
 
     async def drain(self) -> None:
-        """Read on and forget, for a moment."""
+        """Read and discard the rest for a limited time."""
         self._parts.clear()
         with contextlib.suppress(TimeoutError, ConnectionError):
             async with asyncio.timeout(DRAIN_S):
@@ -91,8 +91,8 @@ class Body:
                     self._parts.clear()
 
 
-async def refuse(answer: HttpResponse, body: Body, send: Send) -> None:
-    """Send the whole answer, then let the sender finish for a moment before closing."""
+async def refuse(answer: HttpResponse, body: BodyReader, send: Send) -> None:
+    """Send a response, then drain the body for a moment before closing."""
     more = []
     if not body.is_whole:
         more.append((b"connection", b"close"))
@@ -100,16 +100,16 @@ async def refuse(answer: HttpResponse, body: Body, send: Send) -> None:
         if name in answer:
             more.append((name.lower().encode(), str(answer[name]).encode()))
     content = answer.content
-    await begin(answer.status_code, content, str(answer["Content-Type"]), send, more)
+    await start_response(answer.status_code, content, str(answer["Content-Type"]), send, more)
     await send({"type": "http.response.body", "body": content, "more_body": True})
     await body.drain()
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def begin(
+async def start_response(
     status: int, content: bytes, kind: str, send: Send, more: list[tuple[bytes, bytes]]
 ) -> None:
-    """Send the head of a small answer."""
+    """Send status and headers of a small response."""
     headers = [
         (b"content-type", kind.encode()),
         (b"content-length", str(len(content)).encode()),
@@ -120,8 +120,8 @@ async def begin(
     await send({"type": "http.response.start", "status": status, "headers": headers})
 
 
-class _Together:
-    """Bodies of all connections of this process, which one event loop serves."""
+class _MemoryQuota:
+    """Bytes of bodies in flight in this process, which has one event loop."""
 
     def __init__(self) -> None:
         self._held = 0
@@ -129,7 +129,7 @@ class _Together:
 
     @contextlib.contextmanager
     def share(self, address: str) -> Iterator[Callable[[int], bool]]:
-        """Count a body's pieces until it is worked off; false once there is no room."""
+        """Yield a function that counts chunks and returns false once a limit is exceeded."""
         own = 0
 
         def add(size: int) -> bool:
@@ -148,36 +148,36 @@ class _Together:
                 del self._by_address[address]
 
 
-_together = _Together()
+_quota = _MemoryQuota()
 
 
-def bounded(site: Site) -> Site:
-    """The site behind the limits on bodies."""
+def limit_bodies(site: AsgiApp) -> AsgiApp:
+    """Return the application behind the body limits."""
 
     async def application(scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            await _pass(site, scope, receive, send)
+            await _forward(site, scope, receive, send)
         else:
             await site(scope, receive, send)
 
     return application
 
 
-async def _pass(site: Site, scope: Any, receive: Receive, send: Send) -> None:
+async def _forward(site: AsgiApp, scope: Any, receive: Receive, send: Send) -> None:
     path, headers = scope["path"], dict(scope["headers"])
-    most = most_bytes(path, is_anonymous=_is_anonymous(headers))
+    most = max_body_bytes(path, is_anonymous=_is_anonymous(headers))
     given = headers.get(b"content-length")
     if given is None:
         most = min(most, MOST_BYTES)
     elif not given.isdigit() or int(given) > most:
-        await refuse(too_large(path, most), Body(receive), send)
+        await refuse(too_large(path, most), BodyReader(receive), send)
         return
-    with _together.share((scope.get("client") or ("",))[0]) as add:
-        await _Passing(scope, receive, send, most, add).run(site)
+    with _quota.share((scope.get("client") or ("",))[0]) as add:
+        await _BoundedRequest(scope, receive, send, most, add).run(site)
 
 
-class _Passing:
-    """One request that is let through while its body stays within the limits."""
+class _BoundedRequest:
+    """Forward one request while its body stays within the limits."""
 
     def __init__(
         self, scope: Any, receive: Receive, send: Send, most: int, add: Callable[[int], bool]
@@ -186,22 +186,22 @@ class _Passing:
         self._most, self._add = most, add
         self._refusal: HttpResponse | None = None
         self._is_answered = False
-        self._arriving = Arriving()
+        self._progress = BodyProgress()
 
-    async def run(self, site: Site) -> None:
-        await site({**self._scope, KEY: self._arriving}, self._read, self._answer)
+    async def run(self, site: AsgiApp) -> None:
+        await site({**self._scope, SCOPE_KEY: self._progress}, self._read, self._answer)
         if self._refusal is not None and not self._is_answered:
-            await refuse(self._refusal, Body(self._receive, self._arriving.size), self._send)
+            await refuse(self._refusal, BodyReader(self._receive, self._progress.size), self._send)
 
     async def _read(self) -> Message:
         message = await self._receive()
         size = len(message.get("body", b""))
-        self._arriving.size += size
+        self._progress.size += size
         if message["type"] == "http.disconnect":
-            self._arriving.gone.set()
+            self._progress.gone.set()
         elif not self._add(size):
             self._refusal = _busy(self._scope["path"])
-        elif self._arriving.size > self._most:
+        elif self._progress.size > self._most:
             self._refusal = too_large(self._scope["path"], self._most)
         # Django drops a request whose sender left, with what it has kept of the body.
         return {"type": "http.disconnect"} if self._refusal is not None else message
@@ -213,7 +213,7 @@ class _Passing:
 
 
 def _is_anonymous(headers: dict[bytes, bytes]) -> bool:
-    """Whether nothing is shown that could be an account's; what is shown is checked later."""
+    """Whether the request has no credentials; credentials are verified later."""
     try:
         cookies = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1"))
     except CookieError:
@@ -221,19 +221,21 @@ def _is_anonymous(headers: dict[bytes, bytes]) -> bool:
     return b"authorization" not in headers and settings.SESSION_COOKIE_NAME not in cookies
 
 
-class AnonymousBodies(MiddlewareMixin):
-    """Middleware: the limits of whoever only seemed to have an account."""
+class AnonymousBodyLimitMiddleware(MiddlewareMixin):
+    """Apply the anonymous limits to requests with invalid credentials."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        """Refuse a body that is too large for the asker."""
+        """Refuse a body over the anonymous limit."""
         if request.user.is_authenticated:
             return None
-        most = most_bytes(request.path_info, is_anonymous=True)
-        return too_large(request.path_info, most) if arriving_of(request).size > most else None
+        most = max_body_bytes(request.path_info, is_anonymous=True)
+        return (
+            too_large(request.path_info, most) if get_body_progress(request).size > most else None
+        )
 
 
 def too_large(path: str, most: int) -> HttpResponse:
-    """The answer to a body over the limit of an address."""
+    """Return the response to a body over the limit."""
     detail = f"a request to this address has at most {most:,} bytes"
     return _answer(path, 413, "too-large", detail)
 
@@ -244,7 +246,7 @@ def _busy(path: str) -> HttpResponse:
 
 def _answer(path: str, status: int, kind: str, detail: str, wait_s: int | None = None) -> Any:
     if path.startswith("/api/"):
-        return stamp_policy(problem(status, kind, detail, retry_after=wait_s))
+        return add_policy_header(problem(status, kind, detail, retry_after=wait_s))
     title = "This is too much to send at once" if status == 413 else "This site is busy"
     advice = f"Nothing was changed: {detail}."
     answer = HttpResponse(

@@ -1,4 +1,4 @@
-"""Operations of the API: their answers are sent as they are, and unknown parameters are refused."""
+"""Router that sends answers unvalidated and refuses unknown query parameters."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -13,11 +13,11 @@ from webapp.api.framework.problems import problem
 
 
 class Router(ninja.Router):
-    """A router that makes no model of each answer of each operation.
+    """A router without response models.
 
-    ``response`` says which status codes there are, with None for those without a content. Such
-    models were nine tenths of what importing an operation cost; answers are described, by
-    :mod:`webapp.api.framework.reply_schemas`, when somebody reads the OpenAPI document.
+    ``response`` lists status codes, with None for those without content. Response models took nine
+    tenths of the import time; :mod:`webapp.api.framework.reply_schemas` describes answers when the
+    OpenAPI document is requested.
     """
 
     def add_api_operation(
@@ -29,7 +29,7 @@ class Router(ninja.Router):
         response: Any = NOT_SET,
         **more: Any,
     ) -> None:
-        """Add an operation, given as in the framework."""
+        """Add an operation, with the parameters of ``ninja.Router``."""
         decorate_view(_refuse_unknown(known := set()))(view_func)
         super().add_api_operation(path, methods, view_func, **more)
         operation = view_func._ninja_operation  # type: ignore[attr-defined]

@@ -1,8 +1,7 @@
 # ruff: noqa: D101
-"""Shapes of good answers on surveys, captures and recommendations: what a client may rely on.
+"""Response schemas of surveys, captures and recommendations.
 
-Answers are made elsewhere; nothing is checked against these at run time. Fields that are not
-named here may come beside those that are.
+They describe answers and are not validated at run time. Answers may have further fields.
 """
 
 from datetime import date, datetime

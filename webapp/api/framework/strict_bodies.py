@@ -1,10 +1,10 @@
-"""Bodies of requests: a field that is not known or of another type is refused, not passed over."""
+"""Base of request bodies: unknown fields and other types are refused."""
 
 from ninja import Schema
 from pydantic import ConfigDict
 
 
 class Body(Schema):
-    """Base of every body."""
+    """Base of all request bodies."""
 
     model_config = ConfigDict(extra="forbid", strict=True)

@@ -1,4 +1,4 @@
-"""REST API v1: the best k regions for samples that are sent along."""
+"""REST API v1: recommendations of the best k regions for uploaded samples."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from ninja import Field, Query, Status
 from core.errors import BadInput
 from tasks.recommendations import celery_tasks
 from webapp.api.framework.files import table_file
-from webapp.api.framework.paging import Page, paged
+from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import Router
 from webapp.api.framework.strict_bodies import Body
 from webapp.store.access.visibility import owner_of
@@ -28,7 +28,7 @@ Table = Annotated[str, Field(max_length=20_000_000)]
 
 
 class OptionsIn(Body):
-    """What is asked; every field is an option of ``manage.py regions recommend``."""
+    """Options; every field is an option of ``manage.py regions recommend``."""
 
     k: int | Annotated[str, Field(max_length=100)] | None = None
     objective: Literal["latency", "throughput"] = "latency"
@@ -60,7 +60,7 @@ class OptionsIn(Body):
 
 
 class RecommendationIn(OptionsIn):
-    """A question with its tables, each the text of a CSV."""
+    """Options and input tables, each the text of a CSV file."""
 
     samples: Annotated[str, Field(min_length=1)]
     weights: Table | dict[Name, float] | None = None
@@ -105,9 +105,9 @@ def _bytes(name: str, given: str | dict[str, float]) -> bytes:
 
 @router.get("/recommendations", response={200: dict})
 def list_recommendations(request: HttpRequest, page: Query[Page]) -> Any:
-    """What belongs to the asker, the newest first; nothing for whoever is nobody."""
+    """List own recommendations, newest first; empty without an account."""
     rows = services.owned_by(request.user, limit=None)
-    return paged(rows, page, attrgetter("token"), _without_result)
+    return paginate(rows, page, attrgetter("token"), _without_result)
 
 
 def _without_result(row: Recommendation) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def get_recommendation(request: HttpRequest, token: str) -> Any:
 
 @router.post("/recommendations/{token}/variants", response={200: dict})
 def vary_recommendation(request: HttpRequest, token: str, asked: OptionsIn) -> Any:
-    """The answer to changed options for the same samples; nothing is stored."""
+    """Solve again with changed options for the same samples; nothing is stored."""
     row = _known(request, token)
     found = celery_tasks.vary(row, asked.model_dump(exclude_unset=True))
     return {"options": {**row.options, **asked.model_dump(exclude_unset=True)}, "result": found}
@@ -135,7 +135,7 @@ def vary_recommendation(request: HttpRequest, token: str, asked: OptionsIn) -> A
 
 @router.delete("/recommendations/{token}", response={204: None})
 def delete_recommendation(request: HttpRequest, token: str) -> Any:
-    """Forget a recommendation of one's own, with its files and its link."""
+    """Delete an own recommendation with its files and share link."""
     row = _own(request, token)
     services.delete(row)
     return Status(204, None)
@@ -143,21 +143,21 @@ def delete_recommendation(request: HttpRequest, token: str) -> Any:
 
 @router.post("/recommendations/{token}/share", response={200: dict})
 def share_recommendation(request: HttpRequest, token: str) -> Any:
-    """Make the link that lets others read it; the one that there is stays."""
+    """Create the share link, or return the existing one."""
     secret = services.share(_own(request, token))
     return {"link": request.build_absolute_uri(f"/recommendations/shared/{secret}/")}
 
 
 @router.delete("/recommendations/{token}/share", response={204: None})
-def take_back_recommendation(request: HttpRequest, token: str) -> Any:
-    """End the link for good."""
-    services.take_back(_own(request, token))
+def unshare_recommendation(request: HttpRequest, token: str) -> Any:
+    """Revoke the share link."""
+    services.revoke_share(_own(request, token))
     return Status(204, None)
 
 
 @router.get("/recommendations/{token}/curve.{kind}", response={200: dict})
 def get_curve(request: HttpRequest, token: str, kind: str) -> Any:
-    """A row per size of set, as ``csv``, ``jsonl`` or ``parquet``."""
+    """Export one row per set size as ``csv``, ``jsonl`` or ``parquet``."""
     row = _known(request, token)
     if row.result is None:
         raise Http404("it is not answered yet")
@@ -165,7 +165,7 @@ def get_curve(request: HttpRequest, token: str, kind: str) -> Any:
 
 
 def _own(request: HttpRequest, token: str) -> Recommendation:
-    """One of the asker's own: what is nobody's can be changed by nobody."""
+    """Return an own recommendation; anonymous ones cannot be changed."""
     row = _known(request, token)
     if row.owner_id is None or row.owner_id != request.user.pk:
         raise Http404("there is no such recommendation")

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 from tasks.screening.agent_file import read_agent
 
 
-def give_agent(request: HttpRequest, site: str = "") -> HttpResponse:
+def serve_agent(request: HttpRequest, site: str = "") -> HttpResponse:
     """The agent's file with an entity tag."""
     data = read_agent(site)
     tag = f'"{hashlib.sha256(data).hexdigest()[:24]}"'
@@ -19,7 +19,7 @@ def give_agent(request: HttpRequest, site: str = "") -> HttpResponse:
 
 
 @require_safe
-def give_installed_agent(request: HttpRequest) -> HttpResponse:
+def serve_installable_agent(request: HttpRequest) -> HttpResponse:
     """``curl -s SITE/agent | python3 - --pool TOKEN``: the agent knows where to report."""
-    # The host was checked against this site's names, so that nobody is sent elsewhere.
-    return give_agent(request, request.build_absolute_uri("/").rstrip("/"))
+    # The host was validated against ALLOWED_HOSTS.
+    return serve_agent(request, request.build_absolute_uri("/").rstrip("/"))

@@ -1,4 +1,4 @@
-"""Rows of pools in, documents of the API out."""
+"""JSON documents of pools."""
 
 import math
 from dataclasses import asdict
@@ -36,7 +36,7 @@ INSTANCE_COLUMNS = (
 
 
 def pool_json(row: PoolRow, request: HttpRequest, address: str = "") -> dict[str, Any]:
-    """A pool; its share link stands there for its owner alone."""
+    """Return a pool; its share link is included for its owner only."""
     base = address or f"{BASE}/pools/{row.key}"
     document = asdict(row)
     for name in ("id", "findings", "revision", "analysed_revision", "share_secret"):
@@ -66,7 +66,7 @@ def pool_json(row: PoolRow, request: HttpRequest, address: str = "") -> dict[str
 
 
 def headlines(row: PoolRow) -> dict[str, str]:
-    """The finding of each section in a sentence, or why there is none."""
+    """Return the headline of each section, or the reason why it is missing."""
     return {
         name: str(own.get("headline") or own.get("reason") or "")
         for name, own in row.findings.items()
@@ -107,7 +107,7 @@ def choice_json(view: ChoiceView) -> dict[str, Any]:
 
 
 def plain(document: Any) -> Any:
-    """Without what JSON cannot say: NaN and infinity become null."""
+    """Replace NaN and infinity by null, which JSON lacks."""
     if isinstance(document, dict):
         return {str(name): plain(value) for name, value in document.items()}
     if isinstance(document, (list, tuple)):
@@ -122,6 +122,6 @@ def log_json(row: LogRow) -> dict[str, Any]:
     return plain(asdict(row))
 
 
-def change_of(row: PoolRow) -> str:
+def pool_etag(row: PoolRow) -> str:
     """A pool's entity tag."""
     return f'"{row.key}-{selectors.find_last_change(row)}"'

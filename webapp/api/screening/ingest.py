@@ -1,7 +1,7 @@
-"""The door for agents' reports, in front of Django: bytes of strangers in, receipts out.
+"""ASGI endpoint for agents' reports in front of Django.
 
-Nothing is read of a body before its token is known, no more than a report may have, and not for
-longer than an honest agent needs. Everything else goes on to the site.
+A body is read only after its token is verified, up to the size limit and within a deadline. Other
+requests are passed on to the site.
 """
 
 import asyncio
@@ -16,53 +16,60 @@ from django.db import close_old_connections
 
 from core.errors import BadInput, NephoscopeError
 from webapp.api.framework.problems import problem
-from webapp.api.framework.rate_limits import stamp_policy
-from webapp.api.framework.request_bodies import Body, Receive, Send, Site, begin, refuse
-from webapp.api.screening.ingest_batches import Told, Writer
+from webapp.api.framework.rate_limits import add_policy_header
+from webapp.api.framework.request_bodies import (
+    AsgiApp,
+    BodyReader,
+    Receive,
+    Send,
+    refuse,
+    start_response,
+)
+from webapp.api.screening.ingest_batches import BatchWriter, Outcome
 from webapp.store.screening.ingest import (
     MOST_BYTES,
     Arrival,
-    Clash,
     Grant,
-    NoGrant,
+    InvalidToken,
     PoolFull,
     Receipt,
+    ReportIdReused,
     find_grant,
     read_arrival,
 )
 
 ADDRESS = re.compile(r"/api/v1/screening/(?:pools/(?P<key>[0-9a-f]{1,24})/)?reports/?")
 BEARER = re.compile(r"Bearer +([\x21-\x7e]{1,200})", re.IGNORECASE)
-# An honest agent's report of 20 KB takes a second on the slowest line; the largest has 8 MB.
+# Deadline of a body: a report of 20 KB takes a second on a slow line; the largest has 8 MB.
 BODY_S = 30.0
-# Bodies of all agents together that are in memory at once.
+# Bytes of bodies that are in memory at once.
 MOST_HELD = 128_000_000
 SMALL_BYTES = 200_000
-# With more than so much undone, senders are told to come back, which costs little: in the rush
-# after an outage those that are taken wait hardly longer than ever, and the others come later.
-MOST_LAG_S, MOST_WAITING = 0.25, 64
-# How long they stay away: longer while more than one comes again for two that are taken.
+# Load shedding: beyond this event-loop lag or queue length requests are refused with Retry-After,
+# so that accepted requests keep a low latency in the rush after an outage.
+MAX_LAG_S, MAX_WAITING = 0.25, 64
+# Bounds of Retry-After: it grows while more than one request is refused for two that are served.
 SHORTEST_WAIT_S, LONGEST_WAIT_S = 3.0, 40.0
-COMERS_PER_TAKEN = 0.5
-# A token that was good a moment ago is not looked up again; the batch looks anyway.
+RETRIES_PER_SERVED = 0.5
+# Valid tokens are cached this long; the batch verifies them again.
 TRUSTED_S = 2.0
 MOST_TRUSTED = 10_000
 
 
 class Refusal(Exception):
-    """An answer that ends the request."""
+    """A response that ends the request."""
 
     def __init__(self, status: int, kind: str, detail: str, **more: Any) -> None:
         super().__init__(detail)
-        self.answer = stamp_policy(problem(status, kind, detail, **more))
+        self.answer = add_policy_header(problem(status, kind, detail, **more))
         if status == 401:
             self.answer["WWW-Authenticate"] = 'Bearer realm="Nephoscope pool"'
 
 
-class Pulse:
-    """How far the event loop is behind its work, and when those it refuses should come again.
+class LoadMonitor:
+    """Measure event-loop lag and adapt Retry-After.
 
-    One hiccup alone does not count.
+    The lag is the smaller of the last two measurements, so that a single delay does not count.
     """
 
     EVERY_S = 0.1
@@ -70,37 +77,37 @@ class Pulse:
 
     def __init__(self) -> None:
         self.lag_s = self._last_s = 0.0
-        self._refused = self._taken = 0.0
+        self._refused = self._served = 0.0
         self._wait_s = SHORTEST_WAIT_S
         self._loop = asyncio.get_running_loop()
-        self._expect()
+        self._schedule()
 
-    def refuse(self) -> int:
-        """Seconds after which a sender who is refused comes again."""
+    def retry_after_s(self) -> int:
+        """Count a refused request and return its Retry-After in seconds."""
         self._refused += 1
         return max(1, round(self._wait_s * random.uniform(0.5, 1.5)))
 
-    def take(self) -> None:
-        """A sender was served."""
-        self._taken += 1
+    def record_served(self) -> None:
+        """Count a served request."""
+        self._served += 1
 
-    def _expect(self) -> None:
+    def _schedule(self) -> None:
         self._due = self._loop.time() + self.EVERY_S
-        self._loop.call_at(self._due, self._beat)
+        self._loop.call_at(self._due, self._measure)
 
-    def _beat(self) -> None:
+    def _measure(self) -> None:
         late_s = self._loop.time() - self._due
         self.lag_s, self._last_s = min(late_s, self._last_s), late_s
-        is_crowded = self._refused > self._taken * COMERS_PER_TAKEN
+        is_crowded = self._refused > self._served * RETRIES_PER_SERVED
         wait_s = self._wait_s * (1.05 if is_crowded else 0.97)
         self._wait_s = min(max(wait_s, SHORTEST_WAIT_S), LONGEST_WAIT_S)
-        self._refused, self._taken = self._refused * self.KEPT, self._taken * self.KEPT
-        self._expect()
+        self._refused, self._served = self._refused * self.KEPT, self._served * self.KEPT
+        self._schedule()
 
 
-def front(site: Site) -> Site:
-    """The site with the door for reports in front of it."""
-    doors: dict[asyncio.AbstractEventLoop, Door] = {}
+def ingest_middleware(site: AsgiApp) -> AsgiApp:
+    """Return the site with the report endpoint in front of it."""
+    endpoints: dict[asyncio.AbstractEventLoop, IngestEndpoint] = {}
 
     async def application(scope: Any, receive: Receive, send: Send) -> None:
         found = ADDRESS.fullmatch(scope["path"]) if scope["type"] == "http" else None
@@ -108,35 +115,35 @@ def front(site: Site) -> Site:
             await site(scope, receive, send)
             return
         loop = asyncio.get_running_loop()
-        if loop not in doors:
-            doors[loop] = Door()
-        await doors[loop].take(scope, Body(receive), send, found["key"] or "")
+        if loop not in endpoints:
+            endpoints[loop] = IngestEndpoint()
+        await endpoints[loop].handle(scope, BodyReader(receive), send, found["key"] or "")
 
     return application
 
 
-class Door:
-    """Takes reports for one event loop."""
+class IngestEndpoint:
+    """Handler of reports for one event loop."""
 
     def __init__(self) -> None:
-        self._writer = Writer()
-        self._lookers = ThreadPoolExecutor(2, "pool-tokens")
-        self._reader = ThreadPoolExecutor(1, "pool-reader")
-        self._pulse = Pulse()
+        self._writer = BatchWriter()
+        self._token_threads = ThreadPoolExecutor(2, "pool-tokens")
+        self._parser_thread = ThreadPoolExecutor(1, "pool-reader")
+        self._load = LoadMonitor()
         self._held = 0
         self._trusted: dict[str, tuple[float, Grant]] = {}
         self._asked: dict[str, asyncio.Future[Grant]] = {}
 
-    async def take(self, scope: Any, body: Body, send: Send, key: str) -> None:
-        """Answer one request."""
+    async def handle(self, scope: Any, body: BodyReader, send: Send, key: str) -> None:
+        """Handle one request."""
         headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
         try:
-            self._demand_room()
+            self._check_load()
             grant = await self._find_grant(headers, key)
             _check_headers(headers)
-            receipt = await self._take_body(grant, headers, body)
+            receipt = await self._receive(grant, headers, body)
         except Refusal as refusal:
             await refuse(refusal.answer, body, send)
         except ConnectionError:
@@ -144,27 +151,27 @@ class Door:
         else:
             await _confirm(receipt, send)
 
-    def _demand_room(self) -> None:
-        if self._pulse.lag_s > MOST_LAG_S or self._writer.waiting >= MOST_WAITING:
-            raise _busy(self._pulse.refuse())
+    def _check_load(self) -> None:
+        if self._load.lag_s > MAX_LAG_S or self._writer.waiting >= MAX_WAITING:
+            raise _busy(self._load.retry_after_s())
 
     async def _find_grant(self, headers: dict[str, str], key: str) -> Grant:
         found = BEARER.fullmatch(headers.get("authorization", "").strip())
         if found is None:
             raise Refusal(401, "no-token", "send the pool's token: Authorization: Bearer TOKEN")
-        grant = await self._look_up(found[1])
+        grant = await self._authenticate(found[1])
         if key and grant.key != key:
             raise Refusal(403, "foreign-pool", "this token is not one of this pool")
         return grant
 
-    async def _look_up(self, secret: str) -> Grant:
+    async def _authenticate(self, secret: str) -> Grant:
         now = time.monotonic()
         until, grant = self._trusted.get(secret, (0.0, None))
         if grant is not None and now < until:
             return grant
         try:
             grant = await asyncio.shield(self._ask(secret))
-        except NoGrant as error:
+        except InvalidToken as error:
             self._trusted.pop(secret, None)
             raise Refusal(401, "unknown-token", str(error)) from None
         if len(self._trusted) >= MOST_TRUSTED:
@@ -173,39 +180,41 @@ class Door:
         return grant
 
     def _ask(self, secret: str) -> asyncio.Future[Grant]:
-        """One question to the store for everybody who comes with the same token."""
+        """Query the store once for concurrent requests with the same token."""
         asked = self._asked.get(secret)
         if asked is None:
             loop = asyncio.get_running_loop()
-            asked = loop.run_in_executor(self._lookers, _find_grant, secret)
+            asked = loop.run_in_executor(self._token_threads, _find_grant, secret)
             self._asked[secret] = asked
             asked.add_done_callback(lambda _: self._asked.pop(secret, None))
         return asked
 
-    async def _take_body(self, grant: Grant, headers: dict[str, str], body: Body) -> Receipt:
-        told: Told
+    async def _receive(self, grant: Grant, headers: dict[str, str], body: BodyReader) -> Receipt:
+        outcome: Outcome
         try:
             await self._read(body)
-            self._demand_room()
+            self._check_load()
             arrival = await self._check(grant, headers.get("idempotency-key", ""), body)
-            told = await self._writer.store(arrival)
+            outcome = await self._writer.store(arrival)
         except BadInput as error:
-            told = error
+            outcome = error
         finally:
             self._held -= body.size
-        self._pulse.take()
-        if isinstance(told, NephoscopeError):
-            raise _refusal(told)
-        return told
+        self._load.record_served()
+        if isinstance(outcome, NephoscopeError):
+            raise _refusal(outcome)
+        return outcome
 
-    async def _check(self, grant: Grant, given: str, body: Body) -> Arrival:
+    async def _check(self, grant: Grant, given: str, body: BodyReader) -> Arrival:
         if body.size <= SMALL_BYTES:
             # A millisecond of work costs less here than its way to another thread and back.
             return read_arrival(grant, body.join(), given)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._reader, read_arrival, grant, body.join(), given)
+        return await loop.run_in_executor(
+            self._parser_thread, read_arrival, grant, body.join(), given
+        )
 
-    async def _read(self, body: Body) -> None:
+    async def _read(self, body: BodyReader) -> None:
         try:
             async with asyncio.timeout(BODY_S):
                 while not body.is_whole:
@@ -243,9 +252,9 @@ def _too_large() -> Refusal:
 
 
 def _refusal(error: NephoscopeError) -> Refusal:
-    if isinstance(error, NoGrant):
+    if isinstance(error, InvalidToken):
         return Refusal(401, "unknown-token", str(error))
-    if isinstance(error, Clash):
+    if isinstance(error, ReportIdReused):
         return Refusal(409, "report-id-reused", str(error), field=error.field)
     if isinstance(error, BadInput):
         return Refusal(422, "bad-report", str(error), field=error.field)
@@ -257,5 +266,5 @@ def _refusal(error: NephoscopeError) -> Refusal:
 async def _confirm(receipt: Receipt, send: Send) -> None:
     document = {name: getattr(receipt, name) for name in receipt.__slots__}
     content = json.dumps(document).encode()
-    await begin(200 if receipt.repeated else 201, content, "application/json", send, [])
+    await start_response(200 if receipt.repeated else 201, content, "application/json", send, [])
     await send({"type": "http.response.body", "body": content, "more_body": False})

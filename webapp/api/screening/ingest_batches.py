@@ -1,6 +1,6 @@
-"""Reports that arrive at the same time are stored together: one wait for the disk serves them all.
+"""Group commit of reports: concurrent arrivals share one transaction.
 
-While one batch is written the next one gathers, so that batches grow with the load.
+While one batch is written the next one is collected, so that batches grow with the load.
 """
 
 import asyncio
@@ -16,32 +16,32 @@ from webapp.store.screening.ingest import Arrival, Receipt, store_arrivals
 log = logging.getLogger(__name__)
 MOST_AT_ONCE = 200
 # A transaction costs as much as twenty reports: under load they start no more often than this, and
-# whoever comes alone does not wait.
+# a single report does not wait.
 EVERY_S = 0.1
-Told = Receipt | NephoscopeError
-Waiting = tuple[Arrival, "asyncio.Future[Told]"]
+Outcome = Receipt | NephoscopeError
+PendingArrival = tuple[Arrival, "asyncio.Future[Outcome]"]
 
 
 class NotStored(NephoscopeError):
-    """The database or the disk did not take the report: sending it again may help."""
+    """The report could not be stored; a retry may succeed."""
 
     permanent = False
 
 
-class Writer:
+class BatchWriter:
     """The one thread that writes arrivals; belongs to one event loop."""
 
     def __init__(self) -> None:
-        self._queue: asyncio.Queue[Waiting] = asyncio.Queue()
+        self._queue: asyncio.Queue[PendingArrival] = asyncio.Queue()
         self._thread = ThreadPoolExecutor(1, "pool-writer")
         self._next = 0.0
-        # Arrivals whose senders have not been told yet.
+        # Number of arrivals without a response so far.
         self.waiting = 0
-        self._task = asyncio.get_running_loop().create_task(self._write_forever())
+        self._task = asyncio.get_running_loop().create_task(self._run())
 
-    async def store(self, arrival: Arrival) -> Told:
-        """What became of an arrival, once it is durable."""
-        future: asyncio.Future[Told] = asyncio.get_running_loop().create_future()
+    async def store(self, arrival: Arrival) -> Outcome:
+        """Queue an arrival and return its outcome once it is durable."""
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         await self._queue.put((arrival, future))
         self.waiting += 1
         try:
@@ -49,24 +49,24 @@ class Writer:
         finally:
             self.waiting -= 1
 
-    async def _write_forever(self) -> None:
+    async def _run(self) -> None:
         while True:
             batch = await self._gather()
-            told = await self._write([arrival for arrival, _ in batch])
-            for (_, future), receipt in zip(batch, told, strict=False):
+            outcomes = await self._write([arrival for arrival, _ in batch])
+            for (_, future), receipt in zip(batch, outcomes, strict=False):
                 if not future.done():
                     future.set_result(receipt)
 
-    async def _write(self, arrivals: list[Arrival]) -> list[Told]:
+    async def _write(self, arrivals: list[Arrival]) -> list[Outcome]:
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._thread, store_patiently, arrivals)
+            return await loop.run_in_executor(self._thread, store_with_fallback, arrivals)
         except Exception:
-            # Whatever it was, the next batch is taken, and these senders come again.
+            # The writer must survive any error; these senders retry.
             log.exception("%d reports could not be stored", len(arrivals))
             return [NotStored("send it again later")] * len(arrivals)
 
-    async def _gather(self) -> list[Waiting]:
+    async def _gather(self) -> list[PendingArrival]:
         batch = [await self._queue.get()]
         await asyncio.sleep(self._next - asyncio.get_running_loop().time())
         self._next = asyncio.get_running_loop().time() + EVERY_S
@@ -75,7 +75,7 @@ class Writer:
         return batch
 
 
-def store_patiently(arrivals: Sequence[Arrival]) -> list[Told]:
+def store_with_fallback(arrivals: Sequence[Arrival]) -> list[Outcome]:
     """Store a batch, or its arrivals one by one when the batch cannot be stored as a whole."""
     try:
         close_old_connections()
@@ -84,4 +84,4 @@ def store_patiently(arrivals: Sequence[Arrival]) -> list[Told]:
         log.exception("%d reports could not be stored", len(arrivals))
     if len(arrivals) == 1:
         return [NotStored("the report could not be stored: send it again later")]
-    return [told for arrival in arrivals for told in store_patiently([arrival])]
+    return [one for arrival in arrivals for one in store_with_fallback([arrival])]

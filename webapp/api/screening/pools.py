@@ -1,6 +1,6 @@
 """REST API v1: pools of screened machines, their tokens, verdicts, findings and logs.
 
-Reports themselves come in by the door in front of the site, :mod:`webapp.api.screening.ingest`.
+Reports are received by the ASGI endpoint in :mod:`webapp.api.screening.ingest`.
 """
 
 from functools import partial
@@ -13,11 +13,11 @@ from ninja.errors import HttpError
 
 from tasks.screening import celery_tasks, uploaded_log
 from webapp.api.framework.files import download, table_file
-from webapp.api.framework.paging import Page, paged
+from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import Router
 from webapp.api.framework.strict_bodies import Body
 from webapp.api.screening import documents as documents
-from webapp.api.screening.agent_file import give_agent
+from webapp.api.screening.agent_file import serve_agent
 from webapp.store.screening import details, logs, selectors, services, views
 from webapp.store.screening.ingest import print_schema
 from webapp.store.screening.selectors import PoolRow
@@ -25,13 +25,13 @@ from webapp.store.screening.services import PoolSettings
 
 router = Router(tags=["screening"])
 MOST_ROWS = 1_000
-# No text and no truth value passes for one.
+# Strict: neither strings nor booleans are accepted.
 Number = Annotated[float, Field(strict=True)]
 Verdict = Literal["", "good", "network-test", "bad", "not-enough"]
 
 
 class SettingsIn(Body):
-    """What is chosen of a pool; what is left out stays as it is."""
+    """Settings of a pool; omitted fields are unchanged."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     low: Number | None = None
@@ -49,7 +49,7 @@ class TokenIn(Body):
 
 
 class LabelIn(Body):
-    """What a machine is in truth, as its owner knows it."""
+    """Ground truth of a machine, set by its owner."""
 
     label: Literal["", "good", "bad"]
 
@@ -71,7 +71,7 @@ def _own(request: HttpRequest, key: str) -> PoolRow:
 @router.get("/agent", response={200: str, 304: None})
 def get_agent(request: HttpRequest) -> Any:
     """The agent, one file of Python; ``/agent`` gives it with this site's address written in."""
-    return give_agent(request)
+    return serve_agent(request)
 
 
 @router.get("/schema", response={200: dict})
@@ -90,21 +90,21 @@ _LOG_BODY = {
 
 
 @router.post("/verdict", response={200: dict}, openapi_extra=_LOG_BODY)
-def judge_file(request: HttpRequest) -> Any:
+def evaluate_log(request: HttpRequest) -> Any:
     """Figures and verdict of a log or report in the body, as ``manage.py screening verdict``."""
     return {"results": documents.plain(uploaded_log.summarise(request.body))}
 
 
 @router.get("/pools", response={200: dict})
 def list_pools(request: HttpRequest, page: Query[Page]) -> Any:
-    """Pools that the asker may see, newest first."""
+    """List visible pools, newest first."""
     show = partial(documents.pool_json, request=request)
-    return paged(selectors.list_pools(request.user), page, attrgetter("key"), show)
+    return paginate(selectors.list_pools(request.user), page, attrgetter("key"), show)
 
 
 @router.post("/pools", response={201: dict})
 def create_pool(request: HttpRequest, chosen: SettingsIn, response: HttpResponse) -> Any:
-    """Create a pool; its first token stands in the answer, and nowhere else."""
+    """Create a pool; its first token is returned only in this answer."""
     if not request.user.is_authenticated:
         raise HttpError(401, "a pool belongs to an account: send its token, or sign in")
     row = services.create_pool(request.user, PoolSettings(**chosen.model_dump()))
@@ -117,7 +117,7 @@ def create_pool(request: HttpRequest, chosen: SettingsIn, response: HttpResponse
 def get_pool(request: HttpRequest, key: str, response: HttpResponse) -> Any:
     """One pool; ``ETag`` changes when a report or a finding comes."""
     row = _pool(request, key)
-    tag = documents.change_of(row)
+    tag = documents.pool_etag(row)
     if request.headers.get("If-None-Match") == tag:
         return HttpResponse(status=304, headers={"ETag": tag})
     response["ETag"] = tag
@@ -126,7 +126,7 @@ def get_pool(request: HttpRequest, key: str, response: HttpResponse) -> Any:
 
 @router.patch("/pools/{key}", response={200: dict})
 def change_pool(request: HttpRequest, key: str, chosen: SettingsIn) -> Any:
-    """Change settings; new marks judge every report anew."""
+    """Change settings; new thresholds re-evaluate all reports."""
     settings = PoolSettings(**chosen.model_dump())
     return documents.pool_json(
         celery_tasks.change_pool(_own(request, key), request.user, settings), request
@@ -135,7 +135,7 @@ def change_pool(request: HttpRequest, key: str, chosen: SettingsIn) -> Any:
 
 @router.delete("/pools/{key}", response={204: None})
 def delete_pool(request: HttpRequest, key: str) -> Any:
-    """Forget a pool with everything in it."""
+    """Delete a pool with all its data."""
     services.delete_pool(_own(request, key))
     return Status(204, None)
 
@@ -144,7 +144,7 @@ def delete_pool(request: HttpRequest, key: str) -> Any:
 def list_tokens(request: HttpRequest, key: str, page: Query[Page]) -> Any:
     """Tokens of agents, without their secrets."""
     rows = selectors.list_tokens(_own(request, key))
-    return paged(rows, page, attrgetter("id"), documents.token_json)
+    return paginate(rows, page, attrgetter("id"), documents.token_json)
 
 
 @router.post("/pools/{key}/tokens", response={201: dict})
@@ -156,7 +156,7 @@ def create_token(request: HttpRequest, key: str, asked: TokenIn) -> Any:
 
 @router.delete("/pools/{key}/tokens/{token}", response={204: None})
 def revoke_token(request: HttpRequest, key: str, token: int) -> Any:
-    """End a token at once."""
+    """Revoke a token."""
     if not services.revoke_token(_own(request, key), token):
         raise Http404("the pool has no such active token")
     return Status(204, None)
@@ -164,7 +164,7 @@ def revoke_token(request: HttpRequest, key: str, token: int) -> Any:
 
 @router.put("/pools/{key}/share", response={200: dict})
 def share_pool(request: HttpRequest, key: str) -> Any:
-    """The link that lets whoever has it read the pool."""
+    """Create the share link that gives read access to the pool."""
     secret = services.share_pool(_own(request, key))
     return {
         "page": request.build_absolute_uri(f"/screening/shared/{secret}/"),
@@ -174,7 +174,7 @@ def share_pool(request: HttpRequest, key: str) -> Any:
 
 @router.delete("/pools/{key}/share", response={204: None})
 def unshare_pool(request: HttpRequest, key: str) -> Any:
-    """The link opens nothing any more."""
+    """Revoke the share link."""
     services.unshare_pool(_own(request, key))
     return Status(204, None)
 
@@ -183,7 +183,7 @@ def unshare_pool(request: HttpRequest, key: str) -> Any:
 def list_instances(request: HttpRequest, key: str, page: Query[Page], verdict: Verdict = "") -> Any:
     """Machines with their newest verdicts, by name."""
     rows = selectors.list_instances(_pool(request, key), verdict)
-    return paged(rows, page, attrgetter("id"), documents.instance_json)
+    return paginate(rows, page, attrgetter("id"), documents.instance_json)
 
 
 @router.get("/pools/{key}/instances.{kind}", response={200: dict})
@@ -212,7 +212,7 @@ def _instance(row: PoolRow, instance: int, report: str) -> Any:
 
 @router.patch("/pools/{key}/instances/{instance}", response={200: dict})
 def label_instance(request: HttpRequest, key: str, instance: int, asked: LabelIn) -> Any:
-    """Say what a machine is in truth, for calibration."""
+    """Set the ground truth of a machine, for calibration."""
     row = _own(request, key)
     found = services.label_instance(row, instance, asked.label)
     one = selectors.find_instance(row, instance)
@@ -223,7 +223,7 @@ def label_instance(request: HttpRequest, key: str, instance: int, asked: LabelIn
 
 @router.delete("/pools/{key}/instances/{instance}", response={204: None})
 def delete_instance(request: HttpRequest, key: str, instance: int) -> Any:
-    """Forget a machine with its reports."""
+    """Delete a machine with its reports."""
     if not services.delete_instance(_own(request, key), instance):
         raise Http404("the pool has no such machine")
     return Status(204, None)
@@ -235,12 +235,12 @@ def list_reports(
 ) -> Any:
     """The newest reports, at most 1,000."""
     rows = selectors.list_reports(_pool(request, key), instance, MOST_ROWS)
-    return paged(rows, page, attrgetter("report_id"), documents.report_json)
+    return paginate(rows, page, attrgetter("report_id"), documents.report_json)
 
 
 @router.get("/pools/{key}/reports/{report_id}", response={200: dict})
 def get_report(request: HttpRequest, key: str, report_id: str) -> Any:
-    """A report as its agent sent it."""
+    """Return a report as its agent sent it."""
     body = details.read_body(_pool(request, key), report_id)
     if body is None:
         raise Http404("the pool has no such report")
@@ -287,7 +287,7 @@ def get_finding(request: HttpRequest, key: str, section: str) -> Any:
 def list_logs(request: HttpRequest, key: str, page: Query[Page]) -> Any:
     """Logs of other tools beside the pool's own results."""
     rows = selectors.list_logs(_pool(request, key))
-    return paged(rows, page, attrgetter("id"), documents.log_json)
+    return paginate(rows, page, attrgetter("id"), documents.log_json)
 
 
 @router.post("/pools/{key}/logs", response={201: dict}, openapi_extra=_LOG_BODY)
@@ -301,7 +301,7 @@ def add_log(request: HttpRequest, key: str, name: str = "") -> Any:
 
 @router.delete("/pools/{key}/logs/{log}", response={204: None})
 def delete_log(request: HttpRequest, key: str, log: int) -> Any:
-    """Forget a log."""
+    """Delete a log."""
     if not logs.delete_log(_own(request, key), log):
         raise Http404("the pool has no such log")
     return Status(204, None)

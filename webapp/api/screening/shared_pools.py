@@ -1,4 +1,4 @@
-"""REST API v1: what a share link opens of a pool, to be read and nothing else."""
+"""REST API v1: read access to a pool by its share link."""
 
 from operator import attrgetter
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from django.http import Http404, HttpRequest
 from ninja import Query
 
-from webapp.api.framework.paging import Page, paged
+from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import Router
 from webapp.api.screening import documents as documents
 from webapp.store.screening import selectors, views
@@ -24,20 +24,20 @@ def _pool(secret: str) -> PoolRow:
 
 @router.get("/shared/{secret}", response={200: dict})
 def get_shared(request: HttpRequest, secret: str) -> Any:
-    """The pool."""
+    """Return the shared pool."""
     return documents.pool_json(_pool(secret), request, f"{documents.BASE}/shared/{secret}")
 
 
 @router.get("/shared/{secret}/instances", response={200: dict})
 def list_shared_instances(request: HttpRequest, secret: str, page: Query[Page]) -> Any:
-    """Its machines."""
+    """List the machines of the shared pool."""
     rows = selectors.list_instances(_pool(secret))
-    return paged(rows, page, attrgetter("id"), documents.instance_json)
+    return paginate(rows, page, attrgetter("id"), documents.instance_json)
 
 
 @router.get("/shared/{secret}/instances/{instance}", response={200: dict})
 def get_shared_instance(request: HttpRequest, secret: str, instance: int) -> Any:
-    """One of them in detail."""
+    """Return one machine of the shared pool in detail."""
     row = _pool(secret)
     found = selectors.find_instance(row, instance)
     view = views.instance_view(row, found) if found else None
@@ -48,12 +48,12 @@ def get_shared_instance(request: HttpRequest, secret: str, instance: int) -> Any
 
 @router.get("/shared/{secret}/choice", response={200: dict})
 def choose_shared(request: HttpRequest, secret: str, wanted: int | None = None) -> Any:
-    """Its best machines."""
+    """Select the best machines of the shared pool."""
     return documents.choice_json(views.choose(_pool(secret), wanted))
 
 
 @router.get("/shared/{secret}/findings", response={200: dict})
 def get_shared_findings(request: HttpRequest, secret: str) -> Any:
-    """Its findings."""
+    """Return the findings of the shared pool."""
     row = _pool(secret)
     return {"is_analysed": row.is_analysed, **documents.plain(row.findings)}

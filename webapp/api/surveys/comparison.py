@@ -1,4 +1,4 @@
-"""REST API v1: what moved between two surveys, as the pages show it."""
+"""REST API v1: comparison of two surveys."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def _compared(request: HttpRequest, before: str, after: str) -> comparison.Compa
 
 @router.get("/{before}/{after}", response={200: dict, 202: dict})
 def get_comparison(request: HttpRequest, before: str, after: str) -> Any:
-    """What moved; 202 with how far it is while the names are compared for the first time."""
+    """Return the comparison; 202 with its progress while it is computed for the first time."""
     pair = _pair(request, before, after)
     found = comparison.comparison(*pair)
     if found is None:
@@ -71,7 +71,7 @@ def get_comparison(request: HttpRequest, before: str, after: str) -> Any:
 def get_moves(
     request: HttpRequest, before: str, after: str, kind: str, query: Query[MovesQuery]
 ) -> Any:
-    """Names that moved: all, of a ``dimension``, or of one move (``before``, ``after``)."""
+    """List moved names: all, of a ``dimension``, or of one move (``before``, ``after``)."""
     found = _compared(request, before, after)
     first, total = _span(found, query)
     start, limit = max(0, query.first), min(max(1, query.limit), MAX_MOVES)

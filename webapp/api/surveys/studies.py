@@ -1,4 +1,4 @@
-"""REST API v1: the history of a domain, who fails with an outage, and traffic captures."""
+"""REST API v1: domain histories, outage simulations and traffic captures."""
 
 from operator import attrgetter
 from typing import Any
@@ -8,7 +8,7 @@ from ninja import Query, Schema
 
 from tasks.traffic import log_import
 from webapp.api.framework.files import table_file
-from webapp.api.framework.paging import Page, paged
+from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import Router
 from webapp.store.access.visibility import visible
 from webapp.store.models import Survey
@@ -16,8 +16,8 @@ from webapp.store.surveys import domain_history
 from webapp.store.surveys import index as survey_index
 
 router = Router(tags=["evidence"])
-CASUALTY_COLUMNS = ("rank", "domain", "state", "down", "part", "names", "silent")
-MAX_CASUALTIES = 1_000_000
+AFFECTED_COLUMNS = ("rank", "domain", "state", "down", "part", "names", "silent")
+MAX_AFFECTED = 1_000_000
 INDEX_RETRY_S = 2
 
 
@@ -28,18 +28,18 @@ class OutageQuery(Schema):
     target: str
     provider: str = ""
     first: int = 0
-    limit: int = MAX_CASUALTIES
+    limit: int = MAX_AFFECTED
 
 
 @router.get("/domains/{domain}/history", response={200: dict})
 def get_history(request: HttpRequest, domain: str, page: Query[Page]) -> Any:
-    """Every survey that asked a domain, the newest first, and what changed from one to the next."""
+    """List all surveys of a domain, newest first, with changes between them."""
     found = domain_history.history(domain, reader=request.user)
     if not found:
         raise Http404(f"no survey asked {domain!r}")
     return {
         "domain": domain,
-        **paged(found, page, attrgetter("slug"), domain_history.Visit.as_json),
+        **paginate(found, page, attrgetter("slug"), domain_history.DomainObservation.as_json),
     }
 
 
@@ -47,23 +47,23 @@ def get_history(request: HttpRequest, domain: str, page: Query[Page]) -> Any:
 def get_outage(
     request: HttpRequest, slug: str, kind_of_file: str, query: Query[OutageQuery]
 ) -> Any:
-    """The domains that an outage takes down, fully first, each by rank."""
+    """List the domains that an outage affects, total failures first, by rank."""
     survey = visible(Survey.objects.filter(slug=slug), request.user).first()
     if survey is None:
         raise Http404(f"there is no survey {slug!r}")
     index = survey_index.index_of(survey)
     if index is None:
-        return _not_yet(survey)
-    found = index.casualties(query.kind, query.provider, query.target)
-    start, limit = max(0, query.first), min(max(1, query.limit), MAX_CASUALTIES)
-    cells = [[row[c] for c in CASUALTY_COLUMNS] for row in found.page(start, limit)]
+        return _index_pending(survey)
+    found = index.affected_domains(query.kind, query.provider, query.target)
+    start, limit = max(0, query.first), min(max(1, query.limit), MAX_AFFECTED)
+    cells = [[row[c] for c in AFFECTED_COLUMNS] for row in found.page(start, limit)]
     if kind_of_file != "json":
-        return table_file(f"{slug}-{query.target}-outage", kind_of_file, CASUALTY_COLUMNS, cells)
-    return {"total": found.total, "first": start, "columns": CASUALTY_COLUMNS, "rows": cells}
+        return table_file(f"{slug}-{query.target}-outage", kind_of_file, AFFECTED_COLUMNS, cells)
+    return {"total": found.total, "first": start, "columns": AFFECTED_COLUMNS, "rows": cells}
 
 
-def _not_yet(survey: Survey) -> HttpResponse:
-    """The index of a survey is made when it ends; until then there is no outage to be looked at."""
+def _index_pending(survey: Survey) -> HttpResponse:
+    """Return 202: the index is built when the survey ends."""
     document = {"status": survey.state, "detail": "its index is not made yet"}
     return JsonResponse(document, status=202, headers={"Retry-After": str(INDEX_RETRY_S)})
 
@@ -71,7 +71,7 @@ def _not_yet(survey: Survey) -> HttpResponse:
 @router.get("/captures", response={200: dict}, tags=["traffic"])
 def list_captures(request: HttpRequest, page: Query[Page]) -> Any:
     """Names of imported traffic captures, the newest first."""
-    return paged(log_import.list_imports(), page, str, str)
+    return paginate(log_import.list_imports(), page, str, str)
 
 
 @router.get("/captures/{name}", response={200: dict}, tags=["traffic"])
@@ -95,6 +95,6 @@ def _capture(name: str) -> dict[str, Any]:
     if name not in log_import.list_imports():
         raise Http404(f"there is no capture {name!r}")
     document = log_import.read_report(name)
-    # Where a file stood on the importer's machine is nobody's business.
+    # Paths on the importing machine are private.
     logs = [{**log, "path": log["path"].rpartition("/")[2]} for log in document["logs"]]
     return {**document, "logs": logs}

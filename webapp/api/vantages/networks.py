@@ -1,4 +1,4 @@
-"""Public measurement networks in the API: look for probes, come back, enlist what was found."""
+"""REST API v1: search probes of public measurement networks and enlist them."""
 
 from typing import Any
 
@@ -13,14 +13,14 @@ from webapp.api.framework.routers import Router
 from webapp.api.framework.strict_bodies import Body
 from webapp.store.vantages import network_search, services
 from webapp.store.vantages.documents import document
-from webapp.store.vantages.network_search import Find
+from webapp.store.vantages.network_search import Search
 
 router = Router(tags=["vantage points"])
 _ERRORS = {401: Problem, 403: Problem, 404: Problem, 422: Problem, 503: Problem}
 
 
 class WantedIn(Body):
-    """Which probes are looked for; every field is an option of ``manage.py networks``."""
+    """Criteria of a search; every field is an option of ``manage.py networks``."""
 
     network: str = Field(max_length=20)
     country: str = Field("", max_length=2)
@@ -30,15 +30,14 @@ class WantedIn(Body):
 
 
 class NamesIn(Body):
-    """Which of the places that were found; without names all of them."""
+    """Names of found places to enlist; all without names."""
 
     names: list[str] | None = None
 
 
 @router.post("/networks/finds", response={202: dict, **_ERRORS})
-def look(request: HttpRequest, wanted: WantedIn, response: HttpResponse) -> Any:
-    """Ask a network, by a worker, what may be spent and where it has such probes; poll
-    ``Location``."""
+def create_network_search(request: HttpRequest, wanted: WantedIn, response: HttpResponse) -> Any:
+    """Start a search for probes and credits of a network; poll ``Location``."""
     _operators_only(request)
     told = finding.ask(Wanted(**wanted.dict()))
     response["Location"] = f"/api/v1/networks/finds/{told['key']}"
@@ -46,20 +45,20 @@ def look(request: HttpRequest, wanted: WantedIn, response: HttpResponse) -> Any:
 
 
 @router.get("/networks/finds/{name}", response={200: dict, **_ERRORS})
-def get_find(request: HttpRequest, name: str) -> Any:
-    """What the network said, as far as it has: credits first, then places."""
-    return _known(request, name)
+def get_network_search(request: HttpRequest, name: str) -> Any:
+    """Return the results so far: credits first, then places."""
+    return _get_search(request, name)
 
 
 @router.post("/networks/finds/{name}/enlist", response={201: dict, **_ERRORS})
 def enlist(request: HttpRequest, name: str, chosen: NamesIn) -> Any:
-    """Make vantage points of the places that were found; it costs nothing yet."""
-    points = finding.enlist(_known(request, name), chosen.names)
+    """Create vantage points from the found places; no credits are spent."""
+    points = finding.enlist(_get_search(request, name), chosen.names)
     rows = [document(p, operator=True) for p in points]
     return Status(201, {"count": len(rows), "results": rows})
 
 
-def _known(request: HttpRequest, key: str) -> Find:
+def _get_search(request: HttpRequest, key: str) -> Search:
     _operators_only(request)
     told = network_search.load(key)
     if told is None:

@@ -1,4 +1,4 @@
-"""Vantage points in the API: the list for everybody, joining for machines, the rest for staff."""
+"""REST API v1: vantage points; enrolment of machines, administration by operators."""
 
 from functools import partial
 from operator import attrgetter
@@ -14,7 +14,7 @@ from core.errors import BadInput
 from tasks.platform.valkey_urls import authority
 from tasks.vantage_admin import enrolment
 from webapp.api.framework import problems
-from webapp.api.framework.paging import Page, paged
+from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.problems import Problem
 from webapp.api.framework.routers import Router
 from webapp.api.framework.strict_bodies import Body
@@ -33,14 +33,14 @@ class JoinIn(Body):
 
 
 class PresenceIn(Body):
-    """What a vantage point says when it starts, and once an hour."""
+    """Presence message, sent on start and hourly."""
 
     password: str = Field(max_length=200)
     version: str = Field("", max_length=40)
 
 
 class InviteIn(Body):
-    """A new vantage point: where it stands, to the city, and what it may do."""
+    """A new vantage point: its location and limits."""
 
     name: str = Field(max_length=63)
     city: str = ""
@@ -59,14 +59,14 @@ _ERRORS = {401: Problem, 403: Problem, 404: Problem, 422: Problem, 503: Problem}
 
 @router.get("/vantage-points", response={200: dict})
 def list_points(request: HttpRequest, page: Query[Page]) -> Any:
-    """All vantage points that you may see; addresses are for operators."""
+    """List visible vantage points; addresses are included for operators."""
     show = partial(document, operator=services.is_operator(request.user))
-    return paged(list(services.points(request.user)), page, attrgetter("name"), show)
+    return paginate(list(services.points(request.user)), page, attrgetter("name"), show)
 
 
 @router.post("/vantage-points", response={201: dict, **_ERRORS})
 def invite(request: HttpRequest, body: InviteIn) -> Any:
-    """Make a vantage point; the answer holds its one-time token and the command to run there."""
+    """Create a vantage point; returns its one-time token and the enrolment command."""
     _operators_only(request)
     values = body.dict(exclude={"name", "limits"})
     point, token = enrolment.invite(body.name, values, body.limits)
@@ -92,15 +92,15 @@ def join(request: HttpRequest, body: JoinIn) -> Any:
 @router.get("/vantage-points/{name}", response={200: dict, **_ERRORS})
 def get_point(request: HttpRequest, name: str) -> Any:
     """One vantage point."""
-    return document(_known(request, name), operator=services.is_operator(request.user))
+    return document(_get_point(request, name), operator=services.is_operator(request.user))
 
 
 @router.post("/vantage-points/{name}/presence", response={200: dict, **_ERRORS})
 def presence(request: HttpRequest, name: str, body: PresenceIn) -> Any:
-    """For machines: say that it is there; the site notes the address that it sees."""
+    """For machines: report presence; the site records the source address."""
     address = request.META.get("REMOTE_ADDR")
     try:
-        point = services.note_presence(name, body.password, address, body.version)
+        point = services.record_presence(name, body.password, address, body.version)
     except BadInput as error:
         return problems.problem(401, "unknown-vantage-point", str(error))
     return {"name": point.name, "state": point.state, "address": point.public_address}
@@ -109,38 +109,38 @@ def presence(request: HttpRequest, name: str, body: PresenceIn) -> Any:
 @router.post("/vantage-points/{name}/token", response={200: dict, **_ERRORS})
 def new_token(request: HttpRequest, name: str) -> Any:
     """A new one-time token for one that is not joined; older ones are void."""
-    point = _operated(request, name)
+    point = _get_point_as_operator(request, name)
     return _with_token(request, point, services.new_token(point))
 
 
 @router.patch("/vantage-points/{name}/limits", response={200: dict, **_ERRORS})
 def change_limits(request: HttpRequest, name: str, body: ninja.Body[dict[str, Any]]) -> Any:
-    """Change what it may do; it hears of it with its next pulse."""
-    point = _operated(request, name)
+    """Change limits; they reach the vantage point with its next heartbeat."""
+    point = _get_point_as_operator(request, name)
     enrolment.change_limits(point, body)
     return document(point, operator=True)
 
 
 @router.post("/vantage-points/{name}/drain", response={200: dict, **_ERRORS})
 def drain(request: HttpRequest, name: str) -> Any:
-    """Let it finish what it has, and take nothing new."""
+    """Drain: finish current work, accept no new work."""
     return _changed(enrolment.drain, request, name)
 
 
 @router.post("/vantage-points/{name}/resume", response={200: dict, **_ERRORS})
 def resume(request: HttpRequest, name: str) -> Any:
-    """Let it take work again."""
+    """Accept work again."""
     return _changed(enrolment.resume, request, name)
 
 
 @router.post("/vantage-points/{name}/revoke", response={200: dict, **_ERRORS})
 def revoke(request: HttpRequest, name: str) -> Any:
-    """Cut it off at once; it can come back by a new token only."""
+    """Revoke at once; a new token is needed to join again."""
     return _changed(enrolment.revoke, request, name)
 
 
 def _changed(act: Any, request: HttpRequest, name: str) -> dict[str, Any]:
-    point = _operated(request, name)
+    point = _get_point_as_operator(request, name)
     try:
         act(point)
     except BadInput as error:
@@ -149,16 +149,16 @@ def _changed(act: Any, request: HttpRequest, name: str) -> dict[str, Any]:
     return document(point, operator=True)
 
 
-def _known(request: HttpRequest, name: str) -> VantagePoint:
+def _get_point(request: HttpRequest, name: str) -> VantagePoint:
     point = services.point(name, request.user)
     if point is None:
         raise Http404(f"there is no vantage point {name!r}")
     return point
 
 
-def _operated(request: HttpRequest, name: str) -> VantagePoint:
+def _get_point_as_operator(request: HttpRequest, name: str) -> VantagePoint:
     _operators_only(request)
-    return _known(request, name)
+    return _get_point(request, name)
 
 
 def _operators_only(request: HttpRequest) -> None:

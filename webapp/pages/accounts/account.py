@@ -133,10 +133,10 @@ def _check_password(request: HttpRequest) -> str:
     """What is wrong with the password that was sent, if anything."""
     name = request.user.get_username()
     try:
-        attempt = login_throttle.sign_in(name, str(request.META.get("REMOTE_ADDR", "")))
+        attempt = login_throttle.count_sign_in(name, str(request.META.get("REMOTE_ADDR", "")))
     except login_throttle.TooManyAttempts as error:
         return str(error)
     if not request.user.check_password(request.POST.get("password", "")):
         return "this is not the password of the account"
-    attempt.forgive()
+    attempt.clear()
     return ""

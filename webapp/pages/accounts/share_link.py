@@ -13,7 +13,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 from webapp.pages.ui import errors
 from webapp.store.access import sharing
-from webapp.store.access.url_ownership import is_to_be_shown
+from webapp.store.access.url_ownership import is_shareable_route
 from webapp.store.access.visibility import SharedReader
 
 _PREFIX = re.compile(r"/shared/([A-Za-z0-9_-]{20,100})(/.*)?")
@@ -54,7 +54,10 @@ class SharedView(MiddlewareMixin):
         link = reader.link
         if match.url_name in _FRONTS:
             return HttpResponseRedirect(reverse(HOMES[link.kind], args=[link.slug]))
-        if not is_to_be_shown(match.route, link.kind) and match.url_name not in _OTHERS[link.kind]:
+        if (
+            not is_shareable_route(match.route, link.kind)
+            and match.url_name not in _OTHERS[link.kind]
+        ):
             raise Http404("a share link opens one thing")
         return None
 

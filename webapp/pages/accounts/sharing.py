@@ -45,15 +45,15 @@ def sharing_page(kind: str, slug: str) -> str:
     return reverse(_PAGES[kind]["sharing"], args=[slug])
 
 
-def _made_by_reader(request: HttpRequest, kind: str, slug: str) -> sharing.Thing:
+def _made_by_reader(request: HttpRequest, kind: str, slug: str) -> sharing.Shareable:
     """The thing, for whoever made it; for everybody else this page is not there."""
-    found = sharing.made_by(request.user, kind, slug)
+    found = sharing.find_own(request.user, kind, slug)
     if found is None:
         raise Http404(f"no such {kind}")
     return found
 
 
-def _context(request: HttpRequest, kind: str, thing: sharing.Thing) -> dict[str, Any]:
+def _context(request: HttpRequest, kind: str, thing: sharing.Shareable) -> dict[str, Any]:
     """What stands around these pages: the strip of the thing, and where its forms lead."""
     own = {
         "thing": thing,
@@ -74,14 +74,16 @@ def overview(request: HttpRequest, slug: str, kind: str = "survey") -> HttpRespo
     return _show(request, kind, _made_by_reader(request, kind, slug))
 
 
-def _show(request: HttpRequest, kind: str, thing: sharing.Thing, error: str = "") -> HttpResponse:
+def _show(
+    request: HttpRequest, kind: str, thing: sharing.Shareable, error: str = ""
+) -> HttpResponse:
     links = [
         {"row": link, "address": address_of(request, link)} for link in sharing.links_of(thing)
     ]
     context = {
         **_context(request, kind, thing),
         "links": links,
-        "lives": lives(sharing.LIVES_DAYS),
+        "lives": lives(sharing.LIFETIME_DAYS),
         "error": error,
     }
     status = 422 if error else 200
@@ -106,7 +108,7 @@ def new_link(request: HttpRequest, slug: str, kind: str = "survey") -> HttpRespo
     """A new link to it."""
     thing = _made_by_reader(request, kind, slug)
     try:
-        sharing.issue(request.user, thing, read_days(request, sharing.LIVES_DAYS))
+        sharing.issue(request.user, thing, read_days(request, sharing.LIFETIME_DAYS))
     except BadInput as error:
         return _show(request, kind, thing, str(error).partition(": ")[2] or str(error))
     return HttpResponseRedirect(sharing_page(kind, slug))

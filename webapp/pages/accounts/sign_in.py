@@ -40,7 +40,7 @@ class SignUpForm(forms.Form):
             name = accounts.clean_name(self.cleaned_data["username"])
         except BadInput:
             raise ValidationError(f"A name has {accounts.NAME_RULE}.") from None
-        if accounts.find(name):
+        if accounts.find_account(name):
             raise ValidationError("This name is taken; choose another.")
         return name
 
@@ -106,17 +106,17 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         return _show(request, "sign_in", AuthenticationForm(request), **more)
     name = request.POST.get("username", "")[:150]
     try:
-        attempt = login_throttle.sign_in(name, _address(request))
+        attempt = login_throttle.count_sign_in(name, _address(request))
     except login_throttle.TooManyAttempts as error:
         return _refuse(request, "sign_in", AuthenticationForm(request), error)
-    known = accounts.find(name)
+    known = accounts.find_account(name)
     # An unknown name goes the same way, and takes as long.
     given = request.POST.copy()
     given["username"] = known.get_username() if known else name
     form = AuthenticationForm(request, data=given)
     if not form.is_valid():
         return _show(request, "sign_in", form, typed=name, **more)
-    attempt.forgive()
+    attempt.clear()
     return _enter(request, form.get_user())
 
 
@@ -146,13 +146,15 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         return _show(request, "sign_up", SignUpForm())
     form = SignUpForm(request.POST)
     try:
-        login_throttle.sign_up(_address(request))
+        login_throttle.count_sign_up(_address(request))
     except login_throttle.TooManyAttempts as error:
         return _refuse(request, "sign_up", SignUpForm(), error)
     if not form.is_valid():
         return _show(request, "sign_up", form)
     try:
-        user = accounts.create(form.cleaned_data["username"], form.cleaned_data["password1"])
+        user = accounts.create_account(
+            form.cleaned_data["username"], form.cleaned_data["password1"]
+        )
     except BadInput:
         form.add_error("username", "This name is taken; choose another.")
         return _show(request, "sign_up", form)
@@ -164,7 +166,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def welcome(request: HttpRequest, who: str, key: str) -> HttpResponse:
     """Whoever holds an invitation sets a password and is signed in."""
-    user = accounts.invited(who, key)
+    user = accounts.find_invited(who, key)
     if user is None:
         return render(request, "accounts/stale.html", {"section": "account"}, status=404)
     form = SetPasswordForm(user, request.POST or None)
@@ -188,12 +190,12 @@ def password(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
         return _show(request, "password", form)
     try:
-        attempt = login_throttle.sign_in(user.get_username(), _address(request))
+        attempt = login_throttle.count_sign_in(user.get_username(), _address(request))
     except login_throttle.TooManyAttempts as error:
         return _refuse(request, "password", PasswordChangeForm(user), error)
     if not form.is_valid():
         return _show(request, "password", form)
-    attempt.forgive()
+    attempt.clear()
     form.save()
     auth.update_session_auth_hash(request, form.user)
     if request.POST.get("revoke_tokens") == "on":

@@ -13,7 +13,7 @@ from webapp.pages.ui import formatting
 from webapp.pages.ui.charts import world_map as drawing
 from webapp.pages.ui.links import with_query
 from webapp.store.campaigns import selectors
-from webapp.store.campaigns.places import spots_of
+from webapp.store.campaigns.places import vantage_places
 from webapp.store.vantages import services
 
 Row = dict[str, Any]
@@ -73,10 +73,10 @@ class _Atlas:
     frame: Frame
     regions: list[Row]
     places: dict[str, Row]
-    points: list[selectors.Spot]
+    points: list[selectors.VantagePlace]
     chosen: Row
     cells: dict[str, Row]
-    by_name: dict[str, selectors.Spot]
+    by_name: dict[str, selectors.VantagePlace]
 
     @property
     def metric(self) -> str:
@@ -103,7 +103,7 @@ class _Atlas:
             "href": self._choose("region", "" if is_chosen else name),
         }
 
-    def dot(self, point: selectors.Spot) -> Row:
+    def dot(self, point: selectors.VantagePlace) -> Row:
         """A vantage point's mark, shaded by what is chosen or by its own best region."""
         value = self._value(point.name)
         x, y = drawing.project(point.lat or 0.0, point.lon or 0.0)
@@ -214,7 +214,7 @@ def _rank(value: float | None, sign: int) -> tuple[bool, float]:
 
 def _atlas(request: HttpRequest, frame: Frame, regions: list[Row]) -> _Atlas:
     names = selectors.grid_vantages(frame.row, frame.metric.id)
-    known = spots_of(frame.row, names).values()
+    known = vantage_places(frame.row, names).values()
     points = [p for p in known if p.lat is not None and p.lon is not None]
     chosen = _chosen(request, regions, points)
     places = selectors.places((r["provider"], r["region"]) for r in regions)
@@ -222,7 +222,7 @@ def _atlas(request: HttpRequest, frame: Frame, regions: list[Row]) -> _Atlas:
     return _Atlas(request, frame, regions, places, points, chosen, cells, by_name)
 
 
-def _chosen(request: HttpRequest, regions: list[Row], points: list[selectors.Spot]) -> Row:
+def _chosen(request: HttpRequest, regions: list[Row], points: list[selectors.VantagePlace]) -> Row:
     """Which region or vantage point the address names; nothing is chosen by itself."""
     region, vantage = request.GET.get("region", ""), request.GET.get("vantage", "")
     if any(r["region"] == region for r in regions):

@@ -10,7 +10,7 @@ from webapp.pages.campaigns import formatting as said
 from webapp.pages.campaigns.formatting import METRICS
 from webapp.pages.campaigns.frame import Frame, frame_or_404
 from webapp.store.campaigns import selectors
-from webapp.store.campaigns.places import spots_of
+from webapp.store.campaigns.places import vantage_places
 
 Row = dict[str, Any]
 SHOWN_PAIRS = 20
@@ -89,7 +89,7 @@ def _regions(frames: list[Frame], metric: str) -> list[Row]:
 def _pairs(frames: list[Frame], metric: str) -> list[Row]:
     """Pairs that both measured, the largest relative change of the median first."""
     found = selectors.changed_pairs(frames[0].row, frames[1].row, metric)
-    names = spots_of(frames[1].row, (r["vantage"] for r in found[:SHOWN_PAIRS]))
+    names = vantage_places(frames[1].row, (r["vantage"] for r in found[:SHOWN_PAIRS]))
     for row in found[:SHOWN_PAIRS]:
         point = names.get(row["vantage"])
         row["city"] = point.city if point and point.city else row["vantage"]

@@ -16,7 +16,7 @@ from webapp.pages.campaigns.headlines import grid_sentence
 from webapp.pages.ui import formatting
 from webapp.pages.ui.links import with_query
 from webapp.store.campaigns import selectors
-from webapp.store.campaigns.places import spots_of
+from webapp.store.campaigns.places import vantage_places
 
 Row = dict[str, Any]
 # What may be shown in the cells, with its name.
@@ -88,7 +88,7 @@ def _names(
         by, names = "", selectors.grid_vantages(frame.row, metric)
     wanted = request.GET.get("q", "").strip().casefold()[:80]
     if wanted:
-        known = spots_of(frame.row, names)
+        known = vantage_places(frame.row, names)
         names = [n for n in names if wanted in _searched(n, known)]
     return names, {"by": by, "down": down}
 
@@ -136,7 +136,7 @@ def _table(
     equal = {"vantage": list(vantages)}
     found = selectors.read_table(frame.row, f"{frame.metric.id}-grid", columns, equal)
     cells = {(r["vantage"], r["region"]): r for r in found.to_pylist()}
-    points = spots_of(frame.row, vantages)
+    points = vantage_places(frame.row, vantages)
     base = reverse("wide-area-grid", args=[frame.row.slug]).removesuffix("grid/") + "pairs/"
     rows = []
     for name in vantages:

@@ -12,7 +12,7 @@ from webapp.pages.ui import formatting
 from webapp.pages.ui.charts.svg import Axis, column
 from webapp.pages.ui.links import with_query
 from webapp.store.campaigns import selectors
-from webapp.store.campaigns.places import spots_of
+from webapp.store.campaigns.places import vantage_places
 
 Row = dict[str, Any]
 # IMC'13 Table 14: downstream ISPs of each zone; a zone that was not there is not in it.
@@ -165,7 +165,7 @@ def failures(request: HttpRequest, slug: str) -> HttpResponse:
     lead = stored.get("failures")
     rows = lead.dicts() if lead else []
     worst = stored["failing-vantages"].dicts() if "failing-vantages" in stored else []
-    points = spots_of(frame.row, (r["vantage"] for r in worst[:40]))
+    points = vantage_places(frame.row, (r["vantage"] for r in worst[:40]))
     more = {
         "lead": lead,
         "probes": [_probe(probe, rows) for probe in dict.fromkeys(r["probe"] for r in rows)],

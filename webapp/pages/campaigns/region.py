@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET
 
 from webapp.pages.campaigns.frame import Frame, frame_or_404
 from webapp.store.campaigns import selectors
-from webapp.store.campaigns.places import spots_of
+from webapp.store.campaigns.places import vantage_places
 
 Row = dict[str, Any]
 SHOWN_SHARES = 40
@@ -52,7 +52,7 @@ def _countries(frame: Frame, region: str) -> tuple[list[Row], int]:
     cells = selectors.read_table(
         frame.row, f"{frame.metric.id}-grid", columns, {"region": region}
     ).to_pylist()
-    points = spots_of(frame.row, (c["vantage"] for c in cells))
+    points = vantage_places(frame.row, (c["vantage"] for c in cells))
     groups: dict[tuple[str, str], list[Row]] = {}
     for cell in cells:
         point = points.get(cell["vantage"])

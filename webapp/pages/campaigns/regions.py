@@ -11,7 +11,7 @@ from webapp.pages.campaigns.frame import Frame, frame_or_404, moment_of, page_of
 from webapp.pages.ui.charts.svg import Axis, consecutive_runs
 from webapp.pages.ui.links import with_query
 from webapp.store.campaigns import selectors
-from webapp.store.campaigns.places import spots_of
+from webapp.store.campaigns.places import vantage_places
 
 Row = dict[str, Any]
 # The figures show 15 places and three regions.
@@ -37,7 +37,7 @@ def figures(request: HttpRequest, slug: str) -> HttpResponse:
     lead = stored.get(f"{metric}-regions")
     averages = lead.dicts() if lead else []
     names = selectors.grid_vantages(frame.row, metric)
-    points = spots_of(frame.row, names)
+    points = vantage_places(frame.row, names)
     chosen = _chosen(request, names, points, [r["region"] for r in averages])
     more = {
         "lead": lead,
@@ -199,7 +199,7 @@ def _choices(frame: Frame, names: list[str]) -> list[Row]:
     table = selectors.read_table(
         frame.row, f"{frame.metric.id}-vantages", _CHOICE, {"vantage": names}
     )
-    points = spots_of(frame.row, names)
+    points = vantage_places(frame.row, names)
     found = {r["vantage"]: r for r in table.to_pylist()}
     for name, row in found.items():
         row["city"] = points[name].city if name in points and points[name].city else name
@@ -237,7 +237,7 @@ def _strip(frame: Frame, vantage: str) -> Row | None:
     across = Axis(numbers[0], numbers[-1] + 1, 0.0, 840.0)
     regions = sorted(set(best.values()), key=lambda r: -sum(b == r for b in best.values()))
     lanes = [_lane(region, best, across) for region in regions]
-    point = spots_of(frame.row, [vantage]).get(vantage)
+    point = vantage_places(frame.row, [vantage]).get(vantage)
     return {
         "vantage": vantage,
         "city": point.city if point and point.city else vantage,

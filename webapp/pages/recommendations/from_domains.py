@@ -17,7 +17,7 @@ from webapp.pages.ui.access import signed_in
 from webapp.store.access.visibility import owner_of
 from webapp.store.recommendations import services
 from webapp.store.surveys import drafts
-from webapp.store.surveys.services import Maker
+from webapp.store.surveys.services import Requester
 
 _SECTION = {"section": "recommendations"}
 SHOWN_REJECTIONS = 50
@@ -95,7 +95,7 @@ def start(request: HttpRequest) -> HttpResponse:
     try:
         data = drafts.load_draft(given.get("draft", ""))
         meant = from_domains.intend(data, given.get("audience", "").encode())
-        maker = Maker(request.user)
+        maker = Requester(request.user)
         name, key = given.get("name", "")[:200].strip(), given.get("once", "")[:64]
         row = from_domains.begin(
             meant.domains, meant.audience, given.get("source", ""), name, maker, key

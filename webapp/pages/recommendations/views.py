@@ -118,7 +118,7 @@ def _owning(request: HttpRequest, row: Recommendation) -> dict[str, Any]:
     secret = share_links.secret_of(row)
     path = reverse("shared-recommendation", args=[secret]) if secret else ""
     return {
-        "others": services.before(row)[:8],
+        "others": services.earlier(row)[:8],
         "share_address": request.build_absolute_uri(path) if path else "",
     }
 
@@ -181,7 +181,7 @@ def share(request: HttpRequest, token: str) -> HttpResponse:
     """Make the link that others read by, or take it back."""
     row = _own(request, token)
     if request.POST.get("take_back"):
-        services.take_back(row)
+        services.revoke_share(row)
     elif not row.is_shared:
         services.share(row)
     return redirect("recommendation", token=row.token)

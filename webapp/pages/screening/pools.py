@@ -18,7 +18,7 @@ from tasks.screening.celery_tasks import change_pool
 from webapp.pages.screening.pool_access import Door, own_pool
 from webapp.pages.ui.access import signed_in
 from webapp.store.screening import selectors, services
-from webapp.store.screening.secrets import make_seed, make_token
+from webapp.store.screening.secrets import derive_token, generate_seed
 from webapp.store.screening.services import PoolSettings
 
 _KEPT = "pool-token"
@@ -76,7 +76,7 @@ def new_pool(request: HttpRequest) -> HttpResponse:
 def _keep_token(
     request: HttpRequest, row: selectors.PoolRow, name: str, days: int | None = None
 ) -> None:
-    seed = make_seed()
+    seed = generate_seed()
     services.create_token(row, name, days, seed)
     request.session[f"{_KEPT}:{row.key}"] = [seed, time.time()]
 
@@ -84,7 +84,7 @@ def _keep_token(
 def take_token(request: HttpRequest, row: selectors.PoolRow) -> str:
     """The new token of a pool, once and soon; empty afterwards."""
     seed, made_at_s = request.session.pop(f"{_KEPT}:{row.key}", ("", 0.0))
-    return make_token(seed) if time.time() - made_at_s < _KEPT_S else ""
+    return derive_token(seed) if time.time() - made_at_s < _KEPT_S else ""
 
 
 @own_pool

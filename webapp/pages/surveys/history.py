@@ -42,7 +42,7 @@ def history(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
     return render(request, "surveys/domains/history.html", context)
 
 
-def sentence(visits: list[domain_history.Visit]) -> str:
+def sentence(visits: list[domain_history.DomainObservation]) -> str:
     """How often it was seen, and how often it had moved."""
     n, moved = len(visits), sum(_is_changed(v) for v in visits)
     if n == 1:
@@ -52,11 +52,11 @@ def sentence(visits: list[domain_history.Visit]) -> str:
     return f"{said} over {formatting.count(n)} surveys"
 
 
-def _is_changed(visit: domain_history.Visit) -> bool:
+def _is_changed(visit: domain_history.DomainObservation) -> bool:
     return bool(visit.changes or visit.moved or visit.appeared or visit.vanished)
 
 
-def _shown(visit: domain_history.Visit) -> dict[str, Any]:
+def _shown(visit: domain_history.DomainObservation) -> dict[str, Any]:
     changes = [
         {
             "title": TITLES[c.dimension],

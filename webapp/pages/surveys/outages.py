@@ -199,7 +199,7 @@ def _who(request: HttpRequest, slug: str, chosen: Target) -> dict[str, Any]:
     if index is None:
         derived_tasks.request_index(survey)
         return {"is_ready": False}
-    found = index.casualties(*_key(chosen))
+    found = index.affected_domains(*_key(chosen))
     down = min(int(chosen.get("domains_down") or 0), found.total)
     state = request.GET.get("state", "")
     spans = {"down": (0, down), "part": (down, found.total - down)}

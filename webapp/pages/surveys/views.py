@@ -21,7 +21,7 @@ from webapp.pages.ui.report_families import FAMILIES
 from webapp.store.access import sharing
 from webapp.store.access.visibility import owner_of
 from webapp.store.models import Survey
-from webapp.store.requests.body_progress import arriving_of
+from webapp.store.requests.body_progress import get_body_progress
 from webapp.store.requests.list_slot import RETRY_AFTER_S, ClientGone, ListsBusy
 from webapp.store.surveys import drafts, selectors, services
 
@@ -99,7 +99,7 @@ def new_survey(request: HttpRequest) -> HttpResponse:
         return _show_form(request, form)
     data = form.read_list()
     try:
-        words, gone = count_words(_resolving()), arriving_of(request).gone
+        words, gone = count_words(_resolving()), get_body_progress(request).gone
         plan, _ = services.plan_survey(data, words, gone)
     except (BadInput, ListsBusy, ClientGone) as error:
         form.add_error("file" if form.cleaned_data.get("file") else "domains", str(error))
@@ -153,10 +153,10 @@ def _create(request: HttpRequest) -> Survey:
         options=options.as_json(),
         n_words=count_words(options),
         idempotency_key=request.POST.get("once") or None,
-        maker=services.Maker(
+        maker=services.Requester(
             user=owner_of(request.user),
             is_public=request.POST.get("publish") == "on",
-            gone=arriving_of(request).gone,
+            gone=get_body_progress(request).gone,
         ),
     )
 

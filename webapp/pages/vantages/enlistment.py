@@ -20,7 +20,7 @@ from webapp.pages.vantages.formatting import SOURCES
 from webapp.pages.vantages.forms import EnlistForm
 from webapp.pages.vantages.views import SECTION, operators_only
 from webapp.store.vantages import network_search
-from webapp.store.vantages.network_search import Find
+from webapp.store.vantages.network_search import Search
 
 # (network, the setting with its key, where keys are made, what measuring there costs)
 _NETWORKS = (
@@ -90,7 +90,7 @@ def found(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "vantages/found.html", _context(told, refused), status=status)
 
 
-def _context(told: Find, refused: str) -> dict[str, Any]:
+def _context(told: Search, refused: str) -> dict[str, Any]:
     wanted = told["wanted"]
     chosen = {"country": wanted["country"].upper(), "city": wanted["city"]}
     where = [v for v in chosen.values() if v] + ([f"AS{wanted['asn']}"] if wanted["asn"] else [])

@@ -1,4 +1,4 @@
-"""Accounts as the operator and their owners handle them: made, invited and closed."""
+"""Accounts: creation, invitation, activation."""
 
 import re
 from typing import Any
@@ -17,45 +17,45 @@ _NAME = re.compile(r"[a-z][a-z0-9._-]{2,39}")
 
 
 def clean_name(text: str) -> str:
-    """A name as it is stored: in small letters, so that none looks like another."""
+    """Normalise a name to lower case; raise ``BadInput`` for an invalid one."""
     name = text.strip().lower()
     if not _NAME.fullmatch(name):
         raise BadInput(f"a name has {NAME_RULE}", field="name")
     return name
 
 
-def find(name: str) -> Any:
-    """The account of a name in any letters, or None."""
+def find_account(name: str) -> Any:
+    """Return the account of a name, ignoring case, or None."""
     return get_user_model().objects.filter(username__iexact=name.strip()).first()
 
 
-def known(name: str) -> Any:
-    """The account of a name; raises ``BadInput`` where there is none."""
-    user = find(name)
+def get_account(name: str) -> Any:
+    """Return the account of a name; raise ``BadInput`` if there is none."""
+    user = find_account(name)
     if user is None:
         raise BadInput(f"there is no account {name!r}", field="name")
     return user
 
 
-def create(name: str, password: str | None = None, *, is_operator: bool = False) -> Any:
-    """A new account, by default one that waits for its owner to set a password.
+def create_account(name: str, password: str | None = None, *, is_operator: bool = False) -> Any:
+    """Create an account, by default without a password, which its invitation sets.
 
-    An operator also invites, drains and revokes vantage points.
+    Operators also manage vantage points.
     """
     wanted = clean_name(name)
-    if find(wanted):
+    if find_account(wanted):
         raise BadInput(f"there is an account {wanted!r} already", field="name")
     return get_user_model().objects.create_user(wanted, password=password, is_staff=is_operator)
 
 
-def invitation(user: Any) -> tuple[str, str]:
-    """(who, key) of a link with which a password is set, once, within three days."""
+def issue_invitation(user: Any) -> tuple[str, str]:
+    """Return (uid, key) of a password link, valid once within three days."""
     who = urlsafe_base64_encode(force_bytes(user.pk))
     return who, default_token_generator.make_token(user)
 
 
-def invited(who: str, key: str) -> Any:
-    """Whose invitation this is, or None where it was used, is too old or never was one."""
+def find_invited(who: str, key: str) -> Any:
+    """Return the user of an invitation, or None if it is invalid, used or expired."""
     try:
         pk = int(force_str(urlsafe_base64_decode(who)))
     except (ValueError, OverflowError, UnicodeDecodeError):
@@ -64,8 +64,8 @@ def invited(who: str, key: str) -> Any:
     return user if user and default_token_generator.check_token(user, key) else None
 
 
-def accounts() -> list[dict[str, Any]]:
-    """Every account with what it holds, as the operator's list shows it."""
+def list_accounts() -> list[dict[str, Any]]:
+    """List all accounts with counts of surveys and tokens."""
     users = get_user_model().objects.order_by("username")
     return [
         {
@@ -82,6 +82,6 @@ def accounts() -> list[dict[str, Any]]:
 
 
 def set_active(user: Any, is_active: bool) -> None:
-    """Close an account, so that its sessions, tokens and links open nothing, or open it again."""
+    """Activate or deactivate an account; a deactivated one has no valid session, token or link."""
     user.is_active = is_active
     user.save(update_fields=["is_active"])

@@ -1,6 +1,6 @@
-"""Attempts to sign in or up are counted, so that guessing is slow and nobody is locked out.
+"""Throttling of sign-in and sign-up attempts by account, address and pair of both.
 
-Names and addresses are kept as keyed hashes, for as long as they count.
+Names and addresses are stored as keyed hashes for the length of the window.
 """
 
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from core.errors import NephoscopeError
 from webapp.store.models import SignInFailure
 
 WINDOW = timedelta(minutes=15)
-# Failures in the window: of one person's name from one address; of an address; of a name.
-# The last is wide, so that a stranger who knows a name cannot keep its owner out for nothing.
+# Failures per window: of a (name, address) pair, of an address, of a name. The limit per name is
+# high, so that others cannot lock an account's owner out.
 PAIR_LIMIT, ADDRESS_LIMIT, NAME_LIMIT = 5, 30, 100
 SIGN_UP_LIMIT = 10
 Limits = tuple[tuple[str, int], ...]
 
 
 class TooManyAttempts(NephoscopeError):
-    """Too much was tried in a short time; ``retry_after_s`` says when to try again."""
+    """The limit of attempts is reached; retry after ``retry_after_s``."""
 
     permanent = False
 
@@ -35,17 +35,17 @@ class TooManyAttempts(NephoscopeError):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt, counted as failed until ``forgive`` says that it was not."""
+    """One attempt, which counts as failed until it is cleared."""
 
     ids: tuple[int, ...]
 
-    def forgive(self) -> None:
-        """It went well."""
+    def clear(self) -> None:
+        """Delete the failures of a successful attempt."""
         SignInFailure.objects.filter(pk__in=self.ids).delete()
 
 
-def sign_in(name: str, address: str) -> Attempt:
-    """Count an attempt before the password is looked at; raises ``TooManyAttempts``."""
+def count_sign_in(name: str, address: str) -> Attempt:
+    """Count an attempt before the password is checked; raise ``TooManyAttempts``."""
     person = name.strip().lower()
     return _count(
         (
@@ -56,8 +56,8 @@ def sign_in(name: str, address: str) -> Attempt:
     )
 
 
-def sign_up(address: str) -> Attempt:
-    """Count an account that is asked for; raises ``TooManyAttempts``."""
+def count_sign_up(address: str) -> Attempt:
+    """Count a sign-up; raise ``TooManyAttempts``."""
     return _count(((f"sign-up {address}", SIGN_UP_LIMIT),))
 
 

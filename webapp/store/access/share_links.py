@@ -1,7 +1,7 @@
-"""Links that show one thing to whoever has them: made, shown again to their owner, taken back.
+"""Share links of rows: creation, display to the owner, revocation, lookup by secret.
 
-What a link's address holds follows from a stored seed and this installation's secret key, so that
-the database alone opens nothing.
+The secret is derived from a stored seed and the installation's secret key, so that the database
+alone grants no access.
 """
 
 import secrets
@@ -18,22 +18,22 @@ Row = TypeVar("Row", bound=SharedByLink)
 
 
 def secret_of(row: SharedByLink) -> str:
-    """What the address of a row's link holds; empty where there is none, or none to be shown.
+    """Return the secret of a row's link; empty if there is none or it cannot be derived.
 
-    One that was stored before seeds were, or under another secret key, opens but is not known here.
+    Links from before seeds, or from another secret key, remain valid but cannot be derived.
     """
     secret = _derive(row, row.share_seed)
     return secret if secret and digest(secret) == row.share_sha256 else ""
 
 
 def _derive(row: SharedByLink, seed: str) -> str:
-    # Each kind of thing has a salt of its own: no link of one opens another.
+    # One salt per model, so that a secret of one model is invalid for others.
     salt = f"nephoscope.{row._meta.model_name}.share"
     return salted_hmac(salt, seed, algorithm="sha256").hexdigest()[:CHARACTERS] if seed else ""
 
 
 def share(row: SharedByLink) -> str:
-    """Make a row's link, unless there is one already; gives what its address holds."""
+    """Create a row's link if there is none; return its secret."""
     seed = secrets.token_urlsafe(24)
     rows = type(row)._default_manager.filter(pk=row.pk, share_sha256=None)
     rows.update(share_seed=seed, share_sha256=digest(_derive(row, seed)))
@@ -41,12 +41,12 @@ def share(row: SharedByLink) -> str:
     return secret_of(row)
 
 
-def take_back(row: SharedByLink) -> None:
-    """End a row's link for good: another one is made another time."""
+def revoke(row: SharedByLink) -> None:
+    """Revoke a row's link; a later link has another secret."""
     row.share_seed, row.share_sha256 = "", None
     row.save(update_fields=["share_seed", "share_sha256"])
 
 
-def opened_by(rows: QuerySet[Row], secret: str) -> QuerySet[Row]:
-    """Those of the rows that a link opens; none whose owner's account is closed."""
+def filter_by_secret(rows: QuerySet[Row], secret: str) -> QuerySet[Row]:
+    """Filter rows by the secret of a share link; owners must be active."""
     return rows.filter(share_sha256=digest(secret), owner__is_active=True)

@@ -1,4 +1,4 @@
-"""Tokens of programs: made once, shown once, kept as a hash, and taken back at any time."""
+"""API tokens: issued once, stored as a hash, revocable."""
 
 import hashlib
 import secrets
@@ -42,12 +42,12 @@ def issue(owner: Any, name: str, scope: str, days: int = 0) -> tuple[ApiToken, s
 
 
 def digest(secret: str) -> str:
-    """What is stored of a secret; it is random throughout, so that no slow hash is needed."""
+    """Return the stored hash of a secret; secrets are random, so a fast hash suffices."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
 def live(owner: Any) -> QuerySet[ApiToken]:
-    """Tokens of a person that open something."""
+    """Return the valid tokens of a user."""
     return ApiToken.objects.filter(_is_live(), owner=owner)
 
 
@@ -57,7 +57,7 @@ def _is_live() -> Q:
 
 
 def find(secret: str) -> ApiToken | None:
-    """The live token of a secret, marked as used."""
+    """Return the valid token of a secret and record its use."""
     row = ApiToken.objects.filter(_is_live(), sha256=digest(secret)).select_related("owner").first()
     now = timezone.now()
     if row and (row.last_used_at is None or now - row.last_used_at > TOUCHED_EVERY):
@@ -66,10 +66,10 @@ def find(secret: str) -> ApiToken | None:
 
 
 def revoke(owner: Any, pk: int) -> bool:
-    """Take a token back for good; false when it is not theirs, or was taken back."""
+    """Revoke a token; return false if it is not the owner's or already revoked."""
     return bool(live(owner).filter(pk=pk).update(revoked_at=timezone.now()))
 
 
 def revoke_all(owner: Any) -> int:
-    """Take all tokens of a person back for good; how many there were."""
+    """Revoke all tokens of a user and return their number."""
     return live(owner).update(revoked_at=timezone.now())

@@ -1,7 +1,4 @@
-"""Which addresses, of pages and of the API, name something of somebody's, and for whom they are.
-
-Routes go in as the resolver knows them; out comes the kind of thing that they are about.
-"""
+"""Routes of owned objects: which pages and API addresses name a survey or campaign."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +6,7 @@ from typing import Any
 
 from webapp.store.models import Campaign, Survey
 
-# Kinds of things that have a name in addresses, a maker, and links that show them.
+# Models with a slug in addresses, a creator and share links.
 MODELS: dict[str, type[Survey] | type[Campaign]] = {
     "survey": Survey,
     "campaign": Campaign,
@@ -25,23 +22,23 @@ _ROUTES = {
     ),
 }
 _PARAMETERS = ("slug", "before", "after")
-# Who else sees it, links that show it, starting it again: for whoever made it.
+# Sharing, deletion, cloning and actions are for the creator.
 _FOR_ITS_MAKER = re.compile(
     r".*>/(?:sharing/.*|delete/|visibility|links(?:/.*)?|clone/?|do/<slug:action>/)"
 )
 
 
 def kind_of(route: str) -> str | None:
-    """What the route's address names: surveys, measurement campaigns, or neither."""
+    """Return the kind of object that a route names, or None."""
     return next((kind for kind, rule in _ROUTES.items() if rule.match(route)), None)
 
 
 def names_in(values: Mapping[str, Any]) -> list[str]:
-    """The names that stand in an address, by the parameters of its route."""
+    """Return the slugs of the route's parameters."""
     return [values[key] for key in _PARAMETERS if key in values]
 
 
-def is_to_be_shown(route: str, kind: str) -> bool:
-    """Whether a link that shows one thing of this kind opens the route: of that one thing alone."""
+def is_shareable_route(route: str, kind: str) -> bool:
+    """Whether share links of this kind give access to the route."""
     is_of_two = "before>" in route
     return kind_of(route) == kind and not is_of_two and not _FOR_ITS_MAKER.fullmatch(route)

@@ -1,6 +1,6 @@
-"""Who may see what: rows of nobody are public, rows of somebody are theirs alone.
+"""Visibility of rows: rows without owner are public, others are visible to their owner.
 
-A share link's visitor sees the one thing that it opens; commands of the operator see all.
+Visitors of a share link see its target only; operator commands see all rows.
 """
 
 from collections.abc import Collection
@@ -17,7 +17,7 @@ Row = TypeVar("Row", bound=Model)
 
 
 class SharedReader(AnonymousUser):
-    """Whoever came by a share link, signed in or not: it opens one thing and nothing else."""
+    """Visitor of a share link, who sees its target and nothing else."""
 
     def __init__(self, link: ShareLink) -> None:
         super().__init__()
@@ -25,19 +25,19 @@ class SharedReader(AnonymousUser):
 
 
 class Operator(AnonymousUser):
-    """Whoever runs commands on the machine itself: sees everything."""
+    """User of the management commands, who sees everything."""
 
 
 OPERATOR = Operator()
 
 
 def visible(queryset: QuerySet[Row], user: Any = None) -> QuerySet[Row]:
-    """Rows of ``queryset`` that ``user`` may see; without a user, those that everybody may."""
+    """Filter a queryset to rows visible to the user; public rows without a user."""
     if isinstance(user, Operator):
         return queryset
     if isinstance(user, SharedReader):
-        # The link is looked at anew, so that it stops showing as soon as it is taken back.
-        links = ShareLink.objects.filter(sharing.is_live(), pk=user.link.pk)
+        # The link is checked on each request, so that revocation takes effect at once.
+        links = ShareLink.objects.filter(sharing.live_condition(), pk=user.link.pk)
         may_be_shared = queryset.model in MODELS.values()
         return queryset.filter(share_links__in=links) if may_be_shared else queryset.none()
     if user is None or not user.is_authenticated:
@@ -46,19 +46,19 @@ def visible(queryset: QuerySet[Row], user: Any = None) -> QuerySet[Row]:
 
 
 def may_see(kind: str, slugs: Collection[str], user: Any = None) -> bool:
-    """Whether all of these things are there for ``user``; one that is not there is not."""
+    """Whether all of these objects exist and are visible to the user."""
     wanted = set(slugs)
     rows = MODELS[kind]._default_manager.filter(slug__in=wanted)
     return visible(rows, user).count() == len(wanted)
 
 
 def reader_key(user: Any) -> tuple[str, Any]:
-    """What tells readers apart who may be shown different pages."""
+    """Return a cache key of the reader's visibility."""
     if isinstance(user, SharedReader):
         return "link", user.link.pk
     return "user", user.pk if user is not None and user.is_authenticated else None
 
 
 def owner_of(user: Any) -> Any:
-    """The user to be written into a new row's ``owner``; ``None`` for whoever is not signed in."""
+    """Return the user for a new row's ``owner``; None if anonymous."""
     return user if user is not None and user.is_authenticated else None

@@ -1,4 +1,4 @@
-"""What somebody owns goes for good, rows and files: one thing, or all of an account."""
+"""Deletion of surveys, campaigns and accounts with their files."""
 
 import shutil
 from contextlib import suppress
@@ -20,7 +20,7 @@ from webapp.store.surveys.uploads import list_path
 
 
 def remove_account(user: Any) -> None:
-    """Delete an account with what is its own; what it published stays, made by nobody."""
+    """Delete an account with its private objects; published ones stay without a creator."""
     for survey in Survey.objects.filter(owner=user):
         remove_survey(survey)
     for row in Recommendation.objects.filter(owner=user):
@@ -28,7 +28,7 @@ def remove_account(user: Any) -> None:
     for found in Campaign.objects.filter(owner=user):
         remove_campaign(found)
     folders = [body_files.folder_of(pool.pk) for pool in Pool.objects.filter(owner=user)]
-    # A key of nobody's is unique among nobody's.
+    # Keys of surveys without a creator must stay unique.
     Survey.objects.filter(maker=user).update(idempotency_key=None)
     user.delete()
     for folder in folders:
@@ -36,7 +36,7 @@ def remove_account(user: Any) -> None:
 
 
 def remove(thing: Survey | Campaign) -> None:
-    """Delete a thing of either kind with every file of it."""
+    """Delete a survey or campaign with its files."""
     if isinstance(thing, Survey):
         remove_survey(thing)
     else:
@@ -44,7 +44,7 @@ def remove(thing: Survey | Campaign) -> None:
 
 
 def remove_survey(survey: Survey) -> None:
-    """Stop a survey and delete it with every file of it: list, observations, derived files."""
+    """Cancel a survey and delete it with its list, observations and derived files."""
     services.cancel(survey)
     with transaction.atomic():
         Survey.objects.filter(pk=survey.pk).delete()
@@ -58,9 +58,9 @@ def remove_survey(survey: Survey) -> None:
 
 
 def remove_campaign(found: Campaign) -> None:
-    """Stop a measurement campaign and delete it with its samples, routes, raw answers and tables.
+    """Stop a campaign and delete it with its samples, paths, raw answers and tables.
 
-    What vantage points are still at comes back to nothing.
+    Late results of vantage points are discarded.
     """
     campaign_services.stop(found, timezone.now())
     with transaction.atomic():
@@ -73,7 +73,7 @@ def remove_campaign(found: Campaign) -> None:
 
 
 def _folders(slug: str) -> list[Path]:
-    """Folders of a survey in the lake, table by table: nothing else that may stand there goes."""
+    """Return the known folders of a survey; unknown files in the lake are kept."""
     lake = Path(settings.LAKE_DIR) / slug
     tables = [lake / table for table in SCHEMAS]
     others = [derived.root() / slug, *derived.root().glob(f"*/against/{slug}")]

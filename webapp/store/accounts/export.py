@@ -1,6 +1,6 @@
-"""All that is somebody's, as files in one archive: rows as JSON, observations as they are stored.
+"""Export of an account's data as a ZIP archive: rows as JSON, observations as stored.
 
-What opens something, and where others' things begin, stays out.
+Secrets and other users' data are excluded.
 """
 
 import json
@@ -28,7 +28,7 @@ from webapp.store.surveys.uploads import list_path
 # (name in the archive, what it holds)
 Member = tuple[str, bytes | Path]
 CHUNK_BYTES = 1 << 20
-# Packed already: packing it again takes time and saves nothing.
+# Already compressed.
 _PACKED = (".parquet", ".gz", ".zst")
 _SECRET = {
     "id",
@@ -45,7 +45,7 @@ _SECRET = {
 
 
 def members(user: Any) -> Iterator[Member]:
-    """Every file of a person's archive, account first."""
+    """Yield all members of a user's archive, account first."""
     yield "account.json", _text(_account(user))
     for survey in Survey.objects.filter(Q(owner=user) | Q(maker=user)):
         yield from _survey(survey)
@@ -107,7 +107,7 @@ def _report(row: PoolReport) -> bytes:
     try:
         return body_files.read(row.pool_id, Place(row.pack, row.offset, row.length))
     except (OSError, ValueError) as error:
-        # One that is lost must not keep all others back.
+        # A lost report must not prevent the export.
         return _text({"lost": str(error), **_plain(row)})
 
 
@@ -118,7 +118,7 @@ def _files(base: str, folder: Path) -> Iterator[Member]:
 
 
 def _plain(row: Model) -> dict[str, Any]:
-    """Columns of a row, but for numbers of other rows and for what opens something."""
+    """Return the columns of a row without foreign keys and secrets."""
     fields = [f for f in row._meta.concrete_fields if f.name not in _SECRET and not f.is_relation]
     return {field.name: field.value_from_object(row) for field in fields}
 
@@ -128,7 +128,7 @@ def _text(document: Any) -> bytes:
 
 
 class _Pipe(BytesIO):
-    """What an archive is written to: each piece is taken away as soon as it is there."""
+    """Unseekable write buffer, drained after each chunk."""
 
     def seekable(self) -> bool:
         return False
@@ -136,7 +136,7 @@ class _Pipe(BytesIO):
     def tell(self) -> int:
         raise OSError("a pipe has no place")
 
-    def take(self) -> bytes:
+    def drain(self) -> bytes:
         found = self.getvalue()
         self.seek(0)
         self.truncate()
@@ -144,7 +144,7 @@ class _Pipe(BytesIO):
 
 
 def pack(files: Iterable[Member]) -> Iterator[bytes]:
-    """A ZIP archive, piece by piece, so that neither memory nor disk has to hold it."""
+    """Stream a ZIP archive in chunks."""
     pipe, now = _Pipe(), timezone.now().timetuple()[:6]
     with zipfile.ZipFile(pipe, "w", compresslevel=1) as archive:
         for name, content in files:
@@ -155,8 +155,8 @@ def pack(files: Iterable[Member]) -> Iterator[bytes]:
             with archive.open(entry, "w", force_zip64=True) as place:
                 for chunk in _chunks(content):
                     place.write(chunk)
-                    yield pipe.take()
-    yield pipe.take()
+                    yield pipe.drain()
+    yield pipe.drain()
 
 
 def _chunks(content: bytes | Path) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""A copy of the embedded database goes out, as of one moment, while everything else goes on."""
+"""Consistent online copy of the SQLite database."""
 
 import sqlite3
 from contextlib import closing
@@ -8,7 +8,7 @@ from django.db import connection
 
 
 def copy_database(path: Path) -> bool:
-    """Copy SQLite's file by its own means; false where the database is a server elsewhere."""
+    """Copy the database by SQLite's backup API; return false for other engines."""
     if connection.vendor != "sqlite":
         return False
     connection.ensure_connection()

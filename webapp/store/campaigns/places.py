@@ -1,6 +1,6 @@
-"""Where vantage points of a campaign stand: those of this site, and those that only its files name.
+"""Locations of a campaign's vantage points, from the store or from its imported files.
 
-Places that came with imported files are kept beside the lake's parts of their campaign.
+Locations of imported files are stored beside the campaign's lake parts.
 """
 
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 from core.files import write_text
 from webapp.store.campaigns import selectors
-from webapp.store.campaigns.selectors import Spot
+from webapp.store.campaigns.selectors import VantagePlace
 from webapp.store.models import Campaign
 
 _FILE = "places.json"
@@ -17,20 +17,22 @@ _TEXTS = ("city", "country", "continent", "provider")
 
 
 def save_places(found: Campaign, places: Mapping[str, Mapping[str, Any]]) -> None:
-    """Keep where vantage points of imported files stand."""
+    """Store the locations of vantage points of imported files."""
     if not places:
         return
     write_text(selectors.lake_root() / found.slug / _FILE, json.dumps(places))
 
 
-def spots_of(found: Campaign, names: Iterable[str]) -> dict[str, Spot]:
-    """Vantage points of a campaign by name, as far as this site or its files know them."""
+def vantage_places(found: Campaign, names: Iterable[str]) -> dict[str, VantagePlace]:
+    """Return the known locations of vantage points by name."""
     wanted = list(names)
     known = selectors.vantage_points(wanted)
     if len(known) == len(wanted):
         return known
-    told = _read(found)
-    return {n: known.get(n) or _spot(n, told[n]) for n in wanted if n in known or n in told}
+    imported = _read(found)
+    return {
+        n: known.get(n) or _place(n, imported[n]) for n in wanted if n in known or n in imported
+    }
 
 
 def _read(found: Campaign) -> dict[str, Any]:
@@ -40,7 +42,7 @@ def _read(found: Campaign) -> dict[str, Any]:
         return {}
 
 
-def _spot(name: str, place: Mapping[str, Any]) -> Spot:
+def _place(name: str, place: Mapping[str, Any]) -> VantagePlace:
     texts = {key: str(place.get(key) or "") for key in _TEXTS}
     lat, lon = (place.get(key) for key in ("lat", "lon"))
-    return Spot(name, **texts, lat=lat, lon=lon, asn=place.get("asn"), source="imported")
+    return VantagePlace(name, **texts, lat=lat, lon=lon, asn=place.get("asn"), source="imported")

@@ -1,6 +1,6 @@
-"""What a campaign is asked to do goes in; a checked definition with its plan and cost comes out.
+"""Validation of campaign requests: a definition with its plan and predicted cost.
 
-Nothing is stored here, so that a page can show what a campaign would cost.
+Nothing is stored, so that pages can preview a campaign.
 """
 
 import csv
@@ -26,10 +26,10 @@ from probes.schedule.presets import preset_data, preset_names
 from probes.schedule.schedule import Schedule, read_schedule
 from webapp.store.models import Campaign
 
-# More units than this are no row each, and more targets no list.
+# Limits of units (one row each), targets and vantage points.
 MAX_UNITS, MAX_TARGETS, MAX_VANTAGES = 250_000, 10_000, 20_000
 TARGET_FIELDS = ("name", "host", "port", "family", "path", "provider", "region", "zone")
-# Hosts that a resolver takes for an address, however many numbers there are.
+# Hosts that inet_aton may accept as an address.
 _NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 _TEXTS = ("name", "host", "path", "provider", "region", "zone")
 _KNOWN = frozenset(
@@ -55,7 +55,7 @@ _KNOWN = frozenset(
 
 @dataclass(frozen=True)
 class Definition:
-    """A campaign before it is stored; ``refusals`` are the reasons not to start it."""
+    """A validated campaign; ``refusals`` are reasons why it cannot start."""
 
     name: str
     preset: str
@@ -71,18 +71,20 @@ class Definition:
 
 
 @dataclass(frozen=True)
-class Ends:
-    """What is known of vantage points: the source and the limits of each."""
+class VantageProfiles:
+    """Source and limits of vantage points by name."""
 
     sources: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-def define(data: Mapping[str, Any], ends: Ends | None = None, *, operator: bool) -> Definition:
-    """Check what is asked; raises ``BadInput`` naming the field.
+def build_definition(
+    data: Mapping[str, Any], ends: VantageProfiles | None = None, *, operator: bool
+) -> Definition:
+    """Validate a request; raise ``BadInput`` that names the field.
 
-    ``operator`` may name networks to be opened that are closed by nature; others have those of
-    the installation.
+    Operators may allow networks that are forbidden by default; others have those of the
+    installation.
     """
     strange = sorted(set(data) - _KNOWN)
     if strange:
@@ -98,7 +100,7 @@ def define(data: Mapping[str, Any], ends: Ends | None = None, *, operator: bool)
             "fewer rounds or vantage points",
             field="rounds",
         )
-    known = ends or Ends()
+    known = ends or VantageProfiles()
     predicted = predict(plan, known.sources)
     refusals = strange_probes(plan, known.sources)
     refusals += broken_limits(plan, predicted, limits, known.limits)
@@ -109,7 +111,7 @@ def define(data: Mapping[str, Any], ends: Ends | None = None, *, operator: bool)
 
 
 def schedule_of(data: Mapping[str, Any]) -> Schedule:
-    """A preset or a schedule of one's own, with what is to be otherwise; raises ``BadInput``."""
+    """Build the schedule from a preset or a custom one, with overrides; raise ``BadInput``."""
     if data.get("schedule") and data.get("preset"):
         raise BadInput("give a preset or a schedule, not both", field="schedule")
     own = data.get("schedule") or preset_data(str(data.get("preset") or "latency"))
@@ -128,12 +130,12 @@ def schedule_of(data: Mapping[str, Any]) -> Schedule:
 
 
 def presets() -> dict[str, dict[str, Any]]:
-    """All presets in their plain form, by name."""
+    """Return all presets by name."""
     return {name: preset_data(name) for name in preset_names()}
 
 
 def plan_of(campaign: Campaign) -> Plan:
-    """The plan of a stored campaign."""
+    """Return the plan of a stored campaign."""
     return _plan(
         campaign.pk,
         json.dumps(campaign.schedule),
@@ -151,9 +153,9 @@ def _plan(pk: int, schedule: str, vantages: tuple[str, ...], targets: int, seed:
 def read_targets(
     given: str | Sequence[Mapping[str, Any]], limits: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Targets from a list or the text of a CSV; raises ``BadInput`` naming the line.
+    """Parse targets from a list or CSV text; raise ``BadInput`` that names the line.
 
-    Addresses that must not be probed are refused here; names are looked at when they are probed.
+    Forbidden addresses are refused here; names are checked when they are resolved.
     """
     rows = target_rows(given) if isinstance(given, str) else list(given)
     if not rows:
@@ -203,7 +205,7 @@ def _target(row: Any, number: int) -> dict[str, Any]:
 
 
 def _split(host: str, port: Any, number: int) -> tuple[str, int]:
-    """Host and port, which may stand behind the host."""
+    """Split ``HOST[:PORT]``."""
     if port is None and host.count(":") == 1:
         host, _, port = host.partition(":")
     elif port is None and host.startswith("[") and "]:" in host:
@@ -239,7 +241,7 @@ def _refuse_forbidden(target: Mapping[str, Any], limits: Mapping[str, Any]) -> N
 
 
 def _address_of(host: str) -> IPv4Address | IPv6Address | None:
-    """The address that a host is; raises ``BadInput`` for one that is written in another way.
+    """Parse a host as an address; raise ``BadInput`` for non-canonical notations.
 
     Resolvers take "127.1", "2130706433" and "017700000001" for 127.0.0.1 (inet_aton), and have
     loopback for "localhost" (RFC 6761).

@@ -1,4 +1,4 @@
-"""How far a campaign is: slots by how they ended, in all, by vantage point and by round."""
+"""Progress of campaigns: slots by outcome, in total, per vantage point and per round."""
 
 import shutil
 from collections import Counter
@@ -18,14 +18,14 @@ State = CampaignUnit.State
 ENDED = (State.DONE, State.MISSED, State.FAILED)
 _COUNTS = ("ok", "failed", "missed", "late")
 _MOST_REASONS = 20
-# Less than a few parts and a broker's page need: nothing is written any more.
+# Below this free disk space nothing is written.
 _LEAST_ROOM_BYTES = 1_000_000
 
 
 def progress(campaign: Campaign) -> dict[str, Any]:
-    """Slots and units by how they ended or wait; live, and cheap enough to be asked each second.
+    """Count slots and units by state; cheap enough to poll each second.
 
-    Of a campaign that has ended, what it kept of itself, once that is of its very end.
+    An ended campaign returns its stored summary if that is complete.
     """
     kept: dict[str, Any] = campaign.summary.get("progress") or {}
     if not campaign.is_final or not kept:
@@ -56,15 +56,15 @@ def _counted(campaign: Campaign) -> dict[str, Any]:
         "units": {"ended": found["ended_units"], "of": found["all_units"]},
         "round": None if found["last_round"] is None else found["last_round"] + 1,
         "rounds": campaign.schedule.get("rounds", 0),
-        "trouble": trouble(campaign),
+        "trouble": find_blocker(campaign),
         **_times(campaign),
     }
 
 
-def trouble(campaign: Campaign) -> str:
-    """What keeps a campaign from going on, looked up now; empty when nothing does.
+def find_blocker(campaign: Campaign) -> str:
+    """Return the reason why a campaign is blocked; empty if it is not.
 
-    Where the disk is full, nothing can be noted: so it is asked each time.
+    A full disk is checked each time, since it cannot be recorded.
     """
     if campaign.error or campaign.is_final:
         return campaign.error
@@ -91,7 +91,7 @@ def _times(campaign: Campaign) -> dict[str, Any]:
 
 
 def summary(campaign: Campaign) -> dict[str, Any]:
-    """What a campaign keeps of itself: coverage, and reasons of what failed or was missed."""
+    """Build the stored summary: coverage, and reasons of failed and missed slots."""
     found = _counted(campaign)
     rows: Counter[str] = Counter()
     for counts in campaign.units.exclude(rows={}).values_list("rows", flat=True).iterator():
@@ -109,7 +109,7 @@ def summary(campaign: Campaign) -> dict[str, Any]:
 
 
 def reasons(campaign: Campaign) -> dict[str, dict[str, int]]:
-    """Why slots failed or were missed, the most frequent first."""
+    """Count reasons of failed and missed slots, most frequent first."""
     failed: Counter[str] = Counter()
     missed: Counter[str] = Counter()
     done = campaign.units.filter(state=State.DONE).exclude(counters={})
@@ -131,12 +131,12 @@ def _vantage_counts(campaign: Campaign) -> dict[str, int]:
 
 
 def by_vantage(campaign: Campaign) -> list[dict[str, Any]]:
-    """Slots of each vantage point by how they ended."""
+    """Count slots per vantage point by outcome."""
     return list(_grouped(campaign.units.all(), "vantage"))
 
 
 def by_round(campaign: Campaign) -> list[dict[str, Any]]:
-    """The same of each round that has begun to end."""
+    """Count slots per round by outcome, for rounds with an ended unit."""
     return list(_grouped(campaign.units.filter(state__in=ENDED), "round"))
 
 
@@ -165,7 +165,7 @@ def _grouped(units: QuerySet[CampaignUnit], key: str) -> Iterable[dict[str, Any]
 
 
 def coverage_tables(campaign: Campaign) -> list[MeasuredTable]:
-    """What was planned and what became of it, as tables of the campaign."""
+    """Build the coverage tables of a campaign."""
     return [
         _coverage_table("coverage", "vantage", by_vantage(campaign)),
         _coverage_table("coverage-rounds", "round", by_round(campaign)),
@@ -190,19 +190,19 @@ def _coverage_table(table_id: str, key: str, rows: list[dict[str, Any]]) -> Meas
 
 
 def open_units(campaign: Campaign, limit: int = 50) -> list[CampaignUnit]:
-    """What is out or was given up last, the newest first."""
+    """Return units that are sent, missed or failed, newest first."""
     rows = campaign.units.filter(Q(state=State.SENT) | Q(state__in=(State.MISSED, State.FAILED)))
     return list(rows.order_by(F("finished_at").desc(nulls_first=True), "-starts_s")[:limit])
 
 
 def parts_named(campaign: Campaign) -> set[str]:
-    """The manifest: names of parts whose rows count."""
+    """Return the manifest: names of committed parts."""
     rows = campaign.units.exclude(part="").order_by().values_list("part", flat=True)
     return set(rows.distinct())
 
 
 def as_json(campaign: Campaign) -> dict[str, Any]:
-    """A campaign as commands and the API tell it."""
+    """Return the JSON document of a campaign."""
     return {
         "campaign": campaign.slug,
         "name": campaign.name,
@@ -217,7 +217,7 @@ def as_json(campaign: Campaign) -> dict[str, Any]:
         "vantages": len(campaign.vantages),
         "targets": len(campaign.targets),
         "seed": campaign.seed,
-        "error": trouble(campaign),
+        "error": find_blocker(campaign),
         "progress": progress(campaign),
         "predicted": campaign.predicted,
         "summary": {k: v for k, v in campaign.summary.items() if k != "progress"},

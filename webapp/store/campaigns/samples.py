@@ -1,4 +1,4 @@
-"""Raw samples and paths of one pair, read from the lake's parts as they were stored."""
+"""Raw samples and paths of one pair, read from the lake's parts."""
 
 from collections import Counter
 from typing import Any
@@ -19,7 +19,7 @@ MAX_ROWS = 100_000
 def read_samples(
     found: Campaign, vantage: str, region: str, number: int | None = None
 ) -> list[Row]:
-    """Samples of a pair in the order of time; of one round, where a number is given."""
+    """Read samples of a pair in time order, optionally of one round."""
     wanted = "vantage = $vantage AND region = $region"
     given: dict[str, Any] = {"vantage": vantage, "region": region}
     if number is not None:
@@ -28,7 +28,7 @@ def read_samples(
 
 
 def reasons(found: Campaign, metric: str, vantage: str, region: str) -> list[tuple[str, int]]:
-    """How often runs of a pair failed, by reason, the most frequent first."""
+    """Count failed runs of a pair by reason, most frequent first."""
     equal = {"vantage": vantage, "region": region}
     rows = selectors.read_table(
         found, "failed-runs", ["probe", "status", "runs"], equal
@@ -42,7 +42,7 @@ def reasons(found: Campaign, metric: str, vantage: str, region: str) -> list[tup
 
 
 def read_paths(found: Campaign, vantage: str, region: str) -> list[Row]:
-    """Traceroutes between the two, in the order of time, whichever end they began at."""
+    """Read traceroutes of a pair in either direction, in time order."""
     wanted = (
         'WHERE region = $region AND (vantage = $vantage OR target = $vantage) ORDER BY "at", zone'
     )
@@ -73,8 +73,8 @@ def read_rounds(found: Campaign, metric: str, vantage: str, region: str) -> list
     if not rows:
         return []
     kept = ("round", "sent", "values")
-    told = pa.Table.from_pylist([{k: r[k] for k in kept} for r in rows], schema=_ROUND)
-    return summarise(told, ("round",)).to_pylist()
+    table = pa.Table.from_pylist([{k: r[k] for k in kept} for r in rows], schema=_ROUND)
+    return summarise(table, ("round",)).to_pylist()
 
 
 _ROUND = pa.schema(

@@ -1,7 +1,7 @@
-"""Finished tables of measurement campaigns: kept once they are built, read by pages and API.
+"""Finished tables of measurement campaigns, for pages and API.
 
-Small tables are rows of the store. Tables by vantage point or round stand in Parquet files beside
-the lake, sorted by vantage point, so that a page reads the few rows that it shows.
+Small tables are rows of the store. Tables by vantage point or round are Parquet files beside the
+lake, sorted by vantage point, so that a page reads few row groups.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,15 +24,15 @@ from webapp.store.campaigns import table_files
 from webapp.store.models import Campaign, CampaignReport, VantagePoint
 
 Row = dict[str, Any]
-# More vantage points than these are not asked for by name.
+# Beyond this number all vantage points are read instead of an IN filter.
 _ASKED_BY_NAME = 5_000
-# Pairs of two campaigns that are held against each other, the most changed first.
+# Limit of compared pairs of two campaigns, most changed first.
 MAX_CHANGES = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """One small table with what must stand beside it."""
+    """One small table with its metadata."""
 
     table_id: str
     columns: list[str]
@@ -58,12 +58,12 @@ def campaign(slug: str, user: Any) -> Campaign | None:
 
 
 def campaign_of(key: int) -> Campaign:
-    """A campaign by its key, of whoever asked for it before."""
+    """Return a campaign by primary key, without a visibility check."""
     return Campaign.objects.get(pk=key)
 
 
 def headlines(found: Iterable[Campaign]) -> dict[int, str]:
-    """The finding of each campaign that has one, by its key."""
+    """Return the headline of each campaign by primary key."""
     rows = CampaignReport.objects.filter(
         campaign__in=list(found), table_id__in=("latency-regions", "throughput-regions")
     ).order_by("-table_id")
@@ -94,7 +94,7 @@ def _stored(report: CampaignReport) -> StoredTable:
 
 
 def lake_root() -> Path:
-    """Where parts of measurements stand, apart from those of surveys."""
+    """Return the lake root of campaigns, apart from that of surveys."""
     return Path(settings.LAKE_DIR) / "measurements"
 
 
@@ -107,7 +107,7 @@ def parts(found: Campaign, table: str) -> list[Path]:
 
 
 def folder_of(found: Campaign) -> Path:
-    """Where the large tables of a campaign stand."""
+    """Return the folder of a campaign's large tables."""
     return Path(settings.LAKE_DIR) / ".derived" / "measurements" / found.slug
 
 
@@ -156,7 +156,7 @@ def read_table(
     return table_files.read_rows(path, columns, wanted)
 
 
-class Spot(NamedTuple):
+class VantagePlace(NamedTuple):
     """A vantage point as pages show it."""
 
     name: str
@@ -170,42 +170,42 @@ class Spot(NamedTuple):
     source: str
 
 
-def vantage_points(names: Iterable[str]) -> dict[str, Spot]:
+def vantage_points(names: Iterable[str]) -> dict[str, VantagePlace]:
     """Vantage points by name, as far as the store knows them."""
     wanted = list(names)
     rows = VantagePoint.objects.order_by()
     if len(wanted) <= _ASKED_BY_NAME:
         rows = rows.filter(name__in=wanted)
-    known = {row[0]: Spot(*row) for row in rows.values_list(*Spot._fields)}
-    found = {name: known.get(name) or _region_spot(name) for name in wanted}
+    known = {row[0]: VantagePlace(*row) for row in rows.values_list(*VantagePlace._fields)}
+    found = {name: known.get(name) or _region_place(name) for name in wanted}
     return {name: spot for name, spot in found.items() if spot}
 
 
-def _region_spot(name: str) -> Spot | None:
-    """Where a region of a cloud stands that took part as a vantage point: ``aws/eu-west-1``."""
+def _region_place(name: str) -> VantagePlace | None:
+    """Return the location of a cloud region that was a vantage point: ``aws/eu-west-1``."""
     provider, _, own = name.partition("/")
     known = region_of(provider, own) if own else None
     if known is None:
         return None
-    return Spot(
+    return VantagePlace(
         name, own, known.country, "", known.latitude, known.longitude, provider, None, "imported"
     )
 
 
 def places(regions: Iterable[tuple[str, str]]) -> dict[str, Row]:
-    """Where regions stand, by the name of the region; the unknown are left out."""
-    told = {}
+    """Return locations of known regions by name."""
+    found = {}
     for provider, name in regions:
         known = region_of(provider, name)
         if known:
-            told[name] = {
+            found[name] = {
                 "provider": provider,
                 "place": known.place,
                 "country": known.country,
                 "latitude": known.latitude,
                 "longitude": known.longitude,
             }
-    return told
+    return found
 
 
 def grid_vantages(
@@ -235,7 +235,7 @@ def _names(found: Campaign, metric: str) -> list[str]:
 
 
 def neighbours(names: Sequence[str], name: str) -> tuple[str, str]:
-    """Who stands before and after a name in a list."""
+    """Return the previous and next name in a list."""
     at = names.index(name) if name in names else -1
     if at < 0:
         return "", ""
@@ -253,10 +253,10 @@ def changed_pairs(before: Campaign, after: Campaign, metric: str) -> list[Row]:
     both = both.filter(pc.and_(pc.is_valid(both["p50"]), pc.is_valid(both["p50_now"])))
     change = pc.subtract(both["p50_now"], both["p50"])
     share = pc.divide(change, both["p50"])
-    told = both.append_column("change", change).append_column("share", share)
-    told = told.append_column("size", pc.abs(share))
+    changed = both.append_column("change", change).append_column("share", share)
+    changed = changed.append_column("size", pc.abs(share))
     order = [("size", "descending"), ("vantage", "ascending"), ("region", "ascending")]
-    rows: list[Row] = told.sort_by(order).slice(0, MAX_CHANGES).to_pylist()
+    rows: list[Row] = changed.sort_by(order).slice(0, MAX_CHANGES).to_pylist()
     return rows
 
 

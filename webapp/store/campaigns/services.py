@@ -1,6 +1,6 @@
-"""Measurement campaigns are stored, begun, paused, stopped, cloned and ended; each step once.
+"""State transitions of measurement campaigns: create, start, pause, resume, stop, clone, finish.
 
-Times of units are seconds from the beginning; a pause stops that clock, so that nothing is missed.
+Unit times are seconds since the start; a pause stops that clock, so that no slot is missed.
 """
 
 import hashlib
@@ -16,27 +16,27 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from core.errors import BadInput
-from webapp.store.campaigns.plans import Definition, Ends, plan_of
+from webapp.store.campaigns.plans import Definition, VantageProfiles, plan_of
 from webapp.store.models import Campaign, CampaignUnit, VantagePoint
 from webapp.store.models.campaigns import FINAL
 from webapp.store.requests.idempotency import KeyReused, check_key
 from webapp.store.vantages.services import points
 
 State = Campaign.State
-# Time between the beginning and the first slot, in which units reach their vantage points.
+# Lead time before the first slot, in which units are dispatched.
 LEAD_S = 3.0
 _ROWS = 2_000
-# Words that stand where a campaign's name stands in addresses.
+# Path segments that are not campaign slugs.
 RESERVED = frozenset({"new", "run", "compare", "plan", "presets"})
 
 
-def ends_of(vantages: list[str], user: Any = None) -> Ends:
-    """Sources and limits of vantage points; raises ``BadInput`` for one that cannot measure."""
+def read_vantage_profiles(vantages: list[str], user: Any = None) -> VantageProfiles:
+    """Read source and limits of vantage points; raise ``BadInput`` for an unusable one."""
 
     found = {p.name: p for p in points(user).filter(name__in=vantages)}
     for name in vantages:
         _refuse_unusable(name, found.get(name))
-    return Ends(
+    return VantageProfiles(
         {name: p.source for name, p in found.items()}, {n: p.limits for n, p in found.items()}
     )
 
@@ -51,12 +51,11 @@ def _refuse_unusable(name: str, point: VantagePoint | None) -> None:
 
 
 @dataclass(frozen=True)
-class Circumstances:
-    """Who makes a campaign, when it may begin, and where it comes from.
+class CreationOptions:
+    """Owner, visibility, start time and origin of a new campaign.
 
-    It is its owner's alone unless ``is_public``.
-    ``idempotency_key`` names it among the campaigns of its owner; ``in_process`` says that the
-    command that made it measures by itself.
+    It is private to its owner unless ``is_public``. ``idempotency_key`` is unique per owner;
+    ``in_process`` campaigns are measured by the command that created them.
     """
 
     owner: Any = None
@@ -68,10 +67,11 @@ class Circumstances:
     cloned_from: Campaign | None = None
 
 
-def create(defined: Definition, given: Circumstances | None = None) -> Campaign:
-    """Store a campaign; raises ``BadInput`` where limits forbid it. A key gives the one before, and
-    raises ``KeyReused`` where that is another one."""
-    around = given or Circumstances()
+def create(defined: Definition, given: CreationOptions | None = None) -> Campaign:
+    """Store a campaign; raise ``BadInput`` if limits forbid it.
+
+    A known idempotency key returns the earlier campaign, or raises ``KeyReused`` if they differ."""
+    around = given or CreationOptions()
     key = _own_key(around.idempotency_key, around.owner)
     if key and (before := Campaign.objects.filter(idempotency_key=key).first()):
         if not _is_same(before, defined, around):
@@ -100,7 +100,7 @@ def create(defined: Definition, given: Circumstances | None = None) -> Campaign:
     )
 
 
-def _is_same(row: Campaign, defined: Definition, around: Circumstances) -> bool:
+def _is_same(row: Campaign, defined: Definition, around: CreationOptions) -> bool:
     asked = (
         defined.name,
         defined.schedule.as_json(),
@@ -125,7 +125,7 @@ def _is_same(row: Campaign, defined: Definition, around: Circumstances) -> bool:
 
 
 def _own_key(key: str, owner: Any) -> str | None:
-    """A key names a campaign among those of one owner."""
+    """Hash a key with its owner, so that keys are unique per owner."""
     check_key(key)
     if not key:
         return None
@@ -133,7 +133,7 @@ def _own_key(key: str, owner: Any) -> str | None:
 
 
 def free_slug(name: str, is_private: bool = False) -> str:
-    """A slug from ``name`` that no campaign has yet; a private one tells nothing to who guesses."""
+    """Return an unused slug of ``name``; private slugs have a random suffix."""
     stem = slugify(name)[:80] or "campaign"
     slug = f"{stem}-{secrets.token_hex(5)}" if is_private else stem
     while slug in RESERVED or Campaign.objects.filter(slug=slug).exists():
@@ -141,12 +141,12 @@ def free_slug(name: str, is_private: bool = False) -> str:
     return slug
 
 
-def lay_out(campaign: Campaign, now: datetime) -> bool:
-    """Store all units of a campaign that may begin; false where it has begun, or must wait."""
+def create_units(campaign: Campaign, now: datetime) -> bool:
+    """Store the units of a campaign; return false if it has started or must wait."""
     waits = campaign.starts_at and campaign.starts_at > now
     if waits or campaign.state != State.WAITING:
         return False
-    # Units that an interrupted beginning left are the same ones.
+    # Units of an interrupted attempt have the same keys and are kept.
     rows: list[CampaignUnit] = []
     for row in _units(campaign):
         rows.append(row)
@@ -158,14 +158,14 @@ def lay_out(campaign: Campaign, now: datetime) -> bool:
 
 
 def shared_target(campaign: Campaign) -> str:
-    """A host at which this one transfers, and another that has begun too; empty without one.
+    """Return a throughput target that a running campaign also uses; empty if none.
 
-    Transfers to a target take turns within a campaign; so campaigns take turns as well.
+    Transfers to one target are exclusive, across campaigns as well.
     """
     if not _is_strict(campaign.schedule):
         return ""
     hosts = {target["host"] for target in campaign.targets}
-    # One that a command measures by itself may have been left without an end.
+    # In-process campaigns may have been abandoned.
     rows = Campaign.objects.filter(
         state__in=(State.RUNNING, State.PAUSED), synthetic=False, in_process=False
     )
@@ -178,8 +178,8 @@ def _is_strict(schedule: Mapping[str, Any]) -> bool:
     return any(activity.get("strict") for activity in schedule.get("activities", ()))
 
 
-def begin(campaign: Campaign, now: datetime) -> bool:
-    """Set the first slot of a campaign that was laid out; false where another did."""
+def mark_running(campaign: Campaign, now: datetime) -> bool:
+    """Set the start time and state RUNNING; return false if another process did."""
     first = max(now, campaign.starts_at or now) + timedelta(seconds=LEAD_S)
     return _move(campaign, State.WAITING, state=State.RUNNING, started_at=first)
 
@@ -199,30 +199,30 @@ def _units(campaign: Campaign) -> Iterator[CampaignUnit]:
 
 
 def elapsed_s(campaign: Campaign, now: datetime) -> float:
-    """Where the clock of the schedule stands; negative before the first slot."""
+    """Return the schedule time in seconds; negative before the first slot."""
     if campaign.started_at is None:
         return 0.0
     until = campaign.paused_at or now
     return (until - campaign.started_at).total_seconds() - campaign.paused_s
 
 
-def moment(campaign: Campaign, second: float) -> datetime:
-    """When a second of the schedule is, as things stand."""
+def wall_time(campaign: Campaign, second: float) -> datetime:
+    """Convert schedule time to wall time, given the pauses so far."""
     if campaign.started_at is None:
         raise BadInput(f"{campaign.slug} has not begun")
     return campaign.started_at + timedelta(seconds=campaign.paused_s + second)
 
 
 def pause(campaign: Campaign, now: datetime) -> bool:
-    """Send nothing more; what is out is measured to its end. False when it was not running."""
+    """Pause a running campaign; sent units are measured to their end."""
     return _move(campaign, State.RUNNING, state=State.PAUSED, paused_at=now)
 
 
 def resume(campaign: Campaign, now: datetime) -> bool:
-    """Go on where the pause began; false when it was not paused.
+    """Resume a paused campaign; return false if it was not paused.
 
-    Units that were not sent, while others of their window are still out, are missed: moved, they
-    would meet those at a target.
+    Waiting units of a window with sent units are missed: shifted, they would collide with those at
+    a target.
     """
     campaign.refresh_from_db()
     if campaign.state != State.PAUSED or campaign.paused_at is None:
@@ -231,11 +231,11 @@ def resume(campaign: Campaign, now: datetime) -> bool:
     with transaction.atomic():
         if not _move(campaign, State.PAUSED, state=State.RUNNING, paused_at=None, paused_s=spent_s):
             return False
-        _miss_torn_windows(campaign, now)
+        _miss_interrupted_windows(campaign, now)
     return True
 
 
-def _miss_torn_windows(campaign: Campaign, now: datetime) -> None:
+def _miss_interrupted_windows(campaign: Campaign, now: datetime) -> None:
     units = campaign.units
     out = units.filter(state=CampaignUnit.State.SENT, leased_until__gt=now)
     for activity, number in out.order_by().values_list("activity", "round").distinct():
@@ -249,7 +249,7 @@ def _miss_torn_windows(campaign: Campaign, now: datetime) -> None:
 
 
 def stop(campaign: Campaign, now: datetime) -> bool:
-    """End a campaign before its time; what was measured stays. False when it had ended."""
+    """Stop a campaign; results are kept. Return false if it had ended."""
     changed = (
         Campaign.objects.filter(pk=campaign.pk)
         .exclude(state__in=FINAL)
@@ -259,8 +259,8 @@ def stop(campaign: Campaign, now: datetime) -> bool:
     return bool(changed)
 
 
-def stopped_lately(vantage: str, now: datetime | None = None) -> list[str]:
-    """Campaigns that were ended before their time, of which a vantage point may have work."""
+def recently_stopped(vantage: str, now: datetime | None = None) -> list[str]:
+    """Return slugs of recently stopped campaigns of which a vantage point may hold units."""
     since = (now or timezone.now()) - timedelta(days=1)
     rows = Campaign.objects.filter(
         state__in=(State.STOPPED, State.FAILED), finished_at__gt=since, synthetic=False
@@ -270,14 +270,14 @@ def stopped_lately(vantage: str, now: datetime | None = None) -> list[str]:
 
 
 def finish(campaign: Campaign, summary: Mapping[str, Any], now: datetime) -> bool:
-    """Close a campaign whose units have all ended; missed or failed slots make it partial."""
+    """Finish a campaign; it is partial with missed or failed slots."""
     left = summary["coverage"]["missed"] or campaign.units.filter(state=CampaignUnit.State.FAILED)
     state = State.PARTIAL if left else State.FINISHED
     return _move(campaign, State.RUNNING, state=state, summary=dict(summary), finished_at=now)
 
 
 def fail(campaign: Campaign, error: str, now: datetime) -> bool:
-    """End a campaign that could not go on; what was measured stays."""
+    """Mark a campaign as failed; results are kept."""
     changed = (
         Campaign.objects.filter(pk=campaign.pk)
         .exclude(state__in=FINAL)
@@ -287,38 +287,38 @@ def fail(campaign: Campaign, error: str, now: datetime) -> bool:
     return bool(changed)
 
 
-def note_summary(campaign: Campaign, summary: Mapping[str, Any]) -> None:
-    """Keep an interim summary, or that of a stopped campaign."""
+def save_summary(campaign: Campaign, summary: Mapping[str, Any]) -> None:
+    """Store an interim summary, or that of a stopped campaign."""
     Campaign.objects.filter(pk=campaign.pk).update(summary=dict(summary))
     campaign.summary = dict(summary)
 
 
-def note_error(campaign: Campaign, error: str) -> None:
-    """Say what keeps a campaign from going on, or empty text when nothing does any more."""
+def save_error(campaign: Campaign, error: str) -> None:
+    """Store the reason why a campaign is blocked; empty text clears it."""
     if campaign.error != error[:2000]:
         Campaign.objects.filter(pk=campaign.pk).update(error=error[:2000])
         campaign.error = error[:2000]
 
 
 def open_campaigns() -> list[Campaign]:
-    """Campaigns that wait, run or are paused, and are not measured by a command of their own."""
+    """Return unfinished campaigns that the scheduler manages."""
     rows = Campaign.objects.exclude(state__in=FINAL).filter(in_process=False, synthetic=False)
     return list(rows.order_by("pk"))
 
 
 def unfinished_here(name: str) -> Campaign | None:
-    """The newest campaign of this name that a command measures by itself and has not ended."""
+    """Return the newest unfinished in-process campaign of this name."""
     rows = Campaign.objects.filter(in_process=True, name=name).exclude(state__in=FINAL)
     return rows.first()
 
 
-def open_of(owner: Any) -> int:
-    """How many campaigns that somebody made wait or run."""
+def count_open(owner: Any) -> int:
+    """Count the unfinished campaigns of a creator."""
     return Campaign.objects.filter(maker=owner).exclude(state__in=FINAL).count()
 
 
 def definition_of(campaign: Campaign) -> dict[str, Any]:
-    """What a campaign was asked to do, to be asked again: the start of a clone."""
+    """Return the request of a campaign, as the base of a clone."""
     limits = {k: v for k, v in campaign.limits.items() if k not in ("allow", "deny")}
     return {
         "name": campaign.name,
@@ -333,7 +333,7 @@ def definition_of(campaign: Campaign) -> dict[str, Any]:
 
 
 def variant_of(campaign: Campaign, changed: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with some fields otherwise; another number of ends is laid out anew."""
+    """Return the request with changes; changed targets or vantage points reset the layout."""
     asked = {**definition_of(campaign), **changed}
     if "preset" in changed:
         asked.pop("schedule")
@@ -354,7 +354,7 @@ def _without_layout(schedule: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _move(campaign: Campaign, before: str, **values: Any) -> bool:
-    """Change a campaign that is still in the state that was seen."""
+    """Update a campaign if it is still in the expected state."""
     changed = Campaign.objects.filter(pk=campaign.pk, state=before).update(**values)
     campaign.refresh_from_db()
     return bool(changed)

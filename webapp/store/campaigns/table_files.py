@@ -1,7 +1,7 @@
-"""Tables of up to millions of rows go into files; the few rows that a page shows come out.
+"""Large tables as Parquet files with row-group pruning.
 
-Rows stand by vantage point. A large table with regions has a copy by region, since its rows of one
-region lie in every part of the file.
+Rows are sorted by vantage point. A large table with regions has a copy sorted by region, since rows
+of one region are spread over all row groups.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ def write(path: Path, table: pa.Table) -> None:
 def read_rows(
     path: Path, columns: Sequence[str] | None, wanted: Mapping[str, Sequence[Any]]
 ) -> pa.Table:
-    """Rows that have one of the wanted values in each column; all, where nothing is wanted."""
+    """Read rows with one of the wanted values in each column; all rows without a filter."""
     copy = path.with_name(_COPIES) / path.name
     if "region" in wanted and "vantage" not in wanted and copy.is_file():
         path = copy
@@ -57,10 +57,14 @@ def read_rows(
 
 
 def _may_hold(about: Any, group: int, wanted: Mapping[str, Sequence[Any]]) -> bool:
-    """Whether a group of rows can have wanted values, by the least and the greatest in it."""
+    """Whether a row group may hold wanted values, by its min/max statistics."""
     own = about.row_group(group)
     for column, values in wanted.items():
-        told = own.column(about.schema.names.index(column)).statistics
-        if told and told.has_min_max and not any(told.min <= v <= told.max for v in values):
+        statistics = own.column(about.schema.names.index(column)).statistics
+        if (
+            statistics
+            and statistics.has_min_max
+            and not any(statistics.min <= v <= statistics.max for v in values)
+        ):
             return False
     return True

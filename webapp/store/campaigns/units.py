@@ -1,7 +1,7 @@
-"""The life of a campaign's units: sent to its vantage point, begun, and ended once.
+"""State transitions of campaign units: waiting, sent, started, ended.
 
-Every step is one conditional update, so that two schedulers, a late message or a doubled parcel
-change nothing twice.
+Each transition is one conditional update, so that concurrent schedulers and late or duplicate
+messages have no effect twice.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,22 +10,21 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet
 
-from webapp.store.campaigns.services import elapsed_s, moment
+from webapp.store.campaigns.services import elapsed_s, wall_time
 from webapp.store.models import Campaign, CampaignUnit
 
 State = CampaignUnit.State
-# Units are sent so long before they begin.
+# Units are dispatched this long before they start.
 AHEAD_S = 20.0
-# A result may come so late after the end of its window: its process or the broker starts again,
-# or the way is long.
-LEAST_PATIENCE_S, PATIENCE_S = 30.0, 60.0
-# An order of which nothing was heard is sent again after so long, and each time twice as long.
+# Bounds of the time that a result may take after its window, for restarts and transport.
+MIN_RESULT_TIMEOUT_S, MAX_RESULT_TIMEOUT_S = 30.0, 60.0
+# First retry interval of a unit without acknowledgement; it doubles each time.
 FIRST_RETRY_S = 5.0
 _SENT_AT_ONCE = 2_000
 
 
 def due_units(campaign: Campaign, now: datetime) -> list[CampaignUnit]:
-    """Units that wait and begin soon, or have begun and not ended."""
+    """Return waiting units whose window starts soon or is open."""
     at = elapsed_s(campaign, now)
     rows = campaign.units.filter(
         state=State.WAITING, starts_s__lte=at + AHEAD_S, ends_s__gt=max(at, 0.0)
@@ -33,26 +32,26 @@ def due_units(campaign: Campaign, now: datetime) -> list[CampaignUnit]:
     return list(rows.order_by("starts_s", "key")[:_SENT_AT_ONCE])
 
 
-def left_here(campaign: Campaign) -> list[CampaignUnit]:
-    """Units that a process had taken for itself, and did not end."""
+def interrupted_units(campaign: Campaign) -> list[CampaignUnit]:
+    """Return units that an interrupted process had claimed."""
     return list(campaign.units.filter(state=State.SENT).order_by("starts_s", "key")[:1])
 
 
-def silent_units(campaign: Campaign, now: datetime) -> list[CampaignUnit]:
-    """Units that should have begun, of which nothing was heard since they were sent."""
+def unacknowledged_units(campaign: Campaign, now: datetime) -> list[CampaignUnit]:
+    """Return sent units without acknowledgement after their start time."""
     rows = campaign.units.filter(
         state=State.SENT, began_at=None, due_at__lt=now, leased_until__gt=now
     )
-    return [u for u in rows[:_SENT_AT_ONCE] if _is_silent(u, now)]
+    return [u for u in rows[:_SENT_AT_ONCE] if _is_unacknowledged(u, now)]
 
 
 def overdue_units(campaign: Campaign, now: datetime) -> list[CampaignUnit]:
-    """Units that began, whose window is over for a while, and whose result has not come."""
+    """Return started units whose result is overdue."""
     rows = campaign.units.filter(state=State.SENT, leased_until__gt=now).exclude(began_at=None)
     return [u for u in rows[:_SENT_AT_ONCE] if _is_overdue(u, now)]
 
 
-def _is_silent(unit: CampaignUnit, now: datetime) -> bool:
+def _is_unacknowledged(unit: CampaignUnit, now: datetime) -> bool:
     if unit.sent_at is None or unit.due_at is None:
         return False
     wait_s = FIRST_RETRY_S * 2 ** max(0, unit.attempt - 1)
@@ -68,11 +67,11 @@ def _is_overdue(unit: CampaignUnit, now: datetime) -> bool:
 
 
 def mark_sent(unit: CampaignUnit, now: datetime) -> bool:
-    """Take a unit for sending, also once more; false when another did, or it has ended.
+    """Claim a unit for dispatch or re-dispatch; return false if another scheduler did.
 
-    Its window is fixed at the first time, whatever pauses follow.
+    Its window is fixed at the first dispatch, regardless of later pauses.
     """
-    due = unit.due_at or moment(unit.campaign, unit.starts_s)
+    due = unit.due_at or wall_time(unit.campaign, unit.starts_s)
     window = timedelta(seconds=unit.ends_s - unit.starts_s)
     changed = CampaignUnit.objects.filter(
         pk=unit.pk, state=unit.state, attempt=unit.attempt
@@ -81,27 +80,27 @@ def mark_sent(unit: CampaignUnit, now: datetime) -> bool:
         attempt=F("attempt") + 1,
         due_at=due,
         sent_at=now,
-        leased_until=max(due + window, now) + timedelta(seconds=patience_s(unit)),
+        leased_until=max(due + window, now) + timedelta(seconds=result_timeout_s(unit)),
     )
     if changed:
         unit.refresh_from_db(fields=["state", "attempt", "due_at", "sent_at", "leased_until"])
     return bool(changed)
 
 
-def patience_s(unit: CampaignUnit) -> float:
-    """How long a result may take after the window: a short window is not waited for as long."""
-    return max(LEAST_PATIENCE_S, min(PATIENCE_S, 2 * (unit.ends_s - unit.starts_s)))
+def result_timeout_s(unit: CampaignUnit) -> float:
+    """Return the result timeout after the window, which grows with its length."""
+    return max(MIN_RESULT_TIMEOUT_S, min(MAX_RESULT_TIMEOUT_S, 2 * (unit.ends_s - unit.starts_s)))
 
 
-def put_back(unit: CampaignUnit) -> None:
-    """A unit that could not be sent waits again."""
+def requeue(unit: CampaignUnit) -> None:
+    """Return a unit that could not be sent to the waiting state."""
     CampaignUnit.objects.filter(
         pk=unit.pk, state=State.SENT, attempt=unit.attempt, began_at=None
     ).update(state=State.WAITING, attempt=F("attempt") - 1, due_at=None, leased_until=None)
 
 
-def mark_begun(campaign_id: int, vantage: str, key: str, now: datetime) -> bool:
-    """A vantage point says that it has begun."""
+def mark_started(campaign_id: int, vantage: str, key: str, now: datetime) -> bool:
+    """Record the acknowledgement of a vantage point."""
     return bool(
         CampaignUnit.objects.filter(
             campaign=campaign_id, vantage=vantage, key=key, state=State.SENT, began_at=None
@@ -110,10 +109,9 @@ def mark_begun(campaign_id: int, vantage: str, key: str, now: datetime) -> bool:
 
 
 def open_unit(slug: str, vantage: str, key: str) -> CampaignUnit | None:
-    """The unit that a result belongs to, unless it has one; only its own vantage point's.
+    """Return the open unit of a result, for its own vantage point only.
 
-    A unit that was missed because its result had not come takes it all the same, until the
-    campaign is closed.
+    A missed unit accepts a late result until the campaign is finished.
     """
     rows = CampaignUnit.objects.select_related("campaign").filter(
         campaign__slug=slug, vantage=vantage, key=key, sent_at__isnull=False
@@ -122,20 +120,20 @@ def open_unit(slug: str, vantage: str, key: str) -> CampaignUnit | None:
     return rows.exclude(campaign__finished_at__isnull=False).first()
 
 
-def end_unit(unit: CampaignUnit, told: Mapping[str, Any], now: datetime) -> bool:
-    """Put a unit's part into the manifest; false when another result was faster.
+def end_unit(unit: CampaignUnit, outcome: Mapping[str, Any], now: datetime) -> bool:
+    """Commit a unit's part to the manifest; return false if another result was committed.
 
-    ``told`` has rows, counters, ok, failed, missed and late.
+    ``outcome`` has rows, counters, ok, failed, missed and late.
     """
     return bool(
         CampaignUnit.objects.filter(pk=unit.pk, state__in=(State.SENT, State.MISSED)).update(
-            **told, state=State.DONE, part=unit.key, finished_at=now, leased_until=None, error=""
+            **outcome, state=State.DONE, part=unit.key, finished_at=now, leased_until=None, error=""
         )
     )
 
 
 def fail_unit(unit: CampaignUnit, error: str, now: datetime) -> None:
-    """A result came that cannot be used."""
+    """Mark a unit with an unusable result as failed."""
     CampaignUnit.objects.filter(pk=unit.pk, state=State.SENT).update(
         state=State.FAILED,
         missed=F("slots"),
@@ -146,7 +144,7 @@ def fail_unit(unit: CampaignUnit, error: str, now: datetime) -> None:
 
 
 def miss_past(campaign: Campaign, now: datetime) -> int:
-    """Give up what nobody sent in time, and what no result came of; how many units."""
+    """Mark units as missed that were not sent in time or have no result; return their number."""
     at = elapsed_s(campaign, now)
     unsent = campaign.units.filter(state=State.WAITING, ends_s__lte=at)
     count = _miss(unsent, "nothing was sent in time", now)
@@ -156,7 +154,7 @@ def miss_past(campaign: Campaign, now: datetime) -> int:
 
 
 def miss_all(units: Iterable[CampaignUnit], reason: str, now: datetime) -> None:
-    """Give up units that wait, for a reason of their vantage point."""
+    """Mark waiting units as missed."""
     keys = [u.pk for u in units]
     for begin in range(0, len(keys), 500):
         _miss(
@@ -167,13 +165,13 @@ def miss_all(units: Iterable[CampaignUnit], reason: str, now: datetime) -> None:
 
 
 def vantages_out(campaign: Campaign) -> list[str]:
-    """Vantage points that have work of a campaign."""
+    """Return the vantage points with sent units of a campaign."""
     out = campaign.units.filter(state=State.SENT).order_by().values_list("vantage", flat=True)
     return sorted(out.distinct())
 
 
 def miss_rest(campaign: Campaign, reason: str, now: datetime) -> int:
-    """Give up all that has not ended; how many units."""
+    """Mark all open units as missed; return their number."""
     rest = campaign.units.filter(state__in=(State.WAITING, State.SENT))
     return _miss(rest, reason, now)
 
@@ -189,19 +187,19 @@ def is_complete(campaign: Campaign) -> bool:
     return not campaign.units.filter(state__in=(State.WAITING, State.SENT)).exists()
 
 
-def is_quiet(campaign: Campaign) -> bool:
-    """Whether nothing is out."""
+def is_idle(campaign: Campaign) -> bool:
+    """Whether no unit is sent."""
     return not campaign.units.filter(state=State.SENT).exists()
 
 
-def loose_parts(campaign: Campaign) -> list[CampaignUnit]:
-    """Units whose rows still stand in a part of their own."""
+def unmerged_units(campaign: Campaign) -> list[CampaignUnit]:
+    """Return ended units whose rows are still in their own part."""
     rows = campaign.units.filter(Q(state=State.DONE), part=F("key"))
     return list(rows.order_by("key"))
 
 
-def move_parts(units: Iterable[CampaignUnit], part: str) -> None:
-    """Units' rows stand in another part from now on."""
+def assign_part(units: Iterable[CampaignUnit], part: str) -> None:
+    """Assign units to another part."""
     keys = [u.pk for u in units]
     for begin in range(0, len(keys), 500):
         CampaignUnit.objects.filter(pk__in=keys[begin : begin + 500]).update(part=part)

@@ -3,12 +3,12 @@
 from django.conf import settings
 from django.db import models
 
-from webapp.store.models.bases import Key
+from webapp.store.models.bases import HashedToken
 from webapp.store.models.campaigns import Campaign
 from webapp.store.models.surveys import Survey
 
 
-class ApiToken(Key):
+class ApiToken(HashedToken):
     """A program's key to one person's things; only the hash of it is stored."""
 
     class Scope(models.TextChoices):
@@ -29,7 +29,7 @@ class ApiToken(Key):
         return f"{self.owner_id}/{self.prefix}"
 
 
-class ShareLink(Key):
+class ShareLink(HashedToken):
     """An address that opens one survey, or one measurement campaign, to whoever has it, to be read.
 
     The token follows from the seed and this installation's secret key, so that its owner can copy
@@ -48,7 +48,7 @@ class ShareLink(Key):
     )
     seed = models.CharField(max_length=64)
 
-    class Meta(Key.Meta):
+    class Meta(HashedToken.Meta):
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(survey__isnull=False, campaign__isnull=True)

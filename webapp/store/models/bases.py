@@ -5,7 +5,7 @@ from typing import ClassVar
 from django.db import models
 
 
-class Key(models.Model):
+class HashedToken(models.Model):
     """What opens something to whoever has it, as a hash, until it is over or taken back."""
 
     sha256 = models.CharField(max_length=64, unique=True)
@@ -51,7 +51,7 @@ class Leased(models.Model):
         abstract = True
 
 
-class Piece(Leased):
+class WorkUnit(Leased):
     """A unit of work: what it counts while it runs, and what it left in the lake."""
 
     counters = models.JSONField(default=dict)

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import models
 
-from webapp.store.models.bases import FinishedTable, Piece
+from webapp.store.models.bases import FinishedTable, WorkUnit
 
 
 class Campaign(models.Model):
@@ -90,7 +90,7 @@ FINAL = frozenset(
 )
 
 
-class CampaignUnit(Piece):
+class CampaignUnit(WorkUnit):
     """What one vantage point does in one window of one round: leased, sent, and done once.
 
     Its counters: ``{"failed": {"TIMEOUT": 1}, "missed": {"the slot was over": 2}, "octets": 2}``.

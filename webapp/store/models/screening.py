@@ -6,7 +6,7 @@ A row of a report holds what pages and decisions need; the report itself lies in
 from django.conf import settings
 from django.db import models
 
-from webapp.store.models.bases import Key, SharedByLink
+from webapp.store.models.bases import HashedToken, SharedByLink
 
 
 class Pool(SharedByLink):
@@ -53,7 +53,7 @@ class Pool(SharedByLink):
         return self.key
 
 
-class PoolToken(Key):
+class PoolToken(HashedToken):
     """What lets agents write to one pool, and do nothing else; only its hash is stored."""
 
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="tokens")

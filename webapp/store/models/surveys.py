@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 
 from core.statuses import FINAL_STATES, SurveyState
-from webapp.store.models.bases import FinishedTable, Piece
+from webapp.store.models.bases import FinishedTable, WorkUnit
 
 
 class RangeTable(models.Model):
@@ -103,7 +103,7 @@ class Survey(models.Model):
         return self.state in FINAL_STATES
 
 
-class Shard(Piece):
+class Shard(WorkUnit):
     """A slice of a survey's domain list: the unit of work, of a lease and of a Parquet part."""
 
     class State(models.TextChoices):

@@ -15,7 +15,7 @@ from cartography.asn.prefixes import Announced, OriginPrefixes, is_address
 from core.errors import MissingData
 from webapp.store.models import RangeTable
 from webapp.store.ranges.asn_choice import ORIGINS, SAMPLE, Choice, choose
-from webapp.store.ranges.tables import date_in_name, import_origins, in_force_on, keep_file
+from webapp.store.ranges.tables import date_in_name, import_origins, in_force_on, store_file
 
 IMPORT_HINT = "import one with: manage.py asn import FILE"
 # Lists of names stand beside the route tables under this variant.
@@ -29,7 +29,7 @@ def import_file(data: bytes, *, as_of: date | None = None, file_name: str = "") 
         return import_origins(data, as_of=as_of, file_name=file_name)[0]
     names = read_as_names(data)
     when = as_of or date_in_name(file_name) or timezone.now().date()
-    return keep_file(ORIGINS, data, when, "", {"entries": len(names), "names": len(names)}, NAMES)
+    return store_file(ORIGINS, data, when, "", {"entries": len(names), "names": len(names)}, NAMES)
 
 
 def tables(variant: str = "") -> list[RangeTable]:

@@ -11,7 +11,7 @@ from typing import Any
 from cartography.ranges.diff import Change
 from core.records import Placement
 from webapp.store.models import RangeTable
-from webapp.store.ranges.fetching import last_visits
+from webapp.store.ranges.fetching import last_results
 
 
 def lookup_rows(
@@ -69,7 +69,7 @@ def tables_with_age(today: date) -> list[dict[str, Any]]:
         (row.provider, row.variant): row
         for row in RangeTable.objects.filter(origin="").order_by("as_of", "imported_at", "id")
     }
-    failing = [visit for visit in last_visits() if visit.n_failures]
+    failing = [visit for visit in last_results() if visit.n_failures]
     return [
         {
             "provider": row.provider,

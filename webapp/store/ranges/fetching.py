@@ -40,7 +40,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class FetchResult:
     """One source and what became of it; ``reason`` where the file was not taken.
 
     ``n_failures`` counts the requests without success up to this one, ``failing_since`` is the
@@ -81,7 +81,7 @@ def sources(providers: Sequence[str] = ()) -> list[tuple[str, str]]:
     return found
 
 
-def fetch_all(wanted: Sequence[tuple[str, str]]) -> list[Visit]:
+def fetch_all(wanted: Sequence[tuple[str, str]]) -> list[FetchResult]:
     """Ask every source for what is new, one after the other."""
     visits = [fetch_one(provider, url) for provider, url in wanted]
     for visit in visits:
@@ -90,18 +90,18 @@ def fetch_all(wanted: Sequence[tuple[str, str]]) -> list[Visit]:
     return visits
 
 
-def last_visits() -> list[Visit]:
+def last_results() -> list[FetchResult]:
     """The last request to each source, those of single commands included."""
     paths = sorted((Path(settings.RANGES_DIR) / "visits").glob("*.json"))
-    found = [visit for path in paths if (visit := _read_visit(path))]
+    found = [visit for path in paths if (visit := _read_result(path))]
     return sorted(found, key=lambda visit: (visit.provider, visit.url))
 
 
-def fetch_one(provider: str, url: str) -> Visit:
+def fetch_one(provider: str, url: str) -> FetchResult:
     """Ask one source and import what is new; every failure is an outcome, and is kept."""
-    visit = _visit(provider, url)
+    visit = _attempt(provider, url)
     path = _state_path("visits", f"{provider} {url}")
-    last = _read_visit(path)
+    last = _read_result(path)
     if visit.outcome in (Outcome.DOUBTFUL, Outcome.UNREACHABLE):
         n_failures = 1 + (last.n_failures if last else 0)
         since = (last and last.failing_since) or visit.at
@@ -110,20 +110,20 @@ def fetch_one(provider: str, url: str) -> Visit:
     return visit
 
 
-def _visit(provider: str, url: str) -> Visit:
+def _attempt(provider: str, url: str) -> FetchResult:
     at = timezone.now()
     try:
-        found = _take(provider, url)
+        found = _fetch_new(provider, url)
     except NephoscopeError as error:
         outcome = Outcome.DOUBTFUL if error.permanent else Outcome.UNREACHABLE
-        return Visit(provider, url, outcome, at, reason=str(error))
+        return FetchResult(provider, url, outcome, at, reason=str(error))
     if found is None:
-        return Visit(provider, url, Outcome.UNCHANGED, at)
+        return FetchResult(provider, url, Outcome.UNCHANGED, at)
     as_of = str(found.as_of)
-    return Visit(provider, url, Outcome.NEW, at, as_of=as_of, warnings=found.warnings)
+    return FetchResult(provider, url, Outcome.NEW, at, as_of=as_of, warnings=found.warnings)
 
 
-def _take(provider: str, url: str) -> RangeFile | None:
+def _fetch_new(provider: str, url: str) -> RangeFile | None:
     """The new file, ``None`` when there is nothing new; raises as ``fetch`` and the import do."""
     file_url = _locate(provider, url)
     mark = _read_mark(file_url)
@@ -173,7 +173,7 @@ def _read_mark(url: str) -> Mark:
         return Mark(url)
 
 
-def _read_visit(path: Path) -> Visit | None:
+def _read_result(path: Path) -> FetchResult | None:
     try:
         row = json.loads(path.read_text())
         since = row["failing_since"]
@@ -183,7 +183,7 @@ def _read_visit(path: Path) -> Visit | None:
             "warnings": tuple(row["warnings"]),
             "failing_since": datetime.fromisoformat(since) if since else None,
         }
-        return Visit(**{**row, **own})
+        return FetchResult(**{**row, **own})
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

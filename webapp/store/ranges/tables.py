@@ -104,7 +104,7 @@ def import_ranges(
         if known is not None:
             return known, parsed
         parsed = replace(parsed, warnings=warnings)
-    row = keep_file(parsed.provider, data, parsed.as_of, origin, parsed.counts, parsed.variant)
+    row = store_file(parsed.provider, data, parsed.as_of, origin, parsed.counts, parsed.variant)
     return row, parsed
 
 
@@ -123,7 +123,7 @@ def import_origins(
         "ipv6": n_ipv6,
         "origins": len(asns),
     }
-    return keep_file(ORIGINS, data, when, "", counts, variant_of(file_name)), file
+    return store_file(ORIGINS, data, when, "", counts, variant_of(file_name)), file
 
 
 def _date_in_head(data: bytes) -> date | None:
@@ -132,7 +132,7 @@ def _date_in_head(data: bytes) -> date | None:
     return date_in_name(found[1]) if found else None
 
 
-def keep_file(
+def store_file(
     provider: str, data: bytes, as_of: date, origin: str, counts: dict[str, int], variant: str
 ) -> RangeTable:
     """Keep a checked file and its row; the same file of the same day twice is one row."""
@@ -254,7 +254,7 @@ def in_force_on(rows: Sequence[RangeTable], day: date | None) -> RangeTable | No
     return next((row for row in reversed(rows) if day is None or row.as_of <= day), None)
 
 
-def check_there_is_one() -> None:
+def require_table() -> None:
     """Refuse before any work what could place no address; raises ``MissingData``."""
     if not RangeTable.objects.exclude(provider=ORIGINS).exists():
         raise MissingData(f"there is no range table; {IMPORT_HINT}")

@@ -51,7 +51,7 @@ CURVE_COLUMNS = (
 )
 
 
-class TooManyQuestions(NephoscopeError):
+class TooManyRecommendations(NephoscopeError):
     """So many recommendations wait or run that one more is refused."""
 
     permanent = False
@@ -67,13 +67,13 @@ class Origin:
     source: Mapping[str, Any] = field(default_factory=dict)
 
 
-NOBODY = Origin()
+ANONYMOUS = Origin()
 
 
 def create(
     files: Mapping[str, bytes],
     options: Mapping[str, Any],
-    origin: Origin = NOBODY,
+    origin: Origin = ANONYMOUS,
     *,
     idempotency_key: str | None = None,
     state: str = State.QUEUED,
@@ -89,8 +89,8 @@ def create(
         if not origin.source and not _is_same(known, files, options):
             raise KeyReused
         return known
-    _refuse_more(owner)
-    _forget()
+    _check_quota(owner)
+    _delete_expired()
     row = Recommendation(
         token=secrets.token_urlsafe(18),
         owner=owner,
@@ -112,10 +112,10 @@ def create(
     return row
 
 
-def _refuse_more(owner: Any) -> None:
+def _check_quota(owner: Any) -> None:
     """Hold each person, and all who are nobody together, to a few at once."""
     if open_count(owner) >= MOST_OPEN or open_count() >= MOST_OPEN_OF_ALL:
-        raise TooManyQuestions(f"{MOST_OPEN} recommendations wait or run; try again later")
+        raise TooManyRecommendations(f"{MOST_OPEN} recommendations wait or run; try again later")
 
 
 def _by_key(key: str, owner: Any) -> Recommendation | None:
@@ -134,7 +134,7 @@ def find(token: str, user: Any = None) -> Recommendation | None:
 
 def find_shared(secret: str) -> Recommendation | None:
     """The recommendation that a share link opens, unless it was taken back."""
-    return share_links.opened_by(Recommendation.objects.all(), secret).first()
+    return share_links.filter_by_secret(Recommendation.objects.all(), secret).first()
 
 
 def share(row: Recommendation) -> str:
@@ -150,9 +150,9 @@ def share(row: Recommendation) -> str:
     return secret
 
 
-def take_back(row: Recommendation) -> None:
+def revoke_share(row: Recommendation) -> None:
     """End the link for good: another one is made another time."""
-    share_links.take_back(row)
+    share_links.revoke(row)
     Recommendation.objects.filter(pk=row.pk).update(shared_at=None)
 
 
@@ -177,7 +177,7 @@ def owned_by(user: Any, limit: int | None = 200) -> list[Recommendation]:
     return list(rows[:limit])
 
 
-def before(row: Recommendation) -> list[Recommendation]:
+def earlier(row: Recommendation) -> list[Recommendation]:
     """What the same person had answered earlier: of the same survey's name first."""
     if row.owner_id is None:
         return []
@@ -198,13 +198,13 @@ def awaiting(survey: Survey) -> list[Recommendation]:
     return list(Recommendation.objects.filter(state=State.AWAITING, survey=survey))
 
 
-def arrived() -> list[Recommendation]:
+def awaiting_ended() -> list[Recommendation]:
     """What waits for a survey that has ended, or is gone."""
     rows = Recommendation.objects.filter(state=State.AWAITING).select_related("survey")
     return list(rows.filter(Q(survey__state__in=FINAL_STATES) | Q(survey=None)))
 
 
-def ready(
+def enqueue(
     row: Recommendation,
     files: Mapping[str, bytes],
     options: Mapping[str, Any],
@@ -222,7 +222,7 @@ def ready(
     )
 
 
-def give_up(row: Recommendation, error: str) -> None:
+def fail_awaiting(row: Recommendation, error: str) -> None:
     """End what waited for its survey without an answer."""
     Recommendation.objects.filter(pk=row.pk, state=State.AWAITING).update(
         state=State.FAILED, error=error[:2000], finished_at=timezone.now()
@@ -249,14 +249,14 @@ def paths_of(row: Recommendation) -> dict[str, Path]:
 
 def waiting() -> list[int]:
     """Questions that a worker should take up: new ones, and those whose worker fell silent."""
-    return list(_takeable().values_list("pk", flat=True))
+    return list(_claimable().values_list("pk", flat=True))
 
 
 def claim(pk: int) -> Recommendation | None:
     """Lease a question; None where it is done or another worker has it."""
     now = timezone.now()
     taken = (
-        _takeable()
+        _claimable()
         .filter(pk=pk)
         .update(
             state=State.RUNNING,
@@ -268,12 +268,12 @@ def claim(pk: int) -> Recommendation | None:
     return Recommendation.objects.get(pk=pk) if taken else None
 
 
-def _takeable() -> QuerySet[Recommendation]:
+def _claimable() -> QuerySet[Recommendation]:
     silent = Q(state=State.RUNNING, leased_until__lt=timezone.now())
     return Recommendation.objects.filter(Q(state=State.QUEUED) | silent)
 
 
-def tell(row: Recommendation, step: str, done: int, of: int, patience_s: float = 0.0) -> bool:
+def renew(row: Recommendation, step: str, done: int, of: int, patience_s: float = 0.0) -> bool:
     """Say how far it is and renew the lease; false when the row is another's, or gone."""
     lease = timedelta(seconds=LEASE_S + patience_s)
     return _own(
@@ -306,7 +306,7 @@ def delete(row: Recommendation) -> None:
     shutil.rmtree(folder_of(row.token), ignore_errors=True)
 
 
-def _forget() -> None:
+def _delete_expired() -> None:
     """Drop old questions of nobody, so that strangers cannot fill the disk."""
     ended = Recommendation.objects.filter(
         owner=None, state__in=(State.FINISHED, State.FAILED)

@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 from django.http import HttpRequest
 
 # Where it stands in the scope of a request.
-KEY = "nephoscope.arriving"
+SCOPE_KEY = "nephoscope.arriving"
 
 
 @dataclass(slots=True)
-class Arriving:
+class BodyProgress:
     """One request while it arrives and is worked on."""
 
     size: int = 0
     gone: threading.Event = field(default_factory=threading.Event)
 
 
-def arriving_of(request: HttpRequest) -> Arriving:
+def get_body_progress(request: HttpRequest) -> BodyProgress:
     """What is known of the request's body and client."""
-    found: Arriving | None = getattr(request, "scope", {}).get(KEY)
+    found: BodyProgress | None = getattr(request, "scope", {}).get(SCOPE_KEY)
     # Requests of tests do not come through a server.
-    return found or Arriving(int(request.META.get("CONTENT_LENGTH") or 0))
+    return found or BodyProgress(int(request.META.get("CONTENT_LENGTH") or 0))

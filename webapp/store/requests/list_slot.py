@@ -10,7 +10,7 @@ from core.errors import NephoscopeError
 # Smaller lists take some milliseconds each.
 SMALL_BYTES = 32_000
 # How long the next one waits for the one before.
-PATIENCE_S = 3.0
+WAIT_S = 3.0
 RETRY_AFTER_S = 5
 # Other threads run whenever this one sleeps, which it does every few milliseconds.
 PAUSE_S = 0.002
@@ -31,7 +31,7 @@ class ClientGone(NephoscopeError):
 
 
 @contextmanager
-def reading(data: bytes, gone: threading.Event | None = None) -> Iterator[Callable[[], None]]:
+def hold_slot(data: bytes, gone: threading.Event | None = None) -> Iterator[Callable[[], None]]:
     """Hold the slot, if ``data`` needs it, and get what the reader calls between its lines.
 
     Raises ``ListsBusy`` when the slot stays taken; the pause raises ``ClientGone``.
@@ -39,7 +39,7 @@ def reading(data: bytes, gone: threading.Event | None = None) -> Iterator[Callab
     if len(data) <= SMALL_BYTES and not data.startswith(b"\x1f\x8b"):
         yield lambda: None
         return
-    if not _slot.acquire(timeout=PATIENCE_S):
+    if not _slot.acquire(timeout=WAIT_S):
         raise ListsBusy("another large list is being read: send yours again in a few seconds")
     try:
         yield lambda: _pause(gone)

@@ -1,6 +1,6 @@
 """Reports of agents in, durable rows and receipts out: many at a time, none lost, none twice.
 
-Bodies are on the disk before the rows are, and both before anybody is told so.
+Bodies are on the disk before the rows are, and both before anybody is outcomes so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from screening.report.schema import print_schema as print_schema
 from webapp.store.models import Pool, PoolInstance, PoolReport, PoolToken
 from webapp.store.screening import body_files
 from webapp.store.screening.secrets import hash_secret
-from webapp.store.screening.verdicts import VERDICT_FIELDS, summarise, take_verdict
+from webapp.store.screening.verdicts import VERDICT_FIELDS, copy_verdict, summarise
 
 MOST_REPORTS = 2_000_000
 MOST_INSTANCES = 100_000
@@ -29,13 +29,13 @@ KEPT_ADDRESSES = 16
 TOLD_REASONS = 20
 
 
-class NoGrant(NephoscopeError):
+class InvalidToken(NephoscopeError):
     """The token opens no pool: unknown, expired or revoked."""
 
     permanent = True
 
 
-class Clash(BadInput):
+class ReportIdReused(BadInput):
     """The report's id has come before with another content."""
 
 
@@ -68,7 +68,7 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What the agent is told; ``repeated`` means that nothing was changed."""
+    """What the agent is outcomes; ``repeated`` means that nothing was changed."""
 
     report_id: str
     pool: str
@@ -83,14 +83,14 @@ def find_grant(secret: str) -> Grant:
     tokens = PoolToken.objects.filter(sha256=hash_secret(secret))
     found = tokens.select_related("pool__owner").first()
     if found is None:
-        raise NoGrant("no pool has this token: copy it from the pool's page")
+        raise InvalidToken("no pool has this token: copy it from the pool's page")
     if found.revoked_at:
-        raise NoGrant("this token was revoked: make another on the pool's page")
+        raise InvalidToken("this token was revoked: make another on the pool's page")
     if found.expires_at and found.expires_at <= timezone.now():
-        raise NoGrant("this token has expired: make another on the pool's page")
+        raise InvalidToken("this token has expired: make another on the pool's page")
     pool = found.pool
     if pool.owner and not pool.owner.is_active:
-        raise NoGrant("the account of this pool is closed")
+        raise InvalidToken("the account of this pool is closed")
     return Grant(found.pk, pool.pk, pool.key, Marks(pool.low, pool.high))
 
 
@@ -106,12 +106,12 @@ def read_arrival(grant: Grant, body: bytes, report_id: str = "") -> Arrival:
 
 def store_arrivals(batch: Sequence[Arrival]) -> list[Receipt | NephoscopeError]:
     """Store what is new, in one transaction; per arrival a receipt, or why it was refused."""
-    _demand_durability()
+    _force_durability()
     with transaction.atomic():
         return _Batch(batch).store()
 
 
-def _demand_durability() -> None:
+def _force_durability() -> None:
     """SQLite forces its log onto the disk at every commit of this connection from now on."""
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
         with connection.cursor() as cursor:
@@ -132,7 +132,7 @@ def _known(batch: Sequence[Arrival]) -> dict[tuple[int, str], PoolReport]:
 
 
 class _Batch:
-    """One transaction's work: what is known is told again, what is new is stored."""
+    """One transaction's work: what is known is outcomes again, what is new is stored."""
 
     def __init__(self, batch: Sequence[Arrival]) -> None:
         self.batch = batch
@@ -146,7 +146,7 @@ class _Batch:
         self.rows: list[PoolReport] = []
         self.bodies: dict[int, list[bytes]] = {pool: [] for pool in numbers}
         self.machines = _find_machines(batch)
-        self.taken = dict.fromkeys(numbers, 0)
+        self.added_bytes = dict.fromkeys(numbers, 0)
 
     def _valid_tokens(self) -> set[int]:
         tokens = PoolToken.objects.filter(pk__in={one.grant.token for one in self.batch})
@@ -156,34 +156,34 @@ class _Batch:
 
     def store(self) -> list[Receipt | NephoscopeError]:
         """Receipts in the order of arrival."""
-        told = [self._take_or_refuse(one) for one in self.batch]
+        outcomes = [self._store_or_refuse(one) for one in self.batch]
         if self.rows:
             self._write()
-        return told
+        return outcomes
 
-    def _take_or_refuse(self, one: Arrival) -> Receipt | NephoscopeError:
+    def _store_or_refuse(self, one: Arrival) -> Receipt | NephoscopeError:
         try:
-            return self._take(one)
+            return self._store_one(one)
         except NephoscopeError as error:
             return error
 
-    def _take(self, one: Arrival) -> Receipt:
+    def _store_one(self, one: Arrival) -> Receipt:
         if one.grant.pool not in self.pools or one.grant.token not in self.valid:
-            raise NoGrant("this token has ended meanwhile: make another on the pool's page")
+            raise InvalidToken("this token has ended meanwhile: make another on the pool's page")
         before = self.known.get(_key(one))
         if before is not None:
             if before.fingerprint != one.report.fingerprint:
-                raise Clash("was used for a different report", field="report_id")
+                raise ReportIdReused("was used for a different report", field="report_id")
             return _receipt(one.grant, before, repeated=True)
-        self._check_room(one)
-        row = self._make_row(self._judge_by(one))
+        self._check_quota(one)
+        row = self._build_row(self._apply_thresholds(one))
         self.known[_key(one)] = row
         self.rows.append(row)
         self.bodies[one.grant.pool].append(one.body)
-        self.taken[one.grant.pool] += len(one.body)
+        self.added_bytes[one.grant.pool] += len(one.body)
         return _receipt(one.grant, row, repeated=False)
 
-    def _judge_by(self, one: Arrival) -> Arrival:
+    def _apply_thresholds(self, one: Arrival) -> Arrival:
         """The arrival, judged by the marks of this moment."""
         pool = self.pools[one.grant.pool]
         marks = Marks(pool.low, pool.high)
@@ -191,20 +191,20 @@ class _Batch:
             return one
         return replace(one, columns=summarise(one.report, marks))
 
-    def _check_room(self, one: Arrival) -> None:
+    def _check_quota(self, one: Arrival) -> None:
         pool = self.pools[one.grant.pool]
         if pool.n_reports + len(self.rows) >= MOST_REPORTS:
             raise PoolFull(f"the pool has {MOST_REPORTS:,} reports: make another")
-        size = pool.n_bytes + self.taken[pool.pk] + len(one.body)
+        size = pool.n_bytes + self.added_bytes[pool.pk] + len(one.body)
         if size > settings.MAX_POOL_BYTES:
             limit = settings.MAX_POOL_BYTES // 1_000_000
             raise PoolFull(f"the pool's reports fill its {limit:,} MB: make another")
 
-    def _make_row(self, one: Arrival) -> PoolReport:
+    def _build_row(self, one: Arrival) -> PoolReport:
         machine = self._machine(one)
         if machine.pk is None and _is_crowded(self.pools[one.grant.pool]):
             raise PoolFull(f"the pool has {MOST_INSTANCES:,} machines: make another")
-        _see(machine, one, self.now)
+        _update_machine(machine, one, self.now)
         return PoolReport(
             pool_id=one.grant.pool,
             instance=machine,
@@ -247,7 +247,7 @@ class _Batch:
         calls = any(row.has_network for row in own)
         Pool.objects.filter(pk=pool.pk).update(
             n_reports=F("n_reports") + len(own),
-            n_bytes=F("n_bytes") + self.taken[pool.pk],
+            n_bytes=F("n_bytes") + self.added_bytes[pool.pk],
             revision=F("revision") + 1,
             network_revision=F("network_revision") + int(calls),
             last_report_at=self.now,
@@ -282,7 +282,7 @@ def _find_machines(batch: Sequence[Arrival]) -> dict[tuple[int, str, str], PoolI
     return {(row.pool_id, row.name, row.machine): row for row in rows}
 
 
-def _see(machine: PoolInstance, one: Arrival, now: datetime) -> None:
+def _update_machine(machine: PoolInstance, one: Arrival, now: datetime) -> None:
     machine.n_reports += 1
     machine.first_seen_at = machine.first_seen_at or now
     machine.last_seen_at = now
@@ -293,7 +293,7 @@ def _see(machine: PoolInstance, one: Arrival, now: datetime) -> None:
     is_newer = machine.judged_from is None or started_at >= machine.judged_from
     if one.columns["has_sleeps"] and is_newer:
         machine.judged_from = started_at
-        take_verdict(machine, one.columns)
+        copy_verdict(machine, one.columns)
 
 
 def _receipt(grant: Grant, row: PoolReport, *, repeated: bool) -> Receipt:

@@ -12,12 +12,12 @@ SHOWN = 10
 _SALT = "nephoscope.pool.token"
 
 
-def make_seed() -> str:
+def generate_seed() -> str:
     """What a new token follows from."""
     return secrets.token_urlsafe(24)
 
 
-def make_token(seed: str) -> str:
+def derive_token(seed: str) -> str:
     """The pool token, of 192 bits, of a seed.
 
     It needs this installation's secret key, so that a page which is yet to show the token can

@@ -147,7 +147,7 @@ def find_own_pool(user: Any, key: str) -> PoolRow | None:
 
 def find_shared_pool(secret: str) -> PoolRow | None:
     """The pool that a share link opens, to be read and nothing else."""
-    return _first(share_links.opened_by(Pool.objects.all(), secret), None)
+    return _first(share_links.filter_by_secret(Pool.objects.all(), secret), None)
 
 
 def list_tokens(pool: PoolRow) -> list[TokenRow]:

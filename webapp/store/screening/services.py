@@ -19,7 +19,7 @@ from webapp.store.access import share_links
 from webapp.store.access.visibility import OPERATOR, owner_of
 from webapp.store.models import Pool, PoolInstance, PoolToken
 from webapp.store.screening import body_files
-from webapp.store.screening.secrets import SHOWN, hash_secret, make_seed, make_token
+from webapp.store.screening.secrets import SHOWN, derive_token, generate_seed, hash_secret
 from webapp.store.screening.selectors import PoolRow, find_pool
 
 MOST_POOLS_EACH = 200
@@ -79,7 +79,7 @@ def create_token(
         raise BadInput(f"a token lasts 1 to {LONGEST_DAYS:,} days", field="days")
     if PoolToken.objects.filter(pool=row.id, revoked_at=None).count() >= MOST_TOKENS:
         raise BadInput(f"a pool has at most {MOST_TOKENS} tokens: revoke one first")
-    secret = make_token(seed or make_seed())
+    secret = derive_token(seed or generate_seed())
     token = PoolToken.objects.create(
         pool_id=row.id,
         name=_clean(name, 80, "name", empty=True),
@@ -103,7 +103,7 @@ def share_pool(row: PoolRow) -> str:
 
 def unshare_pool(row: PoolRow) -> None:
     """The link opens nothing any more; a later one has another address."""
-    share_links.take_back(Pool.objects.get(pk=row.id))
+    share_links.revoke(Pool.objects.get(pk=row.id))
 
 
 def label_instance(row: PoolRow, pk: int, label: str) -> bool:

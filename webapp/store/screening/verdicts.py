@@ -140,7 +140,7 @@ def _bins(report: Report) -> list[list[int]]:
     return [[at, count] for at, count in sorted(found.items())]
 
 
-def judge_again(pool_id: int) -> int:
+def reevaluate(pool_id: int) -> int:
     """Judge every report of a pool by its present marks; gives how many verdicts moved.
 
     Nothing is written for reports that arrive meanwhile: they are judged by the new marks.
@@ -152,9 +152,9 @@ def judge_again(pool_id: int) -> int:
             rows = _next_rows(pool_id, last)
             if not rows:
                 break
-            moved += sum(_judge_row(row, marks) for row in rows)
+            moved += sum(_reevaluate_row(row, marks) for row in rows)
             _save(PoolReport, rows, ["verdict", "summary"])
-            _follow(rows)
+            _update_instances(rows)
         last = rows[-1].pk
     Pool.objects.filter(pk=pool_id).update(revision=F("revision") + 1)
     return moved
@@ -172,7 +172,7 @@ def _save(model: Any, rows: list[Any], names: Sequence[str]) -> None:
     )
 
 
-def _judge_row(row: PoolReport, marks: Marks) -> bool:
+def _reevaluate_row(row: PoolReport, marks: Marks) -> bool:
     before, summary = row.verdict, row.summary
     rate = Rate(**summary["rate"])
     chances = find_chances(rate, marks)
@@ -184,7 +184,7 @@ def _judge_row(row: PoolReport, marks: Marks) -> bool:
     return row.verdict != before
 
 
-def _follow(rows: list[PoolReport]) -> None:
+def _update_instances(rows: list[PoolReport]) -> None:
     """Bring the verdicts of machines up to date whose newest report is among the rows."""
     newest: dict[tuple[int, datetime | None], PoolReport] = {
         (row.instance_id, row.started_at): row for row in rows
@@ -195,7 +195,7 @@ def _follow(rows: list[PoolReport]) -> None:
     for one in found:
         row = newest.get((one.pk, one.judged_from))
         if row is not None:
-            take_verdict(one, {"verdict": row.verdict, "cause": row.cause, "summary": row.summary})
+            copy_verdict(one, {"verdict": row.verdict, "cause": row.cause, "summary": row.summary})
             changed.append(one)
     if changed:
         _save(PoolInstance, changed, VERDICT_FIELDS)
@@ -215,7 +215,7 @@ VERDICT_FIELDS = (
 )
 
 
-def take_verdict(one: PoolInstance, columns: Mapping[str, Any]) -> None:
+def copy_verdict(one: PoolInstance, columns: Mapping[str, Any]) -> None:
     """Make a report's verdict that of its machine."""
     summary = columns["summary"]
     rate = summary["rate"]

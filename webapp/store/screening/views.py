@@ -205,7 +205,7 @@ def _why(candidate: Candidate, row: InstanceRow) -> str:
     if candidate.confirmed:
         tail = "" if row.truth_p999_ms is None else f", p99.9 {row.truth_p999_ms:.1f} ms"
         return f"network tests found it good{tail}"
-    said = _say_verdict(row)
+    said = _describe_verdict(row)
     if row.per_100s is not None and row.verdict != UNKNOWN:
         said += f", {row.per_100s:.1f} stalls per 100 s"
     if row.label == GOOD and row.verdict != GOOD:
@@ -213,7 +213,7 @@ def _why(candidate: Candidate, row: InstanceRow) -> str:
     return said
 
 
-def _say_verdict(row: InstanceRow) -> str:
+def _describe_verdict(row: InstanceRow) -> str:
     doubt = "surely" if row.sure else "probably"
     slow = row.truth == BAD
     if row.verdict == GOOD:

@@ -85,7 +85,7 @@ def open_batches(survey: Survey, vantage: str) -> models.QuerySet[Shard]:
     return batches_of(survey, vantage).filter(state__in=_OPEN)
 
 
-def busy(survey: Survey, vantage: str) -> int:
+def count_leased(survey: Survey, vantage: str) -> int:
     """How many batches a vantage has not answered within their lease yet."""
     running = batches_of(survey, vantage).filter(state=Shard.State.RUNNING)
     return running.filter(leased_until__gte=timezone.now()).count()
@@ -109,7 +109,7 @@ def claim(batch: int, lease: timedelta) -> Shard | None:
     return shard
 
 
-def take_over(batch: int) -> Shard | None:
+def reclaim(batch: int) -> Shard | None:
     """Take a batch whose answers came, from whichever attempt; ``None`` when it has ended."""
     taken = (
         Shard.objects.filter(pk=batch, state__in=_OPEN)
@@ -123,7 +123,7 @@ def take_over(batch: int) -> Shard | None:
     return Shard.objects.select_related("survey").get(pk=batch) if taken else None
 
 
-def whose(batch: int) -> str:
+def vantage_of_batch(batch: int) -> str:
     """The measuring point of a batch; empty where there is no such batch."""
     key = Shard.objects.filter(pk=batch).values_list("key", flat=True).first()
     found = _KEY.fullmatch(key or "")

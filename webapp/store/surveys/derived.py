@@ -35,7 +35,7 @@ class Derived:
         return self.folder.is_dir()
 
     @property
-    def _note(self) -> Path:
+    def _status_file(self) -> Path:
         return self.folder.with_name(f"{self.folder.name}.json")
 
     def state(self) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class Derived:
         if self.is_ready:
             return {"state": READY}
         try:
-            note: dict[str, Any] = json.loads(self._note.read_text(encoding="utf-8"))
+            note: dict[str, Any] = json.loads(self._status_file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {"state": MISSING}
         patience_s = FORGIVEN_S if note["state"] == FAILED else SILENT_S
@@ -51,20 +51,22 @@ class Derived:
             return {"state": MISSING}
         return note
 
-    def say(self, state: str, step: str = "", done: int = 0, of: int = 0, error: str = "") -> None:
+    def write_progress(
+        self, state: str, step: str = "", done: int = 0, of: int = 0, error: str = ""
+    ) -> None:
         """Leave word of how far the making is."""
         note = {"state": state, "step": step, "done": done, "of": of, "error": error}
-        write_text(self._note, json.dumps({**note, "at": time.time()}))
+        write_text(self._status_file, json.dumps({**note, "at": time.time()}))
 
     @contextmanager
-    def make(self) -> Iterator[Path]:
+    def build(self) -> Iterator[Path]:
         """A folder to fill; it is put in place when all went well, else the reason is kept."""
         try:
             with replace_folder(self.folder) as work:
                 yield work
-            self._note.unlink(missing_ok=True)
+            self._status_file.unlink(missing_ok=True)
         except Exception as error:
-            self.say(FAILED, error=str(error)[:500])
+            self.write_progress(FAILED, error=str(error)[:500])
             raise
 
 

@@ -26,7 +26,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class DomainObservation:
     """One survey's look at a domain; ``changes`` are against the visit before, if any."""
 
     slug: str
@@ -57,7 +57,7 @@ class Visit:
         }
 
 
-def history(domain: str, world: str | None = None, reader: Any = None) -> list[Visit]:
+def history(domain: str, world: str | None = None, reader: Any = None) -> list[DomainObservation]:
     """Visits of a domain by surveys that the reader may see, the newest first.
 
     ``world`` limits them to one world, or to none ("").
@@ -65,17 +65,17 @@ def history(domain: str, world: str | None = None, reader: Any = None) -> list[V
     surveys = visible(Survey.objects.filter(finished_at__isnull=False), reader)
     if world is not None:
         surveys = surveys.filter(world=world)
-    found: list[Visit] = []
+    found: list[DomainObservation] = []
     before: tuple[Row, dict[str, Row]] | None = None
     for survey in reversed(surveys.order_by("-finished_at", "-id")[:MAX_SURVEYS]):
-        now = _look(survey, domain)
+        now = _read_domain(survey, domain)
         if now is not None:
-            found.append(_visit(survey, before, now))
+            found.append(_build_observation(survey, before, now))
             before = now
     return found[::-1]
 
 
-def _look(survey: Survey, domain: str) -> tuple[Row, dict[str, Row]] | None:
+def _read_domain(survey: Survey, domain: str) -> tuple[Row, dict[str, Row]] | None:
     """The row of a domain in one survey, and its names."""
     index = survey_index.index_of(survey)
     row = index.domain(domain) if index else None
@@ -84,12 +84,12 @@ def _look(survey: Survey, domain: str) -> tuple[Row, dict[str, Row]] | None:
     return row, {name["name"]: name for name in index.names(row, 0, MAX_NAMES)}
 
 
-def _visit(
+def _build_observation(
     survey: Survey, before: tuple[Row, dict[str, Row]] | None, now: tuple[Row, dict[str, Row]]
-) -> Visit:
+) -> DomainObservation:
     row, names = now
     old = before[1] if before else {}
-    return Visit(
+    return DomainObservation(
         slug=survey.slug,
         name=survey.name,
         world=survey.world,

@@ -115,14 +115,14 @@ class Index:
         """``kind/provider/target`` of every outage, with its first row and their number."""
         return _targets(self.folder)
 
-    def casualties(self, kind: str, provider: str, target: str) -> "Casualties":
+    def affected_domains(self, kind: str, provider: str, target: str) -> "AffectedDomains":
         """The domains that an outage hits."""
         first, count = self.targets().get(f"{kind}/{provider}/{target}", (0, 0))
-        return Casualties(_rows_of(self.folder / "casualties.parquet"), first, count)
+        return AffectedDomains(_rows_of(self.folder / "casualties.parquet"), first, count)
 
 
 @dataclass(frozen=True)
-class Casualties:
+class AffectedDomains:
     """A span of rows, those that are down first."""
 
     file: RowFile

@@ -44,7 +44,7 @@ def proof(slug: str, name: str, kind: str, provider: str, value: str) -> Row | N
         places = [p for p in places if _backs(p, fronts)]
     if not places and not fronts:
         return None
-    wanted = {p["address"] for p in places} | {_witness(f) for f in fronts}
+    wanted = {p["address"] for p in places} | {_evidence_record(f) for f in fronts}
     lookups = [k for k in found["lookups"] if _mentions(k, wanted)]
     parts = {"places": places, "fronts": fronts, "zones": zones, "lookups": lookups}
     return {"name": found["name"], "domain": found["domain"], "wanted": wanted, **parts}
@@ -64,10 +64,10 @@ def _is_front(front: Row, provider: str, value: str) -> bool:
 
 def _backs(place: Row, fronts: Sequence[Row]) -> bool:
     """Whether a rule took this address for its evidence or its instance."""
-    return any(place["address"] in (f["instance"], _witness(f)) for f in fronts)
+    return any(place["address"] in (f["instance"], _evidence_record(f)) for f in fronts)
 
 
-def _witness(front: Row) -> str:
+def _evidence_record(front: Row) -> str:
     """The address or alias that a rule took for its evidence, out of the sentence that says so."""
     first, *others = str(front["evidence"]).split(" ")
     return others[0] if others and first in ("CNAME", "A", "AAAA") else first

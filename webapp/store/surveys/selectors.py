@@ -19,8 +19,8 @@ from core.report_tables import SPEC_BY_ID, SPECS, Table
 from core.statuses import SurveyState
 from webapp.store.access.visibility import visible
 from webapp.store.models import RangeTable, Report, Shard, Survey
-from webapp.store.surveys.timings import Taken, add_stages
-from webapp.store.surveys.waiting import waits_for
+from webapp.store.surveys.timings import StageTimes, add_stages
+from webapp.store.surveys.waiting import find_blocker
 
 Row = TypeVar("Row", "SurveyRow", "ReportRow")
 
@@ -107,7 +107,7 @@ def row_of(found: Survey) -> SurveyRow:
         "is_testbed": bool(found.world),
         "counters": counters(found),
         "range_tables": tables,
-        "waits": waits_for(found),
+        "waits": find_blocker(found),
         "error": found.error if found.is_final else "",
     }
     return _copy(SurveyRow, found, own)
@@ -158,11 +158,11 @@ def counters(found: Survey) -> dict[str, Any]:
     }
 
 
-def _sums(survey_id: int) -> tuple[Counter[str], dict[str, int], Taken]:
+def _sums(survey_id: int) -> tuple[Counter[str], dict[str, int], StageTimes]:
     """Counters of all shards together; a survey of a million domains has thousands of them."""
     total: Counter[str] = Counter()
     failed: Counter[str] = Counter()
-    stages: list[Taken] = []
+    stages: list[StageTimes] = []
     for shard in Shard.objects.filter(survey=survey_id).values_list("counters", flat=True):
         total.update({k: shard.get(k, 0) for k in _SUMMED})
         failed.update(shard.get("failed", {}))
@@ -173,7 +173,7 @@ def _sums(survey_id: int) -> tuple[Counter[str], dict[str, int], Taken]:
 @lru_cache(maxsize=512)
 def _final_sums(
     survey_id: int, slug: str, finished_at: datetime
-) -> tuple[Counter[str], dict[str, int], Taken]:
+) -> tuple[Counter[str], dict[str, int], StageTimes]:
     """The same of a survey that has ended, whose shards change no more."""
     return _sums(survey_id)
 

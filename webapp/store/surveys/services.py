@@ -34,7 +34,7 @@ LEASE = timedelta(seconds=10)
 MAX_ATTEMPTS = 5
 KEPT_REJECTIONS = 1_000
 # Folders beside those of surveys, which no survey may be named like.
-TAKEN_SLUGS = {"measurements", "drafts"}
+RESERVED_SLUGS = {"measurements", "drafts"}
 # A cautious rate for the estimate: public resolvers are asked far slower than a testbed.
 ESTIMATE_QPS = 4_000
 
@@ -46,7 +46,7 @@ class TooManySurveys(NephoscopeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class Requester:
     """Who asks for a survey: their surveys are private unless they say otherwise."""
 
     user: Any = None
@@ -62,7 +62,7 @@ class Maker:
         return None if self.is_public else self.user
 
 
-ANYBODY, OPERATING = Maker(), Maker(is_limited=False)
+ANONYMOUS, OPERATOR_REQUEST = Requester(), Requester(is_limited=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def plan_survey(
 
     Large lists are read one at a time; once ``gone`` is set, reading ends (``ClientGone``).
     """
-    with list_slot.reading(data, gone) as pause:
+    with list_slot.hold_slot(data, gone) as pause:
         try:
             found = read_domain_list(data, Limit(settings.MAX_SURVEY_DOMAINS, pause))
         except TooManyDomains as error:
@@ -114,13 +114,13 @@ def free_slug(name: str, is_private: bool = False) -> str:
     if is_private:
         return f"{stem}-{secrets.token_hex(5)}"
     slug, number = stem, 1
-    while slug in TAKEN_SLUGS or Survey.objects.filter(slug=slug).exists():
+    while slug in RESERVED_SLUGS or Survey.objects.filter(slug=slug).exists():
         number += 1
         slug = f"{stem}-{number}"
     return slug
 
 
-def unfinished_twin(name: str, data: bytes) -> Survey | None:
+def find_unfinished(name: str, data: bytes) -> Survey | None:
     """The operator's newest survey of this name and list that has not ended, to be resumed."""
     digest = hashlib.sha256(data).hexdigest()
     same = Survey.objects.filter(name=name, list_sha256=digest, maker=None, owner=None)
@@ -134,7 +134,7 @@ def create_survey(
     options: Mapping[str, Any] | None = None,
     n_words: int,
     idempotency_key: str | None = None,
-    maker: Maker = ANYBODY,
+    maker: Requester = ANONYMOUS,
 ) -> Survey:
     """Store a new survey with its shards; the door that called queues the work.
 
@@ -147,14 +147,14 @@ def create_survey(
     if before:
         return _same_or_refused(before, data, maker, asked)
     plan, found = plan_survey(data, n_words, maker.gone)
-    survey = _draw_up(plan, data, maker, name)
+    survey = _build_survey(plan, data, maker, name)
     survey.options, survey.idempotency_key = asked["options"], idempotency_key or None
     with transaction.atomic():
         # Once more, now that no other request writes: neither key nor limit is passed twice.
         before = _by_key(idempotency_key, maker)
         if before:
             return _same_or_refused(before, data, maker, asked)
-        _refuse_more(maker)
+        _check_quota(maker)
         survey.slug = free_slug(survey.name, is_private=maker.owner is not None)
         survey.save()
         save_entries(survey.slug, _shuffle(found.entries, survey.list_sha256))
@@ -162,7 +162,7 @@ def create_survey(
     return survey
 
 
-def _draw_up(plan: Plan, data: bytes, maker: Maker, name: str) -> Survey:
+def _build_survey(plan: Plan, data: bytes, maker: Requester, name: str) -> Survey:
     """A survey that is not stored yet."""
     return Survey(
         name=_title(name, plan.accepted),
@@ -178,7 +178,7 @@ def _draw_up(plan: Plan, data: bytes, maker: Maker, name: str) -> Survey:
     )
 
 
-def _by_key(key: str | None, maker: Maker) -> Survey | None:
+def _by_key(key: str | None, maker: Requester) -> Survey | None:
     check_key(key)
     if not key:
         return None
@@ -189,7 +189,9 @@ def _title(name: str, n_domains: int) -> str:
     return (name or f"Survey of {n_domains:,} domains").strip()[:200]
 
 
-def _same_or_refused(before: Survey, data: bytes, maker: Maker, asked: Mapping[str, Any]) -> Survey:
+def _same_or_refused(
+    before: Survey, data: bytes, maker: Requester, asked: Mapping[str, Any]
+) -> Survey:
     name, options = _title(asked["name"], before.n_domains), asked["options"]
     new = (hashlib.sha256(data).hexdigest(), name, maker.owner, json.dumps(options))
     old = (before.list_sha256, before.name, before.owner, json.dumps(before.options))
@@ -198,7 +200,7 @@ def _same_or_refused(before: Survey, data: bytes, maker: Maker, asked: Mapping[s
     return before
 
 
-def _refuse_more(maker: Maker) -> None:
+def _check_quota(maker: Requester) -> None:
     if not maker.is_limited:
         return
     if maker.user and active_surveys(maker.user) >= settings.MAX_ACTIVE_SURVEYS_PER_USER:
@@ -232,7 +234,7 @@ def active_surveys(maker: Any = None) -> int:
     return rows.filter(maker=maker).count() if maker else rows.count()
 
 
-def begin(survey: Survey, tables: Sequence[RangeTable], world: str) -> None:
+def mark_running(survey: Survey, tables: Sequence[RangeTable], world: str) -> None:
     """Mark a survey as running on these range tables; a resumed one keeps its first start."""
     survey.refresh_from_db()
     if survey.is_final:
@@ -288,14 +290,14 @@ def end_shard(shard: Shard, rows: Mapping[str, int], counters: Mapping[str, Any]
     )
 
 
-def give_up(shard: Shard, error: str) -> None:
+def fail_shard(shard: Shard, error: str) -> None:
     """End a shard after an error that no further try can mend."""
     Shard.objects.filter(pk=shard.pk, attempt=shard.attempt, state=Shard.State.RUNNING).update(
         state=Shard.State.FAILED, error=error[:2000], leased_until=None
     )
 
 
-def put_back(shard: Shard) -> None:
+def release(shard: Shard) -> None:
     """Give a shard back that its worker could not finish because it was told to stop."""
     Shard.objects.filter(pk=shard.pk, attempt=shard.attempt, state=Shard.State.RUNNING).update(
         state=Shard.State.WAITING, leased_until=None, attempt=max(0, shard.attempt - 1)

@@ -44,7 +44,7 @@ def open_snapshot(slug: str, key: str) -> dict[str, ReportRow] | None:
     now = reports(slug)
     path = root() / slug / f"{key}.json.gz"
     if identify(now) == key:
-        _keep(path, now)
+        _store(path, now)
         return now
     return _read(path, now) if path.exists() else None
 
@@ -55,7 +55,7 @@ def _write(tables: Mapping[str, ReportRow]) -> bytes:
     return json.dumps(kept, sort_keys=True, default=datetime.isoformat).encode()
 
 
-def _keep(path: Path, tables: Mapping[str, ReportRow]) -> None:
+def _store(path: Path, tables: Mapping[str, ReportRow]) -> None:
     if not path.exists():
         write_bytes(path, gzip.compress(_write(tables), 6, mtime=0))
 

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic, process_time
 
-Taken = dict[str, dict[str, float]]
+StageTimes = dict[str, dict[str, float]]
 
 
 class Stages:
     """Seconds by stage; ``taken`` is ``{stage: {cpu_s, wall_s}}``."""
 
     def __init__(self) -> None:
-        self.taken: Taken = {}
+        self.taken: StageTimes = {}
 
     @contextmanager
     def measure(self, stage: str) -> Iterator[None]:
@@ -24,9 +24,9 @@ class Stages:
             self.taken = add_stages([self.taken, {stage: spent}])
 
 
-def add_stages(parts: Iterable[Mapping[str, Mapping[str, float]]]) -> Taken:
+def add_stages(parts: Iterable[Mapping[str, Mapping[str, float]]]) -> StageTimes:
     """Sums by stage, to the millisecond."""
-    total: Taken = {}
+    total: StageTimes = {}
     for part in parts:
         for stage, spent in part.items():
             so_far = total.setdefault(stage, {"cpu_s": 0.0, "wall_s": 0.0})

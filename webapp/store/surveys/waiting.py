@@ -24,13 +24,13 @@ _LONGEST_FACTOR = 12
 _OPEN = (Shard.State.WAITING, Shard.State.RUNNING)
 
 
-def wait(shard: Shard, reason: str) -> None:
+def defer(shard: Shard, reason: str) -> None:
     """Give a claimed shard back until what it needs may be there again.
 
     It is given up only after ``MAX_WAIT_H`` without any progress.
     """
     now = timezone.now()
-    before = _trouble(shard)
+    before = _previous_wait(shard)
     since = before.get("since", now.isoformat())
     tries = before.get("tries", 0) + 1
     is_over = now - datetime.fromisoformat(since) > timedelta(hours=settings.MAX_WAIT_H)
@@ -44,13 +44,13 @@ def wait(shard: Shard, reason: str) -> None:
     )
 
 
-def _trouble(shard: Shard) -> dict[str, Any]:
+def _previous_wait(shard: Shard) -> dict[str, Any]:
     """What the shard waited for before, unless it has asked anything since."""
     counters = Shard.objects.values_list("counters", flat=True).get(pk=shard.pk)
     return counters if "since" in counters else {}
 
 
-def hand_out(survey_id: int) -> list[int]:
+def lease_for_queue(survey_id: int) -> list[int]:
     """Shards of a running survey to be queued now, so that a few lie in the queue.
 
     While one waits for something outside, it alone is tried again, when its time has come.
@@ -76,7 +76,7 @@ def hand_out(survey_id: int) -> list[int]:
     return found
 
 
-def lapsed() -> list[tuple[int, int]]:
+def expired_leases() -> list[tuple[int, int]]:
     """(id, attempt) of shards of running surveys whose worker fell silent.
 
     Batches of the second pass are sent to their vantages by others (``batches.free_batches``).
@@ -89,7 +89,7 @@ def lapsed() -> list[tuple[int, int]]:
     return list(rows.order_by("survey_id", "first").values_list("pk", "attempt")[:5_000])
 
 
-def due(survey: Survey) -> list[int]:
+def claimable_shards(survey: Survey) -> list[int]:
     """Shards that a process may claim now which runs the survey alone."""
     rows = survey.shards.filter(state=Shard.State.WAITING)
     now = timezone.now()
@@ -97,13 +97,13 @@ def due(survey: Survey) -> list[int]:
     return list(rows.values_list("pk", flat=True))
 
 
-def note(survey: Survey, reason: str) -> None:
+def save_error(survey: Survey, reason: str) -> None:
     """Say for what an open survey waits as a whole: to begin, or to store its report."""
     rows = Survey.objects.filter(pk=survey.pk).exclude(error=reason[:2000])
     rows.filter(state__in=[SurveyState.QUEUED, SurveyState.RUNNING]).update(error=reason[:2000])
 
 
-def waits_for(survey: Survey) -> str:
+def find_blocker(survey: Survey) -> str:
     """For what an open survey waits; empty where it goes on."""
     if survey.is_final:
         return ""

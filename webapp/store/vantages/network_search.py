@@ -17,20 +17,20 @@ from core.files import write_text
 
 KEPT = timedelta(days=1)
 WAITING, ASKING, READY, FAILED = "waiting", "asking", "ready", "failed"
-Find = dict[str, Any]
+Search = dict[str, Any]
 
 
-def open_find(wanted: dict[str, Any]) -> Find:
+def create_search(wanted: dict[str, Any]) -> Search:
     """A new one that waits for a worker."""
     _drop_old()
-    told: Find = {"key": secrets.token_hex(16), "state": WAITING, "wanted": wanted, "error": ""}
+    told: Search = {"key": secrets.token_hex(16), "state": WAITING, "wanted": wanted, "error": ""}
     told |= {"credits": None, "credits_error": "", "places": [], "matching": 0}
     told |= {"asked_at": timezone.now().isoformat(), "said_at": None}
     save(told)
     return told
 
 
-def load(key: str) -> Find | None:
+def load(key: str) -> Search | None:
     """One by its key, if it is not too old."""
     if not re.fullmatch("[0-9a-f]{32}", key):
         return None
@@ -40,7 +40,7 @@ def load(key: str) -> Find | None:
         return None
 
 
-def save(told: Find) -> None:
+def save(told: Search) -> None:
     """Replace what is known."""
     write_text(_path(told["key"]), json.dumps(told))
 

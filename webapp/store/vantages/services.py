@@ -152,7 +152,7 @@ def redeem(token: str, address: str | None, version: str) -> Joined:
     return Joined(found.vantage, password)
 
 
-def note_presence(name: str, password: str, address: str | None, version: str) -> VantagePoint:
+def record_presence(name: str, password: str, address: str | None, version: str) -> VantagePoint:
     """Record from which address a vantage point calls; raises ``BadInput`` for a stranger."""
     point = VantagePoint.objects.filter(name=name, state__in=WORKING).first()
     if point is None or not hmac.compare_digest(point.secret_sha256, digest(password)):
@@ -181,7 +181,7 @@ def set_limits(point: VantagePoint, limits: Mapping[str, Any]) -> None:
     _set(point, limits=dict(limits))
 
 
-def hear(name: str, word: Mapping[str, Any], at: datetime) -> None:
+def record_heartbeat(name: str, word: Mapping[str, Any], at: datetime) -> None:
     """Store what a pulse said; the word was checked (``tasks.vantage_admin.heartbeats``)."""
     VantagePoint.objects.filter(name=name, state__in=WORKING).update(last_seen_at=at, **word)
 
@@ -192,7 +192,7 @@ def _set(point: VantagePoint, **values: Any) -> None:
         setattr(point, key, value)
 
 
-def takes_work(name: str) -> bool:
+def accepts_work(name: str) -> bool:
     """Whether new work may be sent there."""
     return VantagePoint.objects.filter(name=name, state=State.JOINED).exists()
 
@@ -203,7 +203,7 @@ def is_leaving(name: str) -> bool:
     return VantagePoint.objects.filter(name=name, state__in=leaving).exists()
 
 
-def takes_back(name: str) -> bool:
+def is_revoked(name: str) -> bool:
     """Whether what it has will not come any more."""
     return VantagePoint.objects.filter(name=name, state=State.REVOKED).exists()
 

@@ -1,4 +1,4 @@
-"""``manage.py account``: what the operator does with accounts, where nobody else can."""
+"""``manage.py account``: administration of accounts by the operator."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ from django.core.management.base import CommandParser
 from django.urls import reverse
 
 from core.errors import BadInput
-from webapp.console.product_command import Door
+from webapp.console.product_command import ProductCommand
 from webapp.store.access import accounts
 from webapp.store.accounts import deletion
 
 _SITE = "http://127.0.0.1:8000"
 
 
-class Command(Door):
+class Command(ProductCommand):
     """Make, list, close, open and delete accounts; give links with which a password is set."""
 
     help = "accounts: create, invite, list, close, open, delete"
@@ -40,28 +40,28 @@ class Command(Door):
         getattr(self, f"_{options['action']}")(options)
 
     def _create(self, options: dict[str, Any]) -> None:
-        user = accounts.create(options["name"], is_operator=options["operator"])
-        self._tell_link(user, options)
+        user = accounts.create_account(options["name"], is_operator=options["operator"])
+        self._write_invitation(user, options)
 
     def _invite(self, options: dict[str, Any]) -> None:
-        self._tell_link(accounts.known(options["name"]), options)
+        self._write_invitation(accounts.get_account(options["name"]), options)
 
-    def _tell_link(self, user: Any, options: dict[str, Any]) -> None:
-        who, key = accounts.invitation(user)
+    def _write_invitation(self, user: Any, options: dict[str, Any]) -> None:
+        who, key = accounts.issue_invitation(user)
         link = options["site"].rstrip("/") + reverse("welcome", args=[who, key])
         if options["json"]:
-            self.put_json({"name": user.get_username(), "link": link})
+            self.write_json({"name": user.get_username(), "link": link})
             return
-        self.say(f"{user.get_username()} sets a password here, once, within three days:")
+        self.write_note(f"{user.get_username()} sets a password here, once, within three days:")
         self.stdout.write(link)
 
     def _list(self, options: dict[str, Any]) -> None:
-        rows = accounts.accounts()
+        rows = accounts.list_accounts()
         if options["json"]:
-            self.put_json(rows)
+            self.write_json(rows)
             return
         if not rows:
-            self.say("no account yet; make one with: manage.py account create NAME")
+            self.write_note("no account yet; make one with: manage.py account create NAME")
         for row in rows:
             state = "open" if row["is_active"] else "closed"
             state = state if row["has_password"] else f"{state}, invited"
@@ -72,16 +72,16 @@ class Command(Door):
             )
 
     def _close(self, options: dict[str, Any]) -> None:
-        accounts.set_active(accounts.known(options["name"]), False)
-        self.say("closed")
+        accounts.set_active(accounts.get_account(options["name"]), False)
+        self.write_note("closed")
 
     def _open(self, options: dict[str, Any]) -> None:
-        accounts.set_active(accounts.known(options["name"]), True)
-        self.say("open")
+        accounts.set_active(accounts.get_account(options["name"]), True)
+        self.write_note("open")
 
     def _delete(self, options: dict[str, Any]) -> None:
-        user = accounts.known(options["name"])
+        user = accounts.get_account(options["name"])
         if not options["yes"]:
             raise BadInput("this deletes every private survey of the account; say --yes")
         deletion.remove_account(user)
-        self.say("deleted")
+        self.write_note("deleted")

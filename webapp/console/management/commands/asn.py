@@ -8,14 +8,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from webapp.console.input_files import input_file, read_input
-from webapp.console.product_command import Door, read_date
+from webapp.console.product_command import ProductCommand, read_date
 from webapp.store.ranges import asn, asn_choice, documents
 
 # Addresses that are looked up together.
 _BATCH = 100_000
 
 
-class Command(Door):
+class Command(ProductCommand):
     """Import route tables and lists of AS names, and look addresses up in them."""
 
     help = "origin ASes of addresses: import, lookup, list"
@@ -40,11 +40,11 @@ class Command(Door):
         row = asn.import_file(data, as_of=options["as_of"], file_name=name)
         used = asn_choice.choose()
         if row.variant != asn.NAMES and used and row in used.passed_over:
-            self.say(f"warning: {used.describe()}")
+            self.write_note(f"warning: {used.describe()}")
         if options["json"]:
             kind = row.variant or "origins"
             said = {"provider": row.provider, "kind": kind, "as_of": str(row.as_of)}
-            self.put_json({**said, **row.counts})
+            self.write_json({**said, **row.counts})
         else:
             counts = ", ".join(f"{v:,} {k}" for k, v in row.counts.items())
             self.stdout.write(f"asn as of {row.as_of}: {counts}")
@@ -56,17 +56,17 @@ class Command(Door):
         addresses = iter(given)
         used = asn.route_table(options["as_of"])
         if used.passed_over:
-            self.say(used.describe())
+            self.write_note(used.describe())
         while batch := list(islice(addresses, _BATCH)):
-            self.put_lines(asn.lookup(batch, options["as_of"]))
+            self.write_json_lines(asn.lookup(batch, options["as_of"]))
 
     def _list(self, options: dict[str, Any]) -> None:
         rows = [row for kind in asn.KINDS for row in asn.tables(kind)]
         if options["json"]:
-            self.put_json([documents.table_row(row) for row in rows])
+            self.write_json([documents.table_row(row) for row in rows])
             return
         if not rows:
-            self.say("no route table yet; import one with: manage.py asn import FILE")
+            self.write_note("no route table yet; import one with: manage.py asn import FILE")
         for row in rows:
             counts = ", ".join(f"{v:,} {k}" for k, v in row.counts.items())
             self.stdout.write(f"{row.variant or 'origins':8} {row.as_of} {counts}")

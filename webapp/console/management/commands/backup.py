@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from tasks.platform import backup
-from webapp.console.product_command import Door
+from webapp.console.product_command import ProductCommand
 
 
-class Command(Door):
+class Command(ProductCommand):
     """Copy the data folder while the site runs."""
 
     help = "a copy of all data, made while everything runs"
@@ -22,7 +22,7 @@ class Command(Door):
     def handle(self, *args: Any, **options: Any) -> None:
         made = backup.back_up(options["folder"])
         if options["json"]:
-            self.put_json(
+            self.write_json(
                 {
                     "folder": str(made.folder),
                     "files": made.files,
@@ -33,4 +33,6 @@ class Command(Door):
             return
         self.stdout.write(f"{made.folder}: {made.files:,} files, {made.octets / 1e6:,.1f} MB")
         if not made.with_database:
-            self.say("the database is a server of its own: copy it by its own means, before this")
+            self.write_note(
+                "the database is a server of its own: copy it by its own means, before this"
+            )

@@ -15,7 +15,7 @@ from tasks.campaigns import commands, conclusion, local_run, scheduler
 from tasks.campaigns.import_results import Source, import_campaign
 from tasks.campaigns.result_files import READERS, Asked
 from webapp.console.input_files import input_file, read_input
-from webapp.console.product_command import Door
+from webapp.console.product_command import ProductCommand
 from webapp.store.access.visibility import OPERATOR
 from webapp.store.campaigns import progress, selectors
 from webapp.store.campaigns.plans import presets
@@ -25,7 +25,7 @@ _WATCH_S = 1.0
 _FIELDS = ("name", "preset", "rounds", "round_s", "seed", "starts_at", "label")
 
 
-class Command(Door):
+class Command(ProductCommand):
     """Measurement campaigns: targets times vantage points times rounds."""
 
     help = "measurement campaigns: plan, start, status, import, list, …"
@@ -75,7 +75,7 @@ class Command(Door):
         if options["rehearse"]:
             document["rehearsal"] = commands.rehearsal(found, options["dying"])
         if options["json"]:
-            self.put_json(document)
+            self.write_json(document)
             return
         self.stdout.write(_cost_line(found.predicted))
         for refusal in found.refusals:
@@ -87,24 +87,24 @@ class Command(Door):
         asked = _asked(options)
         before = _unfinished(asked) if options["here"] else None
         if before:
-            self.say(f"resuming {before.slug}")
+            self.write_note(f"resuming {before.slug}")
         found = before or commands.start(asked, here=options["here"])
-        self.say(f"{found.slug}: {_cost_line(found.predicted)}")
-        self._go(found, options)
+        self.write_note(f"{found.slug}: {_cost_line(found.predicted)}")
+        self._run_or_watch(found, options)
 
     def _clone(self, options: dict[str, Any]) -> None:
         changed = {k: v for k, v in _asked(options).items() if v}
         found = commands.clone(commands.find(options["campaign"]), changed)
-        self.say(f"{found.slug}: {_cost_line(found.predicted)}")
-        self._go(found, options)
+        self.write_note(f"{found.slug}: {_cost_line(found.predicted)}")
+        self._run_or_watch(found, options)
 
-    def _go(self, found: Campaign, options: dict[str, Any]) -> None:
+    def _run_or_watch(self, found: Campaign, options: dict[str, Any]) -> None:
         if found.in_process:
             show = self._show if sys.stderr.isatty() else None
             found = local_run.run_here(found, show=show)
         elif options["wait"]:
             self._watch(found)
-        self._tell(found, options)
+        self._write_result(found, options)
 
     def _watch(self, found: Campaign) -> None:
         while not found.is_final:
@@ -121,31 +121,31 @@ class Command(Door):
         )
 
     def _status(self, options: dict[str, Any]) -> None:
-        self._tell(commands.find(options["campaign"]), options)
+        self._write_result(commands.find(options["campaign"]), options)
 
     def _change(self, options: dict[str, Any]) -> None:
         found = commands.find(options["campaign"])
         if not commands.ACTIONS[options["action"]](found):
             raise NephoscopeError(f"{found.slug} is {found.state}; nothing was changed")
-        self._tell(found, options)
+        self._write_result(found, options)
 
-    def _tell(self, found: Campaign, options: dict[str, Any]) -> None:
+    def _write_result(self, found: Campaign, options: dict[str, Any]) -> None:
         found.refresh_from_db()
         whole = found.is_final or options.get("tables")
         if options["json"]:
-            self.put_json(conclusion.document(found) if whole else progress.as_json(found))
+            self.write_json(conclusion.document(found) if whole else progress.as_json(found))
         else:
-            self._tell_plain(found, whole=bool(whole))
+            self._write_text(found, whole=bool(whole))
         if found.state == Campaign.State.FAILED:
             raise NephoscopeError(f"{found.slug} failed: {found.error}")
 
-    def _tell_plain(self, found: Campaign, *, whole: bool) -> None:
+    def _write_text(self, found: Campaign, *, whole: bool) -> None:
         p = progress.progress(found)
         self.stdout.write(
             f"{found.slug}: {found.state}; {p['ok']:,} of {p['planned']:,} slots measured, "
             f"{p['late']:,} of them late, {p['failed']:,} failed, {p['missed']:,} missed"
         )
-        if trouble := progress.trouble(found):
+        if trouble := progress.find_blocker(found):
             self.stdout.write(f"  {'failed' if found.is_final else 'it waits'}: {trouble}")
         for kind, counts in progress.reasons(found).items():
             for reason, n in counts.items():
@@ -166,15 +166,15 @@ class Command(Door):
         )
         files = tuple(options["files"])
         found = import_campaign(Source(files, asked, options["name"] or "", options["label"] or ""))
-        self.say(f"{found.slug}: at /wide-area/{found.slug}/")
+        self.write_note(f"{found.slug}: at /wide-area/{found.slug}/")
         for note in found.notes:
-            self.say(note)
-        self._tell(found, options)
+            self.write_note(note)
+        self._write_result(found, options)
 
     def _list(self, options: dict[str, Any]) -> None:
         rows = [progress.as_json(m) for m in selectors.campaigns(OPERATOR)]
         if options["json"]:
-            self.put_json({"results": rows})
+            self.write_json({"results": rows})
             return
         for row in rows:
             p = row["progress"]
@@ -185,14 +185,14 @@ class Command(Door):
 
     def _presets(self, options: dict[str, Any]) -> None:
         if options["json"]:
-            self.put_json({"results": [{"name": n, **d} for n, d in presets().items()]})
+            self.write_json({"results": [{"name": n, **d} for n, d in presets().items()]})
             return
         for name, data in presets().items():
             self.stdout.write(f"{name}: {data['title']}")
 
     def _schedule(self, options: dict[str, Any]) -> None:
         stop = threading.Event()
-        self.say("scheduling; Ctrl-C ends it")
+        self.write_note("scheduling; Ctrl-C ends it")
         with caught(stop.set, signal.SIGTERM):
             scheduler.run(stop)
 

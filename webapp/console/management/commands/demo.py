@@ -10,7 +10,7 @@ from django.conf import settings
 from tasks.resolution.engine_factory import count_words
 from tasks.resolution.options import resolving_from
 from tasks.surveys.submission import submit
-from webapp.console.product_command import Door
+from webapp.console.product_command import ProductCommand
 from webapp.store.models import Survey
 from webapp.store.surveys import selectors, services
 
@@ -18,7 +18,7 @@ NAME = "The web of 2013"
 LIMIT_S = 900.0
 
 
-class Command(Door):
+class Command(ProductCommand):
     """Survey the testbed's domain list when the store holds no survey yet."""
 
     help = "the first survey of a new installation; does nothing where there is one"
@@ -30,7 +30,9 @@ class Command(Door):
             Path(settings.WORLDS_DIR).glob("*/domains.csv"), key=lambda p: p.stat().st_mtime
         )
         if not lists:
-            self.say("no testbed world has been served yet, so there is no demo survey to run")
+            self.write_note(
+                "no testbed world has been served yet, so there is no demo survey to run"
+            )
             return
         resolving = resolving_from({})
         survey = services.create_survey(
@@ -40,7 +42,7 @@ class Command(Door):
             n_words=count_words(resolving),
         )
         submit(survey)
-        self.say(f"· surveying {survey.n_domains:,} domains of the testbed Internet")
+        self.write_note(f"· surveying {survey.n_domains:,} domains of the testbed Internet")
         self._watch(survey)
 
     def _watch(self, survey: Survey) -> None:
@@ -55,7 +57,7 @@ class Command(Door):
             if live or done > shown:
                 shown = done
                 self._show(counters, live)
-        self.say(f"{chr(10) if live else ''}· demo survey {survey.state}")
+        self.write_note(f"{chr(10) if live else ''}· demo survey {survey.state}")
 
     def _show(self, counters: dict[str, Any], live: bool) -> None:
         line = (

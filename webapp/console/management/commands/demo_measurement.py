@@ -3,10 +3,10 @@
 from typing import Any
 
 from tasks.campaigns.demo import build_demo
-from webapp.console.product_command import Door
+from webapp.console.product_command import ProductCommand
 
 
-class Command(Door):
+class Command(ProductCommand):
     """Store the labelled synthetic measurement when the store holds none yet."""
 
     help = "the first wide-area measurement of a new installation, labelled synthetic"
@@ -14,4 +14,4 @@ class Command(Door):
     def handle(self, *args: Any, **options: Any) -> None:
         made = build_demo()
         if made:
-            self.say(f"· {made.name}: a synthetic measurement, at /wide-area/{made.slug}/")
+            self.write_note(f"· {made.name}: a synthetic measurement, at /wide-area/{made.slug}/")

@@ -8,10 +8,10 @@ from django.core.management.base import CommandParser
 from tasks.resolution import enumerate_command
 from tasks.resolution.options import resolving_from
 from webapp.console.input_files import input_file, read_input
-from webapp.console.product_command import Door, add_crawling
+from webapp.console.product_command import ProductCommand, add_crawling
 
 
-class Command(Door):
+class Command(ProductCommand):
     """List the subdomains of domains, with the technique that found each."""
 
     help = "domains to subdomains, from many sources; what a wildcard made is left out"
@@ -34,17 +34,17 @@ class Command(Door):
         data = read_input(options["domains_file"])
         resolving = resolving_from(options)
         for item in enumerate_command.list_rejections(data)[:20]:
-            self.say(f"line {item.line}: {item.text!r} left out: {item.reason}")
+            self.write_note(f"line {item.line}: {item.text!r} left out: {item.reason}")
         show = self._show if sys.stderr.isatty() else None
         tally = enumerate_command.Tally()
         for row in enumerate_command.enumerate_list(data, resolving, show, tally):
             if row["state"] == "found" or options["suspected"]:
-                self._put(row, as_json=options["json"])
-        self.say(tally.as_text())
+                self._write_row(row, as_json=options["json"])
+        self.write_note(tally.as_text())
 
-    def _put(self, row: dict[str, Any], *, as_json: bool) -> None:
+    def _write_row(self, row: dict[str, Any], *, as_json: bool) -> None:
         if as_json:
-            self.put_json(row)
+            self.write_json(row)
             return
         mark = "" if row["state"] == "found" else "\tsuspected"
         self.stdout.write(f"{row['name']}\t{','.join(row['sources'])}{mark}")

@@ -1,5 +1,5 @@
 # ruff: noqa: N999 (a command is called as its file is named)
-"""``manage.py isp-diversity``: traceroutes in, the downstream ISPs of regions and zones out."""
+"""``manage.py isp-diversity``: downstream ISPs of regions and zones from traceroutes."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ from django.core.management.base import CommandParser
 
 from tasks.campaigns import address_owners, isp_report
 from webapp.console.input_files import input_file, input_file_of
-from webapp.console.product_command import Door, read_date
+from webapp.console.product_command import ProductCommand, read_date
 from webapp.store.ranges import asn_choice
 
 
-class Command(Door):
-    """Tell over which ISPs traffic of each region and zone went."""
+class Command(ProductCommand):
+    """Report the downstream ISPs of each region and zone."""
 
     help = "traceroutes (RIPE Atlas, scamper, Globalping, own) to downstream ISPs per region"
 
@@ -53,13 +53,13 @@ class Command(Door):
         document = isp_report.isp_document(found, names)
         used = None if options["asn"] else asn_choice.choose(options["asn_as_of"])
         if used:
-            self.say(used.describe())
+            self.write_note(used.describe())
         hint = isp_report.find_hint(document["regions"])
         if hint:
-            self.say(f"hint: {hint}")
-        self.put_json(document) if options["json"] else self._tell(document)
+            self.write_note(f"hint: {hint}")
+        self.write_json(document) if options["json"] else self._write_text(document)
 
-    def _tell(self, document: dict[str, Any]) -> None:
+    def _write_text(self, document: dict[str, Any]) -> None:
         traces = document["traces"]
         self.stdout.write(
             f"{traces['results']:,} traceroutes of {traces['probes']:,} probes, "

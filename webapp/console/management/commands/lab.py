@@ -8,10 +8,10 @@ from django.core.management.base import CommandParser
 
 from tasks.namespaces import laboratory
 from tasks.namespaces.campaigns import Extent
-from webapp.console.product_command import Door
+from webapp.console.product_command import ProductCommand
 
 
-class Command(Door):
+class Command(ProductCommand):
     """Build, describe, measure and remove the laboratory."""
 
     help = "an Internet of network namespaces whose truth is known"
@@ -48,7 +48,7 @@ class Command(Door):
     def _describe(self, options: dict[str, Any]) -> None:
         found = laboratory.description(laboratory.choose_plan(options["random"]))
         if options["json"]:
-            self.put_json(found)
+            self.write_json(found)
             return
         self.stdout.write(found["ability"]["words"])
         self.stdout.write(f"{found['name']}: {found['nodes']} nodes, {found['links']} links")
@@ -63,18 +63,20 @@ class Command(Door):
         with laboratory.stand(laboratory.choose_plan(options["random"])) as lab:
             names = {node.name: lab.prefix + node.name for node in lab.plan.nodes}
             if options["json"]:
-                self.put_json({**laboratory.description(lab.plan), "namespaces": names})
+                self.write_json({**laboratory.description(lab.plan), "namespaces": names})
             first = names[lab.plan.of_kind("vantage")[0].name]
-            self.say(f"{len(names)} namespaces stand until Ctrl-C; try: ip netns exec {first} …")
+            self.write_note(
+                f"{len(names)} namespaces stand until Ctrl-C; try: ip netns exec {first} …"
+            )
             self.stdout.flush()
             signal.pause()
 
     def _run(self, options: dict[str, Any]) -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         extent = Extent(options["rounds"], options["failing"], options["brisk"])
-        found = laboratory.run(extent, self.say)
+        found = laboratory.run(extent, self.write_note)
         if options["json"]:
-            self.put_json(found)
+            self.write_json(found)
             return
         for line in sentences(found):
             self.stdout.write(line)
@@ -82,7 +84,7 @@ class Command(Door):
     def _destroy(self, options: dict[str, Any]) -> None:
         found = laboratory.sweep()
         if options["json"]:
-            self.put_json(found)
+            self.write_json(found)
             return
         self.stdout.write(f"removed {len(found['removed'])} namespaces")
         for pid, number in found["living"].items():

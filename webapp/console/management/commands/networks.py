@@ -5,11 +5,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from tasks.networks import enlistment
-from webapp.console.product_command import Door
+from webapp.console.product_command import ProductCommand
 
 
-class Command(Door):
-    """Say what may be spent, list places, and take some of them as vantage points."""
+class Command(ProductCommand):
+    """Show credits, list places, and enlist some of them as vantage points."""
 
     help = "public measurement networks: credits, places, and vantage points at them"
 
@@ -27,9 +27,9 @@ class Command(Door):
         names = ("network", "country", "city", "asn", "count")
         wanted = enlistment.Wanted(**{name: options[name] for name in names})
         if options["action"] == "credits":
-            self.put_json(enlistment.credits(wanted.network))
+            self.write_json(enlistment.credits(wanted.network))
         elif options["action"] == "places":
-            self.put_lines(enlistment.find_places(wanted))
+            self.write_json_lines(enlistment.find_places(wanted))
         else:
             for point in enlistment.enlist(wanted):
                 self.stdout.write(point.name)

@@ -8,11 +8,11 @@ from django.core.management.base import CommandParser
 
 from tasks.traffic import log_import
 from webapp.console.input_files import input_file
-from webapp.console.product_command import Door, read_date
+from webapp.console.product_command import ProductCommand, read_date
 
 
-class Command(Door):
-    """Import traffic logs, and show what they tell of clouds."""
+class Command(ProductCommand):
+    """Import traffic logs and report cloud traffic."""
 
     help = "traffic logs: import, report, list"
 
@@ -51,17 +51,17 @@ class Command(Door):
         )
         found = log_import.import_logs(options["files"], chosen)
         if options["json"]:
-            self.put_json(found)
+            self.write_json(found)
             return
         for line in _log_lines(found):
             self.stdout.write(line)
         for line in _refusals(found):
-            self.say(line)
+            self.write_note(line)
 
     def _report(self, options: dict[str, Any]) -> None:
         found = log_import.read_report(options["name"], options["top"])
         if options["json"]:
-            self.put_json(found)
+            self.write_json(found)
             return
         for line in _table_lines(found):
             self.stdout.write(line)
@@ -69,10 +69,12 @@ class Command(Door):
     def _list(self, options: dict[str, Any]) -> None:
         names = log_import.list_imports()
         if options["json"]:
-            self.put_json(names)
+            self.write_json(names)
             return
         if not names:
-            self.say("nothing was imported yet; import logs with: manage.py packets import LOG")
+            self.write_note(
+                "nothing was imported yet; import logs with: manage.py packets import LOG"
+            )
         for name in names:
             self.stdout.write(name)
 

@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 
 from core.errors import BadInput, Unavailable
 from webapp.console.input_files import input_file, read_input
-from webapp.console.product_command import Door, read_date
+from webapp.console.product_command import ProductCommand, read_date
 from webapp.store.models import RangeTable
 from webapp.store.ranges import documents, fetching
 from webapp.store.ranges import tables as range_tables
@@ -19,7 +19,7 @@ from webapp.store.ranges import tables as range_tables
 _BATCH = 100_000
 
 
-class Command(Door):
+class Command(ProductCommand):
     """Import, fetch and compare provider range files, and look addresses up in them."""
 
     help = "provider range files: import, fetch, lookup, diff, list"
@@ -67,10 +67,10 @@ class Command(Door):
             )
             warnings = file.warnings
         for warning in warnings:
-            self.say(f"warning: {warning}")
+            self.write_note(f"warning: {warning}")
         if options["json"]:
             said = {"provider": row.provider, "as_of": str(row.as_of), **row.counts}
-            self.put_json({**said, "warnings": list(warnings)})
+            self.write_json({**said, "warnings": list(warnings)})
         else:
             counts = ", ".join(f"{v:,} {k}" for k, v in row.counts.items())
             self.stdout.write(f"{row.provider} as of {row.as_of}: {counts}")
@@ -84,7 +84,7 @@ class Command(Door):
         visits = fetching.fetch_all(wanted)
         for visit in visits:
             if options["json"]:
-                self.put_json(visit.as_json())
+                self.write_json(visit.as_json())
             else:
                 self.stdout.write(f"{visit.provider:13} {visit.describe()}")
         _raise_for(Counter(visit.outcome for visit in visits), len(visits))
@@ -97,14 +97,14 @@ class Command(Door):
         table = range_tables.prefix_table(tables)
         for addresses in _batches(iter(given)):
             origins = range_tables.origins_of(addresses, options["as_of"])
-            self.put_lines(documents.lookup_rows(table.place_many(addresses), origins))
+            self.write_json_lines(documents.lookup_rows(table.place_many(addresses), origins))
 
     def _diff(self, options: dict[str, Any]) -> None:
         old, new, changes = range_tables.compare_versions(
             options["provider"], options["variant"], options["old"], options["new"]
         )
         if options["json"]:
-            self.put_json(documents.diff_document(old, new, changes))
+            self.write_json(documents.diff_document(old, new, changes))
             return
         counts = Counter(str(change.kind) for change in changes)
         said = ", ".join(f"{n:,} {kind}" for kind, n in sorted(counts.items())) or "no change"
@@ -116,17 +116,19 @@ class Command(Door):
     def _list(self, options: dict[str, Any]) -> None:
         rows = RangeTable.objects.all()
         if options["json"]:
-            self.put_json([documents.table_row(r) for r in rows])
+            self.write_json([documents.table_row(r) for r in rows])
             return
         if not rows:
-            self.say("no range table yet; import one with: manage.py ranges import PROVIDER FILE")
+            self.write_note(
+                "no range table yet; import one with: manage.py ranges import PROVIDER FILE"
+            )
         for row in rows:
             entries, variant = row.counts.get("entries", 0), row.variant
             name = f"{row.provider} {variant}".strip()
             self.stdout.write(f"{name:20} {row.as_of} {entries:>8,} entries  {row.origin}".rstrip())
-        for visit in fetching.last_visits():
+        for visit in fetching.last_results():
             if visit.reason:
-                self.say(f"{visit.provider} at {visit.url}: {visit.describe()}")
+                self.write_note(f"{visit.provider} at {visit.url}: {visit.describe()}")
 
 
 def _batches(addresses: Iterator[str]) -> Iterator[list[str]]:

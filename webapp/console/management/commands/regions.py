@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 
 from core.errors import BadInput
 from webapp.console.input_files import input_file
-from webapp.console.product_command import Door
+from webapp.console.product_command import ProductCommand
 
 _MANY = ("include", "exclude", "provider", "country", "continent", "presence", "current")
 _FILES = ("weights", "regions", "clients", "isps", "prices", "populations", "beside")
@@ -29,7 +29,7 @@ _NUMBERS = {
 }
 
 
-class Command(Door):
+class Command(ProductCommand):
     """Where a deployment should be."""
 
     help = "regions: recommend"
@@ -72,15 +72,15 @@ class Command(Door):
         question = ask(known, options)
         document = recommend(question, self._progress if sys.stderr.isatty() else None)
         if options["json"]:
-            self.put_json(document)
+            self.write_json(document)
             return
         for line in _lines(document):
             self.stdout.write(line)
-        for line in _remarks(document):
-            self.say(line)
+        for line in _note_lines(document):
+            self.write_note(line)
 
     def _progress(self, step: str, done: int, of: int) -> None:
-        self.say(f"{done} of {of} done, now {step}")
+        self.write_note(f"{done} of {of} done, now {step}")
 
 
 def _file(path: Path) -> Path:
@@ -102,7 +102,7 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"{row['k']}\t{row['value']:.3f}\t{between}\t{proof}\t{', '.join(row['regions'])}"
 
 
-def _remarks(document: Mapping[str, Any]) -> Iterator[str]:
+def _note_lines(document: Mapping[str, Any]) -> Iterator[str]:
     counts = "{n_clients:,} clients, {n_rounds:,} rounds, {n_regions:,} regions".format(**document)
     yield f"{counts}, {document['missing']:,} missing values"
     if document["left_out"]:

@@ -13,13 +13,13 @@ from core.errors import BadInput
 from core.signals import STOPPING, caught
 from tasks.resolution import resolve_command
 from tasks.resolution.options import resolving_from
-from webapp.console.product_command import INTERRUPTED, Door, add_resolving
+from webapp.console.product_command import INTERRUPTED, ProductCommand, add_resolving
 
 # What a bulk run makes is freed by counting references; looking for cycles so often is in vain.
 _OBJECTS_BETWEEN_COLLECTIONS = 200_000
 
 
-class Command(Door):
+class Command(ProductCommand):
     """Resolve names in bulk: one JSON line or row per (name, type)."""
 
     help = "bulk resolver; one JSON line or Parquet row per (name, type)"
@@ -62,11 +62,11 @@ class Command(Door):
         with caught(meter.stop, *STOPPING):
             progress = resolve_command.resolve_list(job, resolving_from(options), meter.tick)
         for item in progress.names.rejected:
-            self.say(f"line {item.line}: {item.text!r} left out: {item.reason}")
+            self.write_note(f"line {item.line}: {item.text!r} left out: {item.reason}")
         meter.close(progress)
         if meter.stopped:
             again = "; the same command with --resume goes on" if job.output else ""
-            self.say(f"interrupted{again}")
+            self.write_note(f"interrupted{again}")
             raise SystemExit(INTERRUPTED)
 
 

@@ -10,7 +10,7 @@ from core.errors import BadInput
 from tasks.screening import celery_tasks, files
 from tasks.screening.files import Scenario
 from webapp.console.input_files import input_file, read_input
-from webapp.console.product_command import Door
+from webapp.console.product_command import ProductCommand
 from webapp.store.access.visibility import OPERATOR
 from webapp.store.screening import selectors, services, views
 from webapp.store.screening.selectors import PoolRow
@@ -19,7 +19,7 @@ from webapp.store.screening.services import PoolSettings
 DEFAULTS = Scenario()
 
 
-class Command(Door):
+class Command(ProductCommand):
     """Judge files, simulate, and look after the pools of this installation."""
 
     help = "screening of machines: verdict, simulate, pools, new-pool, token, choose, findings"
@@ -59,7 +59,7 @@ class Command(Door):
         for path in options["files"]:
             found = files.judge_file(read_input(path), options["low"], options["high"])
             if options["json"]:
-                self.put_json({"path": str(path), **found})
+                self.write_json({"path": str(path), **found})
                 continue
             self.stdout.write(f"{path}: {found['verdict']}")
             for row in found["series"]:
@@ -72,7 +72,7 @@ class Command(Door):
         chosen = {name: options[name] for name in names if options[name] is not None}
         found = files.simulate(Scenario(**chosen))
         if options["json"]:
-            self.put_json(found)
+            self.write_json(found)
             return
         for line in _simulation_lines(found):
             self.stdout.write(line)
@@ -80,10 +80,10 @@ class Command(Door):
     def _pools(self, options: dict[str, Any]) -> None:
         rows = selectors.list_pools(OPERATOR)
         if options["json"]:
-            self.put_lines(_pool_document(row) for row in rows)
+            self.write_json_lines(_pool_document(row) for row in rows)
             return
         if not rows:
-            self.say("no pool yet; make one with: manage.py screening new-pool NAME")
+            self.write_note("no pool yet; make one with: manage.py screening new-pool NAME")
         for row in rows:
             counts = ", ".join(f"{count} {name}" for name, count in row.verdicts.items())
             self.stdout.write(f"{row.key}  {row.name}: {row.n_instances:,} machines ({counts})")
@@ -105,7 +105,7 @@ class Command(Door):
     def _show_token(self, options: dict[str, Any], row: PoolRow, days: int | None) -> None:
         _, secret = services.create_token(row, "console", days)
         if options["json"]:
-            self.put_json({"pool": row.key, "token": secret})
+            self.write_json({"pool": row.key, "token": secret})
             return
         self.stdout.write(f"pool {row.key}, token {secret}")
         self.stdout.write(f"curl -s SITE/agent | python3 - --pool {secret}")
@@ -113,7 +113,7 @@ class Command(Door):
     def _choose(self, options: dict[str, Any]) -> None:
         found = views.choose(_find(options["pool"]), options["wanted"])
         if options["json"]:
-            self.put_json(asdict(found))
+            self.write_json(asdict(found))
             return
         self.stdout.write(found.headline)
         for place, one in enumerate(found.chosen, 1):
@@ -135,7 +135,7 @@ class Command(Door):
         celery_tasks.analyse(row.id)
         found = _find(options["pool"]).findings
         if options["json"]:
-            self.put_json(found)
+            self.write_json(found)
             return
         for name, own in found.items():
             self.stdout.write(f"{name}: {own.get('headline') or own.get('reason')}")

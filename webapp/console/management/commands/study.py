@@ -10,10 +10,10 @@ from django.core.management.base import CommandParser
 
 from tasks.surveys import export, record_folder, study
 from webapp.console.input_files import input_file, read_input
-from webapp.console.product_command import Door, read_date
+from webapp.console.product_command import ProductCommand, read_date
 
 
-class Command(Door):
+class Command(ProductCommand):
     """What is brought to a survey from elsewhere, and how it compares."""
 
     help = "zones, customers, report and comparison of a finished survey"
@@ -52,49 +52,53 @@ class Command(Door):
 
     def _zones(self, options: dict[str, Any]) -> None:
         n = study.bring_zones(options["survey"], read_input(options["file"]))
-        self._tell(options, {"addresses": n}, f"{n:,} addresses attached, report computed anew")
+        self._write_result(
+            options, {"addresses": n}, f"{n:,} addresses attached, report computed anew"
+        )
 
     def _customers(self, options: dict[str, Any]) -> None:
         n = study.bring_customers(options["survey"], read_input(options["file"]))
-        self._tell(options, {"rows": n}, f"{n:,} rows attached, report computed anew")
+        self._write_result(options, {"rows": n}, f"{n:,} rows attached, report computed anew")
 
     def _compute(self, options: dict[str, Any]) -> None:
         study.recompute(study.finished(options["survey"]))
-        self._tell(options, {"survey": options["survey"]}, "report computed anew")
+        self._write_result(options, {"survey": options["survey"]}, "report computed anew")
 
     def _records(self, options: dict[str, Any]) -> None:
         document = record_folder.compute_tables(
             options["folder"], options["as_of"], options["memory_mb"]
         )
         for complaint in document["complaints"]:
-            self.say(complaint)
+            self.write_note(complaint)
         if options["out"]:
             export.write_tables(document, options["out"])
         if options["json"]:
-            self.put_json(document)
+            self.write_json(document)
             return
         for table_id, table in document["tables"].items():
             self.stdout.write(f"{table_id}\t{len(table['rows'])}\t{table['headline']}")
 
     def _portable(self, options: dict[str, Any]) -> None:
         path = record_folder.write_portable(options["folder"], options["as_of"])
-        self._tell(options, {"script": str(path)}, f"{path} counts records beside ranges.parquet")
+        self._write_result(
+            options, {"script": str(path)}, f"{path} counts records beside ranges.parquet"
+        )
 
-    def _tell(self, options: dict[str, Any], document: dict[str, Any], text: str) -> None:
-        self.put_json(document) if options["json"] else self.stdout.write(text)
+    def _write_result(self, options: dict[str, Any], document: dict[str, Any], text: str) -> None:
+        self.write_json(document) if options["json"] else self.stdout.write(text)
 
     def _compare(self, options: dict[str, Any]) -> None:
         cells = study.compare(options["survey"], options["scale"])
         wanted = set(options["table"])
         cells = [c for c in cells if not wanted or c.table_id in wanted]
         if options["json"]:
-            self.put_json([asdict(cell) for cell in cells])
+            self.write_json([asdict(cell) for cell in cells])
             return
         for cell in cells:
             if options["all"] or cell.verdict != "agrees":
                 self.stdout.write("\t".join(_words(asdict(cell))))
         for line in _sums((c.table_id, c.verdict) for c in cells):
-            self.say(line)
+            self.write_note(line)
 
 
 def _words(cell: dict[str, Any]) -> list[str]:

@@ -14,13 +14,13 @@ from tasks.resolution.options import resolving_from
 from tasks.surveys import export, shard_run
 from tasks.surveys.second_pass import check_vantages
 from webapp.console.input_files import input_file, read_input
-from webapp.console.product_command import Door, add_crawling
+from webapp.console.product_command import ProductCommand, add_crawling
 from webapp.store.models import Survey
 from webapp.store.ranges import tables
 from webapp.store.surveys import selectors, services
 
 
-class Command(Door):
+class Command(ProductCommand):
     """Survey a domain list: crawl, place, report."""
 
     help = "domain list to report; run again with the same list and name to resume"
@@ -46,7 +46,7 @@ class Command(Door):
 
     def handle(self, *args: Any, **options: Any) -> None:
         data = read_input(options["domains_file"])
-        tables.check_there_is_one()
+        tables.require_table()
         survey = self._survey(data, options)
         self._run(survey, workers=options["workers"])
         survey.refresh_from_db()
@@ -55,29 +55,29 @@ class Command(Door):
         out = Path(options["out"]) if options["out"] else None
         document = export.write_out(survey.slug, out) if out else None
         document = document or export.survey_document(survey.slug)
-        self.put_json(document) if options["json"] else self._tell(document)
+        self.write_json(document) if options["json"] else self._write_summary(document)
 
     def _survey(self, data: bytes, options: dict[str, Any]) -> Survey:
         resolving = resolving_from(options)
         if options["vantage"] and not options["workers"]:
             raise BadInput("vantages are Celery workers; add --workers", field="vantage")
         name = options["name"] or options["domains_file"].stem
-        before = services.unfinished_twin(name, data)
+        before = services.find_unfinished(name, data)
         if before:
-            self.say(f"resuming {before.slug}")
+            self.write_note(f"resuming {before.slug}")
             return before
         survey = services.create_survey(
             data,
             name=name,
             options={**resolving.as_json(), "vantages": check_vantages(options["vantage"])},
             n_words=count_words(resolving),
-            maker=services.OPERATING,
+            maker=services.OPERATOR_REQUEST,
         )
         for item in survey.rejected[:20]:
-            self.say(f"line {item['line']}: {item['text']!r} left out: {item['reason']}")
+            self.write_note(f"line {item['line']}: {item['text']!r} left out: {item['reason']}")
         if survey.n_rejected > 20:
-            self.say(f"… and {survey.n_rejected - 20:,} more")
-        self.say(
+            self.write_note(f"… and {survey.n_rejected - 20:,} more")
+        self.write_note(
             f"{survey.slug}: {survey.n_domains:,} domains, "
             f"about {survey.estimated_queries:,} queries"
         )
@@ -112,7 +112,7 @@ class Command(Door):
             f"{c['cloud']:,} cloud names{left}   "
         )
 
-    def _tell(self, document: dict[str, Any]) -> None:
+    def _write_summary(self, document: dict[str, Any]) -> None:
         names = document["names"]
         self.stdout.write(
             f"{document['survey']}: {names['resolved']:,} names resolved, "

@@ -6,11 +6,11 @@ from django.core.management.base import CommandParser
 
 from tasks.surveys import export, hierarchy, observation, worlds
 from webapp.console.input_files import input_file, input_file_of
-from webapp.console.product_command import Door
+from webapp.console.product_command import ProductCommand
 
 
-class Command(Door):
-    """Serve an emulated Internet on loopback, or tell its truth."""
+class Command(ProductCommand):
+    """Serve an emulated Internet on loopback, or print its ground truth."""
 
     help = "serve an emulated Internet on loopback, or tell its truth"
 
@@ -56,19 +56,19 @@ class Command(Door):
         chosen = worlds.options_from(options)
         world = worlds.make_world(chosen)
         for note in world.notes:
-            self.say(note)
+            self.write_note(note)
         if options["action"] == "truth":
-            self.put_json(worlds.world_truth(world, chosen, axfr=not options["no_axfr"]))
+            self.write_json(worlds.world_truth(world, chosen, axfr=not options["no_axfr"]))
             return
         if options["action"] == "observe":
             self._observe(world, options)
             return
         folder = worlds.publish(world, chosen)
         addresses = tuple(options["address"]) or ("127.0.0.1",)
-        self.say(f"{world.id}: {len(world.zones):,} domains; files in {folder}")
+        self.write_note(f"{world.id}: {len(world.zones):,} domains; files in {folder}")
 
         def ready(port: int) -> None:
-            self.say(
+            self.write_note(
                 f"answering on {', '.join(addresses)} port {port}; try: manage.py survey "
                 f"{folder / 'domains.csv'} --name-server {addresses[0]}:{port}"
             )
@@ -87,10 +87,10 @@ class Command(Door):
 
         def ready() -> None:
             if options["json"]:
-                self.put_json(hierarchy.describe_hierarchy(made, port))
+                self.write_json(hierarchy.describe_hierarchy(made, port))
                 self.stdout.flush()
             roots = " ".join(f"--root-server {root}:{port}" for root in made.roots)
-            self.say(
+            self.write_note(
                 f"{len(made.zones):,} zones on {len(made.held):,} addresses; try: manage.py "
                 f"resolve - --iterative --allow-network 127.0.0.0/8 {roots}"
             )
@@ -102,10 +102,10 @@ class Command(Door):
         survey = observation.observe_world(world, chosen, options["name"], self._show)
         document = export.survey_document(survey.slug)
         if options["json"]:
-            self.put_json(document)
+            self.write_json(document)
             return
         self.stdout.write(f"{survey.slug}: {document['names']['cloud']:,} names in a cloud")
 
     def _show(self, done: int, total: int) -> None:
         if done % 20_000 == 0 or done == total:
-            self.say(f"{done:,} of {total:,} domains stored")
+            self.write_note(f"{done:,} of {total:,} domains stored")

@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from core.errors import BadInput
 from core.signals import STOPPING, caught
 from tasks.vantage_admin import enrolment
-from webapp.console.product_command import Door
+from webapp.console.product_command import ProductCommand
 from webapp.store.access.visibility import OPERATOR
 from webapp.store.models import VantagePoint
 from webapp.store.vantages import services
@@ -33,7 +33,7 @@ _PLACE = {
 }
 
 
-class Command(Door):
+class Command(ProductCommand):
     """Vantage points: places that measure, each joined by a one-time token."""
 
     help = "vantage points: list, show, invite, token, limits, drain, resume, revoke, collect"
@@ -70,42 +70,44 @@ class Command(Door):
     def _list(self, options: dict[str, Any]) -> None:
         rows = [document(p, operator=True) for p in services.points(OPERATOR)]
         if options["json"]:
-            self.put_json({"count": len(rows), "results": rows})
+            self.write_json({"count": len(rows), "results": rows})
             return
         for row in rows:
             age = "never" if row["age_s"] is None else f"{row['age_s']:,.0f} s ago"
             where = ", ".join(filter(None, (row["city"], row["country"], row["provider"])))
             self.stdout.write(f"{row['name']:24} {row['health']:9} {age:>14}  {where}")
         if not rows:
-            self.say("no vantage point yet; make one with manage.py vantage invite NAME")
+            self.write_note("no vantage point yet; make one with manage.py vantage invite NAME")
 
     def _show(self, options: dict[str, Any]) -> None:
-        self._put(_known(options["name"]), options)
+        self._write_point(_known(options["name"]), options)
 
     def _invite(self, options: dict[str, Any]) -> None:
         point, token = enrolment.invite(
-            options["name"], _given(options, _PLACE), _given(options, _LIMITS)
+            options["name"], _select_options(options, _PLACE), _select_options(options, _LIMITS)
         )
-        self._put_token(point, token, options)
+        self._write_token(point, token, options)
 
     def _token(self, options: dict[str, Any]) -> None:
         point = _known(options["name"])
-        self._put_token(point, services.new_token(point), options)
+        self._write_token(point, services.new_token(point), options)
 
-    def _put_token(self, point: VantagePoint, token: str, options: dict[str, Any]) -> None:
+    def _write_token(self, point: VantagePoint, token: str, options: dict[str, Any]) -> None:
         command = f"python -m tasks.vantage.joining {options['site']} {token}"
         hours = services.TOKEN_LIFE.total_seconds() / 3600
         if options["json"]:
             told = {"token": token, "command": command, "hours": hours}
-            self.put_json({**document(point, operator=True), **told})
+            self.write_json({**document(point, operator=True), **told})
             return
-        self.say(f"run this on the machine that is to measure; it works once, within {hours:.0f} h")
+        self.write_note(
+            f"run this on the machine that is to measure; it works once, within {hours:.0f} h"
+        )
         self.stdout.write(command)
 
     def _limits(self, options: dict[str, Any]) -> None:
         point = _known(options["name"])
-        enrolment.change_limits(point, _given(options, _LIMITS))
-        self._put(point, options)
+        enrolment.change_limits(point, _select_options(options, _LIMITS))
+        self._write_point(point, options)
 
     def _drain(self, options: dict[str, Any]) -> None:
         self._act(enrolment.drain, options)
@@ -119,7 +121,7 @@ class Command(Door):
     def _act(self, act: Any, options: dict[str, Any]) -> None:
         point = _known(options["name"])
         act(point)
-        self._put(point, options)
+        self._write_point(point, options)
 
     def _collect(self, options: dict[str, Any]) -> None:
         from tasks.campaigns.results_collector import Collector  # noqa: PLC0415
@@ -129,12 +131,12 @@ class Command(Door):
         with caught(stop.set, *STOPPING):
             collector.run(stop)
         if options["json"]:
-            self.put_json({"stored": collector.stored, "refused": collector.refused})
+            self.write_json({"stored": collector.stored, "refused": collector.refused})
 
-    def _put(self, point: VantagePoint, options: dict[str, Any]) -> None:
+    def _write_point(self, point: VantagePoint, options: dict[str, Any]) -> None:
         shown = document(point, operator=True)
         if options["json"]:
-            self.put_json(shown)
+            self.write_json(shown)
             return
         for key, value in shown.items():
             self.stdout.write(f"{key:16} {'' if value is None else value}")
@@ -145,7 +147,7 @@ def _add_fields(parser: CommandParser, fields: dict[str, Any]) -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind)
 
 
-def _given(options: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+def _select_options(options: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in fields if options.get(name) is not None}
 
 

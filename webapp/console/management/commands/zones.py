@@ -10,12 +10,12 @@ from django.core.management.base import CommandParser
 from core.errors import BadInput
 from tasks.ranges import zones
 from webapp.console.input_files import input_file, read_input
-from webapp.console.product_command import Door
+from webapp.console.product_command import ProductCommand
 
 _KINDS = ("samples", "targets", "rtts", "zone_ids")
 
 
-class Command(Door):
+class Command(ProductCommand):
     """Zone cartography by address proximity, latency and both."""
 
     help = "zones of addresses: infer"
@@ -45,12 +45,12 @@ class Command(Door):
         if options["output"]:
             _write(options["output"], result["targets"])
         if options["json"]:
-            self.put_json(result)
+            self.write_json(result)
             return
         for line in _lines(result, with_targets=not options["output"]):
             self.stdout.write(line)
         for line in _regions(result):
-            self.say(line)
+            self.write_note(line)
 
 
 def _write(path: str, rows: list[dict[str, Any]]) -> None:

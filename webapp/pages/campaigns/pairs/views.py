@@ -11,7 +11,7 @@ from webapp.pages.campaigns.frame import Frame, frame_or_404, moment_of, page_of
 from webapp.pages.campaigns.pairs import timeline
 from webapp.store.campaigns import samples as campaign_samples
 from webapp.store.campaigns import selectors
-from webapp.store.campaigns.places import spots_of
+from webapp.store.campaigns.places import vantage_places
 
 Row = dict[str, Any]
 ROUNDS_A_PAGE, SAMPLES_A_PAGE = 48, 100
@@ -31,7 +31,7 @@ def pair(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResp
     regions = _column(frame, "region", vantage)
     names = selectors.grid_vantages(frame.row, frame.metric.id)
     beside = selectors.neighbours(names, vantage)
-    known = spots_of(frame.row, beside)
+    known = vantage_places(frame.row, beside)
     hours = timeline.hourly_means(frame, rows)
     chart = timeline.round_means(rows)
     means = [hour["mean"] for hour in hours]
@@ -63,7 +63,7 @@ def _only(rows: list[Row]) -> Row:
 
 def ends_of(frame: Frame, vantage: str, region: str) -> Row:
     """The two ends of a pair, with where they stand."""
-    point = spots_of(frame.row, [vantage]).get(vantage)
+    point = vantage_places(frame.row, [vantage]).get(vantage)
     providers = [t.get("provider", "") for t in frame.row.targets if t.get("region") == region]
     places = selectors.places([(p, region) for p in providers[:1]])
     return {

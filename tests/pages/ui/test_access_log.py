@@ -9,7 +9,7 @@ import pytest
 
 from tests.sites import serve
 from tests.stores import copy_store
-from webapp.access_lines import Discreet, hide
+from webapp.access_log import RedactingFilter, redact
 
 TOKEN = "Zk3-v_9aQ1bW2cE3dR4fT5gY6hU7jI8k"
 
@@ -27,13 +27,13 @@ TOKEN = "Zk3-v_9aQ1bW2cE3dR4fT5gY6hU7jI8k"
     ],
 )
 def test_what_opens_something_is_left_out(address, line):
-    assert hide(address) == line
+    assert redact(address) == line
 
 
 def test_the_rest_of_the_line_stays():
     args = ("192.0.2.1:5", "GET", f"/shared/{TOKEN}/", "1.1", 200)
     record = logging.LogRecord("uvicorn.access", 20, "", 0, '%s - "%s %s HTTP/%s" %d', args, None)
-    assert Discreet().filter(record)
+    assert RedactingFilter().filter(record)
     assert record.getMessage() == '192.0.2.1:5 - "GET /shared/…/ HTTP/1.1" 200'
 
 

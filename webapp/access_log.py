@@ -1,0 +1,48 @@
+"""Redaction of the web server's access log: share secrets are masked and long addresses truncated.
+
+Share links carry their secret in the address. The store keeps only hashes of them, so a copy of the
+log must not grant more access than a copy of the store.
+"""
+
+import logging
+import re
+
+# Longer addresses are truncated, so that requests cannot fill the disk.
+MAX_CHARACTERS = 500
+_SECRET = re.compile(r"(/shared/|/welcome/[^/]+/|/recommendations/)(?!shared/)[A-Za-z0-9_-]{16,}")
+# uvicorn's loggers keep their own handlers; all others propagate to the root logger.
+_WITH_HANDLERS = ("", "uvicorn", "uvicorn.access")
+
+
+class RedactingFilter(logging.Filter):
+    """Mask secrets in addresses and truncate very long values."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.msg, str):
+            record.msg = redact(record.msg)
+        if isinstance(record.args, tuple):
+            record.args = tuple(
+                _truncate(redact(part)) if isinstance(part, str) else part for part in record.args
+            )
+        return True
+
+
+def redact(address: str) -> str:
+    """Return the address with each secret replaced by ``…``."""
+    return _SECRET.sub(r"\1…", address)
+
+
+def _truncate(text: str) -> str:
+    if len(text) <= MAX_CHARACTERS:
+        return text
+    return f"{text[:MAX_CHARACTERS]}… ({len(text)} characters)"
+
+
+def install_redaction() -> None:
+    """Add the filter to the handlers of all loggers of the server.
+
+    A filter on a logger would not see records that its children propagate.
+    """
+    for name in _WITH_HANDLERS:
+        for handler in logging.getLogger(name).handlers:
+            handler.addFilter(RedactingFilter())
