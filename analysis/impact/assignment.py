@@ -44,7 +44,7 @@ class Serving:
 
     @property
     def heard(self) -> Floats:
-        """Give the weight of the client-rounds whose mean is told while nothing fails."""
+        """Return the weight of the client-rounds whose mean is told while nothing fails."""
         return self.mass if self.priced else self.mass * (self.by >= 0)
 
     @property
@@ -53,11 +53,11 @@ class Serving:
 
     @property
     def total(self) -> float:
-        """Give the weight of all clients."""
+        """Return the weight of all clients."""
         return float(self.weights.sum())
 
     def home_shares(self) -> Floats:
-        """Give the share of weight at home in each region; what none answers is in no share."""
+        """Return the share of weight at home in each region; what none answers is in no share."""
         at_home = self.homes >= 0
         counts = np.bincount(
             self.homes[at_home], self.weights[at_home], minlength=len(self.regions)
@@ -66,7 +66,7 @@ class Serving:
 
 
 def serve(study: Study, regions: Sequence[str]) -> Serving:
-    """Give who serves whom if these regions stand; raises BadInput on an unknown region."""
+    """Return who serves whom if these regions stand; raise BadInput on an unknown region."""
     samples = study.samples
     unknown = [name for name in regions if name not in samples.regions]
     if unknown or not regions:
@@ -98,7 +98,7 @@ def serve(study: Study, regions: Sequence[str]) -> Serving:
 
 
 def _means(study: Study, regions: Sequence[str], gaps: NDArray[np.bool_]) -> Floats:
-    """Give costs per region and client in the unit of the samples, least when best."""
+    """Return costs per region and client in the unit of the samples, least when best."""
     means, _ = client_means(study, tuple(regions))
     made = study.costs
     values = (means - made.top) / made.scale

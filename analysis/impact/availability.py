@@ -45,7 +45,7 @@ class Availability:
 def estimate(
     serving: Serving, facts: Mapping[str, Region], assumed: Assumed | None = None
 ) -> Availability:
-    """Give the availability of a set from that of its regions and their providers."""
+    """Return the availability of a set from that of its regions and their providers."""
     assumed = assumed or Assumed()
     inputs = {name: _of(facts[name], assumed) for name in serving.regions}
     answers = np.isfinite(serving.costs)

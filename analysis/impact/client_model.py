@@ -19,8 +19,8 @@ from core.errors import MissingData
 # Light in fibre: the speed of light over the refractive index of glass, 1.468.
 FIBRE_KM_PER_MS = 299.792458 / 1.468
 # Fewer pairs, or clients, say nothing about a stretch.
-LEAST_PAIRS = 30
-LEAST_CLIENTS = 5
+MIN_PAIRS = 30
+MIN_CLIENTS = 5
 PASSES = 40
 FOLDS = 5
 
@@ -42,7 +42,7 @@ class Model:
     high: float
 
     def rtt_ms(self, ideal_ms: Floats) -> Floats:
-        """Give modelled round trips."""
+        """Return modelled round trips."""
         return np.asarray(self.access_ms + self.stretch * ideal_ms, np.float64)
 
 
@@ -57,14 +57,14 @@ class Coverage:
 
 
 def fit(samples: Samples, clients: Sequence[Client], facts: Mapping[str, Region]) -> Model:
-    """Give the model that the samples of placed clients bear out; raises MissingData."""
+    """Return the model that the samples of placed clients bear out; raise MissingData."""
     ideal = ideal_ms(clients, [facts[name] for name in samples.regions])
     measured = samples.collapsed().values[:, :, 0].astype(np.float64).T
     client, region = np.nonzero(np.isfinite(ideal) & np.isfinite(measured) & (measured > 0))
     n_clients = len(set(client.tolist()))
-    if len(client) < LEAST_PAIRS or n_clients < LEAST_CLIENTS:
+    if len(client) < MIN_PAIRS or n_clients < MIN_CLIENTS:
         raise MissingData(
-            f"a stretch needs {LEAST_PAIRS} pairs of {LEAST_CLIENTS} clients and regions with "
+            f"a stretch needs {MIN_PAIRS} pairs of {MIN_CLIENTS} clients and regions with "
             f"places and samples; there are {len(client)} of {n_clients}"
         )
     x, y = ideal[client, region], measured[client, region]
@@ -75,7 +75,7 @@ def fit(samples: Samples, clients: Sequence[Client], facts: Mapping[str, Region]
 
 
 def ideal_ms(clients: Sequence[Client], regions: Sequence[Region]) -> Floats:
-    """Give the round trip of light in a straight fibre, client by region."""
+    """Return the round trip of light in a straight fibre, client by region."""
     km = great_circle_km(points_of([c.at for c in clients]), points_of([r.at for r in regions]))
     return 2 * km / FIBRE_KM_PER_MS
 
@@ -83,7 +83,7 @@ def ideal_ms(clients: Sequence[Client], regions: Sequence[Region]) -> Floats:
 def cover(
     model: Model, populations: Sequence[Client], facts: Mapping[str, Region], regions: Sequence[str]
 ) -> Coverage | None:
-    """Give how a set serves populations; None where a chosen region's place is not known."""
+    """Return how a set serves populations; None where a chosen region's place is not known."""
     rtts = model.rtt_ms(ideal_ms(populations, [facts[name] for name in regions]))
     weights = np.array([p.weight for p in populations], np.float64)
     best = rtts.min(axis=1)

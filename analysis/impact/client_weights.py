@@ -15,11 +15,11 @@ from core.errors import BadInput
 
 Audience = dict[str, float]
 
-MOST_LINES = 2_000
+MAX_LINES = 2_000
 # In one cell of a domain list.
-MOST_LETTERS = 100_000
+MAX_LETTERS = 100_000
 # Larger lists keep what they have in the first column; nobody weighs them by country by hand.
-MOST_LIST_BYTES = 32 * 1024 * 1024
+MAX_LIST_BYTES = 32 * 1024 * 1024
 _ENTRY = re.compile(r"[\"']?([A-Za-z]{2})[\"']?[\s,;:=]+[\"']?([0-9]+(?:[.][0-9]+)?)\s*%?[\"']?")
 _HEADS = frozenset({"country", "countries", "code", "weight", "weights", "share", "clients"})
 _ALIASES = {"UK": "GB", "EL": "GR"}
@@ -28,14 +28,14 @@ _WEIGHT_WORDS = {"weight", "weights", "clients", "share", "users", "visits"}
 
 
 def read_audience(data: bytes) -> Audience:
-    """Read lines such as ``DE 40`` or ``country,weight``; raises BadInput naming the line."""
+    """Read lines such as ``DE 40`` or ``country,weight``; raise BadInput naming the line."""
     lines = _decode(data).splitlines()
     found: Audience = {}
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith("#") or (number == 1 and _heads(line)):
             continue
-        if number > MOST_LINES:
-            raise BadInput(f"more than {MOST_LINES:,} lines of countries", field="audience")
+        if number > MAX_LINES:
+            raise BadInput(f"more than {MAX_LINES:,} lines of countries", field="audience")
         code, weight = _entry(line, number)
         if code in found:
             raise BadInput(f"{code} stands twice", line=number, field="audience")
@@ -46,9 +46,9 @@ def read_audience(data: bytes) -> Audience:
 def split_list(data: bytes) -> tuple[bytes, Audience]:
     """Take weights by country out of a domain list; a list without any comes back as it is.
 
-    Lines keep their numbers. Raises BadInput naming the line.
+    Lines keep their numbers. Raise BadInput naming the line.
     """
-    if len(data) > MOST_LIST_BYTES or b"\0" in data[:4096] or data[:2] == b"\x1f\x8b":
+    if len(data) > MAX_LIST_BYTES or b"\0" in data[:4096] or data[:2] == b"\x1f\x8b":
         return data, {}
     head = data.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode("utf-8", "replace")
     delimiter = max(",;\t", key=head.count)
@@ -98,7 +98,7 @@ def _weighty(found: Audience) -> Audience:
 
 
 def _columns(cells: list[str]) -> tuple[list[int], dict[int, str], tuple[int, int] | None] | None:
-    """Give the columns of the domain, of countries by name, or of country and weight."""
+    """Return the columns of the domain, of countries by name, or of country and weight."""
     low = [c.lower() for c in cells]
     domain = next((a for a, c in enumerate(low) if c in _DOMAIN_WORDS), None)
     if domain is None:
@@ -136,7 +136,7 @@ def _readable(rows: Iterator[list[str]]) -> Iterator[list[str]]:
     number = 0
     try:
         for number, row in enumerate(rows, 1):
-            if max(map(len, row), default=0) > MOST_LETTERS:
+            if max(map(len, row), default=0) > MAX_LETTERS:
                 raise BadInput("a cell of this line is too long; is a quote open?", line=number)
             yield row
     except csv.Error as error:

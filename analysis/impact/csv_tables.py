@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from core.errors import BadInput
 
 # A cell longer than this is no name and no number.
-MOST_LETTERS = 300
+MAX_LETTERS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,11 @@ class Row:
     cells: dict[str, str]
 
     def text(self, column: str) -> str:
-        """Give a cell, empty where the table has none."""
+        """Return a cell, empty where the table has none."""
         return self.cells.get(column, "")
 
     def need(self, column: str) -> str:
-        """Give a cell that must not be empty; raises BadInput."""
+        """Return a cell that must not be empty; raise BadInput."""
         found = self.text(column)
         if not found:
             raise BadInput(f"{self.table}: {column} is empty", line=self.line)
@@ -34,7 +34,7 @@ class Row:
     def number(
         self, column: str, low: float = 0.0, high: float = math.inf, *, whole: bool = False
     ) -> float | None:
-        """Give a finite number within bounds, None for an empty cell; raises BadInput."""
+        """Return a finite number within bounds, None for an empty cell; raise BadInput."""
         text = self.text(column)
         if not text:
             return None
@@ -54,7 +54,7 @@ class Row:
 
 
 def read_rows(data: bytes, table: str, needed: Sequence[str], allowed: Sequence[str]) -> list[Row]:
-    """Read a CSV with a header; raises BadInput naming the table, and the line or column."""
+    """Read a CSV with a header; raise BadInput naming the table, and the line or column."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -87,6 +87,6 @@ def _rows(reader: Iterator[list[str]], head: list[str], table: str) -> Iterator[
             continue
         if len(cells) != len(head):
             raise BadInput(f"{table}: {len(cells)} cells under {len(head)} columns", line=line)
-        if max(map(len, cells)) > MOST_LETTERS:
-            raise BadInput(f"{table}: a cell is over {MOST_LETTERS} letters long", line=line)
+        if max(map(len, cells)) > MAX_LETTERS:
+            raise BadInput(f"{table}: a cell is over {MAX_LETTERS} letters long", line=line)
         yield Row(table, line, dict(zip(head, (c.strip() for c in cells), strict=True)))

@@ -29,7 +29,7 @@ class Distance:
 
 
 def great_circle_km(first: NDArray[np.float64], second: NDArray[np.float64]) -> Floats:
-    """Give distances between rows of (latitude, longitude) in degrees, first by second."""
+    """Return distances between rows of (latitude, longitude) in degrees, first by second."""
     a, b = np.radians(first), np.radians(second)
     latitudes, longitudes = a[:, None, 0] - b[None, :, 0], a[:, None, 1] - b[None, :, 1]
     cosines = np.cos(a[:, None, 0]) * np.cos(b[None, :, 0])
@@ -38,12 +38,12 @@ def great_circle_km(first: NDArray[np.float64], second: NDArray[np.float64]) -> 
 
 
 def points_of(places: Sequence[Point | None]) -> Floats:
-    """Give places as rows of latitude and longitude, not-a-number where one is unknown."""
+    """Return places as rows of latitude and longitude, not-a-number where one is unknown."""
     return np.array([at or (np.nan, np.nan) for at in places], np.float64).reshape(-1, 2)
 
 
 def distance(serving: Serving, clients: Sequence[Client], facts: Mapping[str, Region]) -> Distance:
-    """Give how far clients are from the regions that serve them."""
+    """Return how far clients are from the regions that serve them."""
     regions = [facts[name] for name in serving.regions]
     km = great_circle_km(points_of([c.at for c in clients]), points_of([r.at for r in regions]))
     homes, weights = serving.homes, serving.weights
@@ -60,7 +60,7 @@ def distance(serving: Serving, clients: Sequence[Client], facts: Mapping[str, Re
 
 
 def weighted_percentile(values: Floats, weights: Floats, percentile: float) -> float:
-    """Give the least value that so many of a hundred parts of weight do not exceed."""
+    """Return the least value that so many of a hundred parts of weight do not exceed."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
     place = int(np.searchsorted(reached, percentile / 100 * reached[-1] * (1 - 1e-12)))

@@ -14,7 +14,7 @@ from analysis.impact.places import Region
 from analysis.impact.routes import Routes
 
 # Less weight than this is rounding, not somebody.
-LEAST_MASS = 1e-12
+MIN_MASS = 1e-12
 # The kind of the first row of failures: what all get while everything works.
 NOTHING = "nothing"
 
@@ -43,7 +43,7 @@ class Loss:
 
 
 def losses(serving: Serving, facts: Mapping[str, Region], routes: Routes) -> list[Loss]:
-    """Give what holds if nothing fails, then every single failure that touches the set.
+    """Return what holds if nothing fails, then every single failure that touches the set.
 
     Failures are of regions, zones, providers and ISPs.
     """
@@ -64,7 +64,7 @@ def losses(serving: Serving, facts: Mapping[str, Region], routes: Routes) -> lis
 
 
 def unknown_routes(serving: Serving, routes: Routes) -> list[str]:
-    """Give the regions whose downstream ISPs nobody brought."""
+    """Return the regions whose downstream ISPs nobody brought."""
     known = {name for shares in routes.values() for name in shares}
     return [name for name in serving.regions if name not in known]
 
@@ -79,7 +79,7 @@ class _Order:
         self.answers = np.isfinite(self.costs)
 
     def fail(self, kind: str, name: str, cut: Mapping[str, float]) -> Loss:
-        """Give what it costs when each region loses its share of routes."""
+        """Return what it costs when each region loses its share of routes."""
         s = self.serving
         shares = np.array([cut.get(region, 0.0) for region in s.regions])
         fails = shares[self.order]
@@ -107,7 +107,7 @@ class _Order:
         )
 
     def _homes(self, shares: Floats, lost: Floats) -> tuple[float, float]:
-        """Give how many clients move and are lost, by their homes."""
+        """Return how many clients move and are lost, by their homes."""
         homes = self.serving.homes
         at_home = homes >= 0
         never = np.where(self.answers[0], lost, 1.0).min(axis=1) * at_home
@@ -122,14 +122,15 @@ class _Order:
     def _worsening(
         self, reached: Floats, moved: Floats, down: Floats
     ) -> tuple[float | None, float | None]:
-        """Give the mean worsening of those who move, and the mean of all, if anybody is served."""
+        """Return the mean worsening of those who move, and the mean of all, if anybody is
+        served."""
         s = self.serving
         costs = np.where(self.answers, self.costs, 0.0)
         worse = (reached[1:] * (costs[1:] - costs[0])).sum(axis=0)
         after = (reached * costs).sum(axis=0) + down * s.lost
         totals = [float((x * s.mass).sum()) for x in (worse, moved, reached.sum(0))]
-        added = totals[0] / totals[1] if totals[1] > LEAST_MASS else None
-        if totals[2] <= LEAST_MASS:
+        added = totals[0] / totals[1] if totals[1] > MIN_MASS else None
+        if totals[2] <= MIN_MASS:
             return added, None
         value = float((after * s.heard).sum()) / float(s.heard.sum())
         return added, value * (1 if s.faster else -1)

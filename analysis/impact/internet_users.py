@@ -27,7 +27,7 @@ class Land:
 
 @lru_cache(maxsize=1)
 def lands() -> dict[str, Land]:
-    """Give every listed country by its code."""
+    """Return every listed country by its code."""
     document = tomllib.loads((FIXTURES / "people.toml").read_text(encoding="utf-8"))
     return {
         code: Land(float(row["users"]), tuple((a, b) for a, b in row["at"]))
@@ -37,12 +37,12 @@ def lands() -> dict[str, Land]:
 
 
 def users() -> dict[str, float]:
-    """Give millions of people on the Internet by country."""
+    """Return millions of people on the Internet by country."""
     return {code: land.users for code, land in lands().items()}
 
 
 def cities_of(weights: dict[str, float]) -> dict[str, Client]:
-    """Give a client per large city of these countries, which share their country's weight."""
+    """Return a client per large city of these countries, which share their country's weight."""
     found = {}
     for code, weight in weights.items():
         places = lands()[code].at
@@ -54,7 +54,7 @@ def cities_of(weights: dict[str, float]) -> dict[str, Client]:
 
 
 def open_regions() -> dict[str, Region]:
-    """Give every listed region that anybody may use and whose place is known."""
+    """Return every listed region that anybody may use and whose place is known."""
     found = {}
     for (provider, code), (country, at) in region_places().items():
         closed = code.startswith(_CLOSED_CODES) or code.endswith(_CLOSED_ENDS)

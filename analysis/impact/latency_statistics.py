@@ -32,7 +32,7 @@ class Spread:
 
 
 def spread(serving: Serving, members: Sequence[int] | None = None) -> Spread:
-    """Give how these clients are served per round, all of them by default."""
+    """Return how these clients are served per round, all of them by default."""
     chosen = slice(None) if members is None else np.asarray(members, dtype=np.intp)
     lost = serving.lost * (1 if serving.faster else -1) if serving.priced else None
     weights = serving.weights[chosen]
@@ -43,7 +43,7 @@ def spread(serving: Serving, members: Sequence[int] | None = None) -> Spread:
 def _spread_of(
     values: Floats, mass_of: Floats, share: float, lost: float | None, faster: bool
 ) -> Spread:
-    """Give the spread of values by client and round; ``lost`` is the value where none came."""
+    """Return the spread of values by client and round; ``lost`` is the value where none came."""
     each, flat = mass_of.ravel(), values.ravel()
     silent = np.isnan(flat)
     mass, heard = float(each.sum()), float(each[~silent].sum())
@@ -61,7 +61,7 @@ def _spread_of(
 
 
 def by_group(serving: Serving, groups: Sequence[str]) -> dict[str, Spread]:
-    """Give a spread per group of clients, heaviest group first; ``groups`` has one per client."""
+    """Return a spread per group of clients, heaviest group first; ``groups`` has one per client."""
     members: dict[str, list[int]] = {}
     for client, group in enumerate(groups):
         members.setdefault(group, []).append(client)
@@ -70,7 +70,7 @@ def by_group(serving: Serving, groups: Sequence[str]) -> dict[str, Spread]:
 
 
 def spread_elsewhere(serving: Serving, other: Floats, faster: bool) -> Spread:
-    """Give the spread of another measure in each client's home region.
+    """Return the spread of another measure in each client's home region.
 
     ``other`` is by region of the set, client and round, of rounds of its own. The mean is over
     answers: where a client has no sample of the other measure, nothing is known, and nothing costs.

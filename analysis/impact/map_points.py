@@ -14,7 +14,7 @@ from analysis.impact.internet_users import lands
 from analysis.impact.places import Client, Point
 
 # A map with more dots tells less; those of least weight are left out, and counted.
-MOST_SPOTS = 250
+MAX_SPOTS = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,14 @@ class Spots:
 
 
 def spots_of(clients: Sequence[Client], weights: Floats) -> Spots:
-    """Give the spots of clients."""
+    """Return the spots of clients."""
     keys = [_key(client) for client in clients]
     numbers = {key: a for a, key in enumerate(dict.fromkeys(k for k in keys if k))}
     of = np.array([numbers.get(key, -1) if key else -1 for key in keys], np.int64)
     known = of >= 0
     sums = np.bincount(of[known], weights[known], minlength=len(numbers))
     counts = np.bincount(of[known], minlength=len(numbers))
-    order = np.argsort(-sums, kind="stable")[:MOST_SPOTS]
+    order = np.argsort(-sums, kind="stable")[:MAX_SPOTS]
     place = np.full(len(numbers) + 1, -1)
     place[order] = np.arange(order.size)
     total = float(weights.sum()) or 1.0

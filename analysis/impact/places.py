@@ -27,7 +27,7 @@ class Region:
     availability: float | None = None
 
     def facts(self) -> Facts:
-        """Give what the choice of regions needs of it."""
+        """Return what the choice of regions needs of it."""
         return Facts(self.provider, self.country, self.continent, self.price)
 
 
@@ -55,7 +55,8 @@ CLIENT_COLUMNS = ("country", "continent", "latitude", "longitude")
 
 
 def describe_regions(names: Iterable[str], brought: Mapping[str, Region]) -> dict[str, Region]:
-    """Give what is known of each region, from the brought table first, then the project's list."""
+    """Return what is known of each region, from the brought table first, then the project's
+    list."""
     listed = _listed()
     found = {}
     for name in names:
@@ -68,19 +69,19 @@ def describe_regions(names: Iterable[str], brought: Mapping[str, Region]) -> dic
 
 
 def read_regions(data: bytes) -> dict[str, Region]:
-    """Read a CSV of regions; raises BadInput naming the line or column."""
+    """Read a CSV of regions; raise BadInput naming the line or column."""
     rows = read_rows(data, "regions", ("region",), REGION_COLUMNS)
     return {name: _region(row) for name, row in _once(rows, "region")}
 
 
 def read_clients(data: bytes) -> dict[str, Client]:
-    """Read a CSV of clients and their countries or places; raises BadInput naming the line."""
+    """Read a CSV of clients and their countries or places; raise BadInput naming the line."""
     rows = read_rows(data, "clients", ("client",), CLIENT_COLUMNS)
     return {name: _client(row) for name, row in _once(rows, "client")}
 
 
 def read_populations(data: bytes) -> dict[str, Client]:
-    """Read a CSV of clients without samples, each with its place; raises BadInput."""
+    """Read a CSV of clients without samples, each with its place; raise BadInput."""
     needed, allowed = ("population", "latitude", "longitude"), ("country", "continent", "weight")
     rows = read_rows(data, "populations", needed, allowed)
     found = {name: _client(row) for name, row in _once(rows, "population")}
@@ -136,7 +137,8 @@ def _point(row: Row) -> Point | None:
 
 
 def _listed() -> dict[str, Region]:
-    """Give listed regions by ``provider/code`` and ``provider:code``, and by code where unique."""
+    """Return listed regions by ``provider/code`` and ``provider:code``, and by code where
+    unique."""
     found: dict[str, Region] = {}
     bare: dict[str, list[Region]] = {}
     for (provider, code), (country, at) in region_places().items():

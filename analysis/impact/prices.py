@@ -46,14 +46,14 @@ class Bill:
 
     @property
     def total(self) -> float | None:
-        """Give the sum, None where a part is unknown."""
+        """Return the sum, None where a part is unknown."""
         if self.running is None or self.to_clients is None or self.between is None:
             return None
         return self.running + self.to_clients + self.between
 
 
 def read_prices(data: bytes) -> Prices:
-    """Read a price table; raises BadInput naming the line or column."""
+    """Read a price table; raise BadInput naming the line or column."""
     running: dict[str, float] = {}
     internet: dict[str, float] = {}
     between: dict[tuple[str, str], float] = {}
@@ -75,7 +75,7 @@ def read_prices(data: bytes) -> Prices:
 
 
 def bill(prices: Prices, serving: Serving, traffic: Traffic) -> Bill:
-    """Give what a set costs when each client is served from its home region."""
+    """Return what a set costs when each client is served from its home region."""
     names, unknown = serving.regions, []
     shares = serving.home_shares() * traffic.to_clients_gb
     needs = {

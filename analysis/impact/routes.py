@@ -17,7 +17,7 @@ ROUNDING = 1e-3
 
 
 def read_routes(data: bytes) -> dict[str, dict[str, float]]:
-    """Read ``region,isp,share`` or the JSON of ``isp-diversity``; raises BadInput."""
+    """Read ``region,isp,share`` or the JSON of ``isp-diversity``; raise BadInput."""
     if data.lstrip()[:1] == b"{":
         return _together(_of_document(data))
     rows = read_rows(data, "isps", ("region", "isp", "share"), ("zone",))
@@ -48,7 +48,7 @@ def _name(isp: dict[str, Any]) -> str:
 
 
 def _together(rows: Iterable[tuple[str, str, str, float]]) -> dict[str, dict[str, float]]:
-    """Give the mean of a region's zones, since a region uses them alike as far as is known."""
+    """Return the mean of a region's zones, since a region uses them alike as far as is known."""
     zones: dict[str, dict[str, dict[str, float]]] = {}
     for region, zone, isp, share in rows:
         isps = zones.setdefault(region, {}).setdefault(zone, {})

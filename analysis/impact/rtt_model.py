@@ -23,7 +23,7 @@ STATED = Model(
 def modelled_samples(
     clients: Mapping[str, Client], regions: Mapping[str, Region], model: Model = STATED
 ) -> Samples:
-    """Give one round of modelled round trips; raises BadInput where a place is not known."""
+    """Return one round of modelled round trips; raise BadInput where a place is not known."""
     lost = [name for name, client in clients.items() if client.at is None]
     lost += [name for name, region in regions.items() if region.at is None]
     if lost or not clients or not regions:

@@ -66,7 +66,7 @@ class NameFile:
         return found[:limit]
 
     def _has(self, name: bytes) -> bool:
-        """Whether a line is this name: by halving, since lines are in order."""
+        """Return whether a line is this name: by halving, since lines are in order."""
         low, high = 1, len(self._text)
         while low < high:
             begin = self._text.rfind(_BREAK, 0, (low + high) // 2) + 1

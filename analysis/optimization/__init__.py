@@ -1,6 +1,11 @@
-"""Samples per region, client and round go in; provably best k regions come out.
+"""The k-region problem: choose k regions that minimise mean latency or a percentile, with proof.
 
-The door of this package. What needs compiled loops is loaded when it is first asked for.
+Takes ``Samples`` (n_regions, n_clients, n_rounds), an ``Objective`` and ``Constraints``; gives a
+``Recommendation`` with value, lower bound and certificate. May import ``core`` only. Modules with
+compiled loops are loaded on first use. Example::
+
+    best = recommend(samples, k=3)
+    assert check(samples, best) == []
 """
 
 from importlib import import_module
@@ -13,7 +18,7 @@ from analysis.optimization.solver.result import Recommendation, Set
 
 if TYPE_CHECKING:
     from analysis.optimization.recommendations import Effort, Study, recommend, warm_up
-    from analysis.optimization.uncertainty.bootstrap import Doubt, Draws, doubt
+    from analysis.optimization.uncertainty.bootstrap import Draws, Uncertainty, doubt
     from analysis.optimization.uncertainty.regret import (
         Regret,
         Routing,
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
 
 _LATER = {
     "check": "verification.verification",
-    "Doubt": "uncertainty.bootstrap",
+    "Uncertainty": "uncertainty.bootstrap",
     "Draws": "uncertainty.bootstrap",
     "doubt": "uncertainty.bootstrap",
     "Effort": "recommendations",
@@ -45,7 +50,6 @@ _LATER = {
 
 __all__ = [
     "Constraints",
-    "Doubt",
     "Draws",
     "Effort",
     "Facts",
@@ -59,6 +63,7 @@ __all__ = [
     "Samples",
     "Set",
     "Study",
+    "Uncertainty",
     "check",
     "doubt",
     "margins",

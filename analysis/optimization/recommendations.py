@@ -1,4 +1,4 @@
-"""Samples, an objective and constraints go in; for each k the best regions come out, with proof."""
+"""Recommend the best k regions of samples under an objective and constraints, with proof."""
 
 import time
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from analysis.optimization.failures.distance_limits import (
-    after_of,
+    build_loss_limit,
     solve_after_loss,
     without_far,
 )
@@ -19,23 +19,24 @@ from analysis.optimization.model.costs import NO_ANSWER, Costs, cost
 from analysis.optimization.model.objectives import Objective
 from analysis.optimization.model.samples import Samples
 from analysis.optimization.solver.branch_and_bound import PLAIN_CELLS
-from analysis.optimization.solver.mean import Aim, Solved, solve_mean
+from analysis.optimization.solver.mean import Aim, Solution, solve_mean
 from analysis.optimization.solver.percentile import solve_percentile
 from analysis.optimization.solver.result import Recommendation, Set
 from core.errors import BadInput
 
-# With a nearness asked for, so many sets at most are looked for.
-MOST_SETS = 100
-# What is left of two regions after a loss is one, which is simple to judge.
+# Sets that are listed at most when all sets within a tolerance are requested.
+MAX_SETS = 100
+# A loss leaves one region of a pair, which is evaluated directly.
 PAIR = 2
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What to spend: seconds in all per k, and on the proof of runners-up once the best is proven.
+    """Limits of the search: seconds per k, and for the proof of runners-up after the best is
+    proven.
 
     ``within`` asks for all sets whose mean is worse by this share of the best at most. Up to
-    ``plain_cells`` sets times points are searched without climbing first.
+    ``plain_cells`` sets times points are searched without subgradient steps.
     """
 
     time_limit_s: float = 60.0
@@ -47,7 +48,7 @@ class Effort:
 
 @dataclass(eq=False)
 class Study:
-    """Samples made ready once, for many questions; raises BadInput as ``cost`` does."""
+    """Samples prepared once for many recommendations; raise BadInput as ``cost`` does."""
 
     samples: Samples
     objective: Objective = field(default_factory=Objective)
@@ -59,7 +60,7 @@ class Study:
     def recommend(
         self, k: int, constraints: Constraints | None = None, effort: Effort | None = None
     ) -> Recommendation:
-        """Give the best k regions; raises BadInput on a k or a name that cannot be."""
+        """Return the best k regions; raise BadInput on a k or a name that cannot be."""
         begun = time.monotonic()
         effort, asked = effort or Effort(), constraints or Constraints()
         regions = self.samples.regions
@@ -74,17 +75,17 @@ class Study:
         constraints: Constraints | None = None,
         effort: Effort | None = None,
     ) -> list[Recommendation]:
-        """Give a recommendation per k; raises BadInput as ``recommend`` does."""
+        """Return a recommendation per k; raise BadInput as ``recommend`` does."""
         return [self.recommend(k, constraints, effort) for k in ks]
 
     def value_of(self, regions: Iterable[str], *, survive_loss: bool = False) -> float | None:
-        """Give the objective's value for any set; None if it answers nothing."""
+        """Return the objective's value for any set; None if it answers nothing."""
         members = tuple(self.samples.regions.index(name) for name in regions)
         exact = exact_value(self.costs, members, self._share(), survive_loss=survive_loss)
         return None if exact is None else self.costs.value_of(float(exact))
 
     def value_without(self, regions: Iterable[str], lost: str) -> float | None:
-        """Give a set's value once a region fails, never better than before; None if none is left.
+        """Return a set's value once a region fails, never better than before; None if none is left.
 
         Where missing answers are excluded, the rounds of the whole set stay the ones that are
         counted: those that it no longer answers cost the worst value measured.
@@ -96,9 +97,11 @@ class Study:
             return None
         costs = self.costs
         if costs.penalty is None:
-            heard = (costs.matrix[members] != NO_ANSWER).any(axis=0)
+            answered = (costs.matrix[members] != NO_ANSWER).any(axis=0)
             matrix = np.where(costs.matrix == NO_ANSWER, costs.lost, costs.matrix)
-            costs = replace(costs, matrix=matrix, weights=costs.weights * heard, penalty=costs.lost)
+            costs = replace(
+                costs, matrix=matrix, weights=costs.weights * answered, penalty=costs.lost
+            )
         exact = exact_value(costs, rest, self._share())
         return None if exact is None else costs.value_of(float(exact))
 
@@ -106,15 +109,15 @@ class Study:
         percentile = self.objective.percentile
         return None if percentile is None else Fraction(str(percentile)) / 100
 
-    def _solve(self, limits: Limits, k: int, asked: Constraints, effort: Effort) -> Solved:
+    def _solve(self, limits: Limits, k: int, asked: Constraints, effort: Effort) -> Solution:
         now = time.monotonic()
-        places = MOST_SETS if effort.within else 1 + effort.runners_up
+        places = MAX_SETS if effort.within else 1 + effort.runners_up
         until = now + effort.time_limit_s
         aim = Aim(places, effort.within, until, effort.runners_up_s, effort.plain_cells)
         share = self._share()
-        after = after_of(self.samples, self.costs, self.objective, asked)
+        after = build_loss_limit(self.samples, self.costs, self.objective, asked)
         if asked.survive_loss or after is not None:
-            self._demand_rests(k)
+            self._check_robust_size(k)
             if after is not None and k == PAIR:
                 limits, after = without_far(limits, after), None
             if asked.survive_loss:
@@ -125,7 +128,7 @@ class Study:
             return solve_percentile(self.costs, limits, k, share, aim)
         return solve_mean(self.costs, limits, k, aim)
 
-    def _demand_rests(self, k: int) -> None:
+    def _check_robust_size(self, k: int) -> None:
         if self._share() is not None:
             raise BadInput("percentiles and the loss of a region do not go together yet")
         if k < PAIR:
@@ -133,7 +136,7 @@ class Study:
         if self.costs.gaps and self.costs.penalty is None:
             raise BadInput("give missing answers a penalty to survive losses", field="missing")
 
-    def _answer(self, k: int, solved: Solved, seconds: float) -> Recommendation:
+    def _answer(self, k: int, solved: Solution, seconds: float) -> Recommendation:
         names, costs = self.samples.regions, self.costs
         sets = [
             Set(tuple(names[j] for j in members), costs.value_of(float(value)))
@@ -171,7 +174,7 @@ def recommend(
     constraints: Constraints | None = None,
     effort: Effort | None = None,
 ) -> Recommendation:
-    """Give the best k regions; raises BadInput on samples, names or numbers that cannot be."""
+    """Return the best k regions; raise BadInput on samples, names or numbers that cannot be."""
     return Study(samples, objective or Objective()).recommend(k, constraints, effort)
 
 
@@ -191,7 +194,7 @@ def warm_up() -> None:
 def exact_value(
     costs: Costs, members: tuple[int, ...], share: Fraction | None, *, survive_loss: bool = False
 ) -> Fraction | None:
-    """Give a set's exact value in units of cost; None if it answers nothing."""
+    """Return a set's exact value in units of cost; None if it answers nothing."""
     if survive_loss:
         rests = [tuple(j for j in members if j != lost) for lost in members]
         found = [exact_value(costs, rest, share) for rest in rests if rest]
@@ -214,6 +217,7 @@ def exact_value(
 
 
 def unanswered(samples: Samples, members: Any) -> tuple[int, float]:
-    """Give how many counted client-rounds no chosen region answered, and their share by weight."""
+    """Return how many counted client-rounds no chosen region answered, and their share by
+    weight."""
     gaps = np.isnan(samples.values[list(members)]).all(axis=0) & samples.counted
     return int(gaps.sum()), float(samples.shares[gaps].sum())

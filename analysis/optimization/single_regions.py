@@ -1,7 +1,7 @@
-"""The value of each region alone, by the definition of the choice, for samples that come in parts.
+"""The objective's value of each single region, accumulated over parts of the clients.
 
-The same figure as ``Study.value_of`` gives for a set of one region where all clients weigh alike,
-for more clients than can be held at once.
+Equal to ``Study.value_of`` of a one-region set with equal client weights, for more clients than fit
+into memory.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ DECIMALS = 6
 
 
 class SingleRegions:
-    """Sums over clients that were added; each client counts once, in its counted rounds."""
+    """Sums over clients; each client has weight one, divided among its counted rounds."""
 
     def __init__(self, *, higher_is_better: bool = False) -> None:
         self.higher_is_better = higher_is_better
@@ -24,18 +24,18 @@ class SingleRegions:
         self.sums: dict[str, tuple[float, float]] = {}
 
     def add(self, samples: Samples) -> None:
-        """Add clients, each of them only once, with the values of all their rounds."""
+        """Add clients with the values of all their rounds; each client once."""
         counted = samples.counted
         rounds = counted.sum(axis=1)
-        heard = rounds > 0
-        self.clients += int(heard.sum())
+        answered = rounds > 0
+        self.clients += int(answered.sum())
         self.points += int(rounds.sum())
         some = np.flatnonzero(counted.any(axis=0))
         self.rounds.update(samples.rounds[t] for t in some)
-        for region, plane in zip(samples.regions, samples.values[:, heard], strict=True):
+        for region, plane in zip(samples.regions, samples.values[:, answered], strict=True):
             answered = ~np.isnan(plane)
-            total = np.where(answered, plane, 0.0).sum(axis=1, dtype=np.float64) / rounds[heard]
-            share = answered.sum(axis=1) / rounds[heard]
+            total = np.where(answered, plane, 0.0).sum(axis=1, dtype=np.float64) / rounds[answered]
+            share = answered.sum(axis=1) / rounds[answered]
             before = self.sums.get(region, (0.0, 0.0))
             self.sums[region] = before[0] + float(total.sum()), before[1] + float(share.sum())
             self.worst = max(self.worst, float(np.max(plane, initial=0.0, where=answered)))
@@ -46,7 +46,7 @@ class SingleRegions:
         return self.clients * len(self.rounds) - self.points
 
     def means(self) -> dict[str, dict[str, Any]]:
-        """Give each region's value, and the share of counted client-rounds that it answered.
+        """Return each region's value, and the share of counted client-rounds that it answered.
 
         A counted client-round without its answer costs the worst value measured, and 0 where higher
         is better. A region that answered nobody has no value.

@@ -72,5 +72,5 @@ _NOTES = {
 
 
 def method_note(table_id: str) -> str:
-    """The note of one table; raises ``KeyError`` for a table that is not known."""
+    """The note of one table; raise ``KeyError`` for a table that is not known."""
     return f"{_NOTES[table_id]} {_COMMON}"

@@ -173,7 +173,8 @@ def _is_count(column: str) -> bool:
 
 
 def _fits(cell: ComparedCell, expected: float, scale: Fraction, one: float) -> bool:
-    """Whether the survey's value is what is expected, up to the tolerance and rounding in print."""
+    """Return whether the survey's value is what is expected, up to the tolerance and rounding in
+    print."""
     counts = _is_count(cell.column)
     unit = _for_cell(printed_units(cell.table_id), cell.row, cell.column, 0.0)
     # A count at another scale is whole, so it may be one off.

@@ -24,7 +24,8 @@ _SHARES = {
 
 
 def same_share(one: float | None, other: float | None, tolerance: float) -> bool:
-    """Whether two shares are equal but for rounding; an unknown one equals only an unknown one."""
+    """Return whether two shares are equal but for rounding; an unknown one equals only an unknown
+    one."""
     if one is None or other is None:
         return one is other
     return abs(one - other) <= tolerance

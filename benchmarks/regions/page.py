@@ -79,7 +79,7 @@ def change(
         "price_ceiling": (0.3, float(k * g.integers(12, 20))),
         "presence": (0.3, presence),
     }
-    chosen = {name: value for name, (often, value) in every.items() if g.random() < often}
+    chosen = {name: value for name, (frequency, value) in every.items() if g.random() < frequency}
     return Constraints(facts=facts, **chosen)
 
 

@@ -103,11 +103,11 @@ def files_of(instance: Instance) -> dict[str, bytes]:
     }
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+def table(prefix: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     """A CSV."""
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(head)
+    writer.writerow(prefix)
     writer.writerows(rows)
     return text.getvalue().encode()
 

@@ -26,7 +26,7 @@ def main() -> None:
     for path in sorted(parser.parse_args().folder.glob("cap*")):
         begun = time.process_time()
         cost, sites, proven, faults = solve(path)
-        known = KNOWN.get(path.stem)
+        known = KNOWN.get(path.partial)
         spent = time.process_time() - begun
         print(
             f"{path.stem}: {cost:.3f} with {sites} sites, known {known}, "

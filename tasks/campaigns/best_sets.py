@@ -20,7 +20,7 @@ from webapp.store.models import Campaign, CampaignReport
 log = logging.getLogger(__name__)
 METRICS = ("latency", "throughput")
 # Regions times vantage points times rounds; larger campaigns are taken by the mean of their rounds.
-MOST_CELLS = 20_000_000
+MAX_CELLS = 20_000_000
 
 
 def table_id(metric: str) -> str:
@@ -65,7 +65,7 @@ def build(campaign: Campaign, metric: str) -> list[SizeRow]:
     n = int(np.isfinite(samples.values).sum())
     rows = (
         k_regions(samples, objective)
-        if samples.values.size <= MOST_CELLS
+        if samples.values.size <= MAX_CELLS
         else _by_clients(samples, objective)
     )
     cells = [[_cell(asdict(row)[name]) for name in COLUMNS] for row in rows]

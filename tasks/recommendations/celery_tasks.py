@@ -28,7 +28,7 @@ from webapp.store.recommendations.services import TooManyRecommendations
 
 log = logging.getLogger(__name__)
 # Regions times clients times rounds that a stored question may hold.
-MOST_CELLS = 50_000_000
+MAX_CELLS = 50_000_000
 # Up to so many are answered while the caller waits; a size that is not proven after so long is
 # left to a worker.
 QUICK_CELLS = 1_000_000
@@ -160,7 +160,7 @@ def _within(question: Question, study: Study | None, wait_s: float) -> dict[str,
 
 def _read(row: Recommendation) -> Known:
     files = services.paths_of(row)
-    return read(files.pop(services.SAMPLES), files, MOST_CELLS)
+    return read(files.pop(services.SAMPLES), files, MAX_CELLS)
 
 
 @lru_cache(maxsize=4)

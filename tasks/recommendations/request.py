@@ -23,7 +23,7 @@ from analysis.impact.prices import Prices, Traffic, read_prices
 from analysis.impact.routes import Routes, read_routes
 from analysis.optimization import Constraints, Measure, Missing, Objective, Presence, Samples
 from analysis.optimization.files.matrices import (
-    MOST_CELLS,
+    MAX_CELLS,
     read_city_pairs,
     read_samples,
     read_square,
@@ -33,7 +33,7 @@ from analysis.optimization.model.samples import client_weights
 from core.errors import BadInput
 
 # Sizes of sets in one question.
-MOST_SIZES = 32
+MAX_SIZES = 32
 # Files besides the samples, by the name of their option.
 FILES = ("weights", "regions", "clients", "isps", "prices", "populations", "beside")
 # Forms of samples: the CSV of the command, a square table of numbers, pings between cities.
@@ -101,7 +101,7 @@ class Question:
 
 
 def read(
-    samples: Path, files: Mapping[str, Path], most_cells: int = MOST_CELLS, form: str = ""
+    samples: Path, files: Mapping[str, Path], most_cells: int = MAX_CELLS, form: str = ""
 ) -> Known:
     """Read all files of a question; raises BadInput naming the file, and the line or column."""
     strange = sorted(set(files) - set(FILES))
@@ -167,8 +167,8 @@ def sizes(text: str | int | None, n_regions: int, least: int = 1) -> tuple[int, 
         found.update(range(first, int(match[2] or first) + 1))
     if not found or not 1 <= min(found) <= max(found) <= n_regions:
         raise BadInput(f"{text} asks for what is not between 1 and {n_regions} regions", field="k")
-    if len(found) > MOST_SIZES:
-        raise BadInput(f"{len(found)} sizes at once are over {MOST_SIZES}", field="k")
+    if len(found) > MAX_SIZES:
+        raise BadInput(f"{len(found)} sizes at once are over {MAX_SIZES}", field="k")
     return tuple(sorted(found))
 
 

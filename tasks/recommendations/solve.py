@@ -12,12 +12,12 @@ import numpy as np
 
 from analysis.optimization import (
     Constraints,
-    Doubt,
     Draws,
     Effort,
     Measure,
     Recommendation,
     Study,
+    Uncertainty,
     check,
     doubt,
     regret,
@@ -114,7 +114,7 @@ def _results(
 
 def _doubts(
     study: Study, question: Question, answers: Sequence[Recommendation]
-) -> dict[int, Doubt]:
+) -> dict[int, Uncertainty]:
     if not question.draws:
         return {}
     draws = Draws(question.draws, question.seed)
@@ -122,7 +122,7 @@ def _doubts(
 
 
 def _result(
-    study: Study, question: Question, answer: Recommendation, doubted: Doubt | None
+    study: Study, question: Question, answer: Recommendation, doubted: Uncertainty | None
 ) -> dict[str, Any]:
     neighbours = answer.runners_up[:MOST_NEIGHBOURS]
     return {
@@ -190,7 +190,7 @@ def _static(study: Study, regions: tuple[str, ...]) -> float | None:
     return route(study, regions).static
 
 
-def _doubt(found: Doubt | None) -> dict[str, Any]:
+def _doubt(found: Uncertainty | None) -> dict[str, Any]:
     if found is None:
         return {"interval": None, "wins": [], "wins_complete": False, "gain": None}
     gain = None

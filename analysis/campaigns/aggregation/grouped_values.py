@@ -108,7 +108,7 @@ class GroupedValues:
 
     @property
     def has_unique_regions(self) -> bool:
-        """Whether each region name belongs to one provider."""
+        """Return whether each region name belongs to one provider."""
         return len({p[:2] for p in self.places}) == len({p[1] for p in self.places})
 
     def parts(self) -> Iterator["Part"]:

@@ -14,7 +14,7 @@ _CLOUD, _DISAGREE = 6, 7
 
 
 class Reason(IntEnum):
-    """Whether a path has a downstream ISP, or why not."""
+    """Return whether a path has a downstream ISP, or why not."""
 
     FOUND = 0
     NO_CLOUD_END = 1  # neither end lies in a known cloud

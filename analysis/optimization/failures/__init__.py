@@ -1,1 +1,7 @@
-"""Best sets when one region fails: robust sets, sets after a failure, limits of distance."""
+"""The k-region problem under the loss of one region: robust sets and latency limits after a loss.
+
+Takes costs and limits, gives a ``Solution`` with certificate. May import ``optimization.model`` and
+``optimization.solver``. Example::
+
+    solution = solve_robust(costs, limits, 3, Aim())
+"""

@@ -1,7 +1,8 @@
-"""Compiled loops over sets that lack one region: each is weighed once and marked by its rank.
+"""Compiled loops over remainders (sets less one region): each is evaluated once, by its rank.
 
-A set survives a loss if every one of its remainders is good. So all remainders of a size are
-marked first, and sets whose remainders are all good are found by looking the marks up.
+A set survives a loss if each of its remainders is good. All remainders of a size are evaluated
+first; sets of good remainders are then found by table look-up. ``table`` are the binomial
+coefficients of the combinatorial number system; ``order`` (n_places,) int64 are region numbers.
 """
 
 from typing import Any, NamedTuple
@@ -12,31 +13,31 @@ from numpy.typing import NDArray
 from analysis.optimization.solver.cost_kernels import BLOCK, Ints, Matrix, capped, gains, lower
 from analysis.optimization.solver.search_kernels import (
     Field,
-    Podium,
+    Incumbents,
     Rules,
     fits,
     loss_cost,
-    meets,
     record,
+    satisfies_groups,
 )
 from core.jit import compile_loop
 
 Marks = NDArray[np.uint16]
 
-# A remainder that is not good enough; others carry their cost in so many steps of the cut-off.
+# Mark of a bad remainder; a good one has its cost in units of cut-off / STEPS.
 BAD = 65535
 STEPS = 65534
 
 
-class Stem(NamedTuple):
-    """The first regions of a set by place in the order; ``fixed`` places are in every set."""
+class PartialSet(NamedTuple):
+    """A partial set as places in the order; the first ``fixed`` places are in every set."""
 
     places: Ints
     fixed: int
 
 
-class Hope(NamedTuple):
-    """What sets of a stem cost at least: what is sure, less what each place may save of it."""
+class PartialBound(NamedTuple):
+    """A lower bound of completions: ``sure`` less the savings ``saved`` of each added place."""
 
     sure: Any
     saved: Ints
@@ -45,7 +46,7 @@ class Hope(NamedTuple):
 
 @compile_loop
 def binomials(places: int, size: int) -> Ints:
-    """Give the table by which ascending places become the rank of their set."""
+    """Return binomial coefficients, (places + 1, size + 1) int64."""
     table = np.zeros((places + 1, size + 1), np.int64)
     for n in range(places + 1):
         table[n, 0] = 1
@@ -55,19 +56,19 @@ def binomials(places: int, size: int) -> Ints:
 
 
 @compile_loop
-def hope_of(
+def bound_partial_set(
     field: Field, levels: Ints, order: Ints, least: Ints, left: int, cut: int
-) -> tuple[bool, Hope]:
-    """Bound sets of a stem, and say whether any with so many more of the regions is good."""
+) -> tuple[bool, PartialBound]:
+    """Bound the completions of a partial set by ``left`` regions; return (is any good, bound)."""
     own = np.empty(levels.size, np.int64)
     sure = capped(field.weights, levels, least, field.shift, own)
     saved = gains(field.values, field.weights, own, order, field.shift)
-    return bool(sure - most_saved(saved, left) <= cut), Hope(sure, saved, cut)
+    return bool(sure - most_saved(saved, left) <= cut), PartialBound(sure, saved, cut)
 
 
 @compile_loop
 def most_saved(saved: Ints, left: int) -> int:
-    """Sum the most that so many regions may save; sorting would compile for seconds."""
+    """Sum the largest ``left`` savings; a sort would take seconds to compile."""
     top = np.zeros(left, np.int64)
     for j in range(saved.size):
         value = saved[j]
@@ -81,28 +82,28 @@ def most_saved(saved: Ints, left: int) -> int:
 
 
 @compile_loop
-def list_pairs(stem: Stem, order: Ints, rules: Rules, hope: Hope) -> Ints:
-    """Give the pairs of places that may complete a remainder, as bound and ceilings allow."""
-    size, first = stem.places.size, order.size - hope.saved.size
-    fixed, wide = 0, hope.saved.size
+def list_pairs(partial: PartialSet, order: Ints, rules: Rules, bound: PartialBound) -> Ints:
+    """Return the pairs of places, (n_pairs, 2) int64, that may complete a remainder."""
+    size, first = partial.places.size, order.size - bound.saved.size
+    fixed, wide = 0, bound.saved.size
     for a in range(size):
-        fixed += stem.places[a] < stem.fixed
+        fixed += partial.places[a] < partial.fixed
     most = np.zeros(order.size + 1, np.int64)
     for c in range(order.size - 1, first - 1, -1):
-        most[c] = max(most[c + 1], hope.saved[c - first])
+        most[c] = max(most[c + 1], bound.saved[c - first])
     pairs = np.empty((wide * (wide - 1) // 2, 2), np.int64)
     held = np.empty(size + 1, np.int64)
-    held[:size] = order[stem.places]
+    held[:size] = order[partial.places]
     count = 0
     for c in range(first, order.size):
-        sure = hope.sure - hope.saved[c - first]
-        if sure - most[c + 1] > hope.cut or not fits(rules, held, size, order[c]):
+        sure = bound.sure - bound.saved[c - first]
+        if sure - most[c + 1] > bound.cut or not fits(rules, held, size, order[c]):
             continue
         held[size] = order[c]
         for x in range(c + 1, order.size):
             # A remainder lacks one of the regions that every set has, at most.
-            enough = fixed + (c < stem.fixed) + (x < stem.fixed) >= stem.fixed - 1
-            near = sure - hope.saved[x - first] <= hope.cut
+            enough = fixed + (c < partial.fixed) + (x < partial.fixed) >= partial.fixed - 1
+            near = sure - bound.saved[x - first] <= bound.cut
             if enough and near and fits(rules, held, size + 1, order[x]):
                 pairs[count, 0], pairs[count, 1] = c, x
                 count += 1
@@ -111,7 +112,7 @@ def list_pairs(stem: Stem, order: Ints, rules: Rules, hope: Hope) -> Ints:
 
 @compile_loop
 def weigh_pairs(priced: Matrix, order: Ints, least: Matrix, pairs: Ints) -> Ints:
-    """Weigh a stem with each pair; costs are times weight already."""
+    """Return the cost of a partial set with each pair; ``priced`` are costs times weights."""
     sums = np.zeros(pairs.shape[0], np.int64)
     low = np.empty(BLOCK, priced.dtype)
     points = least.size
@@ -136,7 +137,7 @@ def weigh_pairs(priced: Matrix, order: Ints, least: Matrix, pairs: Ints) -> Ints
 def mark_pairs(
     marks: Marks, table: Ints, places: Ints, found: tuple[Ints, Ints], cutoff: int
 ) -> None:
-    """Mark good remainders with their cost in steps, rounded down; a cut-off of 0 counts none."""
+    """Mark good remainders with their cost in steps, rounded down; 0 without a cut-off."""
     pairs, sums = found
     size = places.size
     base = np.int64(0)
@@ -166,7 +167,7 @@ def ranks_without(table: Ints, places: Ints) -> Ints:
 
 @compile_loop
 def worst_mark(marks: Marks, bases: Ints, pair: int, most: int) -> int:
-    """Give the worst mark among a stem's remainders that keep a pair; stop above the most."""
+    """Return the worst mark of the remainders that contain a pair; stop above ``most``."""
     worst = 0
     for lost in range(bases.size - 1):
         worst = max(worst, int(marks[bases[lost] + pair]))
@@ -177,7 +178,7 @@ def worst_mark(marks: Marks, bases: Ints, pair: int, most: int) -> int:
 
 @compile_loop
 def partners(marks: Marks, table: Ints, base: int, size: int, first: int, places: int) -> Ints:
-    """Give the places that make a good remainder of a stem with one region less than that."""
+    """Return the places whose addition gives a good remainder."""
     found = np.empty(max(places - first, 0), np.int64)
     count = 0
     for y in range(first, places):
@@ -188,24 +189,24 @@ def partners(marks: Marks, table: Ints, base: int, size: int, first: int, places
 
 
 @compile_loop
-def agreed(rules: Rules, chosen: Ints) -> bool:
-    """Say whether a whole set keeps to ceilings and groups."""
-    fine = meets(rules, chosen)
+def is_feasible(rules: Rules, chosen: Ints) -> bool:
+    """Return whether a complete set satisfies budget, capacities and groups."""
+    fine = satisfies_groups(rules, chosen)
     for a in range(chosen.size):
         fine = fine and fits(rules, chosen, a, chosen[a])
     return fine
 
 
 @compile_loop
-def unite_robust(
+def evaluate_robust(
     field: Field,
     rules: Rules,
     tables: tuple[Marks, Ints, Ints],
     places: Ints,
-    podium: Podium,
+    incumbents: Incumbents,
     cutoff: int,
 ) -> None:
-    """Weigh the sets of a stem whose remainders are all good by their worst loss."""
+    """Evaluate the completions with good remainders by their worst loss."""
     marks, table, order = tables
     size = places.size
     bases = ranks_without(table, places)
@@ -215,27 +216,27 @@ def unite_robust(
     for a in range(ys.size):
         own = int(marks[bases[size] + table[ys[a], size + 1]])
         for b in range(a + 1, ys.size):
-            # Steps are rounded, so that one is given away.
-            share = np.float64(podium.costs[-1]) / np.float64(cutoff)
+            # Steps are rounded down, so that one more is allowed.
+            share = np.float64(incumbents.costs[-1]) / np.float64(cutoff)
             most = min(int(share * STEPS) + 1, BAD - 1)
             other = int(marks[bases[size] + table[ys[b], size + 1]])
             pair = table[ys[a], size] + table[ys[b], size + 1]
             if max(own, other) <= most and worst_mark(marks, bases, pair, most) <= most:
                 chosen[size], chosen[size + 1] = order[ys[a]], order[ys[b]]
-                if agreed(rules, chosen):
-                    record(podium, loss_cost(field, chosen, podium.costs[-1]), chosen)
+                if is_feasible(rules, chosen):
+                    record(incumbents, loss_cost(field, chosen, incumbents.costs[-1]), chosen)
 
 
 @compile_loop
-def unite_plain(
+def evaluate_plain(
     field: Field,
     rules: Rules,
     tables: tuple[Marks, Ints, Ints],
     places: Ints,
-    podium: Podium,
+    incumbents: Incumbents,
     levels: Ints,
 ) -> None:
-    """Weigh the sets of a stem whose remainders are all good with nothing lost."""
+    """Evaluate the completions with good remainders by their cost without a loss."""
     marks, table, order = tables
     size, first = places.size, places[-1] + 1
     bases = ranks_without(table, places)
@@ -247,24 +248,24 @@ def unite_plain(
     least = np.full(levels.size, np.int64(BAD) << 31)
     for a in range(size):
         lower(field.values, chosen[a], least, least)
-    worth = (podium.costs[-1] - 1) << field.shift
-    hopeful, hope = hope_of(field, levels, order[ys], least, 2, worth)
-    if not hopeful:
+    worth = (incumbents.costs[-1] - 1) << field.shift
+    promising_set, bound = bound_partial_set(field, levels, order[ys], least, 2, worth)
+    if not promising_set:
         return
     for a in range(ys.size):
         for b in range(a + 1, ys.size):
-            worth = (podium.costs[-1] - 1) << field.shift
+            worth = (incumbents.costs[-1] - 1) << field.shift
             pair = table[ys[a], size] + table[ys[b], size + 1]
-            near = hope.sure - hope.saved[a] - hope.saved[b] <= worth
+            near = bound.sure - bound.saved[a] - bound.saved[b] <= worth
             if near and worst_mark(marks, bases, pair, BAD - 1) < BAD:
                 chosen[size], chosen[size + 1] = order[ys[a]], order[ys[b]]
-                if agreed(rules, chosen):
-                    record(podium, pair_cost(field, least, chosen[size:]), chosen)
+                if is_feasible(rules, chosen):
+                    record(incumbents, pair_cost(field, least, chosen[size:]), chosen)
 
 
 @compile_loop
 def pair_cost(field: Field, least: Ints, pair: Ints) -> np.int64:
-    """Weigh what is chosen with two more regions."""
+    """Return the cost of a partial set with two more regions."""
     cost = np.int64(0)
     one, other = field.values[pair[0]], field.values[pair[1]]
     for i in range(least.size):
@@ -274,31 +275,31 @@ def pair_cost(field: Field, least: Ints, pair: Ints) -> np.int64:
 
 
 @compile_loop
-def unite(
+def evaluate_completions(
     field: Field,
     rules: Rules,
     tables: tuple[Marks, Ints, Ints],
-    head: tuple[Ints, int, int],
-    podium: Podium,
+    prefix: tuple[Ints, int, int],
+    incumbents: Incumbents,
     aim: tuple[Ints, int],
 ) -> None:
-    """Weigh all sets that begin with these places and one more of a span.
+    """Evaluate all sets that begin with these places and one more of a range.
 
-    ``aim`` holds levels for the plain cost, and the cut-off of marks, or 0 for the plain cost.
+    ``aim`` is (dual levels of the cost without a loss, cut-off of marks or 0 for that cost).
     """
-    size = head[0].size
-    stem = np.empty(size + 1, np.int64)
-    stem[:size] = head[0]
-    for c in range(head[1], head[2]):
-        stem[size] = c
+    size = prefix[0].size
+    partial = np.empty(size + 1, np.int64)
+    partial[:size] = prefix[0]
+    for c in range(prefix[1], prefix[2]):
+        partial[size] = c
         if aim[1] > 0:
-            unite_robust(field, rules, tables, stem, podium, aim[1])
+            evaluate_robust(field, rules, tables, partial, incumbents, aim[1])
         else:
-            unite_plain(field, rules, tables, stem, podium, aim[0])
+            evaluate_plain(field, rules, tables, partial, incumbents, aim[0])
 
 
 def whole_steps(values: Any, weights: Ints) -> Matrix:
-    """Give costs times weights, in half the memory where they fit."""
+    """Return costs times weights, int32 where they fit, else int64."""
     most = int(values.max(initial=0)) * int(weights.max(initial=0))
     kind = np.int32 if most < 2**31 else np.int64
     return np.ascontiguousarray(values.astype(kind) * weights.astype(kind))

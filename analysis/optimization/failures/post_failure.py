@@ -1,7 +1,7 @@
-"""Costs go in; the best sets come out of which every remainder, one region less, is good enough.
+"""Search for the best sets of which every remainder (one region less) is good.
 
-Good enough is to cost less than the best set's worst loss, or to leave few enough far away. All
-remainders are weighed once, those of hopeless stems excepted, so that sets need only be looked up.
+A remainder is good if it costs less than the incumbent's worst loss, or satisfies a latency limit.
+All remainders are evaluated once, except where a lower bound excludes them; sets are looked up.
 """
 
 import time
@@ -17,12 +17,12 @@ import numpy as np
 from analysis.optimization.failures.failure_kernels import (
     BAD,
     Marks,
-    Stem,
+    PartialSet,
     binomials,
-    hope_of,
+    bound_partial_set,
+    evaluate_completions,
     list_pairs,
     mark_pairs,
-    unite,
     weigh_pairs,
     whole_steps,
 )
@@ -30,23 +30,23 @@ from analysis.optimization.solver.cost_kernels import Ints, Matrix, gains
 from analysis.optimization.solver.problem import Problem
 from analysis.optimization.solver.search_kernels import Field, Rules, as_ints
 
-# Remainders that are kept at once, two bytes each.
-MOST_MARKS = 2**27
-# Sets of fewer regions have no stem.
-LEAST_SIZE = 3
-# Places after which the clock is looked at, where one stem is all.
+# Remainders held at once, two bytes each.
+MAX_MARKS = 2**27
+# Smaller sets have no partial set.
+MIN_SIZE = 3
+# Places between checks of the time limit.
 SPAN = 8
 
 
 @dataclass(eq=False)
-class Measured:
-    """What a remainder is judged by: costs, levels that bound them, and what they stay below."""
+class RemainderTest:
+    """A test of remainders: costs, dual levels that bound them, and the cut-off."""
 
     field: Field
     levels: Ints
     cutoff: int
-    # Whether marks tell the cost, or only that it is good.
-    told: bool
+    # Whether marks store the cost, or only that the remainder is good.
+    stores_cost: bool
     priced: Matrix = made(init=False)
 
     def __post_init__(self) -> None:
@@ -54,34 +54,34 @@ class Measured:
 
     @property
     def cut(self) -> int:
-        """The bound, in fine units, above which a stem holds nothing good."""
+        """The bound, in units of 1 / 2**shift, above which no completion is good."""
         return (self.cutoff - 1) << self.field.shift
 
 
-def best_first(measure: Measured, rows: Ints) -> list[int]:
-    """Give regions by what each may save, the most first, so that later stems hold little."""
+def best_first(measure: RemainderTest, rows: Ints) -> list[int]:
+    """Return regions by descending savings, so that later partial sets are excluded early."""
     field = measure.field
     saved = gains(field.values, field.weights, measure.levels, rows, field.shift)
     return [int(rows[a]) for a in np.argsort(-saved, kind="stable")]
 
 
 def fits_memory(places: int, size: int) -> bool:
-    """Say whether all remainders of sets of this size can be marked."""
-    return size >= LEAST_SIZE and comb(places, size - 1) <= MOST_MARKS
+    """Return whether all remainders of sets of this size can be marked."""
+    return size >= MIN_SIZE and comb(places, size - 1) <= MAX_MARKS
 
 
 @dataclass(eq=False)
-class Survival:
-    """All remainders of sets of a size, and then the sets; ``order`` holds the regions in play.
+class RemainderSearch:
+    """Search over all remainders of a size, then over the sets.
 
-    The first ``fixed`` of them are in every set.
+    ``order`` (n_places,) int64 are the regions not excluded; the first ``fixed`` are in every set.
     """
 
     order: Ints
     fixed: int
     size: int
     rules: Rules
-    measures: tuple[Measured, ...]
+    measures: tuple[RemainderTest, ...]
     until: float
     marks: Marks = made(init=False)
     table: Ints = made(init=False)
@@ -93,65 +93,70 @@ class Survival:
         self.table = binomials(places, self.size)
 
     def mark(self) -> bool:
-        """Weigh and mark all remainders; False if time is up before that."""
-        return self._grow((), [self._start(m) for m in self.measures])
+        """Evaluate and mark all remainders; return False out of time."""
+        return self._extend((), [self._start(m) for m in self.measures])
 
-    def unite(self, problem: Problem, levels: Ints | None = None) -> bool:
-        """Put the best sets on the podium; False if time is up. Levels mean the plain cost."""
+    def evaluate(self, problem: Problem, levels: Ints | None = None) -> bool:
+        """Record the best sets; return False out of time. With ``levels``, by cost without a
+        loss."""
         tables = self.marks, self.table, self.order
         plain = levels is not None
         aim = (levels, 0) if levels is not None else (as_ints([]), self.measures[0].cutoff)
-        for head in self._heads():
-            if plain and not self._hopeful(problem, head, aim[0]):
+        for prefix in self._prefixes():
+            if plain and not self._is_promising(problem, prefix, aim[0]):
                 continue
-            for first, last in self._spans(head):
+            for first, last in self._spans(prefix):
                 if time.monotonic() > self.until:
                     return False
-                span = as_ints(head), first, last
-                unite(problem.field, self.rules, tables, span, problem.podium, aim)
+                span = as_ints(prefix), first, last
+                evaluate_completions(
+                    problem.field, self.rules, tables, span, problem.incumbents, aim
+                )
         return True
 
-    def _spans(self, head: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-        """Give the places that follow a head, few at a time where heads are few."""
-        first = head[-1] + 1 if head else 0
-        last = self.fixed if len(head) < self.fixed else self.order.size
-        step = SPAN if self.size == LEAST_SIZE else max(last - first, 1)
+    def _spans(self, prefix: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+        """Yield ranges of places that follow a prefix, small ones where there are few prefixes."""
+        first = prefix[-1] + 1 if prefix else 0
+        last = self.fixed if len(prefix) < self.fixed else self.order.size
+        step = SPAN if self.size == MIN_SIZE else max(last - first, 1)
         yield from ((place, min(place + step, last)) for place in range(first, last, step))
 
-    def _heads(self) -> Iterator[tuple[int, ...]]:
-        """Give the first places of sets, but for the last three."""
+    def _prefixes(self) -> Iterator[tuple[int, ...]]:
+        """Yield the first places of sets, without the last three."""
         length = self.size - 3
         held = tuple(range(min(self.fixed, length)))
         others = range(len(held), self.order.size)
         yield from ((*held, *rest) for rest in combinations(others, length - len(held)))
 
-    def _hopeful(self, problem: Problem, head: tuple[int, ...], levels: Ints) -> bool:
+    def _is_promising(self, problem: Problem, prefix: tuple[int, ...], levels: Ints) -> bool:
         least = np.full(problem.points, problem.worst, np.int64)
-        for place in head:
+        for place in prefix:
             np.minimum(least, problem.field.values[self.order[place]], out=least)
-        rest = self.order[head[-1] + 1 :] if head else self.order
-        fine, _ = hope_of(problem.field, levels, rest, least, 3, problem.worth)
+        rest = self.order[prefix[-1] + 1 :] if prefix else self.order
+        fine, _ = bound_partial_set(problem.field, levels, rest, least, 3, problem.worth)
         return bool(fine)
 
-    def _start(self, measure: Measured) -> tuple[Any, Any]:
+    def _start(self, measure: RemainderTest) -> tuple[Any, Any]:
         points, priced = measure.field.weights.size, measure.priced
         worst = int(measure.field.values.max())
         return np.full(points, worst, np.int64), np.full(points, np.iinfo(priced.dtype).max)
 
-    def _grow(self, places: tuple[int, ...], lows: list[tuple[Any, Any]]) -> bool:
-        """Mark the remainders that begin with these places."""
+    def _extend(self, places: tuple[int, ...], lows: list[tuple[Any, Any]]) -> bool:
+        """Mark the remainders that begin with these places; return False out of time."""
         if time.monotonic() > self.until:
             return False
         first, left = (places[-1] + 1 if places else 0), self.size - 1 - len(places)
-        hopes = []
+        bounds = []
         for measure, (least, _) in zip(self.measures, lows, strict=True):
             rest = self.order[first:]
-            fine, hope = hope_of(measure.field, measure.levels, rest, least, left, measure.cut)
+            fine, bound = bound_partial_set(
+                measure.field, measure.levels, rest, least, left, measure.cut
+            )
             if not fine:
                 return True
-            hopes.append(hope)
+            bounds.append(bound)
         if left == 2:
-            self._mark(places, lows, hopes)
+            self._mark(places, lows, bounds)
             return True
         return self._branch(places, lows)
 
@@ -167,19 +172,21 @@ class Survival:
                 (np.minimum(least, m.field.values[j]), np.minimum(low, m.priced[j]))
                 for m, (least, low) in zip(self.measures, lows, strict=True)
             ]
-            if not self._grow((*places, place), lower):
+            if not self._extend((*places, place), lower):
                 return False
         return True
 
-    def _mark(self, places: tuple[int, ...], lows: list[tuple[Any, Any]], hopes: list[Any]) -> None:
-        stem = Stem(as_ints(places), self.fixed)
-        pairs = list_pairs(stem, self.order, self.rules, hopes[0])
-        told = np.zeros(pairs.shape[0], np.int64), 0
+    def _mark(
+        self, places: tuple[int, ...], lows: list[tuple[Any, Any]], bounds: list[Any]
+    ) -> None:
+        partial = PartialSet(as_ints(places), self.fixed)
+        pairs = list_pairs(partial, self.order, self.rules, bounds[0])
+        found = np.zeros(pairs.shape[0], np.int64), 0
         for measure, (_, low) in zip(self.measures, lows, strict=True):
             sums = weigh_pairs(measure.priced, self.order, low, pairs)
             self.weighed += pairs.shape[0]
             good = sums < measure.cutoff
-            pairs, told = pairs[good], (told[0][good], told[1])
-            if measure.told:
-                told = sums[good], measure.cutoff
-        mark_pairs(self.marks, self.table, stem.places, (pairs, told[0]), told[1])
+            pairs, found = pairs[good], (found[0][good], found[1])
+            if measure.stores_cost:
+                found = sums[good], measure.cutoff
+        mark_pairs(self.marks, self.table, partial.places, (pairs, found[0]), found[1])

@@ -1,1 +1,7 @@
-"""Files of matrices and tables of values as samples; errors name the line."""
+"""Readers of latency matrices and tables of values; errors name the line.
+
+Takes a path, gives ``Samples`` or client weights. May import ``optimization.model`` and ``core``.
+Example::
+
+    samples = read_samples(Path("latencies.csv"))
+"""

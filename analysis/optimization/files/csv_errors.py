@@ -1,6 +1,6 @@
-"""A table that cannot be taken goes in; its first fault comes out, with the line it stands in.
+"""Find the first error of a CSV file and its line.
 
-Read only after a fast reader has refused the file, which cannot say where.
+Used after the fast Arrow reader has rejected the file without a line number.
 """
 
 import csv
@@ -13,17 +13,17 @@ from typing import TextIO
 from core.errors import BadInput
 from core.files import GZIP_MAGIC, open_text
 
-# What a mark of octets that are no text becomes.
+# The decoder's substitute for invalid UTF-8.
 NO_TEXT = "\N{REPLACEMENT CHARACTER}"
 OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs"}
-# Letters of a cell that a message repeats at most.
-MOST_LETTERS = 40
+# Characters of a cell that a message quotes at most.
+MAX_LETTERS = 40
 
 
 def refuse(path: Path, names: Sequence[str], number: str, fallback: str) -> BadInput:
-    """Give the error that says what is wrong, and in which line as far as that is known.
+    """Return the error of a rejected file, with its line if known.
 
-    ``names`` are columns that name something, ``number`` is one from 0 up that may be empty.
+    ``names`` are columns of names, ``number`` is a column of optional non-negative numbers.
     """
     if path.suffix != ".gz" and _head_of(path) == GZIP_MAGIC:
         return BadInput(f"{path.name}: this is packed; give it as it was before gzip")
@@ -101,4 +101,4 @@ def _number_fault(name: str, cell: str) -> str:
 
 
 def _short(cell: str) -> str:
-    return repr(cell if len(cell) <= MOST_LETTERS else f"{cell[:MOST_LETTERS]}…")
+    return repr(cell if len(cell) <= MAX_LETTERS else f"{cell[:MAX_LETTERS]}…")

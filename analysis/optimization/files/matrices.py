@@ -1,4 +1,4 @@
-"""Published matrices and tables of values go in; samples for the choice of regions come out.
+"""Read published matrices and tables of values as samples.
 
 PlanetLab-like square tables, WonderNetwork-like city pairs, and the plain CSV of every command.
 """
@@ -20,16 +20,16 @@ from core.errors import BadInput
 from core.files import open_text
 
 COLUMNS = ("round", "client", "region", "value")
-# Eight octets each: a file whose every line names a new client, region and round asks for more.
+# Cells of eight bytes each; a file of distinct clients, regions and rounds would need more.
 # Some editors put it before the first letter.
 BYTE_ORDER_MARK = "\ufeff"
-MOST_CELLS = 1_000_000_000
+MAX_CELLS = 1_000_000_000
 
 
 def read_samples(
-    path: Path, weights: dict[str, float] | None = None, most_cells: int = MOST_CELLS
+    path: Path, weights: dict[str, float] | None = None, most_cells: int = MAX_CELLS
 ) -> Samples:
-    """Read a CSV of round, client, region, value; raises BadInput naming the line or column."""
+    """Read a CSV of round, client, region, value; raise BadInput naming the line or column."""
     table = _read_table(path, COLUMNS[:3], "value")
     codes, names = [], []
     for column in ("region", "client", "round"):
@@ -50,7 +50,7 @@ def read_samples(
 
 
 def read_weights(path: Path) -> dict[str, float]:
-    """Read a CSV of client, weight; raises BadInput naming the line or column."""
+    """Read a CSV of client, weight; raise BadInput naming the line or column."""
     table = _read_table(path, ("client",), "weight")
     names, weights = table["client"].to_pylist(), table["weight"].to_pylist()
     if None in weights:
@@ -64,7 +64,7 @@ def read_weights(path: Path) -> dict[str, float]:
 
 
 def read_square(path: Path, *, zero_is_missing: bool = True) -> Samples:
-    """Read a square table of numbers, every node both region and client; raises BadInput.
+    """Read a square table of numbers, every node both region and client; raise BadInput.
 
     With ``zero_is_missing``, zeros off the diagonal are gaps, as in the published tables, and so is
     what lies below zero.
@@ -92,7 +92,7 @@ def _numbers_of(number: int, words: list[str], columns: int) -> list[float]:
 
 
 def read_city_pairs(path: Path, regions: Iterable[str]) -> Samples:
-    """Read pings between cities, sources as clients, the given cities as regions; raises BadInput.
+    """Read pings between cities, sources as clients, the given cities as regions; raise BadInput.
 
     The client is the source of a ping, the region its destination; the value is the mean.
     """
@@ -116,7 +116,7 @@ def _pairs(lines: Iterable[dict[str, str]], wanted: set[str]) -> Iterator[Row]:
 
 
 def _read_table(path: Path, names: tuple[str, ...], number: str) -> Any:
-    """Read columns of names and one of numbers from 0 up, which may be empty; raises BadInput."""
+    """Read columns of names and one of numbers from 0 up, which may be empty; raise BadInput."""
     types = dict.fromkeys(names, pa.string()) | {number: pa.float64()}
     convert = arrow_csv.ConvertOptions(
         column_types=types,

@@ -1,1 +1,7 @@
-"""The k-region problem: samples, objective, constraints and whole-number costs."""
+"""The k-region problem: samples, objective, constraints and integer costs.
+
+Takes values per region, client and round, gives ``Costs`` and ``Limits`` for the solver. May import
+``core`` only. Example::
+
+    costs, limits = cost(samples, Objective()), limit(samples.regions, Constraints())
+"""

@@ -1,4 +1,4 @@
-"""What a deployment must keep to goes in by name; rules by number come out for the search."""
+"""Side constraints of a deployment, by region name and by region number."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from core.errors import BadInput
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a region besides its samples."""
+    """Attributes of a region that constraints refer to."""
 
     provider: str = ""
     country: str = ""
@@ -21,7 +21,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Presence:
-    """At least so many chosen regions in these countries, continents or regions."""
+    """A minimum number of chosen regions in these countries, continents or regions."""
 
     within: frozenset[str]
     at_least: int = 1
@@ -29,7 +29,7 @@ class Presence:
 
 @dataclass(frozen=True)
 class Constraints:
-    """What every recommended set keeps to; empty fields ask for nothing.
+    """Side constraints of every recommended set; empty fields do not constrain.
 
     ``countries`` and ``continents`` are residency: all chosen regions lie in one of either.
     ``price_ceiling`` holds for the sum of the chosen regions' prices. Whichever chosen region is
@@ -52,26 +52,27 @@ class Constraints:
 
 @dataclass(frozen=True)
 class Limits:
-    """Constraints by region number: what stands inside and outside, and what sums may be."""
+    """Constraints by region number: fixed and excluded regions, provider capacities, price budget,
+    and the required members (``needs``) of each group."""
 
     inside: tuple[int, ...]
     outside: tuple[int, ...]
     provider: tuple[int, ...]
-    room: tuple[int, ...]
+    capacity: tuple[int, ...]
     price: tuple[int, ...]
-    purse: int
+    budget: int
     groups: tuple[tuple[int, ...], ...]
     needs: tuple[int, ...]
 
     def allow(self, chosen: tuple[int, ...]) -> bool:
-        """Say whether a complete set keeps to everything."""
+        """Return whether a complete set satisfies all constraints."""
         held = set(chosen)
         alike = [self.provider[j] for j in chosen]
         return (
             held.issuperset(self.inside)
             and held.isdisjoint(self.outside)
-            and all(alike.count(p) <= self.room[p] for p in set(alike))
-            and sum(self.price[j] for j in chosen) <= self.purse
+            and all(alike.count(p) <= self.capacity[p] for p in set(alike))
+            and sum(self.price[j] for j in chosen) <= self.budget
             and all(
                 len(held.intersection(group)) >= need
                 for group, need in zip(self.groups, self.needs, strict=True)
@@ -79,14 +80,14 @@ class Limits:
         )
 
 
-# Prices become whole numbers of this fraction, so that sums of them are exact.
+# Prices are scaled to integers, so that their sums are exact.
 PRICE_STEPS_PER_UNIT = 10_000
-# A purse that nothing empties, with room to add prices to it.
+# An unlimited budget that does not overflow when prices are added.
 NO_CEILING = 2**50
 
 
 def limit(regions: tuple[str, ...], constraints: Constraints) -> Limits:
-    """Give constraints by number; raises BadInput where a name or a needed fact is unknown."""
+    """Return constraints by region number; raise BadInput on an unknown name or attribute."""
     c = constraints
     known = set(regions)
     for name in sorted((c.include | c.exclude) - known):
@@ -99,10 +100,10 @@ def limit(regions: tuple[str, ...], constraints: Constraints) -> Limits:
     inside = tuple(sorted(regions.index(name) for name in c.include))
     outside = tuple(j for j, n in enumerate(regions) if n in c.exclude or _banned(c, facts[j]))
     groups = tuple(_members(regions, facts, p) for p in c.presence)
-    room = len(regions) if c.per_provider is None else c.per_provider
-    price, purse = _prices(regions, facts, c.price_ceiling)
+    capacity = len(regions) if c.per_provider is None else c.per_provider
+    price, budget = _prices(regions, facts, c.price_ceiling)
     needs = tuple(p.at_least for p in c.presence)
-    return Limits(inside, outside, provider, (room,) * len(kinds), price, purse, groups, needs)
+    return Limits(inside, outside, provider, (capacity,) * len(kinds), price, budget, groups, needs)
 
 
 def _banned(c: Constraints, fact: Facts) -> bool:
@@ -133,7 +134,7 @@ def _prices(
 
 
 def _steps(price: float) -> int:
-    # By way of text: 0.07 shall be seven hundredths, not the nearest binary fraction.
+    # Via text: 0.07 is seven hundredths, not the nearest binary fraction.
     return int((Decimal(str(price)) * PRICE_STEPS_PER_UNIT).to_integral_value())
 
 

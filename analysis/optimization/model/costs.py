@@ -1,7 +1,8 @@
-"""Samples and an objective go in; whole-number costs per region and point come out.
+"""Integer costs per region and point, for exact sums.
 
-A point is one client in one round. Costs are best when least, for throughput too. A point that no
-region of the samples answered has no weight; a client's weight is divided evenly among its others.
+A point is one client in one round. Costs are minimised, for throughput too (highest value less
+value). A point that no region answered has no weight; a client's weight is divided evenly among
+its other points.
 """
 
 import math
@@ -21,17 +22,17 @@ Matrix = NDArray[Any]
 # A cell without an answer, above every cost.
 NO_ANSWER = 2**31 - 1
 # Costs stay below this, so that weights keep 36 bits of the 60 that exact sums have.
-MOST_COST = 2**24
-MOST_EXACT_COST = 2**30
-MOST_SUM = 2**60
-MOST_DECIMALS = 6
+MAX_COST = 2**24
+MAX_EXACT_COST = 2**30
+MAX_SUM = 2**60
+MAX_DECIMALS = 6
 # Weights that are no short decimals are rounded to this many steps of the largest.
 WEIGHT_STEPS = 2**24
 
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """Whole-number costs; ``matrix`` is region by point, with NO_ANSWER where none came.
+    """RobustProblem-number costs; ``matrix`` is region by point, with NO_ANSWER where none came.
 
     ``counted`` is client by round; points that do not count have no weight, and a cost that does
     not matter. ``gaps`` are missing answers at counted points. ``lost`` is the cost of a counted
@@ -59,18 +60,18 @@ class Costs:
         return int(self.weights.sum())
 
     def value_of(self, cost: float) -> float:
-        """Give a cost of one point in the unit of the samples."""
+        """Return a cost of one point in the unit of the samples."""
         return (self.top - cost if self.top else cost) / self.scale
 
     def mean_of(self, total: int, weight: int) -> float:
-        """Give a weighted sum of costs as a mean in the unit of the samples."""
+        """Return a weighted sum of costs as a mean in the unit of the samples."""
         return self.value_of(total / weight)
 
 
 def cost(samples: Samples, objective: Objective) -> Costs:
-    """Give samples as whole numbers; raises BadInput if the penalty is better than a value.
+    """Convert samples to integer costs.
 
-    Raises BadInput too if no region answered any client that has a weight.
+    Raise BadInput if the penalty is better than a value, or no region answered any weighted client.
     """
     scale, highest, exact = _measure(samples.values)
     if objective.missing is Missing.EXCLUDE:
@@ -93,7 +94,7 @@ def cost(samples: Samples, objective: Objective) -> Costs:
 def point_weights(
     weights: NDArray[Any], counted: NDArray[np.bool_], highest: int
 ) -> tuple[Ints, float]:
-    """Give each point its part of its client's weight, and how far clients' shares are off in sum.
+    """Return integer weights of points, (n_points,) int64, and the total error of clients' shares.
 
     Parts are exact where the least common multiple of the numbers of counted rounds is small.
     """
@@ -105,7 +106,7 @@ def point_weights(
     several = np.unique(rounds[parts > 0])
     if several.size > 1:
         common = math.lcm(*several.tolist())
-        if common * int(parts.sum()) * highest <= MOST_SUM:
+        if common * int(parts.sum()) * highest <= MAX_SUM:
             parts = parts * (common // np.maximum(rounds, 1))
             parts //= np.gcd.reduce(parts)
         else:
@@ -116,8 +117,8 @@ def point_weights(
 
 
 def whole_weights(weights: NDArray[Any], rest: int) -> tuple[Ints, float]:
-    """Give weights as whole numbers, and how far their shares are off in sum."""
-    most = max(MOST_SUM // max(rest, 1), 1)
+    """Return weights as whole numbers, and how far their shares are off in sum."""
+    most = max(MAX_SUM // max(rest, 1), 1)
     for factor in (1, 10, 100, 1000, 10_000, 100_000, 1_000_000):
         scaled = weights * factor
         whole = np.rint(scaled)
@@ -132,30 +133,31 @@ def whole_weights(weights: NDArray[Any], rest: int) -> tuple[Ints, float]:
 
 
 def _measure(values: Matrix) -> tuple[int, int, bool]:
-    """Give the scale that makes values whole, the highest whole value, and whether it is exact."""
+    """Return the scale that makes values whole, the highest whole value, and whether it is
+    exact."""
     tops = [float(np.fmax.reduce(plane, axis=None)) for plane in values]
     highest = max((top for top in tops if not np.isnan(top)), default=0.0)
-    for decimals in range(MOST_DECIMALS + 1):
+    for decimals in range(MAX_DECIMALS + 1):
         scale = 10**decimals
-        if highest * scale < MOST_EXACT_COST and _is_whole(values, scale):
+        if highest * scale < MAX_EXACT_COST and _is_whole(values, scale):
             return scale, max(round(highest * scale), 1), True
     scale = 1
-    while scale < 10**MOST_DECIMALS and highest * scale * 10 < MOST_COST:
+    while scale < 10**MAX_DECIMALS and highest * scale * 10 < MAX_COST:
         scale *= 10
-    if highest * scale >= MOST_EXACT_COST:
+    if highest * scale >= MAX_EXACT_COST:
         raise BadInput(f"a value of {highest:g} is too large; use a larger unit", field="values")
     return scale, max(round(highest * scale), 1), False
 
 
 def _refine(scale: int, highest: int) -> tuple[int, int]:
-    """Give finer units where a ratio has to be told from the next one."""
-    while highest * 10 < MOST_COST:
+    """Return a finer scale, as needed to separate ratios."""
+    while highest * 10 < MAX_COST:
         scale, highest = scale * 10, highest * 10
     return scale, highest
 
 
 def _is_whole(values: Matrix, scale: int) -> bool:
-    # A decimal is off by half a step of its own type; more means digits beyond the scale.
+    # A rounded decimal differs by half a unit of its type; more means digits beyond the scale.
     step = np.finfo(values.dtype).eps if values.dtype.kind == "f" else 0.0
     for plane in values:
         scaled = plane.astype(np.float64) * scale
@@ -179,14 +181,15 @@ def _fill(samples: Samples, scale: int, top: int) -> tuple[Matrix, int]:
 
 
 def _penalty(objective: Objective, scale: int, top: int, worst: int | None) -> int:
-    """Give the cost of a counted point without an answer; ``worst`` is None where all answered."""
+    """Return the cost of a counted point without an answer; ``worst`` is None where all
+    answered."""
     if objective.penalty is None:
         return top if top else worst or 0
     if not np.isfinite(objective.penalty) or objective.penalty < 0:
         raise BadInput("a penalty is a number from 0 up", field="penalty")
     given = round(objective.penalty * scale)
     priced = top - given if top else given
-    if worst is not None and not worst <= priced < MOST_EXACT_COST:
+    if worst is not None and not worst <= priced < MAX_EXACT_COST:
         edge = (top - worst if top else worst) / scale
         raise BadInput(f"the penalty must be no better than {edge:g}, measured", field="penalty")
     return max(priced, 0)

@@ -1,4 +1,4 @@
-"""What is optimised, and what a missing answer means."""
+"""The objective: measure, percentile, and the treatment of missing answers."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -26,7 +26,7 @@ class Objective:
 
     ``percentile`` 95 is the value that 95 % of weighted client-rounds get or better.
     ``penalty`` is no better than any value measured; without one it is the worst measured value
-    for latency and 0 for throughput. Raises BadInput on a percentile outside 0 to 100.
+    for latency and 0 for throughput. Raise BadInput on a percentile outside 0 to 100.
     """
 
     measure: Measure = Measure.LATENCY

@@ -1,6 +1,6 @@
-"""Measured values per region, client and round go in and are held as one matrix with gaps.
+"""Measured values per region, client and round as one array with gaps.
 
-What a missing value costs is the objective's affair; here it is kept as not-a-number.
+A missing value is NaN; its cost is defined by the objective.
 """
 
 from collections.abc import Iterable
@@ -18,9 +18,9 @@ Row = tuple[str, str, str, float | None]
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Values by region, client and round (in this order), with one weight per client.
+    """Values (n_regions, n_clients, n_rounds), NaN where missing, and weights (n_clients,).
 
-    Raises BadInput if shapes disagree, a name stands twice, or a value or weight cannot be used.
+    Raise BadInput if shapes disagree, a name stands twice, or a value or weight cannot be used.
     """
 
     regions: tuple[str, ...]
@@ -42,16 +42,16 @@ class Samples:
 
     @property
     def missing(self) -> int:
-        """How many cells hold no value."""
+        """The number of cells without a value."""
         if self.values.dtype.kind != "f":
             return 0
         return int(sum(np.isnan(plane).sum() for plane in self.values))
 
     @cached_property
     def counted(self) -> NDArray[np.bool_]:
-        """Which client-rounds (client by round) count: those that at least one region answered.
+        """Mask (n_clients, n_rounds) of client-rounds with at least one answer.
 
-        Where none did, the client itself had no network, which says nothing about a region.
+        Without any, the client itself was offline, which is no evidence about a region.
         """
         found = np.zeros(self.values.shape[1:], bool)
         for plane in self.values:
@@ -70,11 +70,11 @@ class Samples:
         return np.asarray(weights / total if total else weights, np.float64)
 
     def with_weights(self, weights: NDArray[Any]) -> "Samples":
-        """Give the same samples with other weights; raises BadInput as the class does."""
+        """Return the same samples with other weights; raise BadInput as the class does."""
         return replace(self, weights=np.asarray(weights, dtype=np.float64))
 
     def collapsed(self) -> "Samples":
-        """Give one round: each client's mean over the rounds in which the region answered."""
+        """Return one round: each client's mean over the rounds in which the region answered."""
         answered = ~np.isnan(self.values)
         count = answered.sum(axis=2)
         total = np.where(answered, self.values, 0.0).sum(axis=2, dtype=np.float64)
@@ -83,7 +83,7 @@ class Samples:
 
 
 def samples_of(rows: Iterable[Row], weights: dict[str, float] | None = None) -> Samples:
-    """Give samples of rows (round, client, region, value); raises BadInput on a value twice."""
+    """Return samples of rows (round, client, region, value); raise BadInput on a value twice."""
     places: tuple[dict[str, int], ...] = ({}, {}, {})
     cells: dict[tuple[int, int, int], float] = {}
     for line, (period, client, region, value) in enumerate(rows, 2):
@@ -102,7 +102,7 @@ def samples_of(rows: Iterable[Row], weights: dict[str, float] | None = None) -> 
 
 
 def client_weights(clients: tuple[str, ...], weights: dict[str, float] | None) -> NDArray[Any]:
-    """Give a weight per client; raises BadInput where a client has none."""
+    """Return a weight per client; raise BadInput where a client has none."""
     if weights is None:
         return np.ones(len(clients))
     lacking = [name for name in clients if name not in weights]

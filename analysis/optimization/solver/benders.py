@@ -1,7 +1,7 @@
-"""A linear programme over the choice of regions, with Benders cuts, betters a box's multipliers.
+"""Benders cuts: the linear relaxation of the p-median problem of a box, solved with HiGHS.
 
-Its duals, averaged per point and rounded, are levels like any other: the bound stays exact. For
-many chosen regions it is far tighter than subgradient steps, and its solution is often whole.
+Its duals, aggregated per point and rounded, are dual levels, so that the bound stays exact. For
+many chosen regions it is far tighter than subgradient steps, and its solution is often integral.
 """
 
 import time
@@ -20,15 +20,15 @@ from analysis.optimization.solver.subgradient import Node
 
 Floats = NDArray[np.float64]
 
-MOST_ROUNDS = 100
-# A cut that adds less than this share of its point's cost is not worth a row.
-LEAST_VIOLATION = 1e-6
-# A sum of choices this close to one counts as one.
+MAX_ROUNDS = 100
+# Minimum violation of a cut, as a share of the cost of its point.
+MIN_VIOLATION = 1e-6
+# Tolerance of a sum of fractional choices equal to one.
 NEARLY_ONE = 1 - 1e-9
 
 
 class Cuts:
-    """The programme of one problem; cuts hold in every box, so that they are kept."""
+    """The master programme of one problem; cuts are valid in every box and are kept."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -37,21 +37,21 @@ class Cuts:
         self.level: list[Floats] = []
         self.solver: Any = None
 
-    def better(self, node: Node, until: float) -> None:
-        """Raise the bound of a box, and offer sets found on the way."""
+    def improve(self, node: Node, until: float) -> None:
+        """Raise the bound of a box, and offer the sets found by rounding."""
         if self.solver is None:
-            self._lay_out()
-        self._open_box(node)
+            self._build_program()
+        self._set_bounds(node)
         if not self.owner:
             everyone = np.arange(self.points)
             self._add(everyone, node.dual.levels / 2.0**self.problem.field.shift)
         choice = self._solve(until)
         if choice is not None:
-            self._take_duals(node)
-            node.often = choice.copy()
+            self._apply_duals(node)
+            node.frequency = choice.copy()
             self._round(node, choice)
 
-    def _lay_out(self) -> None:
+    def _build_program(self) -> None:
         problem, n = self.problem, self.regions
         values = problem.field.values
         self.order = np.argsort(values, axis=0, kind="stable").astype(np.int32)
@@ -63,24 +63,24 @@ class Cuts:
         owners = np.arange(n, n + self.points, dtype=np.int32)
         self.solver.changeColsCost(self.points, owners, problem.field.weights.astype(np.float64))
         self._row(problem.size, problem.size, np.ones(n))
-        self._lay_out_rules()
-        self.plain_rows = self.solver.getNumRow()
+        self._add_constraints()
+        self.constraint_rows = self.solver.getNumRow()
 
-    def _lay_out_rules(self) -> None:
+    def _add_constraints(self) -> None:
         rules, infinite = self.problem.rules, highspy.kHighsInf
-        for kind, room in enumerate(rules.room):
-            if room < self.problem.size:
-                self._row(-infinite, float(room), (rules.provider == kind).astype(np.float64))
+        for kind, capacity in enumerate(rules.capacity):
+            if capacity < self.problem.size:
+                self._row(-infinite, float(capacity), (rules.provider == kind).astype(np.float64))
         for group, need in zip(rules.groups, rules.needs, strict=True):
             self._row(float(need), infinite, group.astype(np.float64))
         if rules.price.any():
-            self._row(-infinite, float(rules.purse), rules.price.astype(np.float64))
+            self._row(-infinite, float(rules.budget), rules.price.astype(np.float64))
 
     def _row(self, low: float, high: float, factors: Floats) -> None:
         places = np.flatnonzero(factors).astype(np.int32)
         self.solver.addRow(low, high, places.size, places, factors[places])
 
-    def _open_box(self, node: Node) -> None:
+    def _set_bounds(self, node: Node) -> None:
         low, high = np.zeros(self.regions), np.zeros(self.regions)
         high[node.rows] = 1
         low[list(node.inside)] = high[list(node.inside)] = 1
@@ -88,7 +88,8 @@ class Cuts:
         self.solver.changeColsBounds(self.regions, everyone, low, high)
 
     def _add(self, points: NDArray[np.int64], levels: Floats) -> None:
-        """Add a cut per point: its cost is at least the level less what choices save beneath it."""
+        """Add a cut per point: cost >= level - sum of (level - value) over chosen regions below
+        it."""
         beneath = (self.sorted[:, points] < levels).sum(axis=0)
         wide = np.arange(beneath.max(initial=0))[:, None] < beneath
         rank, place = np.nonzero(wide.T)[::-1]
@@ -115,9 +116,10 @@ class Cuts:
         self.level.append(levels.astype(np.float64))
 
     def _solve(self, until: float) -> Floats | None:
-        """Solve, cut off what is too good to be true, and again; give the choice of regions."""
+        """Solve and add violated cuts until none is left; return the fractional choice,
+        (n_regions,)."""
         choice = None
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             self.solver.setOptionValue("time_limit", self._time_left(until))
             self.solver.run()
             if self.solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
@@ -131,7 +133,7 @@ class Cuts:
         return choice
 
     def _time_left(self, until: float) -> float:
-        # The solver's clock runs from its making on, over all its runs.
+        # The solver's clock accumulates over all runs.
         return float(self.solver.getRunTime() + max(until - time.monotonic(), 0.01))
 
     def _violated(self, choice: Floats, costs: Floats) -> tuple[NDArray[np.int64], Floats]:
@@ -140,20 +142,20 @@ class Cuts:
         levels = np.take_along_axis(self.sorted, np.minimum(rank, self.regions - 1)[None], 0)[0]
         saved = (np.maximum(levels - self.sorted, 0) * ranked).sum(axis=0)
         real = levels - saved
-        lacking = real - costs > LEAST_VIOLATION * np.maximum(1.0, real)
+        lacking = real - costs > MIN_VIOLATION * np.maximum(1.0, real)
         points = np.flatnonzero(lacking)
         return points, levels[points].astype(np.float64)
 
-    def _take_duals(self, node: Node) -> None:
+    def _apply_duals(self, node: Node) -> None:
         every = np.array(self.solver.getSolution().row_dual)
-        duals = every[self.plain_rows :]
+        duals = every[self.constraint_rows :]
         # Rows added since the last run have no duals yet.
         owner = np.concatenate(self.owner)[: duals.size]
         level = np.concatenate(self.level)[: duals.size]
         field = self.problem.field
         summed = np.bincount(owner, duals * level, minlength=self.points)
         fine = np.rint(summed / np.maximum(field.weights, 1) * 2.0**field.shift)
-        rates = self._rates(every[: self.plain_rows])
+        rates = self._rates(every[: self.constraint_rows])
         dual = Dual(fine.astype(np.int64), *additions(self.problem.rules, rates))
         bound = bound_of(self.problem, node, dual)
         if bound > node.bound:
@@ -161,7 +163,7 @@ class Cuts:
         node.closed = node.bound > self.problem.worth
 
     def _rates(self, duals: Floats) -> Floats:
-        """Give rates for price and groups from the duals of the last plain rows."""
+        """Return the duals of the budget and the groups from the constraint rows."""
         rules, scale = self.problem.rules, 2.0**self.problem.field.shift
         rates = np.zeros(1 + rules.needs.size)
         priced = int(rules.price.any())
@@ -176,15 +178,15 @@ class Cuts:
         best = node.rows[np.argsort(-choice[node.rows], kind="stable")[:left]]
         chosen = [*node.inside, *(int(j) for j in best)]
         if self.problem.limits.allow(tuple(chosen)):
-            before = int(self.problem.podium.costs[0])
+            before = int(self.problem.incumbents.costs[0])
             self.problem.offer(chosen)
-            if not node.inside or self.problem.podium.costs[0] < before:
+            if not node.inside or self.problem.incumbents.costs[0] < before:
                 exchange(self.problem, chosen)
         node.closed = node.bound > self.problem.worth
 
 
 def bound_of(problem: Problem, node: Node, dual: Dual) -> int:
-    """Give the exact bound of a box, where the best choice ignores providers."""
+    """Return the exact bound of a box, where the best choice ignores providers."""
     field = problem.field
     least = np.full(problem.points, problem.worst, np.int64)
     for j in node.inside:
@@ -199,8 +201,8 @@ def bound_of(problem: Problem, node: Node, dual: Dual) -> int:
 
 
 def _silent_solver() -> Any:
-    maker: Any = highspy.Highs
-    solver = maker()
+    highs: Any = highspy.Highs
+    solver = highs()
     options = (("output_flag", False), ("threads", 1), ("presolve", "off"), ("solver", "simplex"))
     for name, value in options:
         solver.setOptionValue(name, value)

@@ -1,6 +1,7 @@
-"""A problem goes in; its best sets stand on its podium when all boxes of sets are closed.
+"""Best-first branch and bound over boxes of sets.
 
-A box is closed by its bound or by search; otherwise one region divides it in two.
+A box is closed by its lower bound or by exhaustive search; otherwise one region divides it in two.
+The best sets are the incumbents of the problem when all boxes are closed.
 """
 
 import heapq
@@ -10,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from analysis.optimization.solver.certificate import Ledger
+from analysis.optimization.solver.certificate import ProofLog
 from analysis.optimization.solver.local_search import exchange, start
 from analysis.optimization.solver.problem import Problem
 from analysis.optimization.solver.search_kernels import Dual, as_ints, explore
@@ -18,30 +19,30 @@ from analysis.optimization.solver.subgradient import Ascent, Effort, Node, outsi
 
 ROOT_STEPS = 600
 ROOT_LENGTH = 1.0
-# What one look at the first box may take.
+# Time limit of the root bound without a search.
 ROOT_SECONDS = 5.0
 SEEDED_STEPS = 120
 SEEDED_LENGTH = 0.5
 NODE_STEPS = 60
 NODE_LENGTH = 0.8
-# A search may read so many times the free regions before the box is divided instead.
+# Budget of a search, as a multiple of the free regions, before the box is divided instead.
 SEARCH_FACTOR = 20
-# Up to so many cells to read, plain search from rough multipliers beats climbing first.
+# Up to this many cells, exhaustive search from rough duals is faster than subgradient steps first.
 PLAIN_CELLS = 20_000_000
-# The region chosen about this often divides a box best.
+# Branch on the region chosen with about this frequency.
 EVEN_SHARE = 0.45
 
 
 class Bounder(Protocol):
-    """Anything that betters the multipliers of a box."""
+    """A method that improves the multipliers of a box."""
 
-    def better(self, node: Node, until: float) -> None:
-        """Raise the bound of a box, and offer sets found on the way."""
+    def improve(self, node: Node, until: float) -> None:
+        """Raise the bound of a box, and offer the sets found."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a search ended: the bound that holds, and what it cost."""
+    """The result of a search: lower bound, whether it is proven optimal, and nodes evaluated."""
 
     bound: int
     proven: bool
@@ -66,17 +67,17 @@ class Tree:
         self.root: Node | None = None
         # Stop at the first set that is good enough.
         self.first = first
-        self.ledger = Ledger()
+        self.proof_log = ProofLog()
         self.open: list[tuple[int, int, Node]] = []
         self.nodes = self.pushed = 0
 
     def run(self) -> Outcome:
-        """Search until every box is closed or time is up."""
+        """Search until every box is closed or the time limit is reached."""
         problem = self.problem
         if not problem.found and not start(problem):
-            return Outcome(int(problem.podium.costs[-1]), True, 0)
+            return Outcome(int(problem.incumbents.costs[-1]), True, 0)
         if self._search_plainly():
-            return Outcome(int(problem.podium.costs[-1]), True, 1)
+            return Outcome(int(problem.incumbents.costs[-1]), True, 1)
         self._push(self._first_node())
         while self.open and not self._is_over():
             bound, _, node = heapq.heappop(self.open)
@@ -87,7 +88,7 @@ class Tree:
         return self._conclude()
 
     def run_root(self) -> None:
-        """Work on the first box only, whatever the time."""
+        """Process the root box only, with its own time limit."""
         if self.problem.found or start(self.problem):
             self.until = time.monotonic() + ROOT_SECONDS
             self._work(
@@ -98,13 +99,13 @@ class Tree:
         problem, seed = self.problem, self.seed
         if seed is None:
             return Node(problem.limits.inside, problem.free, rough_dual(problem))
-        return Node(problem.limits.inside, problem.free, seed.dual, seed.side, 0, seed.often)
+        return Node(problem.limits.inside, problem.free, seed.dual, seed.side, 0, seed.frequency)
 
     def _is_over(self) -> bool:
         return time.monotonic() > self.until or (self.first and self.problem.found)
 
     def _search_plainly(self) -> bool:
-        """Search everything at once where that is little work."""
+        """Search the root exhaustively if it has at most ``plain_cells`` cells."""
         problem = self.problem
         left = problem.size - len(problem.limits.inside)
         sets = sets_of(problem.free.size, left)
@@ -125,7 +126,7 @@ class Tree:
                 steps, length = SEEDED_STEPS, SEEDED_LENGTH
         left = self.problem.size - len(node.inside)
         if left > 0 and node.rows.size >= left:
-            self._climb(node, Effort(steps, length, self.until), root)
+            self._improve_bound(node, Effort(steps, length, self.until), root)
         if root:
             self.root = replace(node)
         if node.closed or self._search(node, SEARCH_FACTOR * max(node.rows.size, 20)):
@@ -133,37 +134,39 @@ class Tree:
         else:
             self._divide(node)
 
-    def _climb(self, node: Node, effort: Effort, root: bool) -> None:
-        Ascent(self.problem, node, self.ledger, effort).run()
+    def _improve_bound(self, node: Node, effort: Effort, root: bool) -> None:
+        Ascent(self.problem, node, self.proof_log, effort).run()
         if root and self.problem.found and not node.closed:
             exchange(self.problem, list(self.problem.best))
         if self.bounder is not None and not node.closed:
-            self.bounder.better(node, self.until)
+            self.bounder.improve(node, self.until)
 
     def _search(self, node: Node, budget: int) -> bool:
         box = (as_ints(node.inside), node.rows)
         problem = self.problem
-        return bool(explore(problem.field, problem.rules, node.dual, box, problem.podium, budget))
+        return bool(
+            explore(problem.field, problem.rules, node.dual, box, problem.incumbents, budget)
+        )
 
     def _divide(self, node: Node) -> None:
-        often = np.zeros(0) if node.often is None else node.often[node.rows]
-        place = int(np.argmin(np.abs(often - EVEN_SHARE)))
+        frequency = np.zeros(0) if node.frequency is None else node.frequency[node.rows]
+        place = int(np.argmin(np.abs(frequency - EVEN_SHARE)))
         pivot, rest = int(node.rows[place]), np.delete(node.rows, place)
         for inside in ((*node.inside, pivot), node.inside):
-            self._push(Node(inside, rest, node.dual, node.side, node.bound, node.often))
+            self._push(Node(inside, rest, node.dual, node.side, node.bound, node.frequency))
 
     def _push(self, node: Node) -> None:
-        # The number keeps boxes of equal bounds in the order of their making.
+        # The number keeps boxes of equal bounds in the order of their creation.
         self.pushed += 1
         heapq.heappush(self.open, (node.bound, self.pushed, node))
 
     def _close(self, node: Node) -> None:
-        number = self.ledger.keep(node.dual.levels, node.side)
+        number = self.proof_log.add_multipliers(node.dual.levels, node.side)
         inside = frozenset(node.inside)
-        self.ledger.close(inside, outside_of(self.problem, node), inside, number)
+        self.proof_log.add_box(inside, outside_of(self.problem, node), inside, number)
 
     def _conclude(self) -> Outcome:
-        bound = int(self.problem.podium.costs[-1])
+        bound = int(self.problem.incumbents.costs[-1])
         for fine, _, node in self.open:
             self._close(node)
             bound = min(bound, max(-(-fine >> self.problem.field.shift), 0))
@@ -171,14 +174,14 @@ class Tree:
 
 
 def rough_dual(problem: Problem) -> Dual:
-    """Give levels halfway between the best and the second-best chosen region."""
+    """Return dual levels halfway between the costs of the best and second-best chosen region."""
     first, second, _ = problem.nearest(problem.best)
     levels = ((first + second) // 2) << problem.field.shift
     return Dual(levels, 0, np.zeros(problem.field.values.shape[0], np.int64))
 
 
 def sets_of(regions: int, chosen: int) -> int:
-    """Give how many sets there are, or a large number."""
+    """Return the binomial coefficient, at most 2**60."""
     total = 1
     for a in range(chosen):
         total = total * (regions - a) // (a + 1)

@@ -1,4 +1,6 @@
-"""What a proof consists of: boxes of sets, each with multipliers that a second function checks."""
+"""The certificate of optimality: boxes of sets, each with dual multipliers.
+
+It is checked independently by ``optimization.verification``."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +13,7 @@ Ints = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """Whole numbers that bound every set's cost from below.
+    """RobustProblem numbers that bound every set's cost from below.
 
     A set costs at least the sum of w * level, less what its regions save beneath the levels: all
     in units of 1 / 2**shift. ``rates`` add, per unit of price over the ceiling and per member that
@@ -24,9 +26,9 @@ class Multipliers:
 
 @dataclass(frozen=True)
 class Box:
-    """All sets with ``inside`` and without ``outside``; the bound counts from ``base`` on.
+    """All sets with ``inside`` and without ``outside``, bounded from the partial set ``base``.
 
-    ``lost`` is the region of the box without which its sets are bounded, where losses count.
+    In a robust problem, the sets are bounded without the region ``lost``.
     """
 
     inside: frozenset[int]
@@ -38,10 +40,10 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """Boxes that hold every allowed set; no set that is not listed costs less than ``floor``.
+    """Boxes that cover every allowed set; no set that is not listed costs less than ``floor``.
 
-    ``listed`` are sets that do cost less, or as much. ``lost`` prices a point without an answer
-    where such points are dropped. ``level`` is the threshold of a percentile, if it is about one.
+    ``listed`` are the sets that cost as much or less. ``lost`` is the price of a point without an
+    answer where such points are excluded. ``level`` is the threshold of a percentile objective.
     """
 
     size: int
@@ -56,21 +58,21 @@ class Proof:
 
 
 @dataclass(eq=False)
-class Ledger:
-    """Boxes and multipliers as the search writes them down."""
+class ProofLog:
+    """Boxes and multipliers recorded during the search."""
 
     boxes: list[Box] = field(default_factory=list)
     multipliers: list[Multipliers] = field(default_factory=list)
 
-    def keep(self, levels: Any, rates: Any) -> int:
-        """Copy multipliers; give their number."""
+    def add_multipliers(self, levels: Any, rates: Any) -> int:
+        """Copy multipliers; return their index."""
         whole = () if rates is None else tuple(int(rate) for rate in np.rint(rates))
         small = np.int32 if levels.max(initial=0) < 2**31 else np.int64
         self.multipliers.append(Multipliers(levels.astype(small), whole))
         return len(self.multipliers) - 1
 
-    def close(
+    def add_box(
         self, inside: frozenset[int], outside: frozenset[int], base: frozenset[int], number: int
     ) -> None:
-        """Note that a box holds nothing below the floor that is not listed."""
+        """Record a box without unlisted sets below the floor."""
         self.boxes.append(Box(inside, outside, base, number))

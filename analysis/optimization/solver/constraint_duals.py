@@ -1,6 +1,6 @@
-"""Multipliers for a price ceiling and for groups that need members, as additions per region.
+"""Lagrangian duals of the side constraints: price budget and minimum members of groups.
 
-They only tilt the choice: whatever they are, the bound that they enter stays a bound.
+Any non-negative rates give a valid lower bound.
 """
 
 import numpy as np
@@ -12,8 +12,8 @@ from analysis.optimization.solver.search_kernels import Rules
 Floats = NDArray[np.float64]
 
 
-class Slant:
-    """A rate per unit of price, and a reward per group, that follow what a choice violates."""
+class ConstraintDuals:
+    """Rates per unit of price and per group member, updated along the violation of a choice."""
 
     def __init__(self, rules: Rules, inside: tuple[int, ...], rates: Floats | None) -> None:
         self.rules, self.inside = rules, inside
@@ -22,25 +22,26 @@ class Slant:
         self.best = self.rates.copy()
         self._apply()
 
-    def keep(self) -> None:
-        """Remember what stands as the best so far."""
+    def save(self) -> None:
+        """Save the rates as the best so far."""
         self.best = self.rates.copy()
 
-    def back(self) -> None:
-        """Go back to the best so far."""
+    def restore(self) -> None:
+        """Restore the best rates so far."""
         self.rates = self.best.copy()
         self._apply()
 
-    def move(self, chosen: Ints, length: float) -> None:
-        """Raise the rates of what a choice violates, lower those that it does not need."""
+    def step(self, chosen: Ints, length: float) -> None:
+        """Take a subgradient step: raise the rates of violated constraints, lower those of slack
+        ones."""
         if not self.active:
             return
         rules, members = self.rules, [*self.inside, *(int(j) for j in chosen)]
-        over = rules.price[members].sum() - rules.purse
+        over = rules.price[members].sum() - rules.budget
         short = rules.needs - rules.groups[:, members].sum(axis=1)
         size = np.array([max(float(rules.price.max()), 1.0), *np.ones(rules.needs.size)])
         share = np.array([float(over), *short]) / size
-        # What is slack and has no rate yet stays out of the step's length.
+        # Slack constraints with zero rate do not count in the step length.
         share[(share < 0) & (self.rates == 0)] = 0
         norm = float((share * share).sum())
         if norm > 0:
@@ -52,8 +53,8 @@ class Slant:
 
 
 def additions(rules: Rules, rates: Floats) -> tuple[int, Ints]:
-    """Give what whole rates add to a bound at once, and what each region takes from it."""
+    """Return (constant of the bound, reduction per region (n_regions,) int64) of rounded rates."""
     whole = np.rint(rates).astype(np.int64)
     price = int(whole[0])
-    start = int((whole[1:] * rules.needs).sum()) - (price * rules.purse if price else 0)
+    start = int((whole[1:] * rules.needs).sum()) - (price * rules.budget if price else 0)
     return start, whole[1:] @ rules.groups - price * rules.price

@@ -1,6 +1,7 @@
-"""Compiled loops over the matrix of costs: region-major integers in, exact integer sums out.
+"""Compiled loops over the cost matrix, with exact integer sums.
 
-Multipliers stand in fine units, 2**shift to one unit of cost, so that no rounding enters a bound.
+``values`` is (n_regions, n_points) int32; ``weights``, ``levels``, ``least`` are (n_points,) int64.
+Dual levels are in units of 1 / 2**shift, so that no rounding enters a bound.
 """
 
 from typing import Any
@@ -13,13 +14,13 @@ from core.jit import compile_loop, compile_sums
 Ints = NDArray[np.int64]
 Matrix = NDArray[Any]
 
-# A slice of multipliers and weights that stays in the first-level cache while regions pass by.
+# Points per block, so that levels and weights stay in the first-level cache.
 BLOCK = 2048
 
 
 @compile_loop
 def gains(values: Matrix, weights: Ints, levels: Ints, rows: Ints, shift: int) -> Ints:
-    """Sum per region what it saves beneath the levels: w * max(0, level - value)."""
+    """Return savings per region, (n_rows,) int64: sum of w * max(0, level - value)."""
     saved = np.zeros(rows.size, np.int64)
     for start in range(0, levels.size, BLOCK):
         stop = min(levels.size, start + BLOCK)
@@ -36,14 +37,14 @@ def gains(values: Matrix, weights: Ints, levels: Ints, rows: Ints, shift: int) -
 
 @compile_loop
 def lower(values: Matrix, row: int, least: Ints, out: Ints) -> None:
-    """Write the lesser of what stands and what one region offers."""
+    """Write the minimum of ``least`` and the costs of one region to ``out``."""
     for i in range(least.size):
         out[i] = min(least[i], np.int64(values[row, i]))
 
 
 @compile_loop
 def joint_cost(values: Matrix, weights: Ints, least: Ints, row: int) -> np.int64:
-    """Weigh the cost of a set with one more region."""
+    """Return the cost of a set with one more region."""
     total = np.int64(0)
     for i in range(least.size):
         total += weights[i] * min(least[i], np.int64(values[row, i]))
@@ -52,7 +53,7 @@ def joint_cost(values: Matrix, weights: Ints, least: Ints, row: int) -> np.int64
 
 @compile_loop
 def weigh(weights: Ints, costs: Ints) -> np.int64:
-    """Sum costs by weight."""
+    """Return the weighted sum of costs."""
     total = np.int64(0)
     for i in range(costs.size):
         total += weights[i] * costs[i]
@@ -61,7 +62,7 @@ def weigh(weights: Ints, costs: Ints) -> np.int64:
 
 @compile_loop
 def capped(weights: Ints, levels: Ints, least: Ints, shift: int, out: Ints) -> np.int64:
-    """Cap levels by what the chosen already cost; give their weighted sum."""
+    """Cap levels by the costs of the chosen regions; return their weighted sum."""
     total = np.int64(0)
     for i in range(levels.size):
         out[i] = min(levels[i], least[i] << shift)
@@ -71,7 +72,7 @@ def capped(weights: Ints, levels: Ints, least: Ints, shift: int, out: Ints) -> n
 
 @compile_loop
 def slopes(values: Matrix, levels: Ints, chosen: Ints, shift: int, slope: NDArray[np.int8]) -> None:
-    """Write 1 minus how many chosen regions lie beneath each level."""
+    """Write the subgradient per point: 1 less the number of chosen regions below the level."""
     for i in range(levels.size):
         slope[i] = 1
     for a in range(chosen.size):
@@ -81,35 +82,36 @@ def slopes(values: Matrix, levels: Ints, chosen: Ints, shift: int, slope: NDArra
 
 
 @compile_sums
-def aim(
+def update_direction(
     slope: NDArray[np.int8],
     costs: Ints,
     weights: Ints,
-    heading: NDArray[np.float32],
+    direction: NDArray[np.float32],
     momentum: float,
 ) -> float:
-    """Turn the heading towards the slope; give its norm in the scale of the costs."""
+    """Update the direction with momentum; return its norm, weighted by costs."""
     norm = 0.0
     for i in range(slope.size):
-        turned = np.float32(slope[i]) + np.float32(momentum) * heading[i]
-        heading[i] = turned
+        turned = np.float32(slope[i]) + np.float32(momentum) * direction[i]
+        direction[i] = turned
         norm += weights[i] * costs[i] * turned * turned
     return norm
 
 
 @compile_loop
 def advance(
-    levels: Ints, heading: NDArray[np.float32], costs: Ints, length: float, ceiling: Ints
+    levels: Ints, direction: NDArray[np.float32], costs: Ints, length: float, ceiling: Ints
 ) -> None:
-    """Move the levels along the heading, each in proportion to its cost, under the ceiling."""
+    """Move the levels along the direction, each in proportion to its cost, up to the ceiling."""
     for i in range(levels.size):
-        moved = levels[i] + np.int64(length * costs[i] * heading[i])
+        moved = levels[i] + np.int64(length * costs[i] * direction[i])
         levels[i] = max(np.int64(0), min(moved, ceiling[i]))
 
 
 @compile_loop
 def two_nearest(values: Matrix, chosen: Ints, worst: int, nearest: tuple[Ints, Ints, Ints]) -> None:
-    """Write each point's cost at its best and second-best chosen region, and which is best."""
+    """Write each point's cost at its best and second-best chosen region, and the index of the
+    best."""
     first, second, who = nearest
     for i in range(first.size):
         first[i] = worst
@@ -131,7 +133,7 @@ def two_nearest(values: Matrix, chosen: Ints, worst: int, nearest: tuple[Ints, I
 def swap_change(
     row: NDArray[Any], weights: Ints, first: Ints, second: Ints, who: Ints, change: Ints
 ) -> None:
-    """Add, per chosen region, how the cost changes if ``row`` takes its place."""
+    """Add to ``change`` (n_chosen,) the change of cost if ``row`` replaces each chosen region."""
     gain = np.int64(0)
     for i in range(first.size):
         value = np.int64(row[i])

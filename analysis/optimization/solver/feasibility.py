@@ -1,4 +1,4 @@
-"""Limits go in; one allowed set comes out, or the knowledge that there is none."""
+"""Find a feasible set by integer programming, or prove that there is none."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from analysis.optimization.model.constraints import Limits
 
 
 def find_allowed(limits: Limits, regions: int, size: int) -> tuple[int, ...] | None:
-    """Give the cheapest allowed set, or None where no set of this size keeps to the limits."""
-    maker: Any = highspy.Highs
-    solver = maker()
+    """Return the cheapest feasible set, or None if no set of this size is feasible."""
+    highs: Any = highspy.Highs
+    solver = highs()
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("mip_rel_gap", 0.0)
     low, high = np.zeros(regions), np.ones(regions)
@@ -35,12 +35,12 @@ def find_allowed(limits: Limits, regions: int, size: int) -> tuple[int, ...] | N
 
 
 def _sums(limits: Limits, regions: int, size: int) -> list[tuple[int, int, Any]]:
-    """Give how many of which regions there may be."""
+    """Return the constraints as rows (minimum, maximum, members)."""
     rows = [(size, size, np.arange(regions, dtype=np.int32))]
     provider = np.array(limits.provider)
-    for kind, room in enumerate(limits.room):
+    for kind, capacity in enumerate(limits.capacity):
         members = np.flatnonzero(provider == kind).astype(np.int32)
-        rows.append((0, min(room, size), members))
+        rows.append((0, min(capacity, size), members))
     for group, need in zip(limits.groups, limits.needs, strict=True):
         rows.append((need, size, np.array(group, dtype=np.int32)))
     return rows

@@ -1,6 +1,6 @@
-"""A problem goes in; good sets go onto its podium, by greedy choice and exchange.
+"""Greedy construction and interchange local search for good incumbents.
 
-The exchange evaluates all pairs in one pass, as Whitaker (1983) and Resende and Werneck (2007) do.
+The interchange evaluates all pairs in one pass (Whitaker 1983; Resende and Werneck 2007).
 """
 
 import numpy as np
@@ -10,14 +10,14 @@ from analysis.optimization.solver.feasibility import find_allowed
 from analysis.optimization.solver.problem import Problem
 from analysis.optimization.solver.search_kernels import as_ints, exchange_by_loss
 
-# Exchanges are cheap and end by themselves; this only stops a walk along equal costs.
-MOST_EXCHANGES = 500
-# Exchanges by the worst loss weigh every pair afresh, so that long walks cost much.
-MOST_LOSS_EXCHANGES = 40
+# Exchanges end by themselves; this only stops cycles of equal costs.
+MAX_EXCHANGES = 500
+# Exchanges by the worst loss evaluate every pair anew and are expensive.
+MAX_LOSS_EXCHANGES = 40
 
 
 def start(problem: Problem) -> bool:
-    """Put a greedy set, improved by exchange, on the podium; False if no set is allowed."""
+    """Record a greedy set, improved by interchange; return False if no set is feasible."""
     chosen = greedy(problem)
     if not problem.limits.allow(tuple(chosen)) or len(chosen) != problem.size:
         allowed = find_allowed(problem.limits, problem.field.values.shape[0], problem.size)
@@ -30,7 +30,7 @@ def start(problem: Problem) -> bool:
 
 
 def neighbours(problem: Problem, chosen: tuple[int, ...], count: int) -> list[tuple[int, ...]]:
-    """Give the best sets that differ from one by a single exchange."""
+    """Return the best ``count`` sets that differ by a single exchange."""
     rows = as_ints([j for j in problem.free if j not in chosen])
     if not rows.size:
         return []
@@ -47,7 +47,7 @@ def neighbours(problem: Problem, chosen: tuple[int, ...], count: int) -> list[tu
 
 
 def greedy(problem: Problem) -> list[int]:
-    """Choose one region after the other, each time the one that saves most and still fits."""
+    """Add regions one at a time, each time the feasible one with the largest savings."""
     chosen = list(problem.limits.inside)
     least = np.full(problem.points, problem.worst, np.int64)
     for j in chosen:
@@ -64,9 +64,9 @@ def greedy(problem: Problem) -> list[int]:
 
 
 def exchange(problem: Problem, chosen: list[int]) -> list[int]:
-    """Exchange one region for another as long as that helps; record every step."""
+    """Exchange regions while the cost decreases; record every step."""
     chosen = list(chosen)
-    for _ in range(MOST_EXCHANGES):
+    for _ in range(MAX_EXCHANGES):
         rows = as_ints([j for j in problem.free if j not in chosen])
         if not rows.size:
             break
@@ -80,7 +80,7 @@ def exchange(problem: Problem, chosen: list[int]) -> list[int]:
 
 
 def _changes(problem: Problem, chosen: list[int], rows: Ints) -> Ints:
-    """Give the change of cost per region outside and place inside, 0 where the place is fixed."""
+    """Return the change of cost of each exchange, (n_rows, n_chosen); 0 for fixed regions."""
     field = problem.field
     table = swap_table(field.values, field.weights, problem.nearest(chosen), rows, len(chosen))
     table[:, [a for a, j in enumerate(chosen) if j in problem.limits.inside]] = 0
@@ -90,7 +90,7 @@ def _changes(problem: Problem, chosen: list[int], rows: Ints) -> Ints:
 def _best_step(
     problem: Problem, chosen: list[int], rows: Ints, table: Ints
 ) -> tuple[int, int] | None:
-    """Give the best exchange that keeps to the limits: which place, which region."""
+    """Return the best feasible exchange as (index of the chosen region, new region)."""
     improving = np.flatnonzero(table.ravel() < 0)
     for flat in improving[np.argsort(table.ravel()[improving], kind="stable")]:
         a, place = divmod(int(flat), len(chosen))
@@ -104,13 +104,15 @@ def _fits(problem: Problem, chosen: list[int], j: int) -> bool:
     limits = problem.limits
     alike = sum(limits.provider[i] == limits.provider[j] for i in chosen)
     price = limits.price[j] + sum(limits.price[i] for i in chosen)
-    return j not in chosen and alike < limits.room[limits.provider[j]] and price <= limits.purse
+    return (
+        j not in chosen and alike < limits.capacity[limits.provider[j]] and price <= limits.budget
+    )
 
 
 def exchange_losses(problem: Problem) -> None:
-    """Exchange one region for another as long as the worst single loss costs less."""
+    """Exchange regions while the cost of the worst single loss decreases."""
     chosen = as_ints(problem.best)
-    for _ in range(MOST_LOSS_EXCHANGES):
+    for _ in range(MAX_LOSS_EXCHANGES):
         rows = as_ints([j for j in problem.free if j not in chosen])
         if not rows.size:
             return
@@ -125,7 +127,7 @@ def exchange_losses(problem: Problem) -> None:
 
 
 def _best_loss(problem: Problem, chosen: Ints, rows: Ints, table: Ints) -> Ints | None:
-    """Give the best exchange by the worst loss that keeps to the limits, if any is better."""
+    """Return the best feasible exchange by the worst loss, or None if none improves."""
     cost = problem.cost(chosen)
     for flat in np.argsort(table, axis=None, kind="stable"):
         a, place = divmod(int(flat), chosen.size)

@@ -1,7 +1,7 @@
-"""Costs and limits go in; the sets of least weighted mean come out, with bound and proof.
+"""Solve the k-region problem for the weighted mean, with lower bound and proof.
 
-Where points without an answer are dropped, the mean is a ratio: each round prices a dropped point
-at the ratio to be beaten (Dinkelbach 1967), until no set beats it.
+Where points without an answer are excluded, the mean is a ratio: each iteration prices such a point
+at the incumbent ratio (Dinkelbach 1967), until no set improves on it.
 """
 
 import math
@@ -28,21 +28,22 @@ from analysis.optimization.solver.problem import Problem, field_of
 from analysis.optimization.solver.subgradient import Node
 from analysis.optimization.solver.warm_start import seed_by_clients
 
-# From so many chosen regions on, and up to so many cells, the linear programme pays for itself.
+# From this many chosen regions on, and up to this many cells, Benders cuts pay off.
 CUTS_FROM_SIZE = 11
 CUTS_TO_CELLS = 4_000_000
-# Sets that a ratio's whole-number price cannot tell apart may crowd the list; these are spare.
+# Spare places of the list, for sets whose ratios the integer price does not distinguish.
 SPARE_PLACES = 16
-MOST_SPARE_PLACES = 4096
-# From so many client-rounds on, the problem of mean rounds is worth solving first.
+MAX_SPARE_PLACES = 4096
+# From this many client-rounds on, the problem of mean rounds is solved first.
 MANY_POINTS = 50_000
-# After so many times what may be spent on the next best set, its proof is not even tried.
-MOST_SPENT = 2
+# Above this multiple of ``extra_s``, the proof of the next best sets is not attempted.
+MAX_SPENT = 2
 
 
 @dataclass(frozen=True)
 class Aim:
-    """How many sets to prove, how near the best further ones may be, and the clock's ends."""
+    """The number of sets to prove, their tolerance to the best, and time limits (monotonic
+    clock)."""
 
     places: int = 1
     within: float = 0.0
@@ -52,8 +53,9 @@ class Aim:
 
 
 @dataclass(frozen=True)
-class Solved:
-    """Sets by exact cost, best first; ``bound`` holds for all, ``places`` are proven in order."""
+class Solution:
+    """Sets by exact cost, best first; ``bound`` is a lower bound, the first ``places`` are
+    proven."""
 
     sets: tuple[tuple[tuple[int, ...], Fraction], ...]
     bound: Fraction
@@ -63,8 +65,8 @@ class Solved:
     proof: Proof | None
 
 
-def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
-    """Give the sets of least mean cost; no set at all where none keeps to the limits."""
+def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solution:
+    """Return the sets of least mean cost; none if the problem is infeasible."""
     if costs.gaps and costs.penalty is None:
         return _solve_ratio(costs, limits, size, aim)
     begun = time.monotonic()
@@ -76,7 +78,7 @@ def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
     seed = seed_by_clients(costs, first) if first.points >= MANY_POINTS else None
     tree, outcome, proof = search(first, aim.until, aim.plain_cells, seed)
     weight = Fraction(1, costs.total_weight)
-    best = Solved(
+    best = Solution(
         tuple((s, first.cost(s) * weight) for s in first.listed),
         outcome.bound * weight,
         outcome.proven,
@@ -86,23 +88,23 @@ def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
     )
     if not first.found or not outcome.proven or (aim.places < 2 and not aim.within):
         return best
-    hopeless = time.monotonic() - begun > MOST_SPENT * aim.extra_s and not aim.within
+    hopeless = time.monotonic() - begun > MAX_SPENT * aim.extra_s and not aim.within
     return _extend(first, best, replace(aim, extra_s=0.0) if hopeless else aim, tree.root)
 
 
-def _solve_plainly(costs: Costs, problem: Problem, aim: Aim) -> Solved:
-    """Search all sets at once, the next best too."""
+def _solve_plainly(costs: Costs, problem: Problem, aim: Aim) -> Solution:
+    """Search all sets exhaustively, including the next best."""
     _, outcome, proof = search(problem, aim.until, aim.plain_cells)
     weight = Fraction(1, costs.total_weight)
     sets = tuple((s, problem.cost(s) * weight) for s in problem.listed)
     bound = sets[0][1] if sets else Fraction(0)
-    return Solved(sets, bound, outcome.proven, len(sets), outcome.nodes, proof)
+    return Solution(sets, bound, outcome.proven, len(sets), outcome.nodes, proof)
 
 
 def search(
     problem: Problem, until: float, plain_cells: int, seed: Node | None = None
 ) -> tuple[Tree, Outcome, Proof]:
-    """Run the tree; give it, how it ended, and its proof."""
+    """Run branch and bound; return the tree, its outcome and its proof."""
     bounder: Bounder | None = None
     if problem.size >= CUTS_FROM_SIZE and problem.field.values.size <= CUTS_TO_CELLS:
         bounder = Cuts(problem)
@@ -112,20 +114,20 @@ def search(
 
 
 def proof_of(problem: Problem, tree: Tree, outcome: Outcome) -> Proof:
-    """Give what the tree wrote down, as it may be checked."""
+    """Return the certificate of a search."""
     return Proof(
         problem.size,
         problem.field.shift,
         outcome.bound,
         tuple(problem.listed),
-        tuple(tree.ledger.boxes),
-        tuple(tree.ledger.multipliers),
+        tuple(tree.proof_log.boxes),
+        tuple(tree.proof_log.multipliers),
         None if problem.field.lost < 0 else problem.field.lost,
     )
 
 
-def _extend(first: Problem, best: Solved, aim: Aim, seed: Node | None) -> Solved:
-    """Look for the sets that come next, and prove them if time allows."""
+def _extend(first: Problem, best: Solution, aim: Aim, seed: Node | None) -> Solution:
+    """Find the next best sets, and prove them if time allows."""
     cost, weight = first.cost(first.best), Fraction(1, int(first.field.weights.sum()))
     cutoff = cost + int(aim.within * cost) + 1 if aim.within else 0
     more = Problem(first.field, first.limits, first.size, aim.places, cutoff)
@@ -134,17 +136,17 @@ def _extend(first: Problem, best: Solved, aim: Aim, seed: Node | None) -> Solved
         more.offer(other)
     if not aim.extra_s:
         sets = tuple((s, more.cost(s) * weight) for s in more.listed)
-        return Solved(sets, best.bound, True, 1, best.nodes, best.proof)
+        return Solution(sets, best.bound, True, 1, best.nodes, best.proof)
     until = min(aim.until, time.monotonic() + aim.extra_s)
     _, outcome, proof = search(more, until, aim.plain_cells, seed)
     sets = tuple((s, more.cost(s) * weight) for s in more.listed)
     if not outcome.proven:
-        return Solved(sets, best.bound, True, 1, best.nodes + outcome.nodes, best.proof)
-    return Solved(sets, sets[0][1], True, aim.places, best.nodes + outcome.nodes, proof)
+        return Solution(sets, best.bound, True, 1, best.nodes + outcome.nodes, best.proof)
+    return Solution(sets, sets[0][1], True, aim.places, best.nodes + outcome.nodes, proof)
 
 
-def _solve_ratio(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
-    """Lower the ratio that the last wanted set has until no further set beats it."""
+def _solve_ratio(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solution:
+    """Lower the ratio of the last requested set until no further set improves on it."""
     known = _first_sets(costs, limits, size)
     spare, nodes = SPARE_PLACES, 0
     while True:
@@ -157,7 +159,7 @@ def _solve_ratio(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solved:
         fresh = _ratios(costs, (s for s in problem.listed if s not in known))
         known.update(fresh)
         full = len(problem.listed) == problem.places
-        if not outcome.proven or spare > MOST_SPARE_PLACES:
+        if not outcome.proven or spare > MAX_SPARE_PLACES:
             break
         if not any(ratio is None or r < ratio for r in fresh.values()):
             if not full:
@@ -176,7 +178,7 @@ def _ratio_to_beat(known: dict[tuple[int, ...], Fraction], aim: Aim) -> Fraction
 def _priced(
     costs: Costs, limits: Limits, shape: tuple[int, int], ratio: Fraction | None
 ) -> Problem:
-    """Give the problem in which a point without an answer costs the ratio, in whole numbers."""
+    """Return the problem in which a point without an answer costs the ratio, rounded down."""
     if ratio is None:
         highest = int(costs.matrix[costs.matrix != NO_ANSWER].max(initial=0))
         return Problem(field_of(costs.matrix, costs.weights, highest), limits, *shape)
@@ -192,19 +194,19 @@ def _conclude_ratio(
     end: tuple[Outcome, Proof],
     aim: Aim,
     nodes: int,
-) -> Solved:
+) -> Solution:
     outcome, proof = end
     best = sorted(known.items(), key=lambda item: (item[1], item[0]))[: aim.places]
     if aim.within and best:
         best = [item for item in best if item[1] <= best[0][1] * (1 + Fraction(aim.within))]
     if outcome.proven:
         bound = best[0][1] if best else Fraction(0)
-        return Solved(tuple(best), bound, True, len(best), nodes, proof)
-    return Solved(tuple(best), _ratio_bound(costs, outcome, proof), False, 0, nodes, proof)
+        return Solution(tuple(best), bound, True, len(best), nodes, proof)
+    return Solution(tuple(best), _ratio_bound(costs, outcome, proof), False, 0, nodes, proof)
 
 
 def _ratio_bound(costs: Costs, outcome: Outcome, proof: Proof) -> Fraction:
-    """Give what no set's ratio is below, if none costs less than the bound at this price."""
+    """Return a lower bound of all ratios from the bound at this price."""
     price, total = proof.lost or 0, costs.total_weight
     weights = [int(costs.weights[row != NO_ANSWER].sum()) for row in costs.matrix]
     over = outcome.bound - price * total
@@ -219,7 +221,7 @@ def _first_sets(costs: Costs, limits: Limits, size: int) -> dict[tuple[int, ...]
 
 
 def _ratios(costs: Costs, sets: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], Fraction]:
-    """Give each set's exact mean over the points that it answers, if it answers any."""
+    """Return each set's exact mean over the points that it answers, if it answers any."""
     ratios = {}
     for members in sets:
         least = costs.matrix[list(members)].min(axis=0)

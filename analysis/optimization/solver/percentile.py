@@ -1,8 +1,8 @@
-"""Costs and limits go in; the sets of least percentile come out, with bound and proof.
+"""Solve the k-region problem for a percentile, with lower bound and proof.
 
-Whether any set brings enough weight to a threshold is a question of maximum cover: points within
-the threshold cost nothing. Good sets come from heuristics; the next lower threshold is then proven
-impossible.
+Whether a set brings enough weight within a threshold is a maximum coverage problem: points within
+the threshold cost nothing. Heuristics find good sets; the next lower threshold is then proven
+infeasible.
 """
 
 import math
@@ -18,16 +18,16 @@ from analysis.optimization.solver.benders import Cuts
 from analysis.optimization.solver.branch_and_bound import Outcome, Tree
 from analysis.optimization.solver.certificate import Box, Multipliers, Proof
 from analysis.optimization.solver.local_search import exchange, greedy, start
-from analysis.optimization.solver.mean import Aim, Solved
+from analysis.optimization.solver.mean import Aim, Solution
 from analysis.optimization.solver.problem import Problem, field_of
 
-# Heuristics bisect; more starts than this per threshold have not paid for themselves.
+# Starts of the local search per threshold; more did not pay off.
 STARTS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Cover:
-    """A threshold as a problem: points alike in who covers them are one."""
+    """The coverage problem of a threshold; points covered by the same regions are merged."""
 
     matrix: Matrix
     weights: Ints
@@ -37,7 +37,7 @@ class Cover:
 
 
 class Percentiles:
-    """One percentile question over all thresholds."""
+    """The search over all thresholds of one percentile."""
 
     def __init__(self, costs: Costs, limits: Limits, size: int, share: Fraction, aim: Aim) -> None:
         self.costs, self.limits, self.size, self.share = costs, limits, size, share
@@ -46,22 +46,22 @@ class Percentiles:
         self.drops = bool(costs.gaps) and costs.penalty is None
         self.steps = np.unique(costs.matrix[costs.matrix != NO_ANSWER])
 
-    def solve(self) -> Solved:
-        """Give the best set found, proven if no set reaches the next lower threshold."""
+    def solve(self) -> Solution:
+        """Return the best set, proven if no set reaches the next lower threshold."""
         self._first()
         if not self.known:
-            return Solved((), Fraction(0), True, 0, 0, None)
-        self._descend()
+            return Solution((), Fraction(0), True, 0, 0, None)
+        self._bisect_thresholds()
         outcome, proof = self._prove()
         sets = tuple(
             (s, Fraction(v))
             for s, v in sorted(self.known.items(), key=lambda item: (item[1], item[0]))
         )[: self.aim.places]
         bound = sets[0][1] if outcome else Fraction(self._lower_bound())
-        return Solved(sets, bound, outcome, int(outcome), self.nodes, proof)
+        return Solution(sets, bound, outcome, int(outcome), self.nodes, proof)
 
     def level_of(self, members: tuple[int, ...]) -> int | None:
-        """Give the least threshold within which the share of weight lies, if any is answered."""
+        """Return the percentile of a set, or None without an answer."""
         least = self.costs.matrix[list(members)].min(axis=0)
         weights = self.costs.weights
         if self.drops:
@@ -76,7 +76,7 @@ class Percentiles:
         return int(least[order[place]])
 
     def cover(self, level: int) -> Cover:
-        """Give the problem of one threshold, and what a set may cost that reaches it."""
+        """Return the coverage problem of a threshold and the cost allowed to reach it."""
         part, whole = self.share.numerator, self.share.denominator
         price, lost = (whole, whole - part) if self.drops else (1, None)
         matrix = self.costs.matrix
@@ -94,7 +94,7 @@ class Percentiles:
         return Cover(merged, weights, member.astype(np.int64), lost, spare)
 
     def problem(self, level: int, *, cutoff: bool) -> tuple[Problem, Cover]:
-        """Give a threshold as a problem; with the cut-off, only sets that reach it count."""
+        """Return a threshold as a problem; with the cut-off, only sets that reach it count."""
         cover = self.cover(level)
         field = field_of(cover.matrix, cover.weights, cover.lost)
         places = max(self.aim.places, 1)
@@ -102,7 +102,7 @@ class Percentiles:
         return Problem(field, self.limits, self.size, places, limit), cover
 
     def learn(self, members: tuple[int, ...]) -> None:
-        """Remember a set and its threshold."""
+        """Store a set and its percentile."""
         if members not in self.known:
             level = self.level_of(members)
             if level is not None:
@@ -110,7 +110,7 @@ class Percentiles:
 
     @property
     def best(self) -> int:
-        """The least threshold known to be reached."""
+        """The least percentile of the known sets."""
         return min(self.known.values())
 
     def _first(self) -> None:
@@ -123,8 +123,8 @@ class Percentiles:
             for members in problem.listed:
                 self.learn(members)
 
-    def _descend(self) -> None:
-        """Bisect the thresholds by heuristics, each time from several starts."""
+    def _bisect_thresholds(self) -> None:
+        """Bisect the thresholds by local search from several starts."""
         low, high = 0, int(np.searchsorted(self.steps, self.best))
         while low < high and time.monotonic() < self.aim.until:
             middle = (low + high) // 2
@@ -146,7 +146,7 @@ class Percentiles:
         return False
 
     def _prove(self) -> tuple[bool, Proof | None]:
-        """Search the next lower threshold, and again as long as a set is found that reaches it."""
+        """Search the next lower threshold, repeatedly while a set reaches it."""
         while True:
             place = int(np.searchsorted(self.steps, self.best))
             if place == 0:
@@ -164,7 +164,7 @@ class Percentiles:
 
     def _proof(self, problem: Problem, tree: Tree, outcome: Outcome, cover: Cover) -> Proof:
         spread = tuple(
-            Multipliers(m.levels[cover.member], m.rates) for m in tree.ledger.multipliers
+            Multipliers(m.levels[cover.member], m.rates) for m in tree.proof_log.multipliers
         )
         place = int(np.searchsorted(self.steps, self.best))
         return Proof(
@@ -172,14 +172,14 @@ class Percentiles:
             problem.field.shift,
             outcome.bound,
             (),
-            tuple(tree.ledger.boxes),
+            tuple(tree.proof_log.boxes),
             spread,
             cover.lost,
             int(self.steps[place - 1]),
         )
 
     def _proof_of_least(self) -> Proof:
-        """Give a proof that nothing lies within a threshold below every value."""
+        """Return the proof for a threshold below every value."""
         cover = self.cover(int(self.steps[0]) - 1)
         whole = self.costs.matrix.shape[0]
         free = set(range(whole)) - {*self.limits.inside, *self.limits.outside}
@@ -194,7 +194,7 @@ class Percentiles:
         return Proof(self.size, 0, floor, (), (box,), multipliers, cover.lost, level)
 
     def _lower_bound(self) -> int:
-        """Give the threshold after the highest that one look proves impossible."""
+        """Return the threshold after the highest that the root bound proves infeasible."""
         low, high = 0, int(np.searchsorted(self.steps, self.best))
         while low < high:
             middle = (low + high) // 2
@@ -208,6 +208,8 @@ class Percentiles:
         return int(self.steps[low])
 
 
-def solve_percentile(costs: Costs, limits: Limits, size: int, share: Fraction, aim: Aim) -> Solved:
-    """Give the sets of least percentile; no set at all where none keeps to the limits."""
+def solve_percentile(
+    costs: Costs, limits: Limits, size: int, share: Fraction, aim: Aim
+) -> Solution:
+    """Return the sets of least percentile; none if the problem is infeasible."""
     return Percentiles(costs, limits, size, share, aim).solve()

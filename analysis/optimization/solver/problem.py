@@ -1,4 +1,4 @@
-"""One whole-number problem: which k of these regions, under which limits, at what cost."""
+"""The integer k-region problem with its incumbents."""
 
 from dataclasses import dataclass
 from dataclasses import field as made
@@ -11,32 +11,32 @@ from analysis.optimization.model.costs import NO_ANSWER, Matrix
 from analysis.optimization.solver.cost_kernels import Ints, two_nearest, weigh
 from analysis.optimization.solver.search_kernels import (
     Field,
-    Podium,
+    Incumbents,
     Rules,
     answered_cost,
     as_ints,
-    as_podium,
+    empty_incumbents,
     record,
 )
 
-# Fine units to one unit of cost: ten bits lose less than a thousandth of a unit per point.
-MOST_SHIFT = 10
+# Fractional bits of dual levels: ten bits lose less than a thousandth of a unit per point.
+MAX_SHIFT = 10
 SUM_BITS = 61
-# Levels that fit this many bits are kept in half the memory; it is worth up to six fine bits.
+# Levels of this many bits need half the memory, which is worth up to six fractional bits.
 LEVEL_BITS = 31
-LEAST_SHIFT = 4
+MIN_SHIFT = 4
 
 
 @dataclass(eq=False)
 class Problem:
-    """A problem under solution, with the best sets found so far."""
+    """A problem with the best sets found so far."""
 
     field: Field
     limits: Limits
     size: int
     places: int
     cutoff: int = 0
-    podium: Podium = made(init=False)
+    incumbents: Incumbents = made(init=False)
     rules: Rules = made(init=False)
     worst: int = made(init=False)
     guide: tuple[int, ...] = made(init=False)
@@ -46,36 +46,36 @@ class Problem:
         self.worst = int(self.field.values.max())
         most = int(self.field.weights.sum()) * self.worst + 1
         self.cutoff = min(self.cutoff or most, most)
-        self.podium = as_podium(self.places, self.size, self.cutoff)
-        # Stands in for the best set where none is found, or none is good enough.
+        self.incumbents = empty_incumbents(self.places, self.size, self.cutoff)
+        # Used as the best set while none is found.
         self.guide = tuple(range(self.size))
         self.rules = rules_of(self.limits, self.field.values.shape[0])
 
     @property
     def points(self) -> int:
-        """How many client-rounds there are."""
+        """The number of client-rounds."""
         return int(self.field.weights.size)
 
     @property
     def found(self) -> bool:
-        """Whether any set stands on the podium."""
-        return bool((self.podium.sets[0] >= 0).all())
+        """Whether there is an incumbent."""
+        return bool((self.incumbents.sets[0] >= 0).all())
 
     @property
     def best(self) -> tuple[int, ...]:
-        """The best set so far, or the one that comes nearest."""
-        return tuple(int(j) for j in self.podium.sets[0]) if self.found else self.guide
+        """The incumbent, or a guide set without one."""
+        return tuple(int(j) for j in self.incumbents.sets[0]) if self.found else self.guide
 
     @property
     def listed(self) -> list[tuple[int, ...]]:
-        """All sets on the podium, best first."""
-        sets = self.podium.sets
+        """All incumbents, best first."""
+        sets = self.incumbents.sets
         return [tuple(int(j) for j in row) for row in sets[sets[:, 0] >= 0]]
 
     @property
     def worth(self) -> int:
-        """The bound, in fine units, above which a box holds nothing new."""
-        return (int(self.podium.costs[-1]) - 1) << self.field.shift
+        """The bound, in units of 1 / 2**shift, above which a box has no better set."""
+        return (int(self.incumbents.costs[-1]) - 1) << self.field.shift
 
     @property
     def free(self) -> Ints:
@@ -84,55 +84,56 @@ class Problem:
         return as_ints([j for j in range(self.field.values.shape[0]) if j not in held])
 
     def shorten(self, cutoff: int) -> None:
-        """Ask for no set that costs so much, where the podium has places left; 0 asks nothing."""
-        costs = self.podium.costs
+        """Lower the cut-off of free places of the incumbents; 0 does nothing."""
+        costs = self.incumbents.costs
         costs[:] = np.minimum(costs, cutoff or costs[-1])
-        self.podium.sets[costs >= (cutoff or np.iinfo(np.int64).max)] = -1
+        self.incumbents.sets[costs >= (cutoff or np.iinfo(np.int64).max)] = -1
 
     def cost(self, chosen: Any) -> int:
-        """Weigh a set exactly."""
+        """Return the exact cost of a set."""
         members = as_ints(chosen)
         if self.field.lost >= 0:
             return int(answered_cost(self.field, members))
         return int(weigh(self.field.weights, self.nearest(members)[0]))
 
     def nearest(self, chosen: Any) -> tuple[Ints, Ints, Ints]:
-        """Give each point's best and second-best cost, and which region is best."""
+        """Return each point's best and second-best cost and the index of the best, (n_points,)
+        int64."""
         first, second = np.empty(self.points, np.int64), np.empty(self.points, np.int64)
         who = np.zeros(self.points, np.int64)
         two_nearest(self.field.values, as_ints(chosen), self.worst, (first, second, who))
         return first, second, who
 
     def offer(self, chosen: Any) -> None:
-        """Record a set, if it keeps to the limits and is good enough."""
+        """Record a set if it is feasible and below the cut-off."""
         members = tuple(sorted(int(j) for j in chosen))
         if members not in self.tried and self.limits.allow(members):
             self.tried.add(members)
-            record(self.podium, np.int64(self.cost(members)), as_ints(members))
+            record(self.incumbents, np.int64(self.cost(members)), as_ints(members))
 
 
 def rules_of(limits: Limits, regions: int) -> Rules:
-    """Give limits as arrays for the search."""
+    """Return limits as arrays for the compiled search."""
     groups = np.zeros((len(limits.groups), regions), np.int64)
     for row, members in zip(groups, limits.groups, strict=True):
         row[list(members)] = 1
     return Rules(
         as_ints(limits.provider),
-        as_ints(limits.room),
+        as_ints(limits.capacity),
         as_ints(limits.price),
-        limits.purse,
+        limits.budget,
         groups,
         as_ints(limits.needs),
     )
 
 
 def field_of(matrix: Matrix, weights: Ints, lost: int | None = None) -> Field:
-    """Give costs as the kernels take them; ``lost`` prices a point that nobody answered."""
+    """Return costs for the kernels; ``lost`` is the price of a point without an answer."""
     values = matrix
     if lost is not None:
         values = np.where(matrix == NO_ANSWER, np.int32(lost), matrix)
     worst = max(int(values.max()), 1)
     most = worst * max(int(weights.sum()), 1)
-    room = max(LEVEL_BITS - worst.bit_length(), LEAST_SHIFT)
-    shift = max(0, min(MOST_SHIFT, room, SUM_BITS - most.bit_length()))
+    capacity = max(LEVEL_BITS - worst.bit_length(), MIN_SHIFT)
+    shift = max(0, min(MAX_SHIFT, capacity, SUM_BITS - most.bit_length()))
     return Field(values, weights, matrix, -1 if lost is None else lost, shift, -1)

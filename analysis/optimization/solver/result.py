@@ -1,4 +1,4 @@
-"""What a recommendation says: regions, value, bound, proof, and how sure it is."""
+"""The result of a recommendation: regions, value, lower bound and proof."""
 
 from dataclasses import dataclass
 
@@ -17,8 +17,8 @@ class Set:
 class Recommendation:
     """The best k regions.
 
-    ``bound`` is what no allowed set is better than. The first ``runners_up_proven`` of
-    ``runners_up`` are certainly the next best; further ones are the best that were met.
+    ``bound`` bounds the value of every feasible set. The first ``runners_up_proven`` of
+    ``runners_up`` are proven next best; further ones are the best found.
     ``unanswered`` counts client-rounds that no chosen region answered though another did,
     ``missing`` empty cells of the samples; ``rounding`` is by how much whole numbers may move a
     mean. ``reason`` says why there is no set.

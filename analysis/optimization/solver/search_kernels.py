@@ -1,6 +1,6 @@
-"""Compiled depth-first search: sets of regions that multipliers cannot exclude, evaluated exactly.
+"""Compiled depth-first search of a box: sets not excluded by the dual bound, evaluated exactly.
 
-In goes a box (regions inside, regions free) with multipliers; out come the best sets in it.
+A box has fixed regions (``inside``) and free regions (``rows``). Costs are exact int64 sums.
 """
 
 from typing import Any, NamedTuple
@@ -22,9 +22,10 @@ from core.jit import compile_loop
 
 
 class Field(NamedTuple):
-    """Costs per region and point; ``exact`` differs where a point without an answer is dropped.
+    """Costs ``values`` (n_regions, n_points) int32 and ``weights`` (n_points,) int64.
 
-    ``also`` is a region that belongs to every set, where a set counts by its worst single loss.
+    ``exact`` differs from ``values`` where points without an answer are excluded. ``also`` is a
+    region added to every set of a remainder problem, -1 for none.
     """
 
     values: Matrix
@@ -36,26 +37,27 @@ class Field(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What a set must keep to: providers with room, a purse, groups that need members."""
+    """Side constraints: capacity per provider, price budget, groups (n_groups, n_regions) with
+    minimum members ``needs``."""
 
     provider: Ints
-    room: Ints
+    capacity: Ints
     price: Ints
-    purse: int
+    budget: int
     groups: Ints
     needs: Ints
 
 
 class Dual(NamedTuple):
-    """Multipliers: a level per point, and what prices and groups add per region and at once."""
+    """Dual levels (n_points,) int64, and the constant and per-region terms of side constraints."""
 
     levels: Ints
     start: int
     offset: Ints
 
 
-class Podium(NamedTuple):
-    """The best sets so far, best first; costs of empty places are the cut-off."""
+class Incumbents(NamedTuple):
+    """The best sets so far, best first; costs of empty places are the cut-off; rows read so far."""
 
     costs: Ints
     sets: NDArray[np.int64]
@@ -63,7 +65,7 @@ class Podium(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """What each depth of the search remembers."""
+    """The state of each depth of the search."""
 
     rows: Ints
     saved: Ints
@@ -76,34 +78,34 @@ class Stack(NamedTuple):
     chosen: Ints
 
 
-Whole = int | np.int64
+Integer = int | np.int64
 
-# A cost that no point has: the region gave no answer there.
+# A cost above all others: no answer.
 MISSING = 2**31 - 1
-# The cost of a set that answers nothing, above all sums.
-NOTHING_HEARD = 2**62
+# The cost of a set without any answer, above all sums.
+NO_ANSWER_COST = 2**62
 
 
 @compile_loop
 def answered_cost(field: Field, chosen: Ints) -> np.int64:
-    """Weigh a set's cost, where a point that no region answered costs ``lost``.
+    """Return a set's cost, where a point without an answer costs ``lost``.
 
-    A set that answers no point costs more than any other.
+    A set without any answer costs more than any other.
     """
     total = np.int64(0)
-    heard = False
+    answered = False
     for i in range(field.weights.size):
         least = np.int64(MISSING)
         for a in range(chosen.size):
             least = min(least, np.int64(field.exact[chosen[a], i]))
-        heard = heard or (least != MISSING and field.weights[i] > 0)
+        answered = answered or (least != MISSING and field.weights[i] > 0)
         total += field.weights[i] * (field.lost if least == MISSING else least)
-    return total if heard else np.int64(NOTHING_HEARD)
+    return total if answered else np.int64(NO_ANSWER_COST)
 
 
 @compile_loop
 def rest_cost(field: Field, chosen: Ints, skipped: int) -> np.int64:
-    """Weigh a set without one of its places."""
+    """Return the cost of a set without one of its members."""
     total = np.int64(0)
     least = np.empty(BLOCK, np.int32)
     points = field.weights.size
@@ -123,7 +125,7 @@ def rest_cost(field: Field, chosen: Ints, skipped: int) -> np.int64:
 
 @compile_loop
 def loss_cost(field: Field, chosen: Ints, cutoff: int) -> np.int64:
-    """Weigh a set after the loss of the one region that costs most, or give up at the cut-off."""
+    """Return the cost of a set after its worst single loss, or a cost at or above the cut-off."""
     worst = np.int64(0)
     for a in range(chosen.size):
         worst = max(worst, rest_cost(field, chosen, a))
@@ -134,7 +136,7 @@ def loss_cost(field: Field, chosen: Ints, cutoff: int) -> np.int64:
 
 @compile_loop
 def ascending(chosen: Ints) -> Ints:
-    """Give a copy in ascending order."""
+    """Return a copy in ascending order."""
     members = chosen.copy()
     for a in range(1, members.size):
         row, b = members[a], a
@@ -147,7 +149,7 @@ def ascending(chosen: Ints) -> Ints:
 
 @compile_loop
 def same(one: Ints, other: Ints) -> bool:
-    """Say whether two lists are equal."""
+    """Return whether two lists are equal."""
     alike = True
     for a in range(one.size):
         alike = alike and one[a] == other[a]
@@ -162,38 +164,38 @@ def copy(source: Ints, place: Ints) -> None:
 
 
 @compile_loop
-def record(podium: Podium, cost: np.int64, chosen: Ints) -> None:
-    """Put a set in its place, unless it stands there already."""
+def record(incumbents: Incumbents, cost: np.int64, chosen: Ints) -> None:
+    """Insert a set into the incumbents, unless it is there already."""
     members = ascending(chosen)
-    last = podium.costs.size - 1
-    if cost >= podium.costs[last]:
+    last = incumbents.costs.size - 1
+    if cost >= incumbents.costs[last]:
         return
-    for a in range(podium.costs.size):
-        if podium.costs[a] == cost and same(podium.sets[a], members):
+    for a in range(incumbents.costs.size):
+        if incumbents.costs[a] == cost and same(incumbents.sets[a], members):
             return
     a = last
-    while a > 0 and podium.costs[a - 1] > cost:
-        podium.costs[a] = podium.costs[a - 1]
-        copy(podium.sets[a - 1], podium.sets[a])
+    while a > 0 and incumbents.costs[a - 1] > cost:
+        incumbents.costs[a] = incumbents.costs[a - 1]
+        copy(incumbents.sets[a - 1], incumbents.sets[a])
         a -= 1
-    podium.costs[a] = cost
-    copy(members, podium.sets[a])
+    incumbents.costs[a] = cost
+    copy(members, incumbents.sets[a])
 
 
 @compile_loop
-def fits(rules: Rules, chosen: Ints, size: Whole, row: int) -> bool:
-    """Say whether one more region breaks no ceiling."""
+def fits(rules: Rules, chosen: Ints, size: Integer, row: int) -> bool:
+    """Return whether one more region respects capacity and budget."""
     alike = 0
     price = rules.price[row]
     for a in range(size):
         alike += rules.provider[chosen[a]] == rules.provider[row]
         price += rules.price[chosen[a]]
-    return bool(alike < rules.room[rules.provider[row]] and price <= rules.purse)
+    return bool(alike < rules.capacity[rules.provider[row]] and price <= rules.budget)
 
 
 @compile_loop
-def meets(rules: Rules, chosen: Ints) -> bool:
-    """Say whether every group that needs members has them."""
+def satisfies_groups(rules: Rules, chosen: Ints) -> bool:
+    """Return whether every group has its minimum members."""
     for g in range(rules.needs.size):
         members = 0
         for a in range(chosen.size):
@@ -204,35 +206,37 @@ def meets(rules: Rules, chosen: Ints) -> bool:
 
 
 @compile_loop
-def judge(field: Field, rules: Rules, podium: Podium, chosen: Ints, cost: np.int64) -> None:
-    """Record a complete set that keeps to the rules."""
-    if cost >= podium.costs[-1] or not meets(rules, chosen):
+def record_feasible(
+    field: Field, rules: Rules, incumbents: Incumbents, chosen: Ints, cost: np.int64
+) -> None:
+    """Record a complete set if it is feasible and below the cut-off."""
+    if cost >= incumbents.costs[-1] or not satisfies_groups(rules, chosen):
         return
     if field.also >= 0:
         whole = np.empty(chosen.size + 1, np.int64)
         whole[:-1] = chosen
         whole[-1] = field.also
-        record(podium, loss_cost(field, whole, podium.costs[-1]), whole)
+        record(incumbents, loss_cost(field, whole, incumbents.costs[-1]), whole)
     elif field.lost >= 0:
-        record(podium, answered_cost(field, chosen), chosen)
+        record(incumbents, answered_cost(field, chosen), chosen)
     else:
-        record(podium, cost, chosen)
+        record(incumbents, cost, chosen)
 
 
 @compile_loop
-def promising(stack: Stack, depth: Whole, left: Whole, place: int, worth: int) -> bool:
-    """Say whether the best that may follow at this place could beat the cut-off."""
+def promising(stack: Stack, depth: Integer, left: Integer, place: int, worth: int) -> bool:
+    """Return whether the lower bound of completions from this place is below the cut-off."""
     if place + left > stack.width[depth]:
         return False
-    hope = stack.sure[depth]
+    bound = stack.sure[depth]
     for a in range(place, place + left):
-        hope -= stack.saved[depth, a]
-    return bool(hope <= worth)
+        bound -= stack.saved[depth, a]
+    return bool(bound <= worth)
 
 
 @compile_loop
 def order_by_savings(rows: Ints, saved: Ints, count: int) -> None:
-    """Order regions by what they save, best first; Shell's sort, which compiles in no time."""
+    """Sort regions by savings, descending; a Shell sort, because it compiles fast."""
     gap = count // 2
     while gap > 0:
         for a in range(gap, count):
@@ -246,8 +250,8 @@ def order_by_savings(rows: Ints, saved: Ints, count: int) -> None:
 
 
 @compile_loop
-def fill(field: Field, dual: Dual, stack: Stack, depth: Whole, rows: Ints) -> None:
-    """Weigh the free regions of a depth anew, best first, now that more regions are chosen."""
+def fill(field: Field, dual: Dual, stack: Stack, depth: Integer, rows: Ints) -> None:
+    """Recompute the savings of the free regions of a depth, best first."""
     levels, least = stack.levels[depth], stack.least[depth]
     sure = capped(field.weights, dual.levels, least, field.shift, levels)
     stack.sure[depth] = sure + dual.start - stack.taken[depth]
@@ -259,8 +263,8 @@ def fill(field: Field, dual: Dual, stack: Stack, depth: Whole, rows: Ints) -> No
 
 
 @compile_loop
-def enter(field: Field, dual: Dual, stack: Stack, depth: Whole, left: Whole) -> int:
-    """Fill the next depth with the regions after this place; give the rows that were read."""
+def enter(field: Field, dual: Dual, stack: Stack, depth: Integer, left: Integer) -> int:
+    """Fill the next depth with the regions after this place; return the rows read."""
     here, count = stack.place[depth] - 1, stack.width[depth]
     row, below = stack.rows[depth, here], depth + 1
     follow = count - here - 1
@@ -279,7 +283,7 @@ def enter(field: Field, dual: Dual, stack: Stack, depth: Whole, left: Whole) -> 
 
 @compile_loop
 def prepare(field: Field, dual: Dual, inside: Ints, rows: Ints, size: int) -> Stack:
-    """Lay out the stack, with its first depth filled."""
+    """Allocate the stack and fill its first depth."""
     deep, wide, points = size - inside.size + 1, max(rows.size, 1), field.weights.size
     stack = Stack(
         np.zeros((deep, wide), np.int64),
@@ -296,7 +300,7 @@ def prepare(field: Field, dual: Dual, inside: Ints, rows: Ints, size: int) -> St
         stack.chosen[a] = inside[a]
         stack.taken[0] += dual.offset[inside[a]]
         lower(field.values, inside[a], stack.least[0], stack.least[0])
-    # As a plain 0 it would be compiled once more.
+    # A plain 0 would compile a second signature.
     fill(field, dual, stack, np.int64(0), rows)
     stack.width[0] = rows.size
     return stack
@@ -304,13 +308,13 @@ def prepare(field: Field, dual: Dual, inside: Ints, rows: Ints, size: int) -> St
 
 @compile_loop
 def step(
-    field: Field, rules: Rules, dual: Dual, stack: Stack, podium: Podium, depth: Whole
-) -> Whole:
-    """Take the next region at a depth; give the depth to go on at."""
+    field: Field, rules: Rules, dual: Dual, stack: Stack, incumbents: Incumbents, depth: Integer
+) -> Integer:
+    """Try the next region at a depth; return the depth to continue at."""
     size = stack.chosen.size
     inside = size - stack.width.size + 1
     left, place = size - inside - depth, stack.place[depth]
-    worth = (podium.costs[-1] - 1) << field.shift
+    worth = (incumbents.costs[-1] - 1) << field.shift
     if not promising(stack, depth, left, place, worth):
         return depth - 1
     stack.place[depth] += 1
@@ -319,17 +323,17 @@ def step(
         return depth
     stack.chosen[inside + depth] = row
     if left > 1:
-        podium.spent[0] += enter(field, dual, stack, depth, left - 1)
+        incumbents.spent[0] += enter(field, dual, stack, depth, left - 1)
         return depth + 1
-    podium.spent[0] += 1
+    incumbents.spent[0] += 1
     cost = joint_cost(field.values, field.weights, stack.least[depth], row)
-    judge(field, rules, podium, stack.chosen, cost)
+    record_feasible(field, rules, incumbents, stack.chosen, cost)
     return depth
 
 
 @compile_loop
-def agree(rules: Rules, inside: Ints) -> bool:
-    """Say whether the regions inside a box break no ceiling by themselves."""
+def is_inside_feasible(rules: Rules, inside: Ints) -> bool:
+    """Return whether the fixed regions of a box respect capacity and budget."""
     fine = True
     for a in range(inside.size):
         fine = fine and fits(rules, inside, a, inside[a])
@@ -338,43 +342,50 @@ def agree(rules: Rules, inside: Ints) -> bool:
 
 @compile_loop
 def explore(
-    field: Field, rules: Rules, dual: Dual, box: tuple[Ints, Ints], podium: Podium, budget: int
+    field: Field,
+    rules: Rules,
+    dual: Dual,
+    box: tuple[Ints, Ints],
+    incumbents: Incumbents,
+    budget: int,
 ) -> bool:
-    """Search a box to its end, or until more rows than the budget were read."""
+    """Search a box; return False if more rows than the budget were read."""
     inside, rows = box
-    if not agree(rules, inside):
+    if not is_inside_feasible(rules, inside):
         return True
-    stack = prepare(field, dual, inside, rows, podium.sets.shape[1] - (field.also >= 0))
+    stack = prepare(field, dual, inside, rows, incumbents.sets.shape[1] - (field.also >= 0))
     if inside.size == stack.chosen.size:
-        judge(field, rules, podium, stack.chosen, weigh(field.weights, stack.least[0]))
+        record_feasible(
+            field, rules, incumbents, stack.chosen, weigh(field.weights, stack.least[0])
+        )
         return True
-    depth: Whole = np.int64(0)
-    stop = podium.spent[0] + budget
+    depth: Integer = np.int64(0)
+    stop = incumbents.spent[0] + budget
     while depth >= 0:
-        depth = step(field, rules, dual, stack, podium, depth)
-        if podium.spent[0] > stop:
+        depth = step(field, rules, dual, stack, incumbents, depth)
+        if incumbents.spent[0] > stop:
             return False
     return True
 
 
 @compile_loop
 def exchange_by_loss(field: Field, chosen: Ints, rows: Ints) -> Ints:
-    """Give the worst-loss cost of every exchange of one region outside for one inside."""
+    """Return the worst-loss cost of every exchange, (n_rows, n_chosen) int64."""
     table = np.empty((rows.size, chosen.size), np.int64)
     for a in range(rows.size):
         for place in range(chosen.size):
             tried = chosen.copy()
             tried[place] = rows[a]
-            table[a, place] = loss_cost(field, tried, NOTHING_HEARD)
+            table[a, place] = loss_cost(field, tried, NO_ANSWER_COST)
     return table
 
 
-def as_podium(places: int, size: int, cutoff: int) -> Podium:
-    """Give an empty podium."""
+def empty_incumbents(places: int, size: int, cutoff: int) -> Incumbents:
+    """Return incumbents without sets."""
     costs = np.full(places, cutoff, np.int64)
-    return Podium(costs, np.full((places, size), -1, np.int64), np.zeros(1, np.int64))
+    return Incumbents(costs, np.full((places, size), -1, np.int64), np.zeros(1, np.int64))
 
 
 def as_ints(items: Any) -> Ints:
-    """Give a plain array of whole numbers."""
+    """Convert to an int64 array."""
     return np.asarray(items, dtype=np.int64)

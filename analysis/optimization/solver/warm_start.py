@@ -1,4 +1,4 @@
-"""A problem of many rounds goes in; a good set and good multipliers come from its mean rounds."""
+"""Warm start of a problem of many rounds from the solution of its mean rounds."""
 
 import time
 
@@ -11,23 +11,23 @@ from analysis.optimization.solver.problem import Problem, field_of
 from analysis.optimization.solver.search_kernels import Dual
 from analysis.optimization.solver.subgradient import Node
 
-# The mean rounds are solved for this long at most; they only guide.
-MOST_SECONDS = 10.0
+# Time limit of the problem of mean rounds.
+MAX_SECONDS = 10.0
 
 
 def seed_by_clients(costs: Costs, problem: Problem) -> Node | None:
-    """Offer the set that is best for mean rounds; give the first box, with levels to match."""
+    """Offer the best set of the mean rounds; return a root node with matching dual levels."""
     counted, rounds = costs.counted, costs.counted.shape[1]
     if rounds < 2:
         return None
-    heard = np.maximum(counted.sum(axis=1), 1)
+    answered = np.maximum(counted.sum(axis=1), 1)
     means = np.stack(
-        [(row.reshape(counted.shape) * counted).sum(axis=1) / heard for row in costs.matrix]
+        [(row.reshape(counted.shape) * counted).sum(axis=1) / answered for row in costs.matrix]
     )
     whole = np.rint(means).astype(np.int32)
     weights = costs.weights.reshape(counted.shape).max(axis=1)
     small = Problem(field_of(whole, weights), problem.limits, problem.size, 1)
-    tree = Tree(small, time.monotonic() + MOST_SECONDS)
+    tree = Tree(small, time.monotonic() + MAX_SECONDS)
     tree.run()
     if not small.found:
         return None
@@ -37,11 +37,11 @@ def seed_by_clients(costs: Costs, problem: Problem) -> Node | None:
         return None
     levels = _spread(small, problem, tree.root.dual.levels, rounds)
     offset = np.zeros(costs.matrix.shape[0], np.int64)
-    return Node((), problem.free, Dual(levels, 0, offset), None, 0, tree.root.often)
+    return Node((), problem.free, Dual(levels, 0, offset), None, 0, tree.root.frequency)
 
 
 def _spread(small: Problem, problem: Problem, levels: Ints, rounds: int) -> Ints:
-    """Put each round's level between its best and second best, as far as the mean's level lies."""
+    """Interpolate each round's level between its best and second-best cost as in the mean."""
     first, second, _ = small.nearest(small.best)
     share = (levels / 2.0**small.field.shift - first) / np.maximum(second - first, 1)
     near, far, _ = problem.nearest(problem.best)

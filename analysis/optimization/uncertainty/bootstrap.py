@@ -1,7 +1,7 @@
-"""Recommendations and their samples go in; how far chance could have moved them comes out.
+"""Bootstrap intervals of recommendations.
 
-Clients and rounds are drawn again with replacement, both at once; a client keeps its weight, and
-every draw weighs all sets alike, so that differences are paired.
+Clients and rounds are resampled with replacement, both at once; a client keeps its weight. All sets
+are evaluated on the same resamples, so that differences are paired.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.optimization.failures.distance_limits import after_of, keep
+from analysis.optimization.failures.distance_limits import build_loss_limit, limits_after_loss
 from analysis.optimization.model.constraints import Constraints, limit
 from analysis.optimization.model.costs import NO_ANSWER
 from analysis.optimization.model.objectives import Measure
@@ -22,15 +22,15 @@ from analysis.optimization.solver.result import Recommendation
 
 Floats = NDArray[np.float64]
 
-# Up to so many sets of a size, all of them are drawn; beyond, those that are known to be good.
-MOST_SETS = 300
-# The interval that is given: 95 of 100 draws lie within.
+# Up to this many sets of a size, all of them are evaluated; beyond, the known good ones.
+MAX_SETS = 300
+# Percentiles of the 95 % interval.
 INTERVAL = (2.5, 97.5)
 
 
 @dataclass(frozen=True)
 class Draws:
-    """How often to draw, and from which seed."""
+    """The number of bootstrap resamples and the seed."""
 
     count: int = 200
     seed: int = 1
@@ -38,18 +38,18 @@ class Draws:
 
 @dataclass(frozen=True)
 class Win:
-    """How often a set was the best of its size."""
+    """The share of resamples in which a set was the best of its size."""
 
     regions: tuple[str, ...]
     share: float
 
 
 @dataclass(frozen=True)
-class Doubt:
-    """What the draws say of one size.
+class Uncertainty:
+    """The bootstrap interval of one size k.
 
-    ``gain_low`` to ``gain_high`` is what the size brings over the one before, ``beyond_noise``
-    whether that is surely above zero. ``complete`` says that all sets took part.
+    ``gain_low`` to ``gain_high`` is the interval of the gain over the size before,
+    ``beyond_noise`` whether it is above zero. ``complete``: all sets were evaluated.
     """
 
     k: int
@@ -67,14 +67,14 @@ def doubt(
     answers: Sequence[Recommendation],
     constraints: Constraints | None = None,
     draws: Draws | None = None,
-) -> list[Doubt]:
-    """Give the doubt of each recommendation, in their order.
+) -> list[Uncertainty]:
+    """Return the interval of each recommendation, in their order.
 
-    Where sets survive a loss, every draw loses the region whose loss costs most in that draw.
+    For robust sets, each resample loses the region whose loss costs most in it.
     """
     robust = constraints is not None and constraints.survive_loss
-    counts = _Counts(study, draws or Draws(), robust)
-    found: list[Doubt] = []
+    counts = _Resamples(study, draws or Draws(), robust)
+    found: list[Uncertainty] = []
     before: Floats | None = None
     for answer in answers:
         if not answer.regions:
@@ -94,21 +94,21 @@ def interval(
     *,
     survive_loss: bool = False,
 ) -> Floats:
-    """Give one set's values over the draws."""
-    return _Counts(study, draws or Draws(), survive_loss).values(_members(study, regions))
+    """Return one set's values over the resamples, (n_draws,) float64."""
+    return _Resamples(study, draws or Draws(), survive_loss).values(_members(study, regions))
 
 
-# A page asks the same samples again and again as constraints change.
+# A page evaluates the same samples repeatedly as constraints change.
 @lru_cache(maxsize=8)
 def _draw(clients: int, rounds: int, draws: Draws) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Give how often each client and each round is in each draw."""
+    """Return the counts of clients and rounds per resample, (n_draws, n) int32 each."""
     g = np.random.default_rng(draws.seed)
     counts = [g.multinomial(n, np.full(n, 1 / n), draws.count) for n in (clients, rounds)]
     return counts[0].astype(np.int32), counts[1].astype(np.int32)
 
 
-class _Counts:
-    """How often each client and round is drawn."""
+class _Resamples:
+    """The weights of clients and rounds per resample."""
 
     def __init__(self, study: Study, draws: Draws, robust: bool = False) -> None:
         self.study, self.robust = study, robust
@@ -117,29 +117,29 @@ class _Counts:
         self.counted = study.costs.counted.astype(np.float64)
         weight = study.costs.weights.reshape(self.counted.shape).sum(axis=1, dtype=np.float64)
         self.rounds = drawn[1].astype(np.float64)
-        # By draw and client: its weight for each of its counted rounds in that draw.
-        heard = self.rounds @ self.counted.T
-        self.clients = np.where(heard > 0, drawn[0] * weight / np.maximum(heard, 1), 0.0)
+        # (n_draws, n_clients): the client's weight per counted round of the resample.
+        answered = self.rounds @ self.counted.T
+        self.clients = np.where(answered > 0, drawn[0] * weight / np.maximum(answered, 1), 0.0)
 
     def values(self, members: tuple[int, ...]) -> Floats:
-        """Give a set's value in every draw."""
+        """Return a set's value in every resample, (n_draws,) float64."""
         costs = self.study.costs
         sets = list(combinations(members, len(members) - 1)) if self.robust else [members]
-        # What no loss leaves anything of has no value worth comparing: the whole set stands in.
+        # A single region leaves nothing after its loss: the whole set is used instead.
         found: Floats = np.max([self._costs(s or members) for s in sets], axis=0)
         values: Floats = found / costs.scale
         return costs.top / costs.scale - values if costs.top else values
 
     def _costs(self, members: tuple[int, ...]) -> Floats:
-        """Give a set's mean or percentile of costs in every draw."""
+        """Return a set's mean or percentile of costs in every resample."""
         costs = self.study.costs
         least = costs.matrix[list(members)].min(axis=0)
-        heard = (least != NO_ANSWER) * self.counted.reshape(-1)
+        answered = (least != NO_ANSWER) * self.counted.reshape(-1)
         percentile = self.study.objective.percentile
         if percentile is not None:
-            return self._percentiles(least, heard, percentile / 100)
-        total = self._sum((least * heard).reshape(self.counted.shape))
-        mass = self._sum(heard.reshape(self.counted.shape))
+            return self._percentiles(least, answered, percentile / 100)
+        total = self._sum((least * answered).reshape(self.counted.shape))
+        mass = self._sum(answered.reshape(self.counted.shape))
         mean: Floats = total / np.maximum(mass, 1e-300)
         return mean
 
@@ -147,12 +147,12 @@ class _Counts:
         found: Floats = ((self.clients @ cells) * self.rounds).sum(axis=1)
         return found
 
-    def _percentiles(self, least: "NDArray[np.int32]", heard: Floats, share: float) -> Floats:
+    def _percentiles(self, least: "NDArray[np.int32]", answered: Floats, share: float) -> Floats:
         order = np.argsort(least, kind="stable")
         client, period = np.divmod(order, self.rounds.shape[1])
         found = np.empty(len(self.clients))
         for draw, (clients, rounds) in enumerate(zip(self.clients, self.rounds, strict=True)):
-            reached = np.cumsum(clients[client] * rounds[period] * heard[order])
+            reached = np.cumsum(clients[client] * rounds[period] * answered[order])
             place = np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))
             found[draw] = least[order[min(int(place), order.size - 1)]]
         return found
@@ -161,13 +161,13 @@ class _Counts:
 def _candidates(
     study: Study, answer: Recommendation, constraints: Constraints
 ) -> tuple[list[tuple[int, ...]], bool]:
-    """Give the recommended set first, then all others, or those that are known to be good."""
+    """Return the recommended set first, then all others, or those that are known to be good."""
     names = study.samples.regions
     best = _members(study, answer.regions)
-    if sets_of(len(names), answer.k) > MOST_SETS:
+    if sets_of(len(names), answer.k) > MAX_SETS:
         return [best, *(_members(study, s.regions) for s in answer.runners_up)], False
-    after = after_of(study.samples, study.costs, study.objective, constraints)
-    limits = keep(limit(names, constraints), after)
+    after = build_loss_limit(study.samples, study.costs, study.objective, constraints)
+    limits = limits_after_loss(limit(names, constraints), after)
     every = combinations(range(len(names)), answer.k)
     return [best, *(s for s in every if s != best and limits.allow(s))], True
 
@@ -181,7 +181,7 @@ def _weigh(
     answer: Recommendation,
     drawn: tuple[list[tuple[int, ...]], bool, Floats],
     before: Floats | None,
-) -> Doubt:
+) -> Uncertainty:
     sets, complete, values = drawn
     names, faster = study.samples.regions, study.objective.measure is Measure.LATENCY
     winners = (values.argmin if faster else values.argmax)(axis=0)
@@ -193,7 +193,7 @@ def _weigh(
     )
     low, high = (float(v) for v in np.percentile(values[0], INTERVAL))
     if before is None:
-        return Doubt(answer.k, low, high, wins, complete)
+        return Uncertainty(answer.k, low, high, wins, complete)
     gain = before - values[0] if faster else values[0] - before
     ends = tuple(float(v) for v in np.percentile(gain, INTERVAL))
-    return Doubt(answer.k, low, high, wins, complete, ends[0], ends[1], ends[0] > 0)
+    return Uncertainty(answer.k, low, high, wins, complete, ends[0], ends[1], ends[0] > 0)

@@ -1,8 +1,7 @@
-"""Samples go in; the table that restates Figure 16 comes out: the best k, routed in two ways.
+"""IMC'13 Figure 16 from samples: the best k regions under per-round and static routing.
 
-Beside each size stand the interval of chance and, for round trips, what was published in 2013.
-Means are of the samples themselves, not of the whole numbers of a proof, so that a size of one
-gives the very figure that the table of regions has.
+Each size has its bootstrap interval and, for latency, the published value of 2013. Means are of the
+samples themselves, not of the integer costs, so that k = 1 equals the table of regions.
 """
 
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from analysis.optimization.model.samples import Samples
 from analysis.optimization.recommendations import Effort, Study
 from analysis.optimization.single_regions import DECIMALS
 from analysis.optimization.solver.result import Recommendation
-from analysis.optimization.uncertainty.bootstrap import Doubt, Draws, doubt
+from analysis.optimization.uncertainty.bootstrap import Draws, Uncertainty, doubt
 from analysis.optimization.uncertainty.regret import route
 from analysis.optimization.verification.verification import measure
 
@@ -33,7 +32,7 @@ COLUMNS = (
     "answered_share",
     "left_out",
 )
-MOST_SIZES = 8
+MAX_SIZES = 8
 TIME_LIMIT_S = 10.0
 
 
@@ -63,9 +62,9 @@ class SizeRow:
 def k_regions(
     samples: Samples, objective: Objective | None = None, draws: Draws | None = None
 ) -> list[SizeRow]:
-    """Give the best sets of up to eight regions; raises BadInput on unusable samples."""
+    """Return the best sets of up to eight regions; raise BadInput on unusable samples."""
     study = Study(samples, objective or Objective())
-    sizes = range(1, min(MOST_SIZES, len(samples.regions)) + 1)
+    sizes = range(1, min(MAX_SIZES, len(samples.regions)) + 1)
     answers = study.curve(sizes, None, Effort(time_limit_s=TIME_LIMIT_S))
     chance = doubt(study, answers, None, draws or Draws())
     rows = [_row(study, a, d) for a, d in zip(answers, chance, strict=False) if a.value]
@@ -73,7 +72,7 @@ def k_regions(
     return [replace(row, share_of_first=row.per_round / first if first else 1.0) for row in rows]
 
 
-def _row(study: Study, answer: Recommendation, chance: Doubt) -> SizeRow:
+def _row(study: Study, answer: Recommendation, chance: Uncertainty) -> SizeRow:
     asked = study.objective
     value = round(measure(study.samples, answer.regions, asked) or 0.0, DECIMALS)
     by_mean = asked.percentile is None

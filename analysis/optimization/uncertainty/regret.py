@@ -1,4 +1,4 @@
-"""A set of regions and samples go in; what routing, each region, and staying put cost comes out."""
+"""Marginal value of regions, value of routing, and regret of a current deployment."""
 
 from dataclasses import dataclass, replace
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Margin:
-    """What a region is worth: the value without it if chosen, with it if not."""
+    """The marginal value of a region: the value without it if chosen, with it if not."""
 
     region: str
     chosen: bool
@@ -36,7 +36,7 @@ class Routing:
 
 @dataclass(frozen=True)
 class Regret:
-    """What the current deployment loses to the best of its size; ``lost`` is never below zero."""
+    """The regret of the current deployment against the best set; ``lost`` is at least 0."""
 
     current: float
     best: float
@@ -45,7 +45,7 @@ class Regret:
 
 
 def margins(study: Study, regions: tuple[str, ...]) -> list[Margin]:
-    """Give each region's marginal value for a set, chosen regions first, most worthy first."""
+    """Return each region's marginal value for a set, chosen regions first, by descending worth."""
     here = study.value_of(regions)
     found = [_margin(study, regions, name, here) for name in study.samples.regions]
     return sorted(found, key=lambda m: (not m.chosen, -(m.worth or 0.0), m.region))
@@ -64,7 +64,7 @@ def shares_far(samples: Samples, regions: tuple[str, ...], limit_ms: float) -> d
 
 
 def route(study: Study, regions: tuple[str, ...]) -> Routing:
-    """Give a set's mean for per-round and for static routing; raises BadInput for percentiles.
+    """Return a set's mean for per-round and for static routing; raise BadInput for percentiles.
 
     Statically, a client keeps the region that is best for it in the mean of all counted rounds,
     where a round without an answer costs what the objective says.
@@ -74,8 +74,8 @@ def route(study: Study, regions: tuple[str, ...]) -> Routing:
     means, answered = client_means(study, regions)
     best = np.argmin(np.where(np.isnan(means), np.inf, means), axis=0)
     clients = np.arange(means.shape[1])
-    value, heard = means[best, clients], answered[best, clients]
-    weights = study.costs.weights.reshape(study.costs.counted.shape).sum(axis=1) * heard
+    value, answered = means[best, clients], answered[best, clients]
+    weights = study.costs.weights.reshape(study.costs.counted.shape).sum(axis=1) * answered
     total = float(np.nansum(value * weights)) / float(weights.sum())
     names = tuple(None if np.isnan(v) else regions[b] for b, v in zip(best, value, strict=True))
     per_round = study.value_of(regions)
@@ -83,7 +83,8 @@ def route(study: Study, regions: tuple[str, ...]) -> Routing:
 
 
 def static_study(study: Study) -> Study:
-    """Give the same question for static routing, where a client's value is its mean over rounds."""
+    """Return the same question for static routing, where a client's value is its mean over
+    rounds."""
     everyone = study.samples.regions
     means, _ = client_means(study, everyone)
     values = study.costs.top - means if study.costs.top else means
@@ -98,7 +99,7 @@ def static_study(study: Study) -> Study:
 
 
 def regret(study: Study, current: tuple[str, ...], best: Recommendation) -> Regret:
-    """Give what a deployment loses to a recommendation; raises BadInput if either answers none."""
+    """Return what a deployment loses to a recommendation; raise BadInput if either answers none."""
     here = study.value_of(current)
     if here is None or best.value is None:
         raise BadInput("the deployment answers no client", field="current")
@@ -118,15 +119,15 @@ def _margin(study: Study, regions: tuple[str, ...], name: str, here: float | Non
 
 
 def client_means(study: Study, regions: tuple[str, ...]) -> tuple[Floats, Floats]:
-    """Give cost per region and client over rounds with a cost, and their share of the counted."""
+    """Return cost per region and client over rounds with a cost, and their share of the counted."""
     costs, counted = study.costs, study.costs.counted
     rows = [study.samples.regions.index(name) for name in regions]
-    heard = np.empty((len(rows), len(counted)))
-    means = np.empty_like(heard)
+    answered = np.empty((len(rows), len(counted)))
+    means = np.empty_like(answered)
     for a, j in enumerate(rows):
         cells = costs.matrix[j].reshape(counted.shape)
         answered = (cells != NO_ANSWER) & counted
-        heard[a] = answered.sum(axis=1)
+        answered[a] = answered.sum(axis=1)
         total = np.where(answered, cells, 0).sum(axis=1, dtype=np.float64)
-        means[a] = np.where(heard[a] > 0, total / np.maximum(heard[a], 1), np.nan)
-    return means, heard / np.maximum(counted.sum(axis=1), 1)
+        means[a] = np.where(answered[a] > 0, total / np.maximum(answered[a], 1), np.nan)
+    return means, answered / np.maximum(counted.sum(axis=1), 1)

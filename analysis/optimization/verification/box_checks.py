@@ -1,4 +1,4 @@
-"""The boxes of one proof go in; what is wrong with them comes out, weighed from scratch."""
+"""Check the boxes of a certificate: they cover every set, and each bound holds."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,35 +11,52 @@ from numpy.typing import NDArray
 from analysis.optimization.model.constraints import Limits
 from analysis.optimization.model.costs import NO_ANSWER, Costs, Ints
 from analysis.optimization.solver.certificate import Box, Multipliers, Proof
-from analysis.optimization.solver.certificate_weights import savings
 from analysis.optimization.verification.failure_checks import (
-    MOST_REMAINDERS,
-    Recount,
+    MAX_REMAINDERS,
+    RemainderCheck,
     Test,
     priced,
 )
 from core.errors import BadInput
+from core.jit import compile_loop
 
-# Bounds of the last boxes that are kept, because neighbours share them.
-MOST_KNOWN = 1000
+# Bounds that are cached, because neighbouring boxes share them.
+MAX_KNOWN = 1000
 PAIR = 2
 
 
 @dataclass(frozen=True, eq=False)
 class Far:
-    """Where a region is far from a point, and how much weight may be far after any one loss."""
+    """Mask (n_regions, n_points) of points above the limit, and the weight allowed after a loss."""
 
     cells: NDArray[np.bool_]
     most: int
 
     def wide(self, weights: Ints) -> frozenset[int]:
-        """Give the regions that leave too much weight far when they are all that is left."""
+        """Return the regions that violate the limit alone."""
         return frozenset(
             j for j, row in enumerate(self.cells) if int(weights[row].sum()) > self.most
         )
 
 
-class Examiner:
+@compile_loop
+def savings(prices: Ints, weights: Ints, levels: Ints, shift: int) -> Ints:
+    """Return savings per region, (n_regions,) int64: sum of w * max(0, level - price).
+
+    Own loop of the verification, so that no code is shared with the search.
+    """
+    regions, points = prices.shape
+    saved = np.zeros(regions, np.int64)
+    for j in range(regions):
+        total = np.int64(0)
+        for i in range(points):
+            beneath = levels[i] - (prices[j, i] << shift)
+            total += weights[i] * max(beneath, np.int64(0))
+        saved[j] = total
+    return saved
+
+
+class BoxChecker:
     """Checks the boxes of one proof."""
 
     def __init__(
@@ -61,11 +78,11 @@ class Examiner:
         self.listed = set(proof.listed)
 
     def run(self) -> list[str]:
-        """Give what is wrong with the boxes."""
+        """Return the errors of the boxes."""
         return self._cover() or [text for box in self.proof.boxes if (text := self._examine(box))]
 
     def exact(self, members: tuple[int, ...]) -> Fraction:
-        """Give a set's objective in units of cost."""
+        """Return a set's objective in units of cost."""
         least, weights = self._least(members), self.costs.weights
         if self.proof.robust:
             return Fraction(self._weigh(members), int(weights.sum()))
@@ -79,12 +96,12 @@ class Examiner:
         return Fraction(int(next(v for v, r in zip(values, reach, strict=True) if r >= enough)))
 
     def answers(self, members: tuple[int, ...]) -> bool:
-        """Say whether a set answers anything at all."""
-        heard = self._least(members) != NO_ANSWER
-        return bool(self.costs.weights[heard].any())
+        """Return whether a set answers any weighted point."""
+        answered = self._least(members) != NO_ANSWER
+        return bool(self.costs.weights[answered].any())
 
     def floor_value(self) -> Fraction:
-        """Give what the objective of unlisted sets cannot be below, if the boxes hold."""
+        """Return the lower bound of the objective of unlisted sets, if the boxes hold."""
         proof, total = self.proof, int(self.costs.weights.sum())
         if proof.level is not None:
             higher = self.costs.matrix[self.costs.matrix > proof.level]
@@ -96,14 +113,14 @@ class Examiner:
         return proof.lost + Fraction(over, total if over > 0 else min(s for s in sums if s))
 
     def _reaches_level(self) -> bool:
-        """Say whether the floor excludes all sets that bring the share to the level."""
+        """Return whether the floor excludes all sets that reach the percentile's threshold."""
         share, total = self.share or Fraction(1), int(self.costs.weights.sum())
         if self.proof.lost is None:
             return self.proof.floor > (1 - share) * total
         return self.proof.floor > (share.denominator - share.numerator) * total
 
     def _prices(self) -> Ints:
-        """Give what a region's value costs a point in the problem that the proof is about."""
+        """Return the costs of the problem that the proof is about, (n_regions, n_points) int64."""
         matrix, level = self.costs.matrix.astype(np.int64), self.proof.level
         if level is not None:
             share = self.share or Fraction(1)
@@ -113,7 +130,7 @@ class Examiner:
         return matrix
 
     def _prices_of_gaps(self) -> Ints:
-        """Give the same with a price for points without an answer, where they have one."""
+        """Return the costs with the price of points without an answer, where they have one."""
         lost = self.proof.lost
         return (
             self.matrix if lost is None else np.where(self.matrix == NO_ANSWER, lost, self.matrix)
@@ -124,7 +141,7 @@ class Examiner:
         return least
 
     def _weigh(self, members: tuple[int, ...]) -> int:
-        """Weigh a set in the problem that the proof is about."""
+        """Return the cost of a set in the problem that the proof is about."""
         weights, lost = self.costs.weights, self.proof.lost
         if self.proof.robust:
             rests = combinations(members, len(members) - 1)
@@ -133,7 +150,7 @@ class Examiner:
         return int((np.where(least == NO_ANSWER, lost or 0, least) * weights).sum())
 
     def _cover(self) -> list[str]:
-        """Check that boxes are apart from each other and hold as many sets as there are."""
+        """Check that boxes are disjoint and cover every set."""
         limits, k = self.limits, self.proof.size
         held = frozenset(limits.inside), frozenset(limits.outside)
         if self._overlap():
@@ -160,7 +177,7 @@ class Examiner:
         return False
 
     def _examine(self, box: Box) -> str:
-        """Give what is wrong with one box."""
+        """Return the error of one box, or an empty text."""
         if not box.base | {box.lost} - {None} <= box.inside or (box.lost in box.base):
             return "a box is bounded from regions that it has not"
         free = [j for j in range(self.regions) if j not in box.inside | box.outside]
@@ -170,7 +187,7 @@ class Examiner:
         if left < 0:
             return ""
         if self.proof.robust and box.lost is None:
-            # Any one region may be lost: one less is left to save anything.
+            # Any one region may be lost, so that one less can save.
             left -= 1
         if left >= 0 and self._is_closed(sure, saved, free, left, box.inside):
             return ""
@@ -179,31 +196,31 @@ class Examiner:
         return self._list(box, box.inside, free)
 
     def _recount(self, box: Box, free: list[int]) -> str:
-        """Weigh what is left of the sets of a box after each loss, and judge what survives."""
+        """Evaluate the remainders of the sets of a box, and check the sets that survive."""
         order, size = [*sorted(box.inside), *free], self.proof.size
         if size == PAIR and self.proof.robust:
             return self._pair_up(box, order)
-        if size <= PAIR or comb(len(order), size - 1) > MOST_REMAINDERS:
+        if size <= PAIR or comb(len(order), size - 1) > MAX_REMAINDERS:
             return self._list(box, box.inside, free)
         fixed = len(box.inside) if len(box.inside) <= size - PAIR else 0
         own = self._test(order, box.multipliers)
         tests = [own] if self.proof.robust else []
         tests += [] if self.far is None else [self._test_far(order, self.far)]
-        recount = Recount(tests, size, fixed)
+        recount = RemainderCheck(tests, size, fixed)
         recount.run()
         for places in recount.sets(None if self.proof.robust else own):
             members = frozenset(order[place] for place in places)
-            wrong = self._judge(members) if box.inside <= members else ""
+            wrong = self._check_set(members) if box.inside <= members else ""
             if wrong:
                 return wrong
         return ""
 
     def _pair_up(self, box: Box, order: list[int]) -> str:
-        """Judge the pairs of which each by itself costs less than the floor."""
+        """Check the pairs of regions that each cost less than the floor alone."""
         weights, floor = self.costs.weights, self.proof.floor
         good = [j for j in order if int((self.matrix[j] * weights).sum()) < floor]
         for pair in combinations(good, PAIR):
-            wrong = self._judge(frozenset(pair)) if box.inside <= set(pair) else ""
+            wrong = self._check_set(frozenset(pair)) if box.inside <= set(pair) else ""
             if wrong:
                 return wrong
         return ""
@@ -221,27 +238,27 @@ class Examiner:
     def _is_closed(
         self, sure: int, saved: Ints, free: list[int], left: int, inside: frozenset[int]
     ) -> bool:
-        """Say whether even the best choice, providers heeded, stays above the floor."""
-        room = dict(enumerate(self.limits.room))
+        """Return whether the best choice within provider capacities stays above the floor."""
+        capacity = dict(enumerate(self.limits.capacity))
         for j in inside:
-            room[self.limits.provider[j]] -= 1
-        if min(room.values(), default=0) < 0:
+            capacity[self.limits.provider[j]] -= 1
+        if min(capacity.values(), default=0) < 0:
             return True
         for j in sorted(free, key=lambda j: -int(saved[j])):
-            if left and room[self.limits.provider[j]] > 0:
-                room[self.limits.provider[j]] -= 1
+            if left and capacity[self.limits.provider[j]] > 0:
+                capacity[self.limits.provider[j]] -= 1
                 sure, left = sure - int(saved[j]), left - 1
         return left > 0 or sure > self.cut
 
     def _list(self, box: Box, inside: frozenset[int], free: list[int]) -> str:
-        """Weigh the sets of a box that the bound leaves, one by one."""
+        """Check the sets of a box that the bound does not exclude, one by one."""
         left = self.proof.size - len(inside)
         if left <= 0:
-            return self._judge(inside) if left == 0 else ""
+            return self._check_set(inside) if left == 0 else ""
         sure, saved = self._bound(inside - {box.lost}, box.multipliers, box.lost)
         order = sorted(free, key=lambda j: -int(saved[j]))
         for a in range(len(order) - left + 1):
-            if not self._lossless(box):
+            if not self._skips_bound(box):
                 best = sum(int(saved[j]) for j in order[a : a + left])
                 if sure - best > self.cut:
                     break
@@ -250,11 +267,11 @@ class Examiner:
                 return wrong
         return ""
 
-    def _lossless(self, box: Box) -> bool:
-        # Without a lost region, bounds of a robust problem count one member too many.
+    def _skips_bound(self, box: Box) -> bool:
+        # Without a lost region, bounds of a robust problem have one member too many.
         return self.proof.robust and box.lost is None
 
-    def _judge(self, inside: frozenset[int]) -> str:
+    def _check_set(self, inside: frozenset[int]) -> str:
         members = tuple(sorted(inside))
         known = members in self.listed
         if known or not self.limits.allow(members) or not self.answers(members):
@@ -262,10 +279,11 @@ class Examiner:
         return "" if self._weigh(members) >= self.proof.floor else f"{members} costs less"
 
     def _bound(self, base: frozenset[int], number: int, lost: int | None) -> tuple[int, Ints]:
-        """Give what sets that hold the base cost at least, and what each region may save of it."""
+        """Return what sets that hold the base cost at least, and what each region may save of
+        it."""
         key = (base, number, lost)
         if key not in self.known:
-            if len(self.known) > MOST_KNOWN:
+            if len(self.known) > MAX_KNOWN:
                 self.known.clear()
             self.known[key] = self._bound_anew(base, self.proof.multipliers[number], lost)
         return self.known[key]
@@ -283,14 +301,14 @@ class Examiner:
         return sure, saved + offset
 
     def _additions(self, rates: tuple[int, ...], lost: int | None) -> tuple[int, Ints]:
-        """Give what rates on price and groups add, for sets without the lost region."""
+        """Return the terms of the duals of price and groups, for sets without the lost region."""
         limits = self.limits
         offset = np.zeros(self.regions, np.int64)
         if not any(rates):
             return 0, offset
         if min(rates) < 0:
             raise BadInput("a rate is below zero", field="proof")
-        start = -rates[0] * (limits.purse - (0 if lost is None else limits.price[lost]))
+        start = -rates[0] * (limits.budget - (0 if lost is None else limits.price[lost]))
         offset -= rates[0] * np.array(limits.price, dtype=np.int64)
         for rate, group, need in zip(rates[1:], limits.groups, limits.needs, strict=True):
             less = (1 if lost is None else int(lost in group)) if self.proof.robust else 0

@@ -1,7 +1,7 @@
-"""Sets of regions are weighed once more, remainder by remainder, to check what survives a loss.
+"""Recompute remainders (sets less one region), to find the sets that survive a loss.
 
-Of the checker alone: prices and limits of judgement go in, and the sets come out whose remainders
-are all good enough, so that they may cost less than a proof says.
+Part of the verification only: the result are the sets with good remainders, which may contradict a
+proof. No code is shared with the search.
 """
 
 from collections.abc import Iterator
@@ -18,15 +18,15 @@ from core.jit import compile_loop
 
 Ints = NDArray[Any]
 
-# Remainders that are kept at once, a byte each.
-MOST_REMAINDERS = 2**28
-# Points that are looked at together, so that their prices stay near the processor.
+# Remainders held at once, one byte each.
+MAX_REMAINDERS = 2**28
+# Points per block, so that their prices stay in the cache.
 SLICE = 1024
 
 
 @dataclass(eq=False)
 class Test:
-    """What a remainder has to stay below: prices by region and point, and any levels under them.
+    """A test of remainders: prices (n_regions, n_points), dual levels, and the cut-off ``below``.
 
     Prices are costs times weight; levels are costs in units of 1 / 2**shift.
     """
@@ -43,15 +43,17 @@ class Test:
 
 
 def priced(costs: Ints, weights: Ints) -> Ints:
-    """Give costs times weight, in half the memory where they fit."""
+    """Return costs times weights, int32 where they fit, else int64."""
     most = int(costs.max(initial=0)) * int(weights.max(initial=0))
     product: Ints = (costs * weights).astype(np.int32 if most < 2**31 else np.int64)
     return product
 
 
 @compile_loop
-def outlook(prices: Ints, ceiling: Ints, shift: int, low: Ints, first: int) -> tuple[Any, Ints]:
-    """Give what sets of a stem cost at least, and what each later region may save of it."""
+def bound_completions(
+    prices: Ints, ceiling: Ints, shift: int, low: Ints, first: int
+) -> tuple[Any, Ints]:
+    """Return (lower bound of a partial set, savings of each later region)."""
     sure = np.int64(0)
     saved = np.zeros(prices.shape[0], np.int64)
     own = np.empty(low.size, np.int64)
@@ -68,7 +70,7 @@ def outlook(prices: Ints, ceiling: Ints, shift: int, low: Ints, first: int) -> t
 
 @compile_loop
 def sum_pairs(prices: Ints, low: Ints, alive: NDArray[np.bool_], first: int) -> Ints:
-    """Weigh a stem with each living pair of later regions."""
+    """Return the cost of a partial set with each pair of later regions that is not excluded."""
     places = prices.shape[0]
     sums = np.zeros((places, places), np.int64)
     with_c = np.empty(SLICE, prices.dtype)
@@ -90,7 +92,7 @@ def sum_pairs(prices: Ints, low: Ints, alive: NDArray[np.bool_], first: int) -> 
 
 @compile_loop
 def rank(table: Ints, members: Ints, lost: int) -> Any:
-    """Give the number of a set of ascending places, one of them left out, or none (-1)."""
+    """Return the rank of a set of ascending places without place ``lost``; -1 leaves out none."""
     total, size = np.int64(0), 0
     for a in range(members.size):
         if a != lost:
@@ -101,7 +103,7 @@ def rank(table: Ints, members: Ints, lost: int) -> Any:
 
 @compile_loop
 def survives(good: NDArray[np.bool_], table: Ints, members: Ints) -> bool:
-    """Say whether every remainder of a set is good."""
+    """Return whether every remainder of a set is good."""
     fine = True
     for lost in range(members.size - 1, -1, -1):
         fine = fine and good[rank(table, members, lost)]
@@ -112,20 +114,20 @@ def survives(good: NDArray[np.bool_], table: Ints, members: Ints) -> bool:
 
 @compile_loop
 def survivors(
-    good: NDArray[np.bool_], table: Ints, stem: Ints, places: int, alive: NDArray[np.bool_]
+    good: NDArray[np.bool_], table: Ints, partial: Ints, places: int, alive: NDArray[np.bool_]
 ) -> Ints:
-    """Give the sets of a stem, two regions short, whose remainders are all good."""
-    members = np.empty(stem.size + 2, np.int64)
-    members[: stem.size] = stem
+    """Return the completions of a partial set by two regions whose remainders are all good."""
+    members = np.empty(partial.size + 2, np.int64)
+    members[: partial.size] = partial
     found = np.empty((16, members.size), np.int64)
     count = 0
-    first = stem[-1] + 1
+    first = partial[-1] + 1
     for c in range(first, places - 1):
-        members[stem.size] = c
+        members[partial.size] = c
         if not good[rank(table, members[:-1], -1)]:
             continue
         for x in range(c + 1, places):
-            members[stem.size + 1] = x
+            members[partial.size + 1] = x
             if alive[c, x] and survives(good, table, members):
                 if count == found.shape[0]:
                     more = np.empty((2 * count, members.size), np.int64)
@@ -136,8 +138,8 @@ def survivors(
     return found[:count]
 
 
-class Recount:
-    """Remainders of sets of some size over some regions; the first few are in every set."""
+class RemainderCheck:
+    """The remainders of sets of one size; the first ``fixed`` regions are in every set."""
 
     def __init__(self, tests: list[Test], size: int, fixed: int) -> None:
         self.tests, self.size, self.fixed = tests, size, fixed
@@ -146,85 +148,90 @@ class Recount:
         self.good = np.zeros(comb(self.places, size - 1), bool)
 
     def run(self) -> None:
-        """Weigh all remainders but those that some bound excludes."""
-        for stem in combinations(range(self.places), self.size - 3):
-            lacking = sum(place not in stem for place in range(min(self.fixed, _after(stem))))
+        """Evaluate all remainders that no bound excludes."""
+        for partial in combinations(range(self.places), self.size - 3):
+            lacking = sum(place not in partial for place in range(min(self.fixed, _after(partial))))
             if lacking <= 1:
-                self._weigh(stem)
+                self._weigh(partial)
 
-    def _weigh(self, stem: tuple[int, ...]) -> None:
-        first = _after(stem)
+    def _weigh(self, partial: tuple[int, ...]) -> None:
+        first = _after(partial)
         alive = np.triu(np.ones((self.places, self.places), bool), 1)
         alive[:first] = False
         for test in self.tests:
-            low = _least(test, stem)
-            alive &= _hopeful(test, low, first)
+            low = _least(test, partial)
+            alive &= _is_promising(test, low, first)
             if not alive.any():
                 return
             alive &= sum_pairs(test.prices, low, alive, first) < test.below
-        base = sum(int(self.table[place, a + 1]) for a, place in enumerate(stem))
+        base = sum(int(self.table[place, a + 1]) for a, place in enumerate(partial))
         c, x = np.nonzero(alive)
         self.good[base + self.table[c, self.size - 2] + self.table[x, self.size - 1]] = True
 
     def sets(self, plain: Test | None) -> list[tuple[int, ...]]:
-        """Give the sets whose remainders are all good, and that plain costs may not exclude."""
+        """Return the sets whose remainders are all good, and not excluded by the cost without
+        loss."""
         found: list[tuple[int, ...]] = []
         everyone = np.ones((self.places, self.places), bool)
-        for stem in self._stems(plain):
+        for partial in self._partial_sets(plain):
             alive = (
-                everyone if plain is None else _hopeful(plain, _least(plain, stem), _after(stem))
+                everyone
+                if plain is None
+                else _is_promising(plain, _least(plain, partial), _after(partial))
             )
-            members = np.array(stem, np.int64)
+            members = np.array(partial, np.int64)
             for row in survivors(self.good, self.table, members, self.places, alive):
                 found.append(tuple(int(place) for place in row))
         return found
 
-    def _stems(self, plain: Test | None) -> Iterator[tuple[int, ...]]:
-        """Give stems, two regions short, that have at least two good remainders."""
-        head: tuple[int, ...] | None = None
-        hopeful = True
-        for stem in combinations(range(self.places), self.size - 2):
-            if any(place not in stem for place in range(min(self.fixed, _after(stem)))):
+    def _partial_sets(self, plain: Test | None) -> Iterator[tuple[int, ...]]:
+        """Yield partial sets, two regions short, with at least two good remainders."""
+        prefix: tuple[int, ...] | None = None
+        promising_set = True
+        for partial in combinations(range(self.places), self.size - 2):
+            if any(place not in partial for place in range(min(self.fixed, _after(partial)))):
                 continue
-            base = sum(int(self.table[place, a + 1]) for a, place in enumerate(stem))
-            if self.good[base + self.table[stem[-1] + 1 : -1, self.size - 1]].sum() < 2:
+            base = sum(int(self.table[place, a + 1]) for a, place in enumerate(partial))
+            if self.good[base + self.table[partial[-1] + 1 : -1, self.size - 1]].sum() < 2:
                 continue
-            if plain is not None and stem[:-1] != head:
-                head, hopeful = stem[:-1], _may_grow(plain, stem[:-1], 3)
-            if hopeful:
-                yield stem
+            if plain is not None and partial[:-1] != prefix:
+                prefix, promising_set = partial[:-1], _may_complete(plain, partial[:-1], 3)
+            if promising_set:
+                yield partial
 
 
-def _after(stem: tuple[int, ...]) -> int:
-    return stem[-1] + 1 if stem else 0
+def _after(partial: tuple[int, ...]) -> int:
+    return partial[-1] + 1 if partial else 0
 
 
-def _least(test: Test, stem: tuple[int, ...]) -> Ints:
-    if not stem:
+def _least(test: Test, partial: tuple[int, ...]) -> Ints:
+    if not partial:
         return np.full(test.prices.shape[1], np.iinfo(test.prices.dtype).max, test.prices.dtype)
-    least: Ints = test.prices[list(stem)].min(axis=0)
+    least: Ints = test.prices[list(partial)].min(axis=0)
     return least
 
 
-def _hopeful(test: Test, low: Ints, first: int) -> NDArray[np.bool_]:
-    """Say of each pair of later regions whether its bound stays below what is asked."""
-    # Nothing costs more than this where no region stands yet.
+def _is_promising(test: Test, low: Ints, first: int) -> NDArray[np.bool_]:
+    """Return a mask of pairs of later regions whose bound is below the cut-off."""
+    # The maximum cost without any region.
     top = test.prices.max(axis=0) if first == 0 else low
-    sure, saved = outlook(test.prices, test.ceiling, test.shift, np.minimum(low, top), first)
+    sure, saved = bound_completions(
+        test.prices, test.ceiling, test.shift, np.minimum(low, top), first
+    )
     pairs: NDArray[np.bool_] = (
         sure - saved[:, None] - saved[None, :] <= (test.below - 1) << test.shift
     )
     return pairs
 
 
-def _may_grow(test: Test, stem: tuple[int, ...], left: int) -> bool:
-    """Say whether a stem with so many more regions may stay below what is asked."""
+def _may_complete(test: Test, partial: tuple[int, ...], left: int) -> bool:
+    """Return whether a completion by ``left`` regions may be below the cut-off."""
     top = test.prices.max(axis=0)
-    low = np.minimum(_least(test, stem), top)
-    sure, saved = outlook(test.prices, test.ceiling, test.shift, low, _after(stem))
+    low = np.minimum(_least(test, partial), top)
+    sure, saved = bound_completions(test.prices, test.ceiling, test.shift, low, _after(partial))
     return bool(sure - np.sort(saved)[-left:].sum() <= (test.below - 1) << test.shift)
 
 
 def _numbers(places: int, size: int) -> Ints:
-    """Give the binomials that number sets of ascending places."""
+    """Return binomial coefficients, (places + 1, size + 1) int64."""
     return np.array([[comb(n, a) for a in range(size + 1)] for n in range(places + 1)], np.int64)

@@ -1,7 +1,7 @@
-"""A recommendation and its samples go in; what is wrong with it comes out, from scratch.
+"""Verify a recommendation against its samples, independently of the search.
 
-Nothing of the search is used: the proof's boxes have to hold every set between them, and each is
-bounded anew from its multipliers, or its sets are listed and weighed one by one.
+The boxes of the proof must cover every set; each is bounded again from its multipliers, or its sets
+are enumerated.
 """
 
 from dataclasses import replace
@@ -16,11 +16,11 @@ from analysis.optimization.model.costs import Costs, cost
 from analysis.optimization.model.objectives import Measure, Missing, Objective
 from analysis.optimization.model.samples import Samples
 from analysis.optimization.solver.result import Recommendation
-from analysis.optimization.verification.box_checks import PAIR, Examiner, Far
+from analysis.optimization.verification.box_checks import PAIR, BoxChecker, Far
 
 Floats = NDArray[np.float64]
 
-# Floats of a mean are compared with this share to spare, besides the stated rounding.
+# Relative tolerance of float means, besides the stated rounding.
 FLOAT_SHARE = 1e-9
 
 
@@ -30,7 +30,7 @@ def check(
     objective: Objective | None = None,
     constraints: Constraints | None = None,
 ) -> list[str]:
-    """Give what is wrong with a recommendation, nothing if it holds; raises BadInput as asked."""
+    """Return the errors of a recommendation, empty if it holds; raise BadInput."""
     objective, constraints = objective or Objective(), constraints or Constraints()
     if answer.value is None or answer.proof is None:
         return ["there is no proof to check"]
@@ -44,10 +44,10 @@ def check(
     limits = limit(samples.regions, constraints)
     far = _far(samples, costs, constraints)
     if far is not None and answer.k == PAIR:
-        # What is left of a pair is one region: no set of the proof has one that is too far.
+        # A loss leaves one region of a pair, so no set has a region that violates the limit alone.
         outside = far.wide(costs.weights).union(limits.outside)
         limits = replace(limits, outside=tuple(sorted(outside)))
-    examiner = Examiner(costs, limits, answer.proof, _share(objective), far)
+    examiner = BoxChecker(costs, limits, answer.proof, _share(objective), far)
     wrong += _check_claims(samples, costs, answer, examiner)
     return wrong or examiner.run()
 
@@ -55,7 +55,7 @@ def check(
 def measure(
     samples: Samples, regions: tuple[str, ...], objective: Objective, *, survive_loss: bool = False
 ) -> float | None:
-    """Give a set's value straight from the samples, by definition."""
+    """Return a set's value from the samples, by definition."""
     members = [samples.regions.index(name) for name in regions]
     worst = max if objective.measure is Measure.LATENCY else min
     if survive_loss:
@@ -88,7 +88,8 @@ def _value(samples: Samples, members: list[int], objective: Objective) -> float 
 
 
 def _weigh_points(samples: Samples) -> tuple[NDArray[np.bool_], Floats]:
-    """Give which client-rounds some region answered, and each one's part of its client's weight."""
+    """Return which client-rounds some region answered, and each one's part of its client's
+    weight."""
     counted = np.isfinite(samples.values).any(axis=0)
     rounds = counted.sum(axis=1, keepdims=True)
     return counted, np.where(counted, samples.weights[:, None] / np.maximum(rounds, 1), 0.0)
@@ -138,7 +139,7 @@ def _check_set(samples: Samples, answer: Recommendation, c: Constraints) -> list
 
 
 def _check_loss(samples: Samples, answer: Recommendation, c: Constraints) -> list[str]:
-    """Check by definition how much weight is far after each loss."""
+    """Check the weight above the latency limit after each loss."""
     if c.after_loss_ms is None:
         return []
     members = [samples.regions.index(name) for name in answer.regions]
@@ -159,9 +160,9 @@ def _far(samples: Samples, costs: Costs, c: Constraints) -> Far | None:
 
 
 def _check_claims(
-    samples: Samples, costs: Costs, answer: Recommendation, examiner: Examiner
+    samples: Samples, costs: Costs, answer: Recommendation, examiner: BoxChecker
 ) -> list[str]:
-    """Check that value and bound say no more than the proof's floor."""
+    """Check that value and bound are implied by the proof's floor."""
     members = tuple(samples.regions.index(name) for name in answer.regions)
     own, floor = examiner.exact(members), examiner.floor_value()
     if any(examiner.exact(s) < own for s in examiner.proof.listed if examiner.answers(s)):

@@ -103,8 +103,8 @@ def ranking(samples, k, objective, constraints):
     for chosen in combinations(range(len(samples.regions)), k):
         names = [samples.regions[r] for r in chosen]
         if allowed(names, constraints) and near_enough(rows, chosen, constraints):
-            judge = worst_loss if constraints.survive_loss else value
-            worth = judge(rows, chosen, objective, penalty)
+            record_feasible = worst_loss if constraints.survive_loss else value
+            worth = record_feasible(rows, chosen, objective, penalty)
             if worth is not None:
                 found.append((worth, chosen))
     return sorted(found, key=lambda f: f[0], reverse=objective.measure != "latency")

@@ -185,7 +185,7 @@ def test_a_box_whose_own_regions_break_a_limit_gives_no_set():
         problem = Problem(field_of(costs.matrix, costs.weights), limits, 3, 1)
         box = as_ints(inside), as_ints(list(free))
         dual = rough_dual(problem)
-        assert explore(problem.field, problem.rules, dual, box, problem.podium, 2**60)
+        assert explore(problem.field, problem.rules, dual, box, problem.incumbents, 2**60)
         assert problem.listed == []
 
 

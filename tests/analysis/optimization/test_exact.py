@@ -73,7 +73,7 @@ def some_constraints(g, samples, size):
         "price_ceiling": (0.35, float(g.integers(50, 300 * size)) / 100),
         "survive_loss": (0.2 if size > 1 else 0, True),
     }
-    chosen = {kind: value for kind, (often, value) in every.items() if g.random() < often}
+    chosen = {kind: value for kind, (frequency, value) in every.items() if g.random() < frequency}
     return Constraints(facts=some_facts(g, samples), **chosen)
 
 
@@ -178,7 +178,7 @@ def test_branching_on_losses_equals_weighing_every_set():
     # It is left for what no memory holds; here it answers what fits easily.
     from time import monotonic
 
-    from analysis.optimization.failures.robust_search import Losses, Whole
+    from analysis.optimization.failures.robust_search import RobustProblem, RobustTree
     from analysis.optimization.model.constraints import limit
     from analysis.optimization.model.costs import cost
     from analysis.optimization.solver.local_search import exchange_losses, start
@@ -192,10 +192,10 @@ def test_branching_on_losses_equals_weighing_every_set():
         every = ranking(samples, k, Objective(), constraints)
         costs = cost(samples, Objective())
         field = field_of(costs.matrix, costs.weights)
-        whole = Whole(field, limit(samples.regions, constraints), k, 1)
+        whole = RobustProblem(field, limit(samples.regions, constraints), k, 1)
         if start(whole):
             exchange_losses(whole)
-            losses = Losses(whole, monotonic() + 60)
+            losses = RobustTree(whole, monotonic() + 60)
             losses.run()
             bound, proven = losses.conclude()
             assert proven

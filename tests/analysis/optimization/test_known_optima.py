@@ -85,12 +85,12 @@ def test_wondernetwork_equals_plain_enumeration(missing):
         least = np.inf
         for chosen in combinations(range(8), k):
             best = np.fmin.reduce(values[list(chosen)])
-            heard = best[~np.isnan(best)]
-            lost = len(best) - len(heard)
+            answered = best[~np.isnan(best)]
+            lost = len(best) - len(answered)
             if missing is Missing.PENALTY:
-                least = min(least, (heard.sum() + lost * gap) / len(best))
-            elif len(heard):
-                least = min(least, heard.mean())
+                least = min(least, (answered.sum() + lost * gap) / len(best))
+            elif len(answered):
+                least = min(least, answered.mean())
         answer = study.recommend(k)
         assert answer.proven
         assert answer.value == pytest.approx(least, abs=1e-6)
