@@ -42,3 +42,8 @@ def compile_loop(function: Callable[P, R]) -> Callable[P, R]:
 def compile_sums(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function at its first call; its sums may be added up in any order."""
     return Loop(function, fastmath=True)
+
+
+def compile_division(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function at its first call; division by zero gives what numpy gives, unchecked."""
+    return Loop(function, error_model="numpy")

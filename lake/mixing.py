@@ -3,8 +3,7 @@
 Loaded by those who read long files only, since it takes half a second.
 """
 
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any
 
 import numba
 import numpy as np
@@ -12,6 +11,8 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 from numpy.typing import NDArray
+
+from core.jit import compile_division
 
 Keys = NDArray[np.uint64]
 # Odd numbers with bits set at random: the golden ratio's, and those of xxHash.
@@ -22,16 +23,8 @@ _SHIFT = np.uint64(29)
 _WORD = 8
 # Rows whose slots are fetched together, each without waiting for the one before.
 _BLOCK = 1024
-P = ParamSpec("P")
-R = TypeVar("R")
 # A numba intrinsic is called without its first parameter, which no type can say.
 intrinsic: Any = numba.extending.intrinsic
-
-
-def compile_loop(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function at its first call; the result is cached on disk."""
-    compiler = numba.njit(cache=True, nogil=True, error_model="numpy")
-    return cast("Callable[P, R]", compiler(function))
 
 
 def _emit_load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -47,7 +40,7 @@ def _load(_context: Any, array: Any, at: Any) -> Any:
     return types.uint64(array, types.int64), _emit_load
 
 
-@compile_loop
+@compile_division
 def _mix(keys: Keys, row: int, word: Any) -> None:
     first = (keys[row, 0] ^ word) * _FIRST
     second = (keys[row, 1] + word) * _SECOND
@@ -55,7 +48,7 @@ def _mix(keys: Keys, row: int, word: Any) -> None:
     keys[row, 1] = second ^ (second >> _SHIFT)
 
 
-@compile_loop
+@compile_division
 def _tail(text: NDArray[np.uint8], at: Any, end: Any) -> Any:
     """What is left of a text, less than eight bytes."""
     word = np.uint64(0)
@@ -64,7 +57,7 @@ def _tail(text: NDArray[np.uint8], at: Any, end: Any) -> Any:
     return word
 
 
-@compile_loop
+@compile_division
 def _mix_text(keys: Keys, row: int, text: NDArray[np.uint8], span: Any) -> None:
     at, end = np.int64(span[0]), np.int64(span[1])
     _mix(keys, row, np.uint64(end - at))
@@ -79,14 +72,14 @@ def _mix_text(keys: Keys, row: int, text: NDArray[np.uint8], span: Any) -> None:
             _mix(keys, row, _tail(text, at, end))
 
 
-@compile_loop
+@compile_division
 def mix_texts(bounds: NDArray[np.int32], text: NDArray[np.uint8], keys: Keys) -> None:
     """Mix one text per row, and its length, into the keys."""
     for row in range(len(keys)):
         _mix_text(keys, row, text, (bounds[row], bounds[row + 1]))
 
 
-@compile_loop
+@compile_division
 def mix_coded(
     codes: NDArray[np.int32], bounds: NDArray[np.int32], text: NDArray[np.uint8], keys: Keys
 ) -> None:
@@ -96,14 +89,14 @@ def mix_coded(
         _mix_text(keys, row, text, (bounds[code], bounds[code + 1]))
 
 
-@compile_loop
+@compile_division
 def mix_numbers(values: NDArray[np.int64], keys: Keys) -> None:
     """Mix one number per row into the keys."""
     for row in range(len(keys)):
         _mix(keys, row, np.uint64(values[row]))
 
 
-@compile_loop
+@compile_division
 def _slot(first: Any, second: Any, slots: Keys) -> Any:
     """Where a key stands, or the free slot where it would."""
     mask = np.uint64(len(slots) - 1)
@@ -115,7 +108,7 @@ def _slot(first: Any, second: Any, slots: Keys) -> Any:
         at = (at + np.uint64(1)) & mask
 
 
-@compile_loop
+@compile_division
 def _mark_known(keys: Keys, slots: Keys, known: NDArray[np.bool_], span: Any) -> None:
     """Rows whose key stands in its first slot: most of them, where rows repeat."""
     mask = np.uint64(len(slots) - 1)
@@ -125,7 +118,7 @@ def _mark_known(keys: Keys, slots: Keys, known: NDArray[np.bool_], span: Any) ->
         known[row - span[0]] = (slots[at, 0] == first) & (slots[at, 1] == second)
 
 
-@compile_loop
+@compile_division
 def find_new(keys: Keys, slots: Keys, fresh: NDArray[np.bool_]) -> int:
     """Put keys into the slots; marks and counts those that were not there."""
     count = 0
@@ -146,7 +139,7 @@ def find_new(keys: Keys, slots: Keys, fresh: NDArray[np.bool_]) -> int:
     return count
 
 
-@compile_loop
+@compile_division
 def move_keys(slots: Keys, larger: Keys) -> None:
     """Put all keys of one set of slots into a larger one."""
     for at in range(len(slots)):

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from lake.mixing import compile_loop
+from core.jit import compile_division
 
 Words = NDArray[np.uint64]
 _BATCH_ROWS = 1 << 18
@@ -31,7 +31,7 @@ _BLOCK = 512
 _UNKNOWN = 255
 
 
-@compile_loop
+@compile_division
 def _pack(
     columns: tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint32]],
     codes: NDArray[np.uint8],
@@ -50,7 +50,7 @@ def _pack(
     return n if largest >> np.uint32(_NAME_BITS) == 0 else -1
 
 
-@compile_loop
+@compile_division
 def _slot(word: Any, slots: Words) -> Any:
     """Where a word stands, or the free slot where it would."""
     mask = np.uint64(len(slots) - 1)
@@ -60,7 +60,7 @@ def _slot(word: Any, slots: Words) -> Any:
     return np.int64(at)
 
 
-@compile_loop
+@compile_division
 def _mark_unknown(words: Words, slots: Words, rows: NDArray[np.int64], begin: Any) -> Any:
     """Rows that are not in their first slot, which few are where facts repeat; how many."""
     mask = np.uint64(len(slots) - 1)
@@ -71,7 +71,7 @@ def _mark_unknown(words: Words, slots: Words, rows: NDArray[np.int64], begin: An
     return n
 
 
-@compile_loop
+@compile_division
 def _keep_new(words: Words, slots: Words) -> Any:
     """Put words into the slots, and those that were not there to the front; how many."""
     rows = np.empty(_BLOCK, np.int64)
@@ -87,7 +87,7 @@ def _keep_new(words: Words, slots: Words) -> Any:
     return n_new
 
 
-@compile_loop
+@compile_division
 def _move(slots: Words, larger: Words) -> None:
     for at in range(len(slots)):
         if slots[at] != 0:

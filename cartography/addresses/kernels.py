@@ -16,11 +16,11 @@ from cartography.addresses.parsing import (
     ROW_BYTES,
     Text,
     begins_as_ipv6,
-    compile_loop,
     intrinsic,
     read_ipv4,
     read_ipv6,
 )
+from core.jit import compile_division
 
 # Addresses that are read before any of them is looked up: reading is bound by the processor and
 # looking up by memory, and each goes faster alone.
@@ -45,14 +45,14 @@ def _count_bits(_context: Any, _bits: Any) -> Any:
     return types.uint64(types.uint64), _emit_count
 
 
-@compile_loop
+@compile_division
 def _entry(words: Words, cells: Ints, position: Any) -> Any:
     bucket = np.int64(position >> np.uint32(6)) * 2
     mask = _ALL >> np.uint64(np.uint32(63) - (position & np.uint32(63)))
     return cells[np.int64(words[bucket + 1] + _count_bits(words[bucket] & mask))]
 
 
-@compile_loop
+@compile_division
 def _match_block(
     block: NDArray[np.uint32],
     index: Index4,
@@ -74,7 +74,7 @@ def _match_block(
         out[i] = _entry(fine_words, fine_cells, inner) - 1
 
 
-@compile_loop
+@compile_division
 def match_ipv4(numbers: NDArray[np.uint32], index: Index4, out: Ints) -> None:
     """Labels of a column of IPv4 addresses."""
     fine = np.empty(_BLOCK + 1, dtype=np.int64)
@@ -83,7 +83,7 @@ def match_ipv4(numbers: NDArray[np.uint32], index: Index4, out: Ints) -> None:
         _match_block(numbers[begin:end], index, out[begin:end], fine)
 
 
-@compile_loop
+@compile_division
 def _match_halves(
     high: Words, low: Words, index: Index6, place: NDArray[np.int64], out: Ints
 ) -> None:
@@ -104,7 +104,7 @@ def _match_halves(
             out[i] = labels[ends[place[i]]]
 
 
-@compile_loop
+@compile_division
 def _match_low(place: Any, low: Any, index: Index6) -> Any:
     """The label by the lower half, among the starts that share the upper one."""
     lows, labels, _, ends = index
@@ -119,7 +119,7 @@ def _match_low(place: Any, low: Any, index: Index6) -> Any:
     return labels[last]
 
 
-@compile_loop
+@compile_division
 def _match_mapped(high: Words, low: Words, index: Index4, out: Ints) -> None:
     """Put the labels of mapped addresses right: they are IPv4."""
     words, cells, fine_words, fine_cells = index
@@ -133,7 +133,7 @@ def _match_mapped(high: Words, low: Words, index: Index4, out: Ints) -> None:
             out[i] = value - 1
 
 
-@compile_loop
+@compile_division
 def match_ipv6(high: Words, low: Words, index4: Index4, index6: Index6, out: Ints) -> None:
     """Labels of a column of IPv6 addresses; a mapped one is read as IPv4."""
     place = np.empty(_BLOCK, dtype=np.int64)
@@ -143,7 +143,7 @@ def match_ipv6(high: Words, low: Words, index4: Index4, index6: Index6, out: Int
         _match_mapped(high[begin:end], low[begin:end], index4, out[begin:end])
 
 
-@compile_loop
+@compile_division
 def _read_block(
     offsets: Any, text: Text, first: Any, block: NDArray[np.uint32], others: NDArray[np.int64]
 ) -> Any:
@@ -160,7 +160,7 @@ def _read_block(
     return n_others
 
 
-@compile_loop
+@compile_division
 def _read_other(text: Text, begin: Any, end: Any, row: Text) -> Any:
     """(high, low, sound) of a text that the fast reader left: IPv6, the end of a buffer, or
     nothing. Near the end of a buffer it is read from a copy, which may be read beyond."""
@@ -177,7 +177,7 @@ def _read_other(text: Text, begin: Any, end: Any, row: Text) -> Any:
     return read_ipv6(row, 0, size)
 
 
-@compile_loop
+@compile_division
 def _read_others(
     offsets: Any, text: Text, first: Any, others: NDArray[np.int64], halves: NDArray[np.uint64]
 ) -> None:
@@ -190,7 +190,7 @@ def _read_others(
         halves[0, k], halves[1, k], halves[2, k] = high, low, np.uint64(sound)
 
 
-@compile_loop
+@compile_division
 def match_text(offsets: Any, text: Text, index4: Index4, index6: Index6, out: Ints) -> None:
     """Labels of an Arrow string column, -1 for text that is no address."""
     block = np.empty(_BLOCK, dtype=np.uint32)

@@ -4,17 +4,15 @@ In go bytes as they lie in Arrow buffers; out come numbers, and whether the text
 They read what ``inet_pton`` reads, and refuse the rest.
 """
 
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending, types
 from numpy.typing import NDArray
 
-P = ParamSpec("P")
-R = TypeVar("R")
+from core.jit import compile_division
+
 Text = NDArray[np.uint8]
 # The dotted reader loads a row of sixteen bytes, and four more behind the last dot.
 ROW_BYTES = 20
@@ -27,12 +25,6 @@ _DOT, _COLON = 46, 58
 _NONE = 9
 # A numba intrinsic is called without its first parameter, which no type can say.
 intrinsic: Any = extending.intrinsic
-
-
-def compile_loop(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function at its first call; the result is cached on disk."""
-    compiler = numba.njit(cache=True, nogil=True, error_model="numpy")
-    return cast("Callable[P, R]", compiler(function))
 
 
 def _emit_zeros(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -77,7 +69,7 @@ def _load_four(_context: Any, text: Any, _at: Any) -> Any:
     return types.uint64(text, types.int64), _emit_load
 
 
-@compile_loop
+@compile_division
 def _read_part(text: Text, at: Any, size: Any) -> Any:
     """One part of a dotted quad, and a number that is 0 where it is sound."""
     one, sign = np.uint64(1), np.uint64(63)
@@ -95,7 +87,7 @@ def _read_part(text: Text, at: Any, size: Any) -> Any:
     return value, wrong
 
 
-@compile_loop
+@compile_division
 def read_ipv4(text: Text, begin: Any, end: Any) -> Any:
     """A dotted quad as a number, above 32 bits for anything else; reads 20 bytes from ``begin``."""
     size = np.uint64(end - begin)
@@ -130,7 +122,7 @@ def _find_colons(_context: Any, text: Any, _at: Any) -> Any:
     return types.uint64(text, types.int64), _emit_colons
 
 
-@compile_loop
+@compile_division
 def begins_as_ipv6(text: Text, begin: Any, end: Any) -> Any:
     """Whether a colon stands among the first five signs, as in every IPv6 address."""
     size = np.uint64(min(end - begin, 5))
@@ -157,7 +149,7 @@ def _find_hex(_context: Any, text: Any, _at: Any) -> Any:
     return types.uint64(text, types.int64), _emit_hex
 
 
-@compile_loop
+@compile_division
 def _read_group(text: Text, at: Any, size: Any) -> Any:
     """One group of one to four digits, which are hexadecimal."""
     shift = (np.uint64(32) - (np.uint64(size) << np.uint64(3))) & np.uint64(0x1F)
@@ -168,7 +160,7 @@ def _read_group(text: Text, at: Any, size: Any) -> Any:
     return value | ((nibbles >> np.uint64(12)) & np.uint64(0xF0)) | (nibbles >> np.uint64(24))
 
 
-@compile_loop
+@compile_division
 def _read_groups(text: Text, begin: Any, at: Any, end: Any, colons: Any) -> Any:
     """Groups between two places, ``colons`` apart: (high, low, how many, whether they end in a
     dotted quad); more than eight are none at all."""
@@ -193,7 +185,7 @@ def _read_groups(text: Text, begin: Any, at: Any, end: Any, colons: Any) -> Any:
     return high, low, n_groups, False
 
 
-@compile_loop
+@compile_division
 def read_ipv6(text: Text, begin: Any, end: Any) -> Any:
     """(high, low, sound) of an IPv6 address; reads ``READ_BYTES`` from ``begin``."""
     size = end - begin
@@ -211,7 +203,7 @@ def read_ipv6(text: Text, begin: Any, end: Any) -> Any:
     return high, low, sound & ((strange == 0) | (has_quad & last))
 
 
-@compile_loop
+@compile_division
 def _read_halves(text: Text, begin: Any, size: Any, colons: Any) -> Any:
     """(high, low, sound, whether there is a quad) around a double colon, where there is one."""
     one = np.uint64(1)

@@ -40,7 +40,7 @@ _INTEGERS = {
 _TEXTS = ("type", "dst_addr", "dst_name", "src_addr", "from", "proto")
 # What DuckDB would read as another value than a strict reader, or not at all: values of other
 # types, integers near their bounds, escapes, "NaN" and its kind, commas before a bracket.
-_ODD = "|".join(
+_IRREGULAR = "|".join(
     [
         r"^[^{]",
         r"\\",
@@ -70,7 +70,7 @@ _RECORD = {
     "result": [_ELEMENT],
 }
 _PARSE = f"""
-    SELECT unnest(record), regexp_matches(text, $${_ODD}$$) OR record IS NULL AS is_odd
+    SELECT unnest(record), regexp_matches(text, $${_IRREGULAR}$$) OR record IS NULL AS is_irregular
     FROM (
         SELECT text, try(json_transform(text, $${json.dumps(_RECORD)}$$)) AS record FROM spans
     )"""
@@ -81,7 +81,7 @@ _BEGINNING = re.compile(rb'\{\s*"[^"]{0,20}"')
 _BETWEEN = re.compile(rb"[\s,\[\]]*")
 _SEPARATORS = b" \t\r\n\v\f,[]"
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]"]', re.DOTALL)
-# Scripts keep results as a list within an object of their own; no result has such a key first.
+# Some scripts nest the list of results in an object; no result begins with such a key.
 _FRAME = re.compile(rb'\s*\{\s*"(?!result")[a-z_ ]{1,40}"\s*:\s*[\[{]', re.IGNORECASE)
 _MAX_FRAMED_BYTES = 1 << 29
 
@@ -142,11 +142,11 @@ class RecordReader:
             data, held = data[: starts[-1]], data[starts.pop() :]
         spans = self._parse_spans(data, starts)
         parts, first, rest = list[pa.Table](), 0, b""
-        for odd in spans.odd:
+        for odd in spans.irregular:
             if odd < first:
                 continue
             parts.append(spans.rows.slice(first, odd - first))
-            texts, at = self._read_odd(data, spans, int(spans.starts[odd]), is_last)
+            texts, at = self._read_strictly(data, spans, int(spans.starts[odd]), is_last)
             parts.append(self._parse(texts))
             first = int(np.searchsorted(spans.starts, at))
             if at not in spans.sound:
@@ -173,7 +173,7 @@ class RecordReader:
         if not _is_utf8(data):
             texts = [text if _is_utf8(text) else b"?" for text in texts]
         rows = self._parse(texts)
-        odd = np.flatnonzero(rows["is_odd"].to_numpy()).tolist()
+        odd = np.flatnonzero(rows["is_irregular"].to_numpy()).tolist()
         sound = dict(zip(starts, texts, strict=True)) if odd else {}
         for number in odd:
             del sound[starts[number]]
@@ -185,7 +185,7 @@ class RecordReader:
         places = np.array(starts, np.int64)
         return _Spans(places, rows, odd, frozenset(sound), np.array(lines, np.int64))
 
-    def _read_odd(
+    def _read_strictly(
         self, data: bytes, spans: "_Spans", at: int, is_last: bool
     ) -> tuple[list[bytes], int]:
         """Read records one by one until a span that is sound; also return where that is.
@@ -224,7 +224,7 @@ class _Spans:
 
     starts: NDArray[np.int64]
     rows: pa.Table
-    odd: list[int]
+    irregular: list[int]
     sound: frozenset[int]
     # Where a line begins that is a whole result; no record goes on behind it.
     lines: NDArray[np.int64]
@@ -325,7 +325,7 @@ def _clean(data: bytes) -> bytes | None:
         found = json.loads(data.decode(), parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
-    kept = _keep(found, (*_TEXTS, "prb_id", "timestamp", "paris_id", "sent"))
+    kept = _select_fields(found, (*_TEXTS, "prb_id", "timestamp", "paris_id", "sent"))
     if isinstance(found.get("result"), list):
         kept["result"] = [_clean_element(entry) for entry in found["result"]]
     return json.dumps(kept, ensure_ascii=False).encode()
@@ -338,16 +338,18 @@ def _refuse(name: str) -> None:
 def _clean_element(entry: Any) -> dict[str, Any]:
     if not isinstance(entry, dict):
         return {}
-    kept = _keep(entry, ("hop", "rtt", "dup"))
+    kept = _select_fields(entry, ("hop", "rtt", "dup"))
     if "error" in entry:
         kept["error"] = ""
     if isinstance(entry.get("result"), list):
         replies = (reply if isinstance(reply, dict) else {} for reply in entry["result"])
-        kept["result"] = [_keep(reply, ("from", "rtt", "late", "dup")) for reply in replies]
+        kept["result"] = [
+            _select_fields(reply, ("from", "rtt", "late", "dup")) for reply in replies
+        ]
     return kept
 
 
-def _keep(found: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _select_fields(found: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: found[name] for name in names if name in found and _is_right(name, found[name])}
 
 
