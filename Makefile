@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BENCHMARKS := dns.resolve dns.lossy dns.fuzz dns.transfers dns.iteration dns.wildcards dns.shared \
   zones.truth patterns.bulk regions.suite
 
-.PHONY: help setup setup-test run test together test-distributed check compiled format unit browser bench \
+.PHONY: help setup setup-test run test together test-distributed check compiled format unit thorough browser bench \
   docs locks clean
 
 help: ## list the commands
@@ -78,6 +78,9 @@ format: setup-test ## format Python, templates, style sheets, scripts; fix lint
 
 unit: setup-test ## tests without a browser; STAGE=crawlers for those of one folder
 	@$(VENV)/python -m pytest -n $(AT_ONCE) -m "not browser" $(if $(STAGE),tests/$(STAGE))
+
+thorough: setup-test ## every check and test, with three times as many random examples
+	@NEPHOSCOPE_THOROUGH=1 $(MAKE) --no-print-directory test
 
 browser: setup-test ## browser tests only
 	@$(VENV)/python -m pytest -m browser

@@ -5,19 +5,47 @@ What was compiled is kept beside its source, so a second ``python -m tests.compi
 
 import pyarrow as pa
 
+from analysis.campaigns.tables import tables
 from analysis.optimization import warm_up
+from cartography.addresses import kernels
 from cartography.placement.cloud_table import PrefixTable
+from lake.campaigns import table_of
 from tests.cartography.ranges.files import read_sample
 
 
 def main() -> None:
-    """The choice of regions, and columns of addresses."""
+    """The choice of regions, tables of campaigns, columns of addresses."""
     warm_up()
+    build_tables()
     match_addresses()
 
 
+def build_tables() -> None:
+    """All tables of two vantage points and two regions over two rounds."""
+    rows = [
+        {
+            "round": number,
+            "vantage": vantage,
+            "target": region,
+            "provider": "aws",
+            "region": region,
+            "zone": f"{region}a",
+            "at": 0,
+            "probe": "tcp-ping",
+            "status": "OK",
+            "sent": 2,
+            "values": [1.0, 2.0 + number],
+        }
+        for number in range(2)
+        for vantage in ("one", "two")
+        for region in ("east", "west")
+    ]
+    tables.build(table_of("samples", rows))
+
+
 def match_addresses() -> None:
-    """A column of both families."""
+    """A column of both families; a short one alone would be matched without compiled loops."""
+    assert kernels
     addresses = PrefixTable.build([read_sample("aws-sample.json")]).addresses
     addresses.match_text(pa.array(["192.0.2.1", "2001:db8::1", None, ""]))
 

@@ -8,17 +8,18 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from execnet import XSpec
-from hypothesis import settings as examples
+from hypothesis import settings as hypothesis_settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests import forks
+from tests.examples import examples
 from tests.stores import migrated_store
 
 # A busy machine, or a first compilation, says nothing about whether a test is right.
 # Whatever needs more examples than this says so itself.
-examples.register_profile("patient", deadline=None, max_examples=60)
-examples.load_profile("patient")
+hypothesis_settings.register_profile("patient", deadline=None, max_examples=examples(60))
+hypothesis_settings.load_profile("patient")
 
 _HERE = Path(__file__).parent
 # Folders whose tests share a browser, a site or a laboratory, so that one process has them all.

@@ -10,6 +10,7 @@ from core.records import Answer, Lookup, Record
 from core.statuses import DnsStatus, Technique
 from lake import columns
 from lake.schemas import SCHEMAS, table_of_lookups
+from tests.examples import examples
 
 NAMES = st.sampled_from(["a.test", "b.a.test", "c.test"])
 ADDRESSES = st.one_of(
@@ -49,7 +50,7 @@ def as_row(row):
     )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(LOOKUPS, max_size=8))
 def test_rows_are_what_was_found_by_the_number_of_the_name(lookups):
     table = table_of_lookups(lookups, 5 << 32)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lake.packing import distinct_facts
+from tests.examples import examples
 
 COLUMNS = ("name", "type", "value")
 TYPES = (1, 2, 5, 28)
@@ -26,7 +27,7 @@ def write(path, rows, kinds=KINDS):
 
 
 # The first call may compile.
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(ROWS)
 def test_each_fact_comes_out_once_and_in_order(rows):
     with TemporaryDirectory() as folder:

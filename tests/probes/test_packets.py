@@ -8,6 +8,7 @@ from probes.kinds.system_traceroute import read_output
 from probes.packets import headers
 from probes.packets.hops import Reply, routes_of
 from probes.packets.mda import Search, flows_needed
+from tests.examples import examples
 
 ENDS4 = (bytes([192, 0, 2, 1]), bytes([198, 51, 100, 7]))
 ENDS6 = (bytes(range(16)), bytes(range(16, 32)))
@@ -122,7 +123,7 @@ def test_a_silent_hop_does_not_end_the_search_and_endless_silence_does():
     assert silent.sent < 100
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(st.integers(0, 10**6), st.integers(2, 5))
 def test_what_lies_behind_a_silent_router_beside_others_is_found(seed, width):
     """One way of a balancer is silent, and leads to a router of its own."""

@@ -16,6 +16,7 @@ from probes.schedule.presets import preset, preset_data, preset_names
 from probes.schedule.rehearsal import rehearse
 from probes.schedule.rotation import Rotation
 from probes.schedule.schedule import read_schedule
+from tests.examples import examples
 
 PAPER = [f"client-{i}" for i in range(80)]
 counts = st.integers(1, 30)
@@ -27,7 +28,7 @@ def only(schedule, *names):
     return read_schedule({**schedule, "activities": chosen})
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(counts, counts, st.integers(1, 4), st.text(max_size=3))
 def test_every_pair_meets_once_and_nobody_meets_another(vantages, targets, clients, seed):
     rotation = Rotation(vantages, targets, clients, seed)
@@ -41,7 +42,7 @@ def test_every_pair_meets_once_and_nobody_meets_another(vantages, targets, clien
     assert rotation.slots == max(targets, -(-vantages // clients))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     st.integers(1, 25),
     st.integers(1, 12),

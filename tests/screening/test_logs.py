@@ -16,6 +16,7 @@ from core.paths import PROJECT
 from screening.log_readers import read_log
 from screening.log_readers.hdr_histogram import decode_histogram
 from screening.log_readers.summaries import summarise_file, summarise_log
+from tests.examples import examples
 
 SAMPLES = PROJECT / "fixtures" / "screening"
 SHARED = Path(os.environ.get("NEPHOSCOPE_SHARED_DATA", PROJECT.parent / "shared" / "data"))
@@ -191,7 +192,7 @@ def test_unknown_and_damaged_files_are_refused():
 names = st.sampled_from(sorted(path.name for path in SAMPLES.iterdir() if path.suffix != ".md"))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(name=names, at=st.integers(0, 5000), junk=st.binary(max_size=12), cut=st.booleans())
 def test_damage_anywhere_gives_a_log_or_one_error(name, at, junk, cut):
     data = (SAMPLES / name).read_bytes()

@@ -16,6 +16,7 @@ from core.errors import BadInput, Unavailable
 from testbed.server.answers import Authority
 from testbed.server.responder import Responder
 from testbed.server.server import running, serve
+from tests.examples import examples
 from tests.testbed.cast import ask, rows, tiny
 
 
@@ -105,7 +106,7 @@ def test_garbage_never_stops_it(server):
 
 
 @given(st.binary(max_size=80), st.integers(0, 40))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_whatever_comes_there_is_a_reply_or_silence(noise, at):
     responder = Responder(Authority(tiny()))
     good = dns.message.make_query("cdn.cedar.test", "A", use_edns=0).to_wire()

@@ -13,6 +13,7 @@ from analysis.campaigns.tables.zones import compare_zones, median_spread, relati
 from core.errors import BadInput
 from lake.campaigns import table_of
 from tests.analysis.campaigns.reference import average_rounds
+from tests.examples import examples
 
 
 def row(region, vantage, values, sent=None, **more):
@@ -29,7 +30,7 @@ RUN = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(RUN, min_size=1, max_size=40), st.integers(0, 1))
 def test_the_grid_is_what_numpy_says(runs, memory_mb):
     table = table_of("samples", [row(r, v, x, len(x) + lost) for r, v, x, lost, _ in runs])
@@ -176,7 +177,7 @@ def test_a_region_that_hardly_answered_is_no_fixed_choice():
     assert summarise_choices([second]) == {"vantages": 1, "without_choice": 1}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, 10**6))
 def test_choosing_always_is_never_worse(seed):
     chance = np.random.default_rng(seed)

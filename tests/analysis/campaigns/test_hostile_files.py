@@ -17,6 +17,7 @@ from analysis.campaigns.importers.mlab import read_mlab
 from analysis.campaigns.importers.scamper import read_scamper
 from analysis.campaigns.importers.wondernetwork import read_city_pings
 from core.errors import BadInput
+from tests.examples import examples
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
@@ -91,7 +92,7 @@ GOOD_TRACE = {
 }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(TRACES | JSON, max_size=4))
 def test_no_trace_of_scamper_breaks_the_others(tmp_path_factory, odd):
     path = tmp_path_factory.mktemp("s") / "x.jsonl"
@@ -158,7 +159,7 @@ GOOD = {
 }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(MEASUREMENTS | JSON, max_size=3))
 def test_no_measurement_of_globalping_breaks_the_others(odd):
     found = convert([*odd, GOOD])
@@ -181,7 +182,7 @@ READERS = {
 
 
 @pytest.mark.parametrize("name", READERS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(OCTETS)
 def test_any_octets_are_read_or_refused(tmp_path_factory, name, octets):
     path = tmp_path_factory.mktemp("o") / "x.txt"
@@ -202,7 +203,7 @@ def test_packed_tables_that_are_cut_are_refused(tmp_path, name, pack):
         READERS[name](tmp_path / "nowhere.txt")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.dictionaries(
         st.text(max_size=4),
@@ -227,7 +228,7 @@ CELLS = st.sampled_from(
 ) | st.text(max_size=5)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.lists(CELLS, min_size=0, max_size=7), max_size=4))
 def test_any_speed_test_is_read_or_refused(tmp_path_factory, rows):
     stream = io.StringIO()

@@ -13,6 +13,7 @@ from analysis.campaigns.importers.ripe_atlas import AtlasFiles
 from analysis.campaigns.importers.scamper import read_scamper
 from analysis.campaigns.importers.wondernetwork import read_city_pings
 from core.errors import BadInput
+from tests.examples import examples
 from tests.shared import shared_file
 
 TRACE = {
@@ -160,7 +161,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.lists(
         st.fixed_dictionaries(

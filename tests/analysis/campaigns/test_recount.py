@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from analysis.campaigns.aggregation.quantiles import LARGE_CELL, describe
 from analysis.campaigns.tables import tables
 from lake.campaigns import table_of
+from tests.examples import examples
 
 PLACES = [("aws", "east", "a"), ("aws", "east", "b"), ("aws", "west", ""), ("gcp", "north", "a")]
 # Few different values, so that ties are frequent; some are no round number in 24 bits.
@@ -200,7 +201,7 @@ def alone(rows, region, sign):
     }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(RUNS, min_size=1, max_size=40))
 def test_every_table_is_what_plain_loops_say(runs):
     rows = [row(run) for run in runs]
@@ -290,7 +291,7 @@ def check_failures(built, reports, rows):
         agree(r, {"failed": lost, "share": lost / runs[r["region"], r["probe"]]})
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0, 1, 3]))
 def test_large_cells_have_the_figures_of_all_their_values(seed, digits):
     """Ties, values of either sign, and cells of every size, on both sides of the limit."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from analysis.campaigns.importers.ripe_atlas import AtlasFiles
 from analysis.campaigns.importers.ripe_atlas_records import RecordReader
 from core.errors import BadInput
+from tests.examples import examples
 
 TIMES = st.integers(0, 2_000_000_000)
 ODD_TEXT = st.text(max_size=8) | st.sampled_from(['"', "\\", "\ufdd0", "ü.example", "\x00", "a\tb"])
@@ -153,7 +154,7 @@ def rows_of(files, kind):
             yield {**own, **{name: row[name] for name in names}, "hops": hops}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.lists(RESULTS, max_size=6),
     st.sampled_from(["lines", "array", "indented", "ascii"]),
@@ -252,7 +253,7 @@ def test_a_broken_result_of_an_array_costs_no_other(tmp_path, indent):
     assert files.reasons == {"cut": 1}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(1, 4000), st.integers(1, 300), st.booleans())
 def test_wherever_a_file_is_cut_all_before_is_read(tmp_path_factory, cut, piece, packed):
     results = [result(n, dst_name="ü" if n % 3 == 0 else "u") for n in range(20)]
@@ -295,7 +296,7 @@ def test_what_is_no_result_at_all_is_told(tmp_path):
         assert list(AtlasFiles([path]).pings()) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.binary(max_size=200) | st.text(alphabet='{}[]",:ab1\\\n ', max_size=80).map(str.encode))
 def test_no_octets_stop_the_results_behind_them(tmp_path_factory, junk):
     path = tmp_path_factory.mktemp("j") / "x.json"

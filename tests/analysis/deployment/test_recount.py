@@ -26,6 +26,7 @@ from tests.analysis.deployment.world_cast import (
     place,
     write_lake,
 )
+from tests.examples import examples
 
 _REGIONS = {
     "aws": ["us-east-1", "eu-west-1", "us-west-2", None],
@@ -134,7 +135,7 @@ def test_it_works(cast_tables):
 
 # A lake costs a third of a second, so a failing one is shown as it was found.
 @settings(
-    max_examples=20,
+    max_examples=examples(20),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.index.search import NameFile, write_names
+from tests.examples import examples
 
 LETTERS = st.text("ab.é%_'\"", min_size=1, max_size=5)
 
@@ -19,7 +20,7 @@ def search_in(folder, *parts):
     return NameFile(Path(folder) / "names.txt")
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(st.lists(LETTERS, max_size=20), st.lists(LETTERS, max_size=20), LETTERS)
 def test_the_closest_names_come_first(first, second, text):
     with TemporaryDirectory() as folder:

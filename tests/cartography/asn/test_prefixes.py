@@ -11,6 +11,7 @@ from cartography.asn.files import read_origins
 from cartography.asn.names import looks_like_names, read_as_names
 from cartography.asn.prefixes import OriginPrefixes
 from core.errors import BadInput
+from tests.examples import examples
 
 networks4 = st.builds(
     lambda n, length: ipaddress.ip_network((n >> (32 - length) << (32 - length), length)),
@@ -44,7 +45,7 @@ def test_it_works():
     assert found[0].origins == (64501, 64502)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.dictionaries(networks4 | networks6, st.integers(1, 2**32 - 1), min_size=1, max_size=30),
     st.data(),

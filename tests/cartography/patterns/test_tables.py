@@ -9,6 +9,7 @@ from cartography.patterns.fronts import own_matcher
 from cartography.patterns.tables import DANGLING_SQL, FRONTS_SQL, MATCHES_SQL, open_patterns
 from core.records import Answer, Placement, Record
 from core.statuses import AddressKind, DnsStatus
+from tests.examples import examples
 
 RULES = load_rules()
 TARGETS = [
@@ -73,7 +74,7 @@ def rows(fronts):
     return sorted((f.name, f.provider, f.label, f.rule, f.instance) for f in fronts)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(st.lists(names, min_size=1, max_size=20))
 def test_joins_and_names_one_by_one_give_the_same_labels(drawn):
     answered = list(answers_of(drawn))
@@ -83,7 +84,7 @@ def test_joins_and_names_one_by_one_give_the_same_labels(drawn):
     assert joined == rows(f for answer, found in answered for f in label_fronts([answer], found))
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(st.lists(names, min_size=1, max_size=20))
 def test_dangling_aliases_are_the_same(drawn):
     answered = list(answers_of(drawn))
@@ -94,7 +95,7 @@ def test_dangling_aliases_are_the_same(drawn):
     assert joined == {(f.name, f.provider, f.instance) for f in alone}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(st.sampled_from(TARGETS), min_size=1, max_size=40))
 def test_every_target_meets_the_rules_that_a_plain_comparison_finds(targets):
     for name in targets:

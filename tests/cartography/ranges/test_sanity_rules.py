@@ -16,6 +16,7 @@ from cartography.ranges import guess_provider, read_ranges
 from cartography.ranges.plausibility import judge
 from core.errors import BadInput
 from tests.cartography.ranges.files import DAY, SAMPLES
+from tests.examples import examples
 from webapp.store.models import RangeTable
 from webapp.store.ranges import tables
 
@@ -187,7 +188,7 @@ def test_a_damaged_copy_of_the_publication_in_force_changes_nothing(folder, name
     kept = put(name, whole, "list-2013-03-29.txt")
     said = tables.read_table(kept)
 
-    @effort(max_examples=10, deadline=None)
+    @effort(max_examples=examples(10), deadline=None)
     @given(st.data())
     def corrupt(kinds):
         with transaction.atomic():

@@ -23,6 +23,7 @@ from tests.cartography.traffic.packets import (
     tcp,
     udp,
 )
+from tests.examples import examples
 from tests.shared import shared_file
 
 
@@ -162,7 +163,7 @@ def test_ports_used_again_are_another_connection():
     assert len(rows["conn"]) == 2
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.data())
 def test_a_cut_or_mangled_capture_never_breaks(data):
     whole = bytearray(data.draw(st.sampled_from([pcap(TALK), pcapng(TALK)])))

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.cartography.traffic.logs import conn, header, read, row
+from tests.examples import examples
 
 CELL = st.one_of(
     st.text(max_size=12).filter(lambda t: not set(t) & set("\t\n\r")),
@@ -17,7 +18,9 @@ CELL = st.one_of(
 )
 NAMES = st.sampled_from(["uid", "orig_h", "resp_h", "orig_p", "resp_p", "ts"])
 CONN = st.sampled_from(["proto", "service", "orig_bytes", "resp_ip_bytes", "local_orig"])
-CALM = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+CALM = settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 def count(content):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from benchmarks.zones.judge import permutations, scores
 from benchmarks.zones.worlds import World, make
 from cartography.zones.inference import infer_zones
+from tests.examples import examples
 
 PAPER = World(targets=400)
 
@@ -27,7 +28,7 @@ def test_it_works():
     assert found["combined"].error <= 0.027
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(seed=st.integers(0, 2**31), zones=st.integers(2, 6))
 def test_permutations_are_recovered_exactly(seed, zones):
     world = World(zones=zones, accounts=(60 * zones, 30 * zones, 15 * zones), targets=0)
@@ -37,7 +38,7 @@ def test_permutations_are_recovered_exactly(seed, zones):
     assert right == 3 * zones
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     seed=st.integers(0, 2**31),
     noise=st.sampled_from([0.0, 0.02, 0.05]),
@@ -53,7 +54,7 @@ def test_the_papers_round_trips(seed, noise, skew):
     assert found["combined"].error <= 0.027
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     seed=st.integers(0, 2**31),
     zones=st.integers(2, 6),
@@ -74,7 +75,7 @@ def test_a_modern_world_is_rarely_wrong(seed, zones, sampled):
     assert found["combined"].error <= 0.03
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(seed=st.integers(0, 2**31))
 def test_zones_without_a_probe_are_not_taken_for_others(seed):
     world = World(
@@ -91,7 +92,7 @@ def test_zones_without_a_probe_are_not_taken_for_others(seed):
     assert found["latency"].error <= 0.03
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(seed=st.integers(0, 2**31), shared=st.sampled_from([0.1, 0.3, 0.6]))
 def test_shared_prefixes_are_no_trap(seed, shared):
     _, found = judged(World(targets=300, shared_prefixes=shared), seed)

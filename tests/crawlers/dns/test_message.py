@@ -10,6 +10,7 @@ from crawlers.dns.message import Malformed, encode_question
 from crawlers.dns.message_reader import read_reply
 from crawlers.engine.config import EngineConfig
 from crawlers.engine.query_encoder import Encoder
+from tests.examples import examples
 
 LABEL = st.text("abcdefghijklmnopqrstuvwxyz0123456789-", min_size=1, max_size=12).filter(
     lambda s: not s.startswith("-") and not s.endswith("-")
@@ -38,7 +39,7 @@ def plain(text):
     return " ".join(part.rstrip(".") for part in text.lower().split(" "))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(NAME, st.lists(RECORD, max_size=12))
 def test_it_reads_what_dnspython_wrote(name, records):
     packet, length = build(name, records)
@@ -55,7 +56,7 @@ def test_it_reads_what_dnspython_wrote(name, records):
     assert [(r.name, r.type, plain(r.data)) for r in reply.answers] == expected
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(NAME, st.lists(RECORD, max_size=6), st.data())
 def test_damaged_packets_give_records_or_malformed(name, records, data):
     packet, length = build(name, records)

@@ -14,6 +14,7 @@ from benchmarks.dns import oracle, packets
 from crawlers.dns.message import TYPE_CODES, Malformed, encode_question
 from crawlers.dns.message_reader import read_reply
 from crawlers.dns.rdata import RARE_TYPES, WRITERS, find_writer, name_type
+from tests.examples import examples
 
 QUESTION = encode_question("www.alder.test", "A")
 END = 12 + len(QUESTION)
@@ -88,13 +89,13 @@ def test_names_in_data_may_be_pointers_where_the_type_is_old(code, before, names
     assert result == expected
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.sampled_from([*KNOWN, 3, 10, 249, 250, 4711]), st.binary(max_size=60))
 def test_any_bytes_are_shown_or_refused_but_never_misread(code, data):
     compare(code, data)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.sampled_from([16, 47, 64, 65, 257]), st.data())
 def test_bytes_that_are_nearly_right_are_never_misread(code, data):
     texts = [t for k, t in packets._TEXTS if dns.rdatatype.from_text(k) == code]

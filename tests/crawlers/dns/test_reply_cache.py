@@ -12,6 +12,7 @@ from benchmarks.dns.packets import Planner, spoil, write
 from crawlers.dns.message import Malformed, encode_question
 from crawlers.dns.message_reader import read_reply
 from crawlers.dns.reply_cache import TailCache
+from tests.examples import examples
 
 NS, SOA, AAAA, OPT = 2, 6, 28, 41
 ROOT = b"\0"
@@ -133,7 +134,7 @@ def test_what_looks_like_a_pointer_in_unread_data_is_not_moved():
     assert codes == [0, 16, 32]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 2**32))
 def test_any_sequence_of_replies_reads_as_if_each_were_the_first(seed):
     chance, pair = random.Random(seed), Pair()
@@ -172,7 +173,7 @@ ROW = st.one_of(
 END = st.tuples(st.lists(ROW, max_size=2), st.lists(ROW, max_size=3))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(LABEL, min_size=2, max_size=5), LABEL, END, st.lists(ROW, max_size=1))
 def test_an_end_with_pointers_to_anywhere_is_the_same_moved_or_not(labels, zone, end, answers):
     pair = Pair()
@@ -198,7 +199,7 @@ def _move(record, shift):
     return number.to_bytes(len(record) + 1, "big", signed=False)[1:] if number >= 0 else record
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, 2**32))
 def test_families_move_without_being_mistaken(seed):
     planner, pair = Planner(random.Random(seed)), Pair()
@@ -224,7 +225,7 @@ def test_memory_is_bounded_whatever_the_ends_look_like(make, count):
     tracemalloc.start()
     try:
         # Long ends, each in a zone of its own.
-        for n in range(600):
+        for n in range(120_000 // count):
             last = row(ROOT, 65280 if make is empty else AAAA, n.to_bytes(16, "big"))
             authorities = [make(i) for i in range(count)] + [last]
             packet, end = packet_of(f"a.{n}", authorities=authorities)

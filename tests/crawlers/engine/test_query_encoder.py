@@ -19,6 +19,7 @@ from crawlers.engine.engine import Engine, EngineConfig, Question
 from crawlers.engine.nameservers import Server
 from crawlers.engine.query_encoder import Encoder, option_of_subnet
 from tests.crawlers.engine.hostile import Hostile, good, record, reply
+from tests.examples import examples
 
 LONGEST = ".".join(["a" * 63, "b" * 63, "c" * 63, "d" * 61])
 QUICK = EngineConfig(timeout_s=1.0, retries=1)
@@ -29,7 +30,7 @@ NETWORK = st.one_of(
 LABELS = st.lists(st.binary(min_size=1, max_size=63), max_size=8)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(NETWORK)
 def test_a_client_subnet_is_what_dnspython_writes(network):
     address, length = network
@@ -43,7 +44,7 @@ def test_a_client_subnet_is_what_dnspython_writes(network):
     assert (read.srclen, read.scopelen) == (length, 0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(NETWORK, st.integers(0, 255), st.booleans())
 def test_a_scope_is_what_dnspython_reads(network, scope, cached):
     address, length = network
@@ -60,7 +61,7 @@ def test_a_scope_is_what_dnspython_reads(network, scope, cached):
     assert read_reply(packet, 12 + len(question)).scope == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(LABELS)
 def test_names_of_any_bytes_come_back_as_they_went(labels):
     wire = b"".join(bytes((len(label),)) + label for label in labels) + b"\0"
@@ -103,7 +104,7 @@ def test_the_longest_names_take_the_short_way_and_no_longer_ones():
     assert {q.name for q in fit} <= {LONGEST}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(LABELS)
 def test_mixed_case_changes_letters_alone(labels):
     wire = b"".join(bytes((len(label),)) + label for label in labels) + b"\0\0\1\0\1"

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawlers.engine.udp_batch import BATCH, LONGEST_REPLY, ManyAtOnce, OneByOne, open_datagrams
+from tests.examples import examples
 
 WAYS = [
     pytest.param(ManyAtOnce, marks=pytest.mark.skipif(sys.platform != "linux", reason="Linux's")),
@@ -54,7 +55,7 @@ def test_all_arrive_whole_and_in_order(sender, receiver, family):
         assert receiving.receive(right) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.lists(PACKET, max_size=BATCH), max_size=6))
 def test_both_ways_send_and_receive_the_same(batches):
     many, one = open_datagrams(), OneByOne()

@@ -26,6 +26,7 @@ from crawlers.sources.nsec_records import encode_labels, labels_of, read_denial,
 from crawlers.sources.transfers import Transfers
 from tests.crawlers.engine.scripted import CLOSE, HOLD, Scripted, framed, rrset
 from tests.crawlers.enumeration.signed_zones import Signed
+from tests.examples import examples
 
 ZONE = "alder.test"
 QUICK = WalkLimits(silence_s=0.3, whole_s=5.0)
@@ -83,7 +84,7 @@ TYPES = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.dictionaries(OWNER, TYPES, max_size=12))
 def test_any_zone_gives_all_its_names(nodes):
     # dnspython's server never sees two owners that differ in case only.
@@ -323,7 +324,7 @@ def test_the_successor_is_behind_a_name_and_all_below_it(labels, below):
     assert successor((b"test", b"\xff" * 63)) is None
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.binary(max_size=200), st.integers(0, 3), st.integers(0, 3))
 def test_noise_is_malformed_or_harmless(noise, n_answers, n_authorities):
     header = struct.pack("!6H", 7, 0x8400, 0, n_answers, n_authorities, 0)
@@ -337,7 +338,7 @@ def test_noise_is_malformed_or_harmless(noise, n_answers, n_authorities):
 FLIPS = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), min_size=1, max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(FLIPS)
 def test_replies_that_lie_end_with_a_status(flips):
     zone = Signed(ZONE, NODES)

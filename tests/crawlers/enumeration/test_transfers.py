@@ -18,6 +18,7 @@ from crawlers.sources.axfr import Feed, FeedLimits
 from crawlers.sources.base import Zone
 from crawlers.sources.transfers import TransferLimits, Transfers
 from tests.crawlers.engine.scripted import CLOSE, HOLD, RESET, Scripted, framed, rrset, transfer
+from tests.examples import examples
 
 SOA = "ns1.{0} hostmaster.{0} {1} 7200 3600 1209600 300"
 QUICK = TransferLimits(silence_s=0.3, whole_s=1.0)
@@ -352,7 +353,7 @@ def text(name):
     return name.to_text(omit_final_dot=True)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(streams(), st.integers(1, 400))
 def test_every_record_is_the_one_that_dnspython_reads(stream, size):
     query_id, messages, _ = stream
@@ -377,7 +378,7 @@ def test_every_record_is_the_one_that_dnspython_reads(stream, size):
 FLIPS = st.lists(st.tuples(st.integers(0, 4_000), st.integers(0, 255)), min_size=1, max_size=6)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(streams(), FLIPS, st.booleans())
 def test_bytes_that_lie_end_with_a_status_and_raise_nothing(stream, flips, keep):
     query_id, messages, _ = stream
@@ -392,7 +393,7 @@ def test_bytes_that_lie_end_with_a_status_and_raise_nothing(stream, flips, keep)
     assert all(name == ZONE or name.endswith("." + ZONE) for name in feed.names)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=400), st.integers(0, 3))
 def test_noise_ends_with_a_status(noise, n_answers):
     header = struct.pack("!6H", 7, 0x8400, 0, n_answers, 0, 0)

@@ -13,6 +13,7 @@ from core.records import Record
 from core.statuses import DnsStatus
 from crawlers.enumeration.candidates import Verdict
 from crawlers.enumeration.wildcard_probe import MOST_TESTS, SAMPLES, Level
+from tests.examples import examples
 
 ZONE = "elm.test"
 WORDS = [f"word{i}" for i in range(600)]
@@ -125,7 +126,7 @@ def test_without_a_wildcard_everything_is_kept_for_one_question():
     assert (level.asked, level.answers) == (1, False)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.integers(1, 400), st.integers(1, 8), st.integers(0, 20), st.integers(1, 600), st.data())
 def test_no_name_is_false_whatever_turns(size, most, n_own, n_words, data):
     rng = random.Random(data.draw(st.integers(0, 2**32)))
@@ -135,7 +136,7 @@ def test_no_name_is_false_whatever_turns(size, most, n_own, n_words, data):
     assert kept(verdicts) <= set(own)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(1, 60), st.integers(1, 8), st.integers(0, 20), st.integers(1, 600))
 def test_no_name_is_false_when_it_turns_in_a_circle(size, width, n_own, n_words):
     words = WORDS[:n_words]
@@ -153,7 +154,7 @@ TARGETS = {
 }
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from(sorted(TARGETS)), st.integers(0, 9), st.integers(1, 600), st.data())
 def test_no_name_is_false_behind_aliases(kind, n_own, n_words, data):
     rng = random.Random(data.draw(st.integers(0, 2**32)))
@@ -164,7 +165,7 @@ def test_no_name_is_false_behind_aliases(kind, n_own, n_words, data):
     assert kept(crawl(zone, words)[0]) <= set(own)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(2, 30), st.integers(20, 200), st.data())
 def test_many_names_on_one_member_of_the_pool_make_no_other_member_a_name(size, n_own, data):
     """The first random answer may show the very member that many names really use."""

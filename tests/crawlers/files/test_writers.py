@@ -14,6 +14,7 @@ from crawlers.files.jsonl import LineWriter
 from crawlers.files.parquet import ParquetSink
 from crawlers.files.writers import LineSink
 from lake import columns
+from tests.examples import examples
 
 NAME_SERVERS = (
     Record("a.test", "NS", 300, "ns1.a.test"),
@@ -140,7 +141,7 @@ def test_no_result_at_all_is_an_empty_table(tmp_path):
     assert pq.read_table(path).num_rows == 0
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.sampled_from([(), NAME_SERVERS, NAME_SERVERS[:1]]), max_size=20))
 def test_sections_that_repeat_read_as_they_are(sections):
     read = columns.sections_column(sections).to_pylist()

@@ -35,6 +35,7 @@ from testbed.hierarchy.internet import (
 )
 from testbed.hierarchy.plan import plan_hierarchy
 from testbed.hierarchy.server import Desk, serving
+from tests.examples import examples
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
 # Worlds of tests that run at the same time must not share addresses.
@@ -424,7 +425,10 @@ _HOSTS = st.lists(
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
 )
 @given(st.lists(_HOSTS, min_size=1, max_size=8), st.randoms(use_true_random=False))
 @example(

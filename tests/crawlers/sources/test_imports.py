@@ -14,6 +14,7 @@ from crawlers.sources.hostnames import clean_host, is_plain
 from crawlers.sources.imports import ImportConfig, Imports, collect_names
 from crawlers.sources.lists.json_stream import JsonStream
 from crawlers.sources.lists.list_formats import guess_form
+from tests.examples import examples
 
 DOMAINS = ("alder.test", "birch.test", "shop.birch.test")
 
@@ -270,7 +271,7 @@ def test_forms_are_told_apart(first, form):
     assert guess_form(first) == form
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=300), st.sampled_from(["", "text", "csv", "json", "zone"]))
 def test_no_bytes_break_the_reading(tmp_path_factory, data, form):
     path = tmp_path_factory.mktemp("any") / "list"
@@ -297,7 +298,7 @@ def test_what_is_cleaned_is_a_name(text):
 LINES = st.lists(st.from_regex(r"[a-z0-9_.-]{0,70}", fullmatch=True), max_size=12)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(LINES)
 def test_blocks_that_are_read_at_once_are_judged_like_single_lines(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("any") / "list"
@@ -321,7 +322,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(VALUES, max_size=6), st.integers(1, 20), st.booleans())
 def test_json_comes_out_as_it_went_in_however_it_is_cut(values, size, indented):
     data = json.dumps(values, indent=2 if indented else None).encode()

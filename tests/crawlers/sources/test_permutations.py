@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from core.statuses import Technique
 from crawlers.sources.base import Zone
 from crawlers.sources.permutations.generate import PermutationConfig, Permutations
+from tests.examples import examples
 
 DOMAIN = "alder.test"
 ALL = PermutationConfig(budget=100_000, per_name=100_000)
@@ -99,7 +100,7 @@ LABEL = st.from_regex(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", fullmatch=True)
 FOUND = st.lists(st.lists(LABEL, min_size=1, max_size=3).map(".".join), max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(FOUND, st.integers(0, 2000), st.integers(0, 200))
 def test_any_zone_gets_new_valid_names_within_its_budget(labels, budget, per_name):
     config = PermutationConfig(budget, per_name)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from core.errors import Unavailable
 from tasks.campaigns import commands, scheduler
+from tests.examples import examples
 from tests.tasks.campaigns.field import Field, assert_all_accounted, join, targets
 from tests.tasks.campaigns.test_scheduler import assert_nobody_met
 from webapp.store.campaigns import services
@@ -89,7 +90,9 @@ def run_on(found):
 
 
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(12),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     st.integers(1, 5),

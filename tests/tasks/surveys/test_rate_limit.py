@@ -28,6 +28,7 @@ from crawlers.engine.rate_limit import (
 from deploy import broker
 from tasks.resolution.engine_factory import Resolving
 from tasks.resolution.shared_rate_limit import SharedPace, pace_for
+from tests.examples import examples
 from tests.tasks.site import Site
 from tests.tasks.surveys.sliding_clock import busiest_second
 
@@ -93,7 +94,7 @@ def test_spacing_costs_little_of_the_rate(rate):
     assert 0.95 * rate <= 1 / spacing_s(rate) <= rate
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(
     st.sampled_from([10, 60, 500]),
     st.lists(st.sampled_from([0.0001, 0.001, 0.01, 0.05, 0.4]), min_size=10, max_size=100),
