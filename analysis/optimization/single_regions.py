@@ -27,15 +27,17 @@ class SingleRegions:
         """Add clients with the values of all their rounds; each client once."""
         counted = samples.counted
         rounds = counted.sum(axis=1)
-        answered = rounds > 0
-        self.clients += int(answered.sum())
+        is_answered = rounds > 0
+        self.clients += int(is_answered.sum())
         self.points += int(rounds.sum())
         some = np.flatnonzero(counted.any(axis=0))
         self.rounds.update(samples.rounds[t] for t in some)
-        for region, plane in zip(samples.regions, samples.values[:, answered], strict=True):
+        for region, plane in zip(samples.regions, samples.values[:, is_answered], strict=True):
             answered = ~np.isnan(plane)
-            total = np.where(answered, plane, 0.0).sum(axis=1, dtype=np.float64) / rounds[answered]
-            share = answered.sum(axis=1) / rounds[answered]
+            total = (
+                np.where(answered, plane, 0.0).sum(axis=1, dtype=np.float64) / rounds[is_answered]
+            )
+            share = answered.sum(axis=1) / rounds[is_answered]
             before = self.sums.get(region, (0.0, 0.0))
             self.sums[region] = before[0] + float(total.sum()), before[1] + float(share.sum())
             self.worst = max(self.worst, float(np.max(plane, initial=0.0, where=answered)))

@@ -74,8 +74,8 @@ def route(study: Study, regions: tuple[str, ...]) -> Routing:
     means, answered = client_means(study, regions)
     best = np.argmin(np.where(np.isnan(means), np.inf, means), axis=0)
     clients = np.arange(means.shape[1])
-    value, answered = means[best, clients], answered[best, clients]
-    weights = study.costs.weights.reshape(study.costs.counted.shape).sum(axis=1) * answered
+    value, share = means[best, clients], answered[best, clients]
+    weights = study.costs.weights.reshape(study.costs.counted.shape).sum(axis=1) * share
     total = float(np.nansum(value * weights)) / float(weights.sum())
     names = tuple(None if np.isnan(v) else regions[b] for b, v in zip(best, value, strict=True))
     per_round = study.value_of(regions)
@@ -122,12 +122,12 @@ def client_means(study: Study, regions: tuple[str, ...]) -> tuple[Floats, Floats
     """Return cost per region and client over rounds with a cost, and their share of the counted."""
     costs, counted = study.costs, study.costs.counted
     rows = [study.samples.regions.index(name) for name in regions]
-    answered = np.empty((len(rows), len(counted)))
-    means = np.empty_like(answered)
+    counts = np.empty((len(rows), len(counted)))
+    means = np.empty_like(counts)
     for a, j in enumerate(rows):
         cells = costs.matrix[j].reshape(counted.shape)
         answered = (cells != NO_ANSWER) & counted
-        answered[a] = answered.sum(axis=1)
+        counts[a] = answered.sum(axis=1)
         total = np.where(answered, cells, 0).sum(axis=1, dtype=np.float64)
-        means[a] = np.where(answered[a] > 0, total / np.maximum(answered[a], 1), np.nan)
-    return means, answered / np.maximum(counted.sum(axis=1), 1)
+        means[a] = np.where(counts[a] > 0, total / np.maximum(counts[a], 1), np.nan)
+    return means, counts / np.maximum(counted.sum(axis=1), 1)
