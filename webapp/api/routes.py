@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from ninja import Query, Schema, Status
+from ninja import Field, Query, Schema, Status
 from ninja.errors import HttpError
 
 from tasks.resolution.engine_factory import count_words
@@ -246,17 +246,21 @@ def get_regions(request: HttpRequest, slug: str) -> Any:
 
 
 class DomainQuery(Schema):
-    """Filter and page of the domain list."""
+    """Filter and page of the domain list; ``cursor`` is the ``next`` of the page before."""
 
     q: str = ""
     page: int = 1
+    cursor: str = Field("", pattern="^([1-9][0-9]{0,5})?$")
 
 
 @api.get("/surveys/{slug}/domains", response={200: dict, **ERRORS}, tags=["evidence"])
 def list_domains(request: HttpRequest, slug: str, query: Query[DomainQuery]) -> Any:
-    """Domains of the survey in rank order."""
+    """List domains of the survey in rank order."""
     _known(request, slug)
-    return evidence.domains(slug, query.q, min(max(query.page, 1), 100_000))
+    wanted = int(query.cursor) if query.cursor else query.page
+    found = evidence.domains(slug, query.q, min(max(wanted, 1), 100_000))
+    more = found["page"] < found["pages"]
+    return {**found, "next": str(found["page"] + 1) if more else None}
 
 
 @api.get("/surveys/{slug}/domains/{domain}", response={200: dict, **ERRORS}, tags=["evidence"])

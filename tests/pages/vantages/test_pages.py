@@ -269,4 +269,4 @@ def test_machines_are_told_nothing_without_their_password(client: Client, points
             f"{API}/{name}/presence", {"password": "", "version": ""}, "application/json"
         )
         assert answer.status_code == 401
-    assert client.post(f"{API}/join", {"token": "x" * 32}, "application/json").status_code == 422
+    assert client.post(f"{API}/join", {"token": "x" * 32}, "application/json").status_code == 403

@@ -16,6 +16,7 @@ from webapp.store.requests import failures
 from webapp.store.requests.idempotency import KeyReused
 from webapp.store.requests.list_slot import RETRY_AFTER_S, ClientGone, ListsBusy
 from webapp.store.surveys.services import TooManySurveys
+from webapp.store.vantages.services import UnknownToken
 
 log = logging.getLogger(__name__)
 _DOCS = "/api/v1/docs"
@@ -98,6 +99,7 @@ def register(api: NinjaAPI) -> None:
     """Install the handlers on an API."""
     handlers: dict[type[Exception], Callable[..., HttpResponse]] = {
         BadInput: _bad_input,
+        UnknownToken: lambda r, e: problem(403, "unknown-token", str(e)),
         KeyReused: lambda r, e: problem(422, "idempotency-key-reused", str(e)),
         ListsBusy: lambda r, e: problem(429, "lists", str(e), retry_after=RETRY_AFTER_S),
         TooManyStreams: lambda r, e: problem(429, "streams", str(e), retry_after=30),

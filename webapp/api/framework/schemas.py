@@ -82,17 +82,21 @@ class Features(Schema):
     features: list[Feature]
 
 
-class Domains(Schema):
+class NumberedPage(Schema):
     rows: list[Row]
     total: int
     page: int
     pages: int
 
 
+class Domains(NumberedPage):
+    next: str | None
+
+
 class Domain(Schema):
     domain: str
     rank: int
-    names: Domains
+    names: NumberedPage
     servers: list[Row]
     depends: list[Row]
     labels: list[Row]

@@ -15,17 +15,20 @@ def keep_hashes(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-
-    dependencies = [("store", "0006_pools")]
+    dependencies = [("store", "0001_pools_and_before")]
 
     operations = [
         *(
-            migrations.AddField(model, "share_seed", models.CharField(blank=True, default="", max_length=64))
+            migrations.AddField(
+                model, "share_seed", models.CharField(blank=True, default="", max_length=64)
+            )
             for model in SHARED
         ),
         *(
             migrations.AddField(
-                model, "share_sha256", models.CharField(blank=True, max_length=64, null=True, unique=True)
+                model,
+                "share_sha256",
+                models.CharField(blank=True, max_length=64, null=True, unique=True),
             )
             for model in SHARED
         ),

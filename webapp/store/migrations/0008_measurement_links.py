@@ -36,7 +36,6 @@ def to(model, name):
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
         ("store", "0007_share_hashes"),

@@ -41,7 +41,6 @@ def maker_of_survey(**options):
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
         ("store", "0008_measurement_links"),
@@ -78,9 +77,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name="survey",
             name="range_tables",
-            field=models.ManyToManyField(
-                blank=True, related_name="surveys", to="store.rangetable"
-            ),
+            field=models.ManyToManyField(blank=True, related_name="surveys", to="store.rangetable"),
         ),
         migrations.AlterModelOptions("shard", options={"ordering": ["survey_id", "first"]}),
         migrations.AlterModelOptions(
@@ -97,9 +94,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             "survey",
-            once(
-                "survey_key_of_nobody", "idempotency_key", condition=models.Q(maker__isnull=True)
-            ),
+            once("survey_key_of_nobody", "idempotency_key", condition=models.Q(maker__isnull=True)),
         ),
         migrations.AddConstraint("shard", once("shard_once", "survey", "key")),
         migrations.AddConstraint("report", once("report_once", "survey", "table_id")),

@@ -35,6 +35,10 @@ _PLACE = ("city", "country", "continent", "lat", "lon", "provider", "asn")
 WORKING = (State.JOINED, State.DRAINING)
 
 
+class UnknownToken(BadInput):
+    """The one-time token is unknown, used or expired."""
+
+
 @dataclass(frozen=True, slots=True)
 class Joined:
     """What a vantage point gets in exchange for its token; the password is told once."""
@@ -126,9 +130,9 @@ def new_token(point: VantagePoint) -> str:
 
 
 def redeem(token: str, address: str | None, version: str) -> Joined:
-    """Use a token, once whoever else tries at the same moment; raises ``BadInput``.
+    """Exchange a token for a password, once even under concurrency; raise ``UnknownToken``.
 
-    Callers wrap it in a transaction together with what must not fail after it.
+    Callers wrap it in a transaction with what must not fail after it.
     """
     now = timezone.now()
     live = JoinToken.objects.filter(
@@ -136,7 +140,7 @@ def redeem(token: str, address: str | None, version: str) -> Joined:
     )
     found = live.select_related("vantage").first()
     if found is None or not live.filter(pk=found.pk).update(used_at=now):
-        raise BadInput("this token is not known, was used, or is too old; ask for a new one")
+        raise UnknownToken("this token is not known, was used, or is too old; ask for a new one")
     password = secrets.token_urlsafe(32)
     _set(
         found.vantage,
