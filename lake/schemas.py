@@ -94,6 +94,21 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("at", pa.timestamp("us", tz="UTC")),
         ]
     ),
+    # One row per question of an audit (CAA, DS, MX of a listed domain), denials included.
+    "audit_lookups": pa.schema(
+        [
+            ("domain", pa.string()),
+            ("name", pa.string()),
+            ("type", pa.string()),
+            ("status", pa.string()),
+            ("answers", pa.list_(columns.RECORD)),
+            ("resolver", pa.string()),
+            ("protocol", pa.string()),
+            ("attempts", pa.int32()),
+            ("rtt_ms", pa.float64()),
+            ("at", pa.timestamp("us", tz="UTC")),
+        ]
+    ),
     # One row per address whose availability zone somebody looked for: brought, not crawled.
     "zones": pa.schema(
         [
@@ -116,7 +131,7 @@ FILE_SCHEMAS = {
     "lookups": SCHEMAS["lookups"].append(pa.field("addresses", columns.ADDRESSES)),
 }
 # Tables that are attached to a survey from elsewhere; no shard of the manifest stands for them.
-BROUGHT = frozenset({"zones", "customers"})
+BROUGHT = frozenset({"zones", "customers", "audit_lookups"})
 
 
 def table_of_lookups(lookups: Iterable[Lookup], first_id: int = 0) -> pa.Table:

@@ -29,7 +29,7 @@ WITH sharers AS (
 # operator of several, never several of one.
 _SECOND_LEVEL = "'ac', 'co', 'com', 'edu', 'gov', 'net', 'ne', 'or', 'org'"
 # Operators that spread their servers over many registered domains, by the first label of those.
-_FAMILIES = (
+SERVER_FAMILIES = (
     ("^awsdns-", "Amazon Route 53"),
     ("^azure-dns$", "Azure DNS"),
     ("^ultradns$", "UltraDNS"),
@@ -38,7 +38,7 @@ _FAMILIES = (
 )
 _FAMILY = " ".join(
     f"WHEN regexp_matches(split_part(registered, '.', 1), '{pattern}') THEN '{name}'"
-    for pattern, name in _FAMILIES
+    for pattern, name in SERVER_FAMILIES
 )
 _OPERATED = f"""
 CREATE TEMP TABLE operated AS

@@ -113,6 +113,8 @@ class Authority:
             return Reply(NOERROR, tuple((name, "NS", host) for host in zone.servers))
         if name == zone.domain and rtype == "SOA":
             return Reply(NOERROR, (soa_of(name),))
+        if name == zone.domain and rtype in zone.records:
+            return Reply(NOERROR, tuple((name, rtype, text) for text in zone.records[rtype]))
         held = self._names.get(name)
         if held is not None:
             reply = _reply_of(zone.domain, name, held.cnames, _typed(held, rtype), rtype)
@@ -225,6 +227,9 @@ def _whole_zone(zone: Zone) -> Iterator[Row]:
     yield soa_of(zone.domain)
     for host in zone.servers:
         yield (zone.domain, "NS", host)
+    for rtype, texts in zone.records.items():
+        # DS records belong to the parent zone (RFC 4035 section 2.4).
+        yield from ((zone.domain, rtype, text) for text in texts if rtype != "DS")
     yield from _rows_of_names(zone)
     for card in zone.wildcards:
         owner = f"*.{card.at}"

@@ -5,9 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from struct import Struct, error, unpack_from
 
+import dns.rdata
+
 from testbed.server.answers import TTL_S, Reply, Row
 
-TYPES = {"A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "TXT": 16, "AAAA": 28, "OPT": 41}
+TYPES = {"A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "MX": 15, "TXT": 16, "AAAA": 28, "OPT": 41}
+TYPES |= {"DS": 43, "CAA": 257}
 TYPE_NAMES = {number: name for name, number in TYPES.items()}
 AXFR, IXFR = 252, 251
 FORMERR, NOTIMP, BADVERS = 1, 4, 16
@@ -153,7 +156,9 @@ class Packer:
             return self._names.pack(data, at)
         if rtype == "TXT":
             return bytes((len(data),)) + data.encode("ascii")
-        return self._soa(data, at)
+        if rtype == "SOA":
+            return self._soa(data, at)
+        return dns.rdata.from_text("IN", rtype, data).to_wire() or b""
 
     def _soa(self, data: str, at: int) -> bytes:
         host, mailbox, *numbers = data.split(" ")

@@ -54,6 +54,8 @@ def truth(world: World, wordlist: Iterable[str], *, axfr: bool = True) -> dict[s
         "tables_zoned": _tables(world, findable, tuple(ZONE_TABLES)),
         "tables_all": _tables(world, facts, _ALSO_FOR_ALL),
         "notes": list(world.notes),
+        # What an audit has to find; only worlds of kind ``audit`` have it.
+        "violations": [list(row) for row in world.violations],
     }
 
 

@@ -85,6 +85,8 @@ class Zone:
     wildcard: Wildcard | None = None
     # Wildcards below that one, each at a level of its own.
     nested: tuple[Wildcard, ...] = ()
+    # Further records of the domain's own name by type (CAA, DS, MX), as presentation texts.
+    records: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def wildcards(self) -> tuple[Wildcard, ...]:
@@ -117,6 +119,8 @@ class World:
     origin: str = ""
     upsets: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    # What an audit has to find: (rule, domain, discriminator); empty where nothing was planted.
+    violations: list[tuple[str, str, str]] = field(default_factory=list)
 
     @property
     def id(self) -> str:

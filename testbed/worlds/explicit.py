@@ -7,6 +7,9 @@ from fractions import Fraction
 from ipaddress import ip_address
 from typing import Any
 
+import dns.exception
+import dns.rdata
+
 from core.errors import BadInput
 from testbed.generate.addresses.supply import AddressBook
 from testbed.world.model import Name, PublishedRanges, Wildcard, World, Zone
@@ -81,6 +84,7 @@ def _add_zone(world: World, entry: Mapping[str, Any], index: int, minter: _Minte
         transfer=str(entry.get("transfer", "refuse")),
         fault=str(entry.get("fault", "")),
         wildcard=_wildcard(domain, entry.get("wildcard"), minter),
+        records=_records(domain, entry.get("records", {})),
     )
     hidden = entry.get("hidden", {})
     for label, tokens in {**entry.get("names", {}), **hidden}.items():
@@ -89,6 +93,17 @@ def _add_zone(world: World, entry: Mapping[str, Any], index: int, minter: _Minte
     for label, upset in entry.get("upsets", {}).items():
         world.upsets[domain if label == "@" else f"{label}.{domain}"] = str(upset)
     world.zones.append(zone)
+
+
+def _records(domain: str, raw: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Further records by type; raises ``BadInput`` for a text that is no such record."""
+    for rtype, texts in raw.items():
+        for text in texts:
+            try:
+                dns.rdata.from_text("IN", rtype, text)
+            except dns.exception.DNSException as error:
+                raise BadInput(f"{domain} {rtype} {text!r}: {error}", field="records") from error
+    return {rtype: tuple(texts) for rtype, texts in raw.items()}
 
 
 def _name(fqdn: str, tokens: list[str], minter: _Minter, hidden: str) -> Name:

@@ -17,6 +17,7 @@ from core.paths import FIXTURES
 from testbed.files.prefix_inventory import invent_ranges
 from testbed.generate.addresses.supply import checked_ranges, open_book
 from testbed.world.model import PublishedRanges, World
+from testbed.worlds.audit_zones import build_audit_world
 from testbed.worlds.explicit import build_explicit
 from testbed.worlds.generated import Request, build_generated
 from testbed.worlds.wildcard_zones import build_wild
@@ -26,7 +27,7 @@ WORDLIST = FOLDER.parent / "wordlists" / "subdomains.txt"
 # Hosts of a world carry the commonest labels only, so that a word list may grow without changing
 # any world: a world is named by its scale and seed, and has to stay what it was.
 _COMMON_LABELS = 554
-KINDS = ("explicit", "generated", "wild")
+KINDS = ("audit", "explicit", "generated", "wild")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,8 @@ def build_world(
     book = open_book(ranges)
     if spec.kind == "explicit":
         return build_explicit(spec.raw, book, ranges, seed)
+    if spec.kind == "audit":
+        return build_audit_world(spec.raw, scale, seed, book, ranges)
     if spec.kind == "wild":
         every = tuple(labels) if labels else read_labels(common=None)
         return build_wild(spec.raw, scale, seed, every, book, ranges)

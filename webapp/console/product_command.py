@@ -1,6 +1,7 @@
 """Base of all commands: one-line errors, JSON output, clean interruption."""
 
 import errno
+import fcntl
 import io
 import json
 import os
@@ -11,6 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
@@ -126,7 +128,11 @@ def prepare_store() -> None:
     if connection.vendor != "sqlite":
         return
     executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+    if not executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        return
+    # Of several commands that start in a new data folder, one makes the tables.
+    with (Path(settings.DATA_DIR) / ".migrating").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         call_command("migrate", verbosity=0, interactive=False)
 
 

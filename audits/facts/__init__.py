@@ -1,0 +1,5 @@
+"""Facts: what the lake tables of a survey say about each domain, aggregated by DuckDB.
+
+Takes a lake folder and a survey, gives one ``DomainFacts`` per listed domain. Imports ``analysis``
+for the definitions of cloud and region, ``lake`` for the tables.
+"""

@@ -1,0 +1,59 @@
+"""Facts of a measurement campaign that rules read: latencies by country, ISPs, regret."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+Region = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyFact:
+    """The 95th percentile of round-trip times from a country to a region, with 95 % interval."""
+
+    p95_ms: float
+    low_ms: float
+    high_ms: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class IspShare:
+    """The share of a region's routes that one downstream ISP carries."""
+
+    asn: int
+    name: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class IspFact:
+    """Downstream ISPs of one region, the largest share first, over ``routes`` routes."""
+
+    routes: int
+    shares: tuple[IspShare, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RegretFact:
+    """Mean round-trip time of the regions in use, and of the proven best set of as many.
+
+    ``margin_ms`` is half the width of the 95 % interval of the difference.
+    """
+
+    now_ms: float
+    best_ms: float
+    margin_ms: float
+    best: tuple[Region, ...]
+    clients: int
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignFacts:
+    """What a campaign measured; ``regret`` solves for a set of regions, if all were measured."""
+
+    campaign: str
+    ended_at: datetime
+    latencies: Mapping[tuple[str, Region], LatencyFact] = field(default_factory=dict)
+    isps: Mapping[Region, IspFact] = field(default_factory=dict)
+    regret: Callable[[frozenset[Region]], RegretFact | None] | None = None

@@ -1,0 +1,27 @@
+"""All rules by id."""
+
+from audits.findings import Severity
+from audits.rules import change, concentration, exposure, geography, performance, records
+from audits.rules.base import Parameters, Rule
+
+_GROUPS = (geography, concentration, exposure, records, performance, change)
+
+# Decided for each domain before all other rules, see ``audits.evaluation``.
+THIN_DATA = Rule(
+    "thin-data",
+    "The data are too old or too thin to judge",
+    Severity.MEDIUM,
+    "data",
+    "The survey is older than the policy accepts, found no name of the domain, or too many of its "
+    "questions failed. Such a domain never counts as passed.",
+    "Survey the domain again.",
+    lambda facts, context, parameters: (),
+)
+RULES: dict[str, Rule] = {
+    rule.id: rule for rule in (*(r for group in _GROUPS for r in group.RULES), THIN_DATA)
+}
+
+
+def rule_parameters(rule_id: str) -> type[Parameters]:
+    """The model of a rule's parameters."""
+    return RULES[rule_id].parameters

@@ -1,0 +1,95 @@
+"""Questions of an audit that a survey does not ask: CAA, DS and MX of each listed domain.
+
+Answers, failures and denials become the lake table ``audit_lookups`` of the survey.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from publicsuffixlist import PublicSuffixList
+
+from core.records import Answer
+from core.statuses import DnsStatus
+from crawlers.engine.engine import Question
+from lake.parts import part_path, parts_of, write_part
+from tasks.resolution.engine_factory import Resolving, open_engine, opted_out
+from tasks.resolution.shared_rate_limit import pace_for
+from webapp.store.models import Survey
+from webapp.store.surveys.uploads import load_entries
+
+TABLE = "audit_lookups"
+_PART = "audit"
+_TYPES = ("DS", "MX")
+
+
+def were_asked(survey: Survey) -> bool:
+    """Whether the questions were asked already."""
+    return bool(parts_of(Path(settings.LAKE_DIR), survey.slug, TABLE))
+
+
+def ask_records(survey: Survey, options: Resolving | None = None) -> int:
+    """Ask for every domain of a survey and store the answers; return the number of questions.
+
+    Asks the servers that the survey asked unless ``options`` name others. Domains that opted out
+    are not asked about. Raises ``Unavailable`` where no server or no disk room is left.
+    """
+    options = options or Resolving.from_json(survey.options)
+    excluded = opted_out()
+    domains = [
+        entry.domain
+        for entry in load_entries(survey.slug, 0, survey.n_domains)
+        if entry.domain not in excluded
+    ]
+    questions = list(_questions(domains))
+    answers: list[Answer | None] = [None] * len(questions)
+    with open_engine(options, pace_for(options, in_worker=False)) as engine:
+        asked = (Question(name, kind, tag) for tag, (_, name, kind) in enumerate(questions))
+        for question, answer in engine.resolve(asked):
+            answers[question.tag] = answer
+    rows = [
+        _row(domain, answer)
+        for (domain, _, _), answer in zip(questions, answers, strict=True)
+        if answer is not None
+    ]
+    write_part(part_path(Path(settings.LAKE_DIR), survey.slug, TABLE, _PART), TABLE, rows)
+    return len(rows)
+
+
+def _questions(domains: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """(domain, name, type) of every question."""
+    suffixes = PublicSuffixList(only_icann=True)
+    for domain in domains:
+        for kind in _TYPES:
+            yield domain, domain, kind
+        for name in _climb(domain, suffixes.privatesuffix(domain) or domain):
+            yield domain, name, "CAA"
+
+
+def _climb(domain: str, registered: str) -> Iterator[str]:
+    """The domain and those above it up to the registered one, where CAA is looked for.
+
+    RFC 8659 section 3 climbs to the root; public suffixes publish no CAA records, and a server of
+    the domain refuses questions about them.
+    """
+    name = domain
+    yield name
+    while name != registered and name.endswith("." + registered):
+        name = name.partition(".")[2]
+        yield name
+
+
+def _row(domain: str, answer: Answer) -> dict[str, Any]:
+    return {
+        "domain": domain,
+        "name": answer.name,
+        "type": answer.type,
+        "status": str(DnsStatus(answer.status)),
+        "answers": [record._asdict() for record in answer.answers],
+        "resolver": answer.resolver,
+        "protocol": answer.protocol,
+        "attempts": answer.attempts,
+        "rtt_ms": answer.rtt_ms,
+        "at": int(answer.at * 1e6),
+    }
