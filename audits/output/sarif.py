@@ -86,7 +86,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         properties["security-severity"] = str(rule.security_severity)
     return {
         "id": rule.id,
-        "name": "".join(part.capitalize() for part in rule.id.split("-")),
+        "name": "".join(word.capitalize() for word in rule.title.split()),
         "shortDescription": {"text": f"{rule.title}."},
         "fullDescription": {"text": rule.description},
         "help": {

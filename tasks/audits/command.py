@@ -10,6 +10,7 @@ from audits.findings import AuditReport, Severity
 from audits.output.document import read_baseline, summary
 from audits.output.locations import ListLocation
 from audits.output.registry import FORMATS
+from audits.output.rule_reference import rule_reference
 from audits.policy.loading import load_preset, parse_policy, preset_names
 from audits.policy.model import Policy, json_schema
 from audits.rules.registry import RULES, THIN_DATA
@@ -19,7 +20,7 @@ from tasks.audits import records
 from tasks.audits.audit import RECORD_RULES, AuditOptions, run_audit
 from tasks.surveys.study import finished
 
-__all__ = ["RULES", "SEVERITIES", "json_schema", "preset_names", "summary"]
+__all__ = ["json_schema", "rule_reference", "summary"]
 FORMAT_NAMES = tuple(FORMATS)
 SEVERITIES = tuple(str(s) for s in Severity)
 

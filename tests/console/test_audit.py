@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from testbed.worlds.loading import build_world
-from tests.console.test_survey import House
+from tests.console.test_survey import ROOT, House
 from tests.tasks.site import HANGS_S
 
 LABELS = ["www", "api", "mail", "blog", "shop", "app", "dev", "test", "old", "beta"]
@@ -228,7 +228,9 @@ def test_the_rules_and_the_schema_are_printed(site):
     code, out, _ = site.run("audit", "--schema")
     assert code == 0
     assert json.loads(out)["properties"]["version"]["const"] == 1
-        "const": 1,
-        "title": "Version",
-        "type": "integer",
-    }
+
+
+def test_the_reference_page_is_written_from_the_rules(site):
+    code, out, _ = site.run("audit", "--list-rules", "--format", "markdown")
+    assert code == 0
+    assert out == (ROOT / "docs" / "reference" / "audit-rules.md").read_text()

@@ -35,7 +35,9 @@ class Command(SurveyRunner):
             "--fail-on", choices=audits.SEVERITIES, help="default as the policy says"
         )
         parser.add_argument("--strict", action="store_true", help="exit 3 if a rule is not judged")
-        parser.add_argument("--format", choices=audits.FORMAT_NAMES, default="markdown")
+        parser.add_argument(
+            "--format", choices=audits.FORMAT_NAMES, default=None, help="default markdown"
+        )
         parser.add_argument("-o", "--output", type=Path, metavar="FILE")
         parser.add_argument(
             "--baseline", type=Path, metavar="FILE", help="an earlier report of --format json"
@@ -70,7 +72,7 @@ class Command(SurveyRunner):
         code = audits.exit_code(
             report, options["fail_on"] or str(policy.fail_on), strict=options["strict"]
         )
-        form = "json" if options["json"] else options["format"]
+        form = "json" if options["json"] else options["format"] or "markdown"
         if report.judged:
             self._write(audits.render(report, form, location), options["output"])
         self._summarise(report)
@@ -82,6 +84,8 @@ class Command(SurveyRunner):
             self.write_json(audits.json_schema())
         elif options["json"]:
             self.write_json(audits.describe_rules())
+        elif options["format"] == "markdown" and options["list_rules"]:
+            self.stdout.write(audits.rule_reference(), ending="")
         else:
             for rule in audits.describe_rules():
                 self.stdout.write(f"{rule['id']}\t{rule['severity']}\t{rule['title']}")
