@@ -1,4 +1,4 @@
-"""The views that every table starts from: which names there are, and where each stands.
+"""The base relations of all tables: existing names, and the location of each.
 
 A name that lies in two listed domains (``www.shop.example`` in ``example`` and in
 ``shop.example``) counts once wherever names are counted, and for both wherever domains are.
@@ -23,7 +23,7 @@ Shards = Iterable[str] | None
 IS_NAME = f"type IN ('A', 'AAAA') AND (technique <> 'listed' OR name = domain) AND {IN_DOMAIN}"
 # An alias that leads nowhere is a name too; a chain that broke off (SERVFAIL …) is a failure.
 EXISTS = f"{IS_NAME} AND status IN ('NOERROR', 'NODATA', 'NXDOMAIN') AND len(answers) > 0"
-# A CDN address says nothing about the region of what stands behind it.
+# The address of a CDN does not determine the region of its origin.
 IN_REGION = "kind = 'cloud' AND region IS NOT NULL"
 # Lake tables that hold what was found of each domain.
 _FOUND = ("lookups", "placements", "fronts", "servers")

@@ -1,4 +1,4 @@
-"""Countries as tables to join with: of regions, of top-level domains, and their continents."""
+"""Relations of countries: by region, by top-level domain, and their continents."""
 
 import tomllib
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ import pyarrow as pa
 from analysis.deployment.cloud_names import Connection
 from core.paths import FIXTURES
 
-# Regions that nothing stands in have no code.
+# Regions without any address have no code.
 _LANDS = """
-CREATE TEMP TABLE lands AS
+CREATE TEMP TABLE region_countries AS
   SELECT TRY_CAST(provider AS provider_code) AS provider,
-    TRY_CAST(region AS region_code) AS region, country FROM named_lands
+    TRY_CAST(region AS region_code) AS region, country FROM named_region_countries
 """
 
 
@@ -56,9 +56,10 @@ def region_places() -> dict[tuple[str, str], tuple[str, tuple[float, float] | No
 
 
 def name_countries(connection: Connection) -> None:
-    """Add ``lands`` (provider, region, country), ``tlds`` (tld, country) and ``continents``."""
+    """Add ``region_countries`` (provider, region, country), ``tlds`` (tld, country) and
+    ``continents``."""
     lands = [(*key, country) for key, country in region_countries().items()]
-    _add(connection, "named_lands", ("provider", "region", "country"), lands)
+    _add(connection, "named_region_countries", ("provider", "region", "country"), lands)
     connection.execute(_LANDS)
     _add(connection, "tlds", ("tld", "country"), list(top_level_countries().items()))
     _add(connection, "continents", ("country", "continent"), list(continents().items()))

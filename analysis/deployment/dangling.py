@@ -1,6 +1,6 @@
-"""Aliases that lead to a provider's name which does not exist: labelled fronts in, tables out.
+"""Count and list dangling aliases: CNAMEs to a provider's name that does not exist.
 
-``cartography.patterns.dangling`` finds them; here they are counted, and listed with whom they hit.
+``cartography.patterns.dangling`` labels them.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
-"""Texts of a survey become numbers, each compared with others once; lake views in, tables out.
+"""Dictionary-encode the texts of a survey: integer keys for domains, names and addresses.
 
-All other tables are counted on the numbers. Domains are numbered in the order of their texts, so
+All other tables are computed on the keys. Domains are numbered in the order of their texts, so
 that sorting by number sorts by text.
 """
 
@@ -11,8 +11,8 @@ from core.providers import PROVIDERS
 # A server may answer with, or give away in a transfer, what does not lie in the domain.
 IN_DOMAIN = "(name = domain OR ends_with(name, '.' || domain))"
 IN_CLOUD = "kind IN ('cloud', 'cdn')"
-# Front ends that answer from a provider's own region ranges and yet are a CDN: the address says
-# where the client is, as one in a CDN's range does.
+# Front ends within a provider's region ranges that are a CDN: the address depends on the client,
+# as one in a CDN's range does.
 EDGE_LABELS = ("cdn", "front-door")
 # The lake's ``placements``, where what stands behind such a front end is of kind ``cdn``.
 SITED = f"""(
@@ -25,7 +25,7 @@ SITED = f"""(
 # the least of them is the same.
 CODED = """CAST(provider AS provider_code) AS provider,
   CAST(region AS region_code) AS region, CAST(kind AS kind_code) AS kind"""
-# A name whose alias alone says whose it is may be of a provider that no address stands with.
+# A name identified by its alias only may have a provider without any address.
 FRONT = """TRY_CAST(provider AS provider_code) AS provider,
   CAST(label AS label_code) AS label"""
 _CODES = """
@@ -44,29 +44,30 @@ _KNOWN = {
 # cloud-using two in a hundred, and the other names of their domains.
 _NUMBERS = f"""
 CREATE TEMP VIEW found AS SELECT * FROM {SITED} WHERE {IN_DOMAIN};
-CREATE TEMP TABLE clouded AS SELECT DISTINCT domain, name FROM found WHERE {IN_CLOUD};
+CREATE TEMP TABLE cloud_using AS SELECT DISTINCT domain, name FROM found WHERE {IN_CLOUD};
 CREATE TEMP TABLE domain_texts AS
   SELECT CAST(row_number() OVER (ORDER BY text) AS UINTEGER) AS domain, text
-  FROM (SELECT DISTINCT domain AS text FROM clouded);
+  FROM (SELECT DISTINCT domain AS text FROM cloud_using);
 CREATE TEMP TABLE name_texts AS
   SELECT CAST(row_number() OVER () AS UINTEGER) AS name, text FROM (
-    SELECT name AS text FROM clouded
-    UNION SELECT name FROM found WHERE domain IN (SELECT domain FROM clouded));
-CREATE TEMP TABLE told AS
+    SELECT name AS text FROM cloud_using
+    UNION SELECT name FROM found WHERE domain IN (SELECT domain FROM cloud_using));
+CREATE TEMP TABLE found_addresses AS
   SELECT d.domain, n.name, f.address, provider, region, kind
   FROM found f JOIN name_texts n ON n.text = f.name
   LEFT JOIN domain_texts d ON d.text = f.domain;
-CREATE TEMP TABLE hosted AS
+CREATE TEMP TABLE server_rows AS
   SELECT d.domain, server, s.address, provider, service, region, kind
   FROM servers s JOIN domain_texts d ON d.text = s.domain;
 """
 _PLACED = f"""
 CREATE TEMP TABLE address_texts AS
   SELECT CAST(row_number() OVER () AS UINTEGER) AS address, text FROM (
-    SELECT address AS text FROM told UNION SELECT address FROM hosted WHERE address <> '');
+    SELECT address AS text FROM found_addresses UNION SELECT address FROM server_rows
+      WHERE address <> '');
 CREATE TEMP TABLE placed AS
   SELECT t.domain, t.name, a.address, {CODED}
-  FROM told t JOIN address_texts a ON a.text = t.address;
+  FROM found_addresses t JOIN address_texts a ON a.text = t.address;
 CREATE TEMP TABLE fronted AS
   SELECT d.domain, n.name, {FRONT}, instance
   FROM fronts f JOIN domain_texts d ON d.text = f.domain JOIN name_texts n ON n.text = f.name;
@@ -75,8 +76,8 @@ CREATE TEMP TABLE ranked AS
   FROM domains l LEFT JOIN domain_texts d ON d.text = l.domain;
 CREATE TEMP TABLE served AS
   SELECT h.domain, server, a.address, service, {CODED}
-  FROM hosted h LEFT JOIN address_texts a ON a.text = h.address;
-DROP TABLE clouded; DROP TABLE told; DROP TABLE hosted;
+  FROM server_rows h LEFT JOIN address_texts a ON a.text = h.address;
+DROP TABLE cloud_using; DROP TABLE found_addresses; DROP TABLE server_rows;
 """
 
 
@@ -90,7 +91,7 @@ def number_texts(connection: duckdb.DuckDBPyConnection) -> None:
     ``ranked``, the lake's ``domains``.
     """
     connection.execute(_NUMBERS)
-    both = "SELECT {0} FROM told UNION ALL SELECT {0} FROM hosted"
+    both = "SELECT {0} FROM found_addresses UNION ALL SELECT {0} FROM server_rows"
     sources = {name: f"({both.format(name)})" for name in ("provider", "region", "kind")}
     name_codes(connection, {**sources, "label": "fronts"})
     connection.execute(_PLACED)

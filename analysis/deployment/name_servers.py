@@ -1,24 +1,24 @@
-"""IMC'13 section 4.4.1 and Figure 11: where name servers stand, and how many a name has."""
+"""IMC'13 section 4.4.1 and Figure 11: location of name servers, and their number per name."""
 
 from analysis.deployment.cloud_names import IN_CLOUD, Connection, fetch
 from core.report_tables import SPEC_BY_ID, Cell, Table, cumulate, share
 
 LOCATIONS = ("aws cloudfront", "aws route53", "aws", "azure", "google", "other", "unresolved")
 _PLACES = f"""
-WITH stands AS (
+WITH located AS (
   SELECT server, address, service, CASE WHEN {IN_CLOUD} THEN provider END AS cloud
   FROM served SEMI JOIN uses USING (domain)),
-hosts AS (
+server_kinds AS (
   SELECT server,
     bool_or(cloud = 'aws' AND service = 'CLOUDFRONT') AS edge,
     bool_or(cloud = 'aws' AND starts_with(service, 'ROUTE53')) AS route53,
     bool_or(cloud = 'aws') AS aws, bool_or(cloud = 'azure') AS azure,
     bool_or(cloud = 'google') AS google, bool_or(address IS NOT NULL) AS resolved
-  FROM stands GROUP BY server)
+  FROM located GROUP BY server)
 SELECT CASE WHEN edge THEN 'aws cloudfront' WHEN route53 THEN 'aws route53' WHEN aws THEN 'aws'
             WHEN azure THEN 'azure' WHEN google THEN 'google' WHEN resolved THEN 'other'
             ELSE 'unresolved' END, count(*)
-FROM hosts GROUP BY 1
+FROM server_kinds GROUP BY 1
 """
 _COUNTS = """
 WITH sizes AS (SELECT domain, count(DISTINCT server) AS n FROM served GROUP BY domain),

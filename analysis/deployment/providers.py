@@ -1,4 +1,4 @@
-"""IMC'13 Table 5: which clouds names and domains use, alone, with others or together."""
+"""IMC'13 Table 5: provider classes of names and domains."""
 
 from analysis.deployment.cloud_names import (
     Connection,
@@ -14,10 +14,10 @@ _DOMAIN_CLASS = """
 WITH who AS (
   SELECT domain, string_agg(provider, ' + ' ORDER BY position) AS providers, count(*) AS n
   FROM (SELECT DISTINCT domain, provider FROM uses) JOIN providers USING (provider) GROUP BY domain
-), beside AS (SELECT DISTINCT domain FROM {beside})
+), other_hosting AS (SELECT DISTINCT domain FROM {other_hosting})
 SELECT CASE WHEN n > 1 THEN providers WHEN b.domain IS NULL THEN providers || ' only'
             ELSE providers || ' + other' END, count(*)
-FROM who w LEFT JOIN beside b USING (domain) GROUP BY 1
+FROM who w LEFT JOIN other_hosting b USING (domain) GROUP BY 1
 """
 # The published reading counts all names of a domain; the other only its cloud-using names.
 _ALL_NAMES = "elsewhere"
@@ -27,8 +27,8 @@ _CLOUD_NAMES = "(SELECT domain FROM elsewhere SEMI JOIN uses USING (domain, name
 def providers(connection: Connection) -> Table:
     """The provider classes; both readings of "domain" side by side."""
     names = dict(fetch(connection, "SELECT class, count(*) FROM cloud GROUP BY class"))
-    wide = dict(fetch(connection, _DOMAIN_CLASS.format(beside=_ALL_NAMES)))
-    narrow = dict(fetch(connection, _DOMAIN_CLASS.format(beside=_CLOUD_NAMES)))
+    wide = dict(fetch(connection, _DOMAIN_CLASS.format(other_hosting=_ALL_NAMES)))
+    narrow = dict(fetch(connection, _DOMAIN_CLASS.format(other_hosting=_CLOUD_NAMES)))
     present = present_providers(connection)
     order = [f"{p} {suffix}" for p in present for suffix in ("only", "+ other")]
     mixed = sorted({*names, *wide, *narrow} - set(order), key=_by_provider)

@@ -7,26 +7,27 @@ from core.providers import PROVIDERS
 from core.report_tables import MEAN_EDGES, SPEC_BY_ID, Cell, Table, cumulate, share
 
 _REGIONS = """
-WITH lived AS (SELECT DISTINCT name, provider, region FROM places),
-alone AS (
+WITH name_regions AS (SELECT DISTINCT name, provider, region FROM places),
+single_regions AS (
   SELECT any_value(provider) AS provider, any_value(region) AS region
-  FROM lived GROUP BY name HAVING count(*) = 1),
+  FROM name_regions GROUP BY name HAVING count(*) = 1),
 counted AS (
-  SELECT provider, region, count(*) AS names FROM lived GROUP BY provider, region),
-lonely AS (SELECT provider, region, count(*) AS lone FROM alone GROUP BY provider, region),
+  SELECT provider, region, count(*) AS names FROM name_regions GROUP BY provider, region),
+single_counts AS (SELECT provider, region, count(*) AS only_here FROM single_regions
+  GROUP BY provider, region),
 reached AS (
   SELECT provider, region, count(*) AS domains
   FROM (SELECT DISTINCT domain, provider, region FROM places) GROUP BY provider, region)
-SELECT provider, region, domains, names, coalesce(lone, 0)
+SELECT provider, region, domains, names, coalesce(only_here, 0)
 FROM counted JOIN reached USING (provider, region) JOIN providers USING (provider)
-LEFT JOIN lonely USING (provider, region)
+LEFT JOIN single_counts USING (provider, region)
 ORDER BY position, names DESC, region
 """
 _COUNTS = """
 SELECT provider, n, count(*) FROM (
   SELECT provider, count(DISTINCT region) AS n FROM places GROUP BY provider, name) GROUP BY ALL
 """
-# The upper edge of a mean's class; one above the last edge takes a class of its own, rounded up.
+# The upper edge of the bin of a mean; one above the last edge has its rounded-up value as bin.
 EDGE = f"coalesce(list_min(list_filter({list(MEAN_EDGES)}, lambda e: e >= mean)), ceil(mean))"
 _MEANS = f"""
 SELECT provider, CAST({EDGE} AS DOUBLE), count(*) FROM (

@@ -1,4 +1,4 @@
-"""The second pass: which names to ask again, and what each measuring point saw of them."""
+"""The second pass: the names to query again, and the results per vantage point."""
 
 from contextlib import closing
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Who shares what: addresses of load balancers, name servers, and the operators behind them."""
+"""Sharing of load-balancer addresses, name servers and name-server operators."""
 
 from analysis.deployment.cloud_names import Connection, count, fetch
 from core.report_tables import (
@@ -41,10 +41,10 @@ _FAMILY = " ".join(
     for pattern, name in SERVER_FAMILIES
 )
 _OPERATED = f"""
-CREATE TEMP TABLE operated AS
+CREATE TEMP TABLE server_operators AS
 WITH named AS (
   SELECT DISTINCT d, server, string_split(server, '.') AS labels
-  FROM served JOIN hosts USING (domain)),
+  FROM served JOIN cloud_domains USING (domain)),
 registered AS (
   SELECT d, server, array_to_string(labels[CASE
     WHEN len(labels) > 2 AND length(labels[-1]) = 2 AND labels[-2] IN ({_SECOND_LEVEL})
@@ -53,22 +53,23 @@ SELECT d, server, CASE {_FAMILY} ELSE registered END AS operator FROM registered
 """
 _OPERATORS = f"""
 WITH per_domain AS (
-  SELECT d, operator, count(*) OVER (PARTITION BY d) = 1 AS alone
-  FROM (SELECT DISTINCT d, operator FROM operated)),
+  SELECT d, operator, count(*) OVER (PARTITION BY d) = 1 AS is_only
+  FROM (SELECT DISTINCT d, operator FROM server_operators)),
 served AS (
   SELECT operator, count(*) AS domains FROM per_domain GROUP BY operator),
 named AS (
-  SELECT operator, count(*) AS names, count(*) FILTER (alone) AS lone
-  FROM per_domain JOIN keepers USING (d) GROUP BY operator),
-sized AS (SELECT operator, count(DISTINCT server) AS servers FROM operated GROUP BY operator)
-SELECT operator, servers, domains, coalesce(names, 0), coalesce(lone, 0)
+  SELECT operator, count(*) AS names, count(*) FILTER (is_only) AS only_here
+  FROM per_domain JOIN ns_domains USING (d) GROUP BY operator),
+sized AS (SELECT operator, count(DISTINCT server) AS servers FROM server_operators
+  GROUP BY operator)
+SELECT operator, servers, domains, coalesce(names, 0), coalesce(only_here, 0)
 FROM served JOIN sized USING (operator) LEFT JOIN named USING (operator)
 ORDER BY coalesce(names, 0) DESC, domains DESC, operator LIMIT {TOP_OPERATORS}
 """
 
 
-def name_operators(connection: Connection) -> None:
-    """Add ``operated`` (d, server, operator) to the tables of
+def derive_operators(connection: Connection) -> None:
+    """Add ``server_operators`` (d, server, operator) to the tables of
     ``analysis.deployment.address_places``.
     """
     connection.execute(_OPERATED)
@@ -92,8 +93,8 @@ def _classes(connection: Connection, table_id: str, query: str) -> Table:
 
 def name_server_operators(connection: Connection) -> Table:
     """Operators of name servers, by the names that rely on them, and on them alone."""
-    domains = count(connection, "SELECT count(*) FROM hosts")
-    names = count(connection, "SELECT count(*) FROM numbers")
+    domains = count(connection, "SELECT count(*) FROM cloud_domains")
+    names = count(connection, "SELECT count(*) FROM cloud_names")
     rows: list[tuple[Cell, ...]] = [
         (who, servers, d, share(d, domains), n, share(n, names), only, share(only, n))
         for who, servers, d, n, only in fetch(connection, _OPERATORS)

@@ -1,6 +1,6 @@
-"""IMC'13 Tables 12 and 13, Figure 13: which availability zones names use, and how many.
+"""IMC'13 Tables 12 and 13, Figure 13: availability zones used by names.
 
-Zones are those that were brought to the survey; an address without one is counted as unknown.
+Zones are imported; an address without one counts as unknown.
 """
 
 from collections import defaultdict
@@ -11,49 +11,56 @@ from core.providers import PROVIDERS
 from core.report_tables import SPEC_BY_ID, TOP_EC2_DOMAINS, Cell, Table, cumulate, share
 
 UNKNOWN = "unknown"
-# Rows of ``stays`` are distinct, so those of a name count its zones.
-# Only Amazon's regions are known to be divided where nobody brought a zone.
-_ZONED = "(SELECT 'aws' AS provider UNION SELECT DISTINCT provider FROM stays WHERE zone <> '')"
+# Rows of ``region_locations`` are distinct, so those of a name count its zones.
+# Without imported zones, only Amazon's regions are known to have them.
+_ZONED = (
+    "(SELECT 'aws' AS provider UNION SELECT DISTINCT provider FROM region_locations "
+    "WHERE zone <> '')"
+)
 _ZONES = f"""
-WITH alone AS (
-  SELECT any_value(seat) AS seat FROM stays GROUP BY n HAVING count(*) = 1 AND count(zone) = 1),
-zoned AS (FROM seats SEMI JOIN {_ZONED} USING (provider) WHERE region IS NOT NULL),
-lived AS (SELECT seat, count(*) AS names FROM stays GROUP BY seat),
-lone AS (SELECT seat, count(*) AS lone FROM alone GROUP BY seat),
-instances AS (SELECT seat, count(*) AS instances FROM spots WHERE fronts GROUP BY seat),
+WITH single_zones AS (
+  SELECT any_value(location_id) AS location_id FROM region_locations GROUP BY n
+    HAVING count(*) = 1 AND count(zone) = 1),
+zoned AS (FROM locations SEMI JOIN {_ZONED} USING (provider) WHERE region IS NOT NULL),
+name_regions AS (SELECT location_id, count(*) AS names FROM region_locations GROUP BY location_id),
+single_counts AS (SELECT location_id, count(*) AS only_here FROM single_zones GROUP BY location_id),
+instances AS (SELECT location_id, count(*) AS instances FROM address_locations
+  WHERE fronts GROUP BY location_id),
 reached AS (
-  SELECT seat, count(*) AS domains
-  FROM (SELECT DISTINCT d, seat FROM stays SEMI JOIN zoned USING (seat) JOIN pairs USING (n))
-  GROUP BY seat)
-SELECT z.provider, z.region, coalesce(zone, '{UNKNOWN}'), domains, names, coalesce(lone, 0),
+  SELECT location_id, count(*) AS domains
+  FROM (SELECT DISTINCT d, location_id FROM region_locations SEMI JOIN zoned
+    USING (location_id) JOIN domain_names USING (n))
+  GROUP BY location_id)
+SELECT z.provider, z.region, coalesce(zone, '{UNKNOWN}'), domains, names, coalesce(only_here, 0),
   instances, zone IS NULL
-FROM zoned z JOIN lived USING (seat) JOIN reached USING (seat) JOIN instances USING (seat)
-LEFT JOIN lone USING (seat) JOIN providers p ON p.provider = z.provider
+FROM zoned z JOIN name_regions USING (location_id) JOIN reached USING (location_id)
+  JOIN instances USING (location_id)
+LEFT JOIN single_counts USING (location_id) JOIN providers p ON p.provider = z.provider
 ORDER BY position, sum(names) OVER (PARTITION BY z.provider, z.region) DESC, z.region,
   zone NULLS LAST
 """
 _COUNTS = """
 SELECT provider, k, count(*) FROM (
-  SELECT provider, n, count(*) AS k FROM stays
+  SELECT provider, n, count(*) AS k FROM region_locations
   WHERE zone IS NOT NULL GROUP BY provider, n) GROUP BY ALL
 """
 _MEANS = f"""
 SELECT provider, CAST({EDGE} AS DOUBLE), count(*) FROM (
   SELECT provider, avg(k) AS mean FROM (
-    SELECT provider, n, count(*) AS k FROM stays
-    WHERE zone IS NOT NULL GROUP BY provider, n) JOIN pairs USING (n)
+    SELECT provider, n, count(*) AS k FROM region_locations
+    WHERE zone IS NOT NULL GROUP BY provider, n) JOIN domain_names USING (n)
   GROUP BY provider, d)
 GROUP BY ALL
 """
 _TOP = f"""
 WITH top AS (
-  SELECT rank, d, domain, text FROM ranked JOIN hosts USING (domain)
+  SELECT rank, d, domain, text FROM ranked JOIN cloud_domains USING (domain)
   SEMI JOIN (SELECT domain FROM uses WHERE provider = 'aws') USING (domain)
   ORDER BY rank, domain LIMIT {TOP_EC2_DOMAINS}),
 own AS (
-  SELECT DISTINCT d, n FROM uses JOIN top USING (domain) JOIN numbers USING (name)
+  SELECT DISTINCT d, n FROM uses JOIN top USING (domain) JOIN cloud_names USING (name)
   WHERE provider = 'aws'),
-here AS (SELECT n, region, zone FROM stays WHERE provider = 'aws' AND zone IS NOT NULL),
+here AS (SELECT n, region, zone FROM region_locations WHERE provider = 'aws' AND zone IS NOT NULL),
 per_name AS (SELECT d, n, count(zone) AS k FROM own LEFT JOIN here USING (n) GROUP BY ALL),
 spread AS (SELECT d, count(DISTINCT (region, zone)) AS k FROM own JOIN here USING (n) GROUP BY d)
 SELECT rank, text, count(*), coalesce(any_value(s.k), 0), count(*) FILTER (p.k = 0),
@@ -64,16 +71,16 @@ GROUP BY rank, text ORDER BY rank, text
 
 
 def zones(connection: Connection) -> Table:
-    """One count per (name, zone); addresses whose zone is not known have rows of their own."""
+    """Return one count per (name, zone); addresses of unknown zone have separate rows."""
     users: dict[str, int] = {}
     rows: list[tuple[Cell, ...]] = []
     for provider, region, zone, domains, names, only, instances, dark in fetch(connection, _ZONES):
         if provider not in users:
             users[provider] = population(connection, provider)[1]
-        alone = (None, None) if dark else (only, share(only, names))
+        single = (None, None) if dark else (only, share(only, names))
         whole = share(names, users[provider])
-        rows.append((provider, region, zone, domains, names, whole, *alone, instances))
-    n = count(connection, "SELECT count(DISTINCT n) FROM stays WHERE zone IS NOT NULL")
+        rows.append((provider, region, zone, domains, names, whole, *single, instances))
+    n = count(connection, "SELECT count(DISTINCT n) FROM region_locations WHERE zone IS NOT NULL")
     return Table("zone-usage", SPEC_BY_ID["zone-usage"].columns, tuple(rows), n)
 
 

@@ -1,4 +1,8 @@
-"""Sets of regions and what is known of clients go in; what living with each set is like comes out.
+"""The impact of a set of regions on clients: latency, distance, failures, availability, cost.
 
-Who is served how well in which country, what fails with a region, what it costs, how far it is.
+Takes a ``Study``, chosen regions and attributes of clients and regions; gives statistics per set.
+May import ``analysis.optimization``, ``analysis.deployment.countries`` and ``core``. Example::
+
+    assignment = serve(study, ("aws/us-east-1", "aws/eu-west-1"))
+    print(spread(assignment).mean)
 """

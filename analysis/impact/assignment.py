@@ -1,7 +1,7 @@
-"""Samples and chosen regions go in; which region serves which client, round by round, comes out.
+"""Assign clients to the chosen regions, round by round.
 
-Per round a client gets the best region that answered; its home is the region that is best for it
-over all rounds. Costs, and the weights of client-rounds, are those of the choice itself.
+Per round a client is assigned to the best region that answered; its home is its best region over
+all rounds. Costs and weights of client-rounds are those of the optimization.
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,9 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Serving:
-    """Values by region, client and round, and who serves: region numbers, -1 where none does.
+class Assignment:
+    """The assignment of client-rounds: ``costs`` (n_regions, n_clients, n_rounds) float64, ``by``
+    (n_clients, n_rounds) and ``homes`` (n_clients,) int64 region numbers, -1 for none.
 
     ``best`` holds the value that each client-round gets, not-a-number where no region answered;
     ``costs`` are values that are least when best, infinite without an answer; ``means`` are those
@@ -43,8 +44,8 @@ class Serving:
     faster: bool
 
     @property
-    def heard(self) -> Floats:
-        """Return the weight of the client-rounds whose mean is told while nothing fails."""
+    def answered_mass(self) -> Floats:
+        """The weight of the client-rounds that the mean without failures includes."""
         return self.mass if self.priced else self.mass * (self.by >= 0)
 
     @property
@@ -65,7 +66,7 @@ class Serving:
         return np.asarray(counts / self.total, np.float64)
 
 
-def serve(study: Study, regions: Sequence[str]) -> Serving:
+def serve(study: Study, regions: Sequence[str]) -> Assignment:
     """Return who serves whom if these regions stand; raise BadInput on an unknown region."""
     samples = study.samples
     unknown = [name for name in regions if name not in samples.regions]
@@ -82,7 +83,7 @@ def serve(study: Study, regions: Sequence[str]) -> Serving:
     best = sign * np.take_along_axis(costs, by[None], axis=0)[0]
     is_silent = gaps.all(axis=0)
     means = _means(study, regions, gaps)
-    return Serving(
+    return Assignment(
         tuple(regions),
         samples.weights,
         costs,

@@ -1,4 +1,4 @@
-"""Who is served, and how often regions and providers are up, goes in; an estimate comes out.
+"""Estimate the availability of a set of regions from those of its regions and providers.
 
 Regions of one provider share its own outages; beyond those, all failures are independent. A client
 is served while any region that answered it in that round is up.
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.impact.assignment import Serving
+from analysis.impact.assignment import Assignment
 from analysis.impact.places import Region
 
 MINUTES_PER_MONTH = 30 * 24 * 60
@@ -17,7 +17,7 @@ MINUTES_PER_MONTH = 30 * 24 * 60
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """Availabilities where a region's own is not known, as shares of time.
+    """Default availabilities, as shares of time, for regions without a known one.
 
     ``region`` is what providers promise for machines in several zones of one region, ``zone`` for
     those in a single one. ``provider`` stands for outages of all regions at once, for which nobody
@@ -43,7 +43,7 @@ class Availability:
 
 
 def estimate(
-    serving: Serving, facts: Mapping[str, Region], assumed: Assumed | None = None
+    serving: Assignment, facts: Mapping[str, Region], assumed: Assumed | None = None
 ) -> Availability:
     """Return the availability of a set from that of its regions and their providers."""
     assumed = assumed or Assumed()

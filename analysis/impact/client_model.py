@@ -1,4 +1,4 @@
-"""Clients with places and samples go in; a model of distance, for populations without, comes out.
+"""Fit a latency model by distance to samples, for populations without samples.
 
 A round trip is taken as an access delay plus a stretch of the light time of the great circle in
 fibre; both are measured on the samples, and so is how far off the model is.
@@ -18,7 +18,7 @@ from core.errors import MissingData
 
 # Light in fibre: the speed of light over the refractive index of glass, 1.468.
 FIBRE_KM_PER_MS = 299.792458 / 1.468
-# Fewer pairs, or clients, say nothing about a stretch.
+# Fewer pairs or clients do not determine a stretch.
 MIN_PAIRS = 30
 MIN_CLIENTS = 5
 PASSES = 40

@@ -1,4 +1,4 @@
-"""What people write about their clients goes in; weights by country come out, or one clear error.
+"""Parse client weights by country from user input.
 
 Either a list of countries with weights, or columns of a domain list: a column per country, or the
 columns country and weight.
@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 
-from analysis.impact.internet_users import lands
+from analysis.impact.internet_users import country_users
 from core.errors import BadInput
 
 Audience = dict[str, float]
@@ -18,7 +18,7 @@ Audience = dict[str, float]
 MAX_LINES = 2_000
 # In one cell of a domain list.
 MAX_LETTERS = 100_000
-# Larger lists keep what they have in the first column; nobody weighs them by country by hand.
+# Larger lists are passed on unchanged; they have no weights by country.
 MAX_LIST_BYTES = 32 * 1024 * 1024
 _ENTRY = re.compile(r"[\"']?([A-Za-z]{2})[\"']?[\s,;:=]+[\"']?([0-9]+(?:[.][0-9]+)?)\s*%?[\"']?")
 _HEADS = frozenset({"country", "countries", "code", "weight", "weights", "share", "clients"})
@@ -32,7 +32,7 @@ def read_audience(data: bytes) -> Audience:
     lines = _decode(data).splitlines()
     found: Audience = {}
     for number, line in enumerate(lines, 1):
-        if not line.strip() or line.lstrip().startswith("#") or (number == 1 and _heads(line)):
+        if not line.strip() or line.lstrip().startswith("#") or (number == 1 and _is_header(line)):
             continue
         if number > MAX_LINES:
             raise BadInput(f"more than {MAX_LINES:,} lines of countries", field="audience")
@@ -67,7 +67,7 @@ def _decode(data: bytes) -> str:
     return text
 
 
-def _heads(line: str) -> bool:
+def _is_header(line: str) -> bool:
     return bool(_HEADS & set(re.split(r"[\W_]+", line.lower())))
 
 
@@ -86,7 +86,7 @@ def _entry(line: str, number: int) -> tuple[str, float]:
 
 def _country(text: str, number: int) -> str:
     code = _ALIASES.get(text.upper(), text.upper())
-    if code not in lands():
+    if code not in country_users():
         raise BadInput(f"{text!r} is no country that is known", line=number, field="audience")
     return code
 
@@ -106,7 +106,7 @@ def _columns(cells: list[str]) -> tuple[list[int], dict[int, str], tuple[int, in
     kept = [a for a, c in enumerate(low) if c == "rank"][:1] + [domain]
     if "country" in low and (weight := _WEIGHT_WORDS & set(low)):
         return kept, {}, (low.index("country"), low.index(min(weight)))
-    known = lands()
+    known = country_users()
     codes = {a: _ALIASES.get(c, c) for a, c in enumerate(cells) if a not in kept and len(c) == 2}
     named = {a: c for a, c in codes.items() if c in known}
     return (kept, named, None) if named else None

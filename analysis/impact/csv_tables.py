@@ -1,4 +1,4 @@
-"""Small CSV files that a person brings go in; checked rows with their line numbers come out."""
+"""Parse small uploaded CSV files into validated rows with line numbers."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Places of clients and regions go in; how far clients are from what serves them comes out."""
+"""Great-circle distances between clients and the regions that serve them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.impact.assignment import Floats, Serving
+from analysis.impact.assignment import Assignment, Floats
 from analysis.impact.places import Client, Point, Region
 
 EARTH_RADIUS_KM = 6371.0
@@ -42,7 +42,9 @@ def points_of(places: Sequence[Point | None]) -> Floats:
     return np.array([at or (np.nan, np.nan) for at in places], np.float64).reshape(-1, 2)
 
 
-def distance(serving: Serving, clients: Sequence[Client], facts: Mapping[str, Region]) -> Distance:
+def distance(
+    serving: Assignment, clients: Sequence[Client], facts: Mapping[str, Region]
+) -> Distance:
     """Return how far clients are from the regions that serve them."""
     regions = [facts[name] for name in serving.regions]
     km = great_circle_km(points_of([c.at for c in clients]), points_of([r.at for r in regions]))
@@ -67,7 +69,7 @@ def weighted_percentile(values: Floats, weights: Floats, percentile: float) -> f
     return float(values[order[min(place, len(order) - 1)]])
 
 
-def _alike(serving: Serving, clients: Sequence[str], regions: Sequence[str]) -> float | None:
+def _alike(serving: Assignment, clients: Sequence[str], regions: Sequence[str]) -> float | None:
     homes = [regions[h] if h >= 0 else "" for h in serving.homes.tolist()]
     pairs = zip(clients, homes, serving.weights.tolist(), strict=True)
     known = [(client == home, weight) for client, home, weight in pairs if client and home]

@@ -1,4 +1,4 @@
-"""Who is served goes in; what one failed region, provider, zone or downstream ISP costs comes out.
+"""Cost of the failure of one region, provider, zone or downstream ISP.
 
 Clients move to the next best region that answered them in the same round. A failure may cut a
 region off for a share of its routes only; shares of different regions are taken as independent.
@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.impact.assignment import Floats, Serving
+from analysis.impact.assignment import Assignment, Floats
 from analysis.impact.places import Region
 from analysis.impact.routes import Routes
 
-# Less weight than this is rounding, not somebody.
+# Smaller weights are rounding errors.
 MIN_MASS = 1e-12
 # The kind of the first row of failures: what all get while everything works.
 NOTHING = "nothing"
@@ -42,7 +42,7 @@ class Loss:
     note: str = ""
 
 
-def losses(serving: Serving, facts: Mapping[str, Region], routes: Routes) -> list[Loss]:
+def losses(serving: Assignment, facts: Mapping[str, Region], routes: Routes) -> list[Loss]:
     """Return what holds if nothing fails, then every single failure that touches the set.
 
     Failures are of regions, zones, providers and ISPs.
@@ -63,8 +63,8 @@ def losses(serving: Serving, facts: Mapping[str, Region], routes: Routes) -> lis
     return found
 
 
-def unknown_routes(serving: Serving, routes: Routes) -> list[str]:
-    """Return the regions whose downstream ISPs nobody brought."""
+def unknown_routes(serving: Assignment, routes: Routes) -> list[str]:
+    """Return the regions without known downstream ISPs."""
     known = {name for shares in routes.values() for name in shares}
     return [name for name in serving.regions if name not in known]
 
@@ -72,7 +72,7 @@ def unknown_routes(serving: Serving, routes: Routes) -> list[str]:
 class _Order:
     """Regions of a set by preference of each client-round, sorted once for all failures."""
 
-    def __init__(self, serving: Serving) -> None:
+    def __init__(self, serving: Assignment) -> None:
         self.serving = serving
         self.order = np.argsort(serving.costs, axis=0, kind="stable")
         self.costs = np.take_along_axis(serving.costs, self.order, axis=0)
@@ -132,12 +132,12 @@ class _Order:
         added = totals[0] / totals[1] if totals[1] > MIN_MASS else None
         if totals[2] <= MIN_MASS:
             return added, None
-        value = float((after * s.heard).sum()) / float(s.heard.sum())
+        value = float((after * s.answered_mass).sum()) / float(s.answered_mass.sum())
         return added, value * (1 if s.faster else -1)
 
 
 def _zones(
-    serving: Serving, facts: Mapping[str, Region], whole: Sequence[Loss], mean: float | None
+    serving: Assignment, facts: Mapping[str, Region], whole: Sequence[Loss], mean: float | None
 ) -> Iterator[Loss]:
     """One zone of a region: with others beside it, clients stay in the region."""
     homes = np.bincount(serving.homes[serving.homes >= 0], minlength=len(serving.regions))

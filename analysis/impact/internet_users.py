@@ -1,6 +1,6 @@
-"""Country codes go in; where their people are, and how many are on the Internet, comes out.
+"""Internet users and largest cities by country, as default client weights.
 
-Listed by hand in round figures: enough to weigh countries where nobody says who the clients are.
+Round figures from ``fixtures/people.toml``.
 """
 
 import tomllib
@@ -12,13 +12,13 @@ from analysis.impact.places import Client, Point, Region
 from core.paths import FIXTURES
 
 # What customers cannot simply order, by words in names and codes: governments, stages of tests,
-# and regions of separate companies, which have accounts of their own.
+# and regions of separate companies, which need separate accounts.
 _CLOSED_CODES = ("us-gov-", "usgov", "usdod", "cn-", "china")
 _CLOSED_ENDS = ("euap", "stg", "germanycentral", "germanynortheast")
 
 
 @dataclass(frozen=True, slots=True)
-class Land:
+class CountryUsers:
     """A country's largest cities, and its people on the Internet in millions."""
 
     users: float
@@ -26,11 +26,11 @@ class Land:
 
 
 @lru_cache(maxsize=1)
-def lands() -> dict[str, Land]:
+def country_users() -> dict[str, CountryUsers]:
     """Return every listed country by its code."""
     document = tomllib.loads((FIXTURES / "people.toml").read_text(encoding="utf-8"))
     return {
-        code: Land(float(row["users"]), tuple((a, b) for a, b in row["at"]))
+        code: CountryUsers(float(row["users"]), tuple((a, b) for a, b in row["at"]))
         for part in document.values()
         for code, row in part.items()
     }
@@ -38,14 +38,14 @@ def lands() -> dict[str, Land]:
 
 def users() -> dict[str, float]:
     """Return millions of people on the Internet by country."""
-    return {code: land.users for code, land in lands().items()}
+    return {code: land.users for code, land in country_users().items()}
 
 
 def cities_of(weights: dict[str, float]) -> dict[str, Client]:
     """Return a client per large city of these countries, which share their country's weight."""
     found = {}
     for code, weight in weights.items():
-        places = lands()[code].at
+        places = country_users()[code].at
         home = continents().get(code, "")
         for number, at in enumerate(places, 1):
             name = code if len(places) == 1 else f"{code}-{number}"

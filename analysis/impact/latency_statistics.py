@@ -1,4 +1,4 @@
-"""Who is served how goes in; mean and percentiles, as a whole and per group, come out.
+"""Mean and percentiles of an assignment, over all clients and per group.
 
 Client-rounds that no region of the samples answered are left out. A percentile is the value that so
 many of a hundred weighted client-rounds get or better; what no region of the set answered counts as
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.impact.assignment import Floats, Serving
+from analysis.impact.assignment import Assignment, Floats
 
 PERCENTILES = (50, 95, 99)
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a group is served; a percentile is None among the unanswered.
+    """Latency statistics of a group; a percentile is None among unanswered client-rounds.
 
     ``mean`` is the value of the choice: a counted client-round without an answer costs the penalty,
     if the objective has one. ``share`` is the group's share of all weight, ``unanswered`` the share
@@ -31,7 +31,7 @@ class Spread:
     unanswered: float
 
 
-def spread(serving: Serving, members: Sequence[int] | None = None) -> Spread:
+def spread(serving: Assignment, members: Sequence[int] | None = None) -> Spread:
     """Return how these clients are served per round, all of them by default."""
     chosen = slice(None) if members is None else np.asarray(members, dtype=np.intp)
     lost = serving.lost * (1 if serving.faster else -1) if serving.priced else None
@@ -60,7 +60,7 @@ def _spread_of(
     return Spread(len(values), share, mean, ends, max(1 - heard / mass, 0.0))
 
 
-def by_group(serving: Serving, groups: Sequence[str]) -> dict[str, Spread]:
+def by_group(serving: Assignment, groups: Sequence[str]) -> dict[str, Spread]:
     """Return a spread per group of clients, heaviest group first; ``groups`` has one per client."""
     members: dict[str, list[int]] = {}
     for client, group in enumerate(groups):
@@ -69,7 +69,7 @@ def by_group(serving: Serving, groups: Sequence[str]) -> dict[str, Spread]:
     return dict(sorted(found.items(), key=lambda item: (-item[1].share, item[0])))
 
 
-def spread_elsewhere(serving: Serving, other: Floats, faster: bool) -> Spread:
+def spread_elsewhere(serving: Assignment, other: Floats, faster: bool) -> Spread:
     """Return the spread of another measure in each client's home region.
 
     ``other`` is by region of the set, client and round, of rounds of its own. The mean is over

@@ -1,7 +1,7 @@
-"""Clients with places and who serves them go in; spots on a map come out, each with its regions.
+"""Group clients to map points of one degree, each with the regions that serve it.
 
-Clients of one degree are one spot. A client of a country without a place stands in its largest
-city; one without either is on no spot, and counted.
+A client with a country but no coordinates is placed in its largest city; one without either has no
+point and is counted.
 """
 
 from collections.abc import Sequence
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.impact.assignment import Floats, Ints, Serving
-from analysis.impact.internet_users import lands
+from analysis.impact.assignment import Assignment, Floats, Ints
+from analysis.impact.internet_users import country_users
 from analysis.impact.places import Client, Point
 
-# A map with more dots tells less; those of least weight are left out, and counted.
+# More points would clutter the map; those of least weight are left out, and counted.
 MAX_SPOTS = 250
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class MapPoint:
     """Clients that stand together; ``weight`` is their share of all weight."""
 
     at: Point
@@ -28,15 +28,15 @@ class Spot:
 
 
 @dataclass(frozen=True, eq=False)
-class Spots:
+class MapPoints:
     """Spots by weight, heaviest first; ``of`` is the spot of each client, -1 where it has none."""
 
-    spots: tuple[Spot, ...]
+    spots: tuple[MapPoint, ...]
     of: Ints
     clients_without: int
 
 
-def spots_of(clients: Sequence[Client], weights: Floats) -> Spots:
+def build_map_points(clients: Sequence[Client], weights: Floats) -> MapPoints:
     """Return the spots of clients."""
     keys = [_key(client) for client in clients]
     numbers = {key: a for a, key in enumerate(dict.fromkeys(k for k in keys if k))}
@@ -50,20 +50,20 @@ def spots_of(clients: Sequence[Client], weights: Floats) -> Spots:
     total = float(weights.sum()) or 1.0
     names = list(numbers)
     spots = tuple(
-        Spot(names[a][0], names[a][1], int(counts[a]), float(sums[a]) / total) for a in order
+        MapPoint(names[a][0], names[a][1], int(counts[a]), float(sums[a]) / total) for a in order
     )
     of = place[of]
-    return Spots(spots, of, int((of < 0).sum()))
+    return MapPoints(spots, of, int((of < 0).sum()))
 
 
 def _key(client: Client) -> tuple[Point, str] | None:
     if client.at is not None:
         return (round(client.at[0]), round(client.at[1])), client.country
-    land = lands().get(client.country)
+    land = country_users().get(client.country)
     return (land.at[0], client.country) if land else None
 
 
-def served(serving: Serving, spots: Spots) -> list[list[list[float]]]:
+def served(serving: Assignment, spots: MapPoints) -> list[list[list[float]]]:
     """Give, per spot, the regions that answer it, best first: number and mean value of each."""
     on = spots.of >= 0
     size = len(spots.spots)

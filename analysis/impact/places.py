@@ -1,6 +1,6 @@
-"""Names of regions and tables of clients go in; where they lie and whose they are comes out.
+"""Attributes of regions and clients: provider, country, continent, coordinates.
 
-Regions that the project's own list knows need no table; a brought table adds to it and wins.
+Listed regions need no table; an uploaded table adds to the list and takes precedence.
 """
 
 from collections.abc import Iterable, Mapping
@@ -71,20 +71,20 @@ def describe_regions(names: Iterable[str], brought: Mapping[str, Region]) -> dic
 def read_regions(data: bytes) -> dict[str, Region]:
     """Read a CSV of regions; raise BadInput naming the line or column."""
     rows = read_rows(data, "regions", ("region",), REGION_COLUMNS)
-    return {name: _region(row) for name, row in _once(rows, "region")}
+    return {name: _region(row) for name, row in _unique_rows(rows, "region")}
 
 
 def read_clients(data: bytes) -> dict[str, Client]:
     """Read a CSV of clients and their countries or places; raise BadInput naming the line."""
     rows = read_rows(data, "clients", ("client",), CLIENT_COLUMNS)
-    return {name: _client(row) for name, row in _once(rows, "client")}
+    return {name: _client(row) for name, row in _unique_rows(rows, "client")}
 
 
 def read_populations(data: bytes) -> dict[str, Client]:
     """Read a CSV of clients without samples, each with its place; raise BadInput."""
     needed, allowed = ("population", "latitude", "longitude"), ("country", "continent", "weight")
     rows = read_rows(data, "populations", needed, allowed)
-    found = {name: _client(row) for name, row in _once(rows, "population")}
+    found = {name: _client(row) for name, row in _unique_rows(rows, "population")}
     for row in rows:
         row.need("latitude")
     if not any(client.weight for client in found.values()):
@@ -92,7 +92,7 @@ def read_populations(data: bytes) -> dict[str, Client]:
     return found
 
 
-def _once(rows: list[Row], column: str) -> Iterable[tuple[str, Row]]:
+def _unique_rows(rows: list[Row], column: str) -> Iterable[tuple[str, Row]]:
     seen: set[str] = set()
     for row in rows:
         name = row.need(column)
@@ -145,5 +145,5 @@ def _listed() -> dict[str, Region]:
         region = Region(provider=provider, country=country, at=at)
         found |= {f"{provider}/{code}": region, f"{provider}:{code}": region}
         bare.setdefault(code.lower(), []).append(region)
-    # A code that two providers use says nothing by itself.
+    # A code that two providers use is ambiguous.
     return found | {code: same[0] for code, same in bare.items() if len(same) == 1}

@@ -1,4 +1,4 @@
-"""An imported table of prices goes in; what a set of regions costs in a month comes out.
+"""Monthly cost of a set of regions from an imported price table.
 
 A row is ``region,to,price``: ``to`` is empty for running a deployment there for a month,
 ``internet`` for one GB to clients, another region for one GB sent there.
@@ -7,7 +7,7 @@ A row is ``region,to,price``: ``to`` is empty for running a deployment there for
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from analysis.impact.assignment import Serving
+from analysis.impact.assignment import Assignment
 from analysis.impact.csv_tables import read_rows
 from core.errors import BadInput
 
@@ -74,7 +74,7 @@ def read_prices(data: bytes) -> Prices:
     return Prices(running, internet, between)
 
 
-def bill(prices: Prices, serving: Serving, traffic: Traffic) -> Bill:
+def bill(prices: Prices, serving: Assignment, traffic: Traffic) -> Bill:
     """Return what a set costs when each client is served from its home region."""
     names, unknown = serving.regions, []
     shares = serving.home_shares() * traffic.to_clients_gb

@@ -1,4 +1,4 @@
-"""Downstream ISPs of regions go in, as a CSV or as ``isp-diversity`` gives them; shares come out.
+"""Parse route shares by downstream ISP, from a CSV or the JSON of ``isp-diversity``.
 
 A share is the part of a region's routes that leave it by that ISP.
 """
@@ -19,7 +19,7 @@ ROUNDING = 1e-3
 def read_routes(data: bytes) -> dict[str, dict[str, float]]:
     """Read ``region,isp,share`` or the JSON of ``isp-diversity``; raise BadInput."""
     if data.lstrip()[:1] == b"{":
-        return _together(_of_document(data))
+        return _mean_of_zones(_of_document(data))
     rows = read_rows(data, "isps", ("region", "isp", "share"), ("zone",))
     found = []
     for row in rows:
@@ -27,7 +27,7 @@ def read_routes(data: bytes) -> dict[str, dict[str, float]]:
         if share is None:
             raise BadInput("isps: share is empty", line=row.line)
         found.append((row.need("region"), row.text("zone"), row.need("isp"), share))
-    return _together(found)
+    return _mean_of_zones(found)
 
 
 def _of_document(data: bytes) -> list[tuple[str, str, str, float]]:
@@ -47,7 +47,7 @@ def _name(isp: dict[str, Any]) -> str:
     return f"AS{isp['asn']} {name}".strip()
 
 
-def _together(rows: Iterable[tuple[str, str, str, float]]) -> dict[str, dict[str, float]]:
+def _mean_of_zones(rows: Iterable[tuple[str, str, str, float]]) -> dict[str, dict[str, float]]:
     """Return the mean of a region's zones, since a region uses them alike as far as is known."""
     zones: dict[str, dict[str, dict[str, float]]] = {}
     for region, zone, isp, share in rows:

@@ -1,6 +1,6 @@
-"""Places of clients and regions go in; round trips by a stated model come out, where none measured.
+"""Modelled round-trip times between clients and regions, without measurements.
 
-Every value is a model's: whoever shows one says so, and measured values are never mixed with it.
+Modelled values are labelled as such wherever shown, and never mixed with measured values.
 """
 
 from collections.abc import Mapping

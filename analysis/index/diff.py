@@ -1,4 +1,4 @@
-"""What moved between two surveys: their indexes go in, every changed name and the sums come out.
+"""Compare two surveys by their indexes: every changed name, and the totals.
 
 Only names of domains that both surveys asked are compared; a name that one of them could not
 resolve is a failure, never a move. ``docs/methods/comparison.md`` has the definitions.
@@ -17,7 +17,7 @@ from lake.parts import parts_of
 from lake.schemas import SCHEMAS
 
 DIMENSIONS = ("providers", "regions", "patterns", "zones")
-# What stands in place of a set where the other survey holds none for the name.
+# Values in place of a set where a survey has none for the name.
 OUTSIDE, ABSENT, FAILED, NONE = "outside", "absent", "failed", "none"
 
 # A name in two listed domains belongs to the closest; only what uses a cloud once is looked at.
@@ -92,7 +92,7 @@ ORDER BY dimension, names DESC, before, after
 """
 
 
-def _told(kind: str) -> str:
+def _members_of(kind: str) -> str:
     """Names by one member of a set at a time: who had it, has it, lost it, won it."""
     known = "true" if kind == "providers" else "cloud_a AND cloud_b"
     if kind == "zones":
@@ -110,7 +110,7 @@ def _told(kind: str) -> str:
 
 
 _MEMBERS = (
-    "SELECT * FROM (" + " UNION ALL ".join(_told(kind) for kind in DIMENSIONS) + ") "
+    "SELECT * FROM (" + " UNION ALL ".join(_members_of(kind) for kind in DIMENSIONS) + ") "
     "ORDER BY dimension, greatest(before, after) DESC, member"
 )
 _POPULATION = """
@@ -145,7 +145,7 @@ class Changes:
 
 
 def compare(root: Path, before: Side, after: Side, memory_mb: int = 1024) -> Changes:
-    """What the second survey holds differently from the first."""
+    """Return the differences of the second survey from the first."""
     with duckdb.connect(":memory:") as connection:
         connection.execute(f"SET memory_limit = '{memory_mb}MB'")
         connection.execute(f"SET temp_directory = '{_quoted(root / '.spill')}'")

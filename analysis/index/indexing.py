@@ -1,7 +1,6 @@
-"""What pages ask for again and again, laid out so that one read answers: rows of domains and names.
+"""Build the index of some shards: rows of domains and of names, each answered by one read.
 
-The parts of some shards go in; out come their domains, each with all that its passport says and
-where its names stand in the second table, and those names, domain by domain.
+A row of a domain has its whole profile and the range of its names in the second table.
 """
 
 from collections.abc import Sequence
@@ -66,15 +65,15 @@ WITH spans AS (
 servers AS (
   SELECT domain, list(s ORDER BY s.server, s.address)[:{MAX_SERVER_ROWS}] AS servers
   FROM servers s GROUP BY domain),
-stands AS (
+located AS (
   SELECT DISTINCT domain, provider, region, name,
-    count(DISTINCT (provider, region)) OVER (PARTITION BY domain, name) = 1 AS alone
+    count(DISTINCT (provider, region)) OVER (PARTITION BY domain, name) = 1 AS is_only
   FROM {SITED} WHERE {IN_REGION}),
 depends AS (
   SELECT domain, list({{'provider': provider, 'region': region, 'names': names,
     'only_here': only_here}} ORDER BY names DESC, provider, region) AS depends
   FROM (SELECT domain, provider, region, count(DISTINCT name) AS names,
-          count(DISTINCT name) FILTER (alone) AS only_here FROM stands GROUP BY ALL)
+          count(DISTINCT name) FILTER (is_only) AS only_here FROM located GROUP BY ALL)
   GROUP BY domain),
 labels AS (
   SELECT domain, list({{'provider': provider, 'label': label, 'names': names,

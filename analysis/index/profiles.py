@@ -58,9 +58,9 @@ SELECT * FROM servers WHERE domain = $domain ORDER BY server, address LIMIT {MAX
 """
 _DEPENDS = f"""
 SELECT provider, region, count(DISTINCT name) AS names,
-  count(DISTINCT name) FILTER (alone) AS only_here
+  count(DISTINCT name) FILTER (is_only) AS only_here
 FROM (SELECT DISTINCT provider, region, name,
-        count(DISTINCT (provider, region)) OVER (PARTITION BY name) = 1 AS alone
+        count(DISTINCT (provider, region)) OVER (PARTITION BY name) = 1 AS is_only
       FROM {SITED} WHERE domain = $domain AND {IN_REGION})
 GROUP BY ALL ORDER BY names DESC, provider, region
 """
@@ -142,7 +142,7 @@ def _page(
 def domain_page(
     root: Path, survey: str, domain: str, page: int = 1, shards: Shards = None
 ) -> dict[str, Any] | None:
-    """The passport of one domain; ``None`` where the survey did not ask it.
+    """Return the profile of one domain; ``None`` if the survey did not query it.
 
     The row of ``domains`` with ``names`` (a page of them, cloud-using first, each with class,
     labels and regions), ``servers``, ``depends`` (regions) and ``labels``.

@@ -1,5 +1,4 @@
-"""Search for text in all names of a survey: the names of its index go in, one line each in a single
-file, the shortest first; the closest names that hold a text come out.
+"""Search for text in all names of a survey, in a memory-mapped file of names, shortest first.
 
 Reading on from the beginning meets the closest names first, and a processor reads a million names
 faster than a page is drawn, so there is nothing to build and nothing to keep in memory.

@@ -8,7 +8,7 @@ WHERE provider = 'aws' AND label = 'vm' GROUP BY domain"""
 _SHARERS = """SELECT instance, count(DISTINCT name) AS k FROM labelled
 WHERE provider = 'aws' AND label = 'elb' GROUP BY instance"""
 _ZONED = """SELECT n, count(*) AS k, max(region) <> min(region) AS spread
-FROM stays WHERE provider = 'aws' AND zone IS NOT NULL GROUP BY n"""
+FROM region_locations WHERE provider = 'aws' AND zone IS NOT NULL GROUP BY n"""
 _RANKS = """SELECT rank, (SELECT max(rank) FROM ranked) AS last
 FROM ranked SEMI JOIN uses USING (domain)"""
 _FULLEST = """(SELECT region FROM places WHERE provider = 'aws' GROUP BY region
@@ -20,7 +20,9 @@ FROM places p, (SELECT """
     + """ AS fullest) WHERE provider = 'aws' GROUP BY p.domain"""
 )
 _SERVED = """SELECT domain, count(DISTINCT server) AS k FROM served GROUP BY domain"""
-_RELYING = f"""SELECT k FROM keepers JOIN hosts USING (d) JOIN ({_SERVED}) USING (domain)"""
+_RELYING = (
+    f"""SELECT k FROM ns_domains JOIN cloud_domains USING (d) JOIN ({_SERVED}) USING (domain)"""
+)
 _AWS_NAMES = "(SELECT count(DISTINCT name) FROM uses WHERE provider = 'aws')"
 _AWS_DOMAINS = "(SELECT count(DISTINCT domain) FROM uses WHERE provider = 'aws')"
 # figure: a query that gives part and whole
@@ -55,7 +57,7 @@ FIGURES: dict[str, str] = {
         f"SELECT count(*) FILTER (k > 1 AND spread), count(*) FILTER (k > 1) FROM ({_ZONED})"
     ),
     "addresses in EC2 regions with an identified zone": (
-        "SELECT count(zone), count(*) FROM spots "
+        "SELECT count(zone), count(*) FROM address_locations "
         "WHERE provider = 'aws' AND region IS NOT NULL AND fronts"
     ),
     "EC2 domains with a name in the fullest region": (

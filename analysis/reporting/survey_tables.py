@@ -14,13 +14,13 @@ from analysis.deployment import (
     top_domains,
     zones,
 )
-from analysis.deployment.address_places import number_names
+from analysis.deployment.address_places import create_location_tables
 from analysis.deployment.cloud_names import Connection, open_names
 from analysis.outages import outages
 from analysis.reporting import paper_figures
 from core.report_tables import SPECS, Table
 
-_MAKERS = (
+_BUILDERS = (
     providers.providers,
     patterns.patterns,
     regions.regions,
@@ -56,13 +56,13 @@ def compute_tables(
     ones.
     """
     with open_study(root, survey, shards, memory_mb) as connection:
-        return make_tables(connection)
+        return build_tables(connection)
 
 
-def make_tables(connection: Connection) -> dict[str, Table]:
-    """The same from a connection that ``prepare_study`` has made ready."""
-    made = {table.id: table for table in (make(connection) for make in _MAKERS)}
-    return {spec.id: made[spec.id] for spec in SPECS}
+def build_tables(connection: Connection) -> dict[str, Table]:
+    """Compute all tables on a connection prepared by ``prepare_study``."""
+    tables = {table.id: table for table in (build(connection) for build in _BUILDERS)}
+    return {spec.id: tables[spec.id] for spec in SPECS}
 
 
 def open_study(
@@ -86,7 +86,7 @@ def prepare_study(connection: Connection) -> None:
     """Add what the study's tables need to the tables of
     ``analysis.deployment.cloud_names.find_uses``.
     """
-    number_names(connection)
-    sharing.name_operators(connection)
+    create_location_tables(connection)
+    sharing.derive_operators(connection)
     customers.locate_customers(connection)
-    outages.imagine_outages(connection)
+    outages.compute_outages(connection)

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from analysis.deployment.cloud_names import find_uses
 from analysis.reporting.checks import check_tables
-from analysis.reporting.survey_tables import make_tables, prepare_study
+from analysis.reporting.survey_tables import build_tables, prepare_study
 from benchmarks.study.records import NAMES, RECORDS, SEED, write_folder
 from benchmarks.study.world import Clouds
 from cartography.placement.cloud_table import PrefixTable
@@ -83,7 +83,7 @@ def run_form(folder: Path, form: str, memory_mb: int) -> None:
         clock.lap("cloud-using names")
         prepare_study(connection)
         clock.lap("zones, customers, outages")
-        tables = make_tables(connection)
+        tables = build_tables(connection)
         cpu, wall = clock.lap(f"{len(tables)} tables")
     complaints = check_tables(tables)
     print(f"{form}: {cpu:.1f} CPU s, {wall:.1f} s wall, {_rss_mib()} MiB, digest {digest(tables)}")

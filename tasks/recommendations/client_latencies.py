@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from analysis.impact.client_weights import Audience
-from analysis.impact.internet_users import cities_of, lands, open_regions, users
+from analysis.impact.internet_users import cities_of, country_users, open_regions, users
 from analysis.impact.places import Client
 from analysis.impact.rtt_model import STATED, modelled_samples
 from core.errors import BadInput
@@ -216,7 +216,9 @@ def _client_rows(clients: Mapping[str, Client]) -> bytes:
 def _populations(audience: Audience) -> bytes:
     rows = (
         (name, *(client.at or ("", "")), client.country, client.weight)
-        for name, client in cities_of({c: w for c, w in audience.items() if c in lands()}).items()
+        for name, client in cities_of(
+            {c: w for c, w in audience.items() if c in country_users()}
+        ).items()
     )
     return _csv(("population", "latitude", "longitude", "country", "weight"), rows)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.impact.client_weights import Audience, read_audience, split_list
-from analysis.impact.internet_users import lands
+from analysis.impact.internet_users import country_users
 from core.errors import BadInput, NephoscopeError
 from core.statuses import SurveyState
 from crawlers.files.domain_list import read_text
@@ -154,4 +154,4 @@ def audience_of(data: bytes) -> Audience:
 
 def country_codes() -> list[str]:
     """Countries that clients can be in."""
-    return sorted(lands())
+    return sorted(country_users())

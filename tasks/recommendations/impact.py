@@ -12,11 +12,11 @@ import numpy as np
 
 from analysis.impact import availability, latency_statistics, prices
 from analysis.impact import failures as impact_failures
-from analysis.impact.assignment import Floats, Serving, serve
+from analysis.impact.assignment import Assignment, Floats, serve
 from analysis.impact.client_model import Model, cover, fit
 from analysis.impact.distances import distance
 from analysis.impact.latency_statistics import Spread
-from analysis.impact.map_points import Spots, served, spots_of
+from analysis.impact.map_points import MapPoints, build_map_points, served
 from analysis.impact.places import Client
 from analysis.optimization import Measure, Recommendation, Samples, Study
 from core.errors import BadInput, MissingData
@@ -44,7 +44,7 @@ class _View:
     other: Floats | None
     model: Model | None
     model_reason: str
-    spots: Spots
+    spots: MapPoints
 
     @property
     def is_latency(self) -> bool:
@@ -81,7 +81,9 @@ class _View:
             for name, region in self.question.known.regions.items()
         ]
 
-    def tell(self, which: int | str, serving: Serving, before: Serving | None) -> dict[str, Any]:
+    def tell(
+        self, which: int | str, serving: Assignment, before: Assignment | None
+    ) -> dict[str, Any]:
         """One set."""
         known = self.question.known
         groups = [client.country for client in self.clients]
@@ -106,7 +108,7 @@ class _View:
             "serves": served(serving, self.spots),
         }
 
-    def _beside(self, serving: Serving) -> dict[str, Any] | None:
+    def _beside(self, serving: Assignment) -> dict[str, Any] | None:
         """The other measure where each client is at home."""
         if self.other is None:
             return None
@@ -115,7 +117,7 @@ class _View:
         measure = Measure.THROUGHPUT if self.is_latency else Measure.LATENCY
         return {"measure": str(measure), **_spread(found, None)}
 
-    def _modelled(self, serving: Serving) -> dict[str, Any] | None:
+    def _modelled(self, serving: Assignment) -> dict[str, Any] | None:
         """Populations without samples; None where none was brought, or no model stands."""
         if self.model is None:
             return None
@@ -141,8 +143,8 @@ def _clients(known: Known) -> list[Client]:
 
 
 @lru_cache(maxsize=8)
-def _spots(known: Known) -> Spots:
-    return spots_of(_clients(known), known.samples.weights)
+def _spots(known: Known) -> MapPoints:
+    return build_map_points(_clients(known), known.samples.weights)
 
 
 def _model(question: Question, clients: list[Client]) -> tuple[Model | None, str]:
@@ -186,7 +188,9 @@ def _figures(found: Spread) -> dict[str, float | None]:
     return {"mean": found.mean, **{f"p{p}": value for p, value in found.percentiles.items()}}
 
 
-def _countries(serving: Serving, before: Serving | None, groups: list[str]) -> list[dict[str, Any]]:
+def _countries(
+    serving: Assignment, before: Assignment | None, groups: list[str]
+) -> list[dict[str, Any]]:
     if not any(groups):
         return []
     now = latency_statistics.by_group(serving, groups)
@@ -197,7 +201,7 @@ def _countries(serving: Serving, before: Serving | None, groups: list[str]) -> l
     ]
 
 
-def _availability(serving: Serving, question: Question) -> dict[str, Any]:
+def _availability(serving: Assignment, question: Question) -> dict[str, Any]:
     known = question.known
     found = availability.estimate(serving, known.regions, question.assumed)
     return {
@@ -211,7 +215,7 @@ def _availability(serving: Serving, question: Question) -> dict[str, Any]:
     }
 
 
-def _cost(serving: Serving, question: Question) -> dict[str, Any] | None:
+def _cost(serving: Assignment, question: Question) -> dict[str, Any] | None:
     known = question.known
     if known.prices is None:
         return None

@@ -16,7 +16,7 @@ from django.conf import settings
 
 from analysis.index.diff import Side, compare
 from analysis.index.indexing import index_shards
-from analysis.index.outage_impact import casualties
+from analysis.index.outage_impact import affected_domains
 from analysis.index.search import write_names
 from webapp.store.models import Survey
 from webapp.store.surveys import derived, index, selectors
@@ -74,7 +74,7 @@ def _write_domains(folder: Path, table: pa.Table) -> None:
 
 
 def _write_casualties(folder: Path, slug: str, shards: Sequence[str]) -> None:
-    table = casualties(Path(settings.LAKE_DIR), slug, shards)
+    table = affected_domains(Path(settings.LAKE_DIR), slug, shards)
     _write(folder / "casualties.parquet", table)
     spans: dict[str, list[int]] = {}
     keys = zip(*(table[c].to_pylist() for c in ("kind", "provider", "target")), strict=True)

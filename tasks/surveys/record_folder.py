@@ -12,7 +12,7 @@ from django.conf import settings
 from analysis.portable_sql import RESULTS, VIEWS, split_ranges
 from analysis.reporting.checks import check_tables
 from analysis.reporting.headlines import headline
-from analysis.reporting.survey_tables import make_tables
+from analysis.reporting.survey_tables import build_tables
 from cartography.placement.cloud_table import PrefixTable
 from core.errors import BadInput, Unavailable
 from tasks.surveys.record_placement import open_records
@@ -39,7 +39,7 @@ def compute_tables(
         tempfile.TemporaryDirectory(prefix=".spill-", dir=lake) as spill,
         open_records(sources, table, Path(spill), memory_mb) as connection,
     ):
-        tables = make_tables(connection)
+        tables = build_tables(connection)
         count = connection.sql("SELECT count(DISTINCT domain) FROM seen_names").fetchall()
     n_domains = int(count[0][0])
     return {

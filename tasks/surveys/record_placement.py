@@ -1,7 +1,7 @@
 """Distinct facts become a study: every address placed, every name labelled, all as columns.
 
 The tables of ``tasks.surveys.record_study`` and a compiled range table go in; a connection comes
-out on which ``analysis.reporting.survey_tables.make_tables`` works as on one of ``open_study``. No
+out on which ``analysis.reporting.survey_tables.build_tables`` works as on one of ``open_study``. No
 row becomes an object.
 """
 
@@ -107,7 +107,7 @@ FROM (SELECT DISTINCT domain FROM seen_names)
 def open_records(
     sources: Sources, table: PrefixTable, spill: Path, memory_mb: int = 1024
 ) -> Connection:
-    """A connection that is ready for ``analysis.reporting.survey_tables.make_tables``; raises
+    """A connection that is ready for ``analysis.reporting.survey_tables.build_tables``; raises
     ``BadInput``.
     """
     connection = open_connection(spill, memory_mb)

@@ -145,7 +145,7 @@ def _small_world(survey: Survey) -> paper_comparison.SmallWorld | None:
     with survey_tables.open_study(root, survey.slug, shards) as connection:
         found = populations(connection)
     with survey_tables.open_study(root, survey.slug, shards, only=domains) as connection:
-        return paper_comparison.SmallWorld(survey_tables.make_tables(connection), found)
+        return paper_comparison.SmallWorld(survey_tables.build_tables(connection), found)
 
 
 def _world_scale(world: str) -> str:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.portable_sql import VIEWS
-from analysis.reporting.survey_tables import make_tables
+from analysis.reporting.survey_tables import build_tables
 from benchmarks.study.records import write_folder
 from benchmarks.study.world import Clouds
 from cartography.placement.cloud_table import PrefixTable
@@ -53,7 +53,7 @@ def product(folder, table, tmp_path_factory):
     with open_records(
         Sources(folder / "records.parquet"), table, tmp_path_factory.mktemp("spill")
     ) as connection:
-        return make_tables(connection)
+        return build_tables(connection)
 
 
 def of(product, table_id, *columns):
@@ -91,7 +91,7 @@ def test_numbers_and_texts_give_the_same_report(folder, table, product, tmp_path
         folder / "numbered.parquet", folder / "names.parquet", folder / "values.parquet"
     )
     with open_records(numbered, table, tmp_path) as connection:
-        assert make_tables(connection) == product
+        assert build_tables(connection) == product
 
 
 def test_spark_gives_the_same_rows(folder, portable):

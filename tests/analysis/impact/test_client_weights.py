@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from analysis.deployment.countries import continents
 from analysis.impact.client_weights import read_audience, split_list
-from analysis.impact.internet_users import cities_of, lands, open_regions, users
+from analysis.impact.internet_users import cities_of, country_users, open_regions, users
 from analysis.impact.rtt_model import STATED, modelled_samples
 from core.errors import BadInput
 
@@ -72,7 +72,7 @@ def test_no_bytes_break_the_readers(data):
             reader(data)
 
 
-@given(st.dictionaries(st.sampled_from(sorted(lands())), st.floats(0.001, 1e9), min_size=1))
+@given(st.dictionaries(st.sampled_from(sorted(country_users())), st.floats(0.001, 1e9), min_size=1))
 def test_what_is_written_is_read_back(weights):
     text = "\n".join(f"{code},{weight:f}" for code, weight in weights.items())
     assert read_audience(text.encode()) == pytest.approx(
@@ -81,7 +81,7 @@ def test_what_is_written_is_read_back(weights):
 
 
 def test_listed_countries_lie_on_their_continents_and_share_their_weight():
-    assert set(lands()) <= set(continents())
+    assert set(country_users()) <= set(continents())
     assert min(users().values()) > 0
     cities = cities_of({"DE": 8.0, "SG": 1.0})
     assert sum(c.weight for c in cities.values() if c.country == "DE") == 8.0
