@@ -12,7 +12,7 @@ from core.report_tables import SPEC_BY_ID, TOP_OPERATORS, Cell, Table, share
 KINDS = ("provider", "region", "zone", "operator")
 # A zone's own name may carry its region already (us-east-1a).
 _ZONE = "CASE WHEN starts_with(zone, region) THEN zone ELSE region || ' ' || zone END"
-_CAUSES = f"""
+_FAILED_LOCATIONS = f"""
 CREATE TEMP TABLE targets AS
 WITH placed AS (
   SELECT CAST(provider AS VARCHAR) AS provider, CAST(region AS VARCHAR) AS region, zone
@@ -54,11 +54,11 @@ counted AS (SELECT d, count(*) AS whole FROM server_operators GROUP BY d)
 SELECT t, d, count(*) = any_value(whole) AS silent
 FROM failed_servers JOIN server_operators USING (server) JOIN counted USING (d) GROUP BY t, d
 """
-# ``affected``: something of it is surely lost; ``front``: all its own addresses are; ``silent``:
-# nobody
-# name server of its domain is left; ``at_most``: down, if all addresses without a known zone are lost too.
-# Most names stand in one seat, so nothing has to be added up. Operators take no address away.
-_FATES = """
+# ``affected``: some of it is certainly lost; ``front``: all its own addresses are; ``silent``: no
+# name server of its domain is left; ``at_most``: down if all addresses of unknown zone are lost
+# too.
+# Most names have one location, so nothing has to be added up. Operators take no address away.
+_EFFECTS = """
 CREATE TEMP TABLE outage_effects AS
 WITH sized AS (SELECT n, sum(k) AS whole, count(*) = 1 AS is_single FROM name_locations GROUP BY n),
 hit AS (
@@ -123,7 +123,7 @@ def compute_outages(connection: Connection) -> None:
 
     Needs ``sharing.derive_operators``.
     """
-    for query in (_CAUSES, _SERVERS, _FATES):
+    for query in (_FAILED_LOCATIONS, _SERVERS, _EFFECTS):
         connection.execute(query)
 
 
