@@ -11,12 +11,18 @@ NO_DATA = "no data"
 
 
 def percent(fraction: float) -> str:
-    """``97.2 %``; what is neither nothing nor all never reads as if it were."""
-    if 0 < fraction < 0.0005:
-        return "<0.1 %"
+    """Return ``97.2 %``, ``0.53 %`` below one: the rule of headlines, cells and charts.
+
+    What is neither nothing nor all never reads as if it were: ``<0.01 %``, ``>99.9 %``.
+    """
+    if fraction == 0:
+        return "0 %"
+    if 0 < fraction < 0.0001:
+        return "<0.01 %"
     if 0.9995 <= fraction < 1:
         return ">99.9 %"
-    return f"{fraction * 100:.1f} %"
+    digits = 2 if 0 < fraction < 0.00995 else 1
+    return f"{fraction * 100:.{digits}f} %"
 
 
 def share_of(value: float | None, whole: int | None, form: Callable[[float], str] = percent) -> str:

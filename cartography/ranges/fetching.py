@@ -4,21 +4,21 @@ In go an address and what is known of the last answer; out comes the new file, o
 none.
 """
 
-import http.client
 import ipaddress
-import urllib.error
-import urllib.request
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
-from urllib.parse import urljoin, urlsplit
+from http import HTTPStatus
+from urllib.parse import urlsplit
+from urllib.request import Request
 
 from cartography.ranges.gzip_file import MAX_FILE_BYTES
-from core.errors import BadInput, Unavailable
+from core.errors import BadInput, NephoscopeError, Unavailable
+from core.files import TooLarge
+from core.http import NoReply, Reply, send
 
 _TIMEOUT_S = 30.0
 _AGENT = "nephoscope range tables (one conditional request a day)"
-_NOT_MODIFIED = 304
-_TOO_MANY_REQUESTS, _REQUEST_TIMEOUT = 429, 408
+_TEMPORARY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_TIMEOUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +36,6 @@ class Fetched:
 
     data: bytes
     mark: Mark
-
-
-class _SafeRedirects(urllib.request.HTTPRedirectHandler):
-    """Follow no redirect away from an encrypted connection."""
-
-    def redirect_request(
-        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
-    ) -> urllib.request.Request | None:
-        check_url(urljoin(req.full_url, newurl))
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def check_url(url: str) -> str:
@@ -69,17 +59,16 @@ def fetch(mark: Mark, timeout_s: float = _TIMEOUT_S) -> Fetched | None:
     Raises ``Unavailable`` when the server does not answer or the answer is cut off, ``BadInput``
     when it answers with something else.
     """
-    request = urllib.request.Request(check_url(mark.url), headers=_headers(mark))
-    opener = urllib.request.build_opener(_SafeRedirects)
+    request = Request(check_url(mark.url), headers=_headers(mark))
     try:
-        with opener.open(request, timeout=timeout_s) as reply:
-            data = reply.read(MAX_FILE_BYTES + 1)
-            return Fetched(_checked(mark, data, reply.headers), _next(mark, reply.headers))
-    except urllib.error.HTTPError as error:
-        _read_error(mark, error)
+        reply = send(request, timeout_s, MAX_FILE_BYTES, check_url)
+    except (NoReply, TooLarge) as error:
+        raise type(error)(f"{mark.url}: {error}") from error
+    if reply.status == HTTPStatus.NOT_MODIFIED:
         return None
-    except (OSError, http.client.HTTPException) as error:
-        raise Unavailable(f"{mark.url}: {getattr(error, 'reason', None) or error}") from error
+    if not 200 <= reply.status < 300:
+        raise _error(mark, reply)
+    return Fetched(reply.body, _next(mark, reply.headers))
 
 
 def _headers(mark: Mark) -> dict[str, str]:
@@ -91,28 +80,15 @@ def _headers(mark: Mark) -> dict[str, str]:
     return headers
 
 
-def _checked(mark: Mark, data: bytes, headers: Any) -> bytes:
-    said = headers.get("Content-Length", "")
-    if said.isdigit() and int(said) > len(data) <= MAX_FILE_BYTES:
-        raise Unavailable(f"{mark.url}: {len(data):,} of {int(said):,} bytes came")
-    if len(data) > MAX_FILE_BYTES:
-        raise BadInput(f"{mark.url}: the file is larger than {MAX_FILE_BYTES // 2**20} MiB")
-    return data
-
-
-def _next(mark: Mark, headers: Any) -> Mark:
+def _next(mark: Mark, headers: Mapping[str, str]) -> Mark:
     return replace(
         mark,
-        etag=headers.get("ETag", ""),
-        last_modified=headers.get("Last-Modified", ""),
+        etag=headers.get("etag", ""),
+        last_modified=headers.get("last-modified", ""),
     )
 
 
-def _read_error(mark: Mark, error: urllib.error.HTTPError) -> None:
-    with error:
-        if error.code == _NOT_MODIFIED:
-            return
-        text = f"{mark.url}: the server answers {error.code} {error.reason}"
-        if error.code >= 500 or error.code in (_TOO_MANY_REQUESTS, _REQUEST_TIMEOUT):
-            raise Unavailable(text) from error
-        raise BadInput(text) from error
+def _error(mark: Mark, reply: Reply) -> NephoscopeError:
+    text = f"{mark.url}: the server answers {reply.status} {reply.reason}"
+    is_temporary = reply.status >= 500 or reply.status in _TEMPORARY
+    return Unavailable(text) if is_temporary else BadInput(text)

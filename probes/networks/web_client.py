@@ -5,19 +5,17 @@ Keys stand in a header and nowhere else; no message holds one.
 
 import json
 import random
-import urllib.error
-import urllib.request
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from email.message import Message
 from email.utils import parsedate_to_datetime
-from http.client import HTTPException
 from ipaddress import ip_address
 from typing import Any
+from urllib.request import Request
 
 from core.clock import Clock, SystemClock
-from core.errors import NephoscopeError, Unavailable, reason_of
+from core.errors import NephoscopeError, Unavailable
+from core.files import DamagedStream, TooLarge, inflate
+from core.http import NoReply, Reply, send
 from core.release import VERSION
 
 TIMEOUT_S = 20.0
@@ -26,6 +24,7 @@ TRIES = 4
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 AGENT = f"nephoscope/{VERSION} (cloud measurement)"
 _LONGEST_MESSAGE = 200
+_TOO_LARGE = f"an answer of more than {MAX_BYTES >> 20} MiB"
 BUSY, UNAVAILABLE, NOT_MODIFIED = 429, 503, 304
 
 
@@ -59,12 +58,6 @@ class Answer:
     @property
     def etag(self) -> str:
         return self.headers.get("etag", "")
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *args: Any, **more: Any) -> None:
-        """A key goes to the server that it was given for, and to no other."""
-        return
 
 
 @dataclass
@@ -117,32 +110,30 @@ class Api:
         if body is not None:
             known["Content-Type"] = "application/json"
         address = self.base.rstrip("/") + path
-        request = urllib.request.Request(address, body, {**known, **self.headers, **more})
+        request = Request(address, body, {**known, **self.headers, **more})
         request.method = method
-        opener = urllib.request.build_opener(_NoRedirects)
         try:
-            with opener.open(request, timeout=TIMEOUT_S) as reply:
-                headers = _plain(reply.headers)
-                return Answer(_document(_expand(reply.read(MAX_BYTES + 1), headers)), headers)
-        except urllib.error.HTTPError as error:
-            return self._judge(error)
-        except (OSError, HTTPException) as error:
-            reason = getattr(error, "reason", error)
-            raise Unavailable(f"no answer from {self.base}: {reason_of(reason)[:80]}") from None
+            reply = send(request, TIMEOUT_S, MAX_BYTES)
+        except NoReply as error:
+            raise Unavailable(f"no answer from {self.base}: {str(error)[:80]}") from None
+        except TooLarge:
+            raise Garbled(_TOO_LARGE) from None
+        if 200 <= reply.status < 300:
+            return Answer(_document(reply), reply.headers)
+        return self._judge(reply)
 
-    def _judge(self, error: urllib.error.HTTPError) -> Answer:
+    def _judge(self, reply: Reply) -> Answer:
         """What another status than success means."""
-        headers = _plain(error.headers)
-        if error.code == NOT_MODIFIED:
-            return Answer(None, headers)
-        message = self._hide(_message(error))
-        if error.code == BUSY:
-            raise Busy(message or "too many requests", self._told_s(headers))
-        if error.code == UNAVAILABLE and "retry-after" in headers:
-            raise Busy(message or "not available now", self._told_s(headers))
-        if error.code >= 500:
-            raise Unavailable(f"{message or 'the network failed'} (status {error.code})")
-        raise Refused(error.code, message or "the network refused")
+        if reply.status == NOT_MODIFIED:
+            return Answer(None, reply.headers)
+        message = self._hide(_message(reply))
+        if reply.status == BUSY:
+            raise Busy(message or "too many requests", self._told_s(reply.headers))
+        if reply.status == UNAVAILABLE and "retry-after" in reply.headers:
+            raise Busy(message or "not available now", self._told_s(reply.headers))
+        if reply.status >= 500:
+            raise Unavailable(f"{message or 'the network failed'} (status {reply.status})")
+        raise Refused(reply.status, message or "the network refused")
 
     def _told_s(self, headers: Mapping[str, str]) -> float:
         """Seconds to wait, by whichever head says it; a little where none does."""
@@ -175,34 +166,26 @@ def address_family(host: str) -> int:
         return 0
 
 
-def _plain(headers: Message) -> dict[str, str]:
-    return {name.lower(): value for name, value in headers.items()}
-
-
-def _expand(data: bytes, headers: Mapping[str, str]) -> bytes:
-    """A body as it was before it was packed for the way, as far as it is wanted."""
-    if headers.get("content-encoding", "").lower() != "gzip":
-        return data
+def _document(reply: Reply) -> Any:
+    """A body as JSON, unpacked where it was packed for the way; raises ``Garbled``."""
+    is_packed = reply.headers.get("content-encoding", "").lower() == "gzip"
     try:
-        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, MAX_BYTES + 1)
-    except zlib.error:
-        raise Garbled("an answer whose packing cannot be undone") from None
-
-
-def _document(data: bytes) -> Any:
-    if len(data) > MAX_BYTES:
-        raise Garbled(f"an answer of more than {MAX_BYTES >> 20} MiB")
-    try:
+        body = iter([reply.body])
+        data = b"".join(inflate(body, MAX_BYTES)) if is_packed else reply.body
         return json.loads(data) if data else {}
+    except DamagedStream:
+        raise Garbled("an answer whose packing cannot be undone") from None
+    except TooLarge:
+        raise Garbled(_TOO_LARGE) from None
     except (ValueError, RecursionError):
         raise Garbled("an answer that is no JSON") from None
 
 
-def _message(error: urllib.error.HTTPError) -> str:
+def _message(reply: Reply) -> str:
     """What the body says is wrong, in either network's form."""
     try:
-        told = _document(_expand(error.read(65_536), _plain(error.headers)))
-    except (Garbled, OSError, HTTPException):
+        told = _document(reply)
+    except Garbled:
         return ""
     found = told.get("error", told) if isinstance(told, dict) else {}
     if not isinstance(found, dict):

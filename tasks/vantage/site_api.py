@@ -4,14 +4,15 @@ Only the standard library: the process stays small.
 """
 
 import json
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import Request
 
-from core.errors import BadInput, Unavailable, reason_of
+from core.errors import BadInput, Unavailable
+from core.files import TooLarge
+from core.http import NoReply, Reply, send
 from core.release import VERSION
 from tasks.vantage.credentials import Identity
 
@@ -52,7 +53,7 @@ def say_presence(identity: Identity) -> Presence:
 
 
 def _checked(site: str, plain: bool) -> str:
-    parts = urllib.parse.urlsplit(site)
+    parts = urlsplit(site)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise BadInput(f"{site!r} is no address like https://example.org", field="SITE")
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK and not plain:
@@ -65,22 +66,21 @@ def _checked(site: str, plain: bool) -> str:
 
 def _post(address: str, body: Mapping[str, Any]) -> dict[str, Any]:
     headers = {"Content-Type": "application/json", "User-Agent": f"nephoscope-vantage/{VERSION}"}
-    request = urllib.request.Request(address, json.dumps(body).encode(), headers)
+    request = Request(address, json.dumps(body).encode(), headers)
     try:
-        with urllib.request.urlopen(request, timeout=_WITHIN_S) as answer:
-            return dict(json.loads(answer.read(_LARGEST_ANSWER)))
-    except urllib.error.HTTPError as error:
-        raise _refusal(error) from error
-    except (OSError, ValueError) as error:
-        inner = error.reason if isinstance(error, urllib.error.URLError) else error
-        raise Unavailable(f"{address} does not answer: {reason_of(inner)}") from error
+        reply = send(request, _WITHIN_S, _LARGEST_ANSWER)
+        if not 200 <= reply.status < 300:
+            raise _refusal(reply)
+        return dict(json.loads(reply.body))
+    except (NoReply, TooLarge, ValueError) as error:
+        raise Unavailable(f"{address} does not answer: {error}") from error
 
 
-def _refusal(error: urllib.error.HTTPError) -> BadInput | Unavailable:
+def _refusal(reply: Reply) -> BadInput | Unavailable:
     try:
-        detail = str(json.loads(error.read(_LARGEST_ANSWER))["detail"])
-    except (OSError, ValueError, KeyError, TypeError):
-        detail = f"HTTP {error.code}"
+        detail = str(json.loads(reply.body)["detail"])
+    except (ValueError, KeyError, TypeError):
+        detail = f"HTTP {reply.status}"
     # Too many requests, and faults of the server, say nothing about the token.
-    refused = 400 <= error.code < 500 and error.code != 429
+    refused = 400 <= reply.status < 500 and reply.status != 429
     return BadInput(detail) if refused else Unavailable(detail)

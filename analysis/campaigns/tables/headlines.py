@@ -53,7 +53,7 @@ def _choice(rows: Rows) -> str:
         who = "the vantage point" if known == 1 else f"all {known} vantage points"
         return f"For {who}, the usual region was the best in every round"
     return (
-        f"In {row['differs_mean'] * 100:.1f} % of rounds another region than the usual one was "
+        f"In {percent(row['differs_mean'])} of rounds another region than the usual one was "
         f"the best; for {always} of {known} vantage points it never was"
     )
 
@@ -62,7 +62,7 @@ def _zones(rows: Rows) -> str:
     clear = [r for r in rows if r["low"] is not None and (r["low"] > 0 or r["high"] < 0)]
     middle = sorted(r["relative"] for r in rows)[len(rows) // 2]
     return (
-        f"Zones of one region differ by {middle * 100:.1f} % in the median; "
+        f"Zones of one region differ by {percent(middle)} in the median; "
         f"{len(clear)} of {len(rows)} pairs differ by more than chance"
     )
 

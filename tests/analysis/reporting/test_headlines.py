@@ -206,9 +206,11 @@ def test_the_front_door_is_empty_where_nothing_was_found(empty_tables):
 @pytest.mark.parametrize(
     ("fraction", "text"),
     [
-        (0, "0.0 %"),
-        (0.0000014, "<0.1 %"),
-        (0.0005, "0.1 %"),
+        (0, "0 %"),
+        (0.0000014, "<0.01 %"),
+        (0.0005, "0.05 %"),
+        (0.0099, "0.99 %"),
+        (0.00996, "1.0 %"),
         (0.972, "97.2 %"),
         (0.9995, ">99.9 %"),
         (0.999999, ">99.9 %"),
@@ -242,7 +244,7 @@ def test_singular_and_plural(part, whole, sentence):
 
 @pytest.mark.parametrize(
     ("part", "whole", "text"),
-    [(0, 0, "no data"), (0, 3, "0 of 3"), (7, 29, "7 of 29"), (15, 30, "50.0 %"), (0, 40, "0.0 %")],
+    [(0, 0, "no data"), (0, 3, "0 of 3"), (7, 29, "7 of 29"), (15, 30, "50.0 %"), (0, 40, "0 %")],
 )
 def test_a_share_says_how_few_it_is_a_share_of(part, whole, text):
     assert share_of(share(part, whole), whole) == text

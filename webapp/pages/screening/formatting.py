@@ -102,9 +102,8 @@ def points(value: Any) -> str:
     """``87.8 %`` of a share that may be negative."""
     if _is_missing(value):
         return NONE
-    percent = 100 * float(value)
-    sign = "−" if percent <= -0.05 else ""
-    return f"{sign}{abs(percent):.{1 if abs(percent) >= 0.05 else 0}f}{THIN}%"
+    sign = "−" if value < 0 else ""
+    return sign + wording.percent(abs(float(value))).replace(" ", THIN)
 
 
 def points_of(value: Any, whole: int | None) -> str:

@@ -175,11 +175,7 @@ def bracket(value: float | None, whole: int | None) -> str:
 
 
 def _percent(value: float) -> str:
-    percent = value * 100
-    if 0 < percent < 0.01:
-        return f"<{THIN}0.01{THIN}%"
-    digits = 2 if 0 < percent < 0.995 else 1
-    return f"{percent:.{digits}f}{THIN}%" if percent else f"0{THIN}%"
+    return wording.percent(value).replace(" ", THIN)
 
 
 def size(n_bytes: Any) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from core.wording import percent
 from tasks.campaigns import address_owners, isp_report
 from webapp.console.input_files import input_file, input_file_of
 from webapp.console.product_command import ProductCommand, read_date
@@ -74,7 +75,7 @@ class Command(ProductCommand):
                 f"doubtful, {sum(row['unknown'].values()):,} unknown"
             )
             for isp in row["isps"][:5]:
-                self.stdout.write(f"  AS{isp['asn']} {isp['name']}: {isp['share'] * 100:.1f} %")
+                self.stdout.write(f"  AS{isp['asn']} {isp['name']}: {percent(isp['share'])}")
 
 
 def _tables(options: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,8 @@ export function share(value) {
   if (value === null || value === undefined) return "–";
   const percent = value * 100;
   if (percent === 0) return `0${THIN}%`;
-  if (percent < 0.01) return `<${THIN}0.01${THIN}%`;
+  if (percent < 0.01) return `<0.01${THIN}%`;
+  if (percent >= 99.95 && percent < 100) return `>99.9${THIN}%`;
   return `${percent.toFixed(percent < 0.995 ? 2 : 1)}${THIN}%`;
 }
 
