@@ -37,8 +37,8 @@ test: setup-test ## set up and run every check and test
 	@$(MAKE) --no-print-directory -j 2 -k check together; rest=$$?; \
 	$(VENV)/python -m pytest -n 2 -m timed $(TIMED) && exit $$rest
 
-# Folders that hold timed tests: the others need not be read a second time.
-TIMED := tests/probes tests/screening tests/tasks
+# Files that hold timed tests: the others need not be read a second time.
+TIMED := $(shell grep -rl --include='*.py' 'mark\.timed' tests)
 
 # What many tests need compiled is compiled once before them.
 together: compiled

@@ -1,4 +1,4 @@
-"""Settings of all tests: which of them run alone, and in what order the others begin."""
+"""Settings of all tests: what they share, and in what order they begin."""
 
 import gc
 import shutil
@@ -9,8 +9,6 @@ import pytest
 from django.conf import settings
 from execnet import XSpec
 from hypothesis import settings as hypothesis_settings
-from xdist.remote import Producer
-from xdist.scheduler import LoadScopeScheduling
 
 from tests import forks
 from tests.examples import examples
@@ -21,37 +19,15 @@ from tests.stores import migrated_store
 hypothesis_settings.register_profile("patient", deadline=None, max_examples=examples(60))
 hypothesis_settings.load_profile("patient")
 
+
 _HERE = Path(__file__).parent
-# Folders whose tests share a browser, a site or a laboratory, so that one process has them all.
-_TOGETHER = ("browser", "journey", "testbed/namespaces")
-# What takes longest begins first, so that nobody waits for a last one; what waits for workers and
-# brokers is among them, since it leaves the processor to others.
-_FIRST = (
-    "browser",
-    "testbed/namespaces",
-    "console/test_survey.py",
-    "tasks/campaigns/test_campaign_workers.py",
-    "tasks/vantages/test_vantages.py",
-    "journey",
-    "tasks/vantages/test_joining.py",
-    "tasks/surveys/test_workers.py",
-    "tasks",
-    "api",
-    "console",
-    "crawlers/enumeration/test_enumeration.py",
-    "analysis/optimization/test_exact.py",
-    "analysis/campaigns/test_ripe_atlas.py",
-    "analysis/deployment/test_recount.py",
-    "pages",
-    "tenants",
-    "screening",
-    "cartography",
-)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """All processes of a run share what forks theirs."""
+    """All processes of a run share what forks theirs; each gets whole groups of tests."""
     forks.start_server()
+    if config.getoption("numprocesses", None):
+        config.option.dist = "loadgroup"
 
 
 @pytest.fixture(scope="session")
@@ -74,30 +50,28 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-class Companies(LoadScopeScheduling):
-    """Each process gets whole files, or all files of a folder whose tests share their set-up."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        place = nodeid.partition("::")[0]
-        inside = place.removeprefix("tests/")
-        return next((folder for folder in _TOGETHER if inside.startswith(folder + "/")), place)
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(specs: list[XSpec]) -> None:
     """Workers are forks, so that each does not import the libraries anew."""
-    specs[:] = [XSpec(f"{spec}//python={sys.executable} -m tests.worker") for spec in specs]
+    for n, spec in enumerate(specs):
+        specs[n] = XSpec(f"{spec}//python={sys.executable} -m tests.worker")
+        specs[n].id = spec.id
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Companies:
-    return Companies(config, log)
-
-
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: _find_turn(item.path.relative_to(_HERE).as_posix()))
+    """A file is a group unless its tests are in one that shares a browser, site or laboratory.
+
+    What takes longest, or waits for other processes, begins first.
+    """
+    items.sort(key=lambda item: (_find_turn(item), item.path))
+    for item in items:
+        if not item.get_closest_marker("xdist_group"):
+            name = item.path.relative_to(_HERE).with_suffix("").as_posix()
+            item.add_marker(pytest.mark.xdist_group(name))
 
 
-def _find_turn(place: str) -> tuple[int, str]:
-    turn = next((n for n, own in enumerate(_FIRST) if place.startswith(own)), len(_FIRST))
-    return turn, place
+def _find_turn(item: pytest.Item) -> int:
+    if item.get_closest_marker("xdist_group"):
+        return 0
+    return 1 if item.get_closest_marker("services") else 2

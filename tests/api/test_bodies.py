@@ -16,6 +16,8 @@ from tests.sites import serve
 from tests.stores import copy_store
 from webapp.api.framework import request_bodies
 
+pytestmark = pytest.mark.services
+
 MIB = 2**20
 HUGE = 600 * MIB
 CHUNK = b"10000\r\n" + b"x" * 65_536 + b"\r\n"

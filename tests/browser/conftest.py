@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from tests.groups import mark_folder
 from tests.sites import PATIENCE_MS, filled, launch, serve
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.browser)
+    mark_folder(items, Path(__file__).parent, pytest.mark.browser)
 
 
 class Gallery:

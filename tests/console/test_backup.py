@@ -11,6 +11,8 @@ from tasks.platform.backup import back_up
 from tests.forks import manage as start
 from tests.stores import copy_store
 
+pytestmark = pytest.mark.services
+
 SURVEY = "observed"
 
 

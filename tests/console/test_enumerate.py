@@ -11,6 +11,8 @@ from testbed.truth.counting import why_hidden
 from testbed.worlds.loading import build_world, read_labels
 from tests.console.test_survey import House
 
+pytestmark = pytest.mark.services
+
 WORDS = read_labels(common=120)
 
 

@@ -17,7 +17,6 @@ from tests.stores import copy_store
 from webapp.console import input_files
 from webapp.console.overview import SUBJECTS
 
-KEEPS_TIME = False
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = [name for names in SUBJECTS.values() for name in names if name != "migrate"]
 READS = (input_files.input_file, input_files.input_file_of)

@@ -22,6 +22,8 @@ from tests.cartography.traffic.logs import (
 from tests.cartography.traffic.packets import ethernet, ipv4, pcap, tcp
 from tests.stores import copy_store
 
+pytestmark = pytest.mark.services
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from tests.console.test_study import ROOT, Desk
 
+pytestmark = pytest.mark.services
+
 RANGES = ROOT / "fixtures" / "ranges" / "aws-sample.json"
 
 

@@ -17,6 +17,8 @@ from tests.console.test_survey import House
 from tests.crawlers.engine.responder import Responder, good
 from tests.crawlers.iterative.test_resolver import differences_from_truth, free_port
 
+pytestmark = pytest.mark.services
+
 
 @pytest.fixture
 def house(tmp_path):

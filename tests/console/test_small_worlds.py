@@ -4,6 +4,8 @@ import pytest
 
 from tests.console.test_study import Desk
 
+pytestmark = pytest.mark.services
+
 
 @pytest.fixture(scope="module")
 def cells(tmp_path_factory):

@@ -8,6 +8,8 @@ import pytest
 from tests import forks
 from tests.stores import copy_store
 
+pytestmark = pytest.mark.services
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

