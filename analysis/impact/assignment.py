@@ -27,7 +27,7 @@ class Assignment:
     ``costs`` are values that are least when best, infinite without an answer; ``means`` are those
     of each region and client over counted rounds, infinite if the region never answered the client.
     ``mass`` is the weight of each client-round, 0 where no region of the samples answered. ``lost``
-    is what a counted round costs without an answer; ``priced`` says whether that is in the mean, or
+    is what a counted round costs without an answer; ``priced`` is whether that is in the mean, or
     only in what a failure adds.
     """
 

@@ -28,7 +28,7 @@ _UNCLASSIFIED = "unclassified"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A figure, what it says, and the table that shows it."""
+    """A figure, its statement, and the table that shows it."""
 
     value: str
     text: str
@@ -53,7 +53,7 @@ class _Claim:
 
 
 def headline(table_id: str, tables: Tables, n_domains: int | None = None) -> str:
-    """The finding of one table; says so when there is nothing to find.
+    """Return the headline of one table, also when there is nothing to report.
 
     ``n_domains`` is how many domains were asked, where that is known.
     """
@@ -64,7 +64,7 @@ def headline(table_id: str, tables: Tables, n_domains: int | None = None) -> str
 
 
 def front_findings(tables: Tables) -> tuple[Finding, ...]:
-    """The three findings of the front door; none where nothing uses a cloud.
+    """Return the three findings of the start page; none where no name uses a cloud.
 
     Where all names stand behind a CDN there is no region to speak of, so others step in.
     """
@@ -112,7 +112,7 @@ def _nothing(n_domains: int | None) -> str:
 
 
 def _hosted(part: int, tables: Tables, provider: str, whole: int | None = None) -> Portion:
-    """A part of a provider's subdomains; of all of them unless ``whole`` says otherwise."""
+    """Return a share of a provider's subdomains, of all of them without ``whole``."""
     name = provider_name(provider)
     if whole is None:
         whole = _provider_totals(tables).get(provider, 0)

@@ -1,8 +1,8 @@
-"""How far a survey of few domains may lie from what all domains gave.
+"""Sampling error of a survey of few domains against the whole population.
 
-Names come by whole domains, and a few domains hold most names. So a share of the names varies as
-one of ``(sum m)^2 / sum m^2`` independent names would, where domains have ``m`` names each (Kish's
-effective size), and a share of domains as their number says.
+Names are sampled in clusters (domains) of unequal size m. A share of names has the variance of
+``(sum m)^2 / sum m^2`` independent names (Kish's effective sample size); a share of domains has
+that of their number.
 """
 
 import math
@@ -25,7 +25,7 @@ UNION ALL SELECT label, domain, count(DISTINCT name) FROM labelled
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Domains with their names, and the number of names that would vary as much."""
+    """A population: domains, names, and the effective sample size of names."""
 
     domains: int
     names: int
@@ -44,9 +44,9 @@ def populations(connection: Connection) -> dict[str, Population]:
 
 
 def interval(share: float, effective: float) -> tuple[float, float]:
-    """Where 99 of 100 shares lie that ``effective`` draws give, of which ``share`` is expected.
+    """Return the 99 % Wilson score interval of a share for an effective sample size.
 
-    Wilson's interval, which stays within 0 and 1 and has a width for shares near either end.
+    It stays within 0 and 1, and has a width for shares near either end.
     """
     share, z = min(1.0, max(0.0, share)), _DEVIATIONS
     middle = (share + z * z / (2 * effective)) / (1 + z * z / effective)

@@ -101,7 +101,7 @@ def _check_operators(rows: Rows) -> Iterator[str]:
 
 
 def _check_customers(rows: Rows) -> Iterator[str]:
-    """Bases add up; whoever is on another continent is in another country."""
+    """Check that bases add up, and that names on another continent are in another country."""
     for column in ("known", "other_country", "other_continent"):
         for reading in {r["reading"] for r in rows["customers"]}:
             own = {r["basis"]: r[column] for r in rows["customers"] if r["reading"] == reading}
@@ -115,7 +115,7 @@ def _check_customers(rows: Rows) -> Iterator[str]:
 
 
 def _check_outages(rows: Rows) -> Iterator[str]:
-    """Whoever uses a region or zone is hit by its outage; the rest lose their name servers."""
+    """Check that users of a region or zone are affected by its outage; others lose name servers."""
     names = {
         **{("region", r["provider"], r["region"]): r["subdomains"] for r in rows["regions"]},
         **{

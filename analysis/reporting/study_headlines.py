@@ -54,7 +54,7 @@ def _zone_means(tables: Tables) -> str:
 
 
 def _in_one_zone(rows: list[Row], zones: str, counted: str) -> Portion:
-    """Those of which the column ``zones`` says one, among all with an identified zone."""
+    """Return names with one zone among all with an identified zone."""
     whole = sum(r[f"{counted}s"] for r in rows)
     part = sum(r[f"{counted}s"] for r in rows if r[zones] == 1)
     known = "with an identified zone"

@@ -1,4 +1,4 @@
-"""How far a share may be off because other clients might have been there: 95 % intervals.
+"""95 % confidence intervals of shares over the sampled clients.
 
 The grouped jackknife: clients fall into groups, each group is left out once, and the spread of the
 shares that remain says how much one of them sways. In go sums by group; out come intervals.

@@ -63,28 +63,28 @@ _PROTOCOL = f"""
 CASE
   WHEN transport = 'icmp' THEN 'icmp'
   WHEN transport = 'udp' THEN CASE
-    WHEN says_dns OR (service IS NULL AND port = 53) THEN 'dns'
-    WHEN says_quic OR (service IS NULL AND port = 443) THEN 'quic' ELSE 'other-udp' END
-  WHEN transport = 'tcp' OR says_http OR says_tls THEN CASE
-    WHEN (says_tls OR (service IS NULL AND port = 443))
+    WHEN is_dns OR (service IS NULL AND port = 53) THEN 'dns'
+    WHEN is_quic OR (service IS NULL AND port = 443) THEN 'quic' ELSE 'other-udp' END
+  WHEN transport = 'tcp' OR is_http OR is_tls THEN CASE
+    WHEN (is_tls OR (service IS NULL AND port = 443))
       AND port NOT IN {(*_OTHER_TLS, *_MORE_TLS)} THEN 'https'
-    WHEN says_http OR (service IS NULL AND port = 80) THEN 'http' ELSE 'other-tcp' END
+    WHEN is_http OR (service IS NULL AND port = 80) THEN 'http' ELSE 'other-tcp' END
   ELSE 'other' END
 """
 _FLOWS = f"""
 CREATE TABLE flows AS
 WITH spoken AS (
-  SELECT c.*, contains(',' || service || ',', ',dns,') AS says_dns,
-    contains(',' || service || ',', ',quic,') AS says_quic,
-    contains(',' || service || ',', ',http,') OR coalesce(s.http, false) AS says_http,
-    contains(',' || service || ',', ',ssl,') OR coalesce(s.tls, false) AS says_tls
+  SELECT c.*, contains(',' || service || ',', ',dns,') AS is_dns,
+    contains(',' || service || ',', ',quic,') AS is_quic,
+    contains(',' || service || ',', ',http,') OR coalesce(s.http, false) AS is_http,
+    contains(',' || service || ',', ',ssl,') OR coalesce(s.tls, false) AS is_tls
   FROM conn c LEFT JOIN seen s USING (key))
 SELECT {_ENDS}, {_PROTOCOL} AS protocol, coalesce(ip_bytes, payload_bytes) AS bytes,
   CASE WHEN ip_bytes IS NOT NULL THEN 'wire' WHEN payload_bytes IS NOT NULL THEN 'payload' END
     AS basis, missed_bytes
 FROM spoken
 """
-# What other logs saw of connections that no conn log tells of.
+# Connections in other logs that no conn log contains.
 _ORPHANS = f"""
 INSERT INTO flows
 WITH others AS (

@@ -28,7 +28,7 @@ def find_headlines(tables: Mapping[str, Table]) -> dict[str, str]:
 
 
 def _measure(rows: Rows) -> str:
-    """Bytes, or flows where no log tells bytes."""
+    """Return bytes, or flows where no log has bytes."""
     return "bytes" if any(row["bytes"] for row in rows) else "flows"
 
 

@@ -30,7 +30,7 @@ _QUALITIES = (
     "without_time",
     "clients",
 )
-# A log's rows that belong to a cloud but to no connection that a conn log tells of.
+# A log's rows of a cloud without a connection in a conn log.
 _UNMATCHED = "SELECT count(DISTINCT key) FROM {kind} ANTI JOIN conn USING (key)"
 
 _TOTALS = "SELECT provider, sum(bytes)::BIGINT, count(*) FROM flows GROUP BY provider"
@@ -44,7 +44,7 @@ GROUP BY ALL
 
 @dataclass(frozen=True)
 class TrafficReport:
-    """The tables by id in the order of their specs, and what has to be said beside them."""
+    """The tables by id in the order of their specs, and notes on them."""
 
     tables: dict[str, Table]
     headlines: dict[str, str]
@@ -52,7 +52,7 @@ class TrafficReport:
     quality: dict[str, Any]
     # Connections by (number of the log, provider), of logs that list no connections themselves.
     log_flows: dict[tuple[int, str], int]
-    # Bytes and flows of each provider, whoever opened them.
+    # Bytes and flows of each provider, in both directions.
     totals: dict[str, tuple[int | None, int]]
 
 

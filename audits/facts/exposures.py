@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from analysis.index.outage_impact import casualties
+from analysis.index.outage_impact import affected_domains
 from audits.facts.domains import SurveyFacts
 from audits.facts.records import Exposure
 
@@ -13,7 +13,7 @@ def add_exposures(
 ) -> None:
     """Add the outages that hit each domain; raises ``Damaged``."""
     found = facts.by_domain
-    table = casualties(root, facts.survey, shards, memory_mb)
+    table = affected_domains(root, facts.survey, shards, memory_mb)
     columns = ("domain", "kind", "provider", "target", "down", "part", "names", "silent")
     for domain, kind, provider, *values in zip(
         *(table.column(name).to_pylist() for name in columns), strict=True

@@ -27,7 +27,7 @@ def check(case: tables.Case, n_random: int) -> None:
         n_random = n_random if family == 4 else n_random // 10
         for begin in range(0, n_random, _BATCH):
             size = min(_BATCH, n_random - begin)
-            compare(case, family, strangers(case, family, size, generator), loaded)
+            compare(case, family, unknown_addresses(case, family, size, generator), loaded)
         names = " and ".join(peer.name for peer in loaded) or "nobody"
         counts = f"{len(edges):,} edges and neighbours, {n_random:,} random addresses"
         print(f"{case.name}, IPv{family}: {counts}: equal to {names}")
@@ -40,7 +40,7 @@ def edges_of(case: tables.Case, family: int) -> list[int]:
     return sorted({n + step for n in starts for step in (-1, 0, 1) if 0 <= n + step <= last})
 
 
-def strangers(
+def unknown_addresses(
     case: tables.Case, family: int, count: int, generator: np.random.Generator
 ) -> list[int]:
     """Random addresses: uniform ones for IPv4; for IPv6, half of them near the table's edges, since

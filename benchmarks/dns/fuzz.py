@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.dns import oracle
 from benchmarks.dns.figures import machine
-from benchmarks.dns.loopback import AT_ONCE, Case, Loopback, make_case
+from benchmarks.dns.loopback import AT_ONCE, Case, Loopback, build_case
 from benchmarks.dns.packets import Packet, Planner, spoil
 from crawlers.dns.message import Malformed
 from crawlers.dns.message_reader import Reply, read_reply
@@ -168,7 +168,7 @@ class Fuzzer:
                 examples.append(data.hex())
 
     def _ask(self, family: Sequence[Packet]) -> None:
-        made = (make_case(self.chance, self.chance.choice(family)) for _ in range(AT_ONCE))
+        made = (build_case(self.chance, self.chance.choice(family)) for _ in range(AT_ONCE))
         cases: list[Case] = [case for case in made if case]
         self.tally.engine += AT_ONCE if not cases else len(cases)
         if cases:

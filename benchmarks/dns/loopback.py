@@ -36,7 +36,7 @@ class Case(NamedTuple):
     reply: bytes
 
 
-def make_case(chance: random.Random, packet: Packet) -> Case | None:
+def build_case(chance: random.Random, packet: Packet) -> Case | None:
     """A case from a reply, where an engine can ask its question."""
     asked = packet.data[12 : packet.question_end]
     labels, at = list[bytes](), 0

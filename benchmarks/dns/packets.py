@@ -334,14 +334,14 @@ def _repoint(chance: random.Random, data: bytearray, packet: Packet, floor: int)
     data[at : at + 2] = (0xC000 | target & 0x3FFF).to_bytes(2, "big")
 
 
-def _lie_about_length(chance: random.Random, data: bytearray, packet: Packet, floor: int) -> None:
+def _falsify_length(chance: random.Random, data: bytearray, packet: Packet, floor: int) -> None:
     at = _place(chance, data, packet, floor, "fixed") + 8
     old = int.from_bytes(data[at : at + 2], "big")
     new = chance.choice((0, 1, old + 1, old - 1, old + 2, old - 2, old * 2, 65_535, old + 12))
     data[at : at + 2] = (new & 0xFFFF).to_bytes(2, "big")
 
 
-def _lie_about_count(chance: random.Random, data: bytearray, _: Packet, floor: int) -> None:
+def _falsify_count(chance: random.Random, data: bytearray, _: Packet, floor: int) -> None:
     at = chance.choice((6, 8, 10))
     old = data[at] << 8 | data[at + 1]
     new = chance.choice((old + 1, old - 1, 0, old + 2, 65_535, chance.randrange(8)))
@@ -409,7 +409,7 @@ def _insert(chance: random.Random, data: bytearray, packet: Packet, floor: int) 
     )
 
 
-def _add_stairs(chance: random.Random, data: bytearray, _: Packet, floor: int) -> None:
+def _add_pointer_chain(chance: random.Random, data: bytearray, _: Packet, floor: int) -> None:
     """Pointers to pointers to pointers, and a record whose owner is the last of them."""
     steps = chance.choice((2, 14, 15, 16, 17, 18, 40, 130))
     owner, at = chance.choice((12, 12, 0, floor, len(data))), len(data) + 11
@@ -437,12 +437,12 @@ def _add_long_name(chance: random.Random, data: bytearray, _: Packet, floor: int
     data[11] = (data[11] + 1) & 0xFF
 
 
-def _make_noise(chance: random.Random, data: bytearray, _: Packet, floor: int) -> None:
+def _generate_noise(chance: random.Random, data: bytearray, _: Packet, floor: int) -> None:
     data[floor:] = chance.randbytes(chance.choice((1, 10, 12, 16, 40, 200)))
 
 
 _SPOILERS: tuple[Spoiler, ...] = (
-    *(_repoint, _repoint, _repoint, _lie_about_length, _lie_about_length, _lie_about_count),
+    *(_repoint, _repoint, _repoint, _falsify_length, _falsify_length, _falsify_count),
     *(_change_flags, _relabel, _flip, _flip, _cut, _append, _retype, _retype, _reclass, _move),
-    *(_insert, _add_stairs, _add_long_name, _make_noise),
+    *(_insert, _add_pointer_chain, _add_long_name, _generate_noise),
 )

@@ -62,7 +62,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         try:
             with serving(workload, Path(folder)) as server, _cutting(workload) as port:
-                tasks = list(_make_tasks(workload, options.zones, server, port))
+                tasks = list(_build_tasks(workload, options.zones, server, port))
                 return _compare(tasks, options.rounds, peer=not options.no_peer)
         except NoServer as error:
             print(f"left out: {error}", file=sys.stderr)
@@ -91,7 +91,7 @@ def _rows(workload: Workload, index: int) -> list[Row]:
     return rows
 
 
-def _make_tasks(
+def _build_tasks(
     workload: Workload, zones: int, server: NameServer, cut_port: int
 ) -> Iterator[Task]:
     good = [Server(address, server.port) for address in server.addresses]

@@ -51,7 +51,7 @@ def measure(world: World) -> dict[str, Any]:
         wall_s, cpu_s = time.monotonic() - began_s, time.process_time() - cpu_s
         server_s = _cpu_of(server) - server_s
         queries, engine.stats = engine.stats.queries, EngineStats()
-        engine_s = _engine_alone(engine, world, words)
+        engine_s = _run_engine(engine, world, words)
     asked = sum(o.asked for crawl in crawls for o in crawl.outcomes)
     return {
         "world": world.id,
@@ -71,7 +71,7 @@ def _crawl(engine: Engine, world: World, first: int, words: tuple[str, ...]) -> 
     return crawl_domains(entries, engine, CrawlConfig(words, axfr=False))
 
 
-def _engine_alone(engine: Engine, world: World, words: tuple[str, ...]) -> float:
+def _run_engine(engine: Engine, world: World, words: tuple[str, ...]) -> float:
     """CPU seconds of asking the same names and doing nothing with the answers."""
     guesses = Words(words)
     questions = (Question(n) for zone in world.zones for n in guesses.names(zone.domain))

@@ -23,7 +23,7 @@ from cartography.patterns.tables import FRONTS_SQL, MATCHES_SQL, open_patterns
 RULES = load_rules()
 
 
-def make_targets(n: int, share: float, seed: int) -> list[str]:
+def build_targets(n: int, share: float, seed: int) -> list[str]:
     """Distinct CNAME targets; ``share`` of them below a rule's suffix."""
     rng = np.random.default_rng(seed)
     suffixes = [v.replace("*", "eu-west-1") for r in RULES if r.by_cname for v in r.values]
@@ -74,7 +74,7 @@ def cost(run: Callable[[list[str]], int], targets: list[str]) -> tuple[float, in
 
 def all_labels(n: int) -> float:
     """CPU seconds for all labels of ``n`` names with one CNAME and one address each."""
-    targets = make_targets(n, 0.3, 2)
+    targets = build_targets(n, 0.3, 2)
     places = pa.table(
         {
             "name": [f"n{i}" for i in range(n)],
@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--targets", type=int, default=1_000_000)
     options = parser.parse_args()
     for share in (0.02, 0.3):
-        targets = make_targets(options.targets, share, 1)
+        targets = build_targets(options.targets, share, 1)
         peers = targets[: options.targets // 20]
         index, found = cost(by_index, targets)
         joins, joined = cost(by_joins, targets)

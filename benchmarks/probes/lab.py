@@ -45,25 +45,25 @@ def main() -> int:
     parser.add_argument("--width", type=int, default=4, help="of its widest balancer")
     parser.add_argument("--families", type=int, nargs="+", choices=(4, 6), default=(4, 6))
     options = parser.parse_args()
-    return tell(by_lot(options) if options.drawn else usual(options))
+    return tell(by_sample(options) if options.drawn else usual(options))
 
 
 def usual(options: argparse.Namespace) -> Iterator[str]:
     """The plan of six by four: all claims, and the campaigns."""
     with Laboratory(six_by_four()) as lab:
-        yield from beside_ping(lab)
-        yield from beside_truth(lab)
+        yield from compare_with_ping(lab)
+        yield from compare_with_truth(lab)
     yield from campaigns(options.rounds, brisk=not options.full)
 
 
-def by_lot(options: argparse.Namespace) -> Iterator[str]:
+def by_sample(options: argparse.Namespace) -> Iterator[str]:
     """All claims in plans that are drawn."""
     for seed in options.drawn:
         plan = draw(seed, options.isps, options.width, tuple(options.families))
         print(f"plan {seed}: {len(plan.nodes)} nodes, {len(plan.links)} links")
         with Laboratory(plan, seed) as lab:
-            yield from beside_ping(lab)
-            yield from beside_truth(lab)
+            yield from compare_with_ping(lab)
+            yield from compare_with_truth(lab)
 
 
 def tell(found: Iterator[str]) -> int:
@@ -75,14 +75,14 @@ def tell(found: Iterator[str]) -> int:
     return 1 if wrong else 2 if lines else 0
 
 
-def beside_truth(lab: Laboratory) -> Iterator[str]:
+def compare_with_truth(lab: Laboratory) -> Iterator[str]:
     """Loss, throughput, hops, flows, ways and ISPs, one line each."""
     for words, wrong in lab_claims.all_of(lab):
         print(words)
         yield from (f"WRONG: {line}" for line in wrong)
 
 
-def beside_ping(lab: Laboratory) -> Iterator[str]:
+def compare_with_ping(lab: Laboratory) -> Iterator[str]:
     """Means and medians of both probes and of ``ping``, packet by packet in turns."""
     from tests.testbed.namespaces.parallel_ping import is_right  # noqa: PLC0415
 

@@ -50,7 +50,7 @@ def all_of(lab: Laboratory) -> Iterator[Claim]:
 
 def losses(lab: Laboratory) -> Claim:
     """A stream over a link that loses what it is told to, there and back."""
-    start, end, number = _clean_way(lab)
+    start, end, number = _clean_route(lab)
     line = lab.plan.links[number].line
     told, wrong = [], []
     there_and_back = (*lab.truth.ways(start, end)[0], *lab.truth.ways(end, start)[0])
@@ -129,7 +129,7 @@ def hops(lab: Laboratory) -> Claim:
 
 def _wrong_hops(lab: Laboratory, start: str, end: str) -> Iterator[str]:
     for family in lab.plan.families:
-        true = _true_ways(lab, start, end, family)
+        true = _true_routes(lab, start, end, family)
         for protocol in PROTOCOLS:
             path = _trace(lab, end, family, protocol=protocol, window=8)
             own = [hop[0] if len(hop) == 1 else hop or None for hop in path.hops]
@@ -164,7 +164,7 @@ def ways(lab: Laboratory) -> Claim:
     """Multipath detection finds every router at its hop, and nothing else."""
 
     def search(start: str) -> list[str]:
-        return [w for end in _instances(lab) if (w := _wrong_ways(lab, start, end))]
+        return [w for end in _instances(lab) if (w := _find_wrong_routes(lab, start, end))]
 
     wrong = _everywhere(lab, search)
     counts = [len(lab.truth.ways(*pair)) for pair in _pairs(lab)]
@@ -172,9 +172,9 @@ def ways(lab: Laboratory) -> Claim:
     return f"all of 1 to {max(counts)} ways found by MDA on {found} of {len(counts)} pairs", wrong
 
 
-def _wrong_ways(lab: Laboratory, start: str, end: str) -> str:
+def _find_wrong_routes(lab: Laboratory, start: str, end: str) -> str:
     path = _trace(lab, end, None, mda=True, risk=0.001)
-    true = _true_ways(lab, start, end, lab.plan.families[0])
+    true = _true_routes(lab, start, end, lab.plan.families[0])
     wanted = {(ttl, hop) for way in true for ttl, hop in enumerate(way, 1) if hop}
     own = {(r.ttl, r.address) for r in path.replies if r.address}
     is_open = all(hop for way in true for hop in way)
@@ -291,7 +291,7 @@ def _trace(lab: Laboratory, end: str, family: Family | None, **options: Any) -> 
     return traceroute.run(target, traceroute.Config(**own), CLOCK)
 
 
-def _true_ways(lab: Laboratory, start: str, end: str, family: Family) -> list[list[str | None]]:
+def _true_routes(lab: Laboratory, start: str, end: str, family: Family) -> list[list[str | None]]:
     return [lab.truth.hops(start, way, family) for way in lab.truth.ways(start, end)]
 
 
@@ -303,7 +303,7 @@ def _pairs(lab: Laboratory) -> list[Pair]:
     return [(v.name, end) for v in lab.plan.of_kind("vantage") for end in _instances(lab)]
 
 
-def _clean_way(lab: Laboratory) -> tuple[str, str, int]:
+def _clean_route(lab: Laboratory) -> tuple[str, str, int]:
     """A pair that loses nothing, and a link on its way that has a delay."""
     for start, end in _pairs(lab):
         if not lab.truth.loss(start, end):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.screening import neighbours
-from benchmarks.screening.physical import make_neighbour, run_agent
+from benchmarks.screening.physical import run_agent, start_neighbour
 from screening.log_readers import read_log
 
 INTERVAL_US = 100
@@ -58,7 +58,7 @@ def measure_children() -> Iterator[list[float]]:
 
 def compare(kind: str, cpu: int, seconds: float) -> str:
     """One line: both counts, and what each run cost."""
-    with make_neighbour(kind, cpu):
+    with start_neighbour(kind, cpu):
         peer = start_cyclictest(cpu, seconds)
         report = run_agent(cpu, seconds)
         text, _ = peer.communicate(timeout=seconds + 30)

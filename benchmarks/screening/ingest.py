@@ -201,7 +201,7 @@ def find_percentile(values: list[float], share: float) -> float:
     return sorted(values)[max(0, -int(-share * len(values) // 1) - 1)]
 
 
-def make_agents(options: argparse.Namespace, port: int, token: str) -> list[Agent]:
+def enrol_agents(options: argparse.Namespace, port: int, token: str) -> list[Agent]:
     """Agents whose reports differ in id and name."""
     document = json.loads(SAMPLE.read_bytes())
     document["report_id"], document["host"]["name"] = "REPORT-ID", "NAME"
@@ -230,7 +230,7 @@ def main() -> int:
         server = Server(port, {**os.environ, "PYTHONPATH": str(ROOT)})
         server.start()
         try:
-            agents = make_agents(options, port, token)
+            agents = enrol_agents(options, port, token)
             tally = asyncio.run(asyncio.wait_for(run(server, agents, options), LONGEST_S))
         finally:
             server.stop(signal.SIGTERM)

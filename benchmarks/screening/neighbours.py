@@ -46,7 +46,7 @@ def find_missing(kind: str) -> str:
             return "chrt is not installed"
         return "real-time priority is not permitted" if done.returncode else ""
     if kind == "quota":
-        with contextlib.suppress(OSError), make_group(1.0):
+        with contextlib.suppress(OSError), create_group(1.0):
             return ""
         return "no CPU control group can be made"
     return ""
@@ -105,7 +105,7 @@ def find_cpu_folder() -> tuple[Path, int]:
 
 
 @contextlib.contextmanager
-def make_group(cpus: float) -> Iterator[Path]:
+def create_group(cpus: float) -> Iterator[Path]:
     """A control group with a quota; OSError where that is not permitted."""
     root, version = find_cpu_folder()
     folder = root / f"nephoscope-{os.getpid()}"
@@ -137,6 +137,6 @@ def _remove(folder: Path) -> None:
 @contextlib.contextmanager
 def quota(cpu: int, cpus: float = 0.3) -> Iterator[Path]:
     """A hog in a group whose quota it exhausts; the measured process joins by the path given."""
-    with make_group(cpus) as folder, run_python(HOG, cpu) as pid:
+    with create_group(cpus) as folder, run_python(HOG, cpu) as pid:
         (folder / "cgroup.procs").write_text(str(pid))
         yield folder

@@ -25,7 +25,7 @@ KINDS = ("idle", "hog", *BURSTS, "quota")
 SHIELD: list[bool] = []
 
 
-def make_neighbour(kind: str, cpu: int) -> Any:
+def start_neighbour(kind: str, cpu: int) -> Any:
     """The context of one kind."""
     if kind in BURSTS:
         return neighbours.burst(cpu, *BURSTS[kind])
@@ -60,7 +60,7 @@ def run_round(kinds: list[str], cpu: int, seconds: float) -> dict[str, dict[str,
     """Every kind once, with its entry of the report."""
     found = {}
     for kind in kinds:
-        with make_neighbour(kind, cpu) as group:
+        with start_neighbour(kind, cpu) as group:
             report = run_agent(cpu, seconds, group=group)
         found[kind] = {**report["cpus"][0], "verdict": report["verdict"]}
     return found
@@ -106,14 +106,14 @@ def judge(rounds: list[dict[str, dict[str, Any]]]) -> list[str]:
             f"{expected:g}/s in {plain} (less the idle rate: {near}), cause named in {named}"
         )
     if not any("quota" in found for found in rounds):
-        return lines + _judge_idle(rounds)
+        return lines + _check_idle(rounds)
     stopped = [found["quota"] for found in rounds if "quota" in found]
     named = sum(find_cause(entry) == "quota" for entry in stopped)
     lines.append(f"quota: cause named in {named} of {len(stopped)}")
-    return lines + _judge_idle(rounds)
+    return lines + _check_idle(rounds)
 
 
-def _judge_idle(rounds: list[dict[str, dict[str, Any]]]) -> list[str]:
+def _check_idle(rounds: list[dict[str, dict[str, Any]]]) -> list[str]:
     bad = [found["idle"] for found in rounds if found["idle"]["verdict"] == "bad"]
     causes = [find_cause(entry) for entry in bad]
     return [f"idle: called bad in {len(bad)} of {len(rounds)}, causes {causes}"]

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from benchmarks.study.world import NAMES, Clouds, Facts, make_facts
+from benchmarks.study.world import NAMES, Clouds, Facts, generate_facts
 from lake.schemas import SCHEMAS
 from tasks.surveys.record_study import NUMBERED, TEXTS
 
@@ -54,7 +54,7 @@ def write_folder(folder: Path, n_records: int, n_names: int, seed: int = SEED) -
     """Write all files; every fact is seen at least once where there are enough records."""
     folder.mkdir(parents=True, exist_ok=True)
     clouds = Clouds(seed)
-    facts = make_facts(clouds, seed, n_names)
+    facts = generate_facts(clouds, seed, n_names)
     _write_records(folder, facts, n_records, seed)
     ids = pa.array(np.arange(len(facts.names)), pa.uint32())
     names = pa.table({"name_id": ids, "domain": _domain_column(facts), "name": facts.names})

@@ -174,7 +174,7 @@ class Names:
             self.add(np.arange(first, len(self.names)), "A", write_ipv4(base + numbers))
 
 
-def make_facts(clouds: Clouds, seed: int, n_names: int = NAMES) -> Facts:
+def generate_facts(clouds: Clouds, seed: int, n_names: int = NAMES) -> Facts:
     """All facts about ``n_names`` names and the name servers of their domains."""
     made = Names(clouds, seed, n_names)
     made.add_addresses()

@@ -92,7 +92,7 @@ def _row(generator: random.Random, i: int, clients: list[str], servers: list[str
     )
 
 
-def made_up_table() -> PrefixTable:
+def generate_table() -> PrefixTable:
     """Every fourth /16 below each first octet rented out by one of the clouds."""
     entries = [
         RangeEntry(f"{head}.{second}.0.0/16", PROVIDERS[second % 3], "VM", f"region-{second % 20}")
@@ -129,7 +129,7 @@ def main() -> None:
 
 def measure(log: Path, out: Path, n_rows: int) -> None:
     """Import and report, each with its CPU seconds; and the most memory of both."""
-    calendar = Calendar(lambda _day: made_up_table(), [], PROVIDERS, Inside())
+    calendar = Calendar(lambda _day: generate_table(), [], PROVIDERS, Inside())
     reading = FlowImport(FlowWriter(out), calendar, Pseudonyms(bytes(32)))
     begin = time.process_time()
     account = reading.read(log)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.zones.judge import permutations, scores
+from benchmarks.zones.scoring import permutations, scores
 from benchmarks.zones.worlds import World, make
 from cartography.zones.inference import infer_zones
 

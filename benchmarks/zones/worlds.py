@@ -56,16 +56,16 @@ class Prefix(NamedTuple):
 
 def make(world: World, seed: int) -> tuple[Observations, Truth]:
     """Observations of a region and their truth."""
-    return _Maker(world, seed).make()
+    return _Generator(world, seed).make()
 
 
-class _Maker:
+class _Generator:
     def __init__(self, world: World, seed: int) -> None:
         self.world, self.rng = world, np.random.default_rng(seed)
         self.shares = np.array(world.skew or [1.0] * world.zones) / sum(world.skew or [world.zones])
-        self.prefixes = self._make_prefixes()
-        self.labels = self._make_labels()
-        self.typical = self._make_typical()
+        self.prefixes = self._generate_prefixes()
+        self.labels = self._generate_labels()
+        self.typical = self._generate_typical()
         self.far = self.rng.uniform(0.7, 1.4, (world.buildings, world.zones))
         self.far[0] = 1.0
 
@@ -84,7 +84,7 @@ class _Maker:
         truth = Truth(zones, {(f"account-{n}", b): z for (n, z), b in self.labels.items()})
         return Observations(samples, targets, tuple(trips)), truth
 
-    def _make_prefixes(self) -> list[Prefix]:
+    def _generate_prefixes(self) -> list[Prefix]:
         world, made = self.world, []
         leads = self.rng.choice(4096, size=world.zones * world.prefixes_per_zone, replace=False)
         for n, lead in enumerate(leads):
@@ -96,7 +96,7 @@ class _Maker:
             made.append(Prefix((10 << 8) + int(lead), tuple(blocks)))
         return made
 
-    def _make_labels(self) -> dict[tuple[int, int], str]:
+    def _generate_labels(self) -> dict[tuple[int, int], str]:
         letters = list("abcdefghijklmnop"[: self.world.zones])
         return {
             (n, zone): f"{self.world.region}{letter}"
@@ -104,7 +104,7 @@ class _Maker:
             for zone, letter in enumerate(self.rng.permutation(letters))
         }
 
-    def _make_typical(self) -> np.ndarray:
+    def _generate_typical(self) -> np.ndarray:
         """Typical round trip by probe's and target's zone, the same both ways."""
         between = np.array(self.world.between_ms, dtype=float)
         if between.ndim == 1:

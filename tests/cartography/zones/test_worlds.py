@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.zones.judge import permutations, scores
+from benchmarks.zones.scoring import permutations, scores
 from benchmarks.zones.worlds import World, make
 from cartography.zones.inference import infer_zones
 from tests.examples import examples
