@@ -14,6 +14,7 @@ from django.test import Client
 
 from core.statuses import SurveyState
 from webapp.api.framework import events
+from webapp.api.framework.files import download
 from webapp.api.framework.problem_kinds import KINDS
 from webapp.store.access import tokens
 from webapp.store.models import Campaign, Survey, VantagePoint
@@ -52,7 +53,8 @@ def test_a_list_is_read_page_by_page_and_new_rows_move_nothing(client):
         cursor = page["next"]
         make()
     assert found == slugs
-    for bad in ({"limit": 0}, {"limit": 1_001}, {"limit": "x"}, {"cursor": "gone"}):
+    assert client.get("/api/v1/surveys", {"cursor": "gone"}).status_code == 409
+    for bad in ({"limit": 0}, {"limit": 1_001}, {"limit": "x"}):
         assert client.get("/api/v1/surveys", bad).status_code == 422
 
 
@@ -289,3 +291,10 @@ def test_only_numbers_are_numbers(client, anna, price):
     assert client.post(path, body, content_type=kind, headers=anna[1]).status_code == 422
     body["price"] = 1
     assert client.post(path, body, content_type=kind, headers=anna[1]).status_code == 201
+
+
+def test_a_file_name_of_any_characters_is_a_header_that_can_be_sent():
+    header = download("a\x1eb\nĀ.csv", "text/csv", "")["Content-Disposition"]
+    assert header.isascii()
+    assert header.isprintable()
+    assert header.startswith("attachment; filename")

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from operator import attrgetter, itemgetter
-from typing import Any
+from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import get_script_prefix
@@ -35,15 +35,15 @@ class CampaignIn(Body):
     name: str = Field("", max_length=200)
     preset: str = Field("", max_length=40)
     schedule: dict[str, Any] | None = None
-    rounds: int | None = None
-    round_s: float | None = None
+    rounds: Annotated[int, Field(ge=1)] | None = None
+    round_s: Annotated[float, Field(gt=0)] | None = None
     activities: list[str] = []
     targets: list[dict[str, Any] | str] | str = Field([], max_length=5_000_000)
     vantages: list[str] = []
-    limits: dict[str, float] = {}
+    limits: dict[str, Annotated[float, Field(ge=0)]] = {}
     allow: list[str] = []
     deny: list[str] = []
-    seed: int | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
     starts_at: str | None = Field(None, max_length=40)
     label: str = Field("", max_length=200)
     public: bool = False
@@ -52,7 +52,7 @@ class CampaignIn(Body):
 _ERRORS = {401: Problem, 403: Problem, 404: Problem, 422: Problem, 503: Problem}
 
 
-def _given_fields(given: CampaignIn) -> dict[str, Any]:
+def _set_fields(given: CampaignIn) -> dict[str, Any]:
     return {k: v for k, v in given.model_dump(exclude_unset=True).items() if v is not None}
 
 
@@ -87,7 +87,7 @@ def list_presets(request: HttpRequest, page: Query[Page]) -> Any:
 @router.post("/measurements/plan", response={200: dict, **_ERRORS})
 def plan_campaign(request: HttpRequest, asked: CampaignIn) -> Any:
     """Predict the schedule and cost of a campaign; nothing is sent or stored."""
-    found = commands.plan(_given_fields(asked), _user(request))
+    found = commands.plan(_set_fields(asked), _user(request))
     return {
         "name": found.name,
         "schedule": found.schedule.as_json(),
@@ -100,7 +100,7 @@ def plan_campaign(request: HttpRequest, asked: CampaignIn) -> Any:
 def create_campaign(request: HttpRequest, asked: CampaignIn, response: HttpResponse) -> Any:
     """Start a campaign; watch ``Location``. ``Idempotency-Key`` makes a retry safe."""
     key = {"idempotency_key": request.headers.get("Idempotency-Key", "")}
-    row = commands.start({**_given_fields(asked), **key}, _user(request))
+    row = commands.start({**_set_fields(asked), **key}, _user(request))
     response["Location"] = f"/api/v1/measurements/{row.slug}"
     return Status(201, _document(row))
 
@@ -147,7 +147,7 @@ def clone_campaign(
 ) -> Any:
     """Start a copy of a campaign with changed fields."""
     user = _user(request)
-    row = commands.clone(campaign_or_404(request, slug), _given_fields(changed), user)
+    row = commands.clone(campaign_or_404(request, slug), _set_fields(changed), user)
     response["Location"] = f"/api/v1/measurements/{row.slug}"
     return Status(201, _document(row))
 

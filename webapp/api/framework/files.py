@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.http import Http404, HttpResponse
+from django.utils.http import content_disposition_header
 
 from tasks.surveys import export
 
@@ -11,9 +12,13 @@ FORMATS = ("json", "csv", "jsonl", "parquet")
 
 
 def download(name: str, kind: str, data: str | bytes) -> HttpResponse:
-    """Return a response with ``Content-Disposition: attachment``."""
+    """Return a response with ``Content-Disposition: attachment`` (RFC 6266).
+
+    Control characters of the name are replaced, since the server cannot send them in a header.
+    """
     answer = HttpResponse(data, content_type=kind)
-    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    plain = "".join(sign if sign.isprintable() else "-" for sign in name)
+    answer["Content-Disposition"] = content_disposition_header(True, plain)
     return answer
 
 

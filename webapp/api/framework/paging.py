@@ -1,14 +1,18 @@
-"""Lists in pages: ``limit`` rows from a cursor on, and the cursor of the next page."""
+"""Cursor pagination of lists."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ninja import Field, Schema
 
-from core.errors import BadInput
+from core.errors import NephoscopeError
 
 Row = TypeVar("Row")
 PAGE_ROWS, MAX_ROWS = 200, 1_000
+
+
+class ListChanged(NephoscopeError):
+    """The row of a cursor is gone."""
 
 
 class Page(Schema):
@@ -21,16 +25,16 @@ class Page(Schema):
 def paginate(
     rows: Sequence[Row], page: Page, key: Callable[[Row], object], show: Callable[[Row], Any]
 ) -> dict[str, Any]:
-    """A page as ``{count, next, results}``; ``count`` is that of the whole list.
+    """Return a page as ``{count, next, results}``; ``count`` is that of the whole list.
 
-    A cursor is the key of the last row shown, so that rows that come before it move nothing.
-    Raises ``BadInput`` where that row is gone.
+    A cursor is the key of the last row shown, so that new rows do not shift pages.
+    Raises ``ListChanged`` if that row is gone.
     """
     first = 0
     if page.cursor:
         keys = [str(key(row)) for row in rows]
         if page.cursor not in keys:
-            raise BadInput("the list has changed since; begin it anew", field="cursor")
+            raise ListChanged("the list has changed since; begin it anew")
         first = keys.index(page.cursor) + 1
     shown = rows[first : first + page.limit]
     more = first + len(shown) < len(rows)

@@ -14,6 +14,7 @@ KINDS = {
     "idempotency-key-reused": "The Idempotency-Key was sent with another request before.",
     "internal": "A fault of this site; its log says what happened.",
     "invalid-field": "A field or parameter is not known, missing or of the wrong kind.",
+    "list-changed": "The row of the cursor is gone: begin the list anew.",
     "lists": "Another large list is being read; one is read at a time.",
     "missing-data": "Something has to be imported first; the detail names the command.",
     "no-token": "A report needs the token of its pool.",

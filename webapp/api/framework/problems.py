@@ -11,6 +11,7 @@ from ninja.errors import HttpError, ValidationError
 
 from core.errors import BadInput, Damaged, MissingData, NephoscopeError
 from webapp.api.framework.events import TooManyStreams
+from webapp.api.framework.paging import ListChanged
 from webapp.store.recommendations.services import TooManyRecommendations
 from webapp.store.requests import failures
 from webapp.store.requests.idempotency import KeyReused
@@ -26,6 +27,7 @@ _TITLES = {
     403: "This is not yours to change",
     404: "There is no such thing here",
     405: "This address does not take that method",
+    409: "This conflicts with the present state",
     413: "The upload is too large",
     415: "This kind of content is not taken",
     422: "The input cannot be used",
@@ -99,6 +101,7 @@ def register(api: NinjaAPI) -> None:
     """Install the handlers on an API."""
     handlers: dict[type[Exception], Callable[..., HttpResponse]] = {
         BadInput: _bad_input,
+        ListChanged: lambda r, e: problem(409, "list-changed", str(e), field="cursor"),
         UnknownToken: lambda r, e: problem(403, "unknown-token", str(e)),
         KeyReused: lambda r, e: problem(422, "idempotency-key-reused", str(e)),
         ListsBusy: lambda r, e: problem(429, "lists", str(e), retry_after=RETRY_AFTER_S),

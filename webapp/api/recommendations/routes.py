@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import Field, Query, Status
+from ninja.errors import HttpError
 
 from core.errors import BadInput
 from tasks.recommendations import celery_tasks
@@ -129,6 +130,8 @@ def get_recommendation(request: HttpRequest, token: str) -> Any:
 def vary_recommendation(request: HttpRequest, token: str, asked: OptionsIn) -> Any:
     """Solve again with changed options for the same samples; nothing is stored."""
     row = _known(request, token)
+    if row.result is None:
+        raise HttpError(409, "it is not answered yet")
     found = celery_tasks.vary(row, asked.model_dump(exclude_unset=True))
     return {"options": {**row.options, **asked.model_dump(exclude_unset=True)}, "result": found}
 

@@ -21,31 +21,32 @@ from webapp.api.screening.agent_file import serve_agent
 from webapp.store.screening import details, logs, selectors, services, views
 from webapp.store.screening.ingest import print_schema
 from webapp.store.screening.selectors import PoolRow
-from webapp.store.screening.services import PoolSettings
+from webapp.store.screening.services import LONGEST_DAYS, PoolSettings
 
 router = Router(tags=["screening"])
 MOST_ROWS = 1_000
 # Strict: neither strings nor booleans are accepted.
-Number = Annotated[float, Field(strict=True)]
+Threshold = Annotated[float, Field(strict=True, ge=0, le=100_000)]
+Wanted = Annotated[int, Field(strict=True, ge=1, le=100_000)]
 Verdict = Literal["", "good", "network-test", "bad", "not-enough"]
 
 
 class SettingsIn(Body):
     """Settings of a pool; omitted fields are unchanged."""
 
-    name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    low: Number | None = None
-    high: Number | None = None
-    wanted: Annotated[int, Field(strict=True)] | None = None
-    price: Number | None = None
-    currency: Annotated[str, Field(max_length=20)] | None = None
+    name: Annotated[str, Field(min_length=1, max_length=120)] | None = None
+    low: Threshold | None = None
+    high: Threshold | None = None
+    wanted: Wanted | None = None
+    price: Annotated[float, Field(strict=True, ge=0, le=1e9)] | None = None
+    currency: Annotated[str, Field(max_length=8)] | None = None
 
 
 class TokenIn(Body):
     """A new token."""
 
-    name: Annotated[str, Field(max_length=200)] = ""
-    days: int | None = None
+    name: Annotated[str, Field(max_length=80)] = ""
+    days: Annotated[int, Field(ge=1, le=LONGEST_DAYS)] | None = None
 
 
 class LabelIn(Body):
@@ -248,7 +249,9 @@ def get_report(request: HttpRequest, key: str, report_id: str) -> Any:
 
 
 @router.get("/pools/{key}/choice", response={200: dict})
-def choose(request: HttpRequest, key: str, wanted: int | None = None) -> Any:
+def choose(
+    request: HttpRequest, key: str, wanted: Annotated[int, Field(ge=1, le=100_000)] | None = None
+) -> Any:
     """The best ``wanted`` machines, how many of them may be bad, and K with its cost."""
     return documents.choice_json(views.choose(_pool(request, key), wanted))
 

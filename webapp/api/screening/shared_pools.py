@@ -1,10 +1,10 @@
 """REST API v1: read access to a pool by its share link."""
 
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any
 
 from django.http import Http404, HttpRequest
-from ninja import Query
+from ninja import Field, Query
 
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import Router
@@ -47,7 +47,11 @@ def get_shared_instance(request: HttpRequest, secret: str, instance: int) -> Any
 
 
 @router.get("/shared/{secret}/choice", response={200: dict})
-def choose_shared(request: HttpRequest, secret: str, wanted: int | None = None) -> Any:
+def choose_shared(
+    request: HttpRequest,
+    secret: str,
+    wanted: Annotated[int, Field(ge=1, le=100_000)] | None = None,
+) -> Any:
     """Select the best machines of the shared pool."""
     return documents.choice_json(views.choose(_pool(secret), wanted))
 

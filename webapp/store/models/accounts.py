@@ -1,4 +1,4 @@
-"""What belongs to people who sign in: tokens of programs, links that share, failed sign-ins."""
+"""API tokens, share links and failed sign-ins."""
 
 from django.conf import settings
 from django.db import models
@@ -9,10 +9,10 @@ from webapp.store.models.surveys import Survey
 
 
 class ApiToken(HashedToken):
-    """A program's key to one person's things; only the hash of it is stored."""
+    """An API token of a user; only its hash is stored."""
 
     class Scope(models.TextChoices):
-        """What a token may do; who may change may read as well."""
+        """Permission of a token; WRITE includes READ."""
 
         READ = "read", "Read"
         WRITE = "write", "Read and change"
@@ -21,7 +21,7 @@ class ApiToken(HashedToken):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"
     )
     name = models.CharField(max_length=80)
-    # The first characters, by which a person tells tokens apart.
+    # The first characters, which identify the token in lists.
     prefix = models.CharField(max_length=16)
     scope = models.CharField(max_length=8, choices=Scope.choices, default=Scope.READ)
 
@@ -30,16 +30,16 @@ class ApiToken(HashedToken):
 
 
 class ShareLink(HashedToken):
-    """An address that opens one survey, or one measurement campaign, to whoever has it, to be read.
+    """A link that gives read access to one survey or one measurement campaign.
 
-    The token follows from the seed and this installation's secret key, so that its owner can copy
-    it again while the database alone opens nothing.
+    Its token is derived from the seed and the installation's secret key, so that its owner can copy
+    it again while the database alone grants no access.
     """
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="share_links"
     )
-    # What it opens: one of the two.
+    # The target: exactly one of the two.
     survey = models.ForeignKey(
         Survey, on_delete=models.CASCADE, null=True, blank=True, related_name="share_links"
     )
@@ -80,7 +80,7 @@ class ShareLink(HashedToken):
 
 
 class SignInFailure(models.Model):
-    """One refused attempt, by keyed hashes of what was tried, so that guessing can be slowed."""
+    """One failed attempt, as a keyed hash of name or address, for throttling."""
 
     key = models.CharField(max_length=64)
     at = models.DateTimeField()

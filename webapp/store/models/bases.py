@@ -1,4 +1,4 @@
-"""What several kinds of rows have in common: keys, links that share, leases and finished tables."""
+"""Abstract models: hashed tokens, share links, leases, work units and finished tables."""
 
 from typing import ClassVar
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class HashedToken(models.Model):
-    """What opens something to whoever has it, as a hash, until it is over or taken back."""
+    """A secret token, stored as a hash, until it expires or is revoked."""
 
     sha256 = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -20,12 +20,12 @@ class HashedToken(models.Model):
 
 
 class SharedByLink(models.Model):
-    """What one link opens to be read, and nothing else, until its owner takes it back.
+    """A row with one read-only share link, until its owner revokes it.
 
-    The link follows from the seed and this installation's secret key
+    The link is derived from the seed and the installation's secret key
     (``webapp.store.access.share_links``), so that its owner can copy it again while the database
-    alone opens nothing. A link without a seed was made when links were stored as they are: it
-    opens, but cannot be shown again.
+    alone grants no access. A link without a seed is from a version that stored links in plain: it
+    is valid, but cannot be shown again.
     """
 
     share_seed = models.CharField(max_length=64, default="", blank=True)
@@ -40,7 +40,7 @@ class SharedByLink(models.Model):
 
 
 class Leased(models.Model):
-    """Work that one worker has at a time; what it had counts only if the attempt is still its."""
+    """Work that one worker leases at a time; results count only for the current attempt."""
 
     attempt = models.PositiveIntegerField(default=0)
     leased_until = models.DateTimeField(null=True, blank=True)
@@ -52,10 +52,10 @@ class Leased(models.Model):
 
 
 class WorkUnit(Leased):
-    """A unit of work: what it counts while it runs, and what it left in the lake."""
+    """A leased unit of work with its counters and its manifest of lake rows."""
 
     counters = models.JSONField(default=dict)
-    # Manifest: rows per lake table, written in the transaction that ends the piece.
+    # Manifest: rows per lake table, written in the transaction that ends the unit.
     rows = models.JSONField(default=dict)
 
     class Meta:

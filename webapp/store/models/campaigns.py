@@ -7,10 +7,10 @@ from webapp.store.models.bases import FinishedTable, WorkUnit
 
 
 class Campaign(models.Model):
-    """Targets times vantage points times rounds, measured as a schedule says.
+    """Targets times vantage points times rounds, measured by a schedule.
 
-    Times of units are seconds from ``started_at``; what was spent in pauses (``paused_s``) is
-    added, so that a pause moves what is left and loses nothing.
+    Unit times are seconds since ``started_at`` plus the time spent in pauses (``paused_s``): a
+    pause shifts the remaining units.
     """
 
     class State(models.TextChoices):
@@ -26,11 +26,11 @@ class Campaign(models.Model):
 
     slug = models.SlugField(max_length=120, unique=True)
     name = models.CharField(max_length=200)
-    # Whose it is; nobody's is public.
+    # Null for public campaigns.
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True
     )
-    # Who made it, also after it was published: only they, and operators, may change it.
+    # The creator, also after publication: only they, and operators, may change it.
     maker = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.SET_NULL,
@@ -91,7 +91,7 @@ FINAL = frozenset(
 
 
 class CampaignUnit(WorkUnit):
-    """What one vantage point does in one window of one round: leased, sent, and done once.
+    """Work of one vantage point in one window of one round.
 
     Its counters: ``{"failed": {"TIMEOUT": 1}, "missed": {"the slot was over": 2}, "octets": 2}``.
     """
@@ -102,7 +102,7 @@ class CampaignUnit(WorkUnit):
         WAITING = "waiting"
         SENT = "sent"
         DONE = "done"
-        MISSED = "missed"  # nobody measured it in time; ``error`` says why
+        MISSED = "missed"  # not measured in time; ``error`` has the reason
         FAILED = "failed"  # a result came that could not be used
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="units")

@@ -16,7 +16,7 @@ class Recommendation(SharedByLink, Leased):
     class State(models.TextChoices):
         """Life of a recommendation; a running one whose lease ran out is taken up again."""
 
-        AWAITING = "awaiting"  # the survey that tells the deployment as it is
+        AWAITING = "awaiting"  # the survey that describes the present deployment
         QUEUED = "queued"
         RUNNING = "running"
         FINISHED = "finished"
@@ -51,7 +51,7 @@ class Recommendation(SharedByLink, Leased):
     class Meta:
         ordering = ["-created_at", "-id"]
         constraints = [
-            # A key is its owner's own: nobody reaches another's answer by repeating it.
+            # Keys are unique per owner, so that a key never reveals another user's answer.
             models.UniqueConstraint(
                 fields=["owner", "idempotency_key"],
                 condition=models.Q(owner__isnull=False),

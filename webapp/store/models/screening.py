@@ -10,10 +10,10 @@ from webapp.store.models.bases import HashedToken, SharedByLink
 
 
 class Pool(SharedByLink):
-    """Machines of one person that are compared with each other; ``key`` stands in its address.
+    """A pool of machines that are compared with each other; ``key`` is its slug in addresses.
 
-    ``revision`` goes up with everything that changes its findings, and ``analysed_revision``
-    says how far the stored ``findings`` have come.
+    ``revision`` increases with each change of its findings; ``analysed_revision`` is the revision
+    of the stored ``findings``.
     """
 
     key = models.CharField(max_length=24, unique=True)
@@ -54,11 +54,11 @@ class Pool(SharedByLink):
 
 
 class PoolToken(HashedToken):
-    """What lets agents write to one pool, and do nothing else; only its hash is stored."""
+    """A write-only token of one pool; only its hash is stored."""
 
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=80, default="", blank=True)
-    # The first characters, by which a person tells tokens apart.
+    # The first characters, which identify the token in lists.
     prefix = models.CharField(max_length=16)
 
     def __str__(self) -> str:
@@ -87,7 +87,7 @@ class PoolInstance(models.Model):
     p999_ms = models.FloatField(null=True, blank=True)
     good_chance = models.FloatField(null=True, blank=True)
     cause = models.CharField(max_length=16, default="", blank=True)
-    # What network tests say (good, bad, not-enough), and what its owner says (good, bad).
+    # Verdict of network tests (good, bad, not-enough), and the owner's label (good, bad).
     truth = models.CharField(max_length=12, default="", blank=True)
     truth_sure = models.BooleanField(default=False)
     truth_p999_ms = models.FloatField(null=True, blank=True)
@@ -107,7 +107,7 @@ class PoolInstance(models.Model):
 
 
 class PoolReport(models.Model):
-    """One report that has arrived; ``pack``, ``offset`` and ``length`` say where its body lies."""
+    """One stored report; ``pack``, ``offset`` and ``length`` locate its body."""
 
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="reports")
     instance = models.ForeignKey(PoolInstance, on_delete=models.CASCADE, related_name="reports")

@@ -37,7 +37,7 @@ class RangeTable(models.Model):
 class Survey(models.Model):
     """One survey of one domain list."""
 
-    # Whose it is; nobody's is public.
+    # Null for public surveys.
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.CASCADE,
@@ -45,7 +45,7 @@ class Survey(models.Model):
         blank=True,
         related_name="surveys",
     )
-    # Who made it, also after it was published: only they may stop it or take it back.
+    # The creator, also after publication: only they may cancel or withdraw it.
     maker = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.SET_NULL,
@@ -82,7 +82,7 @@ class Survey(models.Model):
     class Meta:
         ordering = ["-created_at", "-id"]
         constraints = [
-            # A key is its maker's own: nobody reaches another's survey by repeating it.
+            # Keys are unique per creator, so that a key never reveals another user's survey.
             models.UniqueConstraint(
                 fields=["maker", "idempotency_key"],
                 condition=models.Q(maker__isnull=False),

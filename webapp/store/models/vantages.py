@@ -20,7 +20,7 @@ class VantagePoint(models.Model):
         SYNTHETIC = "synthetic"  # a model made its values up: labelled wherever they are shown
 
     class State(models.TextChoices):
-        """What it may do; whether it is there is told by ``last_seen_at``."""
+        """Administrative state; ``last_seen_at`` shows whether it is online."""
 
         INVITED = "invited"  # has a token, and has not used it yet
         JOINED = "joined"
@@ -42,11 +42,11 @@ class VantagePoint(models.Model):
     asn = models.PositiveBigIntegerField(null=True, blank=True)
     # Probes per second, bytes per day, hours of the day (UTC); kept there and by the scheduler.
     limits = models.JSONField(default=dict)
-    # What a public network calls it, and what else it says of it.
+    # Name and details at its public network.
     detail = models.JSONField(default=dict, blank=True)
     # The digest that the broker compares with the password; the password itself is not kept.
     secret_sha256 = models.CharField(max_length=64, default="", blank=True)
-    # Which process speaks for it; a second one under the same name is told apart by this.
+    # Id of its process, which distinguishes a second one of the same name.
     instance = models.CharField(max_length=64, default="", blank=True)
     version = models.CharField(max_length=40, default="", blank=True)
     clock_offset_ms = models.FloatField(null=True, blank=True)

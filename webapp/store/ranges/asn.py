@@ -1,4 +1,4 @@
-"""Origin ASes: route tables and lists of names by file and day, and what they say of addresses."""
+"""Origin ASes: import and lookup of route tables and lists of AS names."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date

@@ -10,7 +10,7 @@ from webapp.store.ranges.compiled import origin_table_of
 
 # Files of origin ASes are kept beside the providers' under this word.
 ORIGINS = "asn"
-# The variant of tables whose file name says that they are not whole.
+# Variant of tables that are partial by their file name.
 SAMPLE = "sample"
 _SAMPLE_NAME = re.compile(r"(?i)(?<![a-z])(sample|excerpt|extract|subset|example|demo)(?![a-z])")
 # The number of announced prefixes grew twentyfold in a quarter of a century, and never fell.

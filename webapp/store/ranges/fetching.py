@@ -1,7 +1,7 @@
-"""Scheduled fetching of range files: what each source last said, and what became of it.
+"""Scheduled fetching of range files, with the last result of each source.
 
-A source's marks and the outcome of the last request are files beside the range files. On any doubt
-the table in force stays.
+HTTP validators and the last result are files beside the range files. A doubtful file never replaces
+the table in force.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """One source and what became of it; ``reason`` where the file was not taken.
+    """Result of fetching one source; ``reason`` if the file was not imported.
 
     ``n_failures`` counts the requests without success up to this one, ``failing_since`` is the
     first of them; ``warnings`` say what is unusual in a file that was accepted.
@@ -62,7 +62,7 @@ class FetchResult:
         return {**asdict(self), "at": self.at.isoformat(timespec="seconds"), "failing_since": since}
 
     def describe(self) -> str:
-        """The outcome in words, with what was said against the file."""
+        """Describe the outcome with reason and warnings."""
         often = ""
         if self.failing_since and self.n_failures > 1:
             often = f" ({self.n_failures} times since {self.failing_since:%Y-%m-%d})"

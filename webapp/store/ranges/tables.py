@@ -51,7 +51,7 @@ _AHEAD = timedelta(days=1)
 def read_with_date(
     provider: str, data: bytes, file_name: str = "", as_of: date | None = None
 ) -> RangeFile:
-    """Read a file that may carry no date: then its name says it, else today is taken."""
+    """Parse a range file; its date is its own, that of its name, or today."""
     try:
         return read_ranges(provider, data, as_of)
     except BadInput as error:
@@ -135,7 +135,7 @@ def _date_in_head(data: bytes) -> date | None:
 def store_file(
     provider: str, data: bytes, as_of: date, origin: str, counts: dict[str, int], variant: str
 ) -> RangeTable:
-    """Keep a checked file and its row; the same file of the same day twice is one row."""
+    """Store a checked file and its row; the same file of the same day is one row."""
     digest = hashlib.sha256(data).hexdigest()
     path = raw_path(provider, digest)
     if not path.exists():
@@ -153,8 +153,9 @@ def store_file(
 def _check(
     parsed: RangeFile, data: bytes, said: date | None
 ) -> tuple[RangeTable | None, tuple[str, ...]]:
-    """The row of a publication that is kept already, packed or spaced in another way, and what is
-    unusual in any other. ``said`` is the user's own word on the date.
+    """Return the stored row of the same publication, or the warnings of a new one.
+
+    ``said`` is the date that the user gave.
 
     Raises ``BadInput`` for what is not to be believed.
     """
@@ -193,7 +194,7 @@ def _refuse_difference(parsed: RangeFile, data: bytes, before: RangeTable, old: 
 
 
 def _find_undated(parsed: RangeFile, data: bytes, before: RangeTable, old: RangeFile) -> RangeTable:
-    """The row of the table in force, where a list whose day nobody knows is that table."""
+    """Return the table in force if an undated list equals it; raise ``BadInput`` otherwise."""
     if has_same_content(data, raw_path(before.provider, before.sha256).read_bytes()):
         return before
     raise BadInput(

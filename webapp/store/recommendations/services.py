@@ -1,7 +1,7 @@
-"""Questions for the best regions are stored with their files, leased to a worker, and ended.
+"""State transitions of recommendations: create, lease, renew, finish, share, delete.
 
-One of nobody is opened by its token, and kept for a while only. One of somebody is theirs alone,
-until they share it: then another token opens it, to be read and no more, until they take it back.
+Anonymous recommendations are accessible by their token and expire. Others are private to their
+owner; a share link gives read access until it is revoked.
 """
 
 import secrets
@@ -28,10 +28,10 @@ State = Recommendation.State
 # Questions that wait or run at once; one more is refused.
 MOST_OPEN = 8
 MOST_OPEN_OF_ALL = 32
-# Those of nobody go after so long, or when there are more of them.
+# Lifetime and number of anonymous recommendations.
 KEPT_DAYS = 30
 MOST_OF_NOBODY = 500
-# A worker says after each size of set that it lives; one size takes its time limit and its check.
+# A worker renews its lease after each set size, which takes its time limit and verification.
 LEASE_S = 180.0
 MAX_ATTEMPTS = 3
 SAMPLES = "samples"
@@ -113,7 +113,7 @@ def create(
 
 
 def _check_quota(owner: Any) -> None:
-    """Hold each person, and all who are nobody together, to a few at once."""
+    """Refuse more than a few open recommendations per owner, and in total."""
     if open_count(owner) >= MOST_OPEN or open_count() >= MOST_OPEN_OF_ALL:
         raise TooManyRecommendations(f"{MOST_OPEN} recommendations wait or run; try again later")
 
@@ -128,19 +128,19 @@ def _is_same(row: Recommendation, files: Mapping[str, bytes], options: Mapping[s
 
 
 def find(token: str, user: Any = None) -> Recommendation | None:
-    """The recommendation of a token, if the user may open it: nobody's, or their own."""
+    """Return the recommendation of a token if it is visible to the user."""
     return visible(Recommendation.objects.filter(token=token), user).first()
 
 
 def find_shared(secret: str) -> Recommendation | None:
-    """The recommendation that a share link opens, unless it was taken back."""
+    """Return the recommendation of a valid share link."""
     return share_links.filter_by_secret(Recommendation.objects.all(), secret).first()
 
 
 def share(row: Recommendation) -> str:
-    """Let whoever has the link read it; a link that there is already stays.
+    """Create a share link, or return the existing one.
 
-    Raises ``BadInput`` where that one cannot be shown again.
+    Raises ``BadInput`` if that one cannot be derived.
     """
     if not row.is_shared:
         Recommendation.objects.filter(pk=row.pk).update(shared_at=timezone.now())
@@ -151,7 +151,7 @@ def share(row: Recommendation) -> str:
 
 
 def revoke_share(row: Recommendation) -> None:
-    """End the link for good: another one is made another time."""
+    """Revoke the share link; a later link has another secret."""
     share_links.revoke(row)
     Recommendation.objects.filter(pk=row.pk).update(shared_at=None)
 
@@ -170,7 +170,7 @@ def _curve_row(one: Mapping[str, Any]) -> list[Any]:
 
 
 def owned_by(user: Any, limit: int | None = 200) -> list[Recommendation]:
-    """What belongs to a person, the newest first."""
+    """Return the recommendations of a user, newest first."""
     if user is None or not user.is_authenticated:
         return []
     rows = Recommendation.objects.filter(owner=user.pk).select_related("survey")
@@ -178,7 +178,7 @@ def owned_by(user: Any, limit: int | None = 200) -> list[Recommendation]:
 
 
 def earlier(row: Recommendation) -> list[Recommendation]:
-    """What the same person had answered earlier: of the same survey's name first."""
+    """Return earlier finished recommendations of the owner, same title first."""
     if row.owner_id is None:
         return []
     rows = Recommendation.objects.filter(
@@ -188,7 +188,7 @@ def earlier(row: Recommendation) -> list[Recommendation]:
 
 
 def open_count(owner: Any = EVERYBODY) -> int:
-    """How many wait or run: of one person, of nobody, or of all."""
+    """Count queued and running recommendations of an owner, or of all."""
     rows = Recommendation.objects.filter(state__in=(State.QUEUED, State.RUNNING))
     return (rows if owner is EVERYBODY else rows.filter(owner=owner)).count()
 
@@ -210,7 +210,7 @@ def enqueue(
     options: Mapping[str, Any],
     source: Mapping[str, Any],
 ) -> bool:
-    """Queue what waited for its survey, now with samples; false where another was faster."""
+    """Queue a recommendation whose survey has ended; return false if another process did."""
     save_files(row, files)
     return bool(
         Recommendation.objects.filter(pk=row.pk, state=State.AWAITING).update(
@@ -223,7 +223,7 @@ def enqueue(
 
 
 def fail_awaiting(row: Recommendation, error: str) -> None:
-    """End what waited for its survey without an answer."""
+    """Fail a recommendation that awaits its survey."""
     Recommendation.objects.filter(pk=row.pk, state=State.AWAITING).update(
         state=State.FAILED, error=error[:2000], finished_at=timezone.now()
     )
@@ -248,7 +248,7 @@ def paths_of(row: Recommendation) -> dict[str, Path]:
 
 
 def waiting() -> list[int]:
-    """Questions that a worker should take up: new ones, and those whose worker fell silent."""
+    """Return ids of recommendations that are queued or whose lease expired."""
     return list(_claimable().values_list("pk", flat=True))
 
 
@@ -274,7 +274,7 @@ def _claimable() -> QuerySet[Recommendation]:
 
 
 def renew(row: Recommendation, step: str, done: int, of: int, patience_s: float = 0.0) -> bool:
-    """Say how far it is and renew the lease; false when the row is another's, or gone."""
+    """Store progress and renew the lease; return false if the lease was lost."""
     lease = timedelta(seconds=LEASE_S + patience_s)
     return _own(
         row, leased_until=timezone.now() + lease, progress={"step": step, "done": done, "of": of}
@@ -307,7 +307,7 @@ def delete(row: Recommendation) -> None:
 
 
 def _delete_expired() -> None:
-    """Drop old questions of nobody, so that strangers cannot fill the disk."""
+    """Delete expired anonymous recommendations, to bound disk usage."""
     ended = Recommendation.objects.filter(
         owner=None, state__in=(State.FINISHED, State.FAILED)
     ).order_by("-created_at", "-id")

@@ -1,24 +1,24 @@
-"""What the server knows of a request: how much of its body came, and whether its client left."""
+"""Progress of a request body, and disconnection of its client."""
 
 import threading
 from dataclasses import dataclass, field
 
 from django.http import HttpRequest
 
-# Where it stands in the scope of a request.
+# Key in the ASGI scope.
 SCOPE_KEY = "nephoscope.arriving"
 
 
 @dataclass(slots=True)
 class BodyProgress:
-    """One request while it arrives and is worked on."""
+    """Bytes received so far, and whether the client has disconnected."""
 
     size: int = 0
     gone: threading.Event = field(default_factory=threading.Event)
 
 
 def get_body_progress(request: HttpRequest) -> BodyProgress:
-    """What is known of the request's body and client."""
+    """Return the progress of a request's body."""
     found: BodyProgress | None = getattr(request, "scope", {}).get(SCOPE_KEY)
     # Requests of tests do not come through a server.
     return found or BodyProgress(int(request.META.get("CONTENT_LENGTH") or 0))

@@ -1,4 +1,4 @@
-"""What to say where the disk, the database or a stored file fails: status, kind and sentence."""
+"""Storage failures as HTTP status, problem kind and message."""
 
 import errno
 from dataclasses import dataclass

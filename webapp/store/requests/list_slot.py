@@ -1,4 +1,4 @@
-"""One large domain list is read at a time in a process, gently, and only while somebody waits."""
+"""Mutual exclusion for parsing large domain lists, with cooperative pauses and cancellation."""
 
 import threading
 import time
@@ -9,10 +9,10 @@ from core.errors import NephoscopeError
 
 # Smaller lists take some milliseconds each.
 SMALL_BYTES = 32_000
-# How long the next one waits for the one before.
+# How long a request waits for the slot.
 WAIT_S = 3.0
 RETRY_AFTER_S = 5
-# Other threads run whenever this one sleeps, which it does every few milliseconds.
+# The parser sleeps this long every few milliseconds, so that other threads run.
 PAUSE_S = 0.002
 
 _slot = threading.Lock()
@@ -25,7 +25,7 @@ class ListsBusy(NephoscopeError):
 
 
 class ClientGone(NephoscopeError):
-    """Nobody waits for the answer any more."""
+    """The client has disconnected."""
 
     permanent = False
 

@@ -1,7 +1,7 @@
-"""Bodies of reports on disk: compressed, appended to pack files, found by file, offset and length.
+"""Bodies of reports in append-only pack files, located by file, offset and length.
 
-Every process appends to files of its own, so that nobody waits; what a killed process left half
-written is beyond every offset that the store knows.
+Each process appends to its own files, so that no lock is needed; incomplete writes of a killed
+process are beyond all stored offsets.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Reports of agents in, durable rows and receipts out: many at a time, none lost, none twice.
+"""Durable, idempotent storage of agents' reports in batches.
 
-Bodies are on the disk before the rows are, and both before anybody is outcomes so.
+Bodies are synced to disk before rows are committed, and both before receipts are sent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What the agent is outcomes; ``repeated`` means that nothing was changed."""
+    """Receipt of a report; ``repeated`` for a duplicate."""
 
     report_id: str
     pool: str
@@ -79,7 +79,7 @@ class Receipt:
 
 
 def find_grant(secret: str) -> Grant:
-    """What a pool token allows; NoGrant says what is wrong with it."""
+    """Return the grant of a pool token; raise ``InvalidToken`` with the reason."""
     tokens = PoolToken.objects.filter(sha256=hash_secret(secret))
     found = tokens.select_related("pool__owner").first()
     if found is None:
@@ -132,7 +132,7 @@ def _known(batch: Sequence[Arrival]) -> dict[tuple[int, str], PoolReport]:
 
 
 class _Batch:
-    """One transaction's work: what is known is outcomes again, what is new is stored."""
+    """Store one batch in a transaction; duplicates get their earlier receipt."""
 
     def __init__(self, batch: Sequence[Arrival]) -> None:
         self.batch = batch

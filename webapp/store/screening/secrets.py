@@ -13,15 +13,15 @@ _SALT = "nephoscope.pool.token"
 
 
 def generate_seed() -> str:
-    """What a new token follows from."""
+    """Generate the seed of a new token."""
     return secrets.token_urlsafe(24)
 
 
 def derive_token(seed: str) -> str:
-    """The pool token, of 192 bits, of a seed.
+    """Derive the pool token (192 bits) of a seed.
 
-    It needs this installation's secret key, so that a page which is yet to show the token can
-    remember the seed, and whoever reads the sessions learns nothing by it.
+    The derivation needs the installation's secret key, so that a session may hold the seed without
+    revealing the token.
     """
     mac = salted_hmac(_SALT, seed, algorithm="sha256").digest()
     return PREFIX + urlsafe_b64encode(mac[:24]).decode()

@@ -22,9 +22,9 @@ MOST_POOLS = 500
 
 @dataclass(frozen=True, slots=True)
 class PoolRow:
-    """One pool; ``verdicts`` counts its machines by verdict, ``is_mine`` says who may change it.
+    """One pool; ``verdicts`` counts its machines by verdict, ``is_mine``: the reader may change it.
 
-    ``share_secret`` is empty where nobody shares it, or where the reader may not know.
+    ``share_secret`` is empty if it is not shared or the reader is not its owner.
     """
 
     id: int
@@ -50,7 +50,7 @@ class PoolRow:
 
     @property
     def is_analysed(self) -> bool:
-        """Whether the findings tell of everything that has arrived."""
+        """Whether the findings cover all reports."""
         return self.analysed_revision >= self.revision
 
 
@@ -69,7 +69,7 @@ class TokenRow:
 
 @dataclass(frozen=True, slots=True)
 class InstanceRow:
-    """One machine with its newest verdict; ``truth`` is what network tests say of it."""
+    """One machine with its newest verdict; ``truth`` is the verdict of network tests."""
 
     id: int
     name: str

@@ -41,9 +41,9 @@ class PoolSettings:
 
 
 def create_pool(user: Any, chosen: PoolSettings) -> PoolRow:
-    """Create a pool; BadInput for settings that cannot be, or too many pools.
+    """Create a pool; raise ``BadInput`` for invalid settings or too many pools.
 
-    The operator's pools belong to nobody and are public.
+    Pools of the operator have no owner and are public.
     """
     owner = owner_of(user)
     if owner and Pool.objects.filter(owner=owner).count() >= MOST_POOLS_EACH:
@@ -107,7 +107,7 @@ def unshare_pool(row: PoolRow) -> None:
 
 
 def label_instance(row: PoolRow, pk: int, label: str) -> bool:
-    """Say what a machine is in truth (good, bad or empty); false when the pool has it not."""
+    """Set the ground truth of a machine (good, bad or empty); return false if it is unknown."""
     if label not in LABELS:
         raise BadInput("a label is good, bad or empty", field="label")
     with transaction.atomic():
@@ -117,7 +117,7 @@ def label_instance(row: PoolRow, pk: int, label: str) -> bool:
 
 
 def delete_instance(row: PoolRow, pk: int) -> bool:
-    """Forget a machine with its reports (one that was ended, say); false when there is none."""
+    """Delete a machine with its reports; return false if it is unknown."""
     with transaction.atomic():
         found, _ = PoolInstance.objects.filter(pool=row.id, pk=pk).delete()
         Pool.objects.filter(pk=row.id).update(

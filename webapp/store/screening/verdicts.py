@@ -25,7 +25,7 @@ from screening.report.parsing import CpuTiming, Report
 from screening.statistics.time_of_day import BIN_S
 from webapp.store.models import Pool, PoolInstance, PoolReport
 
-# Figures of so many virtual CPUs stand in the row, the worst first; the pack has all.
+# Number of virtual CPUs whose figures are in the row, worst first; the pack has all.
 KEPT_CPUS = 16
 # Few enough that reports which arrive meanwhile hardly wait.
 AT_ONCE = 200

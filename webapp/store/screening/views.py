@@ -134,7 +134,7 @@ class InstanceView:
 
 
 def choose(pool: PoolRow, wanted: int | None = None) -> ChoiceView:
-    """The best ``wanted`` machines, or as many as the pool's settings say; BadInput below one."""
+    """Select the best ``wanted`` machines, by default the pool's number; raise ``BadInput``."""
     number = pool.wanted if wanted is None else wanted
     if not 1 <= number <= 100_000:
         raise BadInput("choose 1 to 100,000 machines", field="wanted")

@@ -1,7 +1,6 @@
-"""Vantage batches: slices of a survey's cloud-using names, one row per slice and measuring point.
+"""Vantage batches: slices of a survey's cloud-using names, one row per slice and vantage.
 
-They are shards of their own: the same leases, attempts and manifest, with names in the place of
-domains.
+They are shards with names instead of domains.
 """
 
 import re

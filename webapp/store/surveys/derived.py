@@ -17,9 +17,9 @@ from django.conf import settings
 from core.files import replace_folder, write_text
 from webapp.store.models import Survey
 
-# Makers say that they live at every step; one that is silent for this long is taken for dead.
+# Builders report progress at each step; after this time without a report they count as dead.
 SILENT_S = 120.0
-# A making that failed is tried again when somebody asks for it after this long.
+# A failed build is retried on request after this time.
 FORGIVEN_S = 900.0
 READY, RUNNING, WAITING, FAILED, MISSING = "ready", "running", "waiting", "failed", "missing"
 

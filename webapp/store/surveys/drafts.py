@@ -23,7 +23,7 @@ MOST_BYTES = 512_000_000
 
 
 def save_draft(data: bytes, sender: str = "") -> str:
-    """Keep ``data`` and return its key, which nobody else can guess, not even from the list.
+    """Store ``data`` and return its unguessable key.
 
     The oldest of this ``sender``, and then the oldest of all, make room for it.
     """

@@ -45,7 +45,7 @@ def _page(total: int, page: int, size: int) -> Row:
 
 
 def domain(slug: str, name: str, page: int = 1) -> Row | None:
-    """The passport of one domain, or ``None`` where the survey did not ask it."""
+    """Return the profile of one domain, or ``None`` if it is not in the survey."""
     index = _index_of(slug)
     if index is None:
         shards = finished_shards(slug)
@@ -60,7 +60,7 @@ def domain(slug: str, name: str, page: int = 1) -> Row | None:
 
 
 def _name(row: Row) -> Row:
-    """A name as the passport lists it."""
+    """Return a name as the profile lists it."""
     inside = profiles.class_of(row["providers"], row["elsewhere"] > 0)
     return {
         **{k: row[k] for k in ("name", "technique", "providers", "addresses", "elsewhere")},

@@ -68,7 +68,7 @@ def _backs(place: Row, fronts: Sequence[Row]) -> bool:
 
 
 def _evidence_record(front: Row) -> str:
-    """The address or alias that a rule took for its evidence, out of the sentence that says so."""
+    """Extract the address or alias from the evidence of a rule."""
     first, *others = str(front["evidence"]).split(" ")
     return others[0] if others and first in ("CNAME", "A", "AAAA") else first
 

@@ -93,7 +93,7 @@ def survey(slug: str, reader: Any = None) -> SurveyRow | None:
 
 
 def front_survey(reader: Any = None) -> SurveyRow | None:
-    """The survey that the front door shows: the newest with a report that the reader may see."""
+    """Return the newest visible survey with a report, for the home page."""
     done = [str(SurveyState.FINISHED), str(SurveyState.PARTIAL)]
     rows = Survey.objects.filter(state__in=done).prefetch_related("range_tables")
     found = visible(rows, reader).first()
@@ -231,7 +231,7 @@ def as_tables(rows: Iterable[ReportRow]) -> dict[str, Table]:
 
 
 def front_findings(slug: str) -> list[dict[str, str]]:
-    """The three findings of the front door."""
+    """Return the three findings of the home page."""
     found = as_tables(reports(slug).values())
     if not found:
         return []

@@ -47,7 +47,7 @@ class TooManySurveys(NephoscopeError):
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Who asks for a survey: their surveys are private unless they say otherwise."""
+    """The requester of a survey, which is private unless ``is_public``."""
 
     user: Any = None
     is_public: bool = False
@@ -58,7 +58,7 @@ class Requester:
 
     @property
     def owner(self) -> Any:
-        """Who alone may see it; nobody signed in makes what everybody sees."""
+        """The owner of a private survey; None for a public one."""
         return None if self.is_public else self.user
 
 
@@ -109,7 +109,7 @@ def plan_survey(
 
 
 def free_slug(name: str, is_private: bool = False) -> str:
-    """A slug from ``name`` that no campaign has yet; a private one tells nothing to who guesses."""
+    """Return an unused slug of ``name``; private slugs have a random suffix."""
     stem = slugify(name)[:80] or "survey"
     if is_private:
         return f"{stem}-{secrets.token_hex(5)}"
@@ -136,10 +136,10 @@ def create_survey(
     idempotency_key: str | None = None,
     maker: Requester = ANONYMOUS,
 ) -> Survey:
-    """Store a new survey with its shards; the door that called queues the work.
+    """Store a new survey with its shards; the caller queues the work.
 
     Raises ``BadInput`` for an unusable list and ``TooManySurveys`` when the maker's limit, or that
-    of all, is reached. The same ``idempotency_key`` of a maker gives the campaign made before;
+    of all, is reached. The same ``idempotency_key`` of a maker returns the earlier survey;
     raises ``KeyReused`` where the rest of the request is not the same.
     """
     asked = {"name": name, "options": {**(options or {})}}
@@ -291,14 +291,14 @@ def end_shard(shard: Shard, rows: Mapping[str, int], counters: Mapping[str, Any]
 
 
 def fail_shard(shard: Shard, error: str) -> None:
-    """End a shard after an error that no further try can mend."""
+    """Fail a shard after a permanent error."""
     Shard.objects.filter(pk=shard.pk, attempt=shard.attempt, state=Shard.State.RUNNING).update(
         state=Shard.State.FAILED, error=error[:2000], leased_until=None
     )
 
 
 def release(shard: Shard) -> None:
-    """Give a shard back that its worker could not finish because it was told to stop."""
+    """Release a shard of a worker that shuts down."""
     Shard.objects.filter(pk=shard.pk, attempt=shard.attempt, state=Shard.State.RUNNING).update(
         state=Shard.State.WAITING, leased_until=None, attempt=max(0, shard.attempt - 1)
     )
@@ -311,7 +311,7 @@ def save_reports(
     headlines: Mapping[str, str],
     checks: Sequence[str],
 ) -> None:
-    """Replace the campaign's report rows as a whole."""
+    """Replace the survey's report rows as a whole."""
     Report.objects.filter(survey=survey).delete()
     Report.objects.bulk_create(
         Report(

@@ -1,7 +1,6 @@
-"""The tables of a survey as they are at one moment, kept under an id for whoever links to them.
+"""Content-addressed snapshots of a survey's tables, for permanent links.
 
-Tables may be computed again; what was pinned before stays as it was. The id is taken from the
-contents, so that nobody can put others in their place, and the same tables have but one.
+Tables may be recomputed; a snapshot stays as it was. Its id is a hash of the contents.
 """
 
 import gzip
@@ -20,7 +19,7 @@ from core.files import write_bytes
 from webapp.store.surveys.selectors import ReportRow, reports
 
 _ID = re.compile(r"[0-9a-f]{16}")
-# What stands in a table; titles, sources and published figures belong to the product.
+# Stored parts of a table; titles, sources and published figures belong to the product.
 _KEPT = ("columns", "rows", "n", "headline", "method", "checks", "computed_at")
 
 
@@ -35,9 +34,9 @@ def identify(tables: Mapping[str, ReportRow]) -> str:
 
 
 def open_snapshot(slug: str, key: str) -> dict[str, ReportRow] | None:
-    """The tables of a survey under an id; the present ones are kept by being asked for.
+    """Return the tables of a snapshot; the present tables are stored on first request.
 
-    ``None`` for an id that none of its tables ever had while somebody looked.
+    ``None`` for an unknown id.
     """
     if not _ID.fullmatch(key):
         return None

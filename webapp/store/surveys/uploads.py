@@ -1,4 +1,4 @@
-"""Domain lists as files: the accepted entries of each campaign, sliced by shard."""
+"""Domain lists as files: the accepted entries of each survey, sliced by shard."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ from core.records import DomainEntry
 
 
 def list_path(slug: str) -> Path:
-    """Where the accepted entries of a campaign stand, as ``rank,domain,line``."""
+    """Where the accepted entries of a survey stand, as ``rank,domain,line``."""
     return Path(settings.UPLOADS_DIR) / f"{slug}.csv"
 
 

@@ -1,6 +1,6 @@
-"""Shards that wait: for a worker's turn, or for a disk or a name server that has to come back.
+"""Deferred shards: queueing, and waiting for disk space or name servers.
 
-A shard that met trouble outside of itself waits without having used up an attempt. Its counters say
+A shard with an external failure waits without using up an attempt. Its counters say
 for what (``waits``), and since when; meanwhile no other shard of its survey is handed out.
 """
 
@@ -25,7 +25,7 @@ _OPEN = (Shard.State.WAITING, Shard.State.RUNNING)
 
 
 def defer(shard: Shard, reason: str) -> None:
-    """Give a claimed shard back until what it needs may be there again.
+    """Defer a claimed shard until its resource may be available again.
 
     It is given up only after ``MAX_WAIT_H`` without any progress.
     """
@@ -98,13 +98,13 @@ def claimable_shards(survey: Survey) -> list[int]:
 
 
 def save_error(survey: Survey, reason: str) -> None:
-    """Say for what an open survey waits as a whole: to begin, or to store its report."""
+    """Store the reason why a survey as a whole waits."""
     rows = Survey.objects.filter(pk=survey.pk).exclude(error=reason[:2000])
     rows.filter(state__in=[SurveyState.QUEUED, SurveyState.RUNNING]).update(error=reason[:2000])
 
 
 def find_blocker(survey: Survey) -> str:
-    """For what an open survey waits; empty where it goes on."""
+    """Return the reason why an open survey waits; empty if it runs."""
     if survey.is_final:
         return ""
     rows = survey.shards.filter(state__in=_OPEN, counters__has_key="waits")
@@ -113,6 +113,6 @@ def find_blocker(survey: Survey) -> str:
 
 
 def lost_domains(survey: Survey) -> int:
-    """Domains of shards that were given up."""
+    """Count domains of failed shards."""
     rows = survey.shards.filter(state=Shard.State.FAILED).exclude(key__startswith="v.")
     return sum(last - first for first, last in rows.values_list("first", "last"))

@@ -21,16 +21,16 @@ class Health(StrEnum):
     """What may be expected of a vantage point now."""
 
     ALIVE = "alive"
-    STALE = "stale"  # some pulses are missing
+    STALE = "stale"  # some heartbeats are missing
     LOST = "lost"
     INVITED = "invited"
     DRAINING = "draining"
     REVOKED = "revoked"
-    OUTSIDE = "outside"  # a probe of a public network, or a synthetic one: it has no pulse
+    OUTSIDE = "outside"  # a probe of a public network, or a synthetic one: it sends no heartbeat
 
 
 def health_of(point: VantagePoint, now: datetime | None = None) -> Health:
-    """State and age of the last pulse in one word; a silent one is silent, draining or not."""
+    """Return the health by state and age of the last heartbeat."""
     if point.source != Source.OWN:
         return Health.REVOKED if point.state == State.REVOKED else Health.OUTSIDE
     if point.state not in WORKING:
@@ -44,7 +44,7 @@ def health_of(point: VantagePoint, now: datetime | None = None) -> Health:
 
 
 def age_of(point: VantagePoint, now: datetime | None = None) -> timedelta | None:
-    """How long ago it was heard of."""
+    """Return the time since the last heartbeat."""
     if point.last_seen_at is None:
         return None
     return max(timedelta(0), (now or timezone.now()) - point.last_seen_at)

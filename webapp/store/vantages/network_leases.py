@@ -1,4 +1,4 @@
-"""Units that a public network measures: nobody gives them up before the network had its time."""
+"""Leases of units that a public network measures."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""What somebody looks for at a public network, and what it said: kept for a day, by a secret key.
+"""Searches at public networks and their results, stored for a day by a secret key.
 
 A worker fills it in; pages and API read it as often as they like.
 """

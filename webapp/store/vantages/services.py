@@ -1,4 +1,4 @@
-"""Vantage points: who was invited, who joined, who may work, and what was last heard of them."""
+"""State transitions of vantage points: invite, join, drain, resume, revoke, heartbeat."""
 
 import hashlib
 import hmac
@@ -22,10 +22,10 @@ TOKEN_LIFE = timedelta(hours=24)
 # Names are parts of queues, keys and file names.
 NAME = re.compile("[a-z0-9][a-z0-9-]{0,23}")
 RESERVED = frozenset({"enlist", "invite", "join"})
-# A pulse comes every ten seconds: three missed ones, then two minutes.
+# A heartbeat comes every ten seconds: three missed ones, then two minutes.
 STALE_AFTER = timedelta(seconds=35)
 LOST_AFTER = timedelta(seconds=120)
-# A clock that is further off than this is told: it moves times of samples between rounds.
+# A larger clock offset is reported, since it may move samples to other rounds.
 CLOCK_WARNING_MS = 1_000.0
 # PROVIDER/REGION or PROVIDER/REGION/ZONE.
 _CLOUD = re.compile(
@@ -41,7 +41,7 @@ class UnknownToken(BadInput):
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """What a vantage point gets in exchange for its token; the password is told once."""
+    """Identity of a joined vantage point; the password is returned once."""
 
     point: VantagePoint
     password: str
@@ -95,7 +95,7 @@ def _cloud(text: Any) -> dict[str, str]:
 
 
 def cloud_of(name: str) -> dict[str, str]:
-    """Provider, region and zone of a vantage point that stands in a cloud; else nothing."""
+    """Return provider, region and zone of a vantage point in a cloud; else empty."""
     detail = VantagePoint.objects.filter(name=name).values_list("detail", flat=True).first()
     return dict((detail or {}).get("cloud") or {})
 
@@ -157,7 +157,7 @@ def redeem(token: str, address: str | None, version: str) -> Joined:
 
 
 def record_presence(name: str, password: str, address: str | None, version: str) -> VantagePoint:
-    """Record from which address a vantage point calls; raises ``BadInput`` for a stranger."""
+    """Record the source address of a vantage point; raise ``BadInput`` for wrong credentials."""
     point = VantagePoint.objects.filter(name=name, state__in=WORKING).first()
     if point is None or not hmac.compare_digest(point.secret_sha256, digest(password)):
         raise BadInput(f"no vantage point {name} with this password")
@@ -186,7 +186,7 @@ def set_limits(point: VantagePoint, limits: Mapping[str, Any]) -> None:
 
 
 def record_heartbeat(name: str, word: Mapping[str, Any], at: datetime) -> None:
-    """Store what a pulse said; the word was checked (``tasks.vantage_admin.heartbeats``)."""
+    """Store the validated fields of a heartbeat (``tasks.vantage_admin.heartbeats``)."""
     VantagePoint.objects.filter(name=name, state__in=WORKING).update(last_seen_at=at, **word)
 
 
@@ -197,18 +197,18 @@ def _set(point: VantagePoint, **values: Any) -> None:
 
 
 def accepts_work(name: str) -> bool:
-    """Whether new work may be sent there."""
+    """Whether it accepts new work."""
     return VantagePoint.objects.filter(name=name, state=State.JOINED).exists()
 
 
 def is_leaving(name: str) -> bool:
-    """Whether it gets nothing new: drained, or revoked."""
+    """Whether it is draining or revoked."""
     leaving = (State.DRAINING, State.REVOKED)
     return VantagePoint.objects.filter(name=name, state__in=leaving).exists()
 
 
 def is_revoked(name: str) -> bool:
-    """Whether what it has will not come any more."""
+    """Whether it was revoked."""
     return VantagePoint.objects.filter(name=name, state=State.REVOKED).exists()
 
 
