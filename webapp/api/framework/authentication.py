@@ -10,6 +10,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
+from ninja.errors import HttpError
 from ninja.utils import check_csrf
 
 from webapp.api.framework import rate_limits
@@ -17,6 +18,7 @@ from webapp.api.framework.problems import problem
 from webapp.store.access import tokens
 from webapp.store.access.url_ownership import kind_of, names_in
 from webapp.store.access.visibility import may_see
+from webapp.store.vantages import services
 
 _BASE = "/api/"
 _BEARER = re.compile(r"Bearer +(\S+)", re.IGNORECASE)
@@ -86,3 +88,10 @@ def _check_write(request: HttpRequest) -> HttpResponse | None:
     if is_forged:
         return problem(403, "csrf", "a session needs the X-CSRFToken header; a token does not")
     return None
+
+
+def require_operator(request: HttpRequest) -> None:
+    """Raise ``HttpError`` 401 or 403 unless the requester is an operator."""
+    if not services.is_operator(request.user):
+        status = 403 if request.user.is_authenticated else 401
+        raise HttpError(status, "only operators of this site may do this")

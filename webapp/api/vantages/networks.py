@@ -4,14 +4,14 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, Status
-from ninja.errors import HttpError
 
 from tasks.networks import search as finding
 from tasks.networks.enlistment import Wanted
+from webapp.api.framework.authentication import require_operator
 from webapp.api.framework.problems import Problem
 from webapp.api.framework.routers import Router
 from webapp.api.framework.strict_bodies import Body
-from webapp.store.vantages import network_search, services
+from webapp.store.vantages import network_search
 from webapp.store.vantages.documents import document
 from webapp.store.vantages.network_search import Search
 
@@ -38,10 +38,10 @@ class NamesIn(Body):
 @router.post("/networks/finds", response={202: dict, **_ERRORS})
 def create_network_search(request: HttpRequest, wanted: WantedIn, response: HttpResponse) -> Any:
     """Start a search for probes and credits of a network; poll ``Location``."""
-    _operators_only(request)
-    told = finding.ask(Wanted(**wanted.dict()))
-    response["Location"] = f"/api/v1/networks/finds/{told['key']}"
-    return Status(202, told)
+    require_operator(request)
+    search = finding.ask(Wanted(**wanted.dict()))
+    response["Location"] = f"/api/v1/networks/finds/{search['key']}"
+    return Status(202, search)
 
 
 @router.get("/networks/finds/{name}", response={200: dict, **_ERRORS})
@@ -59,14 +59,8 @@ def enlist(request: HttpRequest, name: str, chosen: NamesIn) -> Any:
 
 
 def _get_search(request: HttpRequest, key: str) -> Search:
-    _operators_only(request)
-    told = network_search.load(key)
-    if told is None:
+    require_operator(request)
+    search = network_search.load(key)
+    if search is None:
         raise Http404("there is no such question, or it is older than a day")
-    return told
-
-
-def _operators_only(request: HttpRequest) -> None:
-    if not services.is_operator(request.user):
-        signed_in = request.user.is_authenticated
-        raise HttpError(403 if signed_in else 401, "only operators of this site may do this")
+    return search

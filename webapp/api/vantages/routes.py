@@ -14,6 +14,7 @@ from core.errors import BadInput
 from tasks.platform.valkey_urls import authority
 from tasks.vantage_admin import enrolment
 from webapp.api.framework import problems
+from webapp.api.framework.authentication import require_operator
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.problems import Problem
 from webapp.api.framework.routers import Router
@@ -67,7 +68,7 @@ def list_points(request: HttpRequest, page: Query[Page]) -> Any:
 @router.post("/vantage-points", response={201: dict, **_ERRORS})
 def invite(request: HttpRequest, body: InviteIn) -> Any:
     """Create a vantage point; returns its one-time token and the enrolment command."""
-    _operators_only(request)
+    require_operator(request)
     values = body.dict(exclude={"name", "limits"})
     point, token = enrolment.invite(body.name, values, body.limits)
     return Status(201, _with_token(request, point, token))
@@ -157,14 +158,8 @@ def _get_point(request: HttpRequest, name: str) -> VantagePoint:
 
 
 def _get_point_as_operator(request: HttpRequest, name: str) -> VantagePoint:
-    _operators_only(request)
+    require_operator(request)
     return _get_point(request, name)
-
-
-def _operators_only(request: HttpRequest) -> None:
-    if not services.is_operator(request.user):
-        signed_in = request.user.is_authenticated
-        raise HttpError(403 if signed_in else 401, "only operators of this site may do this")
 
 
 def _with_token(request: HttpRequest, point: VantagePoint, token: str) -> dict[str, Any]:
