@@ -15,7 +15,7 @@ from cartography.addresses.parsing import (
     READ_BYTES,
     ROW_BYTES,
     Text,
-    begins_as_ipv6,
+    starts_like_ipv6,
     intrinsic,
     read_ipv4,
     read_ipv6,
@@ -152,7 +152,7 @@ def _read_block(
     for i in range(len(block)):
         begin, end = np.int64(offsets[first + i]), np.int64(offsets[first + i + 1])
         number = np.uint64(1) << np.uint64(32)
-        if begin + ROW_BYTES <= len(text) and not begins_as_ipv6(text, begin, end):
+        if begin + ROW_BYTES <= len(text) and not starts_like_ipv6(text, begin, end):
             number = read_ipv4(text, begin, end)
         block[i] = np.uint32(number & np.uint64(0xFFFFFFFF))
         others[n_others] = i

@@ -123,7 +123,7 @@ def _find_colons(_context: Any, text: Any, _at: Any) -> Any:
 
 
 @compile_division
-def begins_as_ipv6(text: Text, begin: Any, end: Any) -> Any:
+def starts_like_ipv6(text: Text, begin: Any, end: Any) -> Any:
     """Whether a colon stands among the first five signs, as in every IPv6 address."""
     size = np.uint64(min(end - begin, 5))
     one = np.uint64(1)

@@ -46,7 +46,7 @@ class OriginFile:
         return len(self.regular.firsts) + len(self.prefixes) + len(self.ranges)
 
 
-def looks_like_origins(data: bytes) -> bool:
+def is_origin_file(data: bytes) -> bool:
     """Whether the bytes look like a file of prefixes and AS numbers, sound or not."""
     line = next((text for _, text in _lines(data[:65536])), b"")
     return b"\t" in line and pack_address(_text(re.split(rb"[\t/]", line)[0])) != b""
@@ -55,7 +55,7 @@ def looks_like_origins(data: bytes) -> bool:
 def read_origins(data: bytes) -> OriginFile:
     """Read a file; raises ``BadInput`` that names the line."""
     plain = unpack(data)
-    if not looks_like_origins(plain):
+    if not is_origin_file(plain):
         raise BadInput("this is no file of prefixes and AS numbers, separated by tabs")
     first = next(text for _, text in _lines(plain))
     n_columns = first.count(b"\t") + 1
@@ -164,7 +164,7 @@ def join_origins(rows: Iterable[PrefixRow]) -> list[PrefixRow]:
     return [(*key, origins) for key, origins in joined.items()]
 
 
-def repeated(firsts: NDArray[np.uint32], lengths: NDArray[np.uint8]) -> bool:
+def has_repeated_prefixes(firsts: NDArray[np.uint32], lengths: NDArray[np.uint8]) -> bool:
     """Whether a prefix stands in the columns twice."""
     keys = (firsts.astype(np.uint64) << np.uint64(6)) | lengths
     ordered = np.sort(keys, kind="stable")

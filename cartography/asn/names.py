@@ -31,7 +31,7 @@ def read_as_names(data: bytes) -> dict[int, str]:
     return found
 
 
-def looks_like_names(data: bytes) -> bool:
+def is_name_file(data: bytes) -> bool:
     """Whether the bytes look like a list of names, and not of prefixes."""
     head = unpack(data)[:4096].decode("utf-8", "replace").lstrip()
     first = next((line for line in head.splitlines() if line and line[0] not in ";#"), "")

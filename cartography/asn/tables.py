@@ -21,7 +21,7 @@ from cartography.addresses.intervals import (
 )
 from cartography.addresses.matching import AddressMap
 from cartography.addresses.table_file import open_map, write_map
-from cartography.asn.files import OriginFile, Origins, RangeRow, join_origins, repeated, rows_of
+from cartography.asn.files import OriginFile, Origins, RangeRow, join_origins, has_repeated_prefixes, rows_of
 from core.errors import BadInput
 
 _KIND = "origins"
@@ -82,7 +82,7 @@ def _from_prefixes(file: OriginFile) -> tuple[AddressMap, list[Origins]]:
     own4 = [row for row in rows if row[0] == 4]
     firsts = np.concatenate([plain.firsts, np.array([r[1] for r in own4], dtype=np.uint32)])
     lengths = np.concatenate([plain.lengths, np.array([r[2] for r in own4], dtype=np.uint8)])
-    if repeated(firsts, lengths):
+    if has_repeated_prefixes(firsts, lengths):
         return _from_prefixes(_by_rows(file))
     sets, labels = _number_sets(plain.origins)
     numbers = {own: label for label, own in enumerate(sets)}

@@ -17,14 +17,14 @@ def find_dangling(answers: Sequence[Answer]) -> tuple[Front, ...]:
     Only NXDOMAIN counts, since a name without addresses of one type still exists. The label is
     ``dangling-claimable`` where anybody can have the missing name from its provider.
     """
-    gone = [a for a in answers if a.status == DnsStatus.NXDOMAIN and _chain(a)]
+    gone = [a for a in answers if a.status == DnsStatus.NXDOMAIN and _alias_chain(a)]
     if not gone:
         return ()
     matcher = own_matcher()
     fronts: dict[tuple[str, str], Front] = {}
     for answer in gone:
-        last = _chain(answer)[-1]
-        for rule in _standing([matcher.rules[n] for n in matcher.match_name(last.target)]):
+        last = _alias_chain(answer)[-1]
+        for rule in _rules_without_answer([matcher.rules[n] for n in matcher.match_name(last.target)]):
             label = CLAIMABLE if rule.claimable else DANGLING
             said = f"{last}: {answer.status} from {answer.resolver or 'the resolver'}"
             front = Front(answer.name, rule.provider, label, rule.id, said, last.target)
@@ -32,11 +32,11 @@ def find_dangling(answers: Sequence[Answer]) -> tuple[Front, ...]:
     return tuple(fronts.values())
 
 
-def _standing(rules: Sequence[Rule]) -> list[Rule]:
+def _rules_without_answer(rules: Sequence[Rule]) -> list[Rule]:
     """The rules whose conditions the missing name meets by itself."""
     ids = {rule.id for rule in rules}
     return [r for r in rules if ids.issuperset(r.needs) and ids.isdisjoint(r.unless)]
 
 
-def _chain(answer: Answer) -> Sequence[Alias]:
+def _alias_chain(answer: Answer) -> Sequence[Alias]:
     return aliases_of([answer])

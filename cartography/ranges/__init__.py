@@ -11,7 +11,7 @@ from typing import Protocol, cast
 
 from cartography.gc_pause import many_rows
 from cartography.ranges.gzip_file import MAX_FILE_BYTES, unpack
-from cartography.ranges.range_file import RangeEntry, RangeFile, forget_prefixes
+from cartography.ranges.range_file import RangeEntry, RangeFile, clear_prefix_cache
 from core.errors import BadInput
 from core.providers import PROVIDERS
 
@@ -66,7 +66,7 @@ def read_ranges(provider: str, data: bytes, as_of: date | None = None) -> RangeF
         with many_rows():
             return reader.parse(plain, as_of)
     finally:
-        forget_prefixes()
+        clear_prefix_cache()
 
 
 def reader_of(provider: str) -> Reader:

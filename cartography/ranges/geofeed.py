@@ -11,9 +11,9 @@ from core.errors import BadInput
 from core.statuses import AddressKind
 
 # Prefix, country, region, city and postal code (RFC 8805).
-_N_CELLS = 5
+_N_FIELDS = 5
 # DigitalOcean publishes this for a block without a place.
-_NOWHERE = ["None"]
+_NO_PLACE = ["None"]
 
 
 def read_lines(data: bytes) -> Iterator[tuple[int, str]]:
@@ -42,7 +42,7 @@ def is_prefix(text: bytes) -> bool:
     return True
 
 
-def holds_any(data: bytes, anchors: tuple[bytes, ...]) -> bool:
+def contains_any_prefix(data: bytes, anchors: tuple[bytes, ...]) -> bool:
     """Return whether one of these prefixes is a line of the list."""
     return not {line.strip() for line in data.split(b"\n")}.isdisjoint(anchors)
 
@@ -109,7 +109,7 @@ def read_feed(data: bytes, feed: Feed) -> tuple[RangeEntry, ...]:
 
 def _entry(number: int, line: str, feed: Feed) -> RangeEntry:
     where, (prefix, *cells) = f"line {number}", (cell.strip() for cell in line.split(","))
-    place = None if cells == _NOWHERE else _read_place(cells, where)
+    place = None if cells == _NO_PLACE else _read_place(cells, where)
     return RangeEntry(
         prefix=check_prefix(prefix, where),
         provider=feed.provider,
@@ -122,8 +122,8 @@ def _entry(number: int, line: str, feed: Feed) -> RangeEntry:
 def _read_place(cells: list[str], where: str) -> tuple[str, str]:
     """Parse country and city of a row; empty cells after the postal code are allowed."""
     n_cells = len(cells) + 1
-    if n_cells < _N_CELLS or any(cells[_N_CELLS - 1 :]):
-        raise BadInput(f"{where}: it has {n_cells} cells instead of {_N_CELLS}")
+    if n_cells < _N_FIELDS or any(cells[_N_FIELDS - 1 :]):
+        raise BadInput(f"{where}: it has {n_cells} cells instead of {_N_FIELDS}")
     country, city = cells[0], cells[2]
     if not (len(country) == 2 and country.isascii() and country.isupper() and city):
         raise BadInput(f"{where}: {country!r} and {city!r} are not a country's code and a city")

@@ -39,7 +39,7 @@ _UNUSABLE = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Assessment:
     """``refusal`` says why the file is damaged, ``None`` where nothing says so; ``warnings`` what
     is unusual in a file that is accepted."""
 
@@ -47,18 +47,18 @@ class Judgement:
     warnings: tuple[str, ...] = ()
 
 
-def judge(new: RangeFile, old: RangeFile | None = None) -> Judgement:
+def assess_file(new: RangeFile, old: RangeFile | None = None) -> Assessment:
     """Judge ``new`` beside ``old``, the version before it, if there is one."""
     refusal = (
         new.doubt or _find_unusable(new) or find_violation(new) or _find_misspelt_region(new, old)
     )
     if not refusal and old:
-        refusal = _find_cut(new, old) or _find_damaging_change(new, old)
+        refusal = _find_truncation(new, old) or _find_damaging_change(new, old)
     if refusal:
-        return Judgement(refusal)
+        return Assessment(refusal)
     lost = _compare_sizes(new, old, _USUAL_SHARE) if old else None
     unknown = _name_unknown_regions(new, old)
-    return Judgement(warnings=tuple(text for text in (lost, unknown) if text))
+    return Assessment(warnings=tuple(text for text in (lost, unknown) if text))
 
 
 def count_addresses(file: RangeFile, family: int = 4) -> int:
@@ -86,7 +86,7 @@ def _find_damaging_change(new: RangeFile, old: RangeFile) -> str | None:
     least_share = _KEPT_SHARE * 0.5 ** (age_days / _HALVED_DAYS)
     is_soon = age_days <= _SOON_DAYS and len(old.entries) >= _MANY_ROWS
     found = _compare_sizes(new, old, least_share, _GROWN_SHARE if is_soon else None)
-    return found or (None if new.edition or old.edition else _find_slip(new, old))
+    return found or (None if new.edition or old.edition else _find_single_character_change(new, old))
 
 
 def _compare_sizes(
@@ -111,7 +111,7 @@ def _is_same_format(new: RangeFile, old: RangeFile) -> bool:
     return bool(new.edition) == bool(old.edition)
 
 
-def _find_cut(new: RangeFile, old: RangeFile) -> str | None:
+def _find_truncation(new: RangeFile, old: RangeFile) -> str | None:
     """Rows that are missing from one place on to the end, while nearly all before it are there."""
     if not _is_same_format(new, old):
         return None
@@ -128,7 +128,7 @@ def _find_cut(new: RangeFile, old: RangeFile) -> str | None:
     )
 
 
-def _find_slip(new: RangeFile, old: RangeFile) -> str | None:
+def _find_single_character_change(new: RangeFile, old: RangeFile) -> str | None:
     """What damage does to a list, and no provider does in earnest: the end is missing, or a few
     rows differ by one character each. A file with an edition of its own has better evidence."""
     if new.entries == old.entries[: len(new.entries)] and len(new.entries) < len(old.entries):
@@ -138,7 +138,7 @@ def _find_slip(new: RangeFile, old: RangeFile) -> str | None:
     was, now = sorted(before - after), sorted(after - before)
     if len(was) != len(now) or not 0 < len(now) <= _FEW_ROWS:
         return None
-    pairs = [(a, b) for b in now for a in was if _is_slip(a, b)]
+    pairs = [(a, b) for b in now for a in was if _differ_in_one_character(a, b)]
     if {b for _, b in pairs} != set(now):
         return None
     return f"it differs from the table of {old.as_of} by a slip: {pairs[0][1]}, not {pairs[0][0]}"
@@ -149,7 +149,7 @@ def _row(entry: RangeEntry) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _is_slip(before: str, after: str) -> bool:
+def _differ_in_one_character(before: str, after: str) -> bool:
     return len(before) == len(after) and sum(map(ne, before, after)) == 1
 
 
@@ -159,7 +159,7 @@ def _find_misspelt_region(new: RangeFile, old: RangeFile | None) -> str | None:
     Names of real regions differ by a digit (``us-east1``, ``us-east4``) or by a word.
     """
     known = _known_regions(new, old)
-    for code in _lonely_regions(new, old):
+    for code in _unknown_single_row_regions(new, old):
         near = next((name for name in sorted(known) if _is_misspelt(name, code)), None)
         if near:
             return f"the region {code!r} is in one row alone, and is {near!r} but for one letter"
@@ -168,18 +168,18 @@ def _find_misspelt_region(new: RangeFile, old: RangeFile | None) -> str | None:
 
 def _is_misspelt(known: str, code: str) -> bool:
     changed = [b for a, b in zip(known, code, strict=False) if a != b]
-    return _is_slip(known, code) and not changed[0].isdigit()
+    return _differ_in_one_character(known, code) and not changed[0].isdigit()
 
 
 def _name_unknown_regions(new: RangeFile, old: RangeFile | None) -> str | None:
-    codes = _lonely_regions(new, old)
+    codes = _unknown_single_row_regions(new, old)
     if not codes:
         return None
     named = ", ".join(repr(code) for code in codes)
     return f"regions of one row that no table or catalogue had before: {named}"
 
 
-def _lonely_regions(new: RangeFile, old: RangeFile | None) -> list[str]:
+def _unknown_single_row_regions(new: RangeFile, old: RangeFile | None) -> list[str]:
     rows = Counter(e.region for e in new.entries if e.region)
     catalogue = {row.code for row in all_regions(new.provider)}
     known = catalogue | {e.region for e in old.entries if e.region} if old else catalogue

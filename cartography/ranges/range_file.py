@@ -109,7 +109,7 @@ def check_prefix(text: Any, where: str, family: int | None = None) -> str:
     if not isinstance(text, str):
         raise BadInput(f"{where}: there is no prefix")
     try:
-        found, length, canonical = _read(text)
+        found, length, canonical = _parse_prefix(text)
     except ValueError as error:
         raise BadInput(f"{where}: {text!r} is not a prefix: {error}") from error
     if family not in (None, found):
@@ -119,14 +119,14 @@ def check_prefix(text: Any, where: str, family: int | None = None) -> str:
     return canonical
 
 
-def forget_prefixes() -> None:
+def clear_prefix_cache() -> None:
     """Let go of the prefixes of the file that was read last."""
-    _read.cache_clear()
+    _parse_prefix.cache_clear()
 
 
 # A block stands in a file once for each of its services.
 @lru_cache(maxsize=1 << 17)
-def _read(text: str) -> tuple[int, int, str]:
+def _parse_prefix(text: str) -> tuple[int, int, str]:
     """(family, length, canonical text) of a prefix; raises ``ValueError``."""
     if "/" not in text:
         raise ValueError("its length is missing")

@@ -24,7 +24,7 @@ def has_same_content(new: bytes, old: bytes) -> bool:
     return new == old or _canonical(new) == _canonical(old)
 
 
-def tell_difference(new: RangeFile, old: RangeFile) -> str:
+def describe_difference(new: RangeFile, old: RangeFile) -> str:
     """What two files of one publication tell differently, the first row of all."""
     rows = zip_longest(new.entries, old.entries)
     for number, (now, was) in enumerate(rows, 1):

@@ -34,7 +34,7 @@ _PRIVATE = (
 )
 
 
-class Inside:
+class LocalNetworks:
     """Which addresses are on the client's own side: the networks named, else private space."""
 
     def __init__(self, networks: Sequence[str] = ()) -> None:
@@ -93,7 +93,7 @@ class Atlas:
 
 
 @dataclass(frozen=True)
-class Page:
+class CacheView:
     """What a book knows, by the number of an address; number 0 is what is no address."""
 
     texts: list[str]
@@ -102,10 +102,10 @@ class Page:
     is_near: Mask
 
 
-class Book:
+class AddressCache:
     """The distinct addresses that were seen lately, under numbers from 1."""
 
-    def __init__(self, table: PrefixTable, inside: Inside) -> None:
+    def __init__(self, table: PrefixTable, inside: LocalNetworks) -> None:
         self._table, self._inside = table, inside
         self.is_named = inside.is_named
         self._begin()
@@ -116,13 +116,13 @@ class Book:
         self._labels = np.full(1, NOWHERE, dtype=np.int32)
         self._near = np.zeros(1, dtype=bool)
 
-    def look_up(self, *columns: pa.ChunkedArray) -> tuple[Page, list[Numbers]]:
+    def look_up(self, *columns: pa.ChunkedArray) -> tuple[CacheView, list[Numbers]]:
         """Numbers of the addresses of some columns, and what is known of those numbers."""
         if len(self._texts) > _MOST:
             self._begin()
         found = [self._number(column.combine_chunks()) for column in columns]
         self._label()
-        return Page(self._texts, self._packed, self._labels, self._near), found
+        return CacheView(self._texts, self._packed, self._labels, self._near), found
 
     def _number(self, column: pa.Array) -> Numbers:
         encoded = column.dictionary_encode()

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cartography.traffic.address_cache import NOWHERE, Atlas, Labels, Mask, Numbers, Page
+from cartography.traffic.address_cache import NOWHERE, Atlas, Labels, Mask, Numbers, CacheView
 
 Said = NDArray[np.int8]
 
@@ -20,7 +20,7 @@ Said = NDArray[np.int8]
 class Sides:
     """Row arrays: the cloud's label (-1 for none), its end, and where the client is."""
 
-    page: Page
+    page: CacheView
     originators: Numbers
     responders: Numbers
     label: Labels
@@ -44,7 +44,7 @@ class Sides:
 
 
 def find_sides(
-    page: Page, ends: list[Numbers], atlas: Atlas, said: tuple[Said, Said], is_named: bool
+    page: CacheView, ends: list[Numbers], atlas: Atlas, said: tuple[Said, Said], is_named: bool
 ) -> Sides:
     """Whose cloud and which client, by the stated rule.
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cartography.traffic.address_cache import Atlas, Book
+from cartography.traffic.address_cache import Atlas, AddressCache
 from cartography.traffic.anonymization import Pseudonyms
 from cartography.traffic.columns import OWN_COLUMNS, SIZES, Columns, read_transport, read_volume
 from cartography.traffic.endpoints import Said, Sides, find_sides, text_column
@@ -36,7 +36,7 @@ class Reading:
     """What reading needs besides the rows."""
 
     atlas: Atlas
-    book: Book
+    book: AddressCache
     pseudonyms: Pseudonyms
     log: int
     tally: Tally

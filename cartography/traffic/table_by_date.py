@@ -9,11 +9,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cartography.placement.cloud_table import PrefixTable
-from cartography.traffic.address_cache import Atlas, Book, Inside
+from cartography.traffic.address_cache import Atlas, AddressCache, LocalNetworks
 from cartography.traffic.text_columns import HOUR_S, read_hours
 
 _KEPT_TABLES = 3
-Map = tuple[Atlas, Book]
+Map = tuple[Atlas, AddressCache]
 
 
 class Calendar:
@@ -25,7 +25,7 @@ class Calendar:
         table_of: Callable[[date | None], PrefixTable],
         changes: Sequence[date],
         providers: Sequence[str],
-        inside: Inside,
+        inside: LocalNetworks,
     ) -> None:
         self.providers = tuple(providers)
         self._inside = inside
@@ -38,7 +38,7 @@ class Calendar:
         """The table of a period; the one before the first change is that of the day before."""
         day = self._days[period - 1] if period else date.min
         table = self._table_of(None if period == len(self._days) else day)
-        return Atlas.of(table, self.providers), Book(table, self._inside)
+        return Atlas.of(table, self.providers), AddressCache(table, self._inside)
 
     def split(self, raw: pa.Table) -> list[tuple[Map, pa.Table]]:
         """The rows by the table that holds for them: nearly always one."""

@@ -17,7 +17,7 @@ from django.utils.text import slugify
 
 from analysis.traffic.report import compute_traffic
 from analysis.traffic.tables import TOP_DOMAINS
-from cartography.traffic.address_cache import Inside
+from cartography.traffic.address_cache import LocalNetworks
 from cartography.traffic.anonymization import Pseudonyms, make_key, read_key
 from cartography.traffic.import_report import Account
 from cartography.traffic.log_import import FlowImport
@@ -62,7 +62,7 @@ def import_logs(paths: Sequence[Path], options: ImportOptions) -> dict[str, Any]
     name = slugify(options.name or _stem(paths[0]))[:80] or "capture"
     key = read_key(options.key_file, Path(settings.DATA_DIR)) if options.key_file else make_key()
     zeek = _find_zeek(options.reader)
-    inside, tables = Inside(options.networks), Tables(options.as_of)
+    inside, tables = LocalNetworks(options.networks), Tables(options.as_of)
     calendar = Calendar(tables.on, tables.changes, PROVIDERS, inside)
     with _folder(name) as folder:
         reading = FlowImport(FlowWriter(folder), calendar, Pseudonyms(key))

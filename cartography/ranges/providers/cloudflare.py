@@ -5,7 +5,7 @@ Such an address gives no hint of where the origin server is.
 
 from datetime import date
 
-from cartography.ranges.geofeed import family_of, holds_any, is_list, read_list
+from cartography.ranges.geofeed import family_of, contains_any_prefix, is_list, read_list
 from cartography.ranges.range_file import RangeFile, count_entries, require_date
 
 PROVIDER = "cloudflare"
@@ -26,7 +26,7 @@ _ANCHORS = (
 
 def match_score(data: bytes) -> float:
     """Return 1 for a plain list with one of Cloudflare's oldest prefixes, else 0."""
-    return is_list(data) and holds_any(data, _ANCHORS)
+    return is_list(data) and contains_any_prefix(data, _ANCHORS)
 
 
 def parse(data: bytes, as_of: date | None) -> RangeFile:

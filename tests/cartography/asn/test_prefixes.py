@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartography.asn.files import read_origins
-from cartography.asn.names import looks_like_names, read_as_names
+from cartography.asn.names import is_name_file, read_as_names
 from cartography.asn.prefixes import OriginPrefixes
 from core.errors import BadInput
 from tests.examples import examples
@@ -124,7 +124,7 @@ def test_any_bytes_are_names_or_refused(data):
 
 
 def test_lists_are_told_from_route_tables():
-    assert looks_like_names(b'{"1": "A"}')
-    assert looks_like_names(b"AS1 LVLT-1, US\n")
-    assert not looks_like_names(b"; IP-ASN32-DAT file\n1.0.0.0/24\t13335\n")
-    assert not looks_like_names(b"1.1.1.0\t1.1.1.0\t13335\tUS\tCLOUDFLARENET\n")
+    assert is_name_file(b'{"1": "A"}')
+    assert is_name_file(b"AS1 LVLT-1, US\n")
+    assert not is_name_file(b"; IP-ASN32-DAT file\n1.0.0.0/24\t13335\n")
+    assert not is_name_file(b"1.1.1.0\t1.1.1.0\t13335\tUS\tCLOUDFLARENET\n")

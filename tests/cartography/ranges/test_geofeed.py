@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from cartography.ranges import guess_provider, read_ranges
-from cartography.ranges.plausibility import judge
+from cartography.ranges.plausibility import assess_file
 from core.errors import BadInput
 from core.statuses import AddressKind
 from tests.cartography.ranges.files import DAY, read_sample, sample
@@ -174,6 +174,6 @@ def test_a_damaged_digit_of_aws_lies_outside_amazons_blocks():
     whole = '{"createDate": "2013-03-29-00-00-00", "prefixes": [%s]}'
     damaged = [row.replace("198.51.7.0", "198.151.7.0") if "EC2" in row else row for row in rows]
 
-    assert judge(read_ranges("aws", (whole % ", ".join(rows)).encode())).refusal is None
-    said = judge(read_ranges("aws", (whole % ", ".join(damaged)).encode())).refusal
+    assert assess_file(read_ranges("aws", (whole % ", ".join(rows)).encode())).refusal is None
+    said = assess_file(read_ranges("aws", (whole % ", ".join(damaged)).encode())).refusal
     assert "198.151.7.0/24 (EC2) lies in no block of AMAZON" in said

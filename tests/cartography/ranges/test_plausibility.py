@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartography.ranges import RangeEntry, RangeFile, read_ranges
-from cartography.ranges.plausibility import count_addresses, judge
+from cartography.ranges.plausibility import count_addresses, assess_file
 from cartography.ranges.range_file import count_entries
 from core.errors import BadInput
 from tests.cartography.ranges.files import REAL, read_real, sample
@@ -78,14 +78,14 @@ def test_addresses_are_counted_once():
     ],
 )
 def test_when_a_new_version_is_refused(new, reason):
-    refusal = judge(table(*new, days=7), table(*blocks(100))).refusal
+    refusal = assess_file(table(*new, days=7), table(*blocks(100))).refusal
 
     assert (refusal is None) == (reason is None)
     assert reason is None or reason in refusal
 
 
 def test_a_version_that_lost_much_within_days_is_accepted_with_a_warning():
-    found = judge(table(*scattered(blocks(100), 80), days=7), table(*blocks(100)))
+    found = assess_file(table(*scattered(blocks(100), 80), days=7), table(*blocks(100)))
 
     assert found.warnings == ("it has 80 entries, and the table of 2013-03-29 has 100",)
 
@@ -96,7 +96,7 @@ def test_a_version_that_lost_much_within_days_is_accepted_with_a_warning():
 )
 def test_a_version_that_is_years_younger_may_have_shrunk(years, left, is_refused):
     new = table(*scattered(blocks(100), left), days=round(years * 365))
-    found = judge(new, table(*blocks(100)))
+    found = assess_file(new, table(*blocks(100)))
 
     assert bool(found.refusal) == is_refused
     assert is_refused or f"it has {left} entries" in found.warnings[0]
@@ -106,20 +106,20 @@ def test_a_version_that_is_years_younger_may_have_shrunk(years, left, is_refused
 def test_a_list_that_is_cut_by_more_than_a_tenth_is_refused_however_old(count, data):
     left = data.draw(st.integers(1, max(1, int(count * 0.89))))
     days = data.draw(st.integers(1, 4000))
-    assert judge(table(*blocks(count)[:left], days=days), table(*blocks(count))).refusal
+    assert assess_file(table(*blocks(count)[:left], days=days), table(*blocks(count))).refusal
 
 
 @given(st.integers(90, 300), st.integers(1, 90))
 def test_half_of_the_rows_gone_within_three_months_is_refused(count, days):
     new = table(*scattered(blocks(count), (count + 1) // 2), days=days % 60)
-    assert judge(new, table(*blocks(count))).refusal
+    assert assess_file(new, table(*blocks(count))).refusal
 
 
 def test_the_loss_of_regions_is_refused():
     old = table(*blocks(50), *(entry(f"203.0.{n}.0/24", region=f"r-{n}") for n in range(9)))
     new = table(*blocks(70))
 
-    assert "1 regions, and the table of 2013-03-29 has 10" in judge(new, old).refusal
+    assert "1 regions, and the table of 2013-03-29 has 10" in assess_file(new, old).refusal
 
 
 def test_formats_of_one_provider_are_not_compared_by_rows():
@@ -127,9 +127,9 @@ def test_formats_of_one_provider_are_not_compared_by_rows():
     rows = blocks(100)
     tags = table(*rows, *(row._replace(service=f"S{n}") for n in range(9) for row in rows), days=7)
 
-    assert judge(tags, table(*rows, edition="")).refusal is None
-    assert judge(table(*rows, edition="", days=9), tags).refusal is None
-    assert "1,000 entries" in judge(tags, table(*rows)).refusal
+    assert assess_file(tags, table(*rows, edition="")).refusal is None
+    assert assess_file(table(*rows, edition="", days=9), tags).refusal is None
+    assert "1,000 entries" in assess_file(tags, table(*rows)).refusal
 
 
 def tags(number=7, **regions):
@@ -210,7 +210,7 @@ def test_a_real_file_without_half_of_its_rows_is_refused_beside_the_whole_one(na
         edition=whole.edition and "later",
     )
 
-    assert judge(later, whole).refusal
+    assert assess_file(later, whole).refusal
 
 
 def garbage(data):

@@ -13,7 +13,7 @@ from hypothesis import settings as effort
 from hypothesis import strategies as st
 
 from cartography.ranges import guess_provider, read_ranges
-from cartography.ranges.plausibility import judge
+from cartography.ranges.plausibility import assess_file
 from core.errors import BadInput
 from tests.cartography.ranges.files import DAY, SAMPLES
 from tests.examples import examples
@@ -58,7 +58,7 @@ def oracle(*rows):
 
 
 def doubt(provider, data):
-    return judge(read_ranges(provider, data, DAY)).refusal
+    return assess_file(read_ranges(provider, data, DAY)).refusal
 
 
 WHOLE = [("198.51.100.0/24", "AMAZON", "us-east-1"), ("198.51.100.0/25", "EC2", "us-east-1")]

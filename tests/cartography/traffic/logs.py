@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from cartography.placement.cloud_table import PrefixTable
-from cartography.traffic.address_cache import Inside
+from cartography.traffic.address_cache import LocalNetworks
 from cartography.traffic.anonymization import Pseudonyms
 from cartography.traffic.log_import import FlowImport
 from cartography.traffic.table_by_date import Calendar
@@ -122,7 +122,7 @@ def read(folder: Path, *contents, networks=(), name="log", number=0):
 
 
 def read_paths(out: Path, paths, networks=(), table=TABLE):
-    calendar = Calendar(lambda _day: table, [], PROVIDERS, Inside(networks))
+    calendar = Calendar(lambda _day: table, [], PROVIDERS, LocalNetworks(networks))
     reading = FlowImport(FlowWriter(out), calendar, Pseudonyms(KEY))
     for path in paths:
         reading.read(path)

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from cartography.asn.files import read_origins
-from cartography.asn.names import looks_like_names, read_as_names
+from cartography.asn.names import is_name_file, read_as_names
 from cartography.asn.prefixes import Announced, OriginPrefixes, is_address
 from core.errors import MissingData
 from webapp.store.models import RangeTable
@@ -25,7 +25,7 @@ KINDS = ("", SAMPLE, NAMES)
 
 def import_file(data: bytes, *, as_of: date | None = None, file_name: str = "") -> RangeTable:
     """Take a route table or a list of AS names, whichever it is; raises ``BadInput``."""
-    if not looks_like_names(data):
+    if not is_name_file(data):
         return import_origins(data, as_of=as_of, file_name=file_name)[0]
     names = read_as_names(data)
     when = as_of or date_in_name(file_name) or timezone.now().date()

@@ -16,11 +16,11 @@ from cartography.asn.files import OriginFile, read_origins
 from cartography.ranges import RangeFile, read_ranges
 from cartography.ranges.diff import Change, compare
 from cartography.ranges.gzip_file import unpack
-from cartography.ranges.plausibility import judge
+from cartography.ranges.plausibility import assess_file
 from cartography.ranges.same_edition import (
     has_same_content,
     is_same_publication,
-    tell_difference,
+    describe_difference,
 )
 from core.errors import BadInput, MissingData
 from core.files import write_bytes
@@ -171,7 +171,7 @@ def _check(
         return (before if said is None or before.as_of == parsed.as_of else None), ()
     if before and old and not (parsed.edition or said):
         return _find_undated(parsed, data, before, old), ()
-    judgement = judge(parsed, old)
+    judgement = assess_file(parsed, old)
     if judgement.refusal:
         stays = f"; the table of {before.as_of} stays in force" if before else ""
         raise BadInput(f"{judgement.refusal}{stays} ({FORCE_HINT})")
@@ -189,7 +189,7 @@ def _refuse_difference(parsed: RangeFile, data: bytes, before: RangeTable, old: 
     if not has_same_content(data, path.read_bytes()):
         raise BadInput(
             f"it says that it is the publication in force, of {before.as_of}, but"
-            f" {tell_difference(parsed, old)}; the table in force stays ({FORCE_HINT})"
+            f" {describe_difference(parsed, old)}; the table in force stays ({FORCE_HINT})"
         )
 
 
@@ -199,7 +199,7 @@ def _find_undated(parsed: RangeFile, data: bytes, before: RangeTable, old: Range
         return before
     raise BadInput(
         f"neither the file nor its name says its day, and it is not the table of {before.as_of}:"
-        f" {tell_difference(parsed, old)}; --as-of DATE takes it as that day's"
+        f" {describe_difference(parsed, old)}; --as-of DATE takes it as that day's"
     )
 
 
