@@ -92,11 +92,11 @@ def fill_table(kind: str, found: pa.Table, extra: Mapping[str, Any]) -> pa.Table
             column = found[field.name]
         if column is None:
             column = pa.repeat(pa.scalar(_DEFAULTS.get(field.name)), found.num_rows)
-        arrays.append(_cast(column, field.type))
+        arrays.append(_cast_column(column, field.type))
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _cast(column: Any, kind: pa.DataType) -> Any:
+def _cast_column(column: Any, kind: pa.DataType) -> Any:
     if not pa.types.is_dictionary(kind):
         return column.cast(kind)
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
@@ -119,13 +119,15 @@ def rows_of_result(
     }
     if "replies" in result:
         return "paths", [{**head, **own} for own in _flows_of(result)]
-    detail = {k: v for k, v in result.items() if k not in _TOLD and v not in (None, "", ())}
+    detail = {
+        k: v for k, v in result.items() if k not in _OTHER_COLUMNS and v not in (None, "", ())
+    }
     own = {name: result[name] for name in ("sent", "values", "reason")}
     return "samples", [{**head, **own, "detail": json.dumps(detail, sort_keys=True)}]
 
 
 # What stands in columns of its own, or is the values once more.
-_TOLD = frozenset(
+_OTHER_COLUMNS = frozenset(
     {
         "at",
         "probe",

@@ -28,7 +28,7 @@ _MISSING = np.int64(-(1 << 62))
 Keys = NDArray[np.uint64]
 
 
-class Seen:
+class RowSet:
     """A set of rows as keys of 128 bits."""
 
     def __init__(self, max_slots: int = MAX_SLOTS) -> None:
@@ -40,7 +40,7 @@ class Seen:
 
     def filter_new(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Rows of a batch that no batch had before; all of them once the set is full."""
-        if not self._has_room(len(batch)):
+        if not self._reserve(len(batch)):
             return batch
         keys = np.empty((len(batch), 2), np.uint64)
         keys[:] = self._seed
@@ -50,7 +50,7 @@ class Seen:
         self.count += find_new(keys, self._slots, fresh)
         return batch.filter(pa.array(fresh))
 
-    def _has_room(self, n_rows: int) -> bool:
+    def _reserve(self, n_rows: int) -> bool:
         while 2 * (self.count + n_rows) > len(self._slots) and not self.is_full:
             if 2 * len(self._slots) > self._max_slots:
                 self.is_full = True
@@ -95,7 +95,7 @@ def _texts(column: pa.StringArray) -> tuple[NDArray[np.int32], NDArray[np.uint8]
     return bounds, np.frombuffer(text, np.uint8) if text is not None else np.zeros(0, np.uint8)
 
 
-def distinct_rows(path: Path, columns: Sequence[str], seen: Seen) -> pa.RecordBatchReader:
+def distinct_rows(path: Path, columns: Sequence[str], seen: RowSet) -> pa.RecordBatchReader:
     """The rows of some columns that are new to ``seen``, as a stream."""
     file = pq.ParquetFile(path, memory_map=True)
     schema = pa.schema([file.schema_arrow.field(name) for name in columns])
@@ -103,7 +103,7 @@ def distinct_rows(path: Path, columns: Sequence[str], seen: Seen) -> pa.RecordBa
     file = pq.ParquetFile(path, memory_map=True, read_dictionary=few)
     # Threads cost three times as much here as they save time.
     batches = file.iter_batches(_BATCH_ROWS, columns=list(columns), use_threads=False)
-    return pa.RecordBatchReader.from_batches(schema, _fresh(batches, schema, seen))
+    return pa.RecordBatchReader.from_batches(schema, _new_batches(batches, schema, seen))
 
 
 def _is_coded(meta: pq.FileMetaData, field: pa.Field) -> bool:
@@ -114,8 +114,8 @@ def _is_coded(meta: pq.FileMetaData, field: pa.Field) -> bool:
     return bool(pa.types.is_string(field.type) and n_bytes <= _CODE_BYTES * meta.num_rows)
 
 
-def _fresh(
-    batches: Iterator[pa.RecordBatch], schema: pa.Schema, seen: Seen
+def _new_batches(
+    batches: Iterator[pa.RecordBatch], schema: pa.Schema, seen: RowSet
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         found = seen.filter_new(batch.select(schema.names))

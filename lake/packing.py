@@ -72,7 +72,7 @@ def _mark_unknown(words: Words, slots: Words, rows: NDArray[np.int64], begin: An
 
 
 @compile_division
-def _keep_new(words: Words, slots: Words) -> Any:
+def _insert_new(words: Words, slots: Words) -> Any:
     """Put words into the slots, and those that were not there to the front; how many."""
     rows = np.empty(_BLOCK, np.int64)
     n_new = 0
@@ -106,11 +106,11 @@ def distinct_facts(
     found: list[Words] = []
     slots, count = np.zeros(_FIRST_SLOTS, np.uint64), 0
     for words in _words(path, columns, codes):
-        room = None if words is None else _make_room(slots, count + len(words), max_slots)
+        room = None if words is None else _reserve(slots, count + len(words), max_slots)
         if words is None or room is None:
             return None
         slots = room
-        found.append(words[: _keep_new(words, slots)].copy())
+        found.append(words[: _insert_new(words, slots)].copy())
         count += len(found[-1])
     return _unpack(np.concatenate([*found, np.zeros(0, np.uint64)]), columns, types)
 
@@ -137,7 +137,7 @@ def _numbers(columns: list[pa.Array]) -> tuple[Any, Any, Any] | None:
     return names, types, values
 
 
-def _make_room(slots: Words, count: int, max_slots: int) -> Words | None:
+def _reserve(slots: Words, count: int, max_slots: int) -> Words | None:
     while 2 * count > len(slots):
         if 2 * len(slots) > max_slots:
             return None

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from core.errors import Damaged, Unavailable
 from core.files import replace_file
 from lake import columns
-from lake.schemas import BROUGHT, SCHEMAS
+from lake.schemas import IMPORTED_TABLES, SCHEMAS
 
 
 def part_path(root: Path, campaign: str, table: str, shard: str) -> Path:
@@ -50,7 +50,7 @@ def parts_of(
     ``shards`` limits them to the manifest's, but for tables that are brought from elsewhere.
     """
     found = sorted((root / campaign / table).glob("*.parquet"))
-    if shards is None or table in BROUGHT:
+    if shards is None or table in IMPORTED_TABLES:
         return found
     wanted = set(shards)
     return [path for path in found if path.name.removesuffix(".parquet") in wanted]

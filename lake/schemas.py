@@ -131,7 +131,7 @@ FILE_SCHEMAS = {
     "lookups": SCHEMAS["lookups"].append(pa.field("addresses", columns.ADDRESSES)),
 }
 # Tables that are attached to a survey from elsewhere; no shard of the manifest stands for them.
-BROUGHT = frozenset({"zones", "customers", "audit_lookups"})
+IMPORTED_TABLES = frozenset({"zones", "customers", "audit_lookups"})
 
 
 def table_of_lookups(lookups: Iterable[Lookup], first_id: int = 0) -> pa.Table:

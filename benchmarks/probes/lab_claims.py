@@ -19,7 +19,7 @@ from cartography.asn.tables import OriginTable
 from core.clock import SystemClock
 from lake.campaigns import rows_of_result, table_of
 from probes.kinds import jitter, throughput, traceroute
-from probes.packets.hops import Path, routes_of
+from probes.packets.hops import Path, count_paths
 from probes.records import Target
 from testbed.namespaces.laboratory import Laboratory
 from testbed.namespaces.plan import Family
@@ -178,7 +178,7 @@ def _find_wrong_routes(lab: Laboratory, start: str, end: str) -> str:
     wanted = {(ttl, hop) for way in true for ttl, hop in enumerate(way, 1) if hop}
     own = {(r.ttl, r.address) for r in path.replies if r.address}
     is_open = all(hop for way in true for hop in way)
-    if own == wanted and (not is_open or routes_of(path.links) == len(true)):
+    if own == wanted and (not is_open or count_paths(path.links) == len(true)):
         return ""
     return f"{start} to {end}: not found {wanted - own}, not there {own - wanted}"
 

@@ -16,9 +16,9 @@ from analysis.traffic.report import compute_traffic
 from cartography.placement.cloud_table import PrefixTable
 from cartography.ranges.range_file import RangeEntry, RangeFile
 from cartography.traffic.address_cache import LocalNetworks
-from cartography.traffic.anonymization import Pseudonyms
+from cartography.traffic.anonymization import Pseudonymizer
 from cartography.traffic.log_import import FlowImport
-from cartography.traffic.table_by_date import Calendar
+from cartography.traffic.table_by_date import TablesByDate
 from core.providers import PROVIDERS
 from lake.traffic import FlowWriter
 
@@ -129,8 +129,8 @@ def main() -> None:
 
 def measure(log: Path, out: Path, n_rows: int) -> None:
     """Import and report, each with its CPU seconds; and the most memory of both."""
-    calendar = Calendar(lambda _day: generate_table(), [], PROVIDERS, LocalNetworks())
-    reading = FlowImport(FlowWriter(out), calendar, Pseudonyms(bytes(32)))
+    calendar = TablesByDate(lambda _day: generate_table(), [], PROVIDERS, LocalNetworks())
+    reading = FlowImport(FlowWriter(out), calendar, Pseudonymizer(bytes(32)))
     begin = time.process_time()
     account = reading.read(log)
     reading.writer.close()

@@ -15,10 +15,10 @@ from cartography.addresses.parsing import (
     READ_BYTES,
     ROW_BYTES,
     Text,
-    starts_like_ipv6,
     intrinsic,
     read_ipv4,
     read_ipv6,
+    starts_like_ipv6,
 )
 from core.jit import compile_division
 

@@ -21,7 +21,14 @@ from cartography.addresses.intervals import (
 )
 from cartography.addresses.matching import AddressMap
 from cartography.addresses.table_file import open_map, write_map
-from cartography.asn.files import OriginFile, Origins, RangeRow, join_origins, has_repeated_prefixes, rows_of
+from cartography.asn.files import (
+    OriginFile,
+    Origins,
+    RangeRow,
+    has_repeated_prefixes,
+    join_origins,
+    rows_of,
+)
 from core.errors import BadInput
 
 _KIND = "origins"

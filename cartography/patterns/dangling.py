@@ -24,7 +24,7 @@ def find_dangling(answers: Sequence[Answer]) -> tuple[Front, ...]:
     fronts: dict[tuple[str, str], Front] = {}
     for answer in gone:
         last = _alias_chain(answer)[-1]
-        for rule in _rules_without_answer([matcher.rules[n] for n in matcher.match_name(last.target)]):
+        for rule in _applicable_rules([matcher.rules[n] for n in matcher.match_name(last.target)]):
             label = CLAIMABLE if rule.claimable else DANGLING
             said = f"{last}: {answer.status} from {answer.resolver or 'the resolver'}"
             front = Front(answer.name, rule.provider, label, rule.id, said, last.target)
@@ -32,7 +32,7 @@ def find_dangling(answers: Sequence[Answer]) -> tuple[Front, ...]:
     return tuple(fronts.values())
 
 
-def _rules_without_answer(rules: Sequence[Rule]) -> list[Rule]:
+def _applicable_rules(rules: Sequence[Rule]) -> list[Rule]:
     """The rules whose conditions the missing name meets by itself."""
     ids = {rule.id for rule in rules}
     return [r for r in rules if ids.issuperset(r.needs) and ids.isdisjoint(r.unless)]

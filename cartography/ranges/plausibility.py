@@ -86,7 +86,7 @@ def _find_damaging_change(new: RangeFile, old: RangeFile) -> str | None:
     least_share = _KEPT_SHARE * 0.5 ** (age_days / _HALVED_DAYS)
     is_soon = age_days <= _SOON_DAYS and len(old.entries) >= _MANY_ROWS
     found = _compare_sizes(new, old, least_share, _GROWN_SHARE if is_soon else None)
-    return found or (None if new.edition or old.edition else _find_single_character_change(new, old))
+    return found or (None if new.edition or old.edition else _find_character_change(new, old))
 
 
 def _compare_sizes(
@@ -128,7 +128,7 @@ def _find_truncation(new: RangeFile, old: RangeFile) -> str | None:
     )
 
 
-def _find_single_character_change(new: RangeFile, old: RangeFile) -> str | None:
+def _find_character_change(new: RangeFile, old: RangeFile) -> str | None:
     """What damage does to a list, and no provider does in earnest: the end is missing, or a few
     rows differ by one character each. A file with an edition of its own has better evidence."""
     if new.entries == old.entries[: len(new.entries)] and len(new.entries) < len(old.entries):

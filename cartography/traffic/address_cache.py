@@ -65,7 +65,7 @@ def _span(text: str) -> tuple[bytes, bytes]:
 
 
 @dataclass(frozen=True)
-class Atlas:
+class LabelArrays:
     """An address table as arrays over its labels; ``providers`` are numbered as given."""
 
     table: PrefixTable
@@ -76,7 +76,7 @@ class Atlas:
     kinds: pa.Array
 
     @classmethod
-    def of(cls, table: PrefixTable, providers: Sequence[str]) -> "Atlas":
+    def of(cls, table: PrefixTable, providers: Sequence[str]) -> "LabelArrays":
         """The arrays of a table; the last entry of each is for the label -1."""
         labels = table.label_table()
         numbers = {name: i for i, name in enumerate(providers)}
@@ -108,9 +108,9 @@ class AddressCache:
     def __init__(self, table: PrefixTable, inside: LocalNetworks) -> None:
         self._table, self._inside = table, inside
         self.is_named = inside.is_named
-        self._begin()
+        self._clear()
 
-    def _begin(self) -> None:
+    def _clear(self) -> None:
         self._known: dict[str, int] = {}
         self._texts, self._packed = [""], [b""]
         self._labels = np.full(1, NOWHERE, dtype=np.int32)
@@ -119,7 +119,7 @@ class AddressCache:
     def look_up(self, *columns: pa.ChunkedArray) -> tuple[CacheView, list[Numbers]]:
         """Numbers of the addresses of some columns, and what is known of those numbers."""
         if len(self._texts) > _MOST:
-            self._begin()
+            self._clear()
         found = [self._number(column.combine_chunks()) for column in columns]
         self._label()
         return CacheView(self._texts, self._packed, self._labels, self._near), found

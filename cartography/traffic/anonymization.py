@@ -17,7 +17,7 @@ _KEPT_NODES = 1 << 16
 _KEPT_ADDRESSES = 1 << 17
 
 
-class Pseudonyms:
+class Pseudonymizer:
     """One key's mapping of addresses: one to one within each family, prefixes kept."""
 
     def __init__(self, key: bytes) -> None:
@@ -77,6 +77,6 @@ def read_key(path: Path, output: Path) -> bytes:
     return data
 
 
-def make_key() -> bytes:
+def generate_key() -> bytes:
     """A key for one import, never written down."""
     return secrets.token_bytes(KEY_BYTES)

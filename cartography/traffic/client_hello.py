@@ -10,7 +10,7 @@ _RECORD, _HELLO, _SERVER_NAME, _HOST_NAME = 0x16, 1, 0, 0
 MOST_BYTES = 16 * 1024
 
 
-def read_request(payload: bytes) -> str | None:
+def parse_host_header(payload: bytes) -> str | None:
     """The Host of a request that begins here; an empty text where it names none."""
     if not _REQUEST.match(payload):
         return None
@@ -18,12 +18,12 @@ def read_request(payload: bytes) -> str | None:
     return found[1].decode("latin-1").strip() if found else ""
 
 
-def begins_hello(payload: bytes) -> bool:
+def is_client_hello(payload: bytes) -> bool:
     """Whether a TLS hello of a client begins here."""
     return len(payload) > 5 and payload[0] == _RECORD and payload[1] == 3 and payload[5] == _HELLO
 
 
-def read_hello(data: bytes) -> str | None:
+def parse_server_name(data: bytes) -> str | None:
     """The server name of a hello, an empty text where it names none; ``None`` while it is not
     whole."""
     message = _join_records(data)

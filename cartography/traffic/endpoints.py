@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cartography.traffic.address_cache import NOWHERE, Atlas, Labels, Mask, Numbers, CacheView
+from cartography.traffic.address_cache import NOWHERE, CacheView, LabelArrays, Labels, Mask, Numbers
 
-Said = NDArray[np.int8]
+LocalFlags = NDArray[np.int8]
 
 
 @dataclass(frozen=True)
-class Sides:
+class Endpoints:
     """Row arrays: the cloud's label (-1 for none), its end, and where the client is."""
 
     page: CacheView
@@ -43,9 +43,13 @@ class Sides:
         return np.where(self.is_toward[rows], self.responders[rows], self.originators[rows])
 
 
-def find_sides(
-    page: CacheView, ends: list[Numbers], atlas: Atlas, said: tuple[Said, Said], is_named: bool
-) -> Sides:
+def find_endpoints(
+    page: CacheView,
+    ends: list[Numbers],
+    atlas: LabelArrays,
+    said: tuple[LocalFlags, LocalFlags],
+    is_named: bool,
+) -> Endpoints:
     """Whose cloud and which client, by the stated rule.
 
     ``said`` is the log's own word on whether each end is local: 1, 0, or -1 for none. A provider's
@@ -60,7 +64,7 @@ def find_sides(
         # Without a word from anybody, the end that is in no cloud is the client.
         in_cloud = atlas.is_cloud[np.where(toward, first, second)]
         near = near | (word == 1) | ((word == -1) & ~in_cloud)
-    return Sides(page, ends[0], ends[1], label, toward, near)
+    return Endpoints(page, ends[0], ends[1], label, toward, near)
 
 
 def text_column(numbers: Numbers, write: Callable[[int], str]) -> pa.Array:

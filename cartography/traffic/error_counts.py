@@ -9,7 +9,7 @@ KEPT_LINES = 5
 
 
 @dataclass
-class Tally:
+class ErrorCounts:
     """Counts by reason; the lines of a reason are the first ones, in order."""
 
     counts: dict[str, int] = field(default_factory=dict)

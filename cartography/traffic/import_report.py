@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cartography.traffic.error_counts import Tally
-from cartography.traffic.lake_rows import Typed
+from cartography.traffic.error_counts import ErrorCounts
+from cartography.traffic.lake_rows import TypedRows
 
 
 @dataclass
-class Sum:
+class TrafficCounts:
     """Rows, flows and bytes; ``bytes`` is ``None`` where no log has said any."""
 
     rows: int = 0
@@ -35,31 +35,31 @@ class Sums:
     requests tell of the same bytes."""
 
     def __init__(self) -> None:
-        self._conn: dict[str, Sum] = {}
-        self._other: dict[str, Sum] = {}
+        self._conn: dict[str, TrafficCounts] = {}
+        self._other: dict[str, TrafficCounts] = {}
 
-    def of(self, kind: str, provider: str) -> Sum:
+    def of(self, kind: str, provider: str) -> TrafficCounts:
         """The sum to add to."""
         own = self._conn if kind == "conn" else self._other
-        return own.setdefault(provider, Sum())
+        return own.setdefault(provider, TrafficCounts())
 
-    def total(self) -> dict[str, Sum]:
+    def total(self) -> dict[str, TrafficCounts]:
         """Rows of all kinds; bytes and flows of connections, where there is a log of them."""
         found = {}
         for provider in {**self._conn, **self._other}:
-            other = self._other.get(provider, Sum())
-            best = self._conn.get(provider, Sum()) if self._conn else other
+            other = self._other.get(provider, TrafficCounts())
+            best = self._conn.get(provider, TrafficCounts()) if self._conn else other
             n_rows = other.rows + (best.rows if self._conn else 0)
-            found[provider] = Sum(n_rows, best.flows, best.bytes)
+            found[provider] = TrafficCounts(n_rows, best.flows, best.bytes)
         return found
 
 
 @dataclass
-class Account:
+class LogReport:
     """One file: rows by kind, sums by provider, and what was left out."""
 
     path: str
-    tally: Tally
+    tally: ErrorCounts
     is_capture: bool = False
     damage: str = ""
     kinds: dict[str, int] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Account:
         """Whether it lists connections, so that other rows tell of no further ones."""
         return "conn" in self.kinds
 
-    def add(self, kind: str, typed: Typed, providers: tuple[str, ...]) -> None:
+    def add(self, kind: str, typed: TypedRows, providers: tuple[str, ...]) -> None:
         """Count accepted rows; flows of logs other than ``conn`` are counted by key, later."""
         self.kinds[kind] = self.kinds.get(kind, 0) + len(typed)
         # Rows that were made of a capture's connections are no rows of a log.
@@ -93,19 +93,21 @@ class Account:
                 if own.any():
                     self._add_rows(kind, typed, own, self._place(kind, providers, number, is_cloud))
 
-    def _place(self, kind: str, providers: tuple[str, ...], number: int, is_cloud: bool) -> Sum:
+    def _place(
+        self, kind: str, providers: tuple[str, ...], number: int, is_cloud: bool
+    ) -> TrafficCounts:
         if number < 0:
             return self.elsewhere.of(kind, "")
         return (self.clouds if is_cloud else self.corporate).of(kind, providers[number])
 
-    def _add_rows(self, kind: str, typed: Typed, own: Any, into: Sum) -> None:
+    def _add_rows(self, kind: str, typed: TypedRows, own: Any, into: TrafficCounts) -> None:
         n_rows = int(own.sum())
         volume = None
         if typed.volume is not None:
             volume = pc.sum(typed.volume.filter(pa.array(own))).as_py()
         into.add(n_rows, n_rows if kind == "conn" else 0, volume)
 
-    def _add_hours(self, typed: Typed) -> None:
+    def _add_hours(self, typed: TypedRows) -> None:
         self.without_time += typed.hours.null_count
         span = pc.min_max(typed.hours).as_py()
         if span["min"] is not None:

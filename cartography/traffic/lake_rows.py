@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cartography.traffic.address_cache import Atlas, AddressCache
-from cartography.traffic.anonymization import Pseudonyms
+from cartography.traffic.address_cache import AddressCache, LabelArrays
+from cartography.traffic.anonymization import Pseudonymizer
 from cartography.traffic.columns import OWN_COLUMNS, SIZES, Columns, read_transport, read_volume
-from cartography.traffic.endpoints import Said, Sides, find_sides, text_column
-from cartography.traffic.error_counts import KEPT_LINES, Tally
+from cartography.traffic.endpoints import Endpoints, LocalFlags, find_endpoints, text_column
+from cartography.traffic.error_counts import KEPT_LINES, ErrorCounts
 from cartography.traffic.text_columns import Mask, read_counts, read_hours
 from lake.traffic import FLOW_SCHEMAS
 
@@ -35,15 +35,15 @@ Rows = NDArray[np.int64]
 class Reading:
     """What reading needs besides the rows."""
 
-    atlas: Atlas
+    atlas: LabelArrays
     book: AddressCache
-    pseudonyms: Pseudonyms
+    pseudonyms: Pseudonymizer
     log: int
-    tally: Tally
+    tally: ErrorCounts
 
 
 @dataclass(frozen=True)
-class Typed:
+class TypedRows:
     """The accepted rows of a piece of a log: those for the lake, and what the account needs."""
 
     lake: pa.Table
@@ -61,13 +61,13 @@ class Typed:
 class _Fields:
     """The columns of all rows of a piece that had to be read before any was accepted."""
 
-    sides: Sides
+    sides: Endpoints
     ports: list[pa.Array]
     sizes: dict[str, pa.Array]
     transport: pa.Array | None
 
 
-def read_rows(kind: str, raw: pa.Table, reading: Reading) -> Typed:
+def read_rows(kind: str, raw: pa.Table, reading: Reading) -> TypedRows:
     """Type, place and hide the rows of one kind; refused ones are tallied."""
     if kind == "x509":
         return _read_certificates(raw)
@@ -75,7 +75,7 @@ def read_rows(kind: str, raw: pa.Table, reading: Reading) -> Typed:
     atlas, label = reading.atlas, fields.sides.label[good]
     hours, is_cloud = read_hours(raw["ts"]), atlas.is_cloud[label]
     volume = read_volume(kind, fields.sizes)
-    return Typed(
+    return TypedRows(
         _lake_rows(kind, raw, fields, reading, good[is_cloud], hours),
         atlas.provider[label],
         is_cloud,
@@ -84,17 +84,17 @@ def read_rows(kind: str, raw: pa.Table, reading: Reading) -> Typed:
     )
 
 
-def _read_certificates(raw: pa.Table) -> Typed:
+def _read_certificates(raw: pa.Table) -> TypedRows:
     """Certificates have no ends; all of them are kept for the flows that showed them."""
     columns = OWN_COLUMNS["x509"](raw, {})
     nowhere = np.full(raw.num_rows, -1, dtype=np.int8)
     none = pa.nulls(raw.num_rows, pa.int32())
-    return Typed(_fit("x509", columns), nowhere, nowhere == 0, None, none)
+    return TypedRows(_fit("x509", columns), nowhere, nowhere == 0, None, none)
 
 
 def _read_fields(kind: str, raw: pa.Table, reading: Reading) -> tuple[_Fields, Rows]:
     """What is read of all rows, and which rows are good."""
-    sides = _find_sides(raw, reading)
+    sides = _find_endpoints(raw, reading)
     ports = [read_counts(raw[f"id.{end}_p"], _MAX_PORT) for end in ("orig", "resp")]
     sizes = {name: read_counts(raw[name]) for name in SIZES[kind]}
     transport = read_transport(raw)
@@ -111,13 +111,13 @@ def _read_fields(kind: str, raw: pa.Table, reading: Reading) -> tuple[_Fields, R
     return _Fields(sides, [values for values, _ in ports], numbers, transport), good
 
 
-def _find_sides(raw: pa.Table, reading: Reading) -> Sides:
+def _find_endpoints(raw: pa.Table, reading: Reading) -> Endpoints:
     page, ends = reading.book.look_up(raw["id.orig_h"], raw["id.resp_h"])
-    said = _said(raw, "local_orig"), _said(raw, "local_resp")
-    return find_sides(page, ends, reading.atlas, said, reading.book.is_named)
+    said = _read_local_flags(raw, "local_orig"), _read_local_flags(raw, "local_resp")
+    return find_endpoints(page, ends, reading.atlas, said, reading.book.is_named)
 
 
-def _said(raw: pa.Table, name: str) -> Said:
+def _read_local_flags(raw: pa.Table, name: str) -> LocalFlags:
     """The log's own word on whether an end is local."""
     if name not in raw.column_names:
         return np.full(raw.num_rows, -1, dtype=np.int8)
@@ -128,7 +128,7 @@ def _said(raw: pa.Table, name: str) -> Said:
     return np.asarray(word.to_numpy(zero_copy_only=False), dtype=np.int8)
 
 
-def _accept(lines: pa.ChunkedArray, checks: Sequence[tuple[str, Mask]], tally: Tally) -> Rows:
+def _accept(lines: pa.ChunkedArray, checks: Sequence[tuple[str, Mask]], tally: ErrorCounts) -> Rows:
     """The rows that pass every check; each other one is counted under its first reason."""
     left = np.ones(len(lines), dtype=bool)
     for reason, bad in checks:
@@ -143,7 +143,7 @@ def _lake_rows(
 ) -> pa.Table:
     """The rows with an end in a cloud."""
     chosen = pa.array(rows)
-    columns = _side_columns(fields, reading, rows)
+    columns = _endpoint_columns(fields, reading, rows)
     columns["hour"] = hours.take(chosen)
     if fields.transport is not None:
         columns["transport"] = fields.transport.take(chosen)
@@ -154,7 +154,7 @@ def _lake_rows(
     return _fit(kind, columns)
 
 
-def _side_columns(fields: _Fields, reading: Reading, rows: Rows) -> Columns:
+def _endpoint_columns(fields: _Fields, reading: Reading, rows: Rows) -> Columns:
     sides, atlas, page = fields.sides, reading.atlas, fields.sides.page
     label = sides.label[rows]
     at = pa.array(label)

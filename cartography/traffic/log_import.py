@@ -5,30 +5,32 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from cartography.traffic.anonymization import Pseudonyms
-from cartography.traffic.import_report import Account
+from cartography.traffic.anonymization import Pseudonymizer
+from cartography.traffic.import_report import LogReport
 from cartography.traffic.lake_rows import Reading, read_rows
 from cartography.traffic.readers.line_blocks import Source
 from cartography.traffic.readers.pcap import is_capture
 from cartography.traffic.readers.zeek_headers import Header, split_runs
 from cartography.traffic.readers.zeek_json import ObjectReader
 from cartography.traffic.readers.zeek_rows import read_run
-from cartography.traffic.table_by_date import Calendar
+from cartography.traffic.table_by_date import TablesByDate
 from cartography.traffic.tcp_sessions import Sessions
 from lake.traffic import FlowWriter
 
 # A log of tables as rows of text, by kind.
-Pieces = Iterator[tuple[str, pa.Table]]
+LogTables = Iterator[tuple[str, pa.Table]]
 
 
 class FlowImport:
     """One import: any number of files into one folder of the lake."""
 
-    def __init__(self, writer: FlowWriter, calendar: Calendar, pseudonyms: Pseudonyms) -> None:
+    def __init__(
+        self, writer: FlowWriter, calendar: TablesByDate, pseudonyms: Pseudonymizer
+    ) -> None:
         self.writer, self._calendar, self._pseudonyms = writer, calendar, pseudonyms
-        self.accounts: list[Account] = []
+        self.accounts: list[LogReport] = []
 
-    def read(self, path: Path, name: str = "") -> Account:
+    def read(self, path: Path, name: str = "") -> LogReport:
         """Read one log or capture; raises ``BadInput`` when the file cannot be opened."""
         source = Source(path)
         head = source.head()
@@ -36,13 +38,17 @@ class FlowImport:
         if is_packets:
             pieces = Sessions(len(self.accounts)).read(source)
         else:
-            pieces = _objects(source) if head.lstrip().startswith(b"{") else _lines(source)
-        account = Account(name or str(path), source.tally, is_packets)
-        self._take(account, source, pieces)
+            pieces = (
+                _json_log_tables(source)
+                if head.lstrip().startswith(b"{")
+                else _text_log_tables(source)
+            )
+        account = LogReport(name or str(path), source.tally, is_packets)
+        self._import_tables(account, source, pieces)
         account.damage = source.damage
         return account
 
-    def _take(self, account: Account, source: Source, pieces: Pieces) -> None:
+    def _import_tables(self, account: LogReport, source: Source, pieces: LogTables) -> None:
         self.accounts.append(account)
         for kind, raw in pieces:
             if not raw.num_rows:
@@ -56,7 +62,7 @@ class FlowImport:
                     self.writer.write(kind, typed.lake)
 
 
-def _lines(source: Source) -> Pieces:
+def _text_log_tables(source: Source) -> LogTables:
     """Rows of Zeek's text form."""
     header = Header()
     for block in source.blocks():
@@ -69,7 +75,7 @@ def _lines(source: Source) -> Pieces:
                     yield kind, table
 
 
-def _objects(source: Source) -> Pieces:
+def _json_log_tables(source: Source) -> LogTables:
     """Rows of Zeek's JSON form."""
     reader = ObjectReader()
     for block in source.blocks():

@@ -23,7 +23,7 @@ _COMMON_NAME = re.compile(r"(?:^|(?<!\\)[,/])\s*CN\s*=\s*((?:\\.|[^,\\/])*)", re
 _PORT = re.compile(r":\d{0,5}$")
 
 
-class Named(NamedTuple):
+class ParsedName(NamedTuple):
     """A name and its registered domain, or neither and the reason."""
 
     name: str | None
@@ -31,7 +31,7 @@ class Named(NamedTuple):
     reason: str | None
 
 
-NAMELESS = Named(None, None, MISSING)
+NAMELESS = ParsedName(None, None, MISSING)
 
 
 def unescape(text: str) -> str:
@@ -45,18 +45,18 @@ def unescape(text: str) -> str:
         return raw
 
 
-def read_host(text: str) -> Named:
+def read_host(text: str) -> ParsedName:
     """A Host header or a server name: with or without port, in any case."""
     host = unescape(text).strip().lower()
     if host.startswith("["):
         host = host[1:].partition("]")[0]
-        return Named(None, None, ADDRESS if pack_address(host) else INVALID)
+        return ParsedName(None, None, ADDRESS if pack_address(host) else INVALID)
     if pack_address(host):
-        return Named(None, None, ADDRESS)
+        return ParsedName(None, None, ADDRESS)
     return _read_name(_PORT.sub("", host))
 
 
-def read_subject(text: str) -> Named:
+def read_subject(text: str) -> ParsedName:
     """The common name of a certificate's subject; a wildcard stands for what is under it."""
     found = _COMMON_NAME.search(unescape(text))
     if not found:
@@ -64,29 +64,29 @@ def read_subject(text: str) -> Named:
     return read_host(found[1].replace("\\", "").strip().removeprefix("*."))
 
 
-def read_first_name(text: str) -> Named:
+def read_first_name(text: str) -> ParsedName:
     """The first name of a set, as Zeek writes sets in text and in JSON."""
     first = text.strip().removeprefix("[").removesuffix("]").split(",")[0].strip().strip('"')
     return read_host(first.removeprefix("*.")) if first != "(empty)" else NAMELESS
 
 
-def _read_name(host: str) -> Named:
+def _read_name(host: str) -> ParsedName:
     name = host.rstrip(".")
     if pack_address(name):
-        return Named(None, None, ADDRESS)
+        return ParsedName(None, None, ADDRESS)
     if not name:
         return NAMELESS
     if not name.isascii():
         try:
             name = name.encode("idna").decode()
         except UnicodeError:
-            return Named(None, None, INVALID)
+            return ParsedName(None, None, INVALID)
     labels = name.split(".")
     valid = len(name) <= 253 and all(_LABEL.fullmatch(label) for label in labels)
     # A single label is a machine of somebody's own network, no domain.
     if not valid or len(labels) < 2 or labels[-1].isdigit():
-        return Named(None, None, INVALID)
-    return Named(name, registered_domain(name), None)
+        return ParsedName(None, None, INVALID)
+    return ParsedName(name, registered_domain(name), None)
 
 
 @cache
@@ -103,7 +103,7 @@ def registered_domain(name: str) -> str:
 
 
 def name_columns(
-    column: pa.ChunkedArray, read: Callable[[str], Named], prefix: str = ""
+    column: pa.ChunkedArray, read: Callable[[str], ParsedName], prefix: str = ""
 ) -> dict[str, pa.Array]:
     """``name``, ``domain`` and ``reason`` of a column, each distinct text read once."""
     encoded = column.combine_chunks().dictionary_encode()
@@ -113,5 +113,5 @@ def name_columns(
         f"{prefix}{field}": pa.array([getattr(n, field) for n in known], pa.string()).take(
             pa.array(at)
         )
-        for field in Named._fields
+        for field in ParsedName._fields
     }

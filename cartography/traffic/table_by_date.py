@@ -9,14 +9,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cartography.placement.cloud_table import PrefixTable
-from cartography.traffic.address_cache import Atlas, AddressCache, LocalNetworks
+from cartography.traffic.address_cache import AddressCache, LabelArrays, LocalNetworks
 from cartography.traffic.text_columns import HOUR_S, read_hours
 
 _KEPT_TABLES = 3
-Map = tuple[Atlas, AddressCache]
+TableAndCache = tuple[LabelArrays, AddressCache]
 
 
-class Calendar:
+class TablesByDate:
     """Tables by day. ``changes`` are the days on which another table comes into force; rows
     without a time are placed by the newest one."""
 
@@ -34,13 +34,13 @@ class Calendar:
         self._table_of = table_of
         self._map = lru_cache(maxsize=_KEPT_TABLES)(self._open)
 
-    def _open(self, period: int) -> Map:
+    def _open(self, period: int) -> TableAndCache:
         """The table of a period; the one before the first change is that of the day before."""
         day = self._days[period - 1] if period else date.min
         table = self._table_of(None if period == len(self._days) else day)
-        return Atlas.of(table, self.providers), AddressCache(table, self._inside)
+        return LabelArrays.of(table, self.providers), AddressCache(table, self._inside)
 
-    def split(self, raw: pa.Table) -> list[tuple[Map, pa.Table]]:
+    def split(self, raw: pa.Table) -> list[tuple[TableAndCache, pa.Table]]:
         """The rows by the table that holds for them: nearly always one."""
         if not self._days or "ts" not in raw.column_names:
             return [(self._map(len(self._days)), raw)]

@@ -10,7 +10,12 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from cartography.traffic.address_cache import write_packed
-from cartography.traffic.client_hello import MOST_BYTES, begins_hello, read_hello, read_request
+from cartography.traffic.client_hello import (
+    MOST_BYTES,
+    is_client_hello,
+    parse_host_header,
+    parse_server_name,
+)
 from cartography.traffic.readers.frames import ICMP, ICMP6, TCP, UDP, Segment, read_segment
 from cartography.traffic.readers.line_blocks import Source
 from cartography.traffic.readers.log_kinds import FIELDS
@@ -23,7 +28,7 @@ _IDLE_S = {TCP: 300.0, UDP: 60.0}
 _OTHER_IDLE_S = 60.0
 # Rows that are handed on together, and packets between two looks for connections gone silent.
 _BATCH = 20_000
-_SWEEP = 100_000
+_EXPIRY_PACKETS = 100_000
 _DNS = 53
 # More at once are a scan or a flood: then all are ended, and what goes on counts as another.
 _MOST_OPEN = 200_000
@@ -60,27 +65,27 @@ class Session:
         if segment.protocol == TCP:
             self.is_over = self.is_over or bool(segment.flags & (_FIN | _RST))
             if side == 0 and segment.payload:
-                self._listen(segment)
+                self._parse_first_payload(segment)
 
-    def _listen(self, segment: Segment) -> None:
+    def _parse_first_payload(self, segment: Segment) -> None:
         payload = segment.payload
         if self.hello is not None:
             if segment.sequence == self.next_sequence:
-                self._hear(segment)
-        elif not self.has_hello and begins_hello(payload):
+                self._add_hello_bytes(segment)
+        elif not self.has_hello and is_client_hello(payload):
             self.has_hello, self.hello = True, bytearray()
-            self._hear(segment)
+            self._add_hello_bytes(segment)
         elif not self.has_hello:
-            host = read_request(payload)
+            host = parse_host_header(payload)
             if host is not None:
                 self.hosts.append(host)
 
-    def _hear(self, segment: Segment) -> None:
+    def _add_hello_bytes(self, segment: Segment) -> None:
         """Gather a hello until it is whole."""
         assert self.hello is not None
         self.hello += segment.payload
         self.next_sequence = (segment.sequence + len(segment.payload)) & 0xFFFFFFFF
-        self.server_name = read_hello(bytes(self.hello))
+        self.server_name = parse_server_name(bytes(self.hello))
         if self.server_name is not None or len(self.hello) > MOST_BYTES:
             self.hello = None
 
@@ -110,31 +115,31 @@ class Sessions:
             if isinstance(segment, str):
                 source.tally.add(segment, [number])
                 continue
-            self._take(packet.at_s, segment)
-            if number % _SWEEP == 0:
-                self._sweep(packet.at_s)
+            self._add_packet(packet.at_s, segment)
+            if number % _EXPIRY_PACKETS == 0:
+                self._expire_idle(packet.at_s)
             if len(self._ended) >= _BATCH:
                 yield from self._drain()
         self._ended += self._open.values()
         self._open = {}
         yield from self._drain()
 
-    def _take(self, at_s: float, segment: Segment) -> None:
+    def _add_packet(self, at_s: float, segment: Segment) -> None:
         there = segment.source, segment.source_port, segment.target, segment.target_port
         back = there[2:] + there[:2]
         key = segment.protocol, min(there, back)
         session = self._open.get(key)
-        if session is not None and _is_another(session, at_s, segment):
+        if session is not None and _starts_new_session(session, at_s, segment):
             self._ended.append(session)
             session = None
         if session is None:
             self._count += 1
-            ends = back if _is_answer(segment) else there
+            ends = back if _is_reply(segment) else there
             session = Session(f"P{self._number}.{self._count}", ends, segment.protocol, at_s, at_s)
             self._open[key] = session
         session.add(at_s, segment)
 
-    def _sweep(self, now_s: float) -> None:
+    def _expire_idle(self, now_s: float) -> None:
         for key, session in list(self._open.items()):
             if now_s - session.last_s > _IDLE_S.get(session.protocol, _OTHER_IDLE_S):
                 self._ended.append(self._open.pop(key))
@@ -155,14 +160,14 @@ def _tables(ended: list[Session]) -> Iterator[tuple[str, pa.Table]]:
     yield "ssl", _table("ssl", hellos)
 
 
-def _is_another(session: Session, at_s: float, segment: Segment) -> bool:
+def _starts_new_session(session: Session, at_s: float, segment: Segment) -> bool:
     """Whether a packet between the same ports begins another connection."""
     opens = segment.protocol == TCP and segment.flags & (_SYN | _ACK) == _SYN
     idle_s = _IDLE_S.get(segment.protocol, _OTHER_IDLE_S)
     return at_s - session.last_s > idle_s or (opens and session.is_over)
 
 
-def _is_answer(segment: Segment) -> bool:
+def _is_reply(segment: Segment) -> bool:
     """Whether the first packet that was seen of a connection goes back to who opened it."""
     if segment.protocol == TCP and segment.flags & _SYN:
         return bool(segment.flags & _ACK)

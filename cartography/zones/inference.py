@@ -23,7 +23,7 @@ from cartography.zones.observations import (
     ZoneId,
 )
 from cartography.zones.proximity import AddressMap, Labels, locate, map_addresses
-from cartography.zones.self_calibration import guess_known
+from cartography.zones.self_calibration import estimate_members
 from cartography.zones.verdicts import (
     LatencyFinding,
     Method,
@@ -93,7 +93,7 @@ def _classify(trips: RoundTrips, rules: Rules) -> tuple[tuple[LatencyFinding, ..
         return classify_by_threshold(trips, rules), {}
     rule = "calibrated"
     if not is_calibrated(calibrate(trips, trips.known >= 0)):
-        trips, rule = replace(trips, known=guess_known(trips, rules)), "self-calibrated"
+        trips, rule = replace(trips, known=estimate_members(trips, rules)), "self-calibrated"
     fitted = calibrate(trips, trips.known >= 0)
     if not is_calibrated(fitted):
         return classify_by_threshold(trips, rules), {}

@@ -21,7 +21,7 @@ _LEAST_GAP = 0.1
 _GAPS = 10.0
 
 
-def guess_known(trips: RoundTrips, rules: Rules) -> Ints:
+def estimate_members(trips: RoundTrips, rules: Rules) -> Ints:
     """Column of the zone of each target that shows it, else -1."""
     known = np.full(len(trips.known), -1, dtype=np.int64)
     used = np.flatnonzero(np.isfinite(trips.smallest_ms).any(axis=0))

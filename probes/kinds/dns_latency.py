@@ -72,12 +72,12 @@ def _ask(endpoint: Endpoint, config: Config, clock: Clock) -> Attempt:
     query = _HEAD.pack(number, _RECURSE, 1, 0, 0, 0) + question
 
     def judge(data: bytes) -> ProbeStatus | None:
-        return _judge(data, number, question)
+        return _classify_response(data, number, question)
 
     return ask(endpoint, query, judge, config.timeout_s, clock)
 
 
-def _judge(data: bytes, number: int, question: bytes) -> ProbeStatus | None:
+def _classify_response(data: bytes, number: int, question: bytes) -> ProbeStatus | None:
     if len(data) < _HEAD.size:
         return None
     found, flags, questions, *_ = _HEAD.unpack_from(data)

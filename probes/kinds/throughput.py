@@ -55,7 +55,7 @@ def run(target: Target, config: Config, clock: Clock) -> Transfer:
     admitted = admit(target, config.allow, config.deny, config.timeout_s)
     if isinstance(admitted, Refusal):
         return admitted.outcome(Transfer, (NAME, VERSION), target, at)
-    with _alone(admitted) as free:
+    with _exclusive_transfer(admitted) as free:
         if not free:
             return Transfer(
                 probe=NAME,
@@ -97,7 +97,7 @@ def _transfer(
 
 
 @contextmanager
-def _alone(endpoint: Endpoint) -> Iterator[bool]:
+def _exclusive_transfer(endpoint: Endpoint) -> Iterator[bool]:
     """Whether no other transfer of this process goes to the endpoint; holds it until the end."""
     key = (endpoint.address, endpoint.port)
     with _lock:

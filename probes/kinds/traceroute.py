@@ -14,7 +14,7 @@ from probes.net.ssrf_guard import Endpoint, Refusal, admit
 from probes.packets import error_queue, mda
 from probes.packets.hops import Path, Reply
 from probes.packets.tracer import Tracer, walk
-from probes.packets.traceroute_packets import PROTOCOLS, Wire
+from probes.packets.traceroute_packets import PROTOCOLS, PacketSocket
 from probes.records import ProbeStatus, Target
 
 NAME = "traceroute"
@@ -69,7 +69,7 @@ def run(target: Target, config: Config, clock: Clock) -> Path:
 
 def _raw(target: Target, endpoint: Endpoint, config: Config, clock: Clock) -> Path:
     at = clock.now().timestamp()
-    with Wire(endpoint, config.protocol) as wire:
+    with PacketSocket(endpoint, config.protocol) as wire:
         tracer = Tracer(wire, config.timeout_s, config.interval_s, clock)
         if config.mda:
             return _multipath(target, endpoint, config, at, tracer)
@@ -86,7 +86,7 @@ def _multipath(
         is_known = any(ttl in search.silent_at for ttl, _ in places)
         return tracer.send_again(places, min(config.attempts, 2) if is_known else config.attempts)
 
-    search = mda.Search(send, endpoint.address, config.risk)
+    search = mda.MultipathDetection(send, endpoint.address, config.risk)
     search.explore(config.max_ttl, config.silent_hops)
     replies = [search.replies[place] for place in sorted(search.replies)]
     path = finished(target, endpoint, config, at, ("raw", tracer.source, replies))

@@ -175,7 +175,7 @@ def _resolve(target: Target, timeout_s: float) -> list[Address] | Refusal:
 def _ask(target: Target, timeout_s: float) -> list[Address] | Refusal:
     """The system's own resolver has no time limit, so it is asked from a thread."""
     found: list[list[Address]] = []
-    worker = threading.Thread(target=_look_up, args=(target, found), daemon=True)
+    worker = threading.Thread(target=_resolve_into, args=(target, found), daemon=True)
     worker.start()
     worker.join(timeout_s)
     if worker.is_alive():
@@ -185,7 +185,7 @@ def _ask(target: Target, timeout_s: float) -> list[Address] | Refusal:
     return found[0]
 
 
-def _look_up(target: Target, found: list[list[Address]]) -> None:
+def _resolve_into(target: Target, found: list[list[Address]]) -> None:
     try:
         rows = socket.getaddrinfo(
             target.host, target.port, _FAMILIES[target.family], socket.SOCK_STREAM

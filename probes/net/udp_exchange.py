@@ -16,13 +16,13 @@ from probes.net.ssrf_guard import Endpoint
 from probes.records import Attempt, ProbeStatus
 
 # Says what a datagram is for the question: OK, another status that ends it, or nothing at all.
-Judge = Callable[[bytes], ProbeStatus | None]
+ClassifyReply = Callable[[bytes], ProbeStatus | None]
 # Replies to one question that are looked at; whoever floods us is not listened to any longer.
 MAX_REPLIES = 1_000
 
 
 def ask(
-    endpoint: Endpoint, question: bytes, judge: Judge, timeout_s: float, clock: Clock
+    endpoint: Endpoint, question: bytes, judge: ClassifyReply, timeout_s: float, clock: Clock
 ) -> Attempt:
     """Ask from a fresh port, connected, so that only the target's own datagrams come in."""
     with closing(socket.socket(endpoint.domain, socket.SOCK_DGRAM)) as sock:
@@ -37,7 +37,7 @@ def ask(
 
 
 def _await(
-    sock: socket.socket, judge: Judge, start: float, timeout_s: float, clock: Clock
+    sock: socket.socket, judge: ClassifyReply, start: float, timeout_s: float, clock: Clock
 ) -> Attempt:
     for _ in range(MAX_REPLIES):
         if not wait_readable([sock], start + timeout_s, clock):

@@ -11,7 +11,7 @@ from typing import Any
 
 from core.clock import Clock, SystemClock
 from core.errors import BadInput
-from probes.networks.web_client import Api, Garbled, is_address
+from probes.networks.web_client import Api, MalformedAnswer, is_address
 from probes.records import ProbeStatus
 
 URL = "https://api.globalping.io"
@@ -65,7 +65,7 @@ def limits(api: Api) -> Limits:
             int(create["remaining"]), int(create["limit"]), int(create.get("reset") or 0), credit
         )
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise Garbled("Globalping’s limits cannot be read") from None
+        raise MalformedAnswer("Globalping’s limits cannot be read") from None
 
 
 def places(api: Api) -> list[Row]:
@@ -143,7 +143,7 @@ def create(api: Api, body: Mapping[str, Any]) -> str:
     told = api.post("/v1/measurements", body).document
     name = told.get("id") if isinstance(told, dict) else None
     if not isinstance(name, str) or not name.isalnum():
-        raise Garbled("Globalping did not name the measurement")
+        raise MalformedAnswer("Globalping did not name the measurement")
     return name
 
 
@@ -155,7 +155,7 @@ def fetch(api: Api, name: str, etag: str = "") -> tuple[Row | None, str]:
     """The measurement as it is now, or ``None`` when it is as before; raises as ``Api.get``."""
     answer = api.get(f"/v1/measurements/{name}", etag)
     if answer.document is not None and not isinstance(answer.document, dict):
-        raise Garbled("Globalping’s measurement cannot be read")
+        raise MalformedAnswer("Globalping’s measurement cannot be read")
     return answer.document, answer.etag or etag
 
 

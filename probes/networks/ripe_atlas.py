@@ -9,7 +9,7 @@ from typing import Any
 
 from core.clock import Clock, SystemClock
 from core.errors import BadInput
-from probes.networks.web_client import Api, Garbled, address_family
+from probes.networks.web_client import Api, MalformedAnswer, address_family
 from probes.records import ProbeStatus
 
 URL = "https://atlas.ripe.net"
@@ -53,7 +53,7 @@ def balance(api: Api) -> Balance:
         spent = told.get("estimated_daily_expenditure") or 0
         return Balance(int(told["current_balance"]), int(spent))
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise Garbled("RIPE Atlas’ balance cannot be read") from None
+        raise MalformedAnswer("RIPE Atlas’ balance cannot be read") from None
 
 
 def credits_for(probe: str, options: Mapping[str, Any]) -> int:
@@ -78,7 +78,7 @@ def places(api: Api, country: str = "", limit: int = 100, asn: int = 0) -> list[
     told = api.get(query + (f"&asn_v4={asn}" if asn else "")).document
     rows = told.get("results") if isinstance(told, dict) else None
     if not isinstance(rows, list):
-        raise Garbled("RIPE Atlas’ probes cannot be read")
+        raise MalformedAnswer("RIPE Atlas’ probes cannot be read")
     return [_place(r) for r in rows if isinstance(r, dict) and isinstance(r.get("id"), int)]
 
 
@@ -140,7 +140,7 @@ def create(api: Api, body: Mapping[str, Any]) -> str:
     told = api.post("/api/v2/measurements/", body).document
     found = told.get("measurements") if isinstance(told, dict) else None
     if not isinstance(found, list) or not found or not isinstance(found[0], int):
-        raise Garbled("RIPE Atlas did not number the measurement")
+        raise MalformedAnswer("RIPE Atlas did not number the measurement")
     return str(found[0])
 
 
@@ -155,7 +155,7 @@ def fetch(api: Api, name: str, etag: str = "") -> tuple[Row | None, str]:
     if answer.document is None:
         return None, answer.etag or etag
     if not isinstance(answer.document, list):
-        raise Garbled("RIPE Atlas’ results cannot be read")
+        raise MalformedAnswer("RIPE Atlas’ results cannot be read")
     told: Row = {"results": answer.document, "state": None}
     if not answer.document:
         # Nothing yet: only then it is worth asking whether anything will come.

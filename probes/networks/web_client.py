@@ -44,7 +44,7 @@ class Busy(Unavailable):
         super().__init__(message)
 
 
-class Garbled(Unavailable):
+class MalformedAnswer(Unavailable):
     """An answer that cannot be read."""
 
 
@@ -72,7 +72,7 @@ class Api:
     patience_s: float = LONGEST_PAUSE_S
 
     def get(self, path: str, etag: str = "") -> Answer:
-        """A document; raises ``Refused``, ``Busy``, ``Garbled`` or ``Unavailable``."""
+        """A document; raises ``Refused``, ``Busy``, ``MalformedAnswer`` or ``Unavailable``."""
         return self._try("GET", path, None, {"If-None-Match": etag} if etag else {})
 
     def post(self, path: str, body: Mapping[str, Any]) -> Answer:
@@ -117,25 +117,25 @@ class Api:
         except NoReply as error:
             raise Unavailable(f"no answer from {self.base}: {str(error)[:80]}") from None
         except TooLarge:
-            raise Garbled(_TOO_LARGE) from None
+            raise MalformedAnswer(_TOO_LARGE) from None
         if 200 <= reply.status < 300:
             return Answer(_document(reply), reply.headers)
-        return self._judge(reply)
+        return self._handle_error_status(reply)
 
-    def _judge(self, reply: Reply) -> Answer:
+    def _handle_error_status(self, reply: Reply) -> Answer:
         """What another status than success means."""
         if reply.status == NOT_MODIFIED:
             return Answer(None, reply.headers)
-        message = self._hide(_message(reply))
+        message = self._redact_keys(_message(reply))
         if reply.status == BUSY:
-            raise Busy(message or "too many requests", self._told_s(reply.headers))
+            raise Busy(message or "too many requests", self._retry_after_s(reply.headers))
         if reply.status == UNAVAILABLE and "retry-after" in reply.headers:
-            raise Busy(message or "not available now", self._told_s(reply.headers))
+            raise Busy(message or "not available now", self._retry_after_s(reply.headers))
         if reply.status >= 500:
             raise Unavailable(f"{message or 'the network failed'} (status {reply.status})")
         raise Refused(reply.status, message or "the network refused")
 
-    def _told_s(self, headers: Mapping[str, str]) -> float:
+    def _retry_after_s(self, headers: Mapping[str, str]) -> float:
         """Seconds to wait, by whichever head says it; a little where none does."""
         for name in ("retry-after", "x-ratelimit-reset"):
             try:
@@ -145,7 +145,7 @@ class Api:
                     return max(0.0, moment - self.clock.now().timestamp())
         return FIRST_PAUSE_S * 4
 
-    def _hide(self, text: str) -> str:
+    def _redact_keys(self, text: str) -> str:
         """A text without any key that it may repeat."""
         for value in self.headers.values():
             for part in (value, value.rpartition(" ")[2]):
@@ -167,25 +167,25 @@ def address_family(host: str) -> int:
 
 
 def _document(reply: Reply) -> Any:
-    """A body as JSON, unpacked where it was packed for the way; raises ``Garbled``."""
+    """A body as JSON, unpacked where it was packed for the way; raises ``MalformedAnswer``."""
     is_packed = reply.headers.get("content-encoding", "").lower() == "gzip"
     try:
         body = iter([reply.body])
         data = b"".join(inflate(body, MAX_BYTES)) if is_packed else reply.body
         return json.loads(data) if data else {}
     except DamagedStream:
-        raise Garbled("an answer whose packing cannot be undone") from None
+        raise MalformedAnswer("an answer whose packing cannot be undone") from None
     except TooLarge:
-        raise Garbled(_TOO_LARGE) from None
+        raise MalformedAnswer(_TOO_LARGE) from None
     except (ValueError, RecursionError):
-        raise Garbled("an answer that is no JSON") from None
+        raise MalformedAnswer("an answer that is no JSON") from None
 
 
 def _message(reply: Reply) -> str:
     """What the body says is wrong, in either network's form."""
     try:
         told = _document(reply)
-    except Garbled:
+    except MalformedAnswer:
         return ""
     found = told.get("error", told) if isinstance(told, dict) else {}
     if not isinstance(found, dict):

@@ -54,7 +54,7 @@ class Path(Outcome):
         return tuple(tuple(hop) for hop in found)
 
 
-def routes_of(links: tuple[tuple[int, str, str], ...]) -> int:
+def count_paths(links: tuple[tuple[int, str, str], ...]) -> int:
     """How many different ways the links make from the source to where they end."""
     after: dict[tuple[int, str], list[tuple[int, str]]] = {}
     for ttl, first, second in links:

@@ -25,7 +25,7 @@ def flows_needed(found: int, risk: float) -> int:
 
 
 @dataclass
-class Search:
+class MultipathDetection:
     """What is known so far: the reply of each (hop, flow), and the links between hops."""
 
     send: Send
@@ -62,7 +62,7 @@ class Search:
             if not flows:
                 break
             tested.update(flows)
-            for flow, reply in zip(flows, self._ask(ttl + 1, flows), strict=True):
+            for flow, reply in zip(flows, self._probe(ttl + 1, flows), strict=True):
                 if reply.address is not None:
                     found.add(reply.address)
                     self._link(ttl, flow, reply.address)
@@ -77,11 +77,11 @@ class Search:
         while len(own) < wanted and fresh < MAX_FLOWS:
             batch = list(range(fresh, min(fresh + wanted, MAX_FLOWS)))
             fresh += len(batch)
-            self._ask(ttl, batch)
+            self._probe(ttl, batch)
             own = [f for f in self._known(ttl, router) if f not in tested]
         return own[:wanted]
 
-    def _ask(self, ttl: int, flows: Iterable[int]) -> list[Reply]:
+    def _probe(self, ttl: int, flows: Iterable[int]) -> list[Reply]:
         wanted = list(flows)
         new = [(ttl, f) for f in wanted if (ttl, f) not in self.replies]
         for place, reply in zip(new, self.send(new) if new else [], strict=True):

@@ -21,7 +21,7 @@ from probes.packets.headers import ACK, RST, SYN, TCP, read_segment, strip_ipv4,
 from probes.records import Attempt, ProbeStatus
 
 
-class _Ways(NamedTuple):
+class _Sockets(NamedTuple):
     raw: socket.socket
     ends: tuple[bytes, bytes]
     ports: tuple[int, int]
@@ -34,7 +34,7 @@ def source_of(endpoint: Endpoint) -> str:
         return str(sock.getsockname()[0])
 
 
-def ends_of(endpoint: Endpoint, source: str) -> tuple[bytes, bytes]:
+def packed_addresses(endpoint: Endpoint, source: str) -> tuple[bytes, bytes]:
     """Both addresses as octets."""
     return socket.inet_pton(endpoint.domain, source), socket.inet_pton(
         endpoint.domain, endpoint.address
@@ -61,16 +61,16 @@ def ping(
         except OSError as error:
             return (Attempt(status_of_error(error)),) * count
         ports = (reserved.getsockname()[1], endpoint.port)
-        ways = _Ways(raw, ends_of(endpoint, source), ports)
+        ways = _Sockets(raw, packed_addresses(endpoint, source), ports)
         start = clock.monotonic()
         attempts = []
         for number in range(count):
             pause_until(start + number * interval_s, clock)
-            attempts.append(_ping_once(ways, timeout_s, clock))
+            attempts.append(_send_probe(ways, timeout_s, clock))
         return tuple(attempts)
 
 
-def _ping_once(ways: _Ways, timeout_s: float, clock: Clock) -> Attempt:
+def _send_probe(ways: _Sockets, timeout_s: float, clock: Clock) -> Attempt:
     sequence = random.SystemRandom().getrandbits(32)
     segment = syn_segment(ways.ends, ways.ports, sequence)
     start = clock.monotonic()
@@ -78,7 +78,7 @@ def _ping_once(ways: _Ways, timeout_s: float, clock: Clock) -> Attempt:
         ways.raw.send(segment)
         while wait_readable([ways.raw], start + timeout_s, clock):
             data, _, at = receive(ways.raw, clock, start)
-            found = _judge(ways, data, sequence)
+            found = _classify_segment(ways, data, sequence)
             if found is ProbeStatus.OK and at - start >= REPEATED_AFTER_S:
                 return Attempt(ProbeStatus.TIMEOUT)
             if found is not None:
@@ -89,7 +89,7 @@ def _ping_once(ways: _Ways, timeout_s: float, clock: Clock) -> Attempt:
     return Attempt(ProbeStatus.TIMEOUT)
 
 
-def _judge(ways: _Ways, data: bytes, sequence: int) -> ProbeStatus | None:
+def _classify_segment(ways: _Sockets, data: bytes, sequence: int) -> ProbeStatus | None:
     """What a segment says about our SYN; nothing when it belongs to something else."""
     segment = read_segment(strip_ipv4(data) if len(ways.ends[0]) == 4 else data)
     if segment is None or (segment.port, segment.source_port) != ways.ports:

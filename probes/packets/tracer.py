@@ -8,7 +8,7 @@ from core.clock import Clock
 from probes.net.deadlines import receive, wait_readable
 from probes.packets.hops import Reply
 from probes.packets.mda import Send
-from probes.packets.traceroute_packets import Wire, sender_of
+from probes.packets.traceroute_packets import PacketSocket, sender_of
 
 Place = tuple[int, int]
 # Tags are the checksums of datagrams, of which 0 and 0xFFFF mean other things.
@@ -21,7 +21,7 @@ _FEW = 4
 _ROOM, _LEAST_S = 3.0, 0.1
 
 
-class Reach(Protocol):
+class HopRange(Protocol):
     """What of a configuration says which hops are asked."""
 
     @property
@@ -38,7 +38,7 @@ class Reach(Protocol):
     def flow(self) -> int: ...
 
 
-def walk(send: Send, reach: Reach) -> list[Reply]:
+def walk(send: Send, reach: HopRange) -> list[Reply]:
     """All replies of one flow, hop after hop, until the target or too many silent hops."""
     replies: list[Reply] = []
     for first in range(reach.first_ttl, reach.max_ttl + 1, reach.window):
@@ -56,7 +56,9 @@ def walk(send: Send, reach: Reach) -> list[Reply]:
 class Tracer:
     """Sends packets and matches what comes in by their tags."""
 
-    def __init__(self, wire: Wire, timeout_s: float, interval_s: float, clock: Clock) -> None:
+    def __init__(
+        self, wire: PacketSocket, timeout_s: float, interval_s: float, clock: Clock
+    ) -> None:
         self._wire, self._clock = wire, clock
         self._timeout_s, self._interval_s = timeout_s, interval_s
         self._tag, self._slowest_s = 0, 0.0
@@ -110,7 +112,7 @@ class Tracer:
         began = self._clock.monotonic()
         while True:
             is_last = number == attempts - 1 or (number > 0 and not self._found)
-            if not self._hear(began + (self._timeout_s if is_last else self._usual_s())):
+            if not self._receive_ready(began + (self._timeout_s if is_last else self._usual_s())):
                 return
 
     def _usual_s(self) -> float:
@@ -121,19 +123,19 @@ class Tracer:
 
     def _listen(self, until: float) -> None:
         """Take in replies until a moment comes, or nothing is wanted any more."""
-        while self._hear(until):
+        while self._receive_ready(until):
             continue
 
-    def _hear(self, until: float) -> bool:
+    def _receive_ready(self, until: float) -> bool:
         """Take in what is there or comes first; false when nothing came, or nothing is wanted."""
         if not self._wanted or not self._open:
             return False
         ready = wait_readable(self._wire.sockets, until, self._clock)
         for sock in ready:
-            self._take(sock)
+            self._match_reply(sock)
         return bool(ready)
 
-    def _take(self, sock: socket.socket) -> None:
+    def _match_reply(self, sock: socket.socket) -> None:
         data, sender, at = receive(sock, self._clock)
         sight = self._wire.read(sock, data, sender_of(sender))
         opened = self._open.pop(sight.tag, None) if sight else None

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from probes.net.ssrf_guard import Endpoint
 from probes.packets import headers
 from probes.packets.headers import ICMP, ICMP6, TCP, UDP
-from probes.packets.raw_syn import ends_of, source_of
+from probes.packets.raw_syn import packed_addresses, source_of
 
 # The port that traceroutes over UDP have always begun with.
 UDP_PORT = 33_434
@@ -23,7 +23,7 @@ _CODES = {
 }
 
 
-class Sight(NamedTuple):
+class ReceivedReply(NamedTuple):
     """What a packet that came in says: the tag of ours, who sent it, and as what."""
 
     tag: int
@@ -31,7 +31,7 @@ class Sight(NamedTuple):
     kind: str
 
 
-class Wire:
+class PacketSocket:
     """Open raw sockets towards one endpoint; use it as a context, which raises
     ``PermissionError`` where raw sockets are closed and ``OSError`` without a way."""
 
@@ -43,14 +43,14 @@ class Wire:
         self._port = endpoint.port or (UDP_PORT if protocol == "udp" else 80)
         self.source = ""
 
-    def __enter__(self) -> "Wire":
+    def __enter__(self) -> "PacketSocket":
         with ExitStack() as stack:
             own = ICMP if self.endpoint.family == 4 else ICMP6
             self._errors = stack.enter_context(self._raw(own))
             number = {"udp": UDP, "icmp": own, "tcp": TCP}[self.protocol]
             self._out = self._errors if number == own else stack.enter_context(self._raw(number))
             self.source = source_of(self.endpoint)
-            self._ends = ends_of(self.endpoint, self.source)
+            self._ends = packed_addresses(self.endpoint, self.source)
             self._stack = stack.pop_all()
         return self
 
@@ -72,7 +72,7 @@ class Wire:
         self._out.setsockopt(level, option, ttl)
         self._out.sendto(self._packet(flow, tag), (self.endpoint.address, 0))
 
-    def read(self, sock: socket.socket, data: bytes, sender: str) -> Sight | None:
+    def read(self, sock: socket.socket, data: bytes, sender: str) -> ReceivedReply | None:
         """What a packet says about one of ours; nothing when it is about something else."""
         family = self.endpoint.family
         body = headers.strip_ipv4(data) if family == 4 else data
@@ -84,7 +84,7 @@ class Wire:
         echo = headers.read_echo(family, body) if self.protocol == "icmp" else None
         if echo is None or sender != self.endpoint.address or echo[0] != self._base:
             return None
-        return Sight(echo[1], sender, "target")
+        return ReceivedReply(echo[1], sender, "target")
 
     def _raw(self, protocol: int) -> socket.socket:
         return socket.socket(self.endpoint.domain, socket.SOCK_RAW, protocol)
@@ -107,17 +107,17 @@ class Wire:
             self._ports[flow] = held.getsockname()[1]
         return self._ports[flow]
 
-    def _quoted(self, quote: headers.Quote, sender: str) -> Sight | None:
+    def _quoted(self, quote: headers.Quote, sender: str) -> ReceivedReply | None:
         tag = self._tag(quote)
         if tag is None:
             return None
         family = self.endpoint.family
         if quote.type == headers.TIME_EXCEEDED[family]:
             # The target may itself be a router that says so about a packet to it.
-            return Sight(tag, sender, "hop")
+            return ReceivedReply(tag, sender, "hop")
         if sender == self.endpoint.address and quote.code == headers.PORT_UNREACHABLE[family]:
-            return Sight(tag, sender, "target")
-        return Sight(tag, sender, _CODES[family].get(quote.code, "other"))
+            return ReceivedReply(tag, sender, "target")
+        return ReceivedReply(tag, sender, _CODES[family].get(quote.code, "other"))
 
     def _tag(self, quote: headers.Quote) -> int | None:
         """The number that we gave the quoted packet, if it is ours."""
@@ -134,7 +134,7 @@ class Wire:
             return fourth if quote.protocol == UDP else None
         return fourth if quote.protocol == TCP and third == self._base else None
 
-    def _direct(self, body: bytes, sender: str) -> Sight | None:
+    def _direct(self, body: bytes, sender: str) -> ReceivedReply | None:
         """The target's own answer over the probed protocol."""
         if sender != self.endpoint.address or self.protocol != "tcp":
             return None
@@ -144,7 +144,7 @@ class Wire:
         before = (segment.acknowledged - 1) & 0xFFFFFFFF
         if segment.port not in self._ports.values() or before >> 16 != self._base:
             return None
-        return Sight(before & 0xFFFF, sender, "target")
+        return ReceivedReply(before & 0xFFFF, sender, "target")
 
 
 def sender_of(address: Any) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 # Files of a vantage point are its own.
-_NEVER_SAID = ("ca_file",)
+_RESERVED_OPTIONS = ("ca_file",)
 _ANY = 1e12
 _MOST = {
     "timeout_s": 60.0,
@@ -29,7 +29,7 @@ LONGEST_RUN_S = 900.0
 
 def check_bounds(options: Mapping[str, Any], config: Any) -> None:
     """Raises ``ValueError`` for an option out of its bounds, or a run that may take too long."""
-    for name in _NEVER_SAID:
+    for name in _RESERVED_OPTIONS:
         if options.get(name):
             raise ValueError(f"{name} cannot be chosen from here")
     for name, value in options.items():

@@ -11,7 +11,7 @@ from probes.schedule.schedule import Activity, Schedule
 _TINY_S = 1e-6
 
 
-def lay_out(schedule: Schedule, vantages: int, targets: int) -> Schedule:
+def place_windows(schedule: Schedule, vantages: int, targets: int) -> Schedule:
     """Give each group of each activity its window; raises ``BadInput`` when a round has no room.
 
     Strict activities come first, one group after the other. What is not strict stands where its

@@ -45,7 +45,7 @@ def broken_limits(
     return found
 
 
-def strange_probes(plan: Plan, sources: Mapping[str, str]) -> list[str]:
+def unsupported_probes(plan: Plan, sources: Mapping[str, str]) -> list[str]:
     """One sentence per activity that a public network of the plan has not."""
     used = {sources.get(name) for name in plan.vantages}
     return [

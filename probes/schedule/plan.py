@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from probes.schedule.layout import lay_out
+from probes.schedule.layout import place_windows
 from probes.schedule.rotation import Rotation
 from probes.schedule.schedule import Activity, Schedule
 
@@ -51,7 +51,7 @@ class Plan:
     @classmethod
     def of(cls, schedule: Schedule, vantages: Sequence[str], targets: int, seed: int = 0) -> "Plan":
         """Lay a schedule out for them; raises ``BadInput`` when a round has no room."""
-        laid_out = lay_out(schedule, len(vantages), targets)
+        laid_out = place_windows(schedule, len(vantages), targets)
         return cls(laid_out, tuple(vantages), targets, seed)
 
     @cached_property

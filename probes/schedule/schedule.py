@@ -13,7 +13,7 @@ MAX_ROUNDS = 100_000
 # Names are part of keys and file names.
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,23}")
 # What the one who starts a campaign says elsewhere, for all activities together.
-_SAID_ELSEWHERE = ("allow", "deny")
+_CAMPAIGN_FIELDS = ("allow", "deny")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Schedule:
 
 def read_schedule(data: Mapping[str, Any]) -> Schedule:
     """A schedule from its plain form; raises ``BadInput`` naming the field."""
-    _refuse_strange(data, Schedule, "schedule")
+    _refuse_unknown_keys(data, Schedule, "schedule")
     listed = data.get("activities")
     if not isinstance(listed, (list, tuple)) or not listed:
         raise BadInput("give one activity at least", field="activities")
@@ -95,7 +95,7 @@ def read_schedule(data: Mapping[str, Any]) -> Schedule:
 def _activity(data: Any, where: str) -> Activity:
     if not isinstance(data, Mapping):
         raise BadInput("an activity is a table of fields", field=where)
-    _refuse_strange(data, Activity, where)
+    _refuse_unknown_keys(data, Activity, where)
     name, probe = str(data.get("name") or data.get("probe")), str(data.get("probe"))
     if not _NAME.fullmatch(name):
         raise BadInput(f"{name!r} is no name; use up to 24 of a-z, 0-9 and -", field=where)
@@ -117,7 +117,7 @@ def _activity(data: Any, where: str) -> Activity:
 
 
 def _check_options(probe: str, options: dict[str, Any], where: str) -> None:
-    for name in _SAID_ELSEWHERE:
+    for name in _CAMPAIGN_FIELDS:
         if name in options:
             raise BadInput("networks are allowed for the whole campaign", field=f"{where}.options")
     try:
@@ -130,7 +130,7 @@ def _check_options(probe: str, options: dict[str, Any], where: str) -> None:
         raise BadInput(str(error), field=f"{where}.options") from error
 
 
-def _refuse_strange(data: Mapping[str, Any], kind: Any, where: str) -> None:
+def _refuse_unknown_keys(data: Mapping[str, Any], kind: Any, where: str) -> None:
     strange = sorted(set(data) - {f.name for f in fields(kind)})
     if strange:
         known = ", ".join(f.name for f in fields(kind))

@@ -13,7 +13,7 @@ from typing import Any
 from celery import Task
 
 from core.clock import SystemClock
-from probes.schedule.layout import lay_out
+from probes.schedule.layout import place_windows
 from probes.schedule.schedule import read_schedule
 from tasks.campaigns import commands, conclusion, dispatch, scheduler
 from tasks.campaigns.results_collector import Collector
@@ -222,7 +222,9 @@ def _stretched(activities: list[Row], tempo: Tempo) -> list[Row]:
 def _length_s(activities: list[Row], vantages: int, targets: int) -> float:
     """How long a round is without a pause, as it would be laid out."""
     whole = read_schedule({"round_s": _LONG_S, "activities": activities})
-    return max(max(a.offsets_s) + a.window_s for a in lay_out(whole, vantages, targets).activities)
+    return max(
+        max(a.offsets_s) + a.window_s for a in place_windows(whole, vantages, targets).activities
+    )
 
 
 class Course:

@@ -19,7 +19,7 @@ from django.conf import settings
 from core.clock import Clock, SystemClock
 from core.errors import BadInput, NephoscopeError, Unavailable
 from probes.networks import globalping, ripe_atlas
-from probes.networks.web_client import Api, Busy, Garbled, Refused
+from probes.networks.web_client import Api, Busy, MalformedAnswer, Refused
 from probes.records import ProbeStatus
 from tasks.campaigns import dispatch, results_receiver
 from tasks.networks.rate_state import Work, held_until, hold, path_of, read, write
@@ -253,7 +253,7 @@ class _Unknown(Unavailable):
 
 _STATUS = (
     (Busy, ProbeStatus.BUSY),
-    (Garbled, ProbeStatus.MALFORMED),
+    (MalformedAnswer, ProbeStatus.MALFORMED),
     (_Late, ProbeStatus.TIMEOUT),
     ((BadInput, Refused), ProbeStatus.NOT_PERMITTED),
 )

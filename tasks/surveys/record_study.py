@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import BadInput
-from lake.distinct import Seen, distinct_rows
+from lake.distinct import RowSet, distinct_rows
 from lake.packing import distinct_facts
 
 Connection = duckdb.DuckDBPyConnection
@@ -101,7 +101,7 @@ def read_records(connection: Connection, sources: Sources) -> None:
 
 
 def _read_texts(connection: Connection, records: Path) -> None:
-    seen = Seen()
+    seen = RowSet()
     connection.register("fresh", distinct_rows(records, ("domain", "name", "type", "data"), seen))
     connection.execute(_TOLD)
     connection.unregister("fresh")

@@ -6,13 +6,13 @@ from typing import Any
 
 from analysis.traffic.report import TrafficReport
 from analysis.traffic.tables import TRAFFIC_SPEC_BY_ID
-from cartography.traffic.import_report import Account, Sum
+from cartography.traffic.import_report import LogReport, TrafficCounts
 from cartography.traffic.text_columns import HOUR_S
 from core.providers import PROVIDERS
 
 
 def import_document(
-    name: str, accounts: Sequence[Account], report: TrafficReport
+    name: str, accounts: Sequence[LogReport], report: TrafficReport
 ) -> dict[str, Any]:
     """The ``--json`` shape of ``packets import``."""
     return {
@@ -48,7 +48,7 @@ def spec_method(table_id: str) -> str:
     return f"docs/methods/traffic.md#{table_id}"
 
 
-def _log(account: Account, number: int, report: TrafficReport) -> dict[str, Any]:
+def _log(account: LogReport, number: int, report: TrafficReport) -> dict[str, Any]:
     clouds = account.clouds.total()
     if not account.has_connections:
         for provider, own in clouds.items():
@@ -65,15 +65,15 @@ def _log(account: Account, number: int, report: TrafficReport) -> dict[str, Any]
         "last_hour": _hour(account.last_hour),
         "clouds": _sums(clouds),
         "corporate": _sums(account.corporate.total()),
-        "elsewhere": account.elsewhere.total().get("", Sum()).as_json(),
+        "elsewhere": account.elsewhere.total().get("", TrafficCounts()).as_json(),
     }
 
 
-def _sums(sums: dict[str, Sum]) -> dict[str, Any]:
+def _sums(sums: dict[str, TrafficCounts]) -> dict[str, Any]:
     return {name: sums[name].as_json() for name in PROVIDERS if name in sums}
 
 
-def _clouds(accounts: Sequence[Account], report: TrafficReport) -> dict[str, Any]:
+def _clouds(accounts: Sequence[LogReport], report: TrafficReport) -> dict[str, Any]:
     """Rows of all logs; bytes and flows of the connections that they tell of, each once."""
     found, totals = {}, [account.clouds.total() for account in accounts]
     for provider in PROVIDERS:

@@ -18,13 +18,13 @@ from django.utils.text import slugify
 from analysis.traffic.report import compute_traffic
 from analysis.traffic.tables import TOP_DOMAINS
 from cartography.traffic.address_cache import LocalNetworks
-from cartography.traffic.anonymization import Pseudonyms, make_key, read_key
-from cartography.traffic.import_report import Account
+from cartography.traffic.anonymization import Pseudonymizer, generate_key, read_key
+from cartography.traffic.import_report import LogReport
 from cartography.traffic.log_import import FlowImport
 from cartography.traffic.readers.line_blocks import Source
 from cartography.traffic.readers.pcap import is_capture
 from cartography.traffic.readers.zeek_process import find_zeek, run_zeek
-from cartography.traffic.table_by_date import Calendar
+from cartography.traffic.table_by_date import TablesByDate
 from core.errors import BadInput, MissingData
 from core.files import replace_folder
 from core.providers import PROVIDERS
@@ -60,12 +60,14 @@ def import_logs(paths: Sequence[Path], options: ImportOptions) -> dict[str, Any]
     """
     _check_paths(paths)
     name = slugify(options.name or _stem(paths[0]))[:80] or "capture"
-    key = read_key(options.key_file, Path(settings.DATA_DIR)) if options.key_file else make_key()
+    key = (
+        read_key(options.key_file, Path(settings.DATA_DIR)) if options.key_file else generate_key()
+    )
     zeek = _find_zeek(options.reader)
     inside, tables = LocalNetworks(options.networks), Tables(options.as_of)
-    calendar = Calendar(tables.on, tables.changes, PROVIDERS, inside)
+    calendar = TablesByDate(tables.on, tables.changes, PROVIDERS, inside)
     with _folder(name) as folder:
-        reading = FlowImport(FlowWriter(folder), calendar, Pseudonyms(key))
+        reading = FlowImport(FlowWriter(folder), calendar, Pseudonymizer(key))
         accounts = _read_files(paths, folder, reading, zeek)
         report = compute_traffic(folder, options.top_domains)
         document = import_document(name, accounts, report) | {
@@ -134,7 +136,7 @@ def _find_zeek(reader: str) -> str | None:
 
 def _read_files(
     paths: Sequence[Path], folder: Path, reading: FlowImport, zeek: str | None
-) -> list[Account]:
+) -> list[LogReport]:
     try:
         for number, path in enumerate(paths):
             if zeek and is_capture(Source(path).head()):
@@ -154,7 +156,7 @@ def _read_by_zeek(zeek: str, path: Path, folder: Path, reading: FlowImport) -> N
     shutil.rmtree(folder)
 
 
-def _refuse_nothing(accounts: Sequence[Account]) -> None:
+def _refuse_nothing(accounts: Sequence[LogReport]) -> None:
     if any(account.rows for account in accounts):
         return
     why = {reason: n for account in accounts for reason, n in account.tally.counts.items()}

@@ -3,7 +3,7 @@ import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lake.distinct import Seen, distinct_rows
+from lake.distinct import RowSet, distinct_rows
 
 TEXT = st.none() | st.text(max_size=20)
 ROWS = st.lists(st.tuples(TEXT, st.integers(0, 3), st.sampled_from(["a", "b"])), max_size=60)
@@ -24,14 +24,14 @@ def rows_of(batch):
 @settings(deadline=None)
 @given(ROWS, ROWS)
 def test_each_row_comes_out_once_and_in_order(first, second):
-    seen = Seen()
+    seen = RowSet()
     found = [r for rows in (first, second) for r in rows_of(seen.filter_new(batch_of(rows)))]
     assert found == list(dict.fromkeys(first + second))
     assert seen.count == len(found)
 
 
 def test_the_set_grows_until_it_is_full_and_then_lets_all_rows_pass():
-    seen = Seen(max_slots=1 << 21)
+    seen = RowSet(max_slots=1 << 21)
     numbers = [pa.array(range(n, n + 600_000), pa.int64()) for n in (0, 400_000, 800_000)]
     batches = [pa.record_batch([column], names=["n"]) for column in numbers]
     assert len(seen.filter_new(batches[0])) == 600_000
@@ -44,5 +44,5 @@ def test_the_set_grows_until_it_is_full_and_then_lets_all_rows_pass():
 def test_a_file_is_read_by_columns(tmp_path):
     table = pa.table({"a": ["x", "y", "x"], "b": [1, 2, 3]})
     pq.write_table(table, tmp_path / "rows.parquet")
-    found = distinct_rows(tmp_path / "rows.parquet", ["a"], Seen()).read_all()
+    found = distinct_rows(tmp_path / "rows.parquet", ["a"], RowSet()).read_all()
     assert found.to_pydict() == {"a": ["x", "y"]}

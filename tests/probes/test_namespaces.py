@@ -7,7 +7,7 @@ import pytest
 
 from core.clock import SystemClock
 from probes.kinds import icmp_echo, tcp_ping, traceroute
-from probes.packets.hops import routes_of
+from probes.packets.hops import count_paths
 from probes.records import ProbeStatus, Target
 from tests.probes.netlab import Lab, need_namespaces
 
@@ -191,7 +191,7 @@ def test_a_flow_keeps_its_path_behind_a_balancer(diamond):
 def test_every_way_behind_a_balancer_is_found(diamond, protocol):
     path = trace(diamond, protocol=protocol, mda=True, risk=0.001)
     assert set(path.hops[1]) == {"10.2.1.2", "10.2.2.2", "10.2.3.2"}
-    assert routes_of(path.links) == 3
+    assert count_paths(path.links) == 3
     assert path.hops[-1] == ("10.2.9.2",)
     # Each of the three enters the last router by its own link.
     assert {(a, b) for t, a, b in path.links if t == 2} == {

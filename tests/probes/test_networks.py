@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from core.clock import FakeClock
 from core.errors import BadInput, Unavailable
 from probes.networks import globalping, ripe_atlas
-from probes.networks.web_client import LONGEST_PAUSE_S, MAX_BYTES, Api, Busy, Garbled, Refused
+from probes.networks.web_client import (
+    LONGEST_PAUSE_S,
+    MAX_BYTES,
+    Api,
+    Busy,
+    MalformedAnswer,
+    Refused,
+)
 from tests.probes.networks import (
     ATLAS_KEY,
     GLOBALPING_KEY,
@@ -160,7 +167,7 @@ def test_refusals_are_told_in_the_network_s_own_words_without_the_key(network, a
 @pytest.mark.parametrize("body", [b"not json", b"[1, 2", b"{}", b"null", b'{"id": 7}'])
 def test_answers_that_cannot_be_read_are_garbled(network, api, body):
     network.faults["/v1/measurements"] = [(202, {}, body)]
-    with pytest.raises(Garbled):
+    with pytest.raises(MalformedAnswer):
         globalping.create(api, {})
 
 
@@ -345,10 +352,10 @@ def test_answers_are_packed_for_the_way_and_a_bomb_is_refused(network, api):
     bomb = gzip.compress(b" " * (MAX_BYTES + 5))
     network.faults["/v1/limits"] = [(200, {"Content-Encoding": "gzip"}, bomb)] * 4
     network.packs = False
-    with pytest.raises(Garbled, match="more than"):
+    with pytest.raises(MalformedAnswer, match="more than"):
         globalping.limits(api)
     network.faults["/v1/limits"] = [(200, {"Content-Encoding": "gzip"}, b"no")] * 4
-    with pytest.raises(Garbled, match="packing"):
+    with pytest.raises(MalformedAnswer, match="packing"):
         globalping.limits(api)
 
 

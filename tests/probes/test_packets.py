@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from probes.kinds.system_traceroute import read_output
 from probes.packets import headers
-from probes.packets.hops import Reply, routes_of
-from probes.packets.mda import Search, flows_needed
+from probes.packets.hops import Reply, count_paths
+from probes.packets.mda import MultipathDetection, flows_needed
 from tests.examples import examples
 
 ENDS4 = (bytes([192, 0, 2, 1]), bytes([198, 51, 100, 7]))
@@ -104,9 +104,9 @@ def test_all_ways_of_a_balanced_network_are_found(seed, width, second):
         after[f"b{i}"] = [f"c{i}{j}" for j in range(second)]
         after |= {f"c{i}{j}": ["d"] for j in range(second)}
     after["d"] = ["end"]
-    search = Search(Network(after, seed).send, "end", risk=1e-9)
+    search = MultipathDetection(Network(after, seed).send, "end", risk=1e-9)
     search.explore(20, 3)
-    assert routes_of(tuple(sorted(search.links))) == width * second
+    assert count_paths(tuple(sorted(search.links))) == width * second
     assert {b for t, _, b in search.links if t == 2} == {
         f"c{i}{j}" for i in range(width) for j in range(second)
     }
@@ -114,11 +114,11 @@ def test_all_ways_of_a_balanced_network_are_found(seed, width, second):
 
 def test_a_silent_hop_does_not_end_the_search_and_endless_silence_does():
     through = Network({"start": ["a"], "a": ["*"], "*": ["b", "c"], "b": ["end"], "c": ["end"]}, 1)
-    search = Search(through.send, "end", risk=1e-6)
+    search = MultipathDetection(through.send, "end", risk=1e-6)
     search.explore(20, 3)
     assert {b for t, _, b in search.links if t == 2} == {"b", "c"}
     silent = Network({"start": ["a"], "a": ["*1"], "*1": ["*1"]}, 1)
-    search = Search(silent.send, "end")
+    search = MultipathDetection(silent.send, "end")
     search.explore(200, 3)
     assert silent.sent < 100
 
@@ -130,7 +130,7 @@ def test_what_lies_behind_a_silent_router_beside_others_is_found(seed, width):
     ways = ["*0", *(f"b{i}" for i in range(1, width))]
     after = {"start": ["a"], "a": ways, **{w: [f"c{i}"] for i, w in enumerate(ways)}}
     after |= {f"c{i}": ["end"] for i in range(width)}
-    search = Search(Network(after, seed).send, "end", risk=1e-9)
+    search = MultipathDetection(Network(after, seed).send, "end", risk=1e-9)
     search.explore(20, 3)
     assert {(a, b) for t, a, b in search.links if t == 2} == {
         ("*", "c0"),
@@ -148,7 +148,7 @@ def test_a_packet_that_was_lost_makes_no_router_of_its_own():
             for p, r in zip(places, network.send(places), strict=True)
         ]
 
-    search = Search(send, "end", risk=1e-6)
+    search = MultipathDetection(send, "end", risk=1e-6)
     search.explore(20, 3)
     assert search.silent_at == {2}
     assert {(a, b) for t, a, b in search.links if t == 2 and a != "*"} == {("b", "d"), ("c", "d")}

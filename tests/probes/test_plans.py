@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from core.clock import FakeClock
 from core.errors import BadInput
 from probes.schedule.cost import cost_of, predict
-from probes.schedule.limits import broken_limits, strange_probes
+from probes.schedule.limits import broken_limits, unsupported_probes
 from probes.schedule.plan import Plan
 from probes.schedule.presets import preset, preset_data, preset_names
 from probes.schedule.rehearsal import rehearse
@@ -253,13 +253,13 @@ def test_cost_is_what_probes_send():
     # One vantage point of each network; neither has transfers, and RIPE Atlas no TCP pings.
     assert found["credits"]["globalping"] == 40 * (288 + 50)
     assert found["credits"]["atlas"] == 40 * 50 * 60
-    told = strange_probes(plan, {"client-0": "atlas", "client-1": "globalping"})
+    told = unsupported_probes(plan, {"client-0": "atlas", "client-1": "globalping"})
     assert [t.split(" ")[:5] for t in told] == [
         ["RIPE", "Atlas", "has", "no", "throughput,"],
         ["RIPE", "Atlas", "has", "no", "tcp-ping,"],
         ["Globalping", "has", "no", "throughput,", "which"],
     ]
-    assert strange_probes(plan, {}) == []
+    assert unsupported_probes(plan, {}) == []
     assert cost_of(plan.schedule.activity("latency")).requests == 5
 
 

@@ -11,14 +11,14 @@ import pytest
 from core.clock import SystemClock
 from probes.packets.hops import Reply
 from probes.packets.tracer import Tracer
-from probes.packets.traceroute_packets import Sight
+from probes.packets.traceroute_packets import ReceivedReply
 
 pytestmark = pytest.mark.timed
 
 PLACES = [(3, flow) for flow in range(20)]
 
 
-class Wire:
+class PacketSocket:
     """Packets come back over loopback, but for those that ``fate`` loses or holds back."""
 
     def __init__(self, fate):
@@ -57,7 +57,7 @@ class Wire:
         self._far.sendto(struct.pack("!H", tag), self._near.getsockname())
 
     def read(self, _sock, data, sender):
-        return Sight(struct.unpack("!H", data)[0], sender, "hop")
+        return ReceivedReply(struct.unpack("!H", data)[0], sender, "hop")
 
 
 def tracer_of(wire, timeout_s=1.0):
@@ -74,7 +74,7 @@ def took_s(work):
 def test_a_lost_packet_costs_less_than_the_time_out(seed):
     chance = random.Random(seed)
     lost = set(chance.sample(range(1, 21), 3))
-    with Wire(lambda ttl, flow, nth: None if nth in lost else 0.0) as wire:
+    with PacketSocket(lambda ttl, flow, nth: None if nth in lost else 0.0) as wire:
         found = []
         assert took_s(lambda: found.extend(tracer_of(wire).send_again(PLACES, 3))) < 0.6
         assert [(r.ttl, r.flow) for r in found] == PLACES
@@ -84,7 +84,7 @@ def test_a_lost_packet_costs_less_than_the_time_out(seed):
 
 def test_an_answer_that_comes_after_the_next_try_counts_as_what_it_took():
     """The first answers were quick; one is far slower, and its packet is sent a second time."""
-    with Wire(lambda ttl, flow, nth: 0.25 if flow == 7 else 0.0) as wire:
+    with PacketSocket(lambda ttl, flow, nth: 0.25 if flow == 7 else 0.0) as wire:
         found = tracer_of(wire).send_again(PLACES, 2)
         assert found[7].rtt_ms == pytest.approx(wire.took_ms[PLACES[7]], abs=60)
         assert len(wire.sent) == 21
@@ -97,21 +97,21 @@ def test_what_a_limit_kept_back_is_asked_for_after_a_pause():
     def fate(ttl, flow, nth):
         return 0.0 if nth <= 6 or time.monotonic() - began > 0.2 else None
 
-    with Wire(fate) as wire:
+    with PacketSocket(fate) as wire:
         found = tracer_of(wire).send_again(PLACES, 2)
         assert all(r.address for r in found)
         assert len(wire.sent) == 20 + 14
 
 
 def test_a_silent_hop_is_tried_twice_and_no_more():
-    with Wire(lambda ttl, flow, nth: None) as wire:
+    with PacketSocket(lambda ttl, flow, nth: None) as wire:
         found = tracer_of(wire, timeout_s=0.05).send_again(PLACES, 5)
         assert found == [Reply(*place) for place in PLACES]
         assert len(wire.sent) == 40
 
 
 def test_one_try_waits_for_the_whole_time_out():
-    with Wire(lambda ttl, flow, nth: 0.3 if flow == 19 else 0.0) as wire:
+    with PacketSocket(lambda ttl, flow, nth: 0.3 if flow == 19 else 0.0) as wire:
         tracer = tracer_of(wire)
         assert all(r.address for r in tracer.send(PLACES))
         assert len(wire.sent) == 20
@@ -119,7 +119,7 @@ def test_one_try_waits_for_the_whole_time_out():
 
 def test_a_hop_far_behind_the_others_is_no_silent_one():
     """Answers took a millisecond so far; behind the next link they take two thirds of a second."""
-    with Wire(lambda ttl, flow, nth: 0.0 if ttl == 1 else 0.65) as wire:
+    with PacketSocket(lambda ttl, flow, nth: 0.0 if ttl == 1 else 0.65) as wire:
         tracer = tracer_of(wire)
         assert all(r.address for r in tracer.send_again([(1, f) for f in range(4)], 3))
         found = tracer.send_again([(2, f) for f in range(4)], 3)

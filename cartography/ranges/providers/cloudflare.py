@@ -5,7 +5,7 @@ Such an address gives no hint of where the origin server is.
 
 from datetime import date
 
-from cartography.ranges.geofeed import family_of, contains_any_prefix, is_list, read_list
+from cartography.ranges.geofeed import contains_any_prefix, family_of, is_list, read_list
 from cartography.ranges.range_file import RangeFile, count_entries, require_date
 
 PROVIDER = "cloudflare"

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cartography.traffic.error_counts import Tally
+from cartography.traffic.error_counts import ErrorCounts
 from core.errors import BadInput
 from core.files import GZIP_MAGIC, CutStream, DamagedStream, inflate
 
@@ -47,7 +47,7 @@ class Source:
 
     path: Path
     damage: str = ""
-    tally: Tally = field(default_factory=Tally)
+    tally: ErrorCounts = field(default_factory=ErrorCounts)
 
     def head(self) -> bytes:
         """The first bytes, unpacked; raises ``BadInput`` when the file cannot be read."""

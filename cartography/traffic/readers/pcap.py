@@ -33,14 +33,14 @@ class Packet(NamedTuple):
 
 
 @dataclass
-class _Bytes:
+class _ByteReader:
     """Bytes of a stream in the pieces that are asked for."""
 
     pieces: Iterator[bytes]
     held: bytes = b""
     at: int = 0
 
-    def take(self, count: int) -> bytes:
+    def read(self, count: int) -> bytes:
         """So many bytes, or none at the end."""
         while len(self.held) - self.at < count:
             piece = next(self.pieces, None)
@@ -52,7 +52,7 @@ class _Bytes:
         return found
 
     @property
-    def is_spent(self) -> bool:
+    def is_exhausted(self) -> bool:
         return self.at >= len(self.held)
 
 
@@ -63,36 +63,36 @@ def is_capture(head: bytes) -> bool:
 
 def read_packets(source: Source) -> Iterator[Packet]:
     """The packets of a capture; ``source.damage`` is set when it ends early or is broken."""
-    stream = _Bytes(source.chunks())
-    magic = stream.take(4)
+    stream = _ByteReader(source.chunks())
+    magic = stream.read(4)
     reader = _read_sections(stream) if magic == _SECTION else _read_pcap(stream, magic)
     try:
         yield from reader
-    except (_Broken, struct.error) as error:
+    except (_BrokenCapture, struct.error) as error:
         source.damage = source.damage or f"the capture is broken: {error}"
         return
-    if not stream.is_spent:
+    if not stream.is_exhausted:
         source.damage = source.damage or "the capture ends within a packet"
 
 
-class _Broken(Exception):
+class _BrokenCapture(Exception):
     """What stands there cannot be a capture."""
 
 
-def _read_pcap(stream: _Bytes, magic: bytes) -> Iterator[Packet]:
+def _read_pcap(stream: _ByteReader, magic: bytes) -> Iterator[Packet]:
     order, ticks = _PCAP[magic]
-    header = stream.take(20)
+    header = stream.read(20)
     if not header:
-        raise _Broken("it has no header")
+        raise _BrokenCapture("it has no header")
     link = struct.unpack(order + "HHiIII", header)[5] & 0x0FFFFFFF
     record = struct.Struct(order + "IIII")
-    while head := stream.take(16):
+    while head := stream.read(16):
         seconds, fraction, size, _ = record.unpack(head)
         if size > _MOST_BYTES:
-            raise _Broken(f"a packet of {size:,} bytes")
-        data = stream.take(size)
+            raise _BrokenCapture(f"a packet of {size:,} bytes")
+        data = stream.read(size)
         if size and not data:
-            raise _Broken("it ends within a packet")
+            raise _BrokenCapture("it ends within a packet")
         yield Packet(seconds + fraction / ticks, link, data)
 
 
@@ -104,41 +104,41 @@ class _Section:
     interfaces: list[tuple[int, float]]
 
 
-def _read_sections(stream: _Bytes) -> Iterator[Packet]:
+def _read_sections(stream: _ByteReader) -> Iterator[Packet]:
     section, kind_bytes = _Section("<", []), _SECTION
     while kind_bytes:
         if kind_bytes == _SECTION:
-            section = _begin_section(stream)
+            section = _read_section_header(stream)
         else:
             kind, body = _read_block(stream, section.order, kind_bytes)
             if kind == _INTERFACE:
                 section.interfaces.append(_read_interface(section.order, body))
             elif packet := _read_packet(section, kind, body):
                 yield packet
-        kind_bytes = stream.take(4)
+        kind_bytes = stream.read(4)
 
 
-def _begin_section(stream: _Bytes) -> _Section:
-    length, magic = stream.take(4), stream.take(4)
+def _read_section_header(stream: _ByteReader) -> _Section:
+    length, magic = stream.read(4), stream.read(4)
     order = _ORDERS.get(magic)
     if order is None:
-        raise _Broken("a section without its mark")
+        raise _BrokenCapture("a section without its mark")
     (size,) = struct.unpack(order + "I", length)
-    _take_body(stream, size, 12)
+    _read_body(stream, size, 12)
     return _Section(order, [])
 
 
-def _read_block(stream: _Bytes, order: str, kind: bytes) -> tuple[int, bytes]:
-    (size,) = struct.unpack(order + "I", stream.take(4))
-    return struct.unpack(order + "I", kind)[0], _take_body(stream, size, 8)
+def _read_block(stream: _ByteReader, order: str, kind: bytes) -> tuple[int, bytes]:
+    (size,) = struct.unpack(order + "I", stream.read(4))
+    return struct.unpack(order + "I", kind)[0], _read_body(stream, size, 8)
 
 
-def _take_body(stream: _Bytes, size: int, taken: int) -> bytes:
+def _read_body(stream: _ByteReader, size: int, taken: int) -> bytes:
     if size < taken + 4 or size > _MOST_BYTES or size % 4:
-        raise _Broken(f"a block of {size:,} bytes")
-    body = stream.take(size - taken)
+        raise _BrokenCapture(f"a block of {size:,} bytes")
+    body = stream.read(size - taken)
     if not body:
-        raise _Broken("it ends within a block")
+        raise _BrokenCapture("it ends within a block")
     return body[:-4]
 
 
@@ -168,5 +168,5 @@ def _read_packet(section: _Section, kind: int, body: bytes) -> Packet | None:
 
 def _interface(section: _Section, number: int) -> tuple[int, float]:
     if number >= len(section.interfaces):
-        raise _Broken(f"a packet of interface {number}, which is not described")
+        raise _BrokenCapture(f"a packet of interface {number}, which is not described")
     return section.interfaces[number]

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cartography.traffic.error_counts import Tally
+from cartography.traffic.error_counts import ErrorCounts
 from cartography.traffic.readers.line_blocks import Block
 from cartography.traffic.readers.log_kinds import FIELDS, NEEDED, TELLING
 from cartography.traffic.readers.zeek_rows import CUT, NO_ADDRESSES, OTHER_LOG, drop_unreadable
@@ -73,7 +73,7 @@ class ObjectReader:
     def __init__(self) -> None:
         self._connection = duckdb.connect(":memory:", config={"threads": 1})
 
-    def read(self, block: Block, tally: Tally) -> Iterator[tuple[str, pa.Table]]:
+    def read(self, block: Block, tally: ErrorCounts) -> Iterator[tuple[str, pa.Table]]:
         """The kinds of a block and their rows as text, with their ``line``."""
         data, lines = drop_unreadable(block.data, block.lines, tally)
         objects = self._drop_broken(_texts(data, lines), tally, block)
@@ -83,13 +83,13 @@ class ObjectReader:
         self._connection.unregister("objects")
         for kind in pc.unique(table["kind"]).to_pylist():
             rows = table.filter(pc.equal(table["kind"], kind))
-            reason = _why_useless(kind, rows)
+            reason = _skip_reason(kind, rows)
             if reason:
                 tally.add(reason, rows["line"][:5].to_pylist(), rows.num_rows)
             else:
                 yield kind, rows.select([*FIELDS[kind], "line"])
 
-    def _drop_broken(self, objects: pa.Table, tally: Tally, block: Block) -> pa.Table:
+    def _drop_broken(self, objects: pa.Table, tally: ErrorCounts, block: Block) -> pa.Table:
         self._connection.register("texts", objects)
         found = self._connection.sql(
             "SELECT coalesce(try(json_type(text)) = 'OBJECT', false) FROM texts"
@@ -103,7 +103,7 @@ class ObjectReader:
         return objects.filter(good)
 
 
-def _why_useless(kind: str, rows: pa.Table) -> str:
+def _skip_reason(kind: str, rows: pa.Table) -> str:
     if kind not in FIELDS:
         return OTHER_LOG
     empty = all(rows[name].null_count == rows.num_rows for name in NEEDED[kind])

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 from numpy.typing import NDArray
 
-from cartography.traffic.error_counts import Tally
+from cartography.traffic.error_counts import ErrorCounts
 from cartography.traffic.readers.log_kinds import FIELDS, NEEDED, find_kind
 from cartography.traffic.readers.zeek_headers import Header, Run
 
@@ -24,29 +24,29 @@ NOT_UTF8 = "not UTF-8"
 _SETS = ("service", "san.dns", "cert_chain_fuids", "cert_chain_fps")
 
 
-def read_run(run: Run, tally: Tally, is_cut: bool) -> tuple[str, pa.Table | None]:
+def read_run(run: Run, tally: ErrorCounts, is_cut: bool) -> tuple[str, pa.Table | None]:
     """The kind of a run and its rows as text, with their ``line``; no table where it is of no use.
 
     ``is_cut`` says that the last line has no end, so that its last field may be half of one.
     """
     kind = find_kind(run.header.path, run.header.fields)
-    reason = _why_useless(kind, run.header)
+    reason = _skip_reason(kind, run.header)
     if reason:
         tally.add(reason, run.lines[:5].tolist(), len(run.lines))
         return kind, None
     data, lines = run.data, run.lines
-    if is_cut and _is_half(kind, run):
+    if is_cut and _is_last_line_cut(kind, run):
         tally.add(CUT, lines[-1:].tolist())
         data, lines = data[: data.rfind(b"\n") + 1], lines[:-1]
     data, lines = drop_unreadable(data, lines, tally)
     # Arrow takes it for the end of a line.
     data = data.replace(b"\r", b"\\x0d") if b"\r" in data else data
     table, lines = _split(kind, run.header, data, lines, tally)
-    table = _with_commas(table, run.header.set_separator)
+    table = _normalize_set_separator(table, run.header.set_separator)
     return kind, table.append_column("line", pa.array(lines))
 
 
-def _why_useless(kind: str, header: Header) -> str:
+def _skip_reason(kind: str, header: Header) -> str:
     if not header.fields:
         return NO_HEADER
     if kind not in FIELDS:
@@ -54,7 +54,7 @@ def _why_useless(kind: str, header: Header) -> str:
     return "" if set(NEEDED[kind]) <= set(header.fields) else NO_ADDRESSES
 
 
-def _with_commas(table: pa.Table, separator: str) -> pa.Table:
+def _normalize_set_separator(table: pa.Table, separator: str) -> pa.Table:
     """Sets as they are written nearly everywhere."""
     for name in {*_SETS} & {*table.column_names} if separator != "," else ():
         own = pc.replace_substring(table[name], separator, ",")
@@ -62,7 +62,7 @@ def _with_commas(table: pa.Table, separator: str) -> pa.Table:
     return table
 
 
-def _is_half(kind: str, run: Run) -> bool:
+def _is_last_line_cut(kind: str, run: Run) -> bool:
     """Whether the last line lacks columns, or ends within a column that would be believed."""
     fields = run.header.fields
     last = run.data[run.data.rfind(b"\n") + 1 :]
@@ -71,7 +71,7 @@ def _is_half(kind: str, run: Run) -> bool:
 
 
 def drop_unreadable(
-    data: bytes, lines: NDArray[np.int64], tally: Tally
+    data: bytes, lines: NDArray[np.int64], tally: ErrorCounts
 ) -> tuple[bytes, NDArray[np.int64]]:
     """The lines that are UTF-8; nearly always all of them, which takes no second look."""
     if data.isascii():
@@ -96,7 +96,7 @@ def _is_utf8(row: bytes) -> bool:
 
 
 def _split(
-    kind: str, header: Header, data: bytes, lines: NDArray[np.int64], tally: Tally
+    kind: str, header: Header, data: bytes, lines: NDArray[np.int64], tally: ErrorCounts
 ) -> tuple[pa.Table, NDArray[np.int64]]:
     bad: list[int] = []
 

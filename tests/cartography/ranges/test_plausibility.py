@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cartography.ranges import RangeEntry, RangeFile, read_ranges
-from cartography.ranges.plausibility import count_addresses, assess_file
+from cartography.ranges.plausibility import assess_file, count_addresses
 from cartography.ranges.range_file import count_entries
 from core.errors import BadInput
 from tests.cartography.ranges.files import REAL, read_real, sample

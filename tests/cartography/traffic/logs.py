@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 
 from cartography.placement.cloud_table import PrefixTable
 from cartography.traffic.address_cache import LocalNetworks
-from cartography.traffic.anonymization import Pseudonyms
+from cartography.traffic.anonymization import Pseudonymizer
 from cartography.traffic.log_import import FlowImport
-from cartography.traffic.table_by_date import Calendar
+from cartography.traffic.table_by_date import TablesByDate
 from core.providers import PROVIDERS
 from lake.traffic import FlowWriter
 from tests.cartography.ranges.files import read_sample
@@ -122,8 +122,8 @@ def read(folder: Path, *contents, networks=(), name="log", number=0):
 
 
 def read_paths(out: Path, paths, networks=(), table=TABLE):
-    calendar = Calendar(lambda _day: table, [], PROVIDERS, LocalNetworks(networks))
-    reading = FlowImport(FlowWriter(out), calendar, Pseudonyms(KEY))
+    calendar = TablesByDate(lambda _day: table, [], PROVIDERS, LocalNetworks(networks))
+    reading = FlowImport(FlowWriter(out), calendar, Pseudonymizer(KEY))
     for path in paths:
         reading.read(path)
     reading.writer.close()

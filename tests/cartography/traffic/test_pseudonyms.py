@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cartography.traffic.anonymization import Pseudonyms, make_key, read_key
+from cartography.traffic.anonymization import Pseudonymizer, generate_key, read_key
 from core.errors import BadInput
 from tests.cartography.traffic.logs import ALICE, BOB, KEY, VIRGINIA, conn, header, read
 
-HIDDEN = Pseudonyms(KEY)
+HIDDEN = Pseudonymizer(KEY)
 SIZES = {4: 32, 16: 128}
 PACKED = st.one_of(st.binary(min_size=4, max_size=4), st.binary(min_size=16, max_size=16))
 
@@ -30,7 +30,7 @@ def test_two_pseudonyms_share_the_prefix_that_their_addresses_share(data, size):
 
 @given(PACKED)
 def test_the_same_key_gives_the_same_pseudonym(packed):
-    assert Pseudonyms(KEY).hide_packed(packed) == HIDDEN.hide_packed(packed)
+    assert Pseudonymizer(KEY).hide_packed(packed) == HIDDEN.hide_packed(packed)
 
 
 def test_a_slash_24_is_mapped_one_to_one():
@@ -47,7 +47,7 @@ def test_every_bit_is_flipped_about_as_often_as_not():
     for bit in range(16):
         share = sum(f >> bit & 1 for f in flipped) / len(flipped)
         assert 0.4 < share < 0.6, bit
-    keys = [Pseudonyms(bytes([n]) * 32) for n in range(200)]
+    keys = [Pseudonymizer(bytes([n]) * 32) for n in range(200)]
     for bit in (0, 7, 8, 31):
         shift = 31 - bit
         flips = [int.from_bytes(k.hide_packed(bytes(4))) >> shift & 1 for k in keys]
@@ -56,7 +56,7 @@ def test_every_bit_is_flipped_about_as_often_as_not():
 
 def test_another_key_gives_others():
     address = bytes([10, 1, 2, 3])
-    found = {Pseudonyms(make_key()).hide_packed(address) for _ in range(50)}
+    found = {Pseudonymizer(generate_key()).hide_packed(address) for _ in range(50)}
     assert len(found) > 45
 
 
@@ -91,4 +91,4 @@ def test_a_key_is_refused_where_it_is_not_safe(tmp_path):
     with pytest.raises(BadInput, match="head -c 32"):
         read_key(tmp_path / "none", output)
     with pytest.raises(BadInput, match="at least 32 bytes"):
-        Pseudonyms(b"short")
+        Pseudonymizer(b"short")

@@ -10,7 +10,7 @@ import pytest
 
 from core.clock import SystemClock
 from probes.kinds import dns_latency, icmp_echo, jitter, tcp_ping, throughput, traceroute
-from probes.packets.hops import routes_of
+from probes.packets.hops import count_paths
 from probes.records import ProbeStatus, Target
 from tests.testbed.namespaces.conftest import ROOT, everywhere
 from tests.testbed.namespaces.parallel_ping import is_right
@@ -157,7 +157,7 @@ def test_all_ways_are_found(lab, start, end, protocol, family, ways):
     true = [["", *lab.truth.hops(start, w, family)] for w in lab.truth.ways(start, end)]
     links = {(t, a, b) for way in true for t, (a, b) in enumerate(zip(way, way[1:], strict=False))}
     assert set(path.links) == links
-    assert (len(true), routes_of(path.links)) == (ways, ways)
+    assert (len(true), count_paths(path.links)) == (ways, ways)
 
 
 def test_names_are_answered_by_the_instance(lab):

@@ -20,7 +20,7 @@ from django.conf import settings
 from core.errors import BadInput
 from probes.net.ssrf_guard import why_forbidden
 from probes.schedule.cost import predict
-from probes.schedule.limits import CAMPAIGN_LIMITS, broken_limits, strange_probes
+from probes.schedule.limits import CAMPAIGN_LIMITS, broken_limits, unsupported_probes
 from probes.schedule.plan import Plan
 from probes.schedule.presets import preset_data, preset_names
 from probes.schedule.schedule import Schedule, read_schedule
@@ -102,7 +102,7 @@ def build_definition(
         )
     known = ends or VantageProfiles()
     predicted = predict(plan, known.sources)
-    refusals = strange_probes(plan, known.sources)
+    refusals = unsupported_probes(plan, known.sources)
     refusals += broken_limits(plan, predicted, limits, known.limits)
     name = str(data.get("name") or _title(data, plan))[:200]
     return Definition(

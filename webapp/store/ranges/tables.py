@@ -18,9 +18,9 @@ from cartography.ranges.diff import Change, compare
 from cartography.ranges.gzip_file import unpack
 from cartography.ranges.plausibility import assess_file
 from cartography.ranges.same_edition import (
+    describe_difference,
     has_same_content,
     is_same_publication,
-    describe_difference,
 )
 from core.errors import BadInput, MissingData
 from core.files import write_bytes
