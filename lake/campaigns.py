@@ -1,6 +1,6 @@
-"""Results of probes in the lake: schemas of samples and paths, and tables from plain rows.
+"""Schemas of probe samples and paths in the lake, and tables built from plain rows.
 
-Imported measurements of others stand in the same columns as those of own vantage points.
+Imported measurements have the same columns as those of the installation's vantage points.
 """
 
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-# Few different texts stand in these columns, millions of times.
+# These columns have few distinct values and millions of rows.
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 HOP = pa.struct([("ttl", pa.uint8()), ("address", _TEXT), ("rtt_ms", pa.float32())])
 _HOP = ("ttl", "address", "rtt_ms")
@@ -18,7 +18,7 @@ _PLACE: list[tuple[str, pa.DataType]] = [
     ("round", pa.int32()),
     ("vantage", _TEXT),
     ("target", _TEXT),
-    # What stands at the cloud's end; empty where nobody said so.
+    # The cloud end; empty where it is unknown.
     ("provider", _TEXT),
     ("region", _TEXT),
     ("zone", _TEXT),
@@ -43,7 +43,7 @@ CAMPAIGN_SCHEMAS: dict[str, pa.Schema] = {
             ("detail", pa.string()),
         ]
     ),
-    # One row per traceroute; one hop per packet, without an address where nobody answered.
+    # One row per traceroute; one hop per packet, without an address after a time-out.
     "paths": pa.schema(
         [
             *_PLACE,
@@ -74,7 +74,7 @@ _DEFAULTS: dict[str, Any] = {
 
 
 def table_of(kind: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """A table of ``samples`` or ``paths``; what a row does not say is empty."""
+    """Build a table of ``samples`` or ``paths``; missing fields of a row are empty."""
     schema = CAMPAIGN_SCHEMAS[kind]
     kept = list(rows)
     columns = [[r.get(n, _DEFAULTS.get(n)) for r in kept] for n in schema.names]
@@ -106,7 +106,7 @@ def _cast_column(column: Any, kind: pa.DataType) -> Any:
 def rows_of_result(
     result: Mapping[str, Any], place: Mapping[str, Any]
 ) -> tuple[str, list[dict[str, Any]]]:
-    """The table and the rows of one probe's result in its JSON form.
+    """Return the table name and the rows of one probe result in its JSON form.
 
     ``place`` says where it belongs: round, vantage, target, provider, region, zone, direction.
     A multipath traceroute has one row per flow.
@@ -126,7 +126,7 @@ def rows_of_result(
     return "samples", [{**head, **own, "detail": json.dumps(detail, sort_keys=True)}]
 
 
-# What stands in columns of its own, or is the values once more.
+# Fields with separate columns, and those that repeat the values.
 _OTHER_COLUMNS = frozenset(
     {
         "at",

@@ -1,7 +1,7 @@
-"""Rows of a long Parquet file go in; those that were not seen before come out, batch by batch.
+"""Stream the distinct rows of a long Parquet file, batch by batch.
 
-A row is known by 128 bits with a key that each process draws for itself, so that two rows are taken
-for one with a chance below one in 10**20, and nobody can choose rows that are.
+A row is identified by a 128-bit hash under a key that each process draws at random: two rows
+collide with a probability below 1e-20, and an adversary cannot construct a collision.
 """
 
 import secrets
@@ -39,7 +39,7 @@ class RowSet:
         self.is_full = False
 
     def filter_new(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows of a batch that no batch had before; all of them once the set is full."""
+        """Return the rows of a batch that no batch had before; all of them once the set is full."""
         if not self._reserve(len(batch)):
             return batch
         keys = np.empty((len(batch), 2), np.uint64)

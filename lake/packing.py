@@ -1,7 +1,7 @@
-"""Facts of three small numbers each: a long Parquet file goes in, each fact once comes out.
+"""Deduplicate the facts of a long Parquet file, each of three small numbers.
 
-Name, type and value fill one word of 64 bits, so a fact is known by itself and not by a mixture of
-it: nothing is lost by chance, and half the memory of ``lake.distinct`` is touched.
+Name, type and value fill one 64-bit word, which identifies a fact without hashing: there are no
+collisions, and half the memory of ``lake.distinct`` is touched.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from core.jit import compile_division
 Words = NDArray[np.uint64]
 _BATCH_ROWS = 1 << 18
 _FIRST_SLOTS = 1 << 20
-# 256 MiB of facts; a file with more of them is told apart by the database.
+# 256 MiB of facts; a file with more of them is deduplicated by the database.
 MAX_SLOTS = 1 << 25
 # With two bits for the type, 32 for the value, and one that is always set: a free slot holds zero.
 _NAME_BITS, _TYPE_BITS = 29, 2
@@ -73,7 +73,7 @@ def _mark_unknown(words: Words, slots: Words, rows: NDArray[np.int64], begin: An
 
 @compile_division
 def _insert_new(words: Words, slots: Words) -> Any:
-    """Put words into the slots, and those that were not there to the front; how many."""
+    """Insert words into the slots, move the new ones to the front, and return their number."""
     rows = np.empty(_BLOCK, np.int64)
     n_new = 0
     for begin in range(0, len(words), _BLOCK):

@@ -109,7 +109,7 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("at", pa.timestamp("us", tz="UTC")),
         ]
     ),
-    # One row per address whose availability zone somebody looked for: brought, not crawled.
+    # One row per address with an imported availability zone.
     "zones": pa.schema(
         [
             ("address", pa.string()),

@@ -1,6 +1,6 @@
-"""Traffic in the lake: schemas of an import's tables, and a writer of one part in many pieces.
+"""Schemas of an import's traffic tables, and a writer that appends to one part in many pieces.
 
-Only rows with an end in a cloud stand here; clients are pseudonyms.
+Only rows with an end in a cloud are kept; clients are pseudonyms.
 """
 
 from pathlib import Path

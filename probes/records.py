@@ -1,4 +1,4 @@
-"""What a probe is pointed at, and what it gives back: a record for every run, failures included.
+"""The target and the result record of a probe run, failures included.
 
 A record travels as JSON from a vantage point; nothing in it depends on a database or a queue.
 """
@@ -14,7 +14,7 @@ class ProbeStatus(StrEnum):
 
     OK = "OK"
     TIMEOUT = "TIMEOUT"
-    REFUSED = "REFUSED"  # the target answered that nobody listens
+    REFUSED = "REFUSED"  # TCP RST or ICMP port unreachable
     UNREACHABLE = "UNREACHABLE"  # a router, or this machine, knows no way
     RESET = "RESET"  # the connection broke off
     NO_NAME = "NO_NAME"  # the name has no address of the wanted family
@@ -30,7 +30,7 @@ class ProbeStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is probed: a name or address, a port, and the address family (0: any, 4 or 6)."""
+    """A host name or address to probe, a port, and the address family (0: any, 4 or 6)."""
 
     host: str
     port: int = 0
@@ -48,7 +48,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What every run of every probe says; ``at`` is seconds since the epoch (UTC).
+    """Fields of every probe's record; ``at`` is seconds since the epoch (UTC).
 
     ``address`` is the one address that was checked and used, empty when there was none.
     """

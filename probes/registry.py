@@ -1,4 +1,4 @@
-"""All probes, in one tuple: a name goes in, the module that measures comes out."""
+"""The list of all probes; find one by name and configure it."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -19,7 +19,7 @@ from probes.records import Outcome
 
 
 class Probe(Protocol):
-    """The silhouette of every probe; ``UNIT`` is that of the values of its record."""
+    """The attributes of every probe module; ``UNIT`` is the unit of its record's values."""
 
     NAME: str
     VERSION: int
@@ -46,7 +46,7 @@ PROBES: tuple[Probe, ...] = (
 
 
 def find_probe(name: str) -> Probe:
-    """The probe of that name; raises ``ValueError`` naming all of them."""
+    """Return the probe of a name; raise ``ValueError`` that names all probes."""
     for probe in PROBES:
         if name == probe.NAME:
             return probe

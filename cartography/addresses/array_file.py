@@ -1,6 +1,7 @@
-"""Compiled tables as files: arrays that are mapped into memory, behind a header with a digest.
+"""Write compiled tables to files of arrays that are mapped into memory.
 
-In go named arrays and a JSON document; they come out as they were, or the file is refused.
+A file has a header with a digest, a JSON document and named arrays; a file that does not match its
+digest is refused.
 """
 
 import hashlib

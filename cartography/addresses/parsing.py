@@ -1,7 +1,7 @@
-"""Compiled readers of addresses as text: a dotted quad without a branch, and IPv6 in all forms.
+"""Compiled parsers of IP addresses in text: branch-free dotted quads, and every form of IPv6.
 
-In go bytes as they lie in Arrow buffers; out come numbers, and whether the text was an address.
-They read what ``inet_pton`` reads, and refuse the rest.
+They read the bytes of Arrow string buffers and return numbers and a validity flag; they accept
+exactly the texts that ``inet_pton`` accepts.
 """
 
 from typing import Any

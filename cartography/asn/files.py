@@ -1,7 +1,7 @@
-"""Files of prefixes and their origin ASes: pyasn's, CAIDA's and iptoasn's formats.
+"""Parse files of prefixes and their origin ASes: the formats of pyasn, CAIDA and iptoasn.
 
-In go bytes, plain or gzip; out come the prefixes or ranges with the sets of their origins, or one
-refusal that names the line.
+Files may be gzipped. The result has prefixes or ranges with their sets of origins; errors name the
+line.
 """
 
 import io
@@ -47,13 +47,13 @@ class OriginFile:
 
 
 def is_origin_file(data: bytes) -> bool:
-    """Whether the bytes look like a file of prefixes and AS numbers, sound or not."""
+    """Return whether bytes look like a file of prefixes and AS numbers, sound or damaged."""
     line = next((text for _, text in _lines(data[:65536])), b"")
     return b"\t" in line and pack_address(_text(re.split(rb"[\t/]", line)[0])) != b""
 
 
 def read_origins(data: bytes) -> OriginFile:
-    """Read a file; raises ``BadInput`` that names the line."""
+    """Parse a file; raise ``BadInput`` that names the line."""
     plain = unpack(data)
     if not is_origin_file(plain):
         raise BadInput("this is no file of prefixes and AS numbers, separated by tabs")

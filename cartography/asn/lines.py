@@ -1,6 +1,6 @@
-"""The lines ``a.b.c.d/length TAB AS`` of a file, all at once.
+"""Parse lines of the form ``a.b.c.d/length TAB AS`` with numpy, half a million lines at a time.
 
-In go half a million lines as bytes; out come three columns, and the few lines of another form.
+The result has three columns, and the few lines of another form as text.
 """
 
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ from cartography.ranges.gzip_file import unpack
 from core.errors import BadInput
 
 LAST_ASN = (1 << 32) - 1
-# Longer ones are whole sentences that somebody wrote into a registry.
+# Longer names are whole sentences from a registry.
 MAX_NAME = 200
 _LINE = re.compile(r"^(?:AS)?(\d{1,10})[\s,;|]+(\S.*)$", re.IGNORECASE)
 _UNWANTED = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]+")
@@ -32,7 +32,7 @@ def read_as_names(data: bytes) -> dict[int, str]:
 
 
 def is_name_file(data: bytes) -> bool:
-    """Whether the bytes look like a list of names, and not of prefixes."""
+    """Return whether bytes look like a list of AS names, not of prefixes."""
     head = unpack(data)[:4096].decode("utf-8", "replace").lstrip()
     first = next((line for line in head.splitlines() if line and line[0] not in ";#"), "")
     return head.startswith("{") or ("\t" not in first and bool(_LINE.match(first)))

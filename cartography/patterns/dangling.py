@@ -33,7 +33,7 @@ def find_dangling(answers: Sequence[Answer]) -> tuple[Front, ...]:
 
 
 def _applicable_rules(rules: Sequence[Rule]) -> list[Rule]:
-    """The rules whose conditions the missing name meets by itself."""
+    """Return the rules whose conditions the missing name meets by itself."""
     ids = {rule.id for rule in rules}
     return [r for r in rules if ids.issuperset(r.needs) and ids.isdisjoint(r.unless)]
 

@@ -1,7 +1,7 @@
-"""The stated rule of labels: what is said of one prefix, and what it inherits from those around.
+"""Derive the label of one prefix from its rows and from the prefixes that enclose it.
 
-In go the rows of one prefix from any number of files; out comes a placement without an address.
-See ``docs/methods/ranges.md``.
+The rows may come from any number of files; the label is a placement without an address. See
+``docs/methods/ranges.md``.
 """
 
 from collections.abc import Callable
@@ -21,13 +21,13 @@ _COLLECTIVE_RANK = {
     for service, rank in provider.collective_services.items()
 }
 _KIND_ORDER = {AddressKind.CLOUD: 0, AddressKind.CDN: 1, AddressKind.CORPORATE: 2}
-# What a row says of its prefix, and the date of its file.
+# A row of a range file, and the date of the file.
 Statement = tuple[RangeEntry, date]
 _NOWHERE = -1
 
 
 class Labeller:
-    """Labels of prefixes, each combination of statements worked out once.
+    """Computes the label of a prefix once for each combination of statements.
 
     A table has tens of thousands of prefixes, and a few hundred things that are said of them.
     """
@@ -41,7 +41,7 @@ class Labeller:
         self._number: dict[date, dict[tuple[Any, ...], int]] = {}
 
     def numbers(self, as_of: date) -> Callable[[RangeEntry], int]:
-        """What gives the number of what a row says, whichever prefix it says it of."""
+        """Return a function that numbers rows by their content, without the prefix."""
         numbered = self._number.setdefault(as_of, {})
 
         def number(entry: RangeEntry) -> int:
@@ -111,7 +111,7 @@ def _where(
     # The collective entry comes last and is the provider's word on where a block is.
     regional = next((e for e in reversed(entries) if e.region), entries[0])
     group = next((e.border_group for e in entries if e.border_group), None)
-    # A block that is said to be global has no region, whatever lies around it.
+    # A block that is published as global has no region, even within a regional one.
     if around is None or regional.region or regional.region_as_published:
         return regional.region, regional.region_as_published, group
     return around.region, around.region_as_published, group or around.border_group

@@ -1,4 +1,4 @@
-"""From what was looked up to where it stands: addresses, front-end labels, name servers."""
+"""Place lookups: map addresses, front-end labels and name servers to providers and regions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One prefix that is not the same in both versions, with what each says of it."""
+    """A prefix that differs between two versions, with its statement in each."""
 
     kind: ChangeKind
     prefix: str

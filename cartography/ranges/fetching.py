@@ -1,8 +1,4 @@
-"""Published files over HTTP, asked for politely: only what has changed, and no more than a limit.
-
-In go an address and what is known of the last answer; out comes the new file, or that there is
-none.
-"""
+"""Fetch published files over HTTP with conditional requests and a size limit."""
 
 import ipaddress
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""Judge a range file that can be read: refuse damage, and warn of what is merely unusual.
+"""Assess a parsed range file: refuse damage, and warn of unusual content.
 
-A file is judged by itself, by its provider's customs and beside the version before it.
+The checks use the file alone, the sanity rules of its provider, and the previous version.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ _SOON_DAYS = 92
 # A short list may double by one block.
 _MANY_ROWS = 100
 _FEW_ROWS = 3
-# Addresses of private use, of this host and of groups: no provider rents them out. 240.0.0.0/4 is
+# Private, loopback and multicast addresses: no provider rents them out. 240.0.0.0/4 is
 # not among them: the clouds of the testbed live there.
 _UNUSABLE = tuple(
     map(
@@ -40,15 +40,15 @@ _UNUSABLE = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """``refusal`` says why the file is damaged, ``None`` where nothing says so; ``warnings`` what
-    is unusual in a file that is accepted."""
+    """``refusal`` is the evidence of damage, ``None`` for an accepted file; ``warnings`` are for
+    unusual content of an accepted file."""
 
     refusal: str | None = None
     warnings: tuple[str, ...] = ()
 
 
 def assess_file(new: RangeFile, old: RangeFile | None = None) -> Assessment:
-    """Judge ``new`` beside ``old``, the version before it, if there is one."""
+    """Assess ``new`` against ``old``, the previous version, if there is one."""
     refusal = (
         new.doubt or _find_unusable(new) or find_violation(new) or _find_misspelt_region(new, old)
     )

@@ -7,7 +7,7 @@ from functools import lru_cache
 from core.paths import FIXTURES
 
 CATALOGUE_PATH = FIXTURES / "regions.toml"
-# What providers publish for addresses that stand in no region.
+# Published in place of a region for addresses that belong to none.
 NOT_A_PLACE = frozenset({"GLOBAL", "global"})
 
 

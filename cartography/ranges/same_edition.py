@@ -1,7 +1,4 @@
-"""One publication, two files: what a copy says that the file in force does not.
-
-In go both files, read and raw; out comes the first difference in words, or that there is none.
-"""
+"""Compare two files of one publication: find the first row in which they differ."""
 
 import json
 from itertools import zip_longest
@@ -12,7 +9,7 @@ from core.providers import PROVIDER_BY_ID
 
 
 def is_same_publication(new: RangeFile, old: RangeFile) -> bool:
-    """Whether both say that they are one publication of one provider."""
+    """Return whether both files state the same publication of a provider."""
     if new.edition or old.edition:
         same = new.edition == old.edition
         return same or (not PROVIDER_BY_ID[new.provider].has_edition and new.as_of == old.as_of)
@@ -20,12 +17,12 @@ def is_same_publication(new: RangeFile, old: RangeFile) -> bool:
 
 
 def has_same_content(new: bytes, old: bytes) -> bool:
-    """Whether two files differ in nothing but packing and white space."""
+    """Return whether two files differ only in compression and white space."""
     return new == old or _canonical(new) == _canonical(old)
 
 
 def describe_difference(new: RangeFile, old: RangeFile) -> str:
-    """What two files of one publication tell differently, the first row of all."""
+    """Describe the first row in which two files of one publication differ."""
     rows = zip_longest(new.entries, old.entries)
     for number, (now, was) in enumerate(rows, 1):
         if now != was:

@@ -1,6 +1,6 @@
-"""Addresses of a log, each distinct one looked at once: its label, and whether it is near.
+"""Cache the distinct addresses of a log with their labels and whether they are local.
 
-In go columns of text as logs give them; out come numbers under which everything else is found.
+Columns of address text are encoded as numbers, which index the cached labels and flags.
 """
 
 import ipaddress
@@ -21,7 +21,7 @@ Mask = NDArray[np.bool_]
 Labels = NDArray[np.int32]
 Numbers = NDArray[np.int64]
 NOWHERE = -1
-# A book of so many addresses takes some hundred megabytes; then a new one is begun.
+# A cache of so many addresses takes some hundred megabytes; then it is cleared.
 _MOST = 1 << 19
 _PRIVATE = (
     "10.0.0.0/8",
@@ -35,14 +35,14 @@ _PRIVATE = (
 
 
 class LocalNetworks:
-    """Which addresses are on the client's own side: the networks named, else private space."""
+    """The networks of the clients: those named, else the private address space."""
 
     def __init__(self, networks: Sequence[str] = ()) -> None:
         self.is_named = bool(networks)
         self._spans = [_span(text) for text in networks or _PRIVATE]
 
     def hold(self, joined: bytes, n_bytes: int) -> Mask:
-        """Which of the addresses, each of four or sixteen bytes and one behind the other, are."""
+        """Return a mask of the local ones among concatenated addresses of four or sixteen bytes."""
         # Fixed texts of bytes compare as their numbers do, but for zeros at their end, which the
         # byte behind keeps.
         count = len(joined) // n_bytes
@@ -94,7 +94,7 @@ class LabelArrays:
 
 @dataclass(frozen=True)
 class CacheView:
-    """What a book knows, by the number of an address; number 0 is what is no address."""
+    """The cached facts, indexed by address number; number 0 is for text that is no address."""
 
     texts: list[str]
     packed: list[bytes]
@@ -103,7 +103,7 @@ class CacheView:
 
 
 class AddressCache:
-    """The distinct addresses that were seen lately, under numbers from 1."""
+    """The distinct addresses of recent rows, numbered from 1."""
 
     def __init__(self, table: PrefixTable, inside: LocalNetworks) -> None:
         self._table, self._inside = table, inside
@@ -116,8 +116,8 @@ class AddressCache:
         self._labels = np.full(1, NOWHERE, dtype=np.int32)
         self._near = np.zeros(1, dtype=bool)
 
-    def look_up(self, *columns: pa.ChunkedArray) -> tuple[CacheView, list[Numbers]]:
-        """Numbers of the addresses of some columns, and what is known of those numbers."""
+    def encode(self, *columns: pa.ChunkedArray) -> tuple[CacheView, list[Numbers]]:
+        """Encode columns of address text as int64 numbers, and return the view that they index."""
         if len(self._texts) > _MOST:
             self._clear()
         found = [self._number(column.combine_chunks()) for column in columns]
@@ -144,7 +144,7 @@ class AddressCache:
             self._packed.append(packed)
 
     def _label(self) -> None:
-        """Label what is new."""
+        """Label the addresses added since the last call."""
         new = self._packed[len(self._labels) :]
         if not new:
             return
@@ -172,5 +172,5 @@ def _zeros(count: int) -> list[int]:
 
 
 def write_packed(packed: bytes) -> str:
-    """The canonical text of four or sixteen bytes."""
+    """Return the canonical text of a packed address."""
     return socket.inet_ntop(socket.AF_INET if len(packed) == 4 else socket.AF_INET6, packed)

@@ -78,5 +78,5 @@ def read_key(path: Path, output: Path) -> bytes:
 
 
 def generate_key() -> bytes:
-    """A key for one import, never written down."""
+    """Generate a random key for one import; it is never stored."""
     return secrets.token_bytes(KEY_BYTES)

@@ -1,4 +1,4 @@
-"""What a client says first: the host of an HTTP request, or the server name of a TLS hello."""
+"""Parse a client's first bytes: the host of an HTTP request, or the name of a TLS ClientHello."""
 
 import re
 import struct
@@ -19,7 +19,7 @@ def parse_host_header(payload: bytes) -> str | None:
 
 
 def is_client_hello(payload: bytes) -> bool:
-    """Whether a TLS hello of a client begins here."""
+    """Return whether bytes begin like a TLS ClientHello."""
     return len(payload) > 5 and payload[0] == _RECORD and payload[1] == 3 and payload[5] == _HELLO
 
 

@@ -1,6 +1,6 @@
-"""The columns that each kind of log adds to both ends: sizes, transports, names, certificates.
+"""Parse what each kind of log has beside the endpoints: sizes, transports, names, certificates.
 
-In go the accepted rows as text; out come the columns of ``lake.traffic``.
+The accepted rows are text; the result has the columns of ``lake.traffic``.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
-"""Both ends of every row: whose cloud it belongs to, which end is the client, and who that is.
+"""Find the cloud end and the client end of every row.
 
-In go numbers of addresses from the book; out come labels and pseudonyms. A row belongs to the
-cloud of its responder, else to that of its originator.
+The ends are address numbers of the cache. A row belongs to the cloud of its responder, else to
+that of its originator.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ LocalFlags = NDArray[np.int8]
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Row arrays: the cloud's label (-1 for none), its end, and where the client is."""
+    """Arrays over rows: the label of the cloud end (-1 for none), and the direction."""
 
     page: CacheView
     originators: Numbers
@@ -50,7 +50,7 @@ def find_endpoints(
     said: tuple[LocalFlags, LocalFlags],
     is_named: bool,
 ) -> Endpoints:
-    """Whose cloud and which client, by the stated rule.
+    """Determine the cloud end and the client end of each row.
 
     ``said`` is the log's own word on whether each end is local: 1, 0, or -1 for none. A provider's
     own services count only where no end is in a cloud.

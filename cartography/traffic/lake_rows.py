@@ -112,13 +112,13 @@ def _read_fields(kind: str, raw: pa.Table, reading: Reading) -> tuple[_Fields, R
 
 
 def _find_endpoints(raw: pa.Table, reading: Reading) -> Endpoints:
-    page, ends = reading.book.look_up(raw["id.orig_h"], raw["id.resp_h"])
+    page, ends = reading.book.encode(raw["id.orig_h"], raw["id.resp_h"])
     said = _read_local_flags(raw, "local_orig"), _read_local_flags(raw, "local_resp")
     return find_endpoints(page, ends, reading.atlas, said, reading.book.is_named)
 
 
 def _read_local_flags(raw: pa.Table, name: str) -> LocalFlags:
-    """The log's own word on whether an end is local."""
+    """Read the log's flag of a local end: 1, 0, or -1 where it is missing."""
     if name not in raw.column_names:
         return np.full(raw.num_rows, -1, dtype=np.int8)
     text = pc.utf8_lower(raw[name].combine_chunks())

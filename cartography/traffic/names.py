@@ -1,7 +1,7 @@
-"""Names that a flow tells of itself: HTTP hosts, TLS server names and certificates' names.
+"""Parse the names of a flow: HTTP hosts, TLS server names and certificate names.
 
-In go columns as logs give them, hostile ones too; out come clean names with the domain that
-somebody registered, or the reason why there is none.
+Columns may be hostile. The result has the clean name and its registered domain, or the reason why
+there is none.
 """
 
 import re

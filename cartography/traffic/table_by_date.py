@@ -1,4 +1,4 @@
-"""Which address table holds for which rows: that of the day on which they were seen."""
+"""Choose the address table of each row: the one in force on the day of the row."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime

@@ -161,14 +161,14 @@ def _tables(ended: list[Session]) -> Iterator[tuple[str, pa.Table]]:
 
 
 def _starts_new_session(session: Session, at_s: float, segment: Segment) -> bool:
-    """Whether a packet between the same ports begins another connection."""
+    """Return whether a packet with the same 5-tuple starts another connection."""
     opens = segment.protocol == TCP and segment.flags & (_SYN | _ACK) == _SYN
     idle_s = _IDLE_S.get(segment.protocol, _OTHER_IDLE_S)
     return at_s - session.last_s > idle_s or (opens and session.is_over)
 
 
 def _is_reply(segment: Segment) -> bool:
-    """Whether the first packet that was seen of a connection goes back to who opened it."""
+    """Return whether the first captured packet of a connection goes back to its originator."""
     if segment.protocol == TCP and segment.flags & _SYN:
         return bool(segment.flags & _ACK)
     # Begun before the capture: well-known ports listen.

@@ -1,1 +1,1 @@
-"""Zones: own instances, targets and round trips in; each target's zone, or why it is unknown."""
+"""Infer the availability zone of each target from own instances and round trips."""

@@ -1,7 +1,7 @@
-"""Round trips whose zones are known, as the distribution of each pair of zones.
+"""Fit the distribution of round trips between each pair of zones from targets of known zone.
 
-Smallest round trips of own instances, and of targets that their address has placed, go in by
-(probe's zone, own zone). Out come densities over the logarithm of a round trip, and the threshold
+Minimum round trips of own instances, and of targets placed by their address, are grouped by (probe
+zone, own zone). The result has densities over the logarithm of a round trip, and the threshold
 between each pair.
 """
 

@@ -1,4 +1,4 @@
-"""Files of own instances, targets, round trips and AZ IDs in; observations out.
+"""Parse files of own instances, targets, round trips and AZ IDs into observations.
 
 CSV with a header, JSON Lines, a JSON list, or one JSON object with a list per kind.
 """

@@ -1,7 +1,7 @@
-"""Zones by round trip: a target lies in the zone whose calibrated round trips its own resemble.
+"""Infer zones by round trip: a target is in the zone whose calibrated round trips match best.
 
-Smallest round trips per target and probe's zone go in, with the zone of those targets that is
-known already; a finding per target comes out.
+The inputs are minimum round trips per target and probe zone, and the zones of targets already
+known; the result is a finding per target.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,6 @@
-"""CSV files of millions of pings, as the smallest round trip per target and probe's zone.
+"""Reduce CSV files of millions of pings to the minimum round trip per target and probe zone.
 
-Only sound files come out; for any other the answer is ``None``, and the reader that knows lines
-says what is wrong.
+Files with any invalid row give ``None``; ``input_files`` reads those and names the line.
 """
 
 import io

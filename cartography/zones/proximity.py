@@ -1,7 +1,7 @@
-"""Zones by address: a target lies where own instances with a common prefix lie.
+"""Infer zones by address: a target is in the zone of own instances with a common prefix.
 
-Own instances in common zones and targets' internal addresses go in, a finding per target comes
-out. IMC'13 compared /16; a /16 that zones share is looked at again by longer prefixes.
+The inputs are own instances in common zones and the internal addresses of targets; the result is a
+finding per target. IMC'13 compared /16; a /16 that zones share is refined by longer prefixes.
 """
 
 from collections import Counter, defaultdict

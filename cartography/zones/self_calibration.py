@@ -1,7 +1,7 @@
-"""Targets that show by themselves what round trips of each zone are like.
+"""Estimate the zone of targets in a region without calibration data, from round trips alone.
 
-Where nothing is known of a region, smallest round trips go in, and the zones of those targets come
-out that lie nearest to one probe and, seen from the other probes, where the very nearest ones lie.
+A target belongs to the zone of a probe that it is nearest to if its round trips from the other
+probes match those of the nearest targets.
 """
 
 import numpy as np

@@ -1,8 +1,7 @@
-"""How far votes of a prefix can be trusted: labels may be wrong, and prefixes may be shared.
+"""Estimate how reliable the votes of a prefix are: labels may be wrong, prefixes may be shared.
 
-Votes by prefix and zone go in. What comes out is the probability of each zone for one more
-address of a prefix, averaged over all rates of wrong labels and shared prefixes in proportion to
-how well each explains the votes.
+The result is the probability of each zone for one more address of a prefix, averaged over all
+rates of wrong labels and shared prefixes in proportion to how well each explains the votes.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
-"""One name for each zone of a region, from accounts that each have labels of their own.
+"""Merge the zone labels of several accounts of a region into common zones.
 
-Own instances go in. Out come the mapping of every account's labels to common zones, and how sure
-each mapping is: accounts are folded in one after the other, the largest first, each by the
-assignment of its labels that shared prefixes make most probable.
+The result maps every account's labels to common zones, with a confidence. Accounts are merged one
+after the other, the largest first, each by the assignment of its labels that shared prefixes make
+most probable.
 """
 
 from collections import Counter, defaultdict

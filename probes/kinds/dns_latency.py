@@ -71,10 +71,10 @@ def _ask(endpoint: Endpoint, config: Config, clock: Clock) -> Attempt:
     number, question = random.SystemRandom().getrandbits(16), question_of(config)
     query = _HEAD.pack(number, _RECURSE, 1, 0, 0, 0) + question
 
-    def judge(data: bytes) -> ProbeStatus | None:
+    def classify(data: bytes) -> ProbeStatus | None:
         return _classify_response(data, number, question)
 
-    return ask(endpoint, query, judge, config.timeout_s, clock)
+    return ask(endpoint, query, classify, config.timeout_s, clock)
 
 
 def _classify_response(data: bytes, number: int, question: bytes) -> ProbeStatus | None:

@@ -43,7 +43,7 @@ def run(target: Target, config: Config, clock: Clock) -> RoundTrips:
     if isinstance(admitted, Refusal):
         return admitted.outcome(RoundTrips, (NAME, VERSION), target, at)
 
-    def judge(data: bytes) -> ProbeStatus:
+    def classify(data: bytes) -> ProbeStatus:
         answered = data.startswith(tuple(_MARK + a for a in _ANSWERS[config.style]))
         return ProbeStatus.OK if answered else ProbeStatus.MALFORMED
 
@@ -51,7 +51,7 @@ def run(target: Target, config: Config, clock: Clock) -> RoundTrips:
     attempts = repeat(
         config.count,
         config.interval_s,
-        lambda: ask(admitted, question, judge, config.timeout_s, clock),
+        lambda: ask(admitted, question, classify, config.timeout_s, clock),
         clock,
     )
     return RoundTrips(

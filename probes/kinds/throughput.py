@@ -98,7 +98,7 @@ def _transfer(
 
 @contextmanager
 def _exclusive_transfer(endpoint: Endpoint) -> Iterator[bool]:
-    """Whether no other transfer of this process goes to the endpoint; holds it until the end."""
+    """Reserve the endpoint within this process; yield whether it was free."""
     key = (endpoint.address, endpoint.port)
     with _lock:
         free = key not in _busy

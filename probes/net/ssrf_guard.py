@@ -1,7 +1,6 @@
-"""The one gate before every probe: a name goes in, an address that may be probed comes out.
+"""Resolve a target and admit or refuse its address; every probe calls this first.
 
-The address that was checked is the address that is used, so a name that changes its answer in
-between gains nothing.
+The address that was checked is the address that is used, which defeats DNS rebinding.
 """
 
 import socket

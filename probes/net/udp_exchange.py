@@ -22,7 +22,7 @@ MAX_REPLIES = 1_000
 
 
 def ask(
-    endpoint: Endpoint, question: bytes, judge: ClassifyReply, timeout_s: float, clock: Clock
+    endpoint: Endpoint, question: bytes, classify: ClassifyReply, timeout_s: float, clock: Clock
 ) -> Attempt:
     """Ask from a fresh port, connected, so that only the target's own datagrams come in."""
     with closing(socket.socket(endpoint.domain, socket.SOCK_DGRAM)) as sock:
@@ -31,19 +31,19 @@ def ask(
             sock.connect(endpoint.sockaddr)
             start = clock.monotonic()
             sock.send(question)
-            return _await(sock, judge, start, timeout_s, clock)
+            return _await(sock, classify, start, timeout_s, clock)
         except OSError as error:
             return Attempt(status_of_error(error))
 
 
 def _await(
-    sock: socket.socket, judge: ClassifyReply, start: float, timeout_s: float, clock: Clock
+    sock: socket.socket, classify: ClassifyReply, start: float, timeout_s: float, clock: Clock
 ) -> Attempt:
     for _ in range(MAX_REPLIES):
         if not wait_readable([sock], start + timeout_s, clock):
             return Attempt(ProbeStatus.TIMEOUT)
         data, _, at = receive(sock, clock, start)
-        found = judge(data)
+        found = classify(data)
         if found is not None:
             return Attempt(found, (at - start) * 1e3 if found is ProbeStatus.OK else None)
     return Attempt(ProbeStatus.MALFORMED)

@@ -1,6 +1,6 @@
-"""Globalping, API v1: a probe and a target go in, results in the form of our own probes come out.
+"""Client of the Globalping API v1: request a measurement and convert results to probe records.
 
-One test costs one credit beyond the free ones of the hour. What a probe could not do is a result
+A test costs one credit beyond the free ones of the hour. A measurement that failed is a result
 with its reason.
 """
 

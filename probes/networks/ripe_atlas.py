@@ -1,6 +1,6 @@
-"""RIPE Atlas, API v2: a probe and a target go in, results in the form of our own probes come out.
+"""Client of the RIPE Atlas API v2: request a measurement and convert results to probe records.
 
-Every result costs credits of the account that the key belongs to; a one-off costs twice as much.
+Every result costs credits of the account of the API key; a one-off costs twice as much.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,6 @@
-"""Requests to an API in JSON, politely: limits and waiting times that it tells are kept.
+"""HTTP client of a JSON API that respects rate limits and waiting times.
 
-Keys stand in a header and nowhere else; no message holds one.
+API keys are sent in a header only; no error message contains one.
 """
 
 import json
@@ -123,7 +123,7 @@ class Api:
         return self._handle_error_status(reply)
 
     def _handle_error_status(self, reply: Reply) -> Answer:
-        """What another status than success means."""
+        """Return or raise what a status other than success means."""
         if reply.status == NOT_MODIFIED:
             return Answer(None, reply.headers)
         message = self._redact_keys(_message(reply))
@@ -136,7 +136,7 @@ class Api:
         raise Refused(reply.status, message or "the network refused")
 
     def _retry_after_s(self, headers: Mapping[str, str]) -> float:
-        """Seconds to wait, by whichever head says it; a little where none does."""
+        """Return the seconds to wait by the response headers, or a short default."""
         for name in ("retry-after", "x-ratelimit-reset"):
             try:
                 return max(0.0, float(headers[name]))
@@ -146,7 +146,7 @@ class Api:
         return FIRST_PAUSE_S * 4
 
     def _redact_keys(self, text: str) -> str:
-        """A text without any key that it may repeat."""
+        """Remove API keys from a text."""
         for value in self.headers.values():
             for part in (value, value.rpartition(" ")[2]):
                 text = text.replace(part, "…") if len(part) > 3 else text
@@ -182,7 +182,7 @@ def _document(reply: Reply) -> Any:
 
 
 def _message(reply: Reply) -> str:
-    """What the body says is wrong, in either network's form."""
+    """Return the error message of a body, in either network's format."""
     try:
         told = _document(reply)
     except MalformedAnswer:

@@ -1,6 +1,6 @@
-"""Traceroute without privileges: datagrams of one socket, and the errors that the kernel keeps.
+"""Unprivileged traceroute: datagrams of one socket, and the socket's error queue in the kernel.
 
-One packet is under way at a time, because routers may quote too little to tell packets apart.
+One packet is outstanding at a time: routers may quote too little to tell packets apart.
 """
 
 import select

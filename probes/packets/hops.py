@@ -1,4 +1,4 @@
-"""What traceroutes are made of: one reply per probe packet, hop by hop, and the whole path."""
+"""Records of a traceroute: one reply per probe packet, hop by hop, and the path."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from probes.records import Outcome
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back to one packet; ``address`` is ``None`` when nothing did.
+    """The reply to one packet; ``address`` is ``None`` on time-out.
 
     ``kind`` is hop, target, silent, or what a router refused with: net, host, protocol,
     prohibited, other.
@@ -55,7 +55,7 @@ class Path(Outcome):
 
 
 def count_paths(links: tuple[tuple[int, str, str], ...]) -> int:
-    """How many different ways the links make from the source to where they end."""
+    """Return the number of distinct paths along the links, from the source to their ends."""
     after: dict[tuple[int, str], list[tuple[int, str]]] = {}
     for ttl, first, second in links:
         after.setdefault((ttl, first), []).append((ttl + 1, second))

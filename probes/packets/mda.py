@@ -1,4 +1,4 @@
-"""Multipath detection: which routers follow each router, found by varying flows until it is sure.
+"""Multipath detection algorithm (MDA): find the next hops of each router by varying the flow.
 
 The stopping rule is that of Veitch, Augustin, Friedman and Teixeira (Infocom 2009): enough flows
 that a further neighbour would have been missed with at most the given probability.
@@ -19,14 +19,14 @@ MAX_FLOWS = 512
 
 
 def flows_needed(found: int, risk: float) -> int:
-    """How many flows must have gone on before ``found`` neighbours count as all of them."""
+    """Return the flows to test before ``found`` next hops count as all (MDA's n_k)."""
     known = max(found, 1)
     return ceil(log(risk / (known + 1)) / log(known / (known + 1)))
 
 
 @dataclass
 class MultipathDetection:
-    """What is known so far: the reply of each (hop, flow), and the links between hops."""
+    """State of an MDA run: the reply of each (hop, flow), and the links between hops."""
 
     send: Send
     target: str
@@ -37,10 +37,10 @@ class MultipathDetection:
     silent_at: set[int] = field(default_factory=set)
 
     def explore(self, max_ttl: int, silent_hops: int) -> None:
-        """Go outwards hop by hop, until all flows are at the target or nobody answers."""
+        """Probe hop by hop, until all flows reach the target or hops stay silent."""
         routers, silence = {_UNNAMED}, 0
         for ttl in range(max_ttl):
-            # The unnamed come last: only what nobody else leads to is behind them.
+            # Silent routers come last: they get the links that no other router explains.
             order = sorted(routers, key=lambda name: (name == _UNNAMED, name))
             found = {name for router in order for name in self._follow(ttl, router)}
             silence = 0 if found else silence + 1
@@ -53,7 +53,7 @@ class MultipathDetection:
             routers = going_on | silent
 
     def _follow(self, ttl: int, router: str) -> set[str]:
-        """The neighbours behind one router; every flow that reaches it may show another."""
+        """Find the next hops of one router by flows that pass it."""
         found: set[str] = set()
         tested: set[int] = set()
         while len(tested) < flows_needed(len(found), self.risk):
@@ -97,7 +97,7 @@ class MultipathDetection:
         before = self.replies.get((ttl, flow))
         named = {first for t, first, second in self.links if (t, second) == (ttl, address)}
         if before is None and ttl and named - {"*"}:
-            # Nobody knows by whom this flow came, and somebody who leads there is known.
+            # The previous hop of this flow is unknown, and another link to the address is known.
             return
         first = (before.address or "*") if before else _UNNAMED if ttl == 0 else "*"
         self.links.add((ttl, first, address))

@@ -1,6 +1,6 @@
-"""SYNs from a raw socket: an endpoint goes in, the times until SYN/ACKs come out.
+"""Time SYN/ACKs to SYN segments from a raw socket.
 
-The kernel itself ends the half-open connections, because it knows none of them.
+The kernel resets the half-open connections, because it has no socket for them.
 """
 
 import random
@@ -41,15 +41,15 @@ def packed_addresses(endpoint: Endpoint, source: str) -> tuple[bytes, bytes]:
     )
 
 
-# When a kernel repeats a SYN/ACK that nobody acknowledged (RFC 6298): what comes as late may be
-# the repeat of a lost answer, whose round trip is not that of our SYN.
+# Kernels retransmit an unacknowledged SYN/ACK after this (RFC 6298): a later one may be the
+# retransmission of a lost SYN/ACK, which does not time our SYN.
 REPEATED_AFTER_S = 1.0
 
 
 def ping(
     endpoint: Endpoint, count: int, timeout_s: float, interval_s: float, clock: Clock
 ) -> tuple[Attempt, ...]:
-    """Send SYNs one after the other; raises ``PermissionError`` where raw sockets are closed."""
+    """Send SYNs one after the other; raise ``PermissionError`` without the right to raw sockets."""
     with ExitStack() as stack:
         raw = stack.enter_context(socket.socket(endpoint.domain, socket.SOCK_RAW, TCP))
         reserved = stack.enter_context(socket.socket(endpoint.domain, socket.SOCK_STREAM))
@@ -90,7 +90,7 @@ def _send_probe(ways: _Sockets, timeout_s: float, clock: Clock) -> Attempt:
 
 
 def _classify_segment(ways: _Sockets, data: bytes, sequence: int) -> ProbeStatus | None:
-    """What a segment says about our SYN; nothing when it belongs to something else."""
+    """Classify a segment as the reply to our SYN; return ``None`` for an unrelated one."""
     segment = read_segment(strip_ipv4(data) if len(ways.ends[0]) == 4 else data)
     if segment is None or (segment.port, segment.source_port) != ways.ports:
         return None

@@ -1,4 +1,4 @@
-"""Batches of traceroute packets go out at a pace; the reply of each comes back in their order."""
+"""Send batches of paced traceroute packets, and match the reply of each."""
 
 import socket
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _ROOM, _LEAST_S = 3.0, 0.1
 
 
 class HopRange(Protocol):
-    """What of a configuration says which hops are asked."""
+    """The part of a configuration that selects hops and attempts."""
 
     @property
     def first_ttl(self) -> int: ...
@@ -39,7 +39,7 @@ class HopRange(Protocol):
 
 
 def walk(send: Send, reach: HopRange) -> list[Reply]:
-    """All replies of one flow, hop after hop, until the target or too many silent hops."""
+    """Trace one flow hop by hop, until the target or too many silent hops; return all replies."""
     replies: list[Reply] = []
     for first in range(reach.first_ttl, reach.max_ttl + 1, reach.window):
         ttls = range(first, min(first + reach.window, reach.max_ttl + 1))
@@ -54,7 +54,7 @@ def walk(send: Send, reach: HopRange) -> list[Reply]:
 
 
 class Tracer:
-    """Sends packets and matches what comes in by their tags."""
+    """Sends packets and matches replies by their tags."""
 
     def __init__(
         self, wire: PacketSocket, timeout_s: float, interval_s: float, clock: Clock
@@ -116,18 +116,18 @@ class Tracer:
                 return
 
     def _usual_s(self) -> float:
-        """Until something was heard, nobody knows how long answers take."""
+        """Return the time-out of all but the last try, from the slowest reply so far."""
         if not self._slowest_s:
             return self._timeout_s
         return min(self._timeout_s, max(_LEAST_S, _ROOM * self._slowest_s))
 
     def _listen(self, until: float) -> None:
-        """Take in replies until a moment comes, or nothing is wanted any more."""
+        """Process replies until a deadline, or until none is outstanding."""
         while self._receive_ready(until):
             continue
 
     def _receive_ready(self, until: float) -> bool:
-        """Take in what is there or comes first; false when nothing came, or nothing is wanted."""
+        """Process pending replies, or wait for the next; return false on time-out or completion."""
         if not self._wanted or not self._open:
             return False
         ready = wait_readable(self._wire.sockets, until, self._clock)

@@ -1,6 +1,6 @@
-"""Options of a probe go in; whatever would keep a vantage point from all else is refused.
+"""Check the options of a probe against the limits of a vantage point.
 
-A vantage point does one thing at a time, for all who may use it.
+A vantage point runs one probe at a time, for all of its users.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""A schedule and two counts go in; the same schedule comes out with every window in its place."""
+"""Place the windows of a schedule in its round, by the numbers of vantage points and targets."""
 
 import math
 from dataclasses import replace

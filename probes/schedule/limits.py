@@ -1,4 +1,4 @@
-"""A plan and the limits of its ends go in; what would break them comes out, in sentences."""
+"""Check a plan against the limits of its vantage points and targets."""
 
 from collections.abc import Mapping
 from typing import Any

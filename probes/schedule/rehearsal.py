@@ -1,7 +1,7 @@
-"""A plan is gone through on a clock that is told to move: who is where when, and what gets lost.
+"""Simulate a plan on a virtual clock: who measures what when, and which results are lost.
 
-Vantage points die at random moments, and results come twice now and then. What is found does not
-rely on the plan's own promises: every run is seen as it begins and ends.
+Vantage points fail at random moments, and some results arrive twice. The findings do not rely on
+the invariants of the plan: every run is observed as it begins and ends.
 """
 
 import random

@@ -1,7 +1,7 @@
-"""Who is where in which slot: every vantage point at every target once, never two at one.
+"""Assign vantage points to targets by slot: each pair once, never two vantage points at a target.
 
-A Latin rectangle: in slot s, vantage point i stands at target i + s, counted in a circle. Where
-there are more vantage points than targets, a place in the circle may be empty, and rests.
+A Latin rectangle: in slot s, vantage point i measures target (i + s) mod n. With more vantage
+points than targets, some places are empty, and their vantage points rest.
 """
 
 import random

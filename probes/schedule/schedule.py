@@ -1,4 +1,4 @@
-"""A schedule as data goes in, checked; rounds and activities that can be laid out come out."""
+"""Parse and check a schedule: rounds and activities."""
 
 import re
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""Amazon's ``ip-ranges.json``.
+"""Parse Amazon's ``ip-ranges.json``.
 
-Most blocks stand in it twice, as AMAZON and under the service that uses them; both rows are kept
+Most blocks are listed twice, as AMAZON and under the service that uses them; both rows are kept
 and the prefix table shows the specific one.
 """
 

@@ -1,4 +1,4 @@
-"""Fastly's ``public-ip-list``: the addresses of an edge network that stands everywhere."""
+"""Parse Fastly's ``public-ip-list``: the prefixes of an anycast edge."""
 
 from datetime import date
 

@@ -1,7 +1,7 @@
-"""Google's ``cloud.json`` (what customers rent, by region) and ``goog.json`` (all of Google).
+"""Parse Google's ``cloud.json`` (rented to customers, by region) and ``goog.json`` (all of Google).
 
-The second holds Google's own services as well, and says only whose a block is. In a table built
-from both, the first wins wherever it speaks: what is left of the second is Google's own.
+The second includes Google's own services and has no regions. In a table built from both, the first
+takes precedence; the rest of the second is Google's own.
 """
 
 from datetime import date, datetime

@@ -1,6 +1,6 @@
-"""IBM Cloud's list of public VPC addresses: a Markdown table of zones and their prefixes.
+"""Parse IBM Cloud's list of public VPC addresses: a Markdown table of zones and their prefixes.
 
-IBM publishes no file for machines; this is the source of a page of its documentation, and says
+IBM publishes no machine-readable file; this is the source of a page of its documentation. It names
 the zone, which becomes the border group.
 """
 

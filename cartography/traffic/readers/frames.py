@@ -1,6 +1,7 @@
-"""From a captured frame to its IP packet: both ends, ports, length on the wire, payload.
+"""Decode captured frames to IP packets: both ends, ports, length on the wire, payload.
 
-What cannot be read says why. Tunnels are not entered: their outer ends exchange the packets.
+A frame that cannot be decoded has a reason. Tunnels are not decoded: their outer ends exchange the
+packets.
 """
 
 import struct

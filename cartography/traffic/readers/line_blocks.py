@@ -1,7 +1,7 @@
-"""Files of any length as blocks of whole lines: plain or gzip, sound or cut off.
+"""Read files of any length as blocks of whole lines: plain or gzip, complete or truncated.
 
-What a damaged gzip still gives is used, and the damage is told. Memory is bounded by the size of a
-block, whatever the lines are.
+The readable part of a damaged gzip is used, and the damage is reported. The block size bounds the
+memory, whatever the lines are.
 """
 
 from collections.abc import Iterator

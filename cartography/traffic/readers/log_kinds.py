@@ -1,4 +1,4 @@
-"""The kinds of logs that tell of traffic, the fields of each that are read, and how a kind is told.
+"""The kinds of logs that describe traffic, the fields that are read, and how a kind is recognized.
 
 Nothing else of a log is kept: no path, no user agent, no cookie.
 """

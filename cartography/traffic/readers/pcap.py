@@ -1,6 +1,6 @@
-"""Packet captures as packets: pcap in both byte orders, and pcapng; cut ones as far as they go.
+"""Read packet captures: pcap in both byte orders, and pcapng.
 
-In go the bytes of a file; out come packets with their time, link type and captured bytes.
+Truncated captures are read up to the damage. A packet has its time, link type and captured bytes.
 """
 
 import struct
@@ -34,14 +34,14 @@ class Packet(NamedTuple):
 
 @dataclass
 class _ByteReader:
-    """Bytes of a stream in the pieces that are asked for."""
+    """Reads exact numbers of bytes from a stream of chunks."""
 
     pieces: Iterator[bytes]
     held: bytes = b""
     at: int = 0
 
     def read(self, count: int) -> bytes:
-        """So many bytes, or none at the end."""
+        """Return exactly ``count`` bytes, or none at the end."""
         while len(self.held) - self.at < count:
             piece = next(self.pieces, None)
             if piece is None:
@@ -57,7 +57,7 @@ class _ByteReader:
 
 
 def is_capture(head: bytes) -> bool:
-    """Whether a file begins as a capture."""
+    """Return whether a file begins like a capture."""
     return head[:4] in _PCAP or head[:4] == _SECTION
 
 
@@ -76,7 +76,7 @@ def read_packets(source: Source) -> Iterator[Packet]:
 
 
 class _BrokenCapture(Exception):
-    """What stands there cannot be a capture."""
+    """The bytes are not a valid capture."""
 
 
 def _read_pcap(stream: _ByteReader, magic: bytes) -> Iterator[Packet]:
@@ -98,7 +98,7 @@ def _read_pcap(stream: _ByteReader, magic: bytes) -> Iterator[Packet]:
 
 @dataclass
 class _Section:
-    """What holds within a section: the byte order, and the interfaces so far."""
+    """The byte order of a section, and its interfaces so far."""
 
     order: str
     interfaces: list[tuple[int, float]]

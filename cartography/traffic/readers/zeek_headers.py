@@ -1,6 +1,6 @@
-"""Zeek's own text form: which columns the lines of a log have, as its headers change on the way.
+"""Parse the headers of Zeek's text format, which may change within a log.
 
-Blocks go in; runs of rows under one header come out.
+Blocks of lines are split into runs of rows under one header.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""Captures through Zeek, where it is installed: a process of its own in a folder of its own.
+"""Run Zeek, where it is installed, on a capture, in a separate process and temporary folder.
 
-In goes a capture; out come the paths of the logs that tell of traffic.
+The result has the paths of the logs that describe traffic.
 """
 
 import os

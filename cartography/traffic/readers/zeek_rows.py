@@ -55,7 +55,7 @@ def _skip_reason(kind: str, header: Header) -> str:
 
 
 def _normalize_set_separator(table: pa.Table, separator: str) -> pa.Table:
-    """Sets as they are written nearly everywhere."""
+    """Replace the set separator of a log by a comma."""
     for name in {*_SETS} & {*table.column_names} if separator != "," else ():
         own = pc.replace_substring(table[name], separator, ",")
         table = table.set_column(table.column_names.index(name), name, own)
@@ -63,7 +63,7 @@ def _normalize_set_separator(table: pa.Table, separator: str) -> pa.Table:
 
 
 def _is_last_line_cut(kind: str, run: Run) -> bool:
-    """Whether the last line lacks columns, or ends within a column that would be believed."""
+    """Return whether the last line lacks columns, or may be cut within its last column."""
     fields = run.header.fields
     last = run.data[run.data.rfind(b"\n") + 1 :]
     short = last.count(run.header.separator.encode()) < len(fields) - 1
