@@ -92,7 +92,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "webapp.pages.ui.static_files.Statics",
+    "webapp.pages.ui.static_files.CompressedStaticFiles",
     "webapp.pages.ui.content_security.ContentSecurityPolicy",
     "webapp.pages.ui.access.SecureCookies",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -101,7 +101,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "webapp.pages.accounts.share_link.SharedView",
-    "webapp.pages.ui.access.Gate",
+    "webapp.pages.ui.access.VisibilityMiddleware",
     "webapp.api.framework.authentication.ApiAuthenticationMiddleware",
     "webapp.api.framework.request_bodies.AnonymousBodyLimitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",

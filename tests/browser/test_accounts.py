@@ -94,7 +94,7 @@ def test_a_survey_is_shared_by_keyboard_and_without_script(visit: Any, gallery: 
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1440, "dark"), (390, "light")])
-def test_a_measurement_is_shared_read_and_taken_back(
+def test_a_campaign_is_shared_read_and_taken_back(
     visit: Any, gallery: Gallery, width: int, theme: str
 ) -> None:
     page = visit("/sign-in/?next=/wide-area/{measured}/", width=width, theme=theme)
@@ -114,7 +114,7 @@ def test_a_measurement_is_shared_read_and_taken_back(
     if width > 1000:
         read_through(other, link)
     page.goto(gallery.at("/account/"))
-    assert "1 measurement of yours" in page.text_content("main")
+    assert "1 campaign of yours" in page.text_content("main")
     faults += check(page)
     page.click("text=Take back")
     assert other.reload().status == 404

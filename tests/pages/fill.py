@@ -10,7 +10,7 @@ from django.core.management import call_command
 
 
 def campaign_of(name: str, password: str) -> Any:
-    """A measurement that somebody alone sees."""
+    """A campaign that somebody alone sees."""
     from django.contrib.auth import get_user_model
 
     from tests.pages.campaigns import campaign_cast

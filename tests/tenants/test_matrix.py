@@ -154,7 +154,7 @@ def test_what_is_open_says_nothing_of_it(town: Town) -> None:
         values = {**town.values(PRIVATE), "name": "none"}
         slug = {"survey": PRIVATE, "before": PRIVATE, "after": town.survey.public.slug}
         # Elsewhere an echo of the query would be taken for something told.
-        query = slug if address.name in ("search", "compare", "wide-area-compare") else {}
+        query = slug if address.name in ("search", "compare", "campaigns-compare") else {}
         answer = client.get(address.fill(values), query)
         body = answer.content.decode() + answer.get("Location", "")
         found = [s for s in secrets if s in body]

@@ -104,7 +104,7 @@ def test_progress_counts_slots_and_names_what_is_missing(client, anna):
     assert "sent nothing" in page
     assert "the vantage point did not begin" in page
     part = client.get("/wide-area/live/progress/part/")
-    assert part["X-Measurement-State"] == Campaign.objects.get().state
+    assert part["X-Campaign-State"] == Campaign.objects.get().state
     assert "slots are over" in part.content.decode()
 
 

@@ -40,14 +40,19 @@ SILENT = ("10.0.0.1", None, "10.9.9.9")
 
 def test_ways_have_letters_by_how_often_they_were_gone() -> None:
     paths = [path(n, *way) for n, way in enumerate([OTHER_NETWORK, ONE, ONE, SILENT])]
-    ways = route_changes.ways_of(paths)
-    assert [(route_changes.letter(at), len(g)) for at, g in enumerate(ways)] == [
+    ways = route_changes.group_routes(paths)
+    assert [(route_changes.route_letter(at), len(g)) for at, g in enumerate(ways)] == [
         ("A", 2),
         ("B", 1),
         ("C", 1),
     ]
-    assert [r["way"] for r in route_changes.course_of(paths, ways, OWNERS)] == ["B", "A", "A", "C"]
-    assert [route_changes.letter(n) for n in (25, 26, 27, 701, 702)] == [
+    assert [r["way"] for r in route_changes.list_traceroutes(paths, ways, OWNERS)] == [
+        "B",
+        "A",
+        "A",
+        "C",
+    ]
+    assert [route_changes.route_letter(n) for n in (25, 26, 27, 701, 702)] == [
         "Z",
         "AA",
         "AB",
@@ -58,7 +63,7 @@ def test_ways_have_letters_by_how_often_they_were_gone() -> None:
 
 def test_what_changed_is_told_by_network_or_address_and_silence_is_no_change() -> None:
     paths = [path(n, *w) for n, w in enumerate([ONE, SAME_NETWORK, OTHER_NETWORK, SILENT, ONE])]
-    rows = route_changes.course_of(paths, route_changes.ways_of(paths), OWNERS)
+    rows = route_changes.list_traceroutes(paths, route_changes.group_routes(paths), OWNERS)
     assert rows[0]["is_first"]
     assert [r["differs"] for r in rows] == [
         [],
@@ -67,7 +72,7 @@ def test_what_changed_is_told_by_network_or_address_and_silence_is_no_change() -
         [],
         [],
     ]
-    assert route_changes.changes_of(paths, OWNERS) == {"of": 4, "ways": 2, "networks": 1}
+    assert route_changes.count_changes(paths, OWNERS) == {"of": 4, "ways": 2, "networks": 1}
 
 
 def test_flows_and_ends_are_never_held_against_each_other() -> None:
@@ -78,8 +83,8 @@ def test_flows_and_ends_are_never_held_against_each_other() -> None:
         path(1, *OTHER_NETWORK, flow=1),
         path(1, *SAME_NETWORK, target="u"),
     ]
-    assert route_changes.changes_of(paths, OWNERS) == {"of": 2, "ways": 0, "networks": 0}
-    rows = route_changes.course_of(paths[:4], route_changes.ways_of(paths[:4]), OWNERS)
+    assert route_changes.count_changes(paths, OWNERS) == {"of": 2, "ways": 0, "networks": 0}
+    rows = route_changes.list_traceroutes(paths[:4], route_changes.group_routes(paths[:4]), OWNERS)
     assert [(r["round"], r["flow"], r["differs"]) for r in rows] == [
         (0, 0, []),
         (0, 1, []),
@@ -90,7 +95,7 @@ def test_flows_and_ends_are_never_held_against_each_other() -> None:
 
 def test_a_way_has_the_mean_time_of_each_hop_and_what_is_not_on_the_usual_one() -> None:
     group = [path(0, *OTHER_NETWORK), path(4, *OTHER_NETWORK)]
-    way = route_changes.describe(group, 1, {"10.0.0.1", "10.9.9.9"}, OWNERS)
+    way = route_changes.summarize_route(group, 1, {"10.0.0.1", "10.9.9.9"}, OWNERS)
     assert [h["rtt_ms"] for h in way["hops"]] == [4.0, 6.0, 8.0]
     assert [h["part"] for h in way["hops"]] == [0.5, 0.75, 1.0]
     assert [h["is_new"] for h in way["hops"]] == [False, True, False]
@@ -99,13 +104,13 @@ def test_a_way_has_the_mean_time_of_each_hop_and_what_is_not_on_the_usual_one() 
 
 
 def test_the_far_end_is_told_from_whichever_side_it_was_traced() -> None:
-    assert route_changes.end_of(path(0), "v") == ("t", "z")
-    assert route_changes.end_of(path(0), "t") == ("v", "z")
+    assert route_changes.route_end(path(0), "v") == ("t", "z")
+    assert route_changes.route_end(path(0), "t") == ("v", "z")
 
 
 @pytest.mark.parametrize("hops", [(), (None, None)])
 def test_paths_without_an_answer_are_ways_too(hops: tuple[None, ...]) -> None:
     paths = [path(0, *hops), path(1, *ONE)]
-    rows = route_changes.course_of(paths, route_changes.ways_of(paths), OWNERS)
+    rows = route_changes.list_traceroutes(paths, route_changes.group_routes(paths), OWNERS)
     assert [r["differs"] for r in rows] == [[], []]
     assert rows[0]["time"] == "–"

@@ -1,6 +1,6 @@
 """The curve over sizes of sets: what is drawn of each row."""
 
-from webapp.pages.recommendations.curve import BOTTOM, HEIGHT, TOP, curve_of
+from webapp.pages.recommendations.curve import BOTTOM, HEIGHT, TOP, draw_curve
 
 
 def row(k, value, **more):
@@ -8,7 +8,7 @@ def row(k, value, **more):
 
 
 def test_what_was_published_stands_in_the_same_plane():
-    curve = curve_of([row(1, 139.0, published=184.0), row(2, 101.0)], chosen=2)
+    curve = draw_curve([row(1, 139.0, published=184.0), row(2, 101.0)], chosen=2)
     first, second = curve["points"]
     # The gridline above the greatest figure is at the top; both lie below it by their part of 200.
     assert (curve["lines"][-1]["value"], curve["lines"][-1]["y"]) == (200, TOP)
@@ -19,4 +19,4 @@ def test_what_was_published_stands_in_the_same_plane():
 
 
 def test_one_point_is_no_curve():
-    assert curve_of([row(1, 5.0), {"k": 2, "value": None, "interval": None}], chosen=1) is None
+    assert draw_curve([row(1, 5.0), {"k": 2, "value": None, "interval": None}], chosen=1) is None

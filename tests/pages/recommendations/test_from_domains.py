@@ -12,9 +12,9 @@ from django.test import Client
 from core.errors import BadInput
 from tasks.recommendations import celery_tasks, from_domains
 from tasks.recommendations.client_latencies import latencies_for, name_in
-from webapp.pages.recommendations.answer import choose
+from webapp.pages.recommendations.answer import choose_size
 from webapp.pages.recommendations.comparison import changes
-from webapp.pages.recommendations.constraints import controls, tried
+from webapp.pages.recommendations.constraints import controls, read_constraints
 from webapp.store.access import share_links
 from webapp.store.models import Recommendation, Survey
 from webapp.store.recommendations import services as recommendation_services
@@ -314,20 +314,23 @@ def test_nobody_is_led_to_less_than_they_have():
         for k, v in ((1, 120.0), (2, 90.0), (3, 50.0), (4, 49.0))
     ]
     told = {"results": sizes, "objective": {"measure": "latency"}}
-    assert choose({**told, "current": None}, "") == 1
-    assert choose({**told, "current": {"value": 101.0}}, "") == 3
-    assert choose({**told, "current": {"value": 1.0}}, "") == 1
-    assert choose({**told, "current": {"value": 101.0}}, "1") == 1
+    assert choose_size({**told, "current": None}, "") == 1
+    assert choose_size({**told, "current": {"value": 101.0}}, "") == 3
+    assert choose_size({**told, "current": {"value": 1.0}}, "") == 1
+    assert choose_size({**told, "current": {"value": 101.0}}, "1") == 1
     faster = {**told, "objective": {"measure": "throughput"}, "current": {"value": 100.0}}
-    assert choose(faster, "") == 1
+    assert choose_size(faster, "") == 1
 
 
 def test_what_serves_after_a_loss_is_a_control():
     asked = QueryDict("set=1&after_loss_ms=200&after_loss_share=0.05")
-    assert tried(asked, {}) == {"after_loss_ms": 200, "after_loss_share": 0.05}
-    assert tried(QueryDict("set=1&after_loss_ms=&after_loss_share=0.05"), {}) == {}
+    assert read_constraints(asked, {}) == {"after_loss_ms": 200, "after_loss_share": 0.05}
+    assert read_constraints(QueryDict("set=1&after_loss_ms=&after_loss_share=0.05"), {}) == {}
     both = {"after_loss_ms": 200, "after_loss_share": 0.05}
-    assert tried(QueryDict("set=1"), both) == {"after_loss_ms": None, "after_loss_share": None}
+    assert read_constraints(QueryDict("set=1"), both) == {
+        "after_loss_ms": None,
+        "after_loss_share": None,
+    }
     kept = controls({"after_loss_ms": 150.0, "after_loss_share": 0.02}, [])
     assert kept.after_loss_ms == "150"
     assert [c.label for c in kept.after_loss_share if c.is_on] == ["98 of 100"]

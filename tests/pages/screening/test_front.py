@@ -94,7 +94,7 @@ class _Row:
     ],
 )
 def test_a_headline_is_a_finding(rows, said):
-    assert said in findings.say(rows)
+    assert said in findings.pool_headline(rows)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from webapp.pages.surveys.diagrams import MAX_NODES, draw
+from webapp.pages.surveys.diagrams import MAX_NODES, draw_deployment
 
 
 def found(labels: int = 2, regions: int = 2, domain: str = "example.org") -> dict[str, Any]:
@@ -22,7 +22,7 @@ def found(labels: int = 2, regions: int = 2, domain: str = "example.org") -> dic
 
 
 def test_it_works() -> None:
-    drawn = draw(found())
+    drawn = draw_deployment(found())
     assert drawn is not None
     wide = drawn["wide"]
     assert len(wide.nodes) == 5
@@ -30,25 +30,25 @@ def test_it_works() -> None:
 
 
 def test_a_domain_outside_the_clouds_has_none() -> None:
-    assert draw(found(labels=0)) is None
+    assert draw_deployment(found(labels=0)) is None
 
 
 def test_many_regions_are_folded() -> None:
-    drawn = draw(found(regions=30))
+    drawn = draw_deployment(found(regions=30))
     assert drawn is not None
     assert len(drawn["wide"].nodes) == 1 + 2 + MAX_NODES
     assert "24 more regions" in [n.title for n in drawn["wide"].nodes]
 
 
 def test_long_names_stay_in_their_box() -> None:
-    drawn = draw(found(domain="a" * 63 + ".example.org"))
+    drawn = draw_deployment(found(domain="a" * 63 + ".example.org"))
     assert drawn is not None
     for shape in drawn.values():
         assert all(len(n.title) <= n.width / 7 for n in shape.nodes)
 
 
 def test_boxes_stay_in_the_drawing_and_apart() -> None:
-    drawn = draw(found(labels=7, regions=7))
+    drawn = draw_deployment(found(labels=7, regions=7))
     assert drawn is not None
     for shape in drawn.values():
         for node in shape.nodes:
@@ -60,7 +60,7 @@ def test_boxes_stay_in_the_drawing_and_apart() -> None:
 def test_edge_networks_are_not_joined_to_regions() -> None:
     data = found(labels=0, regions=1)
     data["labels"] = [{"provider": "aws", "label": "cloudfront", "names": 1, "instances": 1}]
-    drawn = draw(data)
+    drawn = draw_deployment(data)
     assert drawn is not None
     assert [n.title for n in drawn["wide"].nodes][-1] == "Edge network"
     assert len(drawn["wide"].edges) == 2

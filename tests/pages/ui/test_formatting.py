@@ -80,7 +80,7 @@ def test_punycode_is_shown_in_its_own_script() -> None:
     ],
 )
 def test_a_sentence_begins_with_a_capital_and_a_name_with_its_own_letter(text, begun):
-    assert formatting.begin(text) == begun
+    assert formatting.capitalize_sentence(text) == begun
 
 
 def test_a_bracket_behind_two_counts_says_a_percentage_of_many_only() -> None:

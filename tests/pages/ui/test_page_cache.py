@@ -6,7 +6,7 @@ from typing import Any
 from django.test import Client
 
 from tests.pages import cast
-from webapp.pages.ui.page_cache import KEPT_S, Shelf
+from webapp.pages.ui.page_cache import KEPT_S, PageCache
 from webapp.store.models import Report
 
 
@@ -40,7 +40,7 @@ def test_a_running_survey_is_never_kept(client: Client, db: Any) -> None:
 
 
 def test_a_shelf_forgets_by_time_and_by_room() -> None:
-    shelf = Shelf(max_bytes=5_000)
+    shelf = PageCache(max_bytes=5_000)
     shelf.put("a", 0.0, b"x" * 2_000)
     assert shelf.get("a", KEPT_S) is not None
     assert shelf.get("a", KEPT_S + 1) is None

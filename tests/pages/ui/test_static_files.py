@@ -5,7 +5,7 @@ import gzip
 import pytest
 from django.test import Client
 
-from webapp.pages.ui.static_files import pack
+from webapp.pages.ui.static_files import compress
 
 BASEMAP = "/static/nephoscope/js/basemap.js"
 
@@ -46,10 +46,10 @@ def test_a_library_is_kept_for_a_day_and_our_own_files_for_a_minute():
 def test_a_changed_file_is_packed_anew(tmp_path):
     path, folder = tmp_path / "a.css", tmp_path / "packed"
     path.write_text("a { color: red }\n" * 99)
-    first = pack(path, folder)
-    assert pack(path, folder) == first
+    first = compress(path, folder)
+    assert compress(path, folder) == first
     path.write_text("a { color: blue }\n" * 99)
-    assert gzip.decompress(pack(path, folder).read_bytes()) == path.read_bytes()
+    assert gzip.decompress(compress(path, folder).read_bytes()) == path.read_bytes()
     assert gzip.decompress(first.read_bytes()) != path.read_bytes()
 
 
@@ -58,6 +58,6 @@ def test_a_disk_that_refuses_lets_files_go_out_as_they_are(tmp_path):
     folder.write_text("no folder can be made here, as on a full disk")
     script = tmp_path / "a.js"
     script.write_text("let a = 1;\n" * 100)
-    assert pack(script, folder) is None
+    assert compress(script, folder) is None
     folder.unlink()
-    assert gzip.decompress(pack(script, folder).read_bytes()) == script.read_bytes()
+    assert gzip.decompress(compress(script, folder).read_bytes()) == script.read_bytes()

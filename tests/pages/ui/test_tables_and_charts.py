@@ -11,7 +11,7 @@ from analysis.reporting.survey_tables import compute_tables
 from core.report_tables import SPEC_BY_ID, Table
 from tests.pages import cast
 from webapp.pages.ui.charts.chart_options import chart_of
-from webapp.pages.ui.table_page import grid_of
+from webapp.pages.ui.table_page import report_grid
 from webapp.store.surveys.selectors import ReportRow
 
 
@@ -36,7 +36,7 @@ def texts(row: Any) -> list[str]:
 
 
 def test_it_works() -> None:
-    grid = grid_of(report("regions"), "s", {("aws", "us-east-1"): "N. Virginia"})
+    grid = report_grid(report("regions"), "s", {("aws", "us-east-1"): "N. Virginia"})
     assert [c.key for c in grid.columns][:3] == ["region", "place", "domains"]
     first = grid.rows[0]
     assert first.anchor == "aws.us-east-1"
@@ -48,7 +48,7 @@ def test_nothing_is_never_a_share_of_nothing(tmp_path: Path) -> None:
     """A survey that found nothing has no data, where a share of it would be 0 %."""
     for table_id, table in compute_tables(tmp_path, "empty").items():
         row = report(table_id, table)
-        grid = grid_of(row, "s")
+        grid = report_grid(row, "s")
         shown = [cell.text for line in (*grid.rows, *grid.foot) for cell in line.cells]
         shown += [
             text for panel in (chart_of(row) or {}).get("panels", ()) for text in panel["texts"]
@@ -70,7 +70,7 @@ def test_shares_of_few_are_counts_in_tables_and_charts() -> None:
         (("all", "nowhere in it", 12, 10, 0.833333, 4, 0.4, 0, 0.0),),
         12,
     )
-    shown = texts(grid_of(report("customers", few), "s").rows[0])
+    shown = texts(report_grid(report("customers", few), "s").rows[0])
     assert {"10 of 12", "4 of 10", "0 of 10"} <= set(shown)
     chart = chart_of(report("customers", few))
     assert chart is not None
@@ -102,12 +102,12 @@ def test_rows_that_are_all_unknown_have_no_chart() -> None:
         12,
     )
     assert chart_of(report("customers", nobody)) is None
-    unknown = grid_of(report("customers", nobody), "s").rows[0]
+    unknown = report_grid(report("customers", nobody), "s").rows[0]
     assert [c.bar for c in unknown.cells if c.text == "no data"] == [None, None]
 
 
 def test_sums_stand_below_the_line() -> None:
-    grid = grid_of(report("providers"), "s")
+    grid = report_grid(report("providers"), "s")
     assert [texts(row)[0] for row in grid.foot] == [
         "Amazon in all",
         "Microsoft in all",
@@ -118,19 +118,19 @@ def test_sums_stand_below_the_line() -> None:
 
 def test_every_column_of_the_table_is_shown() -> None:
     for table_id, table in cast.tables().items():
-        shown = {c.key for c in grid_of(report(table_id), "s").columns}
+        shown = {c.key for c in report_grid(report(table_id), "s").columns}
         missing = set(table.columns) - shown
         assert missing <= {"provider"}, table_id
 
 
 def test_a_missing_figure_is_a_dash_and_never_zero() -> None:
-    grid = grid_of(report("patterns"), "s")
+    grid = report_grid(report("patterns"), "s")
     unknown = next(row for row in grid.rows if row.cells[0].value == "unclassified")
     assert unknown.cells[-1].text == "–"
 
 
 def test_a_domain_leads_to_its_passport() -> None:
-    grid = grid_of(report("top-domains"), "the-survey")
+    grid = report_grid(report("top-domains"), "the-survey")
     assert grid.rows[0].cells[1].href == "/s/the-survey/domains/amazon.com/"
 
 

@@ -1,4 +1,4 @@
-"""The account page: what somebody made, tokens of programs, links that share; closing it."""
+"""The account page: surveys, campaigns, API tokens and share links; closing the account."""
 
 from typing import Any
 
@@ -19,13 +19,13 @@ from webapp.store.surveys import selectors
 SHOWN = 200
 
 
-def lives(days: tuple[int, ...]) -> list[tuple[int, str]]:
-    """Choices of how long something lives."""
+def lifetime_choices(days: tuple[int, ...]) -> list[tuple[int, str]]:
+    """Return the lifetimes to choose from, as (days, text)."""
     return [(n, f"{n} days" if n else "until it is taken back") for n in days]
 
 
 def read_days(request: HttpRequest, allowed: tuple[int, ...]) -> int:
-    """How many days were chosen; raises ``BadInput`` for what was not offered."""
+    """Return the chosen number of days; raises ``BadInput`` for one that was not offered."""
     text = request.POST.get("days", "")
     if not text.isdecimal() or len(text) > 4 or int(text) not in allowed:
         raise BadInput("choose how long it lives", field="days")
@@ -36,23 +36,23 @@ def read_days(request: HttpRequest, allowed: tuple[int, ...]) -> int:
 @signed_in
 @require_GET
 def account(request: HttpRequest) -> HttpResponse:
-    """All that is this person's."""
+    """Show the account page."""
     return show_account(request)
 
 
 def show_account(
     request: HttpRequest, status: int = 200, secret: str = "", error: str = ""
 ) -> HttpResponse:
-    """The account page, with a new token's secret or what was wrong with the form."""
+    """Render the account page, with the secret of a new token or the error of the form."""
     mine = Survey.objects.filter(maker=request.user.pk).prefetch_related("range_tables")
     context = {
         "section": "account",
         "surveys": [selectors.row_of(c) for c in mine[:SHOWN]],
         "takeovers": selectors.takeovers_of(request.user),
-        "measurements": _campaigns(request.user),
+        "campaigns": _campaigns(request.user),
         "tokens": tokens.live(request.user),
         "links": [_link(request, link) for link in sharing.links_by(request.user)],
-        "lives": lives(tokens.LIVES_DAYS),
+        "lives": lifetime_choices(tokens.LIVES_DAYS),
         "scopes": ApiToken.Scope.choices,
         "secret": secret,
         "error": error,
@@ -66,17 +66,17 @@ def show_account(
 
 
 def _campaigns(user: Any) -> list[Campaign]:
-    """Those that somebody made, without their plans, which may be long."""
+    """Return the campaigns of a user, without their plans, which may be long."""
     shown = ("slug", "name", "state", "owner", "synthetic", "created_at")
     return list(Campaign.objects.filter(maker=user.pk).only(*shown)[:SHOWN])
 
 
 def _link(request: HttpRequest, link: Any) -> dict[str, Any]:
-    return {"row": link, "address": address_of(request, link)}
+    return {"row": link, "address": share_url(request, link)}
 
 
-def address_of(request: HttpRequest, link: Any) -> str:
-    """What a link's owner sends around; empty where it cannot be told any more."""
+def share_url(request: HttpRequest, link: Any) -> str:
+    """Return the URL of a share link; empty where it can no longer be derived."""
     path = sharing.path_of(link)
     return request.build_absolute_uri(path) if path else ""
 
@@ -85,7 +85,7 @@ def address_of(request: HttpRequest, link: Any) -> str:
 @signed_in
 @require_POST
 def new_token(request: HttpRequest) -> HttpResponse:
-    """A new token; this one answer shows its secret."""
+    """Create a token; this response alone shows its secret."""
     try:
         days = read_days(request, tokens.LIVES_DAYS)
         given = (request.POST.get("name", ""), request.POST.get("scope", ""))
@@ -98,7 +98,7 @@ def new_token(request: HttpRequest) -> HttpResponse:
 @signed_in
 @require_POST
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
-    """Take a token back."""
+    """Revoke a token."""
     if not tokens.revoke(request.user, pk):
         raise Http404("no such token")
     return HttpResponseRedirect(reverse("account") + "?changed=token#tokens")
@@ -108,7 +108,7 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
 @signed_in
 @require_http_methods(["GET", "POST"])
 def close_account(request: HttpRequest) -> HttpResponse:
-    """Delete the account with all that is private; the password is asked for once more."""
+    """Delete the account with all private data, after asking for the password again."""
     error = ""
     if request.method == "POST":
         error = _check_password(request)
@@ -123,14 +123,14 @@ def close_account(request: HttpRequest) -> HttpResponse:
     context = {
         "section": "account",
         "n_surveys": Survey.objects.filter(**owned).count(),
-        "n_measurements": Campaign.objects.filter(**owned).count(),
+        "n_campaigns": Campaign.objects.filter(**owned).count(),
         "error": error,
     }
     return render(request, "accounts/close.html", context, status=422 if error else 200)
 
 
 def _check_password(request: HttpRequest) -> str:
-    """What is wrong with the password that was sent, if anything."""
+    """Return what is wrong with the password that was sent; empty where nothing is."""
     name = request.user.get_username()
     try:
         attempt = login_throttle.count_sign_in(name, str(request.META.get("REMOTE_ADDR", "")))

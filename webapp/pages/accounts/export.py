@@ -1,4 +1,4 @@
-"""All that is one person's as a ZIP archive, which is made while it is sent."""
+"""Export of an account as a ZIP archive, streamed while it is made."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -16,8 +16,8 @@ from webapp.store.accounts import export
 @never_cache
 @signed_in
 @require_POST
-def take_out(request: HttpRequest) -> Any:
-    """The archive; asked for by a form, so that no link of another site makes work here."""
+def export_account(request: HttpRequest) -> Any:
+    """Stream the archive. A POST, so that no link of another site starts the work."""
     answer = StreamingHttpResponse(
         _later(export.pack(export.members(request.user))), content_type="application/zip"
     )
@@ -27,7 +27,7 @@ def take_out(request: HttpRequest) -> Any:
 
 
 async def _later(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The same from a server that waits for nobody; a piece is made once the last one is sent."""
+    """Stream the archive from an asynchronous server; each piece is made when the last was sent."""
     while (piece := await sync_to_async(_next)(pieces)) is not None:
         if piece:
             yield piece

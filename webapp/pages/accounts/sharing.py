@@ -1,6 +1,6 @@
-"""Who may see a survey or a measurement: its maker publishes it, takes it back, and makes links.
+"""Sharing of a survey or campaign by its owner: visibility, share links, deletion.
 
-Addresses say of which kind the thing is; each kind has the same pages.
+The URL names the kind; both kinds have the same pages.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from core.errors import BadInput
-from webapp.pages.accounts.account import address_of, lives, read_days
+from webapp.pages.accounts.account import lifetime_choices, read_days, share_url
 from webapp.pages.campaigns.frame import frame_or_404
 from webapp.pages.ui.access import signed_in
 from webapp.pages.ui.report_families import FAMILIES
@@ -31,22 +31,22 @@ _PAGES = {
         "delete": "delete-survey",
     },
     "campaign": {
-        "home": "wide-area-campaign",
-        "sharing": "measurement-sharing",
-        "visibility": "measurement-visibility",
-        "new": "new-measurement-link",
-        "delete": "delete-measurement",
+        "home": "campaign",
+        "sharing": "campaign-sharing",
+        "visibility": "campaign-visibility",
+        "new": "new-campaign-link",
+        "delete": "delete-campaign",
     },
 }
 
 
 def sharing_page(kind: str, slug: str) -> str:
-    """The address of a thing's page on who sees it."""
+    """Return the address of the sharing page of a survey or campaign."""
     return reverse(_PAGES[kind]["sharing"], args=[slug])
 
 
-def _made_by_reader(request: HttpRequest, kind: str, slug: str) -> sharing.Shareable:
-    """The thing, for whoever made it; for everybody else this page is not there."""
+def _owned_or_404(request: HttpRequest, kind: str, slug: str) -> sharing.Shareable:
+    """Return the survey or campaign if the reader owns it, else raise ``Http404``."""
     found = sharing.find_own(request.user, kind, slug)
     if found is None:
         raise Http404(f"no such {kind}")
@@ -54,7 +54,7 @@ def _made_by_reader(request: HttpRequest, kind: str, slug: str) -> sharing.Share
 
 
 def _context(request: HttpRequest, kind: str, thing: sharing.Shareable) -> dict[str, Any]:
-    """What stands around these pages: the strip of the thing, and where its forms lead."""
+    """Return the template context that these pages share."""
     own = {
         "thing": thing,
         "kind": kind,
@@ -63,27 +63,25 @@ def _context(request: HttpRequest, kind: str, thing: sharing.Shareable) -> dict[
     }
     if isinstance(thing, Survey):
         row = selectors.row_of(thing)
-        return {"section": "sharing", "campaign": row, "families": FAMILIES, **own}
+        return {"section": "sharing", "survey": row, "families": FAMILIES, **own}
     return frame_or_404(request, thing.slug).context(request, **own)
 
 
 @never_cache
 @require_GET
 def overview(request: HttpRequest, slug: str, kind: str = "survey") -> HttpResponse:
-    """Who sees it, and the links to it."""
-    return _show(request, kind, _made_by_reader(request, kind, slug))
+    """Show who can see it, and its share links."""
+    return _show(request, kind, _owned_or_404(request, kind, slug))
 
 
 def _show(
     request: HttpRequest, kind: str, thing: sharing.Shareable, error: str = ""
 ) -> HttpResponse:
-    links = [
-        {"row": link, "address": address_of(request, link)} for link in sharing.links_of(thing)
-    ]
+    links = [{"row": link, "address": share_url(request, link)} for link in sharing.links_of(thing)]
     context = {
         **_context(request, kind, thing),
         "links": links,
-        "lives": lives(sharing.LIFETIME_DAYS),
+        "lives": lifetime_choices(sharing.LIFETIME_DAYS),
         "error": error,
     }
     status = 422 if error else 200
@@ -93,8 +91,8 @@ def _show(
 @signed_in
 @require_POST
 def visibility(request: HttpRequest, slug: str, kind: str = "survey") -> HttpResponse:
-    """Publish it, or take it back."""
-    thing = _made_by_reader(request, kind, slug)
+    """Publish it, or make it private."""
+    thing = _owned_or_404(request, kind, slug)
     if request.POST.get("public") == "yes":
         sharing.publish(thing)
     else:
@@ -105,8 +103,8 @@ def visibility(request: HttpRequest, slug: str, kind: str = "survey") -> HttpRes
 @signed_in
 @require_POST
 def new_link(request: HttpRequest, slug: str, kind: str = "survey") -> HttpResponse:
-    """A new link to it."""
-    thing = _made_by_reader(request, kind, slug)
+    """Create a share link."""
+    thing = _owned_or_404(request, kind, slug)
     try:
         sharing.issue(request.user, thing, read_days(request, sharing.LIFETIME_DAYS))
     except BadInput as error:
@@ -118,8 +116,8 @@ def new_link(request: HttpRequest, slug: str, kind: str = "survey") -> HttpRespo
 @signed_in
 @require_http_methods(["GET", "POST"])
 def delete(request: HttpRequest, slug: str, kind: str = "survey") -> HttpResponse:
-    """Delete it with its files, once it was said twice."""
-    thing = _made_by_reader(request, kind, slug)
+    """Delete it with its files, after a confirmation."""
+    thing = _owned_or_404(request, kind, slug)
     if request.method == "POST":
         deletion.remove(thing)
         return redirect("account")
@@ -129,7 +127,7 @@ def delete(request: HttpRequest, slug: str, kind: str = "survey") -> HttpRespons
 @signed_in
 @require_POST
 def revoke_link(request: HttpRequest, pk: int) -> HttpResponse:
-    """Take a share link back."""
+    """Revoke a share link."""
     link = sharing.links_by(request.user).filter(pk=pk).first()
     if link is None or not sharing.revoke(request.user, pk):
         raise Http404("no such link")

@@ -1,6 +1,6 @@
 """Signing in, up and out, invitations and passwords.
 
-No answer tells whether a name has an account, but that of a sign-up which finds it taken.
+No response reveals whether a name has an account, except a sign-up with a taken name.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ _SECRETS = ("password", "password1", "password2", "old_password", "new_password1
 
 
 class SignUpForm(forms.Form):
-    """A name and a password, written twice since nobody can mail a lost one."""
+    """A name and a password, entered twice since a lost one cannot be mailed."""
 
     username = forms.CharField(max_length=40)
     password1 = forms.CharField(max_length=1000, strip=False)
@@ -59,8 +59,8 @@ class SignUpForm(forms.Form):
         return given
 
 
-def came_from(request: HttpRequest) -> str:
-    """Where to go after signing in: an address of this site, or none."""
+def return_url(request: HttpRequest) -> str:
+    """Return the page to open after sign-in: a URL of this site, or empty."""
     wanted = request.POST.get("next", request.GET.get("next", ""))
     hosts = {request.get_host()}
     is_ours = url_has_allowed_host_and_scheme(wanted, hosts, require_https=request.is_secure())
@@ -71,15 +71,15 @@ def _address(request: HttpRequest) -> str:
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
-def _enter(request: HttpRequest, user: Any) -> HttpResponse:
+def _start_session(request: HttpRequest, user: Any) -> HttpResponse:
     """Begin a session of this person's; the one before it, and its form tokens, are void."""
     auth.login(request, user, backend=_BACKEND)
     request.session.clear_expired()
-    return HttpResponseRedirect(came_from(request) or reverse("account"))
+    return HttpResponseRedirect(return_url(request) or reverse("account"))
 
 
 def _show(request: HttpRequest, page: str, form: Any, status: int = 0, **more: Any) -> HttpResponse:
-    context = {"section": "account", "form": form, "next": came_from(request), **more}
+    context = {"section": "account", "form": form, "next": return_url(request), **more}
     chosen = status or (422 if form.errors else 200)
     return render(request, f"accounts/{page}.html", context, status=chosen)
 
@@ -102,7 +102,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     more = {"can_sign_up": settings.SIGN_UP_OPEN}
     if request.method == "GET":
         if request.user.is_authenticated:
-            return HttpResponseRedirect(came_from(request) or reverse("account"))
+            return HttpResponseRedirect(return_url(request) or reverse("account"))
         return _show(request, "sign_in", AuthenticationForm(request), **more)
     name = request.POST.get("username", "")[:150]
     try:
@@ -117,7 +117,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _show(request, "sign_in", form, typed=name, **more)
     attempt.clear()
-    return _enter(request, form.get_user())
+    return _start_session(request, form.get_user())
 
 
 @never_cache
@@ -137,7 +137,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def sign_up(request: HttpRequest) -> HttpResponse:
-    """The form of a new account, where this installation lets strangers make one."""
+    """Create an account, where this installation allows open registration."""
     if request.user.is_authenticated:
         return redirect("account")
     if not settings.SIGN_UP_OPEN:
@@ -158,23 +158,23 @@ def sign_up(request: HttpRequest) -> HttpResponse:
     except BadInput:
         form.add_error("username", "This name is taken; choose another.")
         return _show(request, "sign_up", form)
-    return _enter(request, user)
+    return _start_session(request, user)
 
 
 @sensitive_post_parameters(*_SECRETS)
 @never_cache
 @require_http_methods(["GET", "POST"])
 def welcome(request: HttpRequest, who: str, key: str) -> HttpResponse:
-    """Whoever holds an invitation sets a password and is signed in."""
+    """Accept an invitation: set a password and sign in."""
     user = accounts.find_invited(who, key)
     if user is None:
         return render(request, "accounts/stale.html", {"section": "account"}, status=404)
     form = SetPasswordForm(user, request.POST or None)
     if request.method == "POST" and form.is_valid():
         form.save()
-        return _enter(request, user)
+        return _start_session(request, user)
     answer = _show(request, "welcome", form, invited=user.get_username())
-    # The address is a key, so that it is told to nobody.
+    # The URL is a secret, so it is sent in no referrer.
     answer["Referrer-Policy"] = "no-referrer"
     return answer
 

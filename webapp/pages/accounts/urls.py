@@ -1,4 +1,4 @@
-"""Addresses of accounts, and of who may see what somebody made."""
+"""URLs of accounts and of sharing."""
 
 from django.urls import include, path
 
@@ -6,10 +6,10 @@ from webapp.pages.accounts import account, export, sharing, sign_in
 
 # The same pages for measurements.
 _CAMPAIGN = [
-    path("sharing/", sharing.overview, name="measurement-sharing"),
-    path("sharing/links/", sharing.new_link, name="new-measurement-link"),
-    path("sharing/visibility/", sharing.visibility, name="measurement-visibility"),
-    path("delete/", sharing.delete, name="delete-measurement"),
+    path("sharing/", sharing.overview, name="campaign-sharing"),
+    path("sharing/links/", sharing.new_link, name="new-campaign-link"),
+    path("sharing/visibility/", sharing.visibility, name="campaign-visibility"),
+    path("delete/", sharing.delete, name="delete-campaign"),
 ]
 urlpatterns = [
     path("sign-in/", sign_in.sign_in, name="sign-in"),
@@ -21,7 +21,7 @@ urlpatterns = [
     path("account/tokens/", account.new_token, name="new-token"),
     path("account/tokens/<int:pk>/revoke/", account.revoke_token, name="revoke-token"),
     path("account/links/<int:pk>/revoke/", sharing.revoke_link, name="revoke-link"),
-    path("account/archive/", export.take_out, name="take-out"),
+    path("account/archive/", export.export_account, name="export-account"),
     path("account/close/", account.close_account, name="close-account"),
     path("s/<slug:slug>/sharing/", sharing.overview, name="sharing"),
     path("s/<slug:slug>/sharing/links/", sharing.new_link, name="new-share-link"),

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET
 
 from tasks.campaigns import best_sets
 from webapp.pages.campaigns.frame import frame_or_404
-from webapp.pages.recommendations.curve import curve_of
+from webapp.pages.recommendations.curve import draw_curve
 from webapp.store.campaigns import selectors
 
 
@@ -31,7 +31,7 @@ def best(request: HttpRequest, slug: str) -> HttpResponse:
         "all_proven": all(row["proven"] for row in rows),
         "solving": solving,
         "is_measured": is_measured,
-        "curve": curve_of(rows, chosen),
+        "curve": draw_curve(rows, chosen),
         "chosen": chosen,
         "unit": "ms" if metric == "latency" else "",
         "aim": "mean latency" if metric == "latency" else "mean throughput",

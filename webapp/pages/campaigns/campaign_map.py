@@ -6,7 +6,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 
-from webapp.pages.campaigns import formatting as said
+from webapp.pages.campaigns import formatting as campaign_formatting
 from webapp.pages.campaigns.frame import Frame
 from webapp.pages.campaigns.headlines import map_sentence
 from webapp.pages.ui import formatting
@@ -27,11 +27,11 @@ _SIZES = {"dot": 4.2, "room": 9.0, "mark": 9.0}
 def draw_map(
     request: HttpRequest, frame: Frame, stored: dict[str, selectors.StoredTable]
 ) -> Row | None:
-    """Everything that the map shows, and the rows of the table that says the same."""
+    """Return the map's marks and arcs, and the rows of the table with the same figures."""
     table = stored.get(f"{frame.metric.id}-regions")
     if table is None:
         return None
-    atlas = _atlas(request, frame, table.dicts())
+    atlas = _build_map(request, frame, table.dicts())
     rows = atlas.rows()
     asked = request.GET.get("view", "world")
     view = asked if asked in drawing.VIEWS else "world"
@@ -45,8 +45,8 @@ def draw_map(
         "sphere": drawing.sphere(),
         "graticule": drawing.graticule(),
         "box": drawing.view_box(view),
-        "unit": drawing.scale_of(view),
-        "sizes": {k: round(v * drawing.scale_of(view), 2) for k, v in _SIZES.items()},
+        "unit": drawing.mark_scale(view),
+        "sizes": {k: round(v * drawing.mark_scale(view), 2) for k, v in _SIZES.items()},
         "views": views,
         "regions": [atlas.spot(r) for r in atlas.regions if r["region"] in atlas.places],
         "dots": [] if is_crowded else [atlas.dot(p) for p in atlas.points],
@@ -55,10 +55,10 @@ def draw_map(
         "arcs": atlas.arcs(),
         "chosen": atlas.chosen,
         "clear": with_query(request, region="", vantage="") + "#map",
-        "legend": said.legend(frame.metric.id),
+        "legend": campaign_formatting.legend(frame.metric.id),
         "sentence": map_sentence(frame.metric, atlas.chosen, atlas.regions, rows),
         "rows": rows[:SHOWN_ROWS],
-        "more": _page_of(request, frame, atlas.chosen),
+        "more": _detail_link(request, frame, atlas.chosen),
         "n_rows": len(atlas.cells if atlas.chosen else atlas.regions),
         "unplaced": len(atlas.cells) - len(atlas.points) if not atlas.chosen else 0,
         "is_crowded": is_crowded,
@@ -66,7 +66,7 @@ def draw_map(
 
 
 @dataclass(frozen=True, slots=True)
-class _Atlas:
+class _CampaignMap:
     """What is drawn: everything that spots, dots, arcs and rows need to know."""
 
     request: HttpRequest
@@ -88,7 +88,7 @@ class _Atlas:
         x, y = drawing.project(place["latitude"], place["longitude"])
         is_chosen = self.chosen.get("name") == name
         is_away = self.chosen.get("kind") == "region" and not is_chosen
-        mean = said.amount(self.metric, row["vantage_mean"])
+        mean = campaign_formatting.amount(self.metric, row["vantage_mean"])
         return {
             "x": x,
             "y": y,
@@ -114,7 +114,8 @@ class _Atlas:
             "shade": self._shade(point.name),
             "is_chosen": is_chosen,
             "name": point.name,
-            "title": f"{point.city or point.name}: {said.amount(self.metric, value)}",
+            "title": f"{point.city or point.name}: "
+            f"{campaign_formatting.amount(self.metric, value)}",
             "href": self._choose("vantage", "" if is_chosen else point.name),
         }
 
@@ -136,7 +137,7 @@ class _Atlas:
         """The shade of a vantage point; beside a chosen one the others are grey, not unknown."""
         if self.chosen.get("kind") == "vantage":
             return "chosen" if name == self.chosen["name"] else "away"
-        return str(said.shade(self.metric, self._value(name)))
+        return str(campaign_formatting.shade(self.metric, self._value(name)))
 
     def _choose(self, kind: str, name: str) -> str:
         chosen = {"region": "", "vantage": "", kind: name}
@@ -155,7 +156,7 @@ class _Atlas:
         return [
             {
                 "path": drawing.arc(home, spots[name]),
-                "shade": said.shade(self.metric, value),
+                "shade": campaign_formatting.shade(self.metric, value),
                 "name": name,
             }
             for value, name in sorted(known[: drawing.MAX_LINKS], reverse=True)
@@ -193,14 +194,14 @@ class _Atlas:
     def _pair(self, name: str) -> str:
         ends = [name, self.chosen["name"]]
         vantage, region = ends if self.chosen["kind"] == "region" else ends[::-1]
-        href = reverse("wide-area-pair", args=[self.frame.row.slug, vantage, region])
+        href = reverse("campaign-pair", args=[self.frame.row.slug, vantage, region])
         return f"{href}?metric={self.metric}"
 
 
-def _page_of(request: HttpRequest, frame: Frame, chosen: Row) -> Row:
-    """The page that says more of what is chosen, where there is one for this reader."""
+def _detail_link(request: HttpRequest, frame: Frame, chosen: Row) -> Row:
+    """Return the link to details of the selection, where the reader may open one."""
     if chosen.get("kind") == "region":
-        href = reverse("wide-area-region", args=[frame.row.slug, chosen["name"]])
+        href = reverse("campaign-region", args=[frame.row.slug, chosen["name"]])
         return {"href": f"{href}?metric={frame.metric.id}", "name": chosen["name"]}
     if chosen and services.point(chosen["name"], request.user):
         return {"href": reverse("vantage-point", args=[chosen["name"]]), "name": chosen["title"]}
@@ -212,14 +213,14 @@ def _rank(value: float | None, sign: int) -> tuple[bool, float]:
     return value is None, sign * (value or 0.0)
 
 
-def _atlas(request: HttpRequest, frame: Frame, regions: list[Row]) -> _Atlas:
+def _build_map(request: HttpRequest, frame: Frame, regions: list[Row]) -> _CampaignMap:
     names = selectors.grid_vantages(frame.row, frame.metric.id)
     known = vantage_places(frame.row, names).values()
     points = [p for p in known if p.lat is not None and p.lon is not None]
     chosen = _chosen(request, regions, points)
     places = selectors.places((r["provider"], r["region"]) for r in regions)
     cells, by_name = _cells(frame, chosen), {p.name: p for p in points}
-    return _Atlas(request, frame, regions, places, points, chosen, cells, by_name)
+    return _CampaignMap(request, frame, regions, places, points, chosen, cells, by_name)
 
 
 def _chosen(request: HttpRequest, regions: list[Row], points: list[selectors.VantagePlace]) -> Row:

@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
-from webapp.pages.campaigns import formatting as said
+from webapp.pages.campaigns import formatting as campaign_formatting
 from webapp.pages.campaigns.formatting import METRICS
 from webapp.pages.campaigns.frame import Frame, frame_or_404
 from webapp.store.campaigns import selectors
@@ -25,11 +25,11 @@ def choose(request: HttpRequest) -> HttpResponse:
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
     slugs = {m.slug for m in rows}
     if before in slugs and after in slugs and before != after:
-        return redirect("wide-area-comparison", before=before, after=after)
+        return redirect("campaigns-comparison", before=before, after=after)
     after = after if after in slugs else next((m.slug for m in rows), "")
     others = [m.slug for m in rows if m.slug != after]
     context = {
-        "section": "wide-area",
+        "section": "campaigns",
         "rows": rows,
         "after": after,
         "before": before if before in others else next(iter(others), ""),
@@ -42,7 +42,7 @@ def choose(request: HttpRequest) -> HttpResponse:
 def comparison(request: HttpRequest, before: str, after: str) -> HttpResponse:
     """Regions and pairs of both, as far as both have them."""
     if before == after:
-        raise Http404("a measurement is not compared with itself")
+        raise Http404("a campaign is not compared with itself")
     frames = [frame_or_404(request, slug) for slug in (before, after)]
     common = [m for m in METRICS.values() if all(m in f.metrics for f in frames)]
     wanted = METRICS.get(request.GET.get("metric", ""))
@@ -50,7 +50,7 @@ def comparison(request: HttpRequest, before: str, after: str) -> HttpResponse:
     regions = _regions(frames, metric.id)
     pairs = _pairs(frames, metric.id)
     context = {
-        "section": "wide-area",
+        "section": "campaigns",
         "before": frames[0].row,
         "after": frames[1].row,
         "metric": metric,
@@ -107,10 +107,10 @@ def _isps(frames: list[Frame]) -> list[Row]:
     ]
 
 
-def _sentence(regions: list[Row], pairs: list[Row], metric: said.Metric) -> str:
+def _sentence(regions: list[Row], pairs: list[Row], metric: campaign_formatting.Metric) -> str:
     """The finding, with its number."""
     if not pairs:
-        return "The two measurements have no pair in common"
+        return "The two campaigns have no pair in common"
     changed = [r for r in regions if r["change"] is not None]
     if not changed:
         return f"{len(pairs):,} pairs were measured both times"
@@ -122,5 +122,5 @@ def _sentence(regions: list[Row], pairs: list[Row], metric: said.Metric) -> str:
         if metric.higher_is_better
         else ("farther" if most["change"] > 0 else "nearer")
     )
-    amount = said.amount(metric.id, abs(most["change"]))
+    amount = campaign_formatting.amount(metric.id, abs(most["change"]))
     return f"{most['region']} is {amount} {verb}: the largest change of {len(changed)} regions"

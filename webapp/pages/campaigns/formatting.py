@@ -1,4 +1,4 @@
-"""How figures of wide-area measurements are written, and which shade a value has."""
+"""Formatting of a campaign's figures, and their colour classes."""
 
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -124,29 +124,29 @@ _VALUES = (
 )
 # What stands under "How we know", by the name of the page.
 HOW = {
-    "wide-area-campaign": "Each vantage point counts once: the mean of its values, then the mean "
+    "campaign": "Each vantage point counts once: the mean of its values, then the mean "
     f"of those. Marks are shaded by the best region’s mean, or by the choice’s medians. {_VALUES}",
-    "wide-area-grid": f"A cell is over all values of all rounds of its pair. {_VALUES}",
-    "wide-area-figures": "Means of all values of a pair; in the table each vantage point counts "
+    "campaign-grid": f"A cell is over all values of all rounds of its pair. {_VALUES}",
+    "campaign-regions": "Means of all values of a pair; in the table each vantage point counts "
     f"once. The spread is one standard deviation. {_VALUES}",
-    "wide-area-region": "Countries are those of the vantage points; each vantage point is one "
+    "campaign-region": "Countries are those of the vantage points; each vantage point is one "
     "median, and a country the mean of them. ISPs are the first network after the cloud’s own on a "
     f"path: at least so many. {_VALUES}",
-    "wide-area-pair": f"Over all values of the pair, and round by round. {_VALUES}",
-    "wide-area-routes": "A way is the addresses that answered, in their order. Networks are those "
+    "campaign-pair": f"Over all values of the pair, and round by round. {_VALUES}",
+    "campaign-routes": "A way is the addresses that answered, in their order. Networks are those "
     "that announced an address on the campaign’s day; times are means of the way’s traceroutes.",
-    "wide-area-samples": "Every run as it came, in the order of time; nothing is left out.",
-    "wide-area-choice": "The usual region has the best mean of all rounds, of those that answered "
+    "campaign-samples": "Every run as it came, in the order of time; nothing is left out.",
+    "campaign-choice": "The usual region has the best mean of all rounds, of those that answered "
     "in at least half of them; in each round the best mean is the best region.",
-    "wide-area-best": "Every set of each size is compared over the means of vantage points, "
+    "campaign-best": "Every set of each size is compared over the means of vantage points, "
     "regions and rounds; the 95 % interval is over resampled vantage points and rounds.",
-    "wide-area-zones": "Differences of means, over vantage points that saw both zones; the "
+    "campaign-zones": "Differences of means, over vantage points that saw both zones; the "
     "interval is over vantage points and holds the true difference in 95 of 100 cases.",
-    "wide-area-isps": "The first network after the cloud’s own on each path, by the tables of the "
+    "campaign-isps": "The first network after the cloud’s own on each path, by the tables of the "
     "campaign’s day. Routes with a silent or unannounced hop before it are doubtful and apart.",
-    "wide-area-failures": "A run failed if it gave no value at all; a packet is lost if it was not "
+    "campaign-failures": "A run failed if it gave no value at all; a packet is lost if it was not "
     "answered in time, within a run that may have others.",
-    "measurement-progress": "A slot is one probe of one vantage point at one target in one round. "
+    "campaign-progress": "A slot is one probe of one vantage point at one target in one round. "
     "Measured are those that ran, with a value or a failure; coverage is their share of all that "
     "are over.",
 }

@@ -1,4 +1,4 @@
-"""What every page of a measurement campaign shares: whose it is, its strip, its label."""
+"""Context that every page of a measurement campaign shares."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,16 +12,16 @@ from webapp.store.campaigns import selectors
 from webapp.store.models import Campaign
 
 TABS = (
-    ("wide-area-campaign", "Overview"),
-    ("wide-area-grid", "Pairs"),
-    ("wide-area-figures", "Regions"),
-    ("wide-area-choice", "Choice"),
-    ("wide-area-best", "Best sets"),
-    ("wide-area-zones", "Zones"),
-    ("wide-area-isps", "ISPs"),
-    ("wide-area-failures", "Failures"),
-    ("wide-area-method", "Method"),
-    ("measurement-progress", "Progress"),
+    ("campaign", "Overview"),
+    ("campaign-grid", "Pairs"),
+    ("campaign-regions", "Regions"),
+    ("campaign-choice", "Choice"),
+    ("campaign-best", "Best sets"),
+    ("campaign-zones", "Zones"),
+    ("campaign-isps", "ISPs"),
+    ("campaign-failures", "Failures"),
+    ("campaign-method", "Method"),
+    ("campaign-progress", "Progress"),
 )
 
 
@@ -38,9 +38,9 @@ class Frame:
         row = self.row
         tabs = [(reverse(name, args=[row.slug]), title, name) for name, title in TABS]
         return {
-            "section": "wide-area",
+            "section": "campaigns",
             "m": row,
-            "facts": facts(row),
+            "facts": plan_figures(row),
             "tabs": tabs,
             "metric": self.metric,
             "metrics": [(m, _query(request, metric=m.id)) for m in self.metrics],
@@ -53,7 +53,7 @@ def frame_or_404(request: HttpRequest, slug: str) -> Frame:
     """The campaign of an address, if the reader may see it, and the metric that is asked for."""
     row = selectors.campaign(slug, request.user)
     if row is None:
-        raise Http404(f"no measurement {slug}")
+        raise Http404(f"no campaign {slug}")
     built = tuple(m for m in METRICS.values() if selectors.has_table(row, f"{m.id}-grid"))
     wanted = METRICS.get(request.GET.get("metric", ""))
     first = built[0] if built else METRICS["latency"]
@@ -69,7 +69,7 @@ def _query(request: HttpRequest, **changed: Any) -> str:
     return "?" + query.urlencode()
 
 
-def facts(row: Campaign) -> dict[str, Any]:
+def plan_figures(row: Campaign) -> dict[str, Any]:
     """How large a campaign is, by its own plan."""
     targets = row.targets if isinstance(row.targets, list) else []
     regions = {t.get("region") or t.get("name", "") for t in targets if isinstance(t, dict)}
@@ -83,15 +83,15 @@ def facts(row: Campaign) -> dict[str, Any]:
     }
 
 
-def moment_of(row: Campaign, number: int) -> datetime | None:
-    """When a round began, as far as its number tells."""
+def round_start(row: Campaign, number: int) -> datetime | None:
+    """Return the start of a round by its number; ``None`` before the campaign has started."""
     seconds = row.schedule.get("round_s")
     if not row.started_at or not seconds:
         return None
     return row.started_at + timedelta(seconds=number * float(seconds))
 
 
-def page_of(request: HttpRequest, total: int, size: int) -> dict[str, int]:
+def paginate(request: HttpRequest, total: int, size: int) -> dict[str, int]:
     """Which page is asked for, and how many there are."""
     pages = max(1, -(-total // size))
     text = request.GET.get("page", "1")

@@ -10,8 +10,8 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_GET
 
-from webapp.pages.campaigns import formatting as said
-from webapp.pages.campaigns.frame import Frame, frame_or_404, page_of
+from webapp.pages.campaigns import formatting as campaign_formatting
+from webapp.pages.campaigns.frame import Frame, frame_or_404, paginate
 from webapp.pages.campaigns.headlines import grid_sentence
 from webapp.pages.ui import formatting
 from webapp.pages.ui.links import with_query
@@ -40,7 +40,7 @@ def grid(request: HttpRequest, slug: str) -> HttpResponse:
     figure = figure if figure in SHOWN else "p50"
     regions = _regions(frame)
     names, sort = _names(request, frame, figure, regions)
-    page, across = page_of(request, len(names), VANTAGES_A_PAGE), _across(request, regions)
+    page, across = paginate(request, len(names), VANTAGES_A_PAGE), _across(request, regions)
     first = (page["page"] - 1) * VANTAGES_A_PAGE
     shown = names[first : first + VANTAGES_A_PAGE]
     columns = regions[across["first"] : across["first"] + REGIONS_A_PAGE]
@@ -52,7 +52,7 @@ def grid(request: HttpRequest, slug: str) -> HttpResponse:
         "figure": figure,
         "shown": [(k, t, with_query(request, show=k, page="")) for k, t in SHOWN.items()],
         "sentence": grid_sentence(frame, figure) if names else "",
-        "legend": said.legend(_scale(frame.metric.id, figure)),
+        "legend": campaign_formatting.legend(_scale(frame.metric.id, figure)),
         "unit": "" if figure == "loss" else frame.metric.unit,
         "n_vantages": len(names),
         "n_regions": len(regions),
@@ -137,7 +137,7 @@ def _table(
     found = selectors.read_table(frame.row, f"{frame.metric.id}-grid", columns, equal)
     cells = {(r["vantage"], r["region"]): r for r in found.to_pylist()}
     points = vantage_places(frame.row, vantages)
-    base = reverse("wide-area-grid", args=[frame.row.slug]).removesuffix("grid/") + "pairs/"
+    base = reverse("campaign-grid", args=[frame.row.slug]).removesuffix("grid/") + "pairs/"
     rows = []
     for name in vantages:
         inner = "".join(
@@ -162,7 +162,7 @@ def _cell(metric: str, figure: str, cell: Row | None, href: str) -> str:
         return f'<td class="heat heat--none" title="{text}">{link}</td>'
     value = cell[figure]
     scale = _scale(metric, figure)
-    shade = said.shade(scale, value) if scale else 0
+    shade = campaign_formatting.shade(scale, value) if scale else 0
     text = _text(metric, figure, cell)
     return (
         f'<td class="heat heat--{shade}"><a href="{escape(href)}?metric={metric}">{text}</a></td>'
@@ -172,4 +172,8 @@ def _cell(metric: str, figure: str, cell: Row | None, href: str) -> str:
 def _text(metric: str, figure: str, cell: Row) -> str:
     if figure == "loss":
         return formatting.share_of(cell["loss"], cell["sent"])
-    return formatting.count(cell["n"]) if figure == "n" else said.bare(metric, cell[figure])
+    return (
+        formatting.count(cell["n"])
+        if figure == "n"
+        else campaign_formatting.bare(metric, cell[figure])
+    )

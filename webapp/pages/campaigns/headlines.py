@@ -1,4 +1,4 @@
-"""Figures of a campaign go in; the sentences that stand above its grid and its map come out."""
+"""Sentences over a campaign's grid and map."""
 
 from functools import lru_cache
 from typing import Any
@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from webapp.pages.campaigns import formatting as said
+from webapp.pages.campaigns import formatting as campaign_formatting
 from webapp.pages.campaigns.frame import Frame
 from webapp.pages.ui import formatting
 from webapp.store.campaigns import selectors
@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 def grid_sentence(frame: Frame, figure: str) -> str:
-    """What all pairs together say of a figure, with its number."""
+    """Return the sentence that summarizes a figure over all pairs."""
     built = str(frame.row.reported_at or "")
     return _sentence(frame.row.pk, built, frame.metric.id, figure)
 
@@ -68,7 +68,9 @@ _NAMES = {
 
 
 def _spread(metric: str, figure: str, values: NDArray[np.float64], pairs: int) -> str:
-    low, middle, high = (said.amount(metric, v) for v in np.quantile(values, (0.1, 0.5, 0.9)))
+    low, middle, high = (
+        campaign_formatting.amount(metric, v) for v in np.quantile(values, (0.1, 0.5, 0.9))
+    )
     of = f"{formatting.count(pairs)} pair{'' if pairs == 1 else 's'}"
     if len(values) < pairs:
         of = f"{formatting.count(len(values))} of {of}"
@@ -80,7 +82,9 @@ def _spread(metric: str, figure: str, values: NDArray[np.float64], pairs: int) -
     return f"Half of {of} have {what} within {middle}, one in ten beyond {high}"
 
 
-def map_sentence(metric: said.Metric, chosen: Row, regions: list[Row], rows: list[Row]) -> str:
+def map_sentence(
+    metric: campaign_formatting.Metric, chosen: Row, regions: list[Row], rows: list[Row]
+) -> str:
     """What the map shows; ``rows`` are the far ends of what is chosen, the best first."""
     if not chosen:
         first = max(regions, key=lambda r: r["best_for"], default=None)
@@ -95,6 +99,9 @@ def map_sentence(metric: said.Metric, chosen: Row, regions: list[Row], rows: lis
         return (
             f"Nothing was heard between {chosen['title']} and {formatting.count(len(rows))} others"
         )
-    ends = [f"{said.amount(metric.id, r['p50'])} ({r['title']})" for r in (known[0], known[-1])]
+    ends = [
+        f"{campaign_formatting.amount(metric.id, r['p50'])} ({r['title']})"
+        for r in (known[0], known[-1])
+    ]
     told = f"{ends[0]}" if len(known) == 1 else f"{ends[0]} to {ends[1]}"
     return f"{chosen['title']}: {told}"

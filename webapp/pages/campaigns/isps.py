@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from webapp.pages.campaigns import formatting as said
+from webapp.pages.campaigns import formatting as campaign_formatting
 from webapp.pages.campaigns.frame import frame_or_404
 from webapp.pages.ui import formatting
 from webapp.pages.ui.charts.svg import Axis, column
@@ -45,7 +45,7 @@ _REASONS = (
 
 @require_GET
 def isps(request: HttpRequest, slug: str) -> HttpResponse:
-    """Every region's ISPs; one of them fails where the reader says so."""
+    """Show every region's ISPs, and what the failure of a chosen ISP would cost."""
     frame = frame_or_404(request, slug)
     stored = selectors.some_tables(frame.row, *_TABLES)
     told = {name: stored[name].dicts() if name in stored else [] for name in _TABLES}
@@ -57,7 +57,9 @@ def isps(request: HttpRequest, slug: str) -> HttpResponse:
         "n_zones": max((len(r["zones"]) for r in _regions(told)), default=0),
         "totals": totals,
         "unknown": _unknown(totals),
-        "unknown_regions": [{**r, "reason": said.reason(r["reason"])} for r in told["isp-unknown"]],
+        "unknown_regions": [
+            {**r, "reason": campaign_formatting.reason(r["reason"])} for r in told["isp-unknown"]
+        ],
         "what_if": _what_if(request, told["isp-failures"], stored),
     }
     return render(request, "campaigns/isps.html", frame.context(request, **more))
@@ -117,7 +119,7 @@ def _unknown(totals: Row) -> list[Row]:
     found = [(name, totals.get(name, 0)) for name in _REASONS]
     whole = totals.get("routes") or 1
     return [
-        {"reason": said.reason(name), "routes": n, "share": n / whole}
+        {"reason": campaign_formatting.reason(name), "routes": n, "share": n / whole}
         for name, n in sorted(found, key=lambda f: -f[1])
         if n
     ]
@@ -172,7 +174,7 @@ def failures(request: HttpRequest, slug: str) -> HttpResponse:
         "worst": [_worst(r, points) for r in worst[:40]],
         "n_worst": len(worst),
         "loss": stored[f"{metric}-regions"].dicts() if f"{metric}-regions" in stored else [],
-        "course": _course(stored.get(f"{metric}-course")),
+        "course": _loss_timeline(stored.get(f"{metric}-course")),
         "back": with_query(request),
     }
     return render(request, "campaigns/failures.html", frame.context(request, **more))
@@ -196,7 +198,7 @@ def _probe(probe: str, rows: list[Row]) -> Row:
     listed = sorted(regions.values(), key=lambda t: -t["share"])
     return {
         "probe": probe,
-        "reasons": [said.reason(r) for r in reasons],
+        "reasons": [campaign_formatting.reason(r) for r in reasons],
         "rows": listed,
         "runs": runs,
         "failed": failed,
@@ -208,12 +210,12 @@ def _worst(row: Row, points: dict[str, Any]) -> Row:
     point = points.get(row["vantage"])
     return {
         **row,
-        "why": said.reason(row["reason"]),
+        "why": campaign_formatting.reason(row["reason"]),
         "city": point.city if point and point.city else row["vantage"],
     }
 
 
-def _course(table: selectors.StoredTable | None) -> Row | None:
+def _loss_timeline(table: selectors.StoredTable | None) -> Row | None:
     """Share of packets without an answer, round by round, over all regions."""
     if table is None or not table.rows:
         return None

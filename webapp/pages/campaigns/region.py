@@ -47,7 +47,7 @@ def _zone_names(told: dict[str, list[Row]], metric: str) -> set[str]:
 
 
 def _countries(frame: Frame, region: str) -> tuple[list[Row], int]:
-    """Medians of vantage points by country, and how many vantage points heard nothing."""
+    """Return medians of vantage points by country, and the number without any answer."""
     columns = ["vantage", "sent", "lost", "n", "p50"]
     cells = selectors.read_table(
         frame.row, f"{frame.metric.id}-grid", columns, {"region": region}

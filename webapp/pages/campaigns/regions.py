@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from webapp.pages.campaigns.frame import Frame, frame_or_404, moment_of, page_of
+from webapp.pages.campaigns.frame import Frame, frame_or_404, paginate, round_start
 from webapp.pages.ui.charts.svg import Axis, consecutive_runs
 from webapp.pages.ui.links import with_query
 from webapp.store.campaigns import selectors
@@ -155,7 +155,7 @@ def choice(request: HttpRequest, slug: str) -> HttpResponse:
     stored = selectors.some_tables(frame.row, f"{metric}-choice")
     lead = stored.get(f"{metric}-choice")
     names = selectors.grid_vantages(frame.row, metric, figure="differs", descending=True)
-    page = page_of(request, len(names), VANTAGES_A_PAGE)
+    page = paginate(request, len(names), VANTAGES_A_PAGE)
     first = (page["page"] - 1) * VANTAGES_A_PAGE
     shown = names[first : first + VANTAGES_A_PAGE]
     rows = _choices(frame, shown)
@@ -245,9 +245,9 @@ def _strip(frame: Frame, vantage: str) -> Row | None:
         "rounds": len(best),
         "height": 26 * len(lanes),
         "silent": len(numbers) - len(best),
-        "first": moment_of(frame.row, numbers[0]),
-        "last": moment_of(frame.row, numbers[-1] + 1),
-        "href": reverse("wide-area-pair", args=[frame.row.slug, vantage, regions[0]]),
+        "first": round_start(frame.row, numbers[0]),
+        "last": round_start(frame.row, numbers[-1] + 1),
+        "href": reverse("campaign-pair", args=[frame.row.slug, vantage, regions[0]]),
     }
 
 

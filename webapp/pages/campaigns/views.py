@@ -8,41 +8,41 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from core import wording
-from webapp.pages.campaigns import formatting as said
+from webapp.pages.campaigns import formatting as campaign_formatting
 from webapp.pages.campaigns.campaign_map import draw_map
-from webapp.pages.campaigns.frame import Frame, facts, frame_or_404
+from webapp.pages.campaigns.frame import Frame, frame_or_404, plan_figures
 from webapp.pages.ui import formatting
 from webapp.store.campaigns import selectors
 from webapp.store.models import Campaign
 
 # Tables with a finding, where each is shown, and what stands above it.
 _PAGES = (
-    ("latency-regions", "wide-area-figures", "", "Latency"),
-    ("throughput-regions", "wide-area-figures", "?metric=throughput", "Throughput"),
-    ("latency-choice", "wide-area-choice", "", "Choice over time"),
-    ("throughput-choice", "wide-area-choice", "?metric=throughput", "Choice, by throughput"),
-    ("latency-zones", "wide-area-zones", "", "Zones"),
-    ("isp-regions", "wide-area-isps", "", "ISP diversity"),
-    ("isp-shares", "wide-area-isps", "#shares", "Spread over ISPs"),
-    ("isp-failures", "wide-area-isps", "#what-if", "When an ISP fails"),
-    ("failures", "wide-area-failures", "", "Failures"),
+    ("latency-regions", "campaign-regions", "", "Latency"),
+    ("throughput-regions", "campaign-regions", "?metric=throughput", "Throughput"),
+    ("latency-choice", "campaign-choice", "", "Choice over time"),
+    ("throughput-choice", "campaign-choice", "?metric=throughput", "Choice, by throughput"),
+    ("latency-zones", "campaign-zones", "", "Zones"),
+    ("isp-regions", "campaign-isps", "", "ISP diversity"),
+    ("isp-shares", "campaign-isps", "#shares", "Spread over ISPs"),
+    ("isp-failures", "campaign-isps", "#what-if", "When an ISP fails"),
+    ("failures", "campaign-failures", "", "Failures"),
 )
 
 
 @require_GET
 def campaigns(request: HttpRequest) -> HttpResponse:
-    """Every measurement that the reader may see, with its finding."""
+    """List the campaigns that the reader may see, with their findings."""
     found = selectors.campaigns(request.user)
     told = selectors.headlines(found)
-    rows = [{"m": m, "facts": facts(m), "headline": told.get(m.pk, "")} for m in found]
+    rows = [{"m": m, "facts": plan_figures(m), "headline": told.get(m.pk, "")} for m in found]
     comparable = [r["m"] for r in rows if r["headline"]]
-    context = {"section": "wide-area", "rows": rows, "comparable": len(comparable) > 1}
+    context = {"section": "campaigns", "rows": rows, "comparable": len(comparable) > 1}
     return render(request, "campaigns/list.html", context)
 
 
 @require_GET
 def campaign(request: HttpRequest, slug: str) -> HttpResponse:
-    """What one measurement found; the map shows the region or vantage point that is chosen."""
+    """Show one campaign; the map shows the chosen region or vantage point."""
     frame = frame_or_404(request, slug)
     stored = selectors.some_tables(frame.row, *(page[0] for page in _PAGES))
     drawn = draw_map(request, frame, stored)
@@ -67,7 +67,7 @@ def _figures(frame: Frame, stored: dict[str, selectors.StoredTable]) -> list[dic
         best = (max if frame.metric.higher_is_better else min)(
             known, key=lambda r: r["vantage_mean"]
         )
-        value = said.amount(frame.metric.id, best["vantage_mean"])
+        value = campaign_formatting.amount(frame.metric.id, best["vantage_mean"])
         text = f"the mean of {best['vantages']} vantage points"
         if left_out := best.get("left_out"):
             text += f"; {formatting.count(left_out)} rounds without any answer are left out"
@@ -110,7 +110,7 @@ def _findings(row: Campaign, stored: dict[str, selectors.StoredTable]) -> list[d
 
 
 def _coverage(row: Campaign) -> dict[str, Any]:
-    """What was planned and what was done, as the campaign's summary says."""
+    """Return planned and measured slots from the campaign's summary."""
     told: dict[str, Any] = row.summary.get("coverage", {}) if row.summary else {}
     return told
 

@@ -1,6 +1,6 @@
-"""A recommendation and what a reader looks at go in; what the page shows of it comes out.
+"""Template context of a recommendation's answer.
 
-The same for its owner, for whoever has the link, and for print.
+The same for the owner, for readers of a share link, and for print.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.pages.recommendations.constraints import controls
-from webapp.pages.recommendations.curve import curve_of
+from webapp.pages.recommendations.curve import draw_curve
 from webapp.pages.recommendations.sentences import Asked, amount, headline, sentences, steps
 from webapp.pages.recommendations.service_map import map_data, served_by
 from webapp.pages.ui import formatting
@@ -26,15 +26,15 @@ Part = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What is looked at: a size, a failure, and the options that are in force."""
+class AnswerView:
+    """What the reader has selected: a size, a failure and the options."""
 
     k: int
     fail: str = ""
     options: Part = field(default_factory=dict)
 
 
-def choose(result: Part, asked: str) -> int:
+def choose_size(result: Part, asked: str) -> int:
     """The size to show: what is asked for, else the last that brings more than chance and enough.
 
     Enough is a twentieth of what one region gives. Nobody is led to less than they have: sizes
@@ -67,8 +67,8 @@ def _is_as_good(row: Part, result: Part) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """What of an answer is in view: the chosen set, its consequences, and those of today."""
+class SelectedSet:
+    """The chosen set with its impact, and that of the present deployment."""
 
     chosen: Part | None
     outlook: Part | None
@@ -78,26 +78,26 @@ class Scene:
     is_modelled: bool = False
 
 
-def view(result: Part, look: Look, source: Part) -> dict[str, Any]:
-    """Everything that templates show of one answer."""
-    scene = _scene(result, look, is_modelled=source.get("kind") == "modelled")
+def answer_context(result: Part, look: AnswerView, source: Part) -> dict[str, Any]:
+    """Return the template context of one answer."""
+    scene = _select_set(result, look, is_modelled=source.get("kind") == "modelled")
     return {
         "result": result,
         "client_rounds": result["n_clients"] * result["n_rounds"],
         "look": look,
-        **_words(result, look, scene),
+        **_finding(result, look, scene),
         **_sizes(result, look, scene),
-        **_consequences(look, scene),
+        **_impact(look, scene),
         **_choices(look, scene.inputs),
         **_origin(source),
     }
 
 
-def _scene(result: Part, look: Look, *, is_modelled: bool) -> Scene:
+def _select_set(result: Part, look: AnswerView, *, is_modelled: bool) -> SelectedSet:
     chosen = next((r for r in result["results"] if r["k"] == look.k and r["regions"]), None)
     consequences = result["consequences"] or {"sets": [], "inputs": {}}
     sets = {str(part["set"]): part for part in consequences["sets"]}
-    return Scene(
+    return SelectedSet(
         chosen,
         outlook=sets.get(str(look.k)) if chosen else None,
         before=sets.get("current"),
@@ -107,7 +107,7 @@ def _scene(result: Part, look: Look, *, is_modelled: bool) -> Scene:
     )
 
 
-def _words(result: Part, look: Look, scene: Scene) -> dict[str, Any]:
+def _finding(result: Part, look: AnswerView, scene: SelectedSet) -> dict[str, Any]:
     """The finding in a sentence, in several, and in short facts."""
     chosen, current, unit = scene.chosen, result["current"], scene.unit
     asked = next((r for r in result["results"] if r["k"] == look.k), None)
@@ -116,17 +116,17 @@ def _words(result: Part, look: Look, scene: Scene) -> dict[str, Any]:
         "headline": headline(chosen, current, about),
         "steps": steps(chosen, current) if chosen else None,
         "summary": sentences(chosen, result["results"], scene.outlook, unit),
-        "chips": _chips(chosen, scene.outlook, unit, result["objective"]),
+        "chips": _key_figures(chosen, scene.outlook, unit, result["objective"]),
         "reason": asked["reason"] if asked and not chosen else "",
     }
 
 
-def _sizes(result: Part, look: Look, scene: Scene) -> dict[str, Any]:
+def _sizes(result: Part, look: AnswerView, scene: SelectedSet) -> dict[str, Any]:
     """Every size of set, and the regions of the chosen one."""
     rows, current = result["results"], result["current"]
     return {
         "rows": with_published(rows, str(result["objective"]["measure"])),
-        "curve": curve_of(rows, look.k, current["value"] if current else None),
+        "curve": draw_curve(rows, look.k, current["value"] if current else None),
         "chosen": scene.chosen,
         "members": _members(scene.chosen, scene.outlook, scene.inputs, scene.unit),
         "unit": scene.unit,
@@ -134,11 +134,11 @@ def _sizes(result: Part, look: Look, scene: Scene) -> dict[str, Any]:
     }
 
 
-def _consequences(look: Look, scene: Scene) -> dict[str, Any]:
+def _impact(look: AnswerView, scene: SelectedSet) -> dict[str, Any]:
     """Who gains, what fails, and the map of both."""
     inputs, outlook, before = scene.inputs, scene.outlook, scene.before
     failure, failures = _failure(outlook, look.fail), _by_kind(outlook, look.fail)
-    down = _down(failure, outlook, inputs)
+    down = _regions_down(failure, outlook, inputs)
     return {
         "inputs": inputs,
         "outlook": outlook,
@@ -154,7 +154,7 @@ def _consequences(look: Look, scene: Scene) -> dict[str, Any]:
     }
 
 
-def _choices(look: Look, inputs: Part) -> dict[str, Any]:
+def _choices(look: AnswerView, inputs: Part) -> dict[str, Any]:
     """What constraints can be tried, and on which regions."""
     places = inputs.get("places", [])
     names = [place["region"] for place in places]
@@ -208,7 +208,7 @@ def _members(
     return found
 
 
-def _chips(
+def _key_figures(
     chosen: Part | None, outlook: Part | None, unit: str, objective: Part
 ) -> list[dict[str, str]]:
     """Short facts: what was answered, runner-up, and the worst that a lost region does to all."""
@@ -287,7 +287,7 @@ def _failure(outlook: Part | None, fail: str) -> dict[str, Any] | None:
     return {**found, "label": FAILURES[kind]} if found else None
 
 
-def _down(failure: Part | None, outlook: Part | None, inputs: Part) -> list[str]:
+def _regions_down(failure: Part | None, outlook: Part | None, inputs: Part) -> list[str]:
     """The regions of the set that a failure takes away whole."""
     if failure is None or outlook is None:
         return []

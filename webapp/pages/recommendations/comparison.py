@@ -1,4 +1,4 @@
-"""Two recommendations of one person go in; what changed in sets, values and clients comes out."""
+"""Differences of two recommendations of a user: sets, values, clients."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from webapp.store.models import Recommendation
 from webapp.store.recommendations import services
 
 Part = Mapping[str, Any]
-# Countries whose median moved most; more of them tell no more.
+# Countries shown, those whose median changed most.
 MOST_COUNTRIES = 40
 
 
@@ -80,14 +80,14 @@ def _sizes(before: Part, after: Part) -> list[dict[str, Any]]:
                 "after": values[1],
                 "change": None if None in values else values[1] - values[0],
                 "is_same": old == new,
-                "beyond_chance": _apart(then["interval"], row["interval"]),
+                "beyond_chance": _are_disjoint(then["interval"], row["interval"]),
             }
         )
     return found
 
 
-def _apart(one: list[float] | None, other: list[float] | None) -> bool | None:
-    """Whether two intervals do not touch; nothing is said without both."""
+def _are_disjoint(one: list[float] | None, other: list[float] | None) -> bool | None:
+    """Return whether two intervals are disjoint; ``None`` where either is missing."""
     if not one or not other:
         return None
     return one[1] < other[0] or other[1] < one[0]

@@ -1,6 +1,6 @@
-"""An address goes in; the constraints that a reader tries come out, and the controls for them.
+"""Constraints in the query of an answer page, and the form controls for them.
 
-Everything that is looked at stands in the address: size, constraints and what fails.
+The URL holds the whole state: size, constraints and failure.
 """
 
 import math
@@ -46,7 +46,7 @@ class Controls:
     has_prices: bool
 
 
-def tried(query: QueryDict, asked: Mapping[str, Any]) -> dict[str, Any]:
+def read_constraints(query: QueryDict, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Options of the address that differ from what was asked; raises BadInput on a number.
 
     Where the whole form was sent (``set``), an empty field takes a constraint away.

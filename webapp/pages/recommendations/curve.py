@@ -12,7 +12,7 @@ MARGIN, HIT = 14, 16
 MAX_STEPS = 5
 
 
-def curve_of(
+def draw_curve(
     results: list[dict[str, Any]], chosen: int, current: float | None = None
 ) -> dict[str, Any] | None:
     """Return points with intervals, gridlines and ticks; ``None`` below two points."""

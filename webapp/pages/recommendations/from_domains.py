@@ -23,8 +23,8 @@ _SECTION = {"section": "recommendations"}
 SHOWN_REJECTIONS = 50
 
 
-class JourneyForm(SurveyForm):
-    """A domain list, who the clients are, and whose samples to use."""
+class DomainsForm(SurveyForm):
+    """A domain list, the clients, and the samples to use."""
 
     audience = forms.CharField(required=False, widget=forms.Textarea, max_length=50_000)
     audience_file = forms.FileField(required=False)
@@ -50,7 +50,7 @@ class ClientsForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 def domains(request: HttpRequest) -> HttpResponse:
     """The form of a journey; sent, it shows what it costs before anything is asked."""
-    form = JourneyForm(request.POST or None, request.FILES or None)
+    form = DomainsForm(request.POST or None, request.FILES or None)
     if request.method == "GET" or not form.is_valid():
         return _show(request, "domains", form)
     try:
@@ -65,7 +65,7 @@ def domains(request: HttpRequest) -> HttpResponse:
 
 
 def _show_plan(
-    request: HttpRequest, form: JourneyForm, meant: from_domains.Intention, key: str
+    request: HttpRequest, form: DomainsForm, meant: from_domains.Intention, key: str
 ) -> HttpResponse:
     offered = {offer.key: offer for offer in client_latencies.offers(request.user)}
     weights = sorted(meant.audience.items(), key=lambda item: -item[1])
@@ -101,7 +101,7 @@ def start(request: HttpRequest) -> HttpResponse:
             meant.domains, meant.audience, given.get("source", ""), name, maker, key
         )
     except NephoscopeError as error:
-        form = JourneyForm(_kept(given))
+        form = DomainsForm(_read_draft(given))
         form.full_clean()
         form.errors.clear()
         form.add_error(None, str(error))
@@ -111,7 +111,7 @@ def start(request: HttpRequest) -> HttpResponse:
     return redirect("recommendation", token=row.token)
 
 
-def _kept(given: QueryDict) -> dict[str, str]:
+def _read_draft(given: QueryDict) -> dict[str, str]:
     return {name: given.get(name, "") for name in ("name", "audience", "source")}
 
 

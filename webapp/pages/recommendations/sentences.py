@@ -1,6 +1,6 @@
-"""One recommended set with its doubt and consequences goes in; plain sentences come out.
+"""Sentences about a recommended set: finding, uncertainty and impact.
 
-Every sentence has its number; what is modelled or made up says so.
+Every sentence has its figure; modelled and synthetic figures are labelled.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from webapp.pages.ui import formatting
 
 Result = Mapping[str, Any]
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
-# Below this share a change is told as none.
+# A change below this share is reported as no change.
 LEAST_CHANGE = 0.005
 
 
@@ -39,7 +39,7 @@ def amount(value: float | None, unit: str) -> str:
 
 
 def headline(chosen: Result | None, current: Result | None, asked: Asked) -> str:
-    """The finding in one sentence; what chance may have made is not told as a gain."""
+    """Return the finding in one sentence; a gain within the interval is not called one."""
     if chosen is None:
         plural = "s" if asked.k != 1 else ""
         return f"No set of {_low(asked.k)} region{plural} keeps to these constraints"
@@ -47,7 +47,7 @@ def headline(chosen: Result | None, current: Result | None, asked: Asked) -> str
     regions = f"{number_word(k)} region{'s' if k != 1 else ''}"
     here = current["value"] if current else None
     if here is None:
-        return _alone_standing(regions, k != 1, amount(value, unit), unit, asked.percentile)
+        return _without_comparison(regions, k != 1, amount(value, unit), unit, asked.percentile)
     if current and set(chosen["regions"]) == set(current["regions"]):
         return f"Your deployment is the best of its size already: {amount(value, unit)}"
     now = len(current["regions"]) if current else 0
@@ -70,7 +70,7 @@ def _as_good(regions: str, k: int, now: int, asked: Asked) -> str:
     return f"{regions} {verb} your clients {what} as the {_low(now)} you have"
 
 
-def _alone_standing(
+def _without_comparison(
     regions: str, many: bool, value: str, unit: str, percentile: float | None
 ) -> str:
     serve = "serve" if many else "serves"
@@ -119,7 +119,7 @@ def steps(chosen: Result, current: Result | None) -> dict[str, list[str]]:
 def sentences(
     chosen: Result | None, rows: Sequence[Result], outlook: Result | None, unit: str
 ) -> list[str]:
-    """What a person would want to be told besides, in the order of its weight."""
+    """Return further sentences, the most important first."""
     if chosen is None:
         return []
     found = [_certainty(chosen), _next(chosen, rows, unit)]
@@ -165,7 +165,7 @@ def _worst(outlook: Result, kind: str, verb: str, unit: str) -> str:
     """The failure of this kind that costs most: clients lost first, then time added to all."""
     known = [f for f in outlook["failures"] if f["kind"] == kind]
     if not known or (kind == "provider" and len(known) == 1 and known[0]["lost"] >= 0.9995):
-        return _alone(known[0]["name"]) if known else ""
+        return _without_suffix(known[0]["name"]) if known else ""
     worst = max(known, key=lambda f: (round(f["lost"], 3), f["moved"] * (f["added"] or 0.0)))
     name = formatting.provider_name(worst["name"]) if kind == "provider" else worst["name"]
     if worst["lost"] >= 0.0005:
@@ -182,7 +182,7 @@ def _worst(outlook: Result, kind: str, verb: str, unit: str) -> str:
     )
 
 
-def _alone(name: str) -> str:
+def _without_suffix(name: str) -> str:
     who = formatting.provider_name(name)
     return f"All regions are of {who}: if {who} fails, no client is served."
 

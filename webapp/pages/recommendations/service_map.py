@@ -1,6 +1,6 @@
-"""Who is served from where goes in; regions, spots and arcs of a map come out, as data.
+"""Data of the service map: regions, client locations and which region serves each.
 
-Now, with the recommended set, and with part of that set failed: one spot of each, side by side.
+For the present deployment, the recommended set, and that set with failed regions.
 """
 
 from collections.abc import Collection, Mapping, Sequence

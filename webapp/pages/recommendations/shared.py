@@ -9,12 +9,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from tasks.surveys.export import table_csv
-from webapp.pages.recommendations.answer import Look, choose, view
+from webapp.pages.recommendations.answer import AnswerView, answer_context, choose_size
 from webapp.store.models import Recommendation
 from webapp.store.recommendations import services
 from webapp.store.recommendations.services import CURVE_COLUMNS, curve_rows
 
-# What says where the samples come from, but not whose survey it was.
+# Keys of the source that name the samples, without the survey behind them.
 _TOLD_OF_SOURCE = (
     "kind",
     "name",
@@ -36,10 +36,12 @@ def answer(request: HttpRequest, share_token: str) -> HttpResponse:
     """The answer as its owner keeps it; sizes and failures can be looked at."""
     row = _shared(share_token)
     result = row.result or {}
-    k = choose(result, request.GET.get("k", ""))
-    look = Look(k, request.GET.get("fail", "")[:400], row.options)
+    k = choose_size(result, request.GET.get("k", ""))
+    look = AnswerView(k, request.GET.get("fail", "")[:400], row.options)
     context = {
-        **view(result, look, {n: row.source[n] for n in _TOLD_OF_SOURCE if n in row.source}),
+        **answer_context(
+            result, look, {n: row.source[n] for n in _TOLD_OF_SOURCE if n in row.source}
+        ),
         "section": "recommendations",
         "row": row,
         "is_shared": True,
@@ -47,7 +49,7 @@ def answer(request: HttpRequest, share_token: str) -> HttpResponse:
         "query": "",
     }
     reply = render(request, "recommendations/answer.html", context)
-    # The address is the key: it is not told to sites that are linked from here.
+    # The URL is a secret, so it is sent to other sites in no referrer.
     reply["Referrer-Policy"] = "no-referrer"
     return reply
 

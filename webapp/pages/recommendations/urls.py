@@ -8,7 +8,7 @@ urlpatterns = [
     path("recommendations/", views.hub, name="recommend"),
     path("recommendations/samples/", views.ask, name="recommend-samples"),
     path("recommendations/domains/", from_domains.domains, name="recommend-domains"),
-    path("recommendations/domains/start/", from_domains.start, name="start-journey"),
+    path("recommendations/domains/start/", from_domains.start, name="start-from-domains"),
     path("recommendations/clients/", from_domains.clients, name="recommend-clients"),
     path(
         "recommendations/shared/<str:share_token>/",
@@ -27,8 +27,12 @@ urlpatterns = [
     ),
     path("recommendations/<str:token>/", views.answer, name="recommendation"),
     path("recommendations/<str:token>/share/", views.share, name="share-recommendation"),
-    path("recommendations/<str:token>/keep/", views.keep, name="keep-recommendation"),
-    path("recommendations/<str:token>/forget/", views.forget, name="forget-recommendation"),
+    path("recommendations/<str:token>/keep/", views.save_constraints, name="keep-recommendation"),
+    path(
+        "recommendations/<str:token>/forget/",
+        views.delete_recommendation,
+        name="forget-recommendation",
+    ),
     path(
         "recommendations/<str:token>/against/<str:other>/",
         comparison.compare,

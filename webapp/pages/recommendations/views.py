@@ -16,7 +16,7 @@ from core.errors import BadInput, NephoscopeError
 from tasks.recommendations import celery_tasks
 from tasks.recommendations.celery_tasks import Parts
 from webapp.pages.recommendations import constraints
-from webapp.pages.recommendations.answer import Look, choose, view
+from webapp.pages.recommendations.answer import AnswerView, answer_context, choose_size
 from webapp.pages.surveys.views import progress_of
 from webapp.store.access import share_links
 from webapp.store.access.visibility import owner_of
@@ -101,7 +101,12 @@ def answer(request: HttpRequest, token: str) -> HttpResponse:
     celery_tasks.warm_soon()
     part = request.GET.get("part", "")
     parts = Parts(part) if part in list(Parts) else Parts.ALL
-    context = {**_SECTION, "row": row, **_owning(request, row), **_look(request, row, parts)}
+    context = {
+        **_SECTION,
+        "row": row,
+        **_owner_context(request, row),
+        **_current_view(request, row, parts),
+    }
     return render(request, f"recommendations/{_TEMPLATES[parts]}.html", context)
 
 
@@ -113,7 +118,7 @@ _TEMPLATES = {
 }
 
 
-def _owning(request: HttpRequest, row: Recommendation) -> dict[str, Any]:
+def _owner_context(request: HttpRequest, row: Recommendation) -> dict[str, Any]:
     """What the owner has beside the answer: earlier runs, and the link that shares it."""
     secret = share_links.secret_of(row)
     path = reverse("shared-recommendation", args=[secret]) if secret else ""
@@ -130,24 +135,24 @@ def _known(request: HttpRequest, token: str) -> Recommendation:
     return row
 
 
-def _look(request: HttpRequest, row: Recommendation, parts: Parts) -> dict[str, Any]:
+def _current_view(request: HttpRequest, row: Recommendation, parts: Parts) -> dict[str, Any]:
     """The stored answer, or the one to the constraints of the address, as it is looked at."""
     query, result, error = request.GET, row.result or {}, ""
     changed: dict[str, Any] = {}
-    k = choose(result, query.get("k", ""))
+    k = choose_size(result, query.get("k", ""))
     try:
-        changed = constraints.tried(query, row.options)
+        changed = constraints.read_constraints(query, row.options)
         if changed:
             size = {"k": str(k)} if parts in (Parts.SET, Parts.PATIENT) else {}
             result = celery_tasks.vary(row, changed | size, parts=parts)
     except NephoscopeError as refused:
         error, result = str(refused), row.result or {}
-    look = Look(k, query.get("fail", "")[:400], {**row.options, **changed})
+    look = AnswerView(k, query.get("fail", "")[:400], {**row.options, **changed})
     kept = query.copy()
     for name in ("k", "fail", "part"):
         kept.pop(name, None)
     result = {**result, "consequences": _with_stored(result, row.result or {})}
-    return view(result, look, row.source) | {
+    return answer_context(result, look, row.source) | {
         "changed": changed,
         "error": error,
         "query": kept.urlencode(),
@@ -188,25 +193,30 @@ def share(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @require_POST
-def keep(request: HttpRequest, token: str) -> HttpResponse:
-    """Keep the constraints of an address as a recommendation of its own, proven by a worker."""
+def save_constraints(request: HttpRequest, token: str) -> HttpResponse:
+    """Save the constraints of a URL as a new recommendation, which a worker proves."""
     row = _known(request, token)
     query = request.GET
     try:
-        made = celery_tasks.keep(row, constraints.tried(query, row.options))
+        made = celery_tasks.keep(row, constraints.read_constraints(query, row.options))
     except NephoscopeError as error:
         return _refused(request, row, str(error))
     return redirect("recommendation", token=made.token)
 
 
 def _refused(request: HttpRequest, row: Recommendation, error: str) -> HttpResponse:
-    context = {**_SECTION, "row": row, **_owning(request, row), **_look(request, row, Parts.ALL)}
+    context = {
+        **_SECTION,
+        "row": row,
+        **_owner_context(request, row),
+        **_current_view(request, row, Parts.ALL),
+    }
     return render(request, "recommendations/answer.html", context | {"error": error}, status=422)
 
 
 @require_POST
-def forget(request: HttpRequest, token: str) -> HttpResponse:
-    """Forget one of one's own, with its files and its link."""
+def delete_recommendation(request: HttpRequest, token: str) -> HttpResponse:
+    """Delete a recommendation of the user, with its files and share link."""
     services.delete(_own(request, token))
     return redirect("recommend")
 

@@ -1,6 +1,6 @@
-"""What a worker found in a pool: who slows whom, how well the marks fit, what lasts, what returns.
+"""Analyses of a pool: call times, calibration, persistence, time of day.
 
-Each page shows one section of the pool's findings; one that cannot be told says what it needs.
+Each page shows one section of the analysis; one without data names what it needs.
 """
 
 from typing import Any
@@ -12,8 +12,8 @@ from django.views.decorators.http import require_GET, require_POST
 from core.errors import BadInput
 from tasks.screening.celery_tasks import change_pool
 from webapp.pages.screening import analysis_plots as plots
-from webapp.pages.screening.plots import draw_sweep
-from webapp.pages.screening.pool_access import Door, own_pool, pool_page
+from webapp.pages.screening.plots import draw_error_rates
+from webapp.pages.screening.pool_access import PoolAccess, own_pool, pool_page
 from webapp.store.screening import details
 from webapp.store.screening.services import PoolSettings
 
@@ -26,7 +26,7 @@ TONES = (2.0, 5.0, LIMIT_MS)
 HIGH_FACTOR = 5
 
 
-def _section(door: Door, tab: str, name: str) -> dict[str, Any]:
+def _section(door: PoolAccess, tab: str, name: str) -> dict[str, Any]:
     found = door.pool.findings.get(name) or {}
     reason = found.get("reason", "" if found else "A worker has not looked at this pool yet")
     return door.context(tab) | {"found": found, "reason": reason}
@@ -34,15 +34,15 @@ def _section(door: Door, tab: str, name: str) -> dict[str, Any]:
 
 @pool_page
 @require_GET
-def heat(request: HttpRequest, door: Door) -> HttpResponse:
+def heat(request: HttpRequest, door: PoolAccess) -> HttpResponse:
     """p99.9 of who calls whom, and whether machines or paths are to blame."""
     context = _section(door, "heat", "heatmap")
     if not context["reason"]:
-        context |= _make_heat(context["found"])
+        context |= _heat_map(context["found"])
     return render(request, "screening/heat.html", context)
 
 
-def _make_heat(found: dict[str, Any]) -> dict[str, Any]:
+def _heat_map(found: dict[str, Any]) -> dict[str, Any]:
     table, names, ids = found["p999_ms"], found["names"], found["ids"]
     columns = [[row[at] for row in table if row[at] is not None] for at in range(len(names))]
     medians = [sorted(column)[len(column) // 2] if column else 0.0 for column in columns]
@@ -61,19 +61,19 @@ def _tone(value: float | None) -> int:
 
 @pool_page
 @require_GET
-def calibrate(request: HttpRequest, door: Door) -> HttpResponse:
+def calibrate(request: HttpRequest, door: PoolAccess) -> HttpResponse:
     """How errors follow the mark, on machines whose truth is known."""
     context = _section(door, "calibrate", "calibration")
     found = context["found"]
     if not context["reason"]:
-        context["plot"] = draw_sweep(found, door.pool.low, found["chosen"]["low"])
+        context["plot"] = draw_error_rates(found, door.pool.low, found["chosen"]["low"])
         context["is_used"] = found["chosen"]["low"] == door.pool.low
     return render(request, "screening/calibrate.html", context)
 
 
 @own_pool
 @require_POST
-def use_mark(request: HttpRequest, door: Door) -> HttpResponse:
+def use_mark(request: HttpRequest, door: PoolAccess) -> HttpResponse:
     """Make the calibrated mark the pool's."""
     chosen = (door.pool.findings.get("calibration") or {}).get("chosen")
     try:
@@ -90,14 +90,14 @@ def use_mark(request: HttpRequest, door: Door) -> HttpResponse:
 
 @pool_page
 @require_GET
-def history(request: HttpRequest, door: Door) -> HttpResponse:
+def history(request: HttpRequest, door: PoolAccess) -> HttpResponse:
     """How long verdicts last, and whether stalls return at a time of the day."""
     context = _section(door, "history", "persistence")
     nights = door.pool.findings.get("nights") or {}
     context |= {
         "nights": nights,
-        "lasting": plots.draw_lasting(context["found"].get("distribution") or []),
-        "day": plots.draw_day(details.count_by_minute(door.pool), nights),
+        "lasting": plots.draw_persistence(context["found"].get("distribution") or []),
+        "day": plots.draw_time_of_day(details.count_by_minute(door.pool), nights),
         "causes": door.pool.findings.get("causes") or {},
     }
     return render(request, "screening/history.html", context)
@@ -105,6 +105,6 @@ def history(request: HttpRequest, door: Door) -> HttpResponse:
 
 @pool_page
 @require_GET
-def findings_file(request: HttpRequest, door: Door) -> HttpResponse:
+def findings_file(request: HttpRequest, door: PoolAccess) -> HttpResponse:
     """All findings as JSON."""
     return JsonResponse({"pool": door.pool.name, "findings": door.pool.findings})

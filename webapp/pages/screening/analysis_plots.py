@@ -1,4 +1,4 @@
-"""Lengths of unchanged status and stalls by time of day in, drawings out."""
+"""Plots of persistence and of stalls by time of day."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ DAY_MINUTES = 1440
 MARKED_HOURS = (12, 24)
 
 
-def draw_lasting(distribution: Sequence[Sequence[float]]) -> Plot | None:
+def draw_persistence(distribution: Sequence[Sequence[float]]) -> Plot | None:
     """Share of machine time in periods without change, by their length."""
     points = [(max(hours, 1 / 60), share) for hours, share in distribution]
     if not points:
@@ -29,7 +29,7 @@ def draw_lasting(distribution: Sequence[Sequence[float]]) -> Plot | None:
     )
     plot.set_x_ticks((value, f"{value:g}") for value in decade_ticks(low, high))
     plot.set_y_ticks((value / 100, f"{value}{THIN}%") for value in range(0, 101, 25))
-    ordered = _rise(points)
+    ordered = _make_monotonic(points)
     plot.add_steps([(low, 0.0), *ordered, (high, ordered[-1][1])], "path plot__path--chosen")
     for marked in MARKED_HOURS:
         if low < marked < high:
@@ -41,7 +41,7 @@ def draw_lasting(distribution: Sequence[Sequence[float]]) -> Plot | None:
     return plot
 
 
-def _rise(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+def _make_monotonic(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """Periods that span everything come last, also where others were as long."""
     risen, longest = [], 0.0
     for hours, share in points:
@@ -50,7 +50,7 @@ def _rise(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return risen
 
 
-def draw_day(counts: Mapping[int, int], nights: Mapping[str, Any]) -> Plot | None:
+def draw_time_of_day(counts: Mapping[int, int], nights: Mapping[str, Any]) -> Plot | None:
     """Stalls by time of the day, and the window in which they return."""
     if not counts:
         return None

@@ -130,7 +130,7 @@ def price(value: Any) -> str:
 
 
 def p_value(value: Any) -> str:
-    """``p = 0.004``; very small ones are said to be below."""
+    """Format ``p = 0.004``; very small ones as ``p < …``."""
     if _is_missing(value):
         return NONE
     return f"p{THIN}<{THIN}0.001" if float(value) < 0.001 else f"p{THIN}={THIN}{float(value):.3f}"

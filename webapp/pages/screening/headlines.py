@@ -1,4 +1,4 @@
-"""What a pool's verdicts say in one sentence, by who is to blame."""
+"""The headline of a pool: verdicts and their causes in one sentence."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,22 +22,22 @@ BLAME = {
 _SHORT = {UNEXPLAINED: "unexplained", CALLED: "when called"}
 
 
-def settle(row: InstanceRow) -> str:
+def final_verdict(row: InstanceRow) -> str:
     """What is thought of a machine in the end: calls decide where they can."""
     return row.truth if row.truth in (GOOD, BAD) else row.verdict
 
 
 def is_bad(row: InstanceRow) -> bool:
     """Bad in truth where calls were timed, else by its sleeps."""
-    return settle(row) == BAD
+    return final_verdict(row) == BAD
 
 
 def is_contradicted(row: InstanceRow) -> bool:
-    """Whether network tests say the opposite of the verdict."""
+    """Return whether network tests contradict the verdict."""
     return {row.verdict, row.truth} == {GOOD, BAD}
 
 
-def say(rows: Sequence[InstanceRow]) -> str:
+def pool_headline(rows: Sequence[InstanceRow]) -> str:
     """The headline of a pool."""
     judged = [row for row in rows if row.verdict or row.truth]
     whole, bad = len(judged), [row for row in judged if is_bad(row)]
@@ -45,16 +45,16 @@ def say(rows: Sequence[InstanceRow]) -> str:
         return "No machine has reported yet"
     noun = "instance" if whole == 1 else "instances"
     if bad:
-        return _say_bad(bad, whole, noun)
-    good = sum(settle(row) == GOOD for row in judged)
+        return _describe_bad(bad, whole, noun)
+    good = sum(final_verdict(row) == GOOD for row in judged)
     if good == whole:
         return "The one instance is good" if whole == 1 else f"All {whole:,} {noun} are good"
-    if all(settle(row) == UNKNOWN for row in judged):
+    if all(final_verdict(row) == UNKNOWN for row in judged):
         return f"{whole:,} {noun}, none measured for long enough to tell"
     return f"{good:,} of {whole:,} {noun} {'is' if good == 1 else 'are'} good, none is surely bad"
 
 
-def _say_bad(bad: Sequence[InstanceRow], whole: int, noun: str) -> str:
+def _describe_bad(bad: Sequence[InstanceRow], whole: int, noun: str) -> str:
     blamed = Counter(BLAME.get(row.cause if row.verdict == BAD else "", row.cause) for row in bad)
     count = len(bad)
     have, are = ("has", "is") if count == 1 else ("have", "are")

@@ -1,4 +1,4 @@
-"""One machine's report in, what its page shows out: distribution, stalls, causes and hosts."""
+"""Context of an instance's page: distribution, stalls, causes and hosts."""
 
 import math
 from collections import Counter
@@ -130,7 +130,9 @@ def _draw_timeline(cpu: CpuView, summary: dict[str, Any]) -> Plot | None:
     plot.set_y_ticks((tick, f"{tick:g}") for tick in ticks)
     for stall in cpu.stalls:
         plot.add_line([(stall.at_s, 0), (stall.at_s, stall.length_ms)], "path")
-        plot.add_dot((stall.at_s, stall.length_ms), _DOTS.get(stall.cause, "stall"), _tell(stall))
+        plot.add_dot(
+            (stall.at_s, stall.length_ms), _DOTS.get(stall.cause, "stall"), _stall_hint(stall)
+        )
     return plot
 
 
@@ -158,7 +160,7 @@ def _mark_seconds(plot: Plot, seconds: float) -> None:
     plot.set_x_ticks((value, f"{value:g}") for value in round_ticks(0, seconds, 6))
 
 
-def _tell(stall: StallView) -> str:
+def _stall_hint(stall: StallView) -> str:
     return (
         f"{words.ms(stall.length_ms)} at {stall.at_s:.2f} s: {words.cause_word(stall.cause)}\n"
         f"stolen {words.ms(stall.steal_ms)}, waited {words.ms(stall.run_delay_ms)}, "

@@ -8,8 +8,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from core.errors import BadInput
 from tasks.screening import uploaded_log
-from webapp.pages.screening.plots import KINDS, draw_curves, list_keys
-from webapp.pages.screening.pool_access import Door, own_pool, pool_page
+from webapp.pages.screening.plots import KINDS, draw_percentiles, list_keys
+from webapp.pages.screening.pool_access import PoolAccess, own_pool, pool_page
 from webapp.store.screening import logs as screening_logs
 from webapp.store.screening import selectors
 
@@ -20,12 +20,12 @@ OWN_SHARES = (0.0, 0.5, 0.9, 0.99, 1.0)
 
 @pool_page
 @require_GET
-def logs(request: HttpRequest, door: Door) -> HttpResponse:
+def logs(request: HttpRequest, door: PoolAccess) -> HttpResponse:
     """Every log with its series, and one drawing of all that are in units of time."""
     return _show(request, door, [])
 
 
-def _show(request: HttpRequest, door: Door, errors: list[str]) -> HttpResponse:
+def _show(request: HttpRequest, door: PoolAccess, errors: list[str]) -> HttpResponse:
     rows = selectors.list_logs(door.pool)
     own = sorted(r.p999_ms for r in selectors.list_instances(door.pool) if r.p999_ms is not None)
     context = door.context("logs") | {
@@ -50,12 +50,12 @@ def _draw(rows: list[selectors.LogRow]) -> dict[str, Any]:
     ][:MOST_CURVES]
     if not drawn:
         return {"plot": None}
-    return {"plot": draw_curves(drawn, "ms"), "keys": list_keys(drawn)}
+    return {"plot": draw_percentiles(drawn, "ms"), "keys": list_keys(drawn)}
 
 
 @own_pool
 @require_POST
-def add_log(request: HttpRequest, door: Door) -> HttpResponse:
+def add_log(request: HttpRequest, door: PoolAccess) -> HttpResponse:
     """Keep a log beside the pool."""
     sent = request.FILES.get("log")
     try:
@@ -72,7 +72,7 @@ def add_log(request: HttpRequest, door: Door) -> HttpResponse:
 
 @own_pool
 @require_POST
-def forget_log(request: HttpRequest, door: Door, pk: int) -> HttpResponse:
+def delete_log(request: HttpRequest, door: PoolAccess, pk: int) -> HttpResponse:
     """Forget a log."""
     if not screening_logs.delete_log(door.pool, pk):
         raise Http404("the pool has no such log")

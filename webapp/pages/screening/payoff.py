@@ -1,4 +1,4 @@
-"""What would screening buy, and what does it cost: an address with the question in, a page out.
+"""The pay-off page: what screening would gain and cost, for the parameters of the URL.
 
 The address is the state, so that sliders, the form without script, links and files ask the same.
 """
@@ -57,7 +57,7 @@ COLUMNS = (
 
 @require_GET
 def page(request: HttpRequest) -> HttpResponse:
-    """The page; a question out of bounds is answered as the nearest sensible one, and said so."""
+    """Show the page; values out of bounds are replaced by the nearest valid ones, with a notice."""
     question, errors = read_question(request)
     sources = [
         row

@@ -1,4 +1,4 @@
-"""A pay-off answer in, its two kinds of drawing out: over the share of bad nodes, and over K."""
+"""Plots of the pay-off: over the share of bad nodes, and over K."""
 
 from typing import Any
 
@@ -43,12 +43,12 @@ def _draw_percentile(found: dict[str, Any], question: payoff.Question, percentil
             for curve in curves
         ]
     )
-    _add_strips(plot, curves, question)
+    _add_hints(plot, curves, question)
     _add_ends(plot, found, question, percentile)
     return plot
 
 
-def _add_strips(plot: Plot, curves: list[dict[str, Any]], question: payoff.Question) -> None:
+def _add_hints(plot: Plot, curves: list[dict[str, Any]], question: payoff.Question) -> None:
     for at, share in enumerate(payoff.SHARES):
         lines = [f"{100 * share:.0f}{THIN}% bad"]
         lines += [

@@ -1,4 +1,4 @@
-"""Verdicts, sweeps and distributions in, drawings out."""
+"""Plots of calibration errors and percentiles."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,11 +10,11 @@ from webapp.pages.ui.charts.svg import Axis, decade_ticks, round_ticks
 from webapp.pages.ui.formatting import THIN
 
 SHOWN_NINES = (0.0, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
-# Tones and dashes by which curves are told apart.
+# Classes of lines, in the order of use.
 KINDS = ("chosen", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
-def draw_sweep(found: Mapping[str, Any], mark: float, tried: float | None = None) -> Plot:
+def draw_error_rates(found: Mapping[str, Any], mark: float, tried: float | None = None) -> Plot:
     """Errors by mark: what a higher mark lets through beside what it saves."""
     points = found["points"]
     last = max(point["low"] for point in points)
@@ -39,7 +39,7 @@ def draw_sweep(found: Mapping[str, Any], mark: float, tried: float | None = None
         plot.add_hover_column(
             point["low"] - half,
             point["low"] + half,
-            _tell_errors(point, found["good"], found["bad"]),
+            _error_hint(point, found["good"], found["bad"]),
         )
     return plot
 
@@ -63,7 +63,7 @@ def _add_errors(plot: Plot, points: Sequence[dict[str, Any]]) -> None:
     )
 
 
-def _tell_errors(point: dict[str, Any], good: int, bad: int) -> str:
+def _error_hint(point: dict[str, Any], good: int, bad: int) -> str:
     span = words.points_span(point["false_positive_interval"], bad)
     return "\n".join(
         (
@@ -77,7 +77,9 @@ def _tell_errors(point: dict[str, Any], good: int, bad: int) -> str:
     )
 
 
-def draw_curves(series: Sequence[tuple[str, Sequence[tuple[float, float]]]], unit: str) -> Plot:
+def draw_percentiles(
+    series: Sequence[tuple[str, Sequence[tuple[float, float]]]], unit: str
+) -> Plot:
     """Values by percentile, both axes logarithmic: the tail is where the difference lies."""
     every = [value for _, points in series for _, value in points if value > 0]
     low, high = (min(every), max(every)) if every else (0.1, 10)
@@ -98,7 +100,7 @@ def draw_curves(series: Sequence[tuple[str, Sequence[tuple[float, float]]]], uni
     for at, (_, points) in enumerate(series):
         kind = f" plot__path--{KINDS[at]}" if at < len(KINDS) else ""
         plot.add_steps([(1 / (1 - s), v) for s, v in points if v > 0], "path" + kind)
-    _tell_percentiles(plot, series, unit)
+    _add_percentile_hints(plot, series, unit)
     return plot
 
 
@@ -107,7 +109,7 @@ def list_keys(series: Sequence[tuple[str, Any]]) -> list[tuple[str, str]]:
     return [(kind, name) for kind, (name, _) in zip(KINDS, series, strict=False)]
 
 
-def _tell_percentiles(
+def _add_percentile_hints(
     plot: Plot, series: Sequence[tuple[str, Sequence[tuple[float, float]]]], unit: str
 ) -> None:
     longest = max((points for _, points in series), key=len, default=())

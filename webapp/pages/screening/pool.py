@@ -13,10 +13,10 @@ from tasks.screening.time_of_day import tell_own_nights
 from tasks.surveys.export import table_csv
 from webapp.pages.screening import formatting as words
 from webapp.pages.screening import headlines as findings
-from webapp.pages.screening.analysis_plots import draw_day
+from webapp.pages.screening.analysis_plots import draw_time_of_day
 from webapp.pages.screening.instance import describe_instance
-from webapp.pages.screening.pool_access import Door, pool_page
-from webapp.pages.screening.pools import take_token
+from webapp.pages.screening.pool_access import PoolAccess, pool_page
+from webapp.pages.screening.pools import pop_token
 from webapp.pages.screening.rows import rows_html
 from webapp.store.screening import details, selectors, views
 from webapp.store.screening.selectors import InstanceRow
@@ -51,15 +51,15 @@ EXPORTED = (
 
 @pool_page
 @require_GET
-def overview(request: HttpRequest, door: Door) -> HttpResponse:
+def overview(request: HttpRequest, door: PoolAccess) -> HttpResponse:
     """Verdicts as agents report; a page that has not changed is not sent again."""
-    token = take_token(request, door.pool) if door.is_mine else ""
+    token = pop_token(request, door.pool) if door.is_mine else ""
     tag = f'"{selectors.find_last_change(door.pool)}-{_number(request, "page", 1)}"'
     if not token and request.headers.get("If-None-Match", "").removeprefix("W/") == tag:
         return HttpResponse(status=304, headers={"ETag": tag})
     rows = sorted(selectors.list_instances(door.pool), key=_rank)
     context = door.context("verdicts") | {
-        "headline": findings.say(rows),
+        "headline": findings.pool_headline(rows),
         "tally": _count(rows),
         "n": len(rows),
         "sent": sum(row.n_reports for row in rows),
@@ -68,7 +68,7 @@ def overview(request: HttpRequest, door: Door) -> HttpResponse:
         "site": request.build_absolute_uri("/").rstrip("/"),
         "nights": door.pool.findings.get("nights") or {},
         **_list_series(door),
-        **_cut(request, rows),
+        **_filter_rows(request, rows),
     }
     worst = details.find_worst_cpus(door.pool, [row.id for row in context["rows"]])
     context["row_html"] = rows_html(door, context["rows"], worst, context["twins"])
@@ -78,7 +78,7 @@ def overview(request: HttpRequest, door: Door) -> HttpResponse:
     return response
 
 
-def _list_series(door: Door) -> dict[str, Any]:
+def _list_series(door: PoolAccess) -> dict[str, Any]:
     """Series of other tools' logs that are kept beside the verdicts."""
     found = [(log, one) for log in selectors.list_logs(door.pool) for one in log.series]
     return {"series": found[:MOST_SERIES], "n_series": len(found)}
@@ -91,7 +91,7 @@ def _rank(row: InstanceRow) -> tuple[bool, float, str]:
 def _count(rows: list[InstanceRow]) -> list[tuple[str, int, str, str]]:
     """(verdict, how many, start and width in percent) for the bar over the table."""
     found, at = [], 0.0
-    judged = [settled for settled in map(findings.settle, rows) if settled]
+    judged = [settled for settled in map(findings.final_verdict, rows) if settled]
     for verdict in selectors.VERDICTS:
         number = judged.count(verdict)
         width = 100 * number / len(judged) if judged else 0.0
@@ -105,7 +105,7 @@ def _number(request: HttpRequest, name: str, usual: int) -> int:
     return int(text) if text.isdecimal() and len(text) < 9 else usual
 
 
-def _cut(request: HttpRequest, rows: list[InstanceRow]) -> dict[str, Any]:
+def _filter_rows(request: HttpRequest, rows: list[InstanceRow]) -> dict[str, Any]:
     pages = max(1, -(-len(rows) // PAGE_ROWS))
     page = min(max(1, _number(request, "page", 1)), pages)
     names = [row.name for row in rows]
@@ -118,7 +118,7 @@ def _cut(request: HttpRequest, rows: list[InstanceRow]) -> dict[str, Any]:
 
 @pool_page
 @require_GET
-def instance(request: HttpRequest, door: Door, pk: int) -> HttpResponse:
+def instance(request: HttpRequest, door: PoolAccess, pk: int) -> HttpResponse:
     """One machine: its distribution, its stalls and who is to blame for them."""
     row = selectors.find_instance(door.pool, pk)
     if row is None:
@@ -130,21 +130,24 @@ def instance(request: HttpRequest, door: Door, pk: int) -> HttpResponse:
     if view is None:
         raise Http404("there is no such report")
     context = door.context("verdicts") | describe_instance(view, _number(request, "cpu", -1))
-    context |= {"headline": findings.say([row]), **_find_nights(door, pk)}
+    context |= {"headline": findings.pool_headline([row]), **_find_nights(door, pk)}
     return render(request, "screening/instance.html", context)
 
 
-def _find_nights(door: Door, pk: int) -> dict[str, Any]:
+def _find_nights(door: PoolAccess, pk: int) -> dict[str, Any]:
     """Whether this machine's stalls return at a time of the day, with the days behind it."""
     nights = tell_own_nights(door.pool.id, pk)
     if not nights:
         return {}
-    return {"nights": nights, "day": draw_day(details.count_by_minute(door.pool, pk), nights)}
+    return {
+        "nights": nights,
+        "day": draw_time_of_day(details.count_by_minute(door.pool, pk), nights),
+    }
 
 
 @pool_page
 @require_GET
-def report_file(request: HttpRequest, door: Door, report_id: str) -> HttpResponse:
+def report_file(request: HttpRequest, door: PoolAccess, report_id: str) -> HttpResponse:
     """A report as its agent sent it."""
     body = details.read_body(door.pool, report_id)
     if body is None:
@@ -156,7 +159,7 @@ def report_file(request: HttpRequest, door: Door, report_id: str) -> HttpRespons
 
 @pool_page
 @require_GET
-def choose(request: HttpRequest, door: Door) -> HttpResponse:
+def choose(request: HttpRequest, door: PoolAccess) -> HttpResponse:
     """The best N, how to end those that neighbours slow down, and what the next pool takes."""
     wanted, error = _number(request, "n", door.pool.wanted), ""
     try:
@@ -218,7 +221,7 @@ def _list_commands(names: list[str]) -> list[tuple[str, str]]:
 
 @pool_page
 @require_GET
-def pool_file(request: HttpRequest, door: Door, kind: str) -> HttpResponse:
+def pool_file(request: HttpRequest, door: PoolAccess, kind: str) -> HttpResponse:
     """All verdicts of the pool as CSV or JSON."""
     rows = selectors.list_instances(door.pool)
     plain = [{name: getattr(row, name) for name in EXPORTED} for row in rows]

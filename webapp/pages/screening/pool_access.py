@@ -1,6 +1,6 @@
-"""Who comes to a pool, and how: its owner by key, anybody by a share link that only reads.
+"""Access to pools: the owner by key, anyone by a read-only share link.
 
-Every page of a pool stands at two addresses; a :class:`Door` knows which one was taken.
+Every page of a pool has two URLs; :class:`PoolAccess` knows which was requested.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ TABS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class PoolAccess:
     """A pool that may be read, and the address under which its pages stand."""
 
     pool: PoolRow
@@ -63,7 +63,7 @@ class Door:
 
 
 def pool_page(view: View) -> View:
-    """A page of a pool for whoever may read it; for everybody else it is not there."""
+    """Wrap a page of a pool: call it with its ``PoolAccess``, else raise ``Http404``."""
 
     @never_cache
     @wraps(view)
@@ -75,7 +75,7 @@ def pool_page(view: View) -> View:
         )
         if found is None:
             raise Http404("there is no such pool")
-        response = view(request, Door(found, secret), *args, **more)
+        response = view(request, PoolAccess(found, secret), *args, **more)
         if secret:
             # The address is the secret: it goes to no other site, and into no index.
             response["Referrer-Policy"] = "no-referrer"
@@ -95,6 +95,6 @@ def own_pool(view: View) -> View:
         found = selectors.find_own_pool(request.user, key)
         if found is None:
             raise Http404("there is no such pool")
-        return view(request, Door(found), *args, **more)
+        return view(request, PoolAccess(found), *args, **more)
 
     return find

@@ -15,14 +15,14 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from core.errors import BadInput
 from tasks.screening.celery_tasks import change_pool
-from webapp.pages.screening.pool_access import Door, own_pool
+from webapp.pages.screening.pool_access import PoolAccess, own_pool
 from webapp.pages.ui.access import signed_in
 from webapp.store.screening import selectors, services
 from webapp.store.screening.secrets import derive_token, generate_seed
 from webapp.store.screening.services import PoolSettings
 
 _KEPT = "pool-token"
-# The page that shows it follows at once; whoever comes later makes another one.
+# Lifetime of the seed in the session: the page that shows the token follows at once.
 _KEPT_S = 600.0
 
 
@@ -67,13 +67,13 @@ def new_pool(request: HttpRequest) -> HttpResponse:
         except BadInput as error:
             form.refuse(error)
         else:
-            _keep_token(request, row, "first")
+            _store_token_seed(request, row, "first")
             return redirect("pool", key=row.key)
     context = {"section": "screening", "tab": "pools", "form": form}
     return render(request, "screening/new.html", context, status=422 if form.errors else 200)
 
 
-def _keep_token(
+def _store_token_seed(
     request: HttpRequest, row: selectors.PoolRow, name: str, days: int | None = None
 ) -> None:
     seed = generate_seed()
@@ -81,7 +81,7 @@ def _keep_token(
     request.session[f"{_KEPT}:{row.key}"] = [seed, time.time()]
 
 
-def take_token(request: HttpRequest, row: selectors.PoolRow) -> str:
+def pop_token(request: HttpRequest, row: selectors.PoolRow) -> str:
     """The new token of a pool, once and soon; empty afterwards."""
     seed, made_at_s = request.session.pop(f"{_KEPT}:{row.key}", ("", 0.0))
     return derive_token(seed) if time.time() - made_at_s < _KEPT_S else ""
@@ -89,7 +89,7 @@ def take_token(request: HttpRequest, row: selectors.PoolRow) -> str:
 
 @own_pool
 @require_http_methods(["GET", "POST"])
-def settings(request: HttpRequest, door: Door) -> HttpResponse:
+def settings(request: HttpRequest, door: PoolAccess) -> HttpResponse:
     """Name, marks and price; tokens; the share link; the end of the pool."""
     row = door.pool
     form = PoolForm(request.POST or None, initial=_values(row))
@@ -117,17 +117,17 @@ def _values(row: selectors.PoolRow) -> dict[str, Any]:
 def _share_url(request: HttpRequest, row: selectors.PoolRow) -> str:
     if not row.share_secret:
         return ""
-    return request.build_absolute_uri(Door(row, row.share_secret).href("pool"))
+    return request.build_absolute_uri(PoolAccess(row, row.share_secret).href("pool"))
 
 
 @own_pool
 @require_POST
-def new_token(request: HttpRequest, door: Door) -> HttpResponse:
+def new_token(request: HttpRequest, door: PoolAccess) -> HttpResponse:
     """Make a token; the pool's page shows it once."""
     days = request.POST.get("days", "")
     try:
         limit = int(days) if days.isdecimal() else None
-        _keep_token(request, door.pool, request.POST.get("name", ""), limit)
+        _store_token_seed(request, door.pool, request.POST.get("name", ""), limit)
     except BadInput as error:
         context = door.context("settings") | {"problem": str(error)}
         return render(request, "screening/refused.html", context, status=422)
@@ -136,7 +136,7 @@ def new_token(request: HttpRequest, door: Door) -> HttpResponse:
 
 @own_pool
 @require_POST
-def revoke_token(request: HttpRequest, door: Door, pk: int) -> HttpResponse:
+def revoke_token(request: HttpRequest, door: PoolAccess, pk: int) -> HttpResponse:
     """End a token at once."""
     if not services.revoke_token(door.pool, pk):
         raise Http404("there is no such active token")
@@ -145,7 +145,7 @@ def revoke_token(request: HttpRequest, door: Door, pk: int) -> HttpResponse:
 
 @own_pool
 @require_POST
-def share(request: HttpRequest, door: Door) -> HttpResponse:
+def share(request: HttpRequest, door: PoolAccess) -> HttpResponse:
     """Make the share link, or take it back."""
     if request.POST.get("end"):
         services.unshare_pool(door.pool)
@@ -156,7 +156,7 @@ def share(request: HttpRequest, door: Door) -> HttpResponse:
 
 @own_pool
 @require_POST
-def delete(request: HttpRequest, door: Door) -> HttpResponse:
+def delete(request: HttpRequest, door: PoolAccess) -> HttpResponse:
     """Forget the pool, when its name was typed."""
     if request.POST.get("confirm", "").strip() != door.pool.name:
         problem = "The pool was not deleted: type its name as it stands above the field."
@@ -168,8 +168,8 @@ def delete(request: HttpRequest, door: Door) -> HttpResponse:
 
 @own_pool
 @require_POST
-def change_instance(request: HttpRequest, door: Door, pk: int) -> HttpResponse:
-    """Say what a machine is in truth, or forget it."""
+def change_instance(request: HttpRequest, door: PoolAccess, pk: int) -> HttpResponse:
+    """Set the ground truth of an instance, or delete the instance."""
     if request.POST.get("forget"):
         services.delete_instance(door.pool, pk)
         return redirect(door.href("pool"))

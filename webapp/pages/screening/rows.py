@@ -1,4 +1,4 @@
-"""Machines of a pool in, rows of the table out as HTML: a live page draws hundreds every second.
+"""Rows of a pool's table as HTML; a live page renders hundreds every second.
 
 A template takes ten times as long for each cell.
 """
@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from webapp.pages.screening import formatting as words
 from webapp.pages.screening.headlines import is_contradicted
-from webapp.pages.screening.pool_access import Door
+from webapp.pages.screening.pool_access import PoolAccess
 from webapp.pages.ui.formatting import NONE, age, count
 from webapp.pages.ui.html_rows import name_html
 from webapp.store.screening.selectors import InstanceRow
@@ -22,7 +22,7 @@ Figures = Mapping[int, Mapping[str, Any]]
 
 
 def rows_html(
-    door: Door, rows: Sequence[InstanceRow], worst: Figures, twins: Collection[str]
+    door: PoolAccess, rows: Sequence[InstanceRow], worst: Figures, twins: Collection[str]
 ) -> SafeString:
     """``tr`` elements, one per machine."""
     now = timezone.now()
@@ -34,7 +34,7 @@ def rows_html(
 
 
 def verdict_html(verdict: str, sure: bool = True) -> str:
-    """A verdict as sign and word; one that is not sure says so."""
+    """Return a verdict as sign and word, with a note where it is uncertain."""
     doubt = "" if sure or verdict == "not-enough" else "<small>not sure</small>"
     kind = escape(verdict)
     return (
@@ -47,16 +47,16 @@ def _row(
     row: InstanceRow, worst: Mapping[str, Any], href: str, now: datetime, is_twin: bool
 ) -> str:
     cells = (
-        _cell("", row.verdict, _say_verdict(row)),
+        _cell("", row.verdict, _verdict_text(row)),
         _number(row.per_100s, words.rate(row.per_100s)),
-        _number(row.rate_high, _say_interval(row), "num spare"),
+        _number(row.rate_high, _interval_text(row), "num spare"),
         _number(row.p999_ms, words.ms(row.p999_ms), "num spare"),
-        _number(worst.get("max_us"), _say_us(worst.get("max_us")), "num spare"),
-        _number(worst.get("steal_ms"), _say_stolen(worst), "num spare"),
+        _number(worst.get("max_us"), _duration_text(worst.get("max_us")), "num spare"),
+        _number(worst.get("steal_ms"), _steal_text(worst), "num spare"),
         _cell("spare", row.cause, words.cause_word(row.cause) if row.verdict else NONE),
-        _cell("spare", row.truth, _say_truth(row)),
+        _cell("spare", row.truth, _truth_text(row)),
         _number(row.n_reports, count(row.n_reports), "num spare"),
-        _say_age(row.last_seen_at, now),
+        _age_text(row.last_seen_at, now),
     )
     return f"<tr>{_head(row, href, is_twin)}{''.join(cells)}</tr>"
 
@@ -80,29 +80,29 @@ def _number(value: Any, text: str, kind: str = "num") -> str:
     return _cell(kind, -1 if value is None else value, text)
 
 
-def _say_verdict(row: InstanceRow) -> str:
+def _verdict_text(row: InstanceRow) -> str:
     if row.verdict:
         return verdict_html(row.verdict, row.sure)
     return '<span class="note">no sleeps measured</span>'
 
 
-def _say_interval(row: InstanceRow) -> str:
+def _interval_text(row: InstanceRow) -> str:
     if row.rate_high is None:
         return NONE
     return f"{words.rate(row.rate_low)} to {words.rate(row.rate_high)}"
 
 
-def _say_us(value: float | None) -> str:
+def _duration_text(value: float | None) -> str:
     return NONE if value is None else words.ms(value / 1000)
 
 
-def _say_stolen(worst: Mapping[str, Any]) -> str:
+def _steal_text(worst: Mapping[str, Any]) -> str:
     if not worst.get("seconds"):
         return NONE
     return words.points(worst.get("steal_ms", 0.0) / 1000 / worst["seconds"])
 
 
-def _say_truth(row: InstanceRow) -> str:
+def _truth_text(row: InstanceRow) -> str:
     if not row.truth:
         return '<span class="note">not tested</span>'
     odd = ", contradicts the sleeps" if is_contradicted(row) else ""
@@ -110,7 +110,7 @@ def _say_truth(row: InstanceRow) -> str:
     return verdict_html(row.truth, row.truth_sure) + tail
 
 
-def _say_age(at: datetime | None, now: datetime) -> str:
+def _age_text(at: datetime | None, now: datetime) -> str:
     moment = at.isoformat() if at else ""
     return (
         f'<td class="nowrap spare" data-value="{moment}"><time datetime="{moment}">{age(at, now)}'

@@ -23,7 +23,7 @@ _WRITE = (
     ("share/", pools.share, "pool-share"),
     ("calibrate/use/", analysis.use_mark, "pool-use-mark"),
     ("logs/add/", logs.add_log, "pool-add-log"),
-    ("logs/<int:pk>/forget/", logs.forget_log, "pool-forget-log"),
+    ("logs/<int:pk>/forget/", logs.delete_log, "pool-forget-log"),
     ("delete/", pools.delete, "pool-delete"),
     ("instances/<int:pk>/change/", pools.change_instance, "pool-instance"),
 )

@@ -1,4 +1,4 @@
-"""The front page of screening on a fleet that is simulated and says so, and a reader of logs."""
+"""The landing page of screening, on a labelled simulated fleet, and a log reader."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from core.errors import BadInput
 from tasks.screening import simulated_fleet, uploaded_log
-from webapp.pages.screening.plots import draw_curves, draw_sweep, list_keys
+from webapp.pages.screening.plots import draw_error_rates, draw_percentiles, list_keys
 from webapp.store.screening import selectors
 
 MOST_CURVES = 8
@@ -23,7 +23,9 @@ def landing(request: HttpRequest) -> HttpResponse:
         "section": "screening",
         "tab": "landing",
         "fleet": found,
-        "plot": draw_sweep({**calibration, "points": calibration["points"][:61]}, found["low"]),
+        "plot": draw_error_rates(
+            {**calibration, "points": calibration["points"][:61]}, found["low"]
+        ),
         "mine": selectors.list_pools(request.user)[:5] if request.user.is_authenticated else [],
     }
     return render(request, "screening/landing.html", context)
@@ -55,4 +57,7 @@ def _draw(rows: list[dict[str, Any]]) -> dict[str, Any]:
     if not drawn:
         return {"plot": None}
     unit = "ms" if rows[0].get("in_ms") else rows[0]["unit"]
-    return {"plot": draw_curves(drawn, unit), "keys": list_keys(drawn) if len(drawn) > 1 else []}
+    return {
+        "plot": draw_percentiles(drawn, unit),
+        "keys": list_keys(drawn) if len(drawn) > 1 else [],
+    }

@@ -65,7 +65,7 @@ def choose(request: HttpRequest) -> HttpResponse:
     is_pair = before in known and after in known and before != after
     if is_pair and "again" not in request.GET:
         return redirect("comparison", before=before, after=after)
-    likely_before, likely_after = _find_twins(rows, known.get(after))
+    likely_before, likely_after = _default_pair(rows, known.get(after))
     context = {
         "section": "surveys",
         "rows": rows,
@@ -76,7 +76,7 @@ def choose(request: HttpRequest) -> HttpResponse:
     return render(request, "surveys/comparisons/choose.html", context)
 
 
-def _find_twins(rows: Sequence[SurveyRow], after: SurveyRow | None) -> tuple[str, str]:
+def _default_pair(rows: Sequence[SurveyRow], after: SurveyRow | None) -> tuple[str, str]:
     """The two newest surveys of one list, else the two newest of all; ``after`` may be given."""
     found = Survey.objects.filter(pk__in=[row.id for row in rows])
     lists = dict(found.values_list("pk", "list_sha256"))
@@ -212,7 +212,7 @@ def table(request: HttpRequest, before: str, after: str, table: str) -> HttpResp
     context = {
         **pair.context,
         "change": change,
-        "grid": differences.grid_of(change, pair.after.slug),
+        "grid": differences.difference_grid(change, pair.after.slug),
         "summary": differences.summary(change, before, after),
     }
     return render(request, "surveys/comparisons/table.html", context)

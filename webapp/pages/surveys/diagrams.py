@@ -9,7 +9,7 @@ from typing import Any
 
 from webapp.pages.ui import formatting
 
-MAX_NODES = 7  # per column; the rest is one node that says how many
+MAX_NODES = 7  # per column; the rest is one node with their number
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class _Item:
     mono: bool = False
 
 
-def draw(found: dict[str, Any]) -> dict[str, Diagram] | None:
+def draw_deployment(found: dict[str, Any]) -> dict[str, Diagram] | None:
     """The wide and the tall drawing, or ``None`` where no name uses a cloud."""
     if not found["labels"]:
         return None
@@ -87,7 +87,7 @@ def _fronts(found: dict[str, Any]) -> list[_Item]:
         _Item(formatting.feature(r["label"]), _front_sub(r), r["provider"], r["names"])
         for r in found["labels"]
     ]
-    return _fold(items, "more front ends")
+    return _limit_nodes(items, "more front ends")
 
 
 def _front_sub(row: dict[str, Any]) -> str:
@@ -112,10 +112,10 @@ def _regions(found: dict[str, Any]) -> list[_Item]:
     ]
     edges = sorted({r["provider"] for r in found["labels"] if r["label"] in ("cloudfront", "cdn")})
     items += [_Item("Edge network", "no region", p, 1) for p in edges]
-    return _fold(items, "more regions")
+    return _limit_nodes(items, "more regions")
 
 
-def _fold(items: list[_Item], what: str) -> list[_Item]:
+def _limit_nodes(items: list[_Item], what: str) -> list[_Item]:
     if len(items) <= MAX_NODES:
         return items
     kept, rest = items[: MAX_NODES - 1], items[MAX_NODES - 1 :]
@@ -175,7 +175,7 @@ def _flat(placed: list[list[Node]]) -> tuple[Node, ...]:
 
 
 def _edges(columns: list[list[_Item]], placed: list[list[Node]], curve: Any) -> tuple[Edge, ...]:
-    """Names to every front end; a front end to the regions of its own provider."""
+    """Return edges from names to front ends, and from these to regions of their provider."""
     made = []
     for item, node in zip(columns[1], placed[1], strict=True):
         made.append(Edge(curve(placed[0][0], node), item.provider, _weight(item, columns[1])))

@@ -1,4 +1,4 @@
-"""From two versions of a table to what a page shows: the largest change, and a grid of all."""
+"""Differences of two versions of a table: the largest change, and a grid of all rows."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -66,7 +66,7 @@ def _largest(row: dict[str, Any], measure: str, change: TableChange) -> dict[str
 
 
 def _named(key: str, cell: Cell) -> str:
-    """A number alone says nothing: ``Regions: 2``."""
+    """Name a numeric key by its column: ``Regions: 2``."""
     return f"{LABELS.get(key, key)} {cell.text}" if cell.kind == "count" else cell.text
 
 
@@ -86,7 +86,7 @@ def _wholes(change: TableChange, side: str) -> list[Wholes]:
 
 def _texts(row: dict[str, Any], measure: str, of: dict[str, Wholes]) -> tuple[str, str, str]:
     """A measure before and after, and its change: no points of a share of few."""
-    said = [_said(row, f"{measure}_{side}", of[side].get(measure)) for side in _SIDES]
+    said = [_cell_text(row, f"{measure}_{side}", of[side].get(measure)) for side in _SIDES]
     is_share = measure.endswith("share")
     few = [n for n in (of[side].get(measure) for side in _SIDES) if n is not None and n < SMALL]
     if is_share and few and row[f"{measure}_change"]:
@@ -94,7 +94,7 @@ def _texts(row: dict[str, Any], measure: str, of: dict[str, Wholes]) -> tuple[st
     return said[0], said[1], formatting.change(row[f"{measure}_change"], of_shares=is_share)
 
 
-def _said(row: dict[str, Any], column: str, whole: int | None) -> str:
+def _cell_text(row: dict[str, Any], column: str, whole: int | None) -> str:
     value = row[column]
     if isinstance(value, str):
         return value
@@ -107,7 +107,7 @@ def _said(row: dict[str, Any], column: str, whole: int | None) -> str:
     )
 
 
-def grid_of(change: TableChange, slug: str) -> Grid:
+def difference_grid(change: TableChange, slug: str) -> Grid:
     """All rows with before, after and change of the measures that matter most."""
     keys = [k for k in change.keys if not _is_merged(k, change)]
     shown = _shown(change)
@@ -149,9 +149,9 @@ def _cells(measure: str, row: dict[str, Any], of: dict[str, Wholes]) -> tuple[Ce
     return (
         Cell(was, -1 if before is None else before, "muted"),
         Cell(now, -1 if after is None else after, "count"),
-        Cell(text, moved if moved is not None else "", f"count change change--{_way(moved)}"),
+        Cell(text, moved if moved is not None else "", f"count change change--{_direction(moved)}"),
     )
 
 
-def _way(moved: Any) -> str:
+def _direction(moved: Any) -> str:
     return "none" if not moved else "up" if moved > 0 else "down"

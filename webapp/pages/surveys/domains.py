@@ -1,4 +1,4 @@
-"""Domains and names: the list with its search, the passport, the evidence."""
+"""Pages of domains and names: list, search, domain page, name page."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -57,7 +57,7 @@ def _query(text: str) -> str:
 
 @require_GET
 def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
-    """The passport of one domain."""
+    """Show the page of one domain."""
     survey = survey_or_404(request, slug)
     found = evidence.domain(slug, domain, page_number(request))
     if found is None:
@@ -76,16 +76,16 @@ def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
         "providers": providers,
         "sentence": sentence(found, providers),
         "takeovers": evidence.takeovers(slug, found["domain"]) if is_at_risk else [],
-        "diagram": diagrams.draw(found),
+        "diagram": diagrams.draw_deployment(found),
         "servers": _servers(found["servers"]),
         "zoned": any(row.get("zones") for row in found["names"]["rows"]),
         "failed": {row["status"]: row["count"] for row in found["failed"] or []},
     }
-    return render(request, "surveys/domains/passport.html", context)
+    return render(request, "surveys/domains/domain.html", context)
 
 
 def sentence(found: dict[str, Any], providers: list[str]) -> str:
-    """Say where the domain's names are hosted; the domain is the subject of the sentence."""
+    """Return the sentence on where the domain's names are hosted, without its subject."""
     if not providers:
         return "answers from no known cloud"
     clouds = _listed([formatting.provider_name(p) for p in providers])

@@ -1,4 +1,4 @@
-"""The evidence behind a label: a page of its own, or the panel that a script opens beside it."""
+"""The evidence behind a label, as a page or as the panel that a script opens."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -14,7 +14,7 @@ from webapp.pages.ui import formatting
 from webapp.pages.ui.report_families import FAMILIES
 from webapp.store.surveys import label_evidence
 
-# A script that wants the panel alone says so in this header.
+# The header by which a script asks for the panel alone.
 PART = "X-Part"
 
 

@@ -60,13 +60,13 @@ def _shown(visit: domain_history.DomainObservation) -> dict[str, Any]:
     changes = [
         {
             "title": TITLES[c.dimension],
-            "won": [_said(c.dimension, key) for key in c.won],
-            "lost": [_said(c.dimension, key) for key in c.lost],
+            "won": [_member_text(c.dimension, key) for key in c.won],
+            "lost": [_member_text(c.dimension, key) for key in c.lost],
         }
         for c in visit.changes
     ]
     state = {
-        TITLES[kind]: [_said(kind, key) for key in members]
+        TITLES[kind]: [_member_text(kind, key) for key in members]
         for kind, members in visit.sets.items()
         if members
     }
@@ -84,9 +84,9 @@ def _shown(visit: domain_history.DomainObservation) -> dict[str, Any]:
     }
 
 
-def _said(kind: str, key: str) -> dict[str, Any]:
+def _member_text(kind: str, key: str) -> dict[str, Any]:
     """A member of a set with its provider, in words."""
     if kind == "name_servers":
         return {"provider": "", "text": key, "is_code": True}
-    provider, text, is_code = formatting.standing(kind, key)[0]
+    provider, text, is_code = formatting.set_members(kind, key)[0]
     return {"provider": provider, "text": text, "is_code": is_code}

@@ -69,7 +69,7 @@ def _targets(slug: str) -> list[Target]:
         if _key(row) in found:
             figures = {k: row[k] for k in ("down", "down_share", "part", "part_share")}
             found[_key(row)] |= {f"domains_{k}": v for k, v in figures.items()}
-    return [{**t, "href": href_of(slug, t)} for t in found.values()]
+    return [{**t, "href": target_href(slug, t)} for t in found.values()]
 
 
 def _key(row: Target) -> tuple[Any, ...]:
@@ -80,7 +80,7 @@ def _title(row: Target) -> str:
     return formatting.provider_name(row["target"]) if row["kind"] == "provider" else row["target"]
 
 
-def href_of(slug: str, target: Target) -> str:
+def target_href(slug: str, target: Target) -> str:
     """Where one target is explored."""
     query = {k: target[k] for k in ("kind", "provider", "target") if target[k]}
     return f"{reverse('outages', args=[slug])}?{urlencode(query)}"
@@ -173,12 +173,12 @@ def _map(slug: str, targets: list[Target]) -> dict[str, Any]:
     for region in selectors.map_regions(slug):
         target = by_region.get((region["provider"], region["region"]))
         if target:
-            spots.append(_spot(region, target))
+            spots.append(_map_region(region, target))
     tiles = {"tiles": settings.MAP_TILES_URL, "credit": settings.MAP_TILES_CREDIT}
     return {"regions": spots, **tiles}
 
 
-def _spot(region: dict[str, Any], target: Target) -> dict[str, Any]:
+def _map_region(region: dict[str, Any], target: Target) -> dict[str, Any]:
     return {
         **{k: region[k] for k in ("provider", "region", "place", "country")},
         **{k: region[k] for k in ("latitude", "longitude")},

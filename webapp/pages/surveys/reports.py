@@ -7,9 +7,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from webapp.pages.ui.charts.chart_options import chart_of
-from webapp.pages.ui.page_cache import kept
+from webapp.pages.ui.page_cache import cached_page
 from webapp.pages.ui.report_families import FAMILIES, FAMILY_BY_SLUG, neighbours
-from webapp.pages.ui.table_page import grid_of, places_of
+from webapp.pages.ui.table_page import place_names, report_grid
 from webapp.store.surveys import selectors, snapshots
 
 
@@ -22,7 +22,7 @@ def survey_or_404(request: HttpRequest, slug: str) -> selectors.SurveyRow:
 
 
 @require_GET
-@kept
+@cached_page
 def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
     """One family of tables; the first carries the headline."""
     survey = survey_or_404(request, slug)
@@ -63,9 +63,9 @@ def _tables(request: HttpRequest, slug: str) -> tuple[dict[str, selectors.Report
 def section(found: selectors.ReportRow, slug: str) -> dict[str, Any]:
     """One table with its chart, its headline and where they come from."""
     needs_places = "region" in found.columns
-    places = places_of(selectors.map_regions(slug)) if needs_places else {}
+    places = place_names(selectors.map_regions(slug)) if needs_places else {}
     return {
         "report": found,
-        "grid": grid_of(found, slug, places),
+        "grid": report_grid(found, slug, places),
         "chart": chart_of(found),
     }

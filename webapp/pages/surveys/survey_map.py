@@ -1,4 +1,4 @@
-"""The front door: the map, its table and three findings."""
+"""The home page: the map, its table and three findings."""
 
 from typing import Any
 
@@ -24,16 +24,16 @@ def atlas(request: HttpRequest) -> HttpResponse:
         return render(
             request, "surveys/map/empty.html", {"running": running[:1], "section": "atlas"}
         )
-    return show_atlas(request, survey)
+    return show_map(request, survey)
 
 
 @require_GET
 def survey_map(request: HttpRequest, slug: str) -> HttpResponse:
     """The map of a survey that is not the newest."""
-    return show_atlas(request, survey_or_404(request, slug))
+    return show_map(request, survey_or_404(request, slug))
 
 
-def show_atlas(request: HttpRequest, survey: selectors.SurveyRow) -> HttpResponse:
+def show_map(request: HttpRequest, survey: selectors.SurveyRow) -> HttpResponse:
     """The map of one survey."""
     regions = selectors.map_regions(survey.slug)
     providers = selectors.report(survey.slug, "providers")
@@ -47,7 +47,7 @@ def show_atlas(request: HttpRequest, survey: selectors.SurveyRow) -> HttpRespons
         "grid": _grid(regions, survey.slug),
         "legend": sorted({r["provider"] for r in regions}, key=formatting.provider_name),
         "map_data": {
-            "regions": [_spot(r, survey.slug) for r in regions],
+            "regions": [_map_region(r, survey.slug) for r in regions],
             "tiles": settings.MAP_TILES_URL,
             "credit": settings.MAP_TILES_CREDIT,
         },
@@ -68,7 +68,7 @@ def _totals(report: selectors.ReportRow | None) -> dict[str, Any]:
     return dict(zip(report.columns, report.rows[-1], strict=True))
 
 
-def _spot(region: dict[str, Any], slug: str) -> dict[str, Any]:
+def _map_region(region: dict[str, Any], slug: str) -> dict[str, Any]:
     href = reverse("report", args=[slug, "regions"])
     return {
         **region,
@@ -104,7 +104,7 @@ def _grid(regions: list[dict[str, Any]], slug: str) -> Grid:
 
 
 def _row(region: dict[str, Any], slug: str) -> Row:
-    spot = _spot(region, slug)
+    spot = _map_region(region, slug)
     part, only = region["subdomains_share"], region["only_here_share"]
     return Row(
         (

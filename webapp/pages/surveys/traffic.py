@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET
 
 from tasks.traffic import log_import
 from webapp.pages.ui import formatting
-from webapp.pages.ui.table_page import grid_of
+from webapp.pages.ui.table_page import report_grid
 from webapp.store.surveys import selectors
 from webapp.store.surveys.selectors import ReportRow
 
@@ -40,7 +40,7 @@ def capture(request: HttpRequest, name: str) -> HttpResponse:
         raise Http404(f"no capture {name}")
     document = log_import.read_report(name)
     quality = document["quality"]
-    # Where no log tells sizes, columns of zeros would be taken for a finding.
+    # Where no log has sizes, columns of zeros would be taken for a finding.
     sized = quality["unsized"] < quality["flows"]
     found = [_section(key, table, sized) for key, table in document["tables"].items()]
     context = {
@@ -74,12 +74,16 @@ def _section(table_id: str, table: dict[str, Any], sized: bool) -> dict[str, Any
         computed_at=datetime.fromtimestamp(0, UTC),
     )
     places = selectors.places((r["provider"], r["region"]) for r in kept if r.get("region"))
-    return {"report": report, "grid": grid_of(report, "", places), "hidden": len(rows) - len(kept)}
+    return {
+        "report": report,
+        "grid": report_grid(report, "", places),
+        "hidden": len(rows) - len(kept),
+    }
 
 
 def _log(log: dict[str, Any]) -> dict[str, Any]:
     reasons = ", ".join(f"{formatting.count(n)} {why}" for why, n in log["reasons"].items())
-    # The place on the importer's machine is nobody's business.
+    # The path on the importer's machine is private.
     return {**log, "file": log["path"].rpartition("/")[2], "why": reasons}
 
 

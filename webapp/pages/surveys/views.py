@@ -43,7 +43,7 @@ def survey(request: HttpRequest, slug: str) -> HttpResponse:
     stored = selectors.reports(slug)
     context: dict[str, Any] = {"section": "reports", "survey": survey, "families": FAMILIES}
     if not survey.is_final:
-        # A share link is of a survey that somebody made, so its visitor never may.
+        # A reader of a share link may never start a survey.
         context["may_change"] = survey.maker_id in (None, request.user.pk)
         return render(request, "surveys/progress.html", context | progress_of(survey))
     leads = [(f, stored[f.tables[0]]) for f in FAMILIES if f.tables[0] in stored]

@@ -26,7 +26,7 @@ for _name in (
     "share_of",
     "bracket",
     "duration",
-    "tidy",
+    "keep_units",
     "provider_name",
     "provider_letter",
     "feature",
@@ -35,7 +35,7 @@ for _name in (
     "technique",
     "class_name",
     "unicode_name",
-    "begin",
+    "capitalize_sentence",
 ):
     register.filter(_name, getattr(formatting, _name))
 register.filter("percent", percent)
@@ -50,7 +50,7 @@ _CODE = re.compile(r"\b[a-z]{2,3}(?:-[a-z]+)+-?\d\b")
 @register.filter
 def finding(text: str) -> SafeString:
     """A sentence whose numbers keep their units and whose region codes do not break."""
-    escaped = conditional_escape(formatting.tidy(text))
+    escaped = conditional_escape(formatting.keep_units(text))
     return mark_safe(_CODE.sub(r'<span class="code">\g<0></span>', escaped))
 
 
@@ -108,10 +108,10 @@ MAX_MEMBERS = 6
 
 
 @register.simple_tag
-def turned(dimension: str, before: str, after: str, side: str) -> SafeString:
+def changed_members(dimension: str, before: str, after: str, side: str) -> SafeString:
     """One side of a move: what went or came, and how much stayed."""
-    lost, won, kept = formatting.turn(before, after)
-    shown = standing(dimension, won if side == "after" else lost)
+    lost, won, kept = formatting.set_changes(before, after)
+    shown = set_members(dimension, won if side == "after" else lost)
     if not kept:
         return shown
     note = f"{kept} more" if shown else f"the same {kept}"
@@ -119,9 +119,9 @@ def turned(dimension: str, before: str, after: str, side: str) -> SafeString:
 
 
 @register.simple_tag
-def standing(dimension: str, text: str) -> SafeString:
+def set_members(dimension: str, text: str) -> SafeString:
     """The members of a compared set, each with its provider."""
-    found = formatting.standing(dimension, text)
+    found = formatting.set_members(dimension, text)
     parts = [
         format_html(
             '<span class="member">{}<span class="{}">{}</span></span>',
@@ -155,7 +155,7 @@ def api_url(path: str, *parts: Any) -> str:
 
 @register.simple_tag(takes_context=True)
 def front_survey(context: template.Context) -> selectors.SurveyRow | None:
-    """The survey that the header's links lead to when a page has none of its own."""
+    """Return the survey that the header links to on pages without one."""
     return selectors.front_survey(getattr(context.get("request"), "user", None))
 
 
@@ -167,5 +167,5 @@ def page_url(name: str, **values: Any) -> str:
 
 @register.filter
 def heading(column: str) -> str:
-    """The head of a table's column."""
+    """Return the heading of a table's column."""
     return LABELS.get(column, column)

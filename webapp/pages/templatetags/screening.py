@@ -6,7 +6,7 @@ from django import template
 from django.utils.safestring import SafeString, mark_safe
 
 from webapp.pages.screening import formatting as words
-from webapp.pages.screening.pool_access import Door
+from webapp.pages.screening.pool_access import PoolAccess
 from webapp.pages.screening.rows import verdict_html
 from webapp.pages.ui.formatting import NONE
 
@@ -33,7 +33,7 @@ for _name in (
 
 @register.simple_tag
 def verdict(value: str, sure: bool = True) -> SafeString:
-    """A verdict as sign and word; one that is not sure says so."""
+    """Return a verdict as sign and word, with a note where it is uncertain."""
     return mark_safe(verdict_html(value, sure))
 
 
@@ -84,7 +84,7 @@ def us(value: object) -> str:
 
 
 @register.simple_tag
-def door_url(door: Door, name: str, **more: object) -> str:
+def pool_url(door: PoolAccess, name: str, **more: object) -> str:
     """The address of a pool's page, by key or by share link."""
     return door.href(name, **more)
 

@@ -1,6 +1,6 @@
-"""Who may open a page: those with an account where one is needed, and only things of theirs.
+"""Access to pages: sign-in where it is required, and visibility of what a URL names.
 
-The gate looks at the address before any view runs, so that no page of a thing can forget to.
+It checks the URL before any view runs, so that no page can omit the check.
 """
 
 from collections.abc import Callable
@@ -47,8 +47,8 @@ def signed_in_unless_open(view: View) -> View:
     return ask
 
 
-class Gate(MiddlewareMixin):
-    """Middleware: what is not for this reader is not there, like a thing that never was."""
+class VisibilityMiddleware(MiddlewareMixin):
+    """Middleware that raises ``Http404`` for what the reader may not see."""
 
     def process_request(self, request: HttpRequest) -> None:
         """Let pages be asked for their headers alone; the server leaves the body out."""

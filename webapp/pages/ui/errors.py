@@ -18,7 +18,7 @@ def _page(
 
 
 def _shared_kind(request: HttpRequest) -> str:
-    """What the link shows by which somebody came, if they did."""
+    """Return the kind of thing that the request's share link shows, if it came by one."""
     link = getattr(getattr(request, "user", None), "link", None)
     return link.kind if link else ""
 
@@ -50,7 +50,7 @@ def bad_request(request: HttpRequest, exception: Any = None) -> HttpResponse:
 
 
 def forbidden(request: HttpRequest, exception: Any = None, reason: str = "") -> HttpResponse:
-    """A form without its token, or a door that is closed."""
+    """Show that a request is forbidden, or its form token missing."""
     return _page(
         request,
         403,

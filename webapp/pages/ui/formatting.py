@@ -1,4 +1,4 @@
-"""How figures and terms are written: one formatter for every page."""
+"""Formatting of figures and terms for every page."""
 
 import re
 from datetime import datetime, timedelta
@@ -75,7 +75,7 @@ _TERMS = {
     "all": "Either",
     "operator": "name-server operator",
 }
-# What stands in place of a set of providers, regions, zones or patterns.
+# Texts for an empty or unknown set of providers, regions, zones or patterns.
 _ELSEWHERE = {
     "outside": "outside every known cloud",
     "absent": "not found",
@@ -86,7 +86,7 @@ _ONE = {"providers": "cloud", "regions": "region", "zones": "zone", "patterns": 
 
 
 def provider_name(provider: str | None) -> str:
-    """The company as people say it."""
+    """Return the common name of a provider."""
     if provider == "total":
         return "All clouds"
     return wording.provider_name(provider or "elsewhere")
@@ -169,7 +169,7 @@ def span_of(low: float, high: float, whole: int | None) -> str:
 
 
 def bracket(value: float | None, whole: int | None) -> str:
-    """`` (97.2 %)`` behind two counts; nothing where the counts alone say more."""
+    """Return `` (97.2 %)`` to follow two counts; empty where the denominator is small."""
     is_small = whole is not None and whole < wording.SMALL
     return "" if value is None or is_small else f" ({_percent(value)})"
 
@@ -190,7 +190,7 @@ def size(n_bytes: Any) -> str:
 
 
 def change(value: Any, *, of_shares: bool = False) -> str:
-    """``+1,234``, ``−0.4 points`` of a difference; the sign is always said."""
+    """Format a difference as ``+1,234`` or ``−0.4 points``, always with its sign."""
     if value is None or value == "":
         return NONE
     if not value:
@@ -204,7 +204,7 @@ def change(value: Any, *, of_shares: bool = False) -> str:
     return f"{sign}{count(abs(value))}"
 
 
-def standing(dimension: str, text: str) -> list[tuple[str, str, bool]]:
+def set_members(dimension: str, text: str) -> list[tuple[str, str, bool]]:
     """(provider, words, whether they are a code) of each member of a set that was compared."""
     if not text:
         return []
@@ -213,7 +213,7 @@ def standing(dimension: str, text: str) -> list[tuple[str, str, bool]]:
     return [_member(dimension, part) for part in text.split(", ")]
 
 
-def turn(before: str, after: str) -> tuple[str, str, int]:
+def set_changes(before: str, after: str) -> tuple[str, str, int]:
     """What a set lost, what it won, and how many members it kept; whole sets where none is."""
     was, now = before.split(", "), after.split(", ")
     kept = [key for key in was if key in now]
@@ -255,12 +255,12 @@ def age(then: datetime | None, now: datetime) -> str:
     return f"{duration(minutes * 60 if minutes < 60 else minutes // 60 * 3600)} ago"
 
 
-def tidy(text: str) -> str:
+def keep_units(text: str) -> str:
     """Keep numbers beside their units when a sentence wraps."""
     return re.sub(r"(?<=\d) (?=%|ms\b|s\b)", THIN, text)
 
 
-def begin(text: str) -> str:
+def capitalize_sentence(text: str) -> str:
     """A sentence with a capital, unless it begins with a name that has none (``a.csv: …``)."""
     first = str(text).split(" ", 1)[0]
     is_word = re.fullmatch(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*[,:;.?!]?", first)

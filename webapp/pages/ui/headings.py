@@ -1,4 +1,4 @@
-"""Column heads of every table, by the name of the column."""
+"""Column headings of every table."""
 
 # Heads of columns that mean something else in one table.
 OWN_LABELS = {("text-figures", "part"): "Part", ("dangling", "subdomains_share"): "Share"}
@@ -89,6 +89,6 @@ LABELS = {
 }
 
 
-def head_of(table_id: str, column: str) -> str:
-    """The head of a table's column."""
+def column_heading(table_id: str, column: str) -> str:
+    """Return the heading of a table's column."""
     return OWN_LABELS.get((table_id, column)) or LABELS.get(column, column)

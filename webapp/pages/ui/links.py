@@ -1,4 +1,4 @@
-"""Addresses of the page that is shown, with other values in their query."""
+"""Links to the present page with other query values."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django.http import HttpRequest
 
 
 def with_query(request: HttpRequest, **changed: Any) -> str:
-    """As this page, with some values changed; an empty one is left out."""
+    """Return the present page's query with some values changed; empty ones are removed."""
     query = request.GET.copy()
     for key, value in changed.items():
         query.pop(key, None)

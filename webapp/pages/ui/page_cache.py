@@ -1,8 +1,8 @@
-"""Pages of ended surveys, kept in memory as they were sent: their figures never change again.
+"""Cache of the pages of ended surveys, whose figures never change.
 
-A kept page is used for a minute, so that "two hours ago" stays true, never after the survey was
-closed anew, its tables were computed again or it changed hands, and for one reader alone: whoever
-may see everything that everybody may is one reader, each account and each share link another.
+A page is valid for a minute, so that "two hours ago" stays true, and no longer than the survey's
+version: its closing time, tables and owner. The key includes the reader: anonymous visitors share
+one entry, each account and each share link has another.
 """
 
 import gzip
@@ -26,8 +26,8 @@ VARY = "Accept-Encoding, Cookie"
 View = Callable[..., HttpResponse]
 
 
-class Shelf:
-    """Bodies by key, the longest unused going first when there is no more room."""
+class PageCache:
+    """Bodies by key, with a limit of bytes; the least recently used are dropped first."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes, self._used = max_bytes, 0
@@ -35,7 +35,7 @@ class Shelf:
         self._lock = Lock()
 
     def get(self, key: Any, now_s: float) -> tuple[bytes, bytes, str] | None:
-        """(plain, packed, tag) of a body that is fresh."""
+        """Return (plain, gzip, ETag) of a fresh body, or ``None``."""
         with self._lock:
             found = self._kept.get(key)
             if found is None or now_s - found[0] > KEPT_S:
@@ -44,7 +44,7 @@ class Shelf:
             return found[1:]
 
     def put(self, key: Any, now_s: float, body: bytes) -> tuple[bytes, bytes, str]:
-        """Keep a body; gives it as ``get`` does."""
+        """Store a body, and return it as ``get`` does."""
         packed = gzip.compress(body, 6, mtime=0)
         tag = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
         with self._lock:
@@ -57,11 +57,11 @@ class Shelf:
         return body, packed, tag
 
 
-_shelf = Shelf()
+_cache = PageCache()
 
 
-def kept(view: View) -> View:
-    """A view of a survey, by its ``slug``, whose answer is kept once the survey has ended."""
+def cached_page(view: View) -> View:
+    """Cache the response of a survey's view, by ``slug``, once the survey has ended."""
 
     @wraps(view)
     def keep(request: HttpRequest, slug: str, *args: Any, **more: Any) -> HttpResponse:
@@ -70,21 +70,21 @@ def kept(view: View) -> View:
             return view(request, slug, *args, **more)
         asked = (reader_key(request.user), request.build_absolute_uri())
         key, now_s = (*asked, *version), time.monotonic()
-        found = _shelf.get(key, now_s)
+        found = _cache.get(key, now_s)
         if found is None:
             answer = view(request, slug, *args, **more)
-            # A form's token belongs to one browser, and so does what is said to it but once.
+            # A form's token belongs to one browser, and so does a one-time message.
             is_personal = request.META.get("CSRF_COOKIE_NEEDS_UPDATE") or answer.cookies
             if answer.status_code != 200 or is_personal:
                 return answer
-            found = _shelf.put(key, now_s, answer.content)
+            found = _cache.put(key, now_s, answer.content)
         return _answer(request, *found)
 
     return keep
 
 
 def _version(slug: str, reader: Any) -> tuple[Any, ...] | None:
-    """What a kept page depends on; ``None`` while the survey goes on, or for whom it is not."""
+    """Return what a page depends on; ``None`` while the survey runs or is not visible."""
     rows = Survey.objects.filter(slug=slug, finished_at__isnull=False)
     row = (
         visible(rows, reader)

@@ -1,6 +1,6 @@
-"""Static files as they stand in the tree go out packed, for phones on slow networks.
+"""Serve static files from the source tree with gzip copies.
 
-The packed copy of a file is made once, at the first start that sees it, in the data folder.
+The copy of a file is made once, at the first start that sees it, in the data folder.
 """
 
 import gzip
@@ -24,7 +24,7 @@ _LEAST_BYTES = 512
 _VENDOR_AGE_S = 24 * 3600
 
 
-class Statics(WhiteNoiseMiddleware):
+class CompressedStaticFiles(WhiteNoiseMiddleware):
     """WhiteNoise over the tree itself, so that there is no step between editing and serving."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -34,7 +34,7 @@ class Statics(WhiteNoiseMiddleware):
     def get_static_file(self, path: str, url: str, stat_cache: Any = None) -> StaticFile:
         """A file with its headers, and its packed copy where that is smaller."""
         plain = super().get_static_file(path, url, stat_cache)
-        copy = pack(Path(path), Path(settings.DATA_DIR) / "packed")
+        copy = compress(Path(path), Path(settings.DATA_DIR) / "packed")
         if copy is None:
             return plain
         headers = Headers([])
@@ -50,7 +50,7 @@ class Statics(WhiteNoiseMiddleware):
             super().add_cache_headers(headers, path, url)
 
 
-def pack(path: Path, folder: Path) -> Path | None:
+def compress(path: Path, folder: Path) -> Path | None:
     """The packed copy of a file as it stands now; ``None`` for what is not worth it."""
     found = path.stat()
     if path.suffix not in _PACKABLE or found.st_size < _LEAST_BYTES:
@@ -58,7 +58,7 @@ def pack(path: Path, folder: Path) -> Path | None:
     name = sha256(f"{path} {found.st_mtime_ns} {found.st_size}".encode()).hexdigest()[:24]
     copy = folder / f"{name}.gz"
     # A full disk keeps no site from starting: its files go out as they are.
-    return copy if copy.exists() or _write(copy, _squeeze(path, found.st_mtime_ns)) else None
+    return copy if copy.exists() or _write(copy, _compressed(path, found.st_mtime_ns)) else None
 
 
 def _write(copy: Path, data: bytes) -> bool:
@@ -72,6 +72,6 @@ def _write(copy: Path, data: bytes) -> bool:
 
 
 @cache
-def _squeeze(path: Path, written_ns: int) -> bytes:
+def _compressed(path: Path, written_ns: int) -> bytes:
     """A file packed; once a process, however many folders it goes to."""
     return gzip.compress(path.read_bytes(), 9, mtime=0)

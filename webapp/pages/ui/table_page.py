@@ -1,4 +1,4 @@
-"""From a report's rows to a table on the page: labels, cells, links, bars and comparison marks."""
+"""Tables of reports on pages: labels, cells, links, bars and comparison marks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from django.urls import reverse
 from core.denominators import wholes
 from core.report_tables import Table
 from webapp.pages.ui import formatting
-from webapp.pages.ui.headings import head_of
+from webapp.pages.ui.headings import column_heading
 from webapp.store.surveys.selectors import ReportRow
 
 # The share that the published figures are set beside, by table.
@@ -104,7 +104,7 @@ class Grid:
     foot: tuple[Row, ...] = ()
 
     @property
-    def has_spare(self) -> bool:
+    def has_hidden_columns(self) -> bool:
         """Whether a phone shows some of its columns only."""
         return any(column.is_spare for column in self.columns)
 
@@ -114,7 +114,7 @@ class Grid:
         return len(self.columns) >= WIDE_COLUMNS
 
     @property
-    def fits_beside(self) -> bool:
+    def fits_half_page(self) -> bool:
         """Whether half a page is enough for it: two columns of bars would be cut off there."""
         bars = [sum(cell.bar is not None for cell in row.cells) for row in self.rows]
         return max(bars, default=0) <= 1
@@ -129,9 +129,9 @@ Cells = Mapping[str, Any]
 Places = Mapping[tuple[str, str], str]
 
 
-def grid_of(report: ReportRow, slug: str, places: Places | None = None) -> Grid:
+def report_grid(report: ReportRow, slug: str, places: Places | None = None) -> Grid:
     """The table of a report; ``places`` names the town of a (provider, region)."""
-    maker = _Maker(report, slug, places or {})
+    maker = _GridBuilder(report, slug, places or {})
     rows = [dict(zip(report.columns, row, strict=True)) for row in report.rows]
     made = [(r, maker.row(r, whole)) for r, whole in zip(rows, maker.wholes, strict=True)]
     return Grid(
@@ -143,7 +143,7 @@ def grid_of(report: ReportRow, slug: str, places: Places | None = None) -> Grid:
     )
 
 
-def kept_on_phones(table_id: str, keys: Sequence[str]) -> frozenset[str]:
+def phone_columns(table_id: str, keys: Sequence[str]) -> frozenset[str]:
     """The columns that a phone shows first: what names the row, and the share with its bar."""
     named = KEYS.get(table_id) or _NAMED.get(table_id)
     main = COMPARED.get(table_id) or next((k for k in keys if k.endswith("share")), "")
@@ -163,27 +163,27 @@ def published_by_key(table_id: str, table: Table | None) -> dict[tuple[Any, ...]
     if table is None or column is None:
         return {}
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    return {key_of(table_id, r): r.get(column) for r in rows if r.get(column) is not None}
+    return {row_key(table_id, r): r.get(column) for r in rows if r.get(column) is not None}
 
 
-def key_of(table_id: str, row: Cells) -> tuple[Any, ...]:
+def row_key(table_id: str, row: Cells) -> tuple[Any, ...]:
     """What names a row of a table."""
     return tuple(row[k] for k in KEYS.get(table_id, ()))
 
 
-class _Maker:
-    """Makes the rows of one report; holds what every cell needs to know."""
+class _GridBuilder:
+    """Builds the rows of one report."""
 
     def __init__(self, report: ReportRow, slug: str, places: Places) -> None:
         self.table_id, self.slug, self.places = report.table_id, slug, places
         self.published = published_by_key(report.table_id, report.published)
         self.compared = COMPARED.get(report.table_id, "")
-        # The provider's letter stands in the cell of what it qualifies.
+        # The provider's letter is shown in the cell that it qualifies.
         merged = {"feature", "region", "target"} & set(
             report.columns
         ) and "provider" in report.columns
         self.keys = [c for c in report.columns if not (merged and c == "provider")]
-        self.kept = kept_on_phones(self.table_id, self.keys)
+        self.kept = phone_columns(self.table_id, self.keys)
         self.columns = tuple(self._columns())
         rows = [dict(zip(report.columns, row, strict=True)) for row in report.rows]
         self.wholes = wholes(report.columns, rows)
@@ -195,7 +195,7 @@ class _Maker:
                 key != "region" and key not in _WORDED and bool(made)
             )  # what names the row stays left
             is_spare = key not in self.kept
-            head = head_of(self.table_id, key)
+            head = column_heading(self.table_id, key)
             made.append(Column(key, head, numeric, is_spare=is_spare))
             if key == "region":
                 made.append(Column("place", "Place"))
@@ -205,7 +205,7 @@ class _Maker:
 
     def row(self, cells: Cells, wholes: Mapping[str, int | None]) -> Row:
         made: list[Cell] = []
-        before = self.published.get(key_of(self.table_id, cells))
+        before = self.published.get(row_key(self.table_id, cells))
         for key in self.keys:
             cell = self._cell(key, cells, before, wholes.get(key))
             made.append(cell if key in self.kept else replace(cell, is_spare=True))
@@ -231,7 +231,7 @@ class _Maker:
             return _WORDED[key](value, cells, self.slug)
         if key.endswith("share"):
             mark = before if key == self.compared else None
-            # Beside a cumulative share, the plain one needs no bar of its own.
+            # Next to a cumulative share, the plain one needs no bar.
             if key == "share" and "cumulative_share" in self.keys:
                 return Cell(formatting.share_of(value, whole), _sortable(value), "count")
             text = formatting.share_of(value, whole)
@@ -308,7 +308,7 @@ def _code_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
     return Cell(str(value), value, kind="mono")
 
 
-def _told_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
+def _term_cell(value: Any, _cells: Cells, _slug: str) -> Cell:
     return Cell(formatting.term(str(value)), value)
 
 
@@ -332,7 +332,7 @@ def _operator_cell(value: Any, _cells: Cells, slug: str) -> Cell:
 
 
 def outage_href(slug: str, kind: str, provider: str, target: str) -> str:
-    """Where it is explored what fails with a target."""
+    """Return the link to the outage page of a target."""
     query = {"kind": kind, "provider": provider, "target": target}
     return f"{reverse('outages', args=[slug])}?{urlencode({k: v for k, v in query.items() if v})}"
 
@@ -346,8 +346,8 @@ _WORDED: dict[str, Callable[[Any, Cells, str], Cell]] = {
     "target": _target_cell,
     "operator": _operator_cell,
     "counted": _yes_cell,
-    "basis": _told_cell,
-    "kind": _told_cell,
+    "basis": _term_cell,
+    "kind": _term_cell,
     "zone": _zone_cell,
     "name": _name_cell,
     "rule": _code_cell,
@@ -378,6 +378,6 @@ def key_cell(key: str, cells: Cells, slug: str) -> Cell:
     return Cell(formatting.count(value), _sortable(value), "count")
 
 
-def places_of(regions: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
+def place_names(regions: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
     """Town names of the regions of a map."""
     return {(r["provider"], r["region"]): r["place"] for r in regions}

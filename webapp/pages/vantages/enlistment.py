@@ -43,7 +43,7 @@ _NETWORKS = (
 @operators_only
 @never_cache
 @require_http_methods(["GET", "POST"])
-def ask(request: HttpRequest) -> HttpResponse:
+def search(request: HttpRequest) -> HttpResponse:
     """What is looked for; sent, a worker asks the network."""
     form = EnlistForm(request.POST or None)
     if request.method == "POST" and form.is_valid():

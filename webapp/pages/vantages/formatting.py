@@ -102,7 +102,7 @@ def place(point: VantagePoint) -> str:
     return ", ".join(filter(None, (point.city, point.country))) or NONE
 
 
-def spot(point: VantagePoint) -> str:
+def coordinates(point: VantagePoint) -> str:
     """Its place on the map in degrees."""
     if point.lat is None or point.lon is None:
         return NONE

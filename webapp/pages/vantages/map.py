@@ -1,4 +1,4 @@
-"""Vantage points go in; their marks on the world map come out. Selection and view are addresses."""
+"""Marks of vantage points on the world map. Selection and view are in the URL."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from webapp.pages.ui.charts import world_map as drawing
 from webapp.pages.ui.links import with_query
-from webapp.pages.vantages import formatting as said
+from webapp.pages.vantages import formatting as vantage_formatting
 from webapp.store.models import VantagePoint
 from webapp.store.vantages.documents import health_of
 
@@ -18,7 +18,7 @@ def draw(request: HttpRequest, points: Sequence[VantagePoint], chosen: str) -> d
     """The map of some vantage points."""
     asked = request.GET.get("view", "world")
     view = asked if asked in drawing.VIEWS else "world"
-    unit = drawing.scale_of(view)
+    unit = drawing.mark_scale(view)
     placed = [p for p in points if p.lat is not None and p.lon is not None]
     return {
         "land": drawing.land(),
@@ -44,9 +44,10 @@ def _dot(request: HttpRequest, point: VantagePoint, chosen: str) -> dict[str, An
     return {
         "x": x,
         "y": y,
-        "health": said.mark(point, health),
+        "health": vantage_formatting.mark(point, health),
         "name": point.name,
         "is_chosen": is_chosen,
-        "title": f"{point.name}, {said.place(point)}: {said.health(point, health).lower()}",
+        "title": f"{point.name}, {vantage_formatting.place(point)}: "
+        f"{vantage_formatting.health(point, health).lower()}",
         "href": with_query(request, point="" if is_chosen else point.name) + "#map",
     }

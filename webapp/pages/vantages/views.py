@@ -23,7 +23,7 @@ from webapp.pages.ui import formatting
 from webapp.pages.ui.access import signed_in
 from webapp.pages.ui.links import with_query
 from webapp.pages.ui.table_page import Cell, Column, Grid, Row
-from webapp.pages.vantages import formatting as said
+from webapp.pages.vantages import formatting as vantage_formatting
 from webapp.pages.vantages import map as vantage_map
 from webapp.pages.vantages.forms import InviteForm
 from webapp.store.models import VantagePoint
@@ -31,7 +31,7 @@ from webapp.store.vantages import history, services
 from webapp.store.vantages.documents import Health, age_of, clock_is_off, health_of
 
 SHOWN = 100
-SECTION = "wide-area"
+SECTION = "campaigns"
 _ACTS: dict[str, Callable[[VantagePoint], None]] = {
     "drain": enrolment.drain,
     "resume": enrolment.resume,
@@ -79,7 +79,7 @@ def index(request: HttpRequest) -> HttpResponse:
     context = {
         "section": SECTION,
         "points": points,
-        "sentence": said.sentence([(p, health_of(p)) for p in points]),
+        "sentence": vantage_formatting.sentence([(p, health_of(p)) for p in points]),
         "enlisted": _number(request.GET.get("enlisted", "")),
         "is_own_there": any(p.source == VantagePoint.Source.OWN for p in points),
         "sources": _sources(request, everyone, source),
@@ -102,7 +102,10 @@ def _sources(request: HttpRequest, points: list[VantagePoint], chosen: str) -> l
     seen = Counter(p.source for p in points)
     if len(seen) < 2:
         return []
-    rows = [("", "All", len(points)), *((s, said.SOURCES[s], n) for s, n in sorted(seen.items()))]
+    rows = [
+        ("", "All", len(points)),
+        *((s, vantage_formatting.SOURCES[s], n) for s, n in sorted(seen.items())),
+    ]
     return [
         (text, n, with_query(request, source=key, page="", point="", enlisted=""), key == chosen)
         for key, text, n in rows
@@ -111,7 +114,9 @@ def _sources(request: HttpRequest, points: list[VantagePoint], chosen: str) -> l
 
 def _legend(points: list[VantagePoint]) -> list[tuple[str, str, int]]:
     marks = [(p, health_of(p)) for p in points if p.lat is not None]
-    seen = Counter((said.mark(p, h), said.health(p, h)) for p, h in marks)
+    seen = Counter(
+        (vantage_formatting.mark(p, h), vantage_formatting.health(p, h)) for p, h in marks
+    )
     order = [*Health, "synthetic"]
     return [(m, w, n) for (m, w), n in sorted(seen.items(), key=lambda s: order.index(s[0][0]))]
 
@@ -120,7 +125,7 @@ def _card(point: VantagePoint | None) -> dict[str, Any] | None:
     if point is None:
         return None
     health = health_of(point)
-    return {"point": point, "sentence": said.point_sentence(point, health)}
+    return {"point": point, "sentence": vantage_formatting.point_sentence(point, health)}
 
 
 def _grid(request: HttpRequest, points: list[VantagePoint], chosen: str) -> Grid:
@@ -136,14 +141,23 @@ def _row(request: HttpRequest, point: VantagePoint, chosen: str) -> Row:
     return Row(
         (
             Cell(point.name, point.name, href=reverse("vantage-point", args=[point.name])),
-            Cell(said.health(point, health), health),
-            Cell(said.age(point), age.total_seconds() if age else "", kind="count"),
-            Cell(said.place(point), point.city, is_spare=True),
-            Cell(said.network(point), point.provider, is_spare=True),
-            Cell(said.clock(point), point.clock_offset_ms or "", kind="count", is_spare=True),
-            Cell(said.SOURCES.get(point.source, point.source), point.source, is_spare=True),
+            Cell(vantage_formatting.health(point, health), health),
+            Cell(vantage_formatting.age(point), age.total_seconds() if age else "", kind="count"),
+            Cell(vantage_formatting.place(point), point.city, is_spare=True),
+            Cell(vantage_formatting.network(point), point.provider, is_spare=True),
             Cell(
-                said.spot(point),
+                vantage_formatting.clock(point),
+                point.clock_offset_ms or "",
+                kind="count",
+                is_spare=True,
+            ),
+            Cell(
+                vantage_formatting.SOURCES.get(point.source, point.source),
+                point.source,
+                is_spare=True,
+            ),
+            Cell(
+                vantage_formatting.coordinates(point),
                 point.lat if on_map else "",
                 href=show if on_map else "",
                 sub="chosen" if point.name == chosen else "",
@@ -168,18 +182,18 @@ def _show(request: HttpRequest, point: VantagePoint, **more: Any) -> HttpRespons
         "section": SECTION,
         "point": point,
         "health": health,
-        "state": said.STATE[health],
-        "health_word": said.health(point, health),
-        "sentence": said.point_sentence(point, health),
-        "age": said.age(point),
-        "clock": said.clock(point),
+        "state": vantage_formatting.STATE[health],
+        "health_word": vantage_formatting.health(point, health),
+        "sentence": vantage_formatting.point_sentence(point, health),
+        "age": vantage_formatting.age(point),
+        "clock": vantage_formatting.clock(point),
         "clock_is_off": clock_is_off(point),
-        "clock_off": said.clock_off(point),
-        "spot": said.spot(point),
-        "place": said.place(point),
-        "network": said.network(point),
-        "source": said.SOURCES.get(point.source, point.source),
-        "hours": said.hours(point.limits),
+        "clock_off": vantage_formatting.clock_off(point),
+        "spot": vantage_formatting.coordinates(point),
+        "place": vantage_formatting.place(point),
+        "network": vantage_formatting.network(point),
+        "source": vantage_formatting.SOURCES.get(point.source, point.source),
+        "hours": vantage_formatting.hours(point.limits),
         "bytes_per_day": formatting.size(point.limits.get("bytes_per_day")),
         "bytes_spent": formatting.size(point.load.get("spent_bytes")),
         "is_own": point.source == VantagePoint.Source.OWN,
@@ -234,7 +248,7 @@ def invite(request: HttpRequest) -> HttpResponse:
         except BadInput as error:
             form.add_error(error.field if error.field in form.fields else None, str(error))
         else:
-            return _told(request, point, token)
+            return _invitation(request, point, token)
     status = 422 if form.errors else 200
     return render(
         request, "vantages/invite.html", {"section": SECTION, "form": form}, status=status
@@ -249,12 +263,12 @@ def new_token(request: HttpRequest, name: str) -> HttpResponse:
     """A new token for one that is not joined; it is shown once."""
     point = _known(request, name)
     try:
-        return _told(request, point, services.new_token(point))
+        return _invitation(request, point, services.new_token(point))
     except BadInput as error:
         return _show(request, point, refused=str(error), status=409)
 
 
-def _told(request: HttpRequest, point: VantagePoint, token: str) -> HttpResponse:
+def _invitation(request: HttpRequest, point: VantagePoint, token: str) -> HttpResponse:
     site = request.build_absolute_uri("/").rstrip("/")
     context = {
         "section": SECTION,

@@ -7,9 +7,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from webapp.pages.campaigns.frame import Frame, frame_or_404, page_of
+from webapp.pages.campaigns.frame import Frame, frame_or_404, paginate
 from webapp.pages.campaigns.pairs import route_changes
-from webapp.pages.campaigns.pairs.views import ends_of
+from webapp.pages.campaigns.pairs.views import pair_ends
 from webapp.pages.ui.links import with_query
 from webapp.store.campaigns import samples, selectors
 
@@ -32,15 +32,15 @@ def routes(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpRe
     owners = _owners(frame, found)
     by_end: dict[tuple[str, str], list[Row]] = {}
     for path in found:
-        by_end.setdefault(route_changes.end_of(path, vantage), []).append(path)
+        by_end.setdefault(route_changes.route_end(path, vantage), []).append(path)
     ends = _ends(request, by_end)
     chosen = next((e for e in ends if e["is_chosen"]), None)
     more = {
-        **ends_of(frame, vantage, region),
+        **pair_ends(frame, vantage, region),
         "traces": len(found),
         "all_ways": sum(e["ways"] for e in ends),
         "ends": ends,
-        "changes": route_changes.changes_of(found, owners),
+        "changes": route_changes.count_changes(found, owners),
         "has_owners": bool(owners),
         **(_of_end(request, by_end[chosen["key"]], owners) if chosen else {}),
     }
@@ -56,7 +56,7 @@ def _ends(request: HttpRequest, by_end: dict[tuple[str, str], list[Row]]) -> lis
         {
             "key": key,
             "name": _name(*key),
-            "ways": len(route_changes.ways_of(by_end[key])),
+            "ways": len(route_changes.group_routes(by_end[key])),
             "is_chosen": key == chosen,
             "href": with_query(request, end=key[0], page=""),
         }
@@ -70,18 +70,20 @@ def _name(far: str, zone: str) -> str:
 
 def _of_end(request: HttpRequest, paths: list[Row], owners: dict[str, Row]) -> Row:
     """Ways to one end, and every traceroute to it in the order of time."""
-    groups = route_changes.ways_of(paths)
+    groups = route_changes.group_routes(paths)
     usual = {h["address"] for h in groups[0][0]["hops"]}
     shown = enumerate(groups[:SHOWN_WAYS])
-    course = route_changes.course_of(paths, groups, owners)
-    page = page_of(request, len(course), ROWS_A_PAGE)
+    course = route_changes.list_traceroutes(paths, groups, owners)
+    page = paginate(request, len(course), ROWS_A_PAGE)
     first = (page["page"] - 1) * ROWS_A_PAGE
     query = request.GET.copy()
     query.pop("page", None)
     return {
-        "ways": [route_changes.describe(g, at, usual if at else None, owners) for at, g in shown],
+        "ways": [
+            route_changes.summarize_route(g, at, usual if at else None, owners) for at, g in shown
+        ],
         "more": max(0, len(groups) - SHOWN_WAYS),
-        "own": route_changes.changes_of(paths, owners),
+        "own": route_changes.count_changes(paths, owners),
         "course": course[first : first + ROWS_A_PAGE],
         "has_flows": len({p["flow"] for p in paths}) > 1,
         "pager": page,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from webapp.pages.campaigns.frame import Frame, moment_of
+from webapp.pages.campaigns.frame import Frame, round_start
 from webapp.pages.ui import formatting
 from webapp.pages.ui.charts.svg import Axis, area_path, column, consecutive_runs, line_path
 
@@ -113,7 +113,7 @@ def day_ticks(frame: Frame, rows: list[Row], chart: Row | None) -> list[Row]:
         return []
     ticks: list[Row] = []
     for number in range(int(chart["x"].low), int(chart["x"].high) + 1):
-        moment = moment_of(frame.row, number)
+        moment = round_start(frame.row, number)
         if moment is None:
             return []
         if not ticks or ticks[-1]["day"] != moment.date():
@@ -125,7 +125,7 @@ def hourly_means(frame: Frame, rows: list[Row]) -> list[Row]:
     """Return the mean of each hour of the day (UTC); empty where rounds do not cover a day."""
     found: dict[int, list[float]] = {}
     for row in rows:
-        moment = moment_of(frame.row, row["round"])
+        moment = round_start(frame.row, row["round"])
         if moment and row["mean"] is not None:
             found.setdefault(moment.hour, []).append(row["mean"])
     if len(found) < 24:

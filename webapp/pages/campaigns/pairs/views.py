@@ -6,8 +6,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from webapp.pages.campaigns import formatting as said
-from webapp.pages.campaigns.frame import Frame, frame_or_404, moment_of, page_of
+from webapp.pages.campaigns import formatting as campaign_formatting
+from webapp.pages.campaigns.frame import Frame, frame_or_404, paginate, round_start
 from webapp.pages.campaigns.pairs import timeline
 from webapp.store.campaigns import samples as campaign_samples
 from webapp.store.campaigns import selectors
@@ -22,11 +22,11 @@ def pair(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResp
     """Show the values of a pair round by round."""
     frame = frame_or_404(request, slug)
     equal = {"vantage": vantage, "region": region}
-    cell = _only(
+    cell = _only_row_or_404(
         selectors.read_table(frame.row, f"{frame.metric.id}-grid", None, equal).to_pylist()
     )
     rows = campaign_samples.read_rounds(frame.row, frame.metric.id, vantage, region)
-    page = page_of(request, len(rows), ROUNDS_A_PAGE)
+    page = paginate(request, len(rows), ROUNDS_A_PAGE)
     first = (page["page"] - 1) * ROUNDS_A_PAGE
     regions = _column(frame, "region", vantage)
     names = selectors.grid_vantages(frame.row, frame.metric.id)
@@ -36,7 +36,7 @@ def pair(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResp
     chart = timeline.round_means(rows)
     means = [hour["mean"] for hour in hours]
     more = {
-        **ends_of(frame, vantage, region),
+        **pair_ends(frame, vantage, region),
         "cell": cell,
         "chart": chart,
         "losses": timeline.losses(rows),
@@ -55,13 +55,13 @@ def pair(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResp
     return render(request, "campaigns/pair.html", frame.context(request, **more))
 
 
-def _only(rows: list[Row]) -> Row:
+def _only_row_or_404(rows: list[Row]) -> Row:
     if not rows:
         raise Http404("this pair was not measured")
     return rows[0]
 
 
-def ends_of(frame: Frame, vantage: str, region: str) -> Row:
+def pair_ends(frame: Frame, vantage: str, region: str) -> Row:
     """The two ends of a pair, with where they stand."""
     point = vantage_places(frame.row, [vantage]).get(vantage)
     providers = [t.get("provider", "") for t in frame.row.targets if t.get("region") == region]
@@ -81,18 +81,21 @@ def _column(frame: Frame, key: str, vantage: str) -> list[Row]:
     table = selectors.read_table(
         frame.row, f"{frame.metric.id}-grid", columns, {"vantage": vantage}
     )
-    rows = [{**r, "shade": said.shade(frame.metric.id, r["p50"])} for r in table.to_pylist()]
+    rows = [
+        {**r, "shade": campaign_formatting.shade(frame.metric.id, r["p50"])}
+        for r in table.to_pylist()
+    ]
     sign = -1 if frame.metric.higher_is_better else 1
     return sorted(rows, key=lambda r: (r["p50"] is None, sign * (r["p50"] or 0)))
 
 
 def _round(frame: Frame, row: Row) -> Row:
-    return {**row, "moment": moment_of(frame.row, row["round"])}
+    return {**row, "moment": round_start(frame.row, row["round"])}
 
 
 def _reasons(frame: Frame, vantage: str, region: str) -> list[Row]:
     found = campaign_samples.reasons(frame.row, frame.metric.id, vantage, region)
-    return [{"reason": said.reason(status), "runs": runs} for status, runs in found]
+    return [{"reason": campaign_formatting.reason(status), "runs": runs} for status, runs in found]
 
 
 @require_GET
@@ -102,11 +105,11 @@ def samples(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpR
     text = request.GET.get("round", "")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else None
     found = campaign_samples.read_samples(frame.row, vantage, region, number)
-    page = page_of(request, len(found), SAMPLES_A_PAGE)
+    page = paginate(request, len(found), SAMPLES_A_PAGE)
     first = (page["page"] - 1) * SAMPLES_A_PAGE
     query = f"metric={frame.metric.id}" + (f"&round={number}" if number is not None else "")
     more = {
-        **ends_of(frame, vantage, region),
+        **pair_ends(frame, vantage, region),
         "rows": [_sample(r) for r in found[first : first + SAMPLES_A_PAGE]],
         "total": len(found),
         "number": number,
@@ -118,8 +121,8 @@ def samples(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpR
 
 def _sample(row: Row) -> Row:
     metric = "throughput" if "throughput" in row["probe"] else "latency"
-    told = ", ".join(said.bare(metric, v) for v in row["values"] or [])
-    unit = said.METRICS[metric].unit
+    told = ", ".join(campaign_formatting.bare(metric, v) for v in row["values"] or [])
+    unit = campaign_formatting.METRICS[metric].unit
     return {**row, "told": f"{told} {unit}" if told else "", "why": _why(row)}
 
 
@@ -127,4 +130,4 @@ def _why(row: Row) -> str:
     if row["status"] == "OK":
         lost = row["sent"] - len(row["values"] or [])
         return f"{lost} of {row['sent']} lost" if lost else ""
-    return row["reason"] or said.reason(row["status"])
+    return row["reason"] or campaign_formatting.reason(row["status"])

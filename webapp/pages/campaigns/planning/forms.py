@@ -27,7 +27,7 @@ class CampaignForm(forms.Form):
     def __init__(self, data: Any = None, *, vantages: list[str], kept: bool = False) -> None:
         super().__init__(data)
         named = [(name, told["title"]) for name, told in presets().items()]
-        own = [("", "The schedule of the measurement that is cloned")] if kept else []
+        own = [("", "The schedule of the campaign that is cloned")] if kept else []
         self.fields["preset"].choices = [*own, *named]  # type: ignore[attr-defined]
         self.fields["vantages"].choices = [  # type: ignore[attr-defined]
             (v, v) for v in vantages

@@ -36,9 +36,9 @@ from webapp.store.surveys import drafts
 from webapp.store.vantages import services
 from webapp.store.vantages.documents import Health, health_of
 
-SECTION = "wide-area"
+SECTION = "campaigns"
 SHOWN = 100
-# Own machines of one campaign that are looked after; nobody has more.
+# At most so many own vantage points of a campaign are checked for silence.
 _MOST_OWN = 1_000
 _SILENT = (Health.STALE, Health.LOST, Health.REVOKED)
 _VANTAGES = (
@@ -101,7 +101,7 @@ def _show_form(request: HttpRequest, form: CampaignForm, before: Campaign | None
 
 
 def _chosen(points: list[VantagePoint], before: Campaign | None) -> list[str]:
-    """Who takes part if nobody says otherwise: own machines, for others cost something."""
+    """Return the default vantage points: own machines, since others cost credits."""
     if before is not None:
         return list(before.vantages)
     own = [p.name for p in points if p.source == VantagePoint.Source.OWN]
@@ -111,7 +111,7 @@ def _chosen(points: list[VantagePoint], before: Campaign | None) -> list[str]:
 def _show_plan(
     request: HttpRequest, plan: Definition, asked: dict[str, Any], before: Campaign | None
 ) -> HttpResponse:
-    again = ("clone-measurement", [before.slug]) if before else ("new-measurement", [])
+    again = ("clone-campaign", [before.slug]) if before else ("new-campaign", [])
     context = {
         "section": SECTION,
         "plan": plan,
@@ -156,7 +156,7 @@ def run(request: HttpRequest) -> HttpResponse:
         form.errors.clear()
         form.add_error(None, str(error))
         return _show_form(request, form, None)
-    return HttpResponseRedirect(reverse("measurement-progress", args=[made.slug]))
+    return HttpResponseRedirect(reverse("campaign-progress", args=[made.slug]))
 
 
 @never_cache
@@ -206,12 +206,12 @@ def part(request: HttpRequest, slug: str) -> HttpResponse:
     row = _known(request, slug)
     told = {"m": row, **_progress(request, row), "cloned_from": _cloned_from(request, row)}
     answer = render(request, "campaigns/planning/part.html", told)
-    answer["X-Measurement-State"] = row.state
+    answer["X-Campaign-State"] = row.state
     return answer
 
 
 def _silent(request: HttpRequest, row: Campaign) -> list[str]:
-    """Own machines that take part and are not heard of while it runs."""
+    """Return sentences on the campaign's own vantage points that are silent while it runs."""
     if row.is_final or row.state == Campaign.State.WAITING:
         return []
     own = services.points(request.user).filter(source=VantagePoint.Source.OWN)
@@ -268,11 +268,11 @@ def act(request: HttpRequest, slug: str, action: str) -> HttpResponse:
     if not commands.may_change(row, request.user):
         raise PermissionDenied
     commands.ACTIONS[action](row)
-    return HttpResponseRedirect(reverse("measurement-progress", args=[slug]))
+    return HttpResponseRedirect(reverse("campaign-progress", args=[slug]))
 
 
 def _known(request: HttpRequest, slug: str) -> Campaign:
     found = selectors.campaign(slug, request.user)
     if found is None:
-        raise Http404(f"no measurement {slug}")
+        raise Http404(f"no campaign {slug}")
     return found

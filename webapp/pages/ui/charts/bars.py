@@ -1,4 +1,4 @@
-"""Bars of shares: a report's rows in, the plain description of its bar chart out."""
+"""Descriptions of the bar charts of reports."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ from core import wording
 from core.denominators import wholes
 from core.report_tables import Table
 from webapp.pages.ui import formatting
-from webapp.pages.ui.table_page import key_of, published_by_key
+from webapp.pages.ui.table_page import published_by_key, row_key
 from webapp.store.surveys.selectors import ReportRow
 
 Chart = dict[str, Any]
@@ -34,7 +34,7 @@ def _panel(
         "title": title,
         "values": values,
         "published": before,
-        # Of few, the counts are said, and the bar is paler.
+        # Small denominators show counts, and a paler bar.
         "texts": [formatting.share_of(v, n) for v, n in zip(values, counted, strict=True)],
         "few": [n is not None and n < wording.SMALL for n in counted],
     }
@@ -44,13 +44,13 @@ def _bars(labels: list[dict[str, Any]], *panels: dict[str, Any]) -> Chart:
     return {"kind": "bars", "labels": labels, "panels": list(panels)}
 
 
-def _nothing_before(rows: list[dict[str, Any]]) -> list[Any]:
+def _unpublished(rows: list[dict[str, Any]]) -> list[Any]:
     return [None] * len(rows)
 
 
-def _before(report: ReportRow, rows: list[dict[str, Any]]) -> list[Any]:
+def _published(report: ReportRow, rows: list[dict[str, Any]]) -> list[Any]:
     known = published_by_key(report.table_id, report.published)
-    return [known.get(key_of(report.table_id, r)) for r in rows]
+    return [known.get(row_key(report.table_id, r)) for r in rows]
 
 
 def _providers(report: ReportRow) -> Chart:
@@ -61,7 +61,7 @@ def _providers(report: ReportRow) -> Chart:
             label(formatting.class_name(r["class"]), formatting.providers_in(r["class"])[0])
             for r in rows
         ],
-        _panel("of subdomains", rows, "subdomains_share", _before(report, rows)),
+        _panel("of subdomains", rows, "subdomains_share", _published(report, rows)),
         _panel("of domains", rows, "domains_share", [was.get(r["class"]) for r in rows]),
     )
 
@@ -79,7 +79,7 @@ def _patterns(report: ReportRow) -> Chart:
             label(formatting.feature(r["feature"]), r["provider"], r["feature"] == "unclassified")
             for r in rows
         ],
-        _panel("of the provider’s subdomains", rows, "subdomains_share", _before(report, rows)),
+        _panel("of the provider’s subdomains", rows, "subdomains_share", _published(report, rows)),
     )
 
 
@@ -87,7 +87,7 @@ def _regions(report: ReportRow) -> Chart:
     rows = records(report)[:MOST_BARS]
     return _bars(
         [label(r["region"], r["provider"]) for r in rows],
-        _panel("of the provider’s subdomains", rows, "subdomains_share", _before(report, rows)),
+        _panel("of the provider’s subdomains", rows, "subdomains_share", _published(report, rows)),
     )
 
 
@@ -96,7 +96,7 @@ def _zones(report: ReportRow) -> Chart:
     rows = sorted(used, key=lambda r: (r["provider"], r["region"], r["zone"]))
     return _bars(
         [label(f"{r['region']} {r['zone']}", r["provider"], r["zone"] == "unknown") for r in rows],
-        _panel("of the provider’s subdomains", rows, "subdomains_share", _before(report, rows)),
+        _panel("of the provider’s subdomains", rows, "subdomains_share", _published(report, rows)),
     )
 
 
@@ -110,15 +110,15 @@ def _name_servers(report: ReportRow) -> Chart:
         )
         for r in rows
     ]
-    return _bars(labels, _panel("of name servers", rows, "share", _before(report, rows)))
+    return _bars(labels, _panel("of name servers", rows, "share", _published(report, rows)))
 
 
 def _operators(report: ReportRow) -> Chart:
     rows = records(report)[:MOST_BARS]
     return _bars(
         [label(r["operator"]) for r in rows],
-        _panel("of subdomains", rows, "subdomains_share", _nothing_before(rows)),
-        _panel("of domains", rows, "domains_share", _nothing_before(rows)),
+        _panel("of subdomains", rows, "subdomains_share", _unpublished(rows)),
+        _panel("of domains", rows, "domains_share", _unpublished(rows)),
     )
 
 
@@ -131,9 +131,9 @@ def _customers(report: ReportRow) -> Chart:
             "hosted outside the customers’ country",
             rows,
             "other_country_share",
-            [was.get(key_of(report.table_id, r)) for r in rows],
+            [was.get(row_key(report.table_id, r)) for r in rows],
         ),
-        _panel("outside their continent", rows, "other_continent_share", _nothing_before(rows)),
+        _panel("outside their continent", rows, "other_continent_share", _unpublished(rows)),
     )
 
 
@@ -141,8 +141,8 @@ def _customer_countries(report: ReportRow) -> Chart:
     rows = records(report)[:MOST_BARS]
     return _bars(
         [label(r["country"]) for r in rows],
-        _panel("hosted outside the country", rows, "other_country_share", _nothing_before(rows)),
-        _panel("outside the continent", rows, "other_continent_share", _nothing_before(rows)),
+        _panel("hosted outside the country", rows, "other_country_share", _unpublished(rows)),
+        _panel("outside the continent", rows, "other_continent_share", _unpublished(rows)),
     )
 
 
@@ -153,8 +153,8 @@ def _outages(of_what: str) -> Callable[[ReportRow], Chart]:
         rows = sorted(records(report), key=lambda r: -r["down"])[:MOST_BARS]
         return _bars(
             [label(_target(r), r["provider"] or None) for r in rows],
-            _panel(f"of {of_what}: down", rows, "down_share", _nothing_before(rows)),
-            _panel(f"of {of_what}: part of it down", rows, "part_share", _nothing_before(rows)),
+            _panel(f"of {of_what}: down", rows, "down_share", _unpublished(rows)),
+            _panel(f"of {of_what}: part of it down", rows, "part_share", _unpublished(rows)),
         )
 
     return make
@@ -170,14 +170,14 @@ def _dangling(report: ReportRow) -> Chart:
     free = {"yes": "free for anybody", "no": "not free"}
     return _bars(
         [label(f"{r['rule']}, {free[r['claimable']]}", r["provider"]) for r in rows],
-        _panel("of dangling names", rows, "subdomains_share", _nothing_before(rows)),
+        _panel("of dangling names", rows, "subdomains_share", _unpublished(rows)),
     )
 
 
 def _single_figures(report: ReportRow) -> Chart:
     rows = [r for r in records(report) if r["share"] is not None]
     labels = [label(r["figure"]) for r in rows]
-    return _bars(labels, _panel("share", rows, "share", _before(report, rows)))
+    return _bars(labels, _panel("share", rows, "share", _published(report, rows)))
 
 
 BARS: dict[str, Callable[[ReportRow], Chart]] = {

@@ -1,4 +1,4 @@
-"""From a report to the plain description of its chart, which the page's script draws.
+"""Descriptions of the charts of reports, which the page's script draws with ECharts.
 
 ``bars``: ``labels`` and one or more ``panels`` of shares. ``steps``: cumulative curves.
 ``stack``: counts that add up per label. Shares are fractions of one.
@@ -19,7 +19,7 @@ BAR_PX, FRAME_PX, STEP_PX = 34, 76, 360
 
 
 def chart_of(report: ReportRow) -> Chart | None:
-    """The chart that proves a report's headline; ``None`` where the table says it better."""
+    """Return the chart of a report's headline; ``None`` where the table is enough."""
     maker = _CHARTS.get(report.table_id)
     if maker is None or not report.rows:
         return None
@@ -63,7 +63,7 @@ def _steps(group: str | None, x: str, x_label: str, y_label: str) -> Callable[[R
                 **_series_name(key),
                 "points": points,
                 "published": before.get(key, []),
-                # Of few, the counts are said, and the curve is paler.
+                # Small denominators show counts, and a paler curve.
                 "texts": texts[key],
                 "few": few[key],
             }
@@ -85,7 +85,7 @@ def _curves(rows: list[dict[str, Any]], group: str | None, x: str) -> dict[str, 
 def _texts(
     report: ReportRow, group: str | None, x: str
 ) -> tuple[dict[str, bool], dict[str, list[str]]]:
-    """Whether a curve is of few things, and what its points say, by curve."""
+    """Return by curve whether its denominator is small, and the texts of its points."""
     rows = records(report)
     few: dict[str, bool] = {}
     texts: dict[str, list[str]] = defaultdict(list)

@@ -1,7 +1,7 @@
-"""Places and values go in; a world map comes out as plain SVG that reads without a script.
+"""A world map as plain SVG, which needs no script.
 
 Equal Earth (Šavrič, Patterson and Jenny, 2018): areas are true. Arcs join the ends of measured
-paths, for the selection only; they say nothing about the way between them.
+paths, for the selection only; they do not show the route between them.
 """
 
 import json
@@ -134,6 +134,6 @@ def view_box(view: str) -> str:
     return f"{x:g} {y:g} {width:g} {height:g}"
 
 
-def scale_of(view: str) -> float:
+def mark_scale(view: str) -> float:
     """How large marks have to be drawn, so that they keep their size when the map is nearer."""
     return round(VIEWS.get(view, VIEWS["world"])[3] / WIDTH, 3)

@@ -4,34 +4,34 @@ from typing import Any
 
 from django import template
 
-from webapp.pages.campaigns import formatting as said
+from webapp.pages.campaigns import formatting as campaign_formatting
 
 register = template.Library()
-register.filter("why", said.reason)
+register.filter("why", campaign_formatting.reason)
 
 
 @register.filter
 def amount(value: Any, metric: Any) -> str:
     """A value with the unit of its metric."""
-    return said.amount(metric.id, value)
+    return campaign_formatting.amount(metric.id, value)
 
 
 @register.filter
 def bare(value: Any, metric: Any) -> str:
     """A value without its unit."""
-    return said.bare(metric.id, value)
+    return campaign_formatting.bare(metric.id, value)
 
 
 @register.filter
 def changed(value: Any, metric: Any) -> str:
     """A difference with its sign and unit."""
-    return said.amount(metric.id, value, signed=True)
+    return campaign_formatting.amount(metric.id, value, signed=True)
 
 
 @register.filter
 def shade(value: Any, metric: Any) -> int:
     """Which of six shades a value has."""
-    return said.shade(metric.id, value)
+    return campaign_formatting.shade(metric.id, value)
 
 
 @register.filter
@@ -43,10 +43,10 @@ def rough(value: Any) -> str:
 @register.filter
 def tick(value: Any, metric: Any) -> str:
     """A round value beside an axis."""
-    return said.tick(metric.id, value)
+    return campaign_formatting.tick(metric.id, value)
 
 
 @register.filter
 def how_known(page: Any) -> str:
     """How the figures of a page came about, by the page's name."""
-    return said.HOW.get(str(page), "")
+    return campaign_formatting.HOW.get(str(page), "")

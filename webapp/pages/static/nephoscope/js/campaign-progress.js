@@ -1,9 +1,9 @@
-// A running measurement: its figures every two seconds, its tables with every fifth of them; buttons
+// A running campaign: its figures every two seconds, its tables with every fifth of them; buttons
 // and all else anew when its state changes.
 import { fetchParts } from "./swap.js";
 import { sortable } from "./table.js";
 
-const box = document.querySelector("[data-measurement]");
+const box = document.querySelector("[data-campaign]");
 const announce = document.querySelector("[data-announce]");
 const TURNS = 5;
 let turn = 0;
@@ -22,7 +22,7 @@ async function poll() {
   try {
     await fetchParts(turn % TURNS ? box.dataset.partial : location.href);
     const state = box.querySelector("[data-state]")?.dataset.state;
-    if (state && state !== box.dataset.measurement) return location.reload();
+    if (state && state !== box.dataset.campaign) return location.reload();
     tell();
   } catch {
     // The connection is away for a moment; the next turn asks again.
