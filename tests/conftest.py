@@ -1,6 +1,7 @@
 """Settings of all tests: what they share, and in what order they begin."""
 
 import gc
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ hypothesis_settings.load_profile("patient")
 
 
 _HERE = Path(__file__).parent
+_SHARES = "PYTEST_XDIST_WORKER" in os.environ
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,16 +34,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """The test store is a copy of the one that all processes of a run share."""
+    """The store of one of several processes is a copy of the one that all of them share."""
     database = settings.DATABASES["default"]
-    if database["ENGINE"].endswith("sqlite3"):
+    if _SHARES and database["ENGINE"].endswith("sqlite3"):
         shutil.copy(migrated_store(), database["TEST"]["NAME"])
 
 
 @pytest.fixture(scope="session")
 def django_db_keepdb() -> bool:
     """Keep the copy where tests begin; it ends with the folder of the process."""
-    return True
+    return _SHARES
 
 
 def pytest_collection_finish() -> None:

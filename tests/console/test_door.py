@@ -34,7 +34,7 @@ def start(folder, *arguments, **kwargs):
     env |= {"NEPHOSCOPE_DATA": str(folder), **kwargs.pop("env", {})}
     command = [sys.executable, str(ROOT / "manage.py"), *map(str, arguments)]
     kwargs = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **kwargs}
-    return subprocess.run(command, env=env, text=True, stdin=subprocess.DEVNULL, **kwargs)
+    return forks.run(command, env=env, text=True, stdin=subprocess.DEVNULL, **kwargs)
 
 
 def refused_option(*argv):
