@@ -1,5 +1,6 @@
 """Child processes of ``make run``: started in groups of their own, restarted, and all ended."""
 
+import ctypes
 import os
 import shutil
 import signal
@@ -12,6 +13,9 @@ from pathlib import Path
 
 GRACE_S = 8.0
 KEPT_LOG_BYTES = 5_000_000
+PR_SET_PDEATHSIG = 1  # prctl(2)
+# Loaded before any fork: between fork and exec, a child may only call it.
+_LIBC = ctypes.CDLL(None)
 # A vital child that ended so often within a minute will not stay up by being started once more.
 MOST_DEATHS, DEATHS_WITHIN_S = 5, 60.0
 
@@ -60,8 +64,9 @@ class Family:
         return self.folder / f"{child.name}.log"
 
     def start(self, child: Child) -> Child:
-        """Start a child with its own log and process group."""
+        """Start a child with its own log and process group; it ends when the launcher is killed."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        launcher = os.getpid()
         with self.log_of(child).open("ab") as handle:
             child.process = subprocess.Popen(
                 child.command,
@@ -70,6 +75,8 @@ class Family:
                 stderr=subprocess.STDOUT,
                 env=dict(self.env),
                 start_new_session=True,
+                # Safe after fork, because the launcher has a single thread.
+                preexec_fn=lambda: _end_with_parent(launcher),
             )
         child.started_at = time.monotonic()
         if child not in self.children:
@@ -138,6 +145,14 @@ def turn_over(log: Path) -> None:
         except OSError:
             aside.unlink(missing_ok=True)
         os.truncate(log, 0)
+
+
+def _end_with_parent(parent: int) -> None:
+    """Have Linux send this process SIGTERM when its parent ends, however that ends."""
+    if hasattr(_LIBC, "prctl"):
+        _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)  # The parent ended before the request was made.
 
 
 def _signal(child: Child, number: int) -> None:

@@ -2,8 +2,10 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -85,3 +87,37 @@ def test_a_log_is_turned_over_while_its_process_writes_on(family, monkeypatch):
     assert log.with_suffix(".log.1").stat().st_size > 100_000
     # Cut at its beginning, and not a file full of holes.
     assert b"\0" not in log.read_bytes()
+
+
+LAUNCHER = """
+import os, sys, time
+from pathlib import Path
+from deploy.processes import Child, Family
+family = Family(Path(sys.argv[1]), dict(os.environ))
+print(family.start(Child("web", [sys.executable, "-c", sys.argv[2]])).process.pid, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has PR_SET_PDEATHSIG")
+def test_children_end_when_the_launcher_is_killed(tmp_path):
+    command = [sys.executable, "-c", LAUNCHER, str(tmp_path), READY]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as launcher:
+        child = int(launcher.stdout.readline())
+        launcher.kill()
+    try:
+        deadline = time.monotonic() + 20
+        while is_running(child):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    finally:
+        if is_running(child):
+            os.kill(child, signal.SIGKILL)
+
+
+def is_running(pid):
+    """Whether a process exists and is no zombie that awaits its new parent."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
