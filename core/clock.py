@@ -28,7 +28,7 @@ class SystemClock:
         time.sleep(seconds)
 
 
-class WakefulClock(SystemClock):
+class BootTimeClock(SystemClock):
     """The same, but that the counter goes on while the machine sleeps, where it can tell."""
 
     def monotonic(self) -> float:

@@ -66,7 +66,7 @@ def read_parsed(
         raise BadInput(f"cannot be read: {error}", field=name) from error
 
 
-def make_folder(name: str, folder: Path) -> None:
+def create_folder(name: str, folder: Path) -> None:
     """A variable's folder, made for its owner alone; raises ``BadInput`` where it cannot be."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -40,7 +40,7 @@ def command(data: Path, name: str = "valkey") -> list[str]:
     ]
 
 
-def reap(data: Path, name: str = "valkey") -> None:
+def end_orphan(data: Path, name: str = "valkey") -> None:
     """End the server that a crashed run of this same data folder left behind."""
     path = data / name / "valkey.pid"
     try:

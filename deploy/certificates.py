@@ -37,11 +37,11 @@ def ensure(folder: Path, names: Iterable[str]) -> Certificates:
     folder.mkdir(parents=True, exist_ok=True)
     found = Certificates(folder / "ca.pem", folder / "gate.pem", folder / "gate.key")
     if not found.authority.exists():
-        _make_authority(folder, found.authority)
+        _create_authority(folder, found.authority)
     wanted = _alternatives(names)
     told = folder / "gate.names"
     if not found.certificate.exists() or not told.exists() or told.read_text() != wanted:
-        _make_certificate(folder, found, wanted)
+        _create_certificate(folder, found, wanted)
         told.write_text(wanted)
     return found
 
@@ -58,7 +58,7 @@ def _kind(name: str) -> str:
         return f"DNS:{name}"
 
 
-def _make_authority(folder: Path, path: Path) -> None:
+def _create_authority(folder: Path, path: Path) -> None:
     _openssl(
         *("req", "-x509", *_CURVE, "-days", _DAYS, "-subj", "/CN=Nephoscope links"),
         *("-addext", "keyUsage=critical,keyCertSign,cRLSign"),
@@ -67,7 +67,7 @@ def _make_authority(folder: Path, path: Path) -> None:
     (folder / "ca.key").chmod(0o600)
 
 
-def _make_certificate(folder: Path, files: Certificates, alternatives: str) -> None:
+def _create_certificate(folder: Path, files: Certificates, alternatives: str) -> None:
     request, extensions = folder / "gate.csr", folder / "gate.ext"
     _openssl(
         *("req", *_CURVE, "-subj", "/CN=Nephoscope gate"),

@@ -31,7 +31,7 @@ class Gate:
         self._inside: Counter[str] = Counter()
         self._guests: set[asyncio.Task[None]] = set()
 
-    def meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Begin to carry a connection, beside all others."""
         guest = asyncio.create_task(self.admit(reader, writer))
         self._guests.add(guest)
@@ -93,7 +93,7 @@ async def serve(options: argparse.Namespace) -> None:
     host, _, port = options.listen.rpartition(":")
     gate = Gate(options.to)
     server = await asyncio.start_server(
-        gate.meet,
+        gate.accept,
         host.strip("[]") or None,
         int(port),
         ssl=context_of(options.certificate, options.key),

@@ -54,8 +54,8 @@ class Ports:
     def read(cls, world: str) -> "Ports":
         """From PORT, and from the variables that name others."""
         site = port_of("PORT", 8000)
-        testbed = port_of("TESTBED_PORT", _beside(site, _TESTBED_DISTANCE))
-        links = f"127.0.0.1:{_beside(site, _LINKS_DISTANCE)}"
+        testbed = port_of("TESTBED_PORT", _offset_port(site, _TESTBED_DISTANCE))
+        links = f"127.0.0.1:{_offset_port(site, _LINKS_DISTANCE)}"
         links = os.environ.get("NEPHOSCOPE_LINKS_ADDRESS") or links
         return cls(site, None if world == "none" else testbed, links)
 
@@ -66,7 +66,7 @@ class Ports:
         return {"PORT": self.site, **testbed}
 
 
-def _beside(site: int, distance: int) -> int:
+def _offset_port(site: int, distance: int) -> int:
     return site - distance if site > distance + 1_024 else site + distance
 
 
@@ -74,7 +74,7 @@ class Stop(Exception):
     """Ctrl-C or SIGTERM."""
 
 
-def say(text: str) -> None:
+def print_status(text: str) -> None:
     """One line of progress."""
     print(f"· {text}", flush=True)
 
@@ -129,7 +129,7 @@ def start_broker(family: Family, data: Path) -> None:
     """Start the embedded Valkey unless REDIS_URL names another."""
     if "REDIS_URL" in os.environ:
         return
-    broker.reap(data)
+    broker.end_orphan(data)
     child = family.start(Child("valkey", broker.command(data), vital=True))
     wait_for("Valkey", lambda: broker.answers(data), family, child)
 
@@ -137,7 +137,7 @@ def start_broker(family: Family, data: Path) -> None:
 def start_links(family: Family, data: Path, ports: Ports) -> None:
     """Start what vantage points reach: their broker, its door over TLS, and the collector."""
     if "NEPHOSCOPE_LINKS_URL" not in os.environ:
-        broker.reap(data, links.NAME)
+        broker.end_orphan(data, links.NAME)
         child = family.start(Child("links", links.command(data)))
         wait_for("the links' broker", lambda: links.answers(data), family, child)
         _open_gate(family, data, ports)
@@ -148,18 +148,20 @@ def _open_gate(family: Family, data: Path, ports: Ports) -> None:
     """Without a free port, or openssl, nobody can join; everything else runs, and it is said."""
     host, _, port = ports.links.rpartition(":")
     if not port_is_free(int(port)):
-        say(f"no vantage point can join: port {port} is in use; set NEPHOSCOPE_LINKS_ADDRESS")
+        print_status(
+            f"no vantage point can join: port {port} is in use; set NEPHOSCOPE_LINKS_ADDRESS"
+        )
         return
     try:
         family.start(Child("gate", links.gate_command(data, host, int(port))))
     except NoCertificate as error:
-        say(f"no vantage point can join: {error}")
+        print_status(f"no vantage point can join: {error}")
 
 
 def start_testbed(family: Family, world: str, port: int) -> Child:
     """Start the emulated Internet; it is ready when its port is taken."""
     scale = os.environ.get("SCALE") or "1/200"
-    say(f"starting the testbed Internet {world} at scale {scale}")
+    print_status(f"starting the testbed Internet {world} at scale {scale}")
     command = [PYTHON, str(ROOT / "manage.py"), "testbed", "serve", world, "--scale", scale]
     command += ["--port", str(port)]
     return family.start(Child("testbed", command))
@@ -205,7 +207,7 @@ def run(family: Family, data: Path, world: str, ports: Ports) -> None:
         subprocess.Popen(
             [*manage, "demo_measurement"], env=dict(family.env), start_new_session=True
         )
-    say(
+    print_status(
         f"serving http://127.0.0.1:{ports.site}/ (Ctrl-C stops everything; logs in {family.folder})"
     )
     while True:
@@ -220,7 +222,7 @@ def run(family: Family, data: Path, world: str, ports: Ports) -> None:
 
 
 @contextlib.contextmanager
-def alone(data: Path, port: int) -> Iterator[None]:
+def lock_data_folder(data: Path, port: int) -> Iterator[None]:
     """Hold the data folder for this process; ends it where another one has it."""
     with (data / "run.lock").open("a+") as file:
         try:
@@ -259,7 +261,7 @@ def main() -> int:
     data = open_data_folder()
     world = os.environ.get("WORLD") or "imc2013"
     ports = Ports.read(world)
-    with alone(data, ports.site):
+    with lock_data_folder(data, ports.site):
         taken = {name: p for name, p in ports.own.items() if not port_is_free(p)}
         for name, port in taken.items():
             sys.exit(f"error: port {port} of 127.0.0.1 is in use; choose another {name}=")
@@ -270,11 +272,11 @@ def serve(data: Path, world: str, ports: Ports) -> int:
     """Run with these ports on this folder, and end every child afterwards."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
-    family = Family(data / "logs", environment(data, ports), tell=say)
+    family = Family(data / "logs", environment(data, ports), tell=print_status)
     try:
         run(family, data, world, ports)
     except (Stop, KeyboardInterrupt):
-        say("stopping")
+        print_status("stopping")
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)

@@ -19,7 +19,7 @@ PYTHON = VENV / "bin" / "python"
 STAMPS = VENV / "stamps"
 
 
-def say(text: str) -> None:
+def print_status(text: str) -> None:
     """One line of progress."""
     print(f"· {text}", flush=True)
 
@@ -49,11 +49,11 @@ def works(command: list[str]) -> bool:
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
-def make_environment() -> None:
+def create_environment() -> None:
     """Create the private environment; says which package is missing where venv is."""
     if PYTHON.exists() and works([str(PYTHON), "-m", "pip", "--version"]):
         return
-    say("creating .venv")
+    print_status("creating .venv")
     shutil.rmtree(VENV, ignore_errors=True)
     made = subprocess.run([sys.executable, "-m", "venv", VENV], capture_output=True, text=True)
     if made.returncode:
@@ -68,7 +68,7 @@ def install_python(kind: str) -> None:
     test = ROOT / "requirements" / "test.lock"
     if is_done(f"pip-{kind}", key) or (kind == "run" and is_done("pip-test", digest(test))):
         return
-    say(f"installing hash-pinned Python packages ({kind}.lock)")
+    print_status(f"installing hash-pinned Python packages ({kind}.lock)")
     command = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     subprocess.run([*command, "--require-hashes", "-r", lock], check=True)
     mark(f"pip-{kind}", key)
@@ -90,7 +90,7 @@ def install_browser_libraries() -> None:
     world = ROOT / "webapp" / "pages" / "static" / "vendor" / "world" / "world-110m.json"
     if is_done("npm", key) and world.is_file():
         return
-    say("installing browser libraries")
+    print_status("installing browser libraries")
     quiet = ["ci", "--no-audit", "--no-fund", "--loglevel=error"]
     subprocess.run([*npm_command(), *quiet], cwd=ROOT, check=True)
     subprocess.run([PYTHON, ROOT / "deploy" / "vendor.py"], check=True)
@@ -110,21 +110,21 @@ def install_debian_packages() -> None:
     ]
     wanted = [name for name in wanted if name]
     if not shutil.which("dpkg-query"):
-        say("not Debian: browser tests need Chromium (name it with NEPHOSCOPE_CHROMIUM)")
+        print_status("not Debian: browser tests need Chromium (name it with NEPHOSCOPE_CHROMIUM)")
         return
     missing = [n for n in wanted if not _has_debian(n)]
     if not missing:
         return
     if os.geteuid():
-        say(f"not root: browser tests will be skipped without {' '.join(missing)}")
+        print_status(f"not root: browser tests will be skipped without {' '.join(missing)}")
         return
-    say(f"installing Debian packages: {' '.join(missing)}")
+    print_status(f"installing Debian packages: {' '.join(missing)}")
     for attempt in range(3):
         apt(["update"])
         if apt(["install", "-y", "--no-install-recommends", *missing]):
             return
         time.sleep(5 * (attempt + 1))
-    say(f"could not install {' '.join(missing)}; browser tests will be skipped")
+    print_status(f"could not install {' '.join(missing)}; browser tests will be skipped")
 
 
 def apt(arguments: list[str]) -> bool:
@@ -148,7 +148,7 @@ def main(kind: str) -> None:
     with ThreadPoolExecutor() as pool:
         # Independent of the Python packages: one waits for the network while the other works.
         debian = pool.submit(install_debian_packages) if kind == "test" else None
-        make_environment()
+        create_environment()
         install_python(kind)
         install_browser_libraries()
         build_agent()

@@ -6,7 +6,7 @@ from pathlib import Path
 import dj_database_url
 
 from core.environment import (
-    make_folder,
+    create_folder,
     read_choice,
     read_flag,
     read_int,
@@ -19,7 +19,7 @@ from core.files import read_or_create_secret
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(read_text("NEPHOSCOPE_DATA", str(BASE_DIR / "var"))).resolve()
-make_folder("NEPHOSCOPE_DATA", DATA_DIR)
+create_folder("NEPHOSCOPE_DATA", DATA_DIR)
 LAKE_DIR = DATA_DIR / "lake"
 RANGES_DIR = DATA_DIR / "ranges"
 UPLOADS_DIR = DATA_DIR / "uploads"
@@ -155,7 +155,7 @@ USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "webapp" / "pages" / "static"]
-make_folder("NEPHOSCOPE_DATA", STATIC_ROOT)
+create_folder("NEPHOSCOPE_DATA", STATIC_ROOT)
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
 

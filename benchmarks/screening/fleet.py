@@ -12,7 +12,7 @@ from screening.decision.heatmap import check_nodes
 from screening.decision.rate_interval import estimate_rate
 from screening.decision.selection import estimate_factor
 from screening.statistics.persistence import check_persistence
-from screening.statistics.simulated_pool import make_kinds, simulate_fleet
+from screening.statistics.simulated_pool import build_kinds, simulate_fleet
 from screening.statistics.time_of_day import bin_stalls, detect_nightly
 from tests.screening.test_pools import draw_days, draw_matrix, draw_statuses
 from tests.screening.test_verdicts import draw_bursts
@@ -25,9 +25,9 @@ def show_errors() -> None:
     """False positives and negatives at the paper's mark, and the mark that calibration chooses."""
     for bad in (0.4, 0.5, 0.6, 0.7):
         rng = np.random.default_rng(1)
-        fleet = simulate_fleet(100_000, make_kinds(bad), rng)
+        fleet = simulate_fleet(100_000, build_kinds(bad), rng)
         point = measure(fleet.counts, fleet.good, MARK)
-        small = [simulate_fleet(200, make_kinds(bad), rng) for _ in range(50)]
+        small = [simulate_fleet(200, build_kinds(bad), rng) for _ in range(50)]
         found = [calibrate(pool.counts, pool.good) for pool in small]
         marks = [each.chosen.low for each in found]
         held = np.mean([each.held_out.false_positive for each in found])

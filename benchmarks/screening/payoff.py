@@ -9,7 +9,7 @@ from screening.payoff.simulation import (
     FAN_OUTS,
     TRIALS,
     Workload,
-    make_distributions,
+    build_distributions,
     simulate_partition,
     simulate_sequential,
 )
@@ -18,7 +18,7 @@ from screening.payoff.simulation import (
 def main() -> None:
     """Print the curves and what they cost."""
     wall, cpu = time.perf_counter(), time.process_time()
-    good, bad = make_distributions(Workload())
+    good, bad = build_distributions(Workload())
     curves = [simulate_sequential(good, bad)]
     curves += [simulate_partition(good, bad, fan_out) for fan_out in FAN_OUTS]
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu

@@ -26,7 +26,7 @@ from screening.agent_parts.kernel import (
 from screening.agent_parts.network import PORT, RATES, call_servers, serve
 from screening.agent_parts.sampler_pool import measure
 from screening.agent_parts.sampling import Order, Tally
-from screening.agent_parts.verdict import STALLS_KEPT, describe_cpu, judge
+from screening.agent_parts.verdict import STALLS_KEPT, describe_cpu, find_verdict
 
 AGENT_VERSION = "1.1"
 SCHEMA = "nephoscope.screening/1"
@@ -41,17 +41,17 @@ def main(words: list[str] | None = None) -> int:
     """Run what the command line asks for; gives the exit code."""
     options = parse_options(words)
     if os.name != "posix":
-        return say("this agent needs Linux; macOS works in part", 2)
+        return print_status("this agent needs Linux; macOS works in part", 2)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
     try:
         return run(options)
     except KeyboardInterrupt:
-        return say("interrupted", 130)
+        return print_status("interrupted", 130)
     except Refused as error:
-        return say(f"refused: {error}", 1)
+        return print_status(f"refused: {error}", 1)
     except (OSError, ValueError) as error:
-        return say(str(error), 1)
+        return print_status(str(error), 1)
 
 
 def stop(number: int, _: Any) -> NoReturn:
@@ -59,7 +59,7 @@ def stop(number: int, _: Any) -> NoReturn:
     raise SystemExit(128 + number)
 
 
-def say(text: str, code: int = 0) -> int:
+def print_status(text: str, code: int = 0) -> int:
     """One line for the person who watches."""
     sys.stderr.write(f"nephoscope agent: {text}\n")
     return code
@@ -141,12 +141,12 @@ def run(options: argparse.Namespace) -> int:
     """Serve, upload or measure."""
     if options.listen:
         host, port = read_address(options.listen)
-        found = serve(host or "0.0.0.0", port, options.seconds, _tell_port)
-        return say(f"answered {found} calls")
+        found = serve(host or "0.0.0.0", port, options.seconds, _print_port)
+        return print_status(f"answered {found} calls")
     if options.upload:
         return max(send(json.loads(Path(path).read_text()), options) for path in options.upload)
-    report = make_report(options)
-    is_kept = not options.output or keep(report, options.output)
+    report = measure_report(options)
+    is_kept = not options.output or save_or_print(report, options.output)
     if options.json and is_kept:
         write_out(report)
     elif is_kept:
@@ -155,12 +155,12 @@ def run(options: argparse.Namespace) -> int:
     return sent if is_kept else 1
 
 
-def keep(report: dict[str, Any], path: str) -> bool:
+def save_or_print(report: dict[str, Any], path: str) -> bool:
     """Write a result file; where none can be written, standard output gets the report."""
     try:
         save(report, path)
     except OSError as error:
-        say(f"{error}; the report is on standard output")
+        print_status(f"{error}; the report is on standard output")
         write_out(report)
         return False
     return True
@@ -172,8 +172,8 @@ def write_out(report: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def _tell_port(port: int) -> None:
-    say(f"answering on port {port}")
+def _print_port(port: int) -> None:
+    print_status(f"answering on port {port}")
 
 
 def send(report: dict[str, Any], options: argparse.Namespace) -> int:
@@ -184,13 +184,13 @@ def send(report: dict[str, Any], options: argparse.Namespace) -> int:
         kept = options.output or (options.upload and "the file it came from")
         if not kept:
             kept = "nephoscope-{}.json".format(report["report_id"])
-            if not keep(report, kept):
-                return say(str(error), 1)
-        return say(f"{error}; the report is in {kept}, send it with --upload", 1)
-    return say("report {} has arrived".format(report["report_id"]))
+            if not save_or_print(report, kept):
+                return print_status(str(error), 1)
+        return print_status(f"{error}; the report is in {kept}, send it with --upload", 1)
+    return print_status("report {} has arrived".format(report["report_id"]))
 
 
-def make_report(options: argparse.Namespace) -> dict[str, Any]:
+def measure_report(options: argparse.Namespace) -> dict[str, Any]:
     """Measure and put together one report."""
     report: dict[str, Any] = {
         "schema": SCHEMA,
@@ -209,7 +209,7 @@ def make_report(options: argparse.Namespace) -> dict[str, Any]:
         cpus = sample_cpus(options, report)
     if options.battery:
         report["battery"] = run_battery(_plan(options))
-    verdict, reasons = judge(cpus)
+    verdict, reasons = find_verdict(cpus)
     return {
         **report,
         "seconds": options.seconds,

@@ -101,7 +101,7 @@ def _list_groups() -> list[Quota]:
         _, controllers, path = line.split(":", 2)
         version = 1 if "cpu" in controllers.split(",") else 2 if not controllers else 0
         if version in mounts:
-            groups += _climb(version, mounts[version], path)
+            groups += _list_ancestor_quotas(version, mounts[version], path)
     return groups
 
 
@@ -117,7 +117,7 @@ def _find_cpu_mounts() -> dict[int, str]:
     return mounts
 
 
-def _climb(version: int, mount: str, path: str) -> list[Quota]:
+def _list_ancestor_quotas(version: int, mount: str, path: str) -> list[Quota]:
     groups = []
     while True:
         folder = mount + path.rstrip("/")

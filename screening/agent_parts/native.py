@@ -190,7 +190,7 @@ def compile_native() -> int | None:
     pid = os.fork()
     if pid == 0:
         os.close(reading)
-        _compile_apart(compiler, writing)
+        _compile_in_child(compiler, writing)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         program = pipe.read()
@@ -198,7 +198,7 @@ def compile_native() -> int | None:
     return _load(program) if program else None
 
 
-def _compile_apart(compiler: str, pipe: int) -> NoReturn:
+def _compile_in_child(compiler: str, pipe: int) -> NoReturn:
     """In a process that nothing ends early, so that its folder goes even if the agent is killed."""
     program = b""
     with contextlib.suppress(OSError, subprocess.SubprocessError):

@@ -28,7 +28,7 @@ RATES = (100, 200, 500)
 LOSS_S = 5.0
 
 
-def make_frame(kind: int, number: int, body: bytes) -> bytes:
+def encode_frame(kind: int, number: int, body: bytes) -> bytes:
     """A message with its 29 bytes of header."""
     return HEADER.pack(MAGIC, kind, number, len(body), 0) + body
 
@@ -74,8 +74,8 @@ def _answer(peer: Any, waiting: bytearray, selector: selectors.BaseSelector, rep
         if not data:
             raise ConnectionError
         waiting += data
-        for kind, number, body in take_frames(waiting):
-            peer.sendall(make_frame(kind, number, reply if kind == CALL else body))
+        for kind, number, body in pop_frames(waiting):
+            peer.sendall(encode_frame(kind, number, reply if kind == CALL else body))
             answered += 1
     except (OSError, ValueError):
         selector.unregister(peer)
@@ -83,7 +83,7 @@ def _answer(peer: Any, waiting: bytearray, selector: selectors.BaseSelector, rep
     return answered
 
 
-def take_frames(waiting: bytearray) -> list[tuple[int, int, bytes]]:
+def pop_frames(waiting: bytearray) -> list[tuple[int, int, bytes]]:
     """Whole messages, taken from the front; ValueError for what is none of ours."""
     frames = []
     while len(waiting) >= HEADER.size:
@@ -120,7 +120,7 @@ class Peer:
         now_ns = time.monotonic_ns()
         self.late += now_ns - due_ns >= 1_000_000
         try:
-            self.socket.sendall(make_frame(CALL, self.calls, b"\0" * REQUEST_BYTES))
+            self.socket.sendall(encode_frame(CALL, self.calls, b"\0" * REQUEST_BYTES))
             self.sent.append(now_ns)
         except OSError:
             self.lost += 1
@@ -135,7 +135,7 @@ class Peer:
         if not data:
             raise ConnectionError(self.name + " closed the connection")
         self.waiting += data
-        for _ in take_frames(self.waiting):
+        for _ in pop_frames(self.waiting):
             self.add(now_ns - self.sent.popleft())
 
     def add(self, rtt_ns: int) -> None:
@@ -221,7 +221,7 @@ def echo(host: str, port: int) -> float:
     with socket.create_connection((host, port), LOSS_S) as peer:
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         body, start = os.urandom(ECHO_BYTES), time.monotonic_ns()
-        peer.sendall(make_frame(ECHO, 1, body))
+        peer.sendall(encode_frame(ECHO, 1, body))
         need = HEADER.size + ECHO_BYTES
         while need > 0:
             data = peer.recv(65536)

@@ -15,7 +15,7 @@ from screening.agent_parts.native import compile_native, exec_native
 from screening.agent_parts.sampling import (
     Order,
     Tally,
-    die_with_parent,
+    end_with_parent,
     parse_tally,
     run_sampler,
 )
@@ -25,7 +25,7 @@ GRACE_S = 15.0
 NO_COMPILER = "no C compiler, or no room for it: measured in Python"
 
 
-class Crew:
+class SamplerPool:
     """Children of this process; whatever happens, :meth:`stop` ends and reaps them."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Crew:
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 signal.signal(number, signal.SIG_DFL)
             os.close(reading)
-            die_with_parent(parent)
+            end_with_parent(parent)
             body(writing)
             os._exit(1)
         os.close(writing)
@@ -80,7 +80,7 @@ def measure(orders: list[Order], native: bool) -> tuple[list[Tally], list[str]]:
         if native and memory is None
         else []
     )
-    crew, pipes = Crew(), {}
+    crew, pipes = SamplerPool(), {}
     try:
         for order in orders:
             pipes[crew.start(partial(_sample, order, memory))] = order

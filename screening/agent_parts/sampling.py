@@ -98,7 +98,7 @@ class Watch:
         self.pending, self.steal_ms = len(self.stalls), steal_ms
 
 
-def find_nap(sleep_us: int) -> Callable[[], Any]:
+def find_sleep(sleep_us: int) -> Callable[[], Any]:
     """A function that sleeps once: clock_nanosleep where there is one, else time.sleep."""
 
     class Timespec(ctypes.Structure):
@@ -126,7 +126,7 @@ def bind(cpu: int) -> tuple[bool, bool]:
     return pinned, slack
 
 
-def die_with_parent(parent: int) -> None:
+def end_with_parent(parent: int) -> None:
     """Have the kernel end this process when its parent ends, however that ends."""
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -162,7 +162,7 @@ def sample(order: Order) -> Tally:
 
 
 def _repeat(order: Order, watch: Watch, counts: list[int], start_ns: int) -> tuple[int, int]:
-    nap, clock, stall_ns = find_nap(order.sleep_us), time.monotonic_ns, STALL_US * 1000
+    nap, clock, stall_ns = find_sleep(order.sleep_us), time.monotonic_ns, STALL_US * 1000
     end_ns = start_ns + int(order.seconds * 1e9)
     max_ns, check_ns, steal_ns = 0, start_ns + CHECK_NS, start_ns + STEAL_CHECK_NS
     before_ns = clock()

@@ -69,18 +69,18 @@ def count_errors(per_100s: Floats, good: Flags, marks: Floats) -> Errors:
     return Errors(wrong, len(fine) - kept, len(fine) - later, kept + wrong, len(fine), len(poor))
 
 
-def sweep(per_100s: Floats, good: Flags, marks: Floats = MARKS) -> tuple[Point, ...]:
+def compute_curve(per_100s: Floats, good: Flags, marks: Floats = MARKS) -> tuple[Point, ...]:
     """Errors at every mark, 0 to 100 per 100 s unless told otherwise."""
     errors = count_errors(per_100s, good, marks)
-    return tuple(_make_point(float(mark), errors, at) for at, mark in enumerate(marks))
+    return tuple(_build_point(float(mark), errors, at) for at, mark in enumerate(marks))
 
 
 def measure(per_100s: Floats, good: Flags, low: float) -> Point:
     """Errors at one mark."""
-    return sweep(per_100s, good, np.array([low]))[0]
+    return compute_curve(per_100s, good, np.array([low]))[0]
 
 
-def _make_point(low: float, errors: Errors, at: int) -> Point:
+def _build_point(low: float, errors: Errors, at: int) -> Point:
     wrong, missed, lost, called = (int(column[at]) for column in errors[:4])
     return Point(
         low,
@@ -120,14 +120,14 @@ def calibrate(per_100s: Floats, good: Flags, seed: int = 0) -> Calibration:
     rng = np.random.default_rng(seed)
     marks, held = [], np.zeros(4)
     for _ in range(REPEATS):
-        folds = _deal(good, rng)
+        folds = _assign_folds(good, rng)
         for fold in range(FOLDS):
             train, test = folds != fold, folds == fold
             mark = MARKS[choose(count_errors(per_100s[train], good[train], MARKS))]
             errors = count_errors(per_100s[test], good[test], np.array([mark]))
             held += [column[0] for column in errors[:4]]
             marks.append(float(mark))
-    points = sweep(per_100s, good)
+    points = compute_curve(per_100s, good)
     chosen = points[choose(count_errors(per_100s, good, MARKS))]
     low, high = np.quantile(marks, [0.05, 0.95])
     numbers = (held / REPEATS).round().astype(np.int64)[:, None]
@@ -138,12 +138,12 @@ def calibrate(per_100s: Floats, good: Flags, seed: int = 0) -> Calibration:
         chosen,
         errors.good,
         errors.bad,
-        _make_point(float(np.median(marks)), errors, 0),
+        _build_point(float(np.median(marks)), errors, 0),
         (float(low), float(high)),
     )
 
 
-def _deal(good: Flags, rng: np.random.Generator) -> NDArray[np.int64]:
+def _assign_folds(good: Flags, rng: np.random.Generator) -> NDArray[np.int64]:
     folds = np.empty(len(good), dtype=np.int64)
     for kind in (good, ~good):
         folds[kind] = rng.permutation(np.arange(kind.sum()) % FOLDS)

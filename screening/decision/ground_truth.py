@@ -43,9 +43,9 @@ class Truth:
     reasons: tuple[str, ...]
 
 
-def judge_calls(calls: Sequence[CallTiming], rates: Iterable[int] = RATES) -> Truth:
+def find_truth(calls: Sequence[CallTiming], rates: Iterable[int] = RATES) -> Truth:
     """Ground truth of one server from the calls that its clients made."""
-    found = tuple(_judge_rate(rate, [c for c in calls if c.rate == rate]) for rate in rates)
+    found = tuple(_find_rate_truth(rate, [c for c in calls if c.rate == rate]) for rate in rates)
     kinds = [each.status for each in found]
     status = BAD if BAD in kinds else UNKNOWN if UNKNOWN in kinds or not kinds else GOOD
     deciding = [each for each in found if each.status == status]
@@ -53,7 +53,7 @@ def judge_calls(calls: Sequence[CallTiming], rates: Iterable[int] = RATES) -> Tr
     return Truth(status, sure and status != UNKNOWN, found, tuple(map(_explain, found)))
 
 
-def _judge_rate(rate: int, calls: list[CallTiming]) -> RateTruth:
+def _find_rate_truth(rate: int, calls: list[CallTiming]) -> RateTruth:
     pairs = merge(call.histogram for call in calls)
     total = sum(call.calls for call in calls)
     lost = sum(call.lost for call in calls)

@@ -34,7 +34,7 @@ class NodeTest:
     alpha: float
 
 
-def make_matrix(cells: Sequence[tuple[str, str, float]]) -> tuple[list[str], Floats]:
+def build_matrix(cells: Sequence[tuple[str, str, float]]) -> tuple[list[str], Floats]:
     """Names and a square table of (caller, server, p99.9 in ms), NaN where nothing was measured."""
     names = sorted({name for caller, server, _ in cells for name in (caller, server)})
     at = {name: i for i, name in enumerate(names)}

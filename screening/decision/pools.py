@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from screening.agent_parts.verdict import BAD, GOOD, UNKNOWN
-from screening.decision.ground_truth import Truth, judge_calls
+from screening.decision.ground_truth import Truth, find_truth
 from screening.decision.selection import Candidate
-from screening.decision.verdict import Marks, Verdict, judge_report
+from screening.decision.verdict import Marks, Verdict, find_verdict
 from screening.report.parsing import CallTiming, Report
 from screening.statistics.histograms import find_percentile_ms
 
@@ -34,7 +34,7 @@ def collect_instances(reports: Iterable[Report], marks: Marks | None = None) -> 
         for call in report.network:
             calls.setdefault(find_server(call), []).append(call)
     return [
-        _make_instance(name, newest.get(name), calls.get(name), marks)
+        _build_instance(name, newest.get(name), calls.get(name), marks)
         for name in sorted({*newest, *calls})
     ]
 
@@ -44,19 +44,19 @@ def find_server(call: CallTiming) -> str:
     return call.server.rpartition(":")[0].strip("[]") or call.server
 
 
-def _make_instance(
+def _build_instance(
     name: str, report: Report | None, calls: list[CallTiming] | None, marks: Marks | None
 ) -> Instance:
-    verdict = judge_report(report, marks) if report else None
-    return Instance(name, report, verdict, judge_calls(calls) if calls else None)
+    verdict = find_verdict(report, marks) if report else None
+    return Instance(name, report, verdict, find_truth(calls) if calls else None)
 
 
-def make_candidates(instances: Sequence[Instance]) -> list[Candidate]:
+def build_candidates(instances: Sequence[Instance]) -> list[Candidate]:
     """What the choice of the best needs."""
-    return [_make_candidate(instance) for instance in instances]
+    return [_build_candidate(instance) for instance in instances]
 
 
-def _make_candidate(instance: Instance) -> Candidate:
+def _build_candidate(instance: Instance) -> Candidate:
     truth, verdict = instance.truth, instance.verdict
     confirmed = {GOOD: True, BAD: False}.get(truth.status if truth else UNKNOWN)
     surely = bool(truth and truth.sure)
@@ -94,7 +94,7 @@ def collect_statuses(
     """Good or not over time per instance; runs that say too little are left out."""
     series: dict[str, list[tuple[float, bool]]] = {}
     for report in reports:
-        verdict = judge_report(report, marks)
+        verdict = find_verdict(report, marks)
         if verdict.verdict != UNKNOWN:
             points = series.setdefault(report.host.name, [])
             points.append((report.started_at, verdict.verdict == GOOD))

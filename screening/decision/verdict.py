@@ -51,7 +51,7 @@ class Verdict:
     reasons: tuple[str, ...]
 
 
-def judge_report(report: Report, marks: Marks | None = None) -> Verdict:
+def find_verdict(report: Report, marks: Marks | None = None) -> Verdict:
     """Verdict on the instance that sent a report."""
     if not report.cpus:
         return Verdict(UNKNOWN, False, None, None, float("nan"), {}, None, ("no CPU measured",))

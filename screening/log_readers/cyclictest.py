@@ -48,7 +48,7 @@ def _read_text(text: str) -> list[Log]:
         if len(counts) < threads:
             raise BadInput(f"the row of {value} us has {len(counts)} columns, not {threads}")
     rows = _join_rows(rows)
-    return [_make_thread(at, rows, summary, tuple(rejected)) for at in range(threads)]
+    return [_build_thread(at, rows, summary, tuple(rejected)) for at in range(threads)]
 
 
 def _count_threads(rows: list[tuple[int, list[int]]], summary: dict[str, list[int]]) -> int:
@@ -69,7 +69,7 @@ def _join_rows(rows: list[tuple[int, list[int]]]) -> list[tuple[int, list[int]]]
     return sorted(joined.items())
 
 
-def _make_thread(
+def _build_thread(
     at: int,
     rows: list[tuple[int, list[int]]],
     summary: dict[str, list[int]],
@@ -122,7 +122,7 @@ def _read_json(text: str) -> list[Log]:
         threads = document["thread"].items()
         if not any(thread.get("histogram") for _, thread in threads):
             raise BadInput("cyclictest kept no histogram: run it with -h and a number")
-        return [_make_json_thread(name, thread, unit) for name, thread in threads]
+        return [_build_json_thread(name, thread, unit) for name, thread in threads]
     except (
         ValueError,
         KeyError,
@@ -134,7 +134,7 @@ def _read_json(text: str) -> list[Log]:
         raise BadInput(f"no JSON of cyclictest: {error!r}"[:200]) from None
 
 
-def _make_json_thread(name: str, thread: dict[str, Any], unit: str) -> Log:
+def _build_json_thread(name: str, thread: dict[str, Any], unit: str) -> Log:
     histogram = thread.get("histogram") or {}
     pairs = sorted((int(value), int(count)) for value, count in histogram.items())
     if any(value < 0 or count < 0 for value, count in pairs):

@@ -78,7 +78,7 @@ def _read_job(job: dict[str, Any]) -> Iterator[Log]:
         part = job.get(direction) or {}
         found = _pick_times(part)
         if found is not None:
-            yield _make_log(f"{name} {direction}", part, *found)
+            yield _build_log(f"{name} {direction}", part, *found)
 
 
 def _pick_times(part: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
@@ -90,9 +90,9 @@ def _pick_times(part: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None
     return None
 
 
-def _make_log(name: str, part: Mapping[str, Any], kind: str, times: Mapping[str, Any]) -> Log:
+def _build_log(name: str, part: Mapping[str, Any], kind: str, times: Mapping[str, Any]) -> Log:
     bins = times.get("bins")
-    pairs = _read_bins(bins) if bins else _make_steps(times, _count(part, times))
+    pairs = _read_bins(bins) if bins else _build_steps(times, _count(part, times))
     pairs = sorted(pair for pair in pairs if pair[1] > 0)
     if not pairs or any(not 0 <= value < math.inf for value, _ in pairs):
         raise ValueError("no time, or one below zero")
@@ -150,7 +150,7 @@ def _find_middle(slot: int, bits: int) -> float:
     return float((1 << (shift + bits)) + int((slot % (1 << bits) + 0.5) * (1 << shift)))
 
 
-def _make_steps(times: Mapping[str, Any], total: int) -> list[tuple[float, int]]:
+def _build_steps(times: Mapping[str, Any], total: int) -> list[tuple[float, int]]:
     steps, seen = [], 0
     ranked = sorted((float(p), float(v)) for p, v in times["percentile"].items())
     for percent, value in [*ranked, (100.0, float(times["max"]))]:

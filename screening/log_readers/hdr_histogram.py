@@ -167,7 +167,7 @@ def read_hdr(text: str) -> list[Log]:
     if not merged:
         reason = "line {}: {}".format(*rejected[0]) if rejected else "it holds none"
         raise BadInput(f"no interval of the log can be read: {reason}")
-    return [_make_log(tag, merged[tag], text, tuple(rejected)) for tag in merged]
+    return [_build_log(tag, merged[tag], text, tuple(rejected)) for tag in merged]
 
 
 def _read_number_of(found: re.Match[str], name: str) -> float:
@@ -178,7 +178,7 @@ def _is_content(line: str) -> bool:
     return bool(line.strip()) and not line.startswith(("#", '"'))
 
 
-def _make_log(tag: str, series: Series, text: str, rejected: tuple[tuple[int, str], ...]) -> Log:
+def _build_log(tag: str, series: Series, text: str, rejected: tuple[tuple[int, str], ...]) -> Log:
     lowest, counts = series.merge() if series.parts else (np.zeros(0, dtype=np.int64),) * 2
     values = np.array(list(map(SUM.find_highest, lowest.tolist())), dtype=np.float64)
     maximum = float(values[-1]) if len(values) else 0.0

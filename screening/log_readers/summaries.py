@@ -5,7 +5,7 @@ from typing import Any
 
 from screening.agent_parts.verdict import BAD, GOOD, UNKNOWN
 from screening.decision.rate_interval import WINDOW_S
-from screening.decision.verdict import Marks, Verdict, judge_report
+from screening.decision.verdict import Marks, Verdict, find_verdict
 from screening.log_readers import read_log, unpack
 from screening.log_readers.agent_report import ANY_TIME
 from screening.log_readers.records import Log
@@ -26,7 +26,7 @@ def summarise_file(data: bytes, marks: Marks | None = None) -> list[dict[str, An
 def summarise_log(log: Log, marks: Marks | None = None) -> dict[str, Any]:
     """Figures in the log's own unit, and a verdict where the log is about wake-ups."""
     stalls = log.count_from()
-    verdict, reasons = _judge(log, stalls, marks or Marks())
+    verdict, reasons = _find_verdict(log, stalls, marks or Marks())
     return {
         "kind": log.kind,
         "name": log.name,
@@ -41,13 +41,13 @@ def summarise_log(log: Log, marks: Marks | None = None) -> dict[str, Any]:
         "stalls_10ms": stalls,
         "seconds": log.seconds,
         "verdict": verdict,
-        "reasons": [*reasons, *log.notes, *_tell_overflows(log), *_tell_rejected(log)],
+        "reasons": [*reasons, *log.notes, *_describe_overflows(log), *_describe_rejected(log)],
     }
 
 
 def summarise_report(report: Report, marks: Marks | None = None) -> dict[str, Any]:
     """The same for an agent's report, judged with all that it knows."""
-    judged: Verdict = judge_report(report, marks)
+    judged: Verdict = find_verdict(report, marks)
     cpu = next((cpu for cpu in report.cpus if cpu.cpu == judged.cpu), None)
     figures = (
         {
@@ -73,7 +73,7 @@ def summarise_report(report: Report, marks: Marks | None = None) -> dict[str, An
     }
 
 
-def _judge(log: Log, stalls: int | None, marks: Marks) -> tuple[str, list[str]]:
+def _find_verdict(log: Log, stalls: int | None, marks: Marks) -> tuple[str, list[str]]:
     if log.kind in WAKE_UPS and stalls is None:
         return UNKNOWN, ["the histogram ends below 10 ms: let cyclictest keep more, as -h 20000"]
     if log.kind not in WAKE_UPS or stalls is None:
@@ -81,7 +81,7 @@ def _judge(log: Log, stalls: int | None, marks: Marks) -> tuple[str, list[str]]:
     if log.seconds:
         rate = WINDOW_S * stalls / log.seconds
         text = f"{stalls:,} of 10 ms or more in {log.seconds:.0f} s: {rate:.1f} per 100 s"
-        return marks.place(stalls, log.seconds), [text, *_tell_corrected(log)]
+        return marks.place(stalls, log.seconds), [text, *_describe_corrected(log)]
     # Without a time, only what holds for every interval between wake-ups can be said.
     if stalls == 0 and log.samples:
         return GOOD, [f"none of {log.samples:,} wake-ups was 10 ms late or more"]
@@ -90,13 +90,13 @@ def _judge(log: Log, stalls: int | None, marks: Marks) -> tuple[str, list[str]]:
     return (BAD if share >= 0.001 else UNKNOWN), [text]
 
 
-def _tell_corrected(log: Log) -> list[str]:
+def _describe_corrected(log: Log) -> list[str]:
     if log.kind != "hdrhistogram":
         return []
     return ["jHiccup writes a long stall as several samples, so that stalls are fewer than counted"]
 
 
-def _tell_overflows(log: Log) -> list[str]:
+def _describe_overflows(log: Log) -> list[str]:
     if not log.overflows or not len(log.values):
         return []
     samples = "sample" if log.overflows == 1 else "samples"
@@ -106,7 +106,7 @@ def _tell_overflows(log: Log) -> list[str]:
     ]
 
 
-def _tell_rejected(log: Log) -> list[str]:
+def _describe_rejected(log: Log) -> list[str]:
     if not log.rejected:
         return []
     number, reason = log.rejected[0]

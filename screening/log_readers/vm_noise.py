@@ -49,7 +49,7 @@ def read_noise(text: str, unit: str = "value") -> list[Log]:
     if not machines:
         raise BadInput("no row has a value, a time and a machine")
     return [
-        _make_log(name, sorted(points), unit, tuple(rejected)) for name, points in machines.items()
+        _build_log(name, sorted(points), unit, tuple(rejected)) for name, points in machines.items()
     ]
 
 
@@ -96,7 +96,7 @@ def read_time(text: str) -> float:
     return number
 
 
-def _make_log(
+def _build_log(
     name: str, points: list[tuple[float, float]], unit: str, rejected: tuple[tuple[int, str], ...]
 ) -> Log:
     times = np.array([at for at, _ in points])

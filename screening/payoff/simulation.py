@@ -62,7 +62,7 @@ class Curve:
     points: tuple[Point, ...]
 
 
-def make_distributions(workload: Workload) -> tuple[Floats, Floats]:
+def build_distributions(workload: Workload) -> tuple[Floats, Floats]:
     """Ascending call times of good and of bad nodes, evenly by rank; BadInput for odd figures."""
     w = workload
     if not (0 < w.median_ms < w.p99_ms and 0 <= w.stall_share < 1):

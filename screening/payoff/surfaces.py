@@ -57,7 +57,7 @@ class Change:
     saved: Spread
 
 
-def make_surface(
+def build_surface(
     good: Floats, bad: Floats, calls: int = CALLS, trials: int = TRIALS, seed: int = 0
 ) -> Surface:
     """Prepare ascending call times for any question; BadInput without calls."""

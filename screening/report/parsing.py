@@ -145,7 +145,9 @@ def is_repetition(known_fingerprint: str | None, report: Report) -> bool:
 
 def _read_json(data: bytes) -> Any:
     try:
-        return json.loads(data, parse_constant=_refuse_constant, object_pairs_hook=_refuse_twins)
+        return json.loads(
+            data, parse_constant=_refuse_constant, object_pairs_hook=_reject_duplicates
+        )
     except (ValueError, RecursionError) as error:
         raise BadInput(f"the report is no JSON document: {str(error)[:120]}") from None
 
@@ -154,7 +156,7 @@ def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is no number")
 
 
-def _refuse_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
         raise ValueError("a field stands there twice")

@@ -96,7 +96,7 @@ def check_persistence(
     """
     rng = np.random.default_rng(seed)
     observed = _count_changes(good)
-    dealt = np.array([_count_changes(_deal(good, rng)) for _ in range(permutations)])
+    dealt = np.array([_count_changes(_permute(good, rng)) for _ in range(permutations)])
     p_value = (1 + int((dealt <= observed).sum())) / (permutations + 1)
     return PersistenceTest(observed, float(dealt.mean()), p_value)
 
@@ -105,5 +105,5 @@ def _count_changes(good: NDArray[np.bool_]) -> int:
     return int((good[1:] != good[:-1]).sum())
 
 
-def _deal(good: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
+def _permute(good: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
     return np.asarray(rng.permuted(good, axis=1))

@@ -47,7 +47,7 @@ BRIEF = Kind(0.15, 40.0, 0.5, 10, 12)
 CROWDED = Kind(0.5, 60.0, 1.0, 8, 30, 3.0)
 
 
-def make_kinds(bad_share: float) -> tuple[Kind, ...]:
+def build_kinds(bad_share: float) -> tuple[Kind, ...]:
     """The three kinds with a chosen share of bad ones; good ones keep their proportions."""
     good = QUIET.share + BRIEF.share
     shares = [(1 - bad_share) * k.share / good for k in (QUIET, BRIEF)] + [bad_share]

@@ -214,7 +214,7 @@ def stop(campaign: Campaign) -> bool:
     units.miss_rest(campaign, STOPPED, now)
     # Where the broker is away, they measure what they have to its end.
     with suppress(Unavailable):
-        enrolment.tell_all_orders(out)
+        enrolment.publish_all_orders(out)
     if campaign.started_at is not None:
         _report_last(campaign)
     return True

@@ -30,7 +30,7 @@ KINDS = ("samples", "paths")
 
 
 @dataclass(frozen=True)
-class Whose:
+class OwnerLookup:
     """Whose each address is, and the names of ASes."""
 
     addresses: Addresses
@@ -48,14 +48,14 @@ def wants_report(campaign: Campaign, now: datetime) -> bool:
     return ended.exists()
 
 
-def take_report(campaign: Campaign, now: datetime) -> bool:
+def claim_report(campaign: Campaign, now: datetime) -> bool:
     """Whether this process makes the report that is due."""
     before = campaign.reported_at
     rows = Campaign.objects.filter(pk=campaign.pk, reported_at=before)
     return bool(rows.update(reported_at=now))
 
 
-def report(campaign: Campaign, whose: Whose | None = None) -> None:
+def report(campaign: Campaign, whose: OwnerLookup | None = None) -> None:
     """Build and keep all tables of what was measured so far; raises ``Unavailable``.
 
     Whose addresses are is told by the imported tables, unless others are given.
@@ -63,7 +63,7 @@ def report(campaign: Campaign, whose: Whose | None = None) -> None:
     join_parts(campaign, least=LOOSE_PARTS)
     samples, paths = (selectors.parts(campaign, kind) for kind in KINDS)
     if paths:
-        known = whose or Whose(address_owners.addresses(campaign), address_owners.isp_names())
+        known = whose or OwnerLookup(address_owners.addresses(campaign), address_owners.isp_names())
         built = build_tables(samples, find_isps(paths, known.addresses), known.names)
         # Pages tell whose each hop is without asking the tables of that day again.
         built.files["hops"] = known.addresses.describe(known.names)
@@ -74,7 +74,7 @@ def report(campaign: Campaign, whose: Whose | None = None) -> None:
     services.save_summary(campaign, progress.summary(campaign))
 
 
-def conclude(campaign: Campaign, now: datetime, whose: Whose | None = None) -> None:
+def conclude(campaign: Campaign, now: datetime, whose: OwnerLookup | None = None) -> None:
     """Report for the last time and close the campaign."""
     try:
         report(campaign, whose)
@@ -83,7 +83,7 @@ def conclude(campaign: Campaign, now: datetime, whose: Whose | None = None) -> N
             raise
         services.save_error(campaign, f"its tables could not be made: {error}")
     services.finish(campaign, progress.summary(campaign), now)
-    sweep_lake(campaign)
+    remove_unnamed_parts(campaign)
     # Solved before anybody asks; where a command measures by itself and no broker may be there,
     # the first visitor's request has it solved.
     for metric in () if campaign.in_process else best_sets.METRICS:
@@ -98,7 +98,7 @@ def join_parts(campaign: Campaign, least: int = 2) -> None:
     loose = units.unmerged_units(campaign)
     if len(loose) < least:
         return
-    sweep_lake(campaign)
+    remove_unnamed_parts(campaign)
     name = f"{loose[0].pk}-{loose[-1].pk}.joined"
     # Rows of one vantage point stand together: pages ask for one at a time.
     in_order = sorted(loose, key=lambda u: (u.vantage, u.key))
@@ -115,7 +115,7 @@ def _join(campaign: Campaign, kind: str, loose: Sequence[CampaignUnit], name: st
         write_part(part_path(root, campaign.slug, kind, name), kind, whole.unify_dictionaries())
 
 
-def sweep_lake(campaign: Campaign) -> None:
+def remove_unnamed_parts(campaign: Campaign) -> None:
     """Remove parts that no unit names any more."""
     named = progress.parts_named(campaign)
     for kind in KINDS:

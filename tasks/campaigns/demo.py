@@ -46,7 +46,7 @@ def build_demo(rounds: int = samples.ROUNDS) -> Campaign | None:
     _store_vantages()
     _store_parts(made, world, rounds)
     addresses = Addresses(routes.find_origins, routes.find_clouds)
-    conclusion.report(made, conclusion.Whose(addresses, routes.isp_names()))
+    conclusion.report(made, conclusion.OwnerLookup(addresses, routes.isp_names()))
     made.state, made.finished_at = Campaign.State.FINISHED, ended
     made.summary = progress.summary(made)
     made.save(update_fields=["state", "finished_at", "summary"])

@@ -11,11 +11,11 @@ from typing import Any
 
 from django.conf import settings
 
-from core.clock import Clock, WakefulClock
+from core.clock import BootTimeClock, Clock
 from tasks.campaigns import conclusion, dispatch, results_receiver
-from tasks.protocol.results_message import Parcel, pack, unpack
+from tasks.protocol.results_message import ResultsMessage, pack, unpack
 from tasks.protocol.work_journal import Journal
-from tasks.protocol.work_order import Bench, fulfil
+from tasks.protocol.work_order import RunContext, fulfil
 from webapp.store.campaigns import services, units
 from webapp.store.models import Campaign, CampaignUnit
 
@@ -31,8 +31,8 @@ def run_here(campaign: Campaign, clock: Clock | None = None, show: Show | None =
     Interrupted and started again, it goes on where it was; what was to be measured in between
     is missed. Raises ``Unavailable`` when the disk refuses.
     """
-    time = clock or WakefulClock()
-    bench = Bench(time, Journal(Path(settings.DATA_DIR) / "measuring"))
+    time = clock or BootTimeClock()
+    bench = RunContext(time, Journal(Path(settings.DATA_DIR) / "measuring"))
     while not services.create_units(campaign, time.now()):
         if campaign.state != Campaign.State.WAITING:
             break
@@ -49,7 +49,7 @@ def run_here(campaign: Campaign, clock: Clock | None = None, show: Show | None =
     return campaign
 
 
-def _step(campaign: Campaign, bench: Bench) -> None:
+def _step(campaign: Campaign, bench: RunContext) -> None:
     """The next unit, or a nap when none is due."""
     now = bench.clock.now()
     units.miss_past(campaign, now)
@@ -62,14 +62,14 @@ def _step(campaign: Campaign, bench: Bench) -> None:
         bench.clock.sleep(_NAP_S)
 
 
-def _measure(unit: CampaignUnit, bench: Bench) -> None:
+def _measure(unit: CampaignUnit, bench: RunContext) -> None:
     if units.mark_sent(unit, bench.clock.now()):
         order = dispatch.order_of(unit)
-        fulfil(order, bench, partial(_take, unit.vantage))
+        fulfil(order, bench, partial(_receive, unit.vantage))
 
 
-def _take(
+def _receive(
     vantage: str, kind: str, head: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]
 ) -> None:
     """What would go home from elsewhere goes the same way here."""
-    results_receiver.HANDLERS[kind](vantage, unpack(pack(Parcel(kind, head, columns))))
+    results_receiver.HANDLERS[kind](vantage, unpack(pack(ResultsMessage(kind, head, columns))))

@@ -17,7 +17,7 @@ from core.clock import Clock, SystemClock
 from core.errors import BadInput, NephoscopeError, Unavailable
 from tasks.campaigns import results_receiver
 from tasks.protocol import vantage_queues
-from tasks.protocol.results_message import Parcel, unpack
+from tasks.protocol.results_message import ResultsMessage, unpack
 from tasks.protocol.vantage_queues import Received
 from tasks.surveys import second_pass
 from tasks.vantage.celery_tasks import LOOKUPS
@@ -25,11 +25,11 @@ from tasks.vantage_admin import enrolment, heartbeats
 from webapp.store.vantages import services
 
 log = logging.getLogger(__name__)
-Handler = Callable[[str, Parcel], None]
+Handler = Callable[[str, ResultsMessage], None]
 # What becomes of a parcel, by its kind. A handler is told who sent it, as the key says; it
 # stores everything at once or nothing, and the same parcel twice once. ``NephoscopeError`` that
 # is permanent means: never to be stored; anything else is tried again.
-HANDLERS: Mapping[str, Handler] = {LOOKUPS: second_pass.store_parcel, **results_receiver.HANDLERS}
+HANDLERS: Mapping[str, Handler] = {LOOKUPS: second_pass.store_answers, **results_receiver.HANDLERS}
 _PAUSE_S = 0.2
 _TEND_EVERY_S = 5.0
 _HOLD_MS = 5_000
@@ -64,17 +64,17 @@ class Collector:
                     pause_s = 1.0
             except (Unavailable, OperationalError) as error:
                 log.warning("collecting waits: %s", error)
-                self._make_room()
+                self._trim_over_quota()
                 pause_s = 1.0
             stop.wait(pause_s)
-        self._let_go()
+        self._release()
 
     def collect(self) -> int:
         """One round; how many parcels were stored."""
         if self._clock.monotonic() - self._tended_at >= _TEND_EVERY_S:
             self._tend()
         before = self.stored
-        for received in vantage_queues.take_in(self._names):
+        for received in vantage_queues.receive_messages(self._names):
             self._handle(received)
             if self._clock.monotonic() - self._renewed_at >= _RENEW_EVERY_S:
                 self._renew()
@@ -90,15 +90,15 @@ class Collector:
         # What a revoked one sent before is stored still.
         joined = services.own_points().exclude(state=services.State.INVITED)
         self._names = list(joined.values_list("name", flat=True))
-        self._make_room()
-        heartbeats.hear_all(self._names, self._clock)
+        self._trim_over_quota()
+        heartbeats.store_heartbeats(self._names, self._clock)
         self._tended_at = self._clock.monotonic()
 
-    def _make_room(self) -> None:
+    def _trim_over_quota(self) -> None:
         """Where one vantage point has filled the broker, nothing else can be written there."""
         with suppress(Unavailable, OperationalError):
             names = self._names or list(services.own_points().values_list("name", flat=True))
-            for name in vantage_queues.empty_hoards(names):
+            for name in vantage_queues.trim_over_quota(names):
                 log.warning("%s filled the links' broker, and lost what lay there", name)
 
     def _handle(self, received: Received) -> None:
@@ -163,7 +163,7 @@ class Collector:
             self._renewed_at = self._clock.monotonic()
         return ours
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         try:
             if self._renew():
                 vantage_queues.asked(vantage_queues.client().delete, _HOLDER)

@@ -19,7 +19,7 @@ from probes.kinds import traceroute
 from probes.records import ProbeStatus
 from probes.schedule.plan import Slot
 from tasks.protocol.result_validation import sound_result
-from tasks.protocol.results_message import Parcel
+from tasks.protocol.results_message import ResultsMessage
 from tasks.protocol.work_order import BEGAN, RESULT
 from webapp.store.campaigns import selectors, units
 from webapp.store.campaigns.plans import plan_of
@@ -55,7 +55,7 @@ class Tally:
             self.failed[result["status"]] += 1
         self.octets += int(result.get("octets") or 0)
 
-    def told(self, written: Mapping[str, int]) -> dict[str, Any]:
+    def as_json(self, written: Mapping[str, int]) -> dict[str, Any]:
         """What the unit keeps of it."""
         counters = {"failed": dict(self.failed), "missed": dict(self.missed), "octets": self.octets}
         return {
@@ -68,21 +68,21 @@ class Tally:
         }
 
 
-def take_begun(vantage: str, parcel: Parcel, clock: Clock | None = None) -> None:
+def record_start(vantage: str, parcel: ResultsMessage, clock: Clock | None = None) -> None:
     """A vantage point has begun a unit."""
     now = (clock or SystemClock()).now()
-    found = units.open_unit(*_whose(vantage, parcel))
+    found = units.open_unit(*_parse_unit_id(vantage, parcel))
     if found is not None:
         units.mark_started(found.campaign_id, vantage, found.key, now)
 
 
-def take_result(vantage: str, parcel: Parcel, clock: Clock | None = None) -> None:
+def store_result(vantage: str, parcel: ResultsMessage, clock: Clock | None = None) -> None:
     """Store a unit's result as its one part; a unit that has one is left as it is.
 
     Raises ``Unavailable`` when the disk refuses: then the parcel has to come again.
     """
     now = (clock or SystemClock()).now()
-    unit = units.open_unit(*_whose(vantage, parcel))
+    unit = units.open_unit(*_parse_unit_id(vantage, parcel))
     if unit is None:
         log.info("a result of %s came for a unit that is not open", vantage)
         return
@@ -95,7 +95,10 @@ def take_result(vantage: str, parcel: Parcel, clock: Clock | None = None) -> Non
     store(unit, tally, now)
 
 
-HANDLERS: Mapping[str, Callable[[str, Parcel], None]] = {BEGAN: take_begun, RESULT: take_result}
+HANDLERS: Mapping[str, Callable[[str, ResultsMessage], None]] = {
+    BEGAN: record_start,
+    RESULT: store_result,
+}
 
 
 def store(unit: CampaignUnit, tally: Tally, now: datetime) -> bool:
@@ -111,10 +114,10 @@ def store(unit: CampaignUnit, tally: Tally, now: datetime) -> bool:
         except OSError as error:
             # Making the folder is refused by a full disk too.
             raise Unavailable(f"cannot write {path.name}: {error.strerror or error}") from error
-    return units.end_unit(unit, tally.told(written), now)
+    return units.end_unit(unit, tally.as_json(written), now)
 
 
-def _whose(vantage: str, parcel: Parcel) -> tuple[str, str, str]:
+def _parse_unit_id(vantage: str, parcel: ResultsMessage) -> tuple[str, str, str]:
     """Campaign, vantage point and unit; raises ``BadInput`` for a head without them."""
     slug, key = parcel.head.get("measurement"), parcel.head.get("unit")
     if not isinstance(slug, str) or not isinstance(key, str) or len(slug) + len(key) > 250:
@@ -122,7 +125,7 @@ def _whose(vantage: str, parcel: Parcel) -> tuple[str, str, str]:
     return slug, vantage, key
 
 
-def _read(unit: CampaignUnit, parcel: Parcel) -> Tally:
+def _read(unit: CampaignUnit, parcel: ResultsMessage) -> Tally:
     campaign = unit.campaign
     plan = plan_of(campaign)
     planned = {s.number: s for s in plan.slots(unit.activity, unit.round, unit.vantage)}

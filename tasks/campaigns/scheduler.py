@@ -40,7 +40,7 @@ def run(stop: threading.Event, clock: Clock | None = None) -> None:
 
 
 @app.task(name="tasks.campaigns.sweep")
-def sweep() -> None:
+def run_scheduler() -> None:
     """One step of the scheduler, asked for every few seconds."""
     tick()
 
@@ -73,7 +73,7 @@ def advance(campaign: Campaign, clock: Clock, outlets: Outlets) -> None:
     """One step of one campaign; raises ``Unavailable``."""
     is_due = not campaign.starts_at or campaign.starts_at <= clock.now()
     if campaign.state == Campaign.State.WAITING and is_due:
-        _refuse_to_meet(campaign)
+        _reject_shared_target(campaign)
     # Laying out takes its time, so the first slot is set afterwards.
     if services.create_units(campaign, clock.now()):
         services.mark_running(campaign, clock.now())
@@ -87,7 +87,7 @@ def advance(campaign: Campaign, clock: Clock, outlets: Outlets) -> None:
         outlets.leave(report, campaign)
 
 
-def _refuse_to_meet(campaign: Campaign) -> None:
+def _reject_shared_target(campaign: Campaign) -> None:
     host = services.shared_target(campaign)
     if host:
         raise Unavailable(
@@ -165,19 +165,19 @@ def _refusal(name: str, point: VantagePoint | None, ways: Ways) -> str:
 @app.task(name="tasks.campaigns.report")
 def report(campaign_id: int) -> None:
     """The tables of a campaign so far."""
-    make_report(Campaign.objects.get(pk=campaign_id), SystemClock())
+    store_report(Campaign.objects.get(pk=campaign_id), SystemClock())
 
 
 @app.task(name="tasks.campaigns.conclude")
 def conclude(campaign_id: int) -> None:
     """The tables of a campaign whose units have all ended, and its end."""
-    make_report(Campaign.objects.get(pk=campaign_id), SystemClock())
+    store_report(Campaign.objects.get(pk=campaign_id), SystemClock())
 
 
-def make_report(campaign: Campaign, clock: Clock) -> None:
+def store_report(campaign: Campaign, clock: Clock) -> None:
     """Report a campaign, and close it when all its units have ended; raises ``Unavailable``."""
     is_running = campaign.state == Campaign.State.RUNNING
     if is_running and units.is_complete(campaign):
         conclusion.conclude(campaign, clock.now())
-    elif conclusion.take_report(campaign, clock.now()):
+    elif conclusion.claim_report(campaign, clock.now()):
         conclusion.report(campaign)

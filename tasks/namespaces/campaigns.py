@@ -126,7 +126,7 @@ class Tempo:
         return self.extent.settling_s * self.stretch + self.failing_s
 
 
-def begin(plan: Plan, extent: Extent, tempo: Tempo) -> tuple[Campaign, Campaign]:
+def create_campaigns(plan: Plan, extent: Extent, tempo: Tempo) -> tuple[Campaign, Campaign]:
     """Store both campaigns; they begin at the same moment. Raises ``BadInput``."""
     close_old()
     inner, outer = instances(plan, extent), plan.of_kind("vantage")
@@ -230,7 +230,7 @@ def _length_s(activities: list[Row], vantages: int, targets: int) -> float:
 class Course:
     """Both campaigns from their beginning to their end, and a failure before the last round."""
 
-    def __init__(self, lab: Laboratory, extent: Extent, whose: conclusion.Whose) -> None:
+    def __init__(self, lab: Laboratory, extent: Extent, whose: conclusion.OwnerLookup) -> None:
         self._lab, self._extent, self._whose = lab, extent, whose
         self._clock = SystemClock()
         self._outlets = scheduler.Outlets(dispatch.WAYS, self._leave)

@@ -9,7 +9,7 @@ from analysis.campaigns.routes.address_owners import Addresses
 from cartography.asn.files import read_origins
 from cartography.asn.tables import OriginTable
 from core.errors import BadInput, Unavailable
-from tasks.campaigns.conclusion import Whose
+from tasks.campaigns.conclusion import OwnerLookup
 from tasks.namespaces import campaigns, links
 from tasks.namespaces.campaigns import Extent
 from tasks.namespaces.comparison import Seen, compare
@@ -49,7 +49,7 @@ def description(plan: Plan) -> Row:
     }
 
 
-def stand(plan: Plan, *, centre: bool = False) -> Laboratory:
+def open_laboratory(plan: Plan, *, centre: bool = False) -> Laboratory:
     """The laboratory, to be used as a context; raises ``Unavailable`` with the reason.
 
     With ``centre`` its hosts reach a namespace of the site's.
@@ -60,9 +60,9 @@ def stand(plan: Plan, *, centre: bool = False) -> Laboratory:
     return Laboratory(plan, centre=centre)
 
 
-def sweep() -> Row:
+def remove_orphans() -> Row:
     """Remove what dead laboratories left; those that live are told by their process."""
-    links.sweep()
+    links.remove_orphans()
     return {"removed": netns.sweep(), "living": netns.laboratories()}
 
 
@@ -78,16 +78,16 @@ def run(extent: Extent, tell: Tell) -> Row:
     if extent.rounds < 1 + bool(extent.failing):
         raise BadInput("there is at least one round, and one more before a failure", field="rounds")
     names = {n.asn: n.name.partition("-")[0] for n in plan.of_kind("router")}
-    book = address_book(plan)
-    with stand(plan, centre=True) as lab:
+    book = build_addresses(plan)
+    with open_laboratory(plan, centre=True) as lab:
         before = lab.truth
         with links.Field(lab, campaigns.hosts(plan, extent)) as field:
             tell(f"{len(field.workers)} vantage points have joined")
             each_s = field.joined_in_s / len(field.workers)
             tempo = campaigns.Tempo(extent, lab.built_in_s, each_s)
-            found = campaigns.begin(plan, extent, tempo)
+            found = campaigns.create_campaigns(plan, extent, tempo)
             try:
-                campaigns.Course(lab, extent, Whose(book, names)).run(found, tell)
+                campaigns.Course(lab, extent, OwnerLookup(book, names)).run(found, tell)
             finally:
                 campaigns.close_old()
         after = lab.truth
@@ -95,7 +95,7 @@ def run(extent: Extent, tell: Tell) -> Row:
     return {"campaign": found[0].slug, "outwards": found[1].slug, **compare(seen, before, after)}
 
 
-def address_book(plan: Plan) -> Addresses:
+def build_addresses(plan: Plan) -> Addresses:
     """Whose each address of the laboratory is, by its own tables."""
     origins = OriginTable.build(read_origins(origin_lines(plan).encode()))
     ranges = [(ip_network(prefix), region) for prefix, region in region_prefixes(plan)]

@@ -60,7 +60,7 @@ class Field:
         self.joined_in_s = 0.0
 
     def __enter__(self) -> "Field":
-        sweep()
+        remove_orphans()
         with ExitStack() as stack:
             stack.callback(shutil.rmtree, self._folder, ignore_errors=True)
             self._folder.mkdir(parents=True, mode=0o700, exist_ok=True)
@@ -144,7 +144,7 @@ class Field:
         )
 
 
-def sweep() -> None:
+def remove_orphans() -> None:
     """Remove what processes that are no more left in the data folder."""
     for folder in _root().glob("*"):
         if folder.name.isdigit() and not netns.alive(int(folder.name)):

@@ -24,7 +24,7 @@ from probes.records import ProbeStatus
 from tasks.campaigns import dispatch, results_receiver
 from tasks.networks.rate_state import Work, held_until, hold, path_of, read, write
 from tasks.platform.app import AWAY, app, queue
-from tasks.protocol.results_message import Parcel, columns_of
+from tasks.protocol.results_message import ResultsMessage, columns_of
 from tasks.protocol.work_order import BEGAN, COLUMNS, RESULT, Order
 from webapp.store.campaigns import units
 from webapp.store.models import VantagePoint
@@ -99,10 +99,10 @@ def step(point: VantagePoint, order: Order, api: Api) -> float | None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return None  # another worker is at it
-        return None if path.with_suffix(".done").exists() else _take(point, order, api, path)
+        return None if path.with_suffix(".done").exists() else _run_step(point, order, api, path)
 
 
-def _take(point: VantagePoint, order: Order, api: Api, path: Path) -> float | None:
+def _run_step(point: VantagePoint, order: Order, api: Api, path: Path) -> float | None:
     work = read(path)
     if order.attempt < work.attempt:
         return None  # it was sent anew, and a later one goes on with it
@@ -113,7 +113,7 @@ def _take(point: VantagePoint, order: Order, api: Api, path: Path) -> float | No
         return None
     if order.attempt > work.attempt:
         work.attempt = order.attempt
-        results_receiver.take_begun(point.name, Parcel(BEGAN, order.head), api.clock)
+        results_receiver.record_start(point.name, ResultsMessage(BEGAN, order.head), api.clock)
     # Every pass holds the unit, so that nobody gives it up while the network works.
     until = datetime.fromtimestamp(order.ends + GRACE_S[point.source] + _SLACK_S, UTC)
     hold_unit(order.campaign, point.name, order.unit, until)
@@ -121,7 +121,7 @@ def _take(point: VantagePoint, order: Order, api: Api, path: Path) -> float | No
     write(path, work)
     if left:
         return min(min(left), _LONGEST_STEP_S)
-    results_receiver.take_result(point.name, _parcel(order, work), api.clock)
+    results_receiver.store_result(point.name, _build_message(order, work), api.clock)
     path.with_suffix(".done").touch()
     return None
 
@@ -170,8 +170,8 @@ class _Step:
             wanted = self.order.probe, target, self.order.options, place
             body = self.network.request_for(*wanted)
             # Before it is paid for, it is known that it may have been.
-            self._keep(number, {"name": "", "etag": "", "late_s": late_s})
-            self._keep(number, {"name": self.network.create(self.api, body)})
+            self._record(number, {"name": "", "etag": "", "late_s": late_s})
+            self._record(number, {"name": self.network.create(self.api, body)})
         except Busy as error:
             self.work.tests.pop(number, None)
             hold(point.source, begun + error.wait_s)
@@ -191,7 +191,7 @@ class _Step:
         if left_s > 0:
             raise Busy("the network asked to wait", left_s)
 
-    def _keep(self, number: str, known: Row) -> None:
+    def _record(self, number: str, known: Row) -> None:
         before = dict(self.work.tests)
         self.work.tests[number] = {**before.get(number, {}), **known}
         try:
@@ -267,7 +267,7 @@ def _first(
     return {**told[0], "at": told[0]["at"] or order.due} if told else None
 
 
-def _parcel(order: Order, work: Work) -> Parcel:
+def _build_message(order: Order, work: Work) -> ResultsMessage:
     rows = [
         {
             "slot": int(number),
@@ -276,4 +276,4 @@ def _parcel(order: Order, work: Work) -> Parcel:
         }
         for number, result in sorted(work.results.items(), key=lambda r: int(r[0]))
     ]
-    return Parcel(RESULT, {**order.head, "missed": {}}, columns_of(rows, COLUMNS))
+    return ResultsMessage(RESULT, {**order.head, "missed": {}}, columns_of(rows, COLUMNS))

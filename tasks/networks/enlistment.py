@@ -64,10 +64,10 @@ def _is_wanted(place: Mapping[str, Any], wanted: Wanted) -> bool:
 
 def enlist(wanted: Wanted, clock: Clock | None = None) -> list[VantagePoint]:
     """Vantage points at so many places, spread over countries; raises as ``find_places``."""
-    return take(wanted.network, spread(find_places(wanted, clock), wanted.count))
+    return create_points(wanted.network, spread(find_places(wanted, clock), wanted.count))
 
 
-def take(source: str, places: Sequence[Mapping[str, Any]]) -> list[VantagePoint]:
+def create_points(source: str, places: Sequence[Mapping[str, Any]]) -> list[VantagePoint]:
     """Vantage points at these places; those that stand are kept, those let go take work again."""
     if not places:
         raise BadInput("the network has no probe there now", field="country")

@@ -43,12 +43,12 @@ def read(path: Path) -> Work:
 
 def write(path: Path, work: Work) -> None:
     """Keep how far an order is; raises ``Unavailable`` where the disk refuses."""
-    _put(path, json.dumps(asdict(work)))
+    _write(path, json.dumps(asdict(work)))
 
 
 def hold(source: str, until: float) -> None:
     """Ask a network for nothing new until a moment, whichever process it is."""
-    _put(_hold_path(source), str(until))
+    _write(_hold_path(source), str(until))
 
 
 def held_until(source: str) -> float:
@@ -63,7 +63,7 @@ def _hold_path(source: str) -> Path:
     return selectors.lake_root() / ".networks" / f"{source}.until"
 
 
-def _put(path: Path, text: str) -> None:
+def _write(path: Path, text: str) -> None:
     try:
         write_text(path, text)
     except OSError as error:

@@ -26,7 +26,7 @@ def ask(wanted: Wanted) -> Search:
     enlistment.check(wanted)
     told = network_search.create_search(asdict(wanted))
     try:
-        queue(look, told["key"])
+        queue(search_network, told["key"])
     except AWAY as error:
         log.warning("a question for %s waits for the broker: %s", wanted.network, error)
         told |= {"state": network_search.FAILED, "error": "no worker can be reached"}
@@ -35,7 +35,7 @@ def ask(wanted: Wanted) -> Search:
 
 
 @app.task(name="tasks.network_finds.look")
-def look(key: str, clock: Clock | None = None) -> None:
+def search_network(key: str, clock: Clock | None = None) -> None:
     """Ask the network: first what may be spent, then where such probes are."""
     told = network_search.load(key)
     if told is None or told["state"] == network_search.READY:
@@ -71,4 +71,4 @@ def enlist(told: Search, names: list[str] | None = None) -> list[VantagePoint]:
     places = told["places"]
     if names is not None:
         places = [p for p in places if p["name"] in set(names)]
-    return enlistment.take(told["wanted"]["network"], places)
+    return enlistment.create_points(told["wanted"]["network"], places)

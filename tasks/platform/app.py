@@ -39,7 +39,7 @@ def _backend_url(url: str) -> str:
 SWEEPS = "sweeps"
 
 
-def _sweep(task: str, every_s: float) -> dict[str, Any]:
+def _periodic(task: str, every_s: float) -> dict[str, Any]:
     """A task of the schedule that is dropped once the next one is due."""
     return {"task": task, "schedule": every_s, "options": {"queue": SWEEPS, "expires": every_s}}
 
@@ -81,11 +81,11 @@ app.conf.update(
     task_time_limit=3600,
     timezone="UTC",
     beat_schedule={
-        "take up shards of silent workers": _sweep("tasks.crawl.sweep", 5.0),
+        "take up shards of silent workers": _periodic("tasks.crawl.sweep", 5.0),
         # Units are sent twenty seconds before they begin, so a late step makes nothing late.
-        "take measurement campaigns a step further": _sweep("tasks.campaigns.sweep", 3.0),
-        "take up recommendations of silent workers": _sweep("tasks.advising.sweep", 20.0),
-        "analyse pools that have new reports": _sweep("tasks.screening.sweep", 5.0),
+        "take measurement campaigns a step further": _periodic("tasks.campaigns.sweep", 3.0),
+        "take up recommendations of silent workers": _periodic("tasks.advising.sweep", 20.0),
+        "analyse pools that have new reports": _periodic("tasks.screening.sweep", 5.0),
         # Providers publish new ranges every few days; the odd hour spares their servers.
         "ask for newer range files": {
             "task": "tasks.ranges.fetch",

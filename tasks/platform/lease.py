@@ -31,7 +31,7 @@ class Lease:
         self._counted_at = 0.0
         self._ended = threading.Event()
         self._lost = threading.Event()
-        self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
+        self._thread = threading.Thread(target=self._renew_until_ended, name="lease", daemon=True)
 
     def __enter__(self) -> "Lease":
         self._thread.start()
@@ -67,7 +67,7 @@ class Lease:
         if not services.renew(self._shard, self._counters):
             raise Stopped("the survey was cancelled or the shard was taken over")
 
-    def _keep(self) -> None:
+    def _renew_until_ended(self) -> None:
         try:
             while not self._ended.wait(RENEW_EVERY_S):
                 self._renew()

@@ -21,7 +21,7 @@ _MARK = b"NP1"
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class ResultsMessage:
     """What a vantage point sends home: a kind, a head (which work it answers), and columns."""
 
     kind: str
@@ -44,7 +44,7 @@ def columns_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[
     return {name: [row[name] for row in rows] for name in names}
 
 
-def pack(parcel: Parcel) -> bytes:
+def pack(parcel: ResultsMessage) -> bytes:
     """A parcel as octets; raises ``BadInput`` for one that is too large to be taken."""
     body = [parcel.kind, parcel.head, parcel.columns]
     text = json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
@@ -54,7 +54,7 @@ def pack(parcel: Parcel) -> bytes:
     return packed
 
 
-def unpack(data: bytes) -> Parcel:
+def unpack(data: bytes) -> ResultsMessage:
     """The parcel of octets from elsewhere; raises ``BadInput`` for anything else."""
     if not data.startswith(_MARK) or len(data) > LARGEST_BYTES:
         raise BadInput("this is no parcel, or one that is too large", field="parcel")
@@ -70,7 +70,7 @@ def _refuse(text: str) -> None:
     raise ValueError(f"{text} is no number")
 
 
-def _checked(body: Any) -> Parcel:
+def _checked(body: Any) -> ResultsMessage:
     if not isinstance(body, list) or len(body) != 3:
         raise BadInput("a parcel has a kind, a head and columns", field="parcel")
     kind, head, columns = body
@@ -79,4 +79,4 @@ def _checked(body: Any) -> Parcel:
         raise BadInput("a parcel has a kind, a head and columns", field="parcel")
     if len({len(column) for column in columns.values()}) > 1:
         raise BadInput("the columns of a parcel have different lengths", field="parcel")
-    return Parcel(kind, head, columns)
+    return ResultsMessage(kind, head, columns)

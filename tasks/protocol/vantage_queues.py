@@ -104,12 +104,12 @@ def queued(vantage: str) -> int:
     return int(asked(client().llen, key(vantage, "tasks")))
 
 
-def forget_tasks(vantage: str) -> None:
+def delete_tasks(vantage: str) -> None:
     """Take back what waits for a vantage point; raises ``Unavailable``."""
     asked(client().delete, key(vantage, "tasks"))
 
 
-def take_in(vantages: Sequence[str]) -> Iterator[Received]:
+def receive_messages(vantages: Sequence[str]) -> Iterator[Received]:
     """What vantage points sent, each parcel until it is acknowledged; raises ``Unavailable``.
 
     A parcel is moved to a list that no vantage point can touch, so that a collector that dies
@@ -127,7 +127,7 @@ def take_in(vantages: Sequence[str]) -> Iterator[Received]:
                 yield Received(vantage, data)
 
 
-def empty_hoards(vantages: Sequence[str]) -> list[str]:
+def trim_over_quota(vantages: Sequence[str]) -> list[str]:
     """Take from vantage points what would crowd out others; their names; raises ``Unavailable``.
 
     A sound one never comes near: its results are taken in within a second, and while nobody takes

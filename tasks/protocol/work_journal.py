@@ -63,12 +63,12 @@ class Journal:
         self._entries = Entries()
         if self._folder is not None:
             try:
-                self._begin(self._folder, key)
+                self._open(self._folder, key)
             except OSError as error:
-                self._give_up(error)
+                self._disable(error)
         return self._entries
 
-    def keep_order(self, order: Mapping[str, Any]) -> None:
+    def record_order(self, order: Mapping[str, Any]) -> None:
         """Keep what the unit was told to do, so that it can go on without being told again."""
         if not self._entries.order:
             self._entries.order.update(order)
@@ -97,13 +97,13 @@ class Journal:
         self._entries = Entries(found.results, found.missed, True, found.order)
         self._write(["done"])
 
-    def _begin(self, folder: Path, key: str) -> None:
+    def _open(self, folder: Path, key: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{key}.jsonl"
         if path.exists():
             self._entries = _read(path)
         else:
-            _forget_old(folder)
+            _remove_old(folder)
         self._file = path.open("a", encoding="utf-8")
         # What a killed process left without an end is ended here.
         self._file.write("\n")
@@ -114,9 +114,9 @@ class Journal:
                 self._file.write(json.dumps(entry, separators=(",", ":")) + "\n")
                 self._file.flush()
             except OSError as error:
-                self._give_up(error)
+                self._disable(error)
 
-    def _give_up(self, error: OSError) -> None:
+    def _disable(self, error: OSError) -> None:
         """A full disk stops no measurement: what is in memory is sent all the same."""
         log.warning("no journal is kept: %s", error)
         self._file = None
@@ -155,7 +155,7 @@ def _entry(line: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _forget_old(folder: Path) -> None:
+def _remove_old(folder: Path) -> None:
     """Journals that nobody will ask for any more."""
     files = sorted(folder.glob("*.jsonl"), key=_age)
     old = [p for p in files if _age(p) < time.time() - _KEPT_S]

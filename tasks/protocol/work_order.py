@@ -79,7 +79,7 @@ Spend = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Bench:
+class RunContext:
     """What a place gives to a measurement: a clock, a journal, limits, and whether to go on.
 
     ``is_stopped`` is asked for a campaign that was ended before its time.
@@ -92,7 +92,7 @@ class Bench:
     is_stopped: Callable[[str], bool] = frozenset().__contains__
 
 
-def fulfil(order: Order, bench: Bench, report: Report) -> None:
+def fulfil(order: Order, bench: RunContext, report: Report) -> None:
     """Measure an order, or what is left of it, and report; raises ``Unavailable``.
 
     Where the process is told to end, nothing is reported: what the journal holds is reported
@@ -100,7 +100,7 @@ def fulfil(order: Order, bench: Bench, report: Report) -> None:
     """
     before = bench.journal.open(order.campaign, order.unit)
     if not before.is_done:
-        bench.journal.keep_order(order.as_json())
+        bench.journal.record_order(order.as_json())
         report(BEGAN, order.head, {})
         if not _run(order, before.seen, bench):
             return
@@ -109,7 +109,7 @@ def fulfil(order: Order, bench: Bench, report: Report) -> None:
     report(RESULT, {**order.head, "missed": before.missed}, before.columns(COLUMNS))
 
 
-def resume(bench: Bench, report: Report) -> None:
+def resume(bench: RunContext, report: Report) -> None:
     """Go on with what a process that was killed left, as far as it is worth it.
 
     What is left of older units is asked for by the centre, if it still wants it.
@@ -120,7 +120,7 @@ def resume(bench: Bench, report: Report) -> None:
             fulfil(order, bench, report)
 
 
-def _run(order: Order, seen: frozenset[int], bench: Bench) -> bool:
+def _run(order: Order, seen: frozenset[int], bench: RunContext) -> bool:
     """Run the slots that the journal does not hold; false when the process ends before."""
     try:
         probe, config, cost = _prepare(order)
@@ -157,7 +157,7 @@ def _prepare(order: Order) -> tuple[Probe, Any, Cost]:
     return probe, replace(config, allow=tuple(order.allow), deny=tuple(order.deny)), cost
 
 
-def _wait(moment: float, order: Order, bench: Bench) -> bool:
+def _wait(moment: float, order: Order, bench: RunContext) -> bool:
     """Sleep until a moment, or until nobody wants it; false when the process has to end before."""
     while not bench.ended():
         left = moment - bench.clock.monotonic()
@@ -167,7 +167,7 @@ def _wait(moment: float, order: Order, bench: Bench) -> bool:
     return False
 
 
-def _why_not(order: Order, latest: float, cost: Cost, bench: Bench) -> str:
+def _why_not(order: Order, latest: float, cost: Cost, bench: RunContext) -> str:
     """Why a slot is not run now; empty when it is."""
     if bench.is_stopped(order.campaign):
         return STOPPED

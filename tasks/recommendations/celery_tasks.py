@@ -62,7 +62,7 @@ _AT_ONCE = threading.BoundedSemaphore(2)
 QUICK_WAIT_S = 10.0
 
 
-def take(
+def create(
     files: Mapping[str, bytes],
     options: Mapping[str, Any],
     key: str | None,
@@ -92,11 +92,13 @@ def take(
     return row
 
 
-def keep(row: Recommendation, options: Mapping[str, Any], title: str = "") -> Recommendation:
+def store_variant(
+    row: Recommendation, options: Mapping[str, Any], title: str = ""
+) -> Recommendation:
     """Store changed options for the same files as a recommendation of its own; raises as take."""
     files = {n: path.read_bytes() for n, path in services.paths_of(row).items()}
     origin = services.Origin(row.owner, title or row.title, row.survey, row.source)
-    return take(files, {**row.options, **options}, None, origin=origin)
+    return create(files, {**row.options, **options}, None, origin=origin)
 
 
 def read_question(row: Recommendation) -> Question:
@@ -215,20 +217,20 @@ def arrive(survey_id: int) -> None:
     """A survey has ended: ask what waited for it."""
     survey = Survey.objects.filter(pk=survey_id).first()
     for row in services.awaiting(survey) if survey else ():
-        take_up(row)
+        submit_awaiting(row)
 
 
-def take_up(row: Recommendation) -> None:
+def submit_awaiting(row: Recommendation) -> None:
     """Ask what waited for its survey, which has ended."""
     if from_domains.prepare(row):
         submit(row)
 
 
 @app.task(name="tasks.advising.sweep")
-def sweep() -> None:
+def requeue_lost() -> None:
     """Take up questions that a broker or a worker lost, and those whose survey has ended."""
     for row in services.awaiting_ended():
-        take_up(row)
+        submit_awaiting(row)
     for pk in services.waiting():
         _queue(pk)
     services.drop_orphans()
@@ -237,10 +239,10 @@ def sweep() -> None:
 @worker_process_init.connect
 def _warm(**_: Any) -> None:
     """A worker's first question does not wait for loops to be loaded."""
-    warm_soon()
+    preload_loops()
 
 
 @lru_cache(maxsize=1)
-def warm_soon() -> None:
+def preload_loops() -> None:
     """Load compiled loops beside the work of this process, once, before somebody waits for them."""
     threading.Thread(target=load_loops, name="load loops", daemon=True).start()

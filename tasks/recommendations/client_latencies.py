@@ -126,14 +126,14 @@ def _measured(campaign: Campaign, audience: Audience) -> Latencies:
         files["populations"] = _populations(away)
     regions = frozenset(table["region"].unique().to_pylist())
     files["regions"] = _zones(sorted(regions))
-    return Latencies(files, _told(campaign, kept, away), regions)
+    return Latencies(files, _describe(campaign, kept, away), regions)
 
 
 def _at(point: Any) -> tuple[float, float] | None:
     return None if point.lat is None or point.lon is None else (point.lat, point.lon)
 
 
-def _told(campaign: Campaign, kept: Collection[str], away: Audience) -> dict[str, Any]:
+def _describe(campaign: Campaign, kept: Collection[str], away: Audience) -> dict[str, Any]:
     return {
         "kind": "measured",
         "name": campaign.name,

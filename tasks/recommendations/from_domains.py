@@ -47,7 +47,7 @@ def intend(data: bytes, audience: bytes) -> Intention:
     return Intention(plan, domains, own or columns, n_words)
 
 
-def begin(
+def create(
     domains: bytes, audience: Audience, wanted: str, name: str, maker: services.Requester, key: str
 ) -> Recommendation:
     """Store the survey and the recommendation that waits for it; raises as their makers do.

@@ -23,14 +23,16 @@ from core.errors import BadInput, MissingData
 from tasks.recommendations.request import Known, Question
 
 
-def outlook(study: Study, question: Question, answers: Sequence[Recommendation]) -> dict[str, Any]:
+def compute_impact(
+    study: Study, question: Question, answers: Sequence[Recommendation]
+) -> dict[str, Any]:
     """Consequences of the current deployment and of each set; raises BadInput."""
     view = _view(study, question)
     current = serve(study, question.current) if question.current else None
-    sets = [view.tell("current", current, None)] if current and question.with_peer else []
+    sets = [view.describe("current", current, None)] if current and question.with_peer else []
     for answer in answers:
         if answer.regions:
-            sets.append(view.tell(answer.k, serve(study, answer.regions), current))
+            sets.append(view.describe(answer.k, serve(study, answer.regions), current))
     return {"inputs": view.inputs(), "sets": sets}
 
 
@@ -81,7 +83,7 @@ class _View:
             for name, region in self.question.known.regions.items()
         ]
 
-    def tell(
+    def describe(
         self, which: int | str, serving: Assignment, before: Assignment | None
     ) -> dict[str, Any]:
         """One set."""
@@ -98,7 +100,7 @@ class _View:
                 latency_statistics.spread(before) if before else None,
             ),
             "countries": _countries(serving, before, groups),
-            "beside": self._beside(serving),
+            "beside": self._describe_other_measure(serving),
             "failures": [asdict(loss) for loss in failures],
             "isps_unknown": impact_failures.unknown_routes(serving, known.routes),
             "availability": _availability(serving, self.question),
@@ -108,7 +110,7 @@ class _View:
             "serves": served(serving, self.spots),
         }
 
-    def _beside(self, serving: Assignment) -> dict[str, Any] | None:
+    def _describe_other_measure(self, serving: Assignment) -> dict[str, Any] | None:
         """The other measure where each client is at home."""
         if self.other is None:
             return None
@@ -132,7 +134,7 @@ def _view(study: Study, question: Question) -> _View:
     clients = _clients(known)
     other = _aligned(question.samples, known.beside) if known.beside else None
     model, reason = _model(question, clients)
-    return _View(study, question, clients, other, model, reason, _spots(known))
+    return _View(study, question, clients, other, model, reason, _find_map_points(known))
 
 
 # What is known stays as it is while constraints change.
@@ -143,7 +145,7 @@ def _clients(known: Known) -> list[Client]:
 
 
 @lru_cache(maxsize=8)
-def _spots(known: Known) -> MapPoints:
+def _find_map_points(known: Known) -> MapPoints:
     return build_map_points(_clients(known), known.samples.weights)
 
 

@@ -27,7 +27,7 @@ from analysis.optimization import (
 )
 from analysis.optimization.uncertainty.bootstrap import INTERVAL, interval
 from core.errors import NephoscopeError
-from tasks.recommendations.impact import outlook
+from tasks.recommendations.impact import compute_impact
 from tasks.recommendations.request import Question
 
 # Told after each step: what is done, how many steps are done, how many there are.
@@ -69,7 +69,7 @@ def recommend(
         "constraints": _asked(question.constraints),
         "doubt": {"draws": question.draws, "seed": question.seed, "level": 0.95},
         "current": _current(study, question, answers),
-        "consequences": outlook(study, question, asked) if question.with_outlook else None,
+        "consequences": compute_impact(study, question, asked) if question.with_outlook else None,
     }
 
 

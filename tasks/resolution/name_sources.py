@@ -18,7 +18,7 @@ USUAL_PERMUTATIONS = PermutationConfig().budget
 _MOST_PERMUTATIONS = 100_000
 
 
-class Wishes(Protocol):
+class SourceOptions(Protocol):
     """The options that this module reads; ``engine_factory.Resolving`` has them."""
 
     @property
@@ -43,7 +43,7 @@ class Wishes(Protocol):
 
 
 def open_sources(
-    wishes: Wishes,
+    wishes: SourceOptions,
     domains: Iterable[str],
     networks: tuple[Network, ...],
     opt_out: frozenset[str],
@@ -62,11 +62,11 @@ def open_sources(
     return tuple(sources)
 
 
-def _search(wishes: Wishes, networks: tuple[Network, ...]) -> CertificateConfig:
+def _search(wishes: SourceOptions, networks: tuple[Network, ...]) -> CertificateConfig:
     return CertificateConfig(wishes.ct_server, wishes.contact, allowed_networks=networks)
 
 
-def check_wishes(wishes: Wishes) -> None:
+def check_options(wishes: SourceOptions) -> None:
     """Raise ``BadInput`` for what would fail only later."""
     for path in wishes.imports:
         if not Path(path).is_file():

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from tasks.resolution.engine_factory import Resolving, engine_config, load_wordlist, servers_of
-from tasks.resolution.name_sources import USUAL_PERMUTATIONS, check_wishes, chosen_sources
+from tasks.resolution.name_sources import USUAL_PERMUTATIONS, check_options, chosen_sources
 
 
 def resolving_from(options: Mapping[str, Any]) -> Resolving:
@@ -27,7 +27,7 @@ def resolving_from(options: Mapping[str, Any]) -> Resolving:
         **_sources_from(options),
     )
     engine_config(chosen, servers_of(chosen))
-    check_wishes(chosen)
+    check_options(chosen)
     return chosen
 
 

@@ -56,7 +56,7 @@ class ListJob:
         return self.output is not None and self.output.suffix == ".parquet"
 
 
-class Asker(Protocol):
+class Resolver(Protocol):
     """What answers questions, step by step."""
 
     stats: EngineStats
@@ -117,7 +117,7 @@ class Progress:
     """How far a run is; ``total`` is unknown (none) for a stream."""
 
     names: NameList
-    asker: Asker
+    asker: Resolver
     total: int | None
     earlier: Checkpoint | None = None
     done: int = 0
@@ -152,7 +152,7 @@ def resolve_list(job: ListJob, options: Resolving, go_on: Callable[[Progress], b
     """
     with ExitStack() as stack:
         source = stack.enter_context(_open_names(job.names_file))
-        names = NameList(source, job.types, job.subnet, _zone_finder(options))
+        names = NameList(source, job.types, job.subnet, _build_zone_lookup(options))
         earlier = _find_checkpoint(job)
         sink = _open_sink(job, earlier)
         questions = (
@@ -160,7 +160,7 @@ def resolve_list(job: ListJob, options: Resolving, go_on: Callable[[Progress], b
             if earlier
             else names.questions()
         )
-        asker = stack.enter_context(_open_asker(job, options, questions))
+        asker = stack.enter_context(_open_resolver(job, options, questions))
         total = _count_lines(job.names_file) * len(job.types) if job.names_file != "-" else None
         progress = Progress(names, asker, total, earlier, earlier.done if earlier else 0)
         try:
@@ -174,7 +174,7 @@ def resolve_list(job: ListJob, options: Resolving, go_on: Callable[[Progress], b
 
 
 def _drive(job: ListJob, progress: Progress, sink: Sink, go_on: Callable[[Progress], bool]) -> None:
-    asker, keep = progress.asker, _Keeper(job, progress, sink)
+    asker, keep = progress.asker, _CheckpointWriter(job, progress, sink)
     while not asker.is_over:
         results = asker.step()
         sink.write(results)
@@ -188,7 +188,7 @@ def _drive(job: ListJob, progress: Progress, sink: Sink, go_on: Callable[[Progre
         state_path(job.output).unlink(missing_ok=True)
 
 
-class _Keeper:
+class _CheckpointWriter:
     """Writes checkpoints of a run that has a file of its own."""
 
     def __init__(self, job: ListJob, progress: Progress, sink: Sink) -> None:
@@ -241,7 +241,7 @@ def _open_sink(job: ListJob, earlier: Checkpoint | None) -> Sink:
     return LineSink.open(job.output, mark)
 
 
-def _zone_finder(options: Resolving) -> Callable[[str], str] | None:
+def _build_zone_lookup(options: Resolving) -> Callable[[str], str] | None:
     if options.zone_rate is None:
         return None
     # The list of public suffixes takes a while to load, and few runs need it.
@@ -251,7 +251,9 @@ def _zone_finder(options: Resolving) -> Callable[[str], str] | None:
 
 
 @contextmanager
-def _open_asker(job: ListJob, options: Resolving, questions: Iterator[Question]) -> Iterator[Asker]:
+def _open_resolver(
+    job: ListJob, options: Resolving, questions: Iterator[Question]
+) -> Iterator[Resolver]:
     if job.iterative:
         with open_iteration(options) as resolver:
             yield _Iterative(resolver, questions)

@@ -16,7 +16,7 @@ from core.wording import SMALL, number, share_of
 from screening.decision import calibration, heatmap
 from screening.statistics import persistence
 from tasks.screening.ground_truth import Tested
-from tasks.screening.time_of_day import tell_nights
+from tasks.screening.time_of_day import find_daily_window
 from webapp.store.models import Pool, PoolInstance, PoolReport
 from webapp.store.screening.selectors import BAD, GOOD, UNKNOWN
 
@@ -40,7 +40,7 @@ def find(pool: Pool, tested: Tested | None) -> dict[str, Any]:
         "causes": _causes(rows),
         "calibration": _try(lambda: _calibrate(machines)),
         "persistence": _try(lambda: _persist(rows)),
-        "nights": _try(lambda: tell_nights([(at, summary) for _, at, _, summary in rows])),
+        "nights": _try(lambda: find_daily_window([(at, summary) for _, at, _, summary in rows])),
         "heatmap": _try(lambda: _heatmap(machines, tested)) if tested else before,
     }
 
@@ -99,15 +99,15 @@ def _calibrate(machines: Sequence[PoolInstance]) -> dict[str, Any]:
     low, high = found.mark_interval
     return {
         "headline": f"A mark of {chosen.low:g} stalls per 100 s ({low:g} to {high:g}) calls "
-        f"{_told(held.false_positive, found.bad)} bad ones good and misses "
-        f"{_told(held.false_negative, found.good)} good ones",
+        f"{_describe_share(held.false_positive, found.bad)} bad ones good and misses "
+        f"{_describe_share(held.false_negative, found.good)} good ones",
         "n": len(fit),
         "labelled": sum(labelled for _, _, labelled in fit),
         **asdict(found),
     }
 
 
-def _told(share: float, whole: int) -> str:
+def _describe_share(share: float, whole: int) -> str:
     """A share of machines, as it stands before what they are: counts of few."""
     of = "" if whole < SMALL else " of the"
     return share_of(share, whole, lambda value: f"{100 * value:.0f} %") + of
@@ -133,7 +133,7 @@ def _persist(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _check_memory(series: Mapping[str, Sequence[tuple[float, bool]]]) -> dict[str, Any]:
-    table = _make_rounds(series)
+    table = _build_rounds(series)
     if len(table) < FEWEST_ROUNDS or table.shape[1] < FEWEST_INSTANCES:
         raise BadInput(
             f"the test needs {FEWEST_INSTANCES} machines that report at the same time, "
@@ -148,7 +148,7 @@ def _check_memory(series: Mapping[str, Sequence[tuple[float, bool]]]) -> dict[st
     }
 
 
-def _make_rounds(series: Mapping[str, Sequence[tuple[float, bool]]]) -> Any:
+def _build_rounds(series: Mapping[str, Sequence[tuple[float, bool]]]) -> Any:
     """Statuses by round (rows) and machine, of those that are there in nearly all rounds."""
     gaps = [
         b[0] - a[0] for points in series.values() for a, b in zip(points, points[1:], strict=False)
@@ -178,7 +178,7 @@ def _heatmap(machines: Sequence[PoolInstance], tested: Tested) -> dict[str, Any]
     ]
     if not cells:
         raise BadInput("no network test has arrived yet: run the agent with --server and --client")
-    keys, matrix = heatmap.make_matrix(cells)
+    keys, matrix = heatmap.build_matrix(cells)
     if len(keys) > MOST_NODES:
         raise BadInput(f"the heat map shows at most {MOST_NODES} machines, not {len(keys)}")
     shown = [[None if math.isnan(x) else round(float(x), 3) for x in row] for row in matrix]
@@ -189,11 +189,11 @@ def _heatmap(machines: Sequence[PoolInstance], tested: Tested) -> dict[str, Any]
         "ids": [int(key) for key in keys],
         "names": labels,
         "p999_ms": shown,
-        **_tell_nodes(labels, matrix),
+        **_describe_nodes(labels, matrix),
     }
 
 
-def _tell_nodes(labels: Sequence[str], matrix: Any) -> dict[str, Any]:
+def _describe_nodes(labels: Sequence[str], matrix: Any) -> dict[str, Any]:
     try:
         found = heatmap.check_nodes(matrix)
     except BadInput as error:

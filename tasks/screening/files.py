@@ -24,11 +24,11 @@ from screening.payoff.simulation import (
     FAN_OUTS,
     TRIALS,
     Workload,
-    make_distributions,
+    build_distributions,
     simulate_partition,
     simulate_sequential,
 )
-from screening.statistics.simulated_pool import make_kinds, simulate_fleet
+from screening.statistics.simulated_pool import build_kinds, simulate_fleet
 
 SEVERITY = (BAD, NETWORK_TEST, UNKNOWN, GOOD)
 MOST_INSTANCES, MOST_TRIALS = 1_000_000, 20_000_000
@@ -48,7 +48,7 @@ class Scenario:
     seed: int = 2013
 
 
-def judge_file(data: bytes, low: float, high: float) -> dict[str, Any]:
+def analyse_file(data: bytes, low: float, high: float) -> dict[str, Any]:
     """Figures of a file's first series, the worst verdict of all; ``series`` has each.
 
     BadInput for a file of no known kind, and for marks that cannot be.
@@ -78,7 +78,7 @@ def simulate(scenario: Scenario) -> dict[str, Any]:
     """
     _check(scenario)
     rng = np.random.default_rng(scenario.seed)
-    fleet = simulate_fleet(scenario.instances, make_kinds(scenario.bad_share), rng)
+    fleet = simulate_fleet(scenario.instances, build_kinds(scenario.bad_share), rng)
     errors = measure(fleet.counts, fleet.good, scenario.low)
     return {
         "instances": scenario.instances,
@@ -135,7 +135,7 @@ def _simulate_payoff(scenario: Scenario) -> dict[str, Any] | None:
     if not scenario.trials:
         return None
     started = time.perf_counter()
-    good, bad = make_distributions(Workload())
+    good, bad = build_distributions(Workload())
     curves = [simulate_sequential(good, bad, trials=scenario.trials, seed=scenario.seed)]
     curves += [
         simulate_partition(good, bad, fan_out, trials=scenario.trials, seed=scenario.seed)

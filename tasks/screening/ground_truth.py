@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import transaction
 
-from screening.decision.ground_truth import Truth, judge_calls
+from screening.decision.ground_truth import Truth, find_truth
 from screening.decision.pools import find_server
 from screening.report.parsing import CallTiming, Report
 from screening.statistics.histograms import find_percentile_ms
@@ -45,8 +45,8 @@ def settle_truth(pool: Pool) -> Tested:
             unreadable += 1
             continue
         reports += 1
-        _take(row.instance_id, report, known, calls, cells)
-    truths = {number: judge_calls(own) for number, own in calls.items()}
+        _add_calls(row.instance_id, report, known, calls, cells)
+    truths = {number: find_truth(own) for number, own in calls.items()}
     _save(pool, truths)
     return Tested(calls, cells, reports, unreadable)
 
@@ -59,7 +59,7 @@ def _read(rows: Iterable[PoolReport]) -> Iterable[tuple[PoolReport, Report | Non
             yield row, None
 
 
-def _take(
+def _add_calls(
     caller: int,
     report: Report,
     known: "_Directory",

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from core.errors import BadInput
-from screening.payoff.simulation import CALLS, FAN_OUTS, Floats, Workload, make_distributions
+from screening.payoff.simulation import CALLS, FAN_OUTS, Floats, Workload, build_distributions
 from screening.payoff.surfaces import (
     TRIALS,
     Change,
     Surface,
+    build_surface,
     compare,
     find_left_over,
     find_percentiles,
-    make_surface,
 )
 from screening.statistics.histograms import Pairs, merge, spread_ms
 
@@ -113,20 +113,20 @@ def _find_called(question: Question) -> float:
 
 
 def _prepare(source: Workload | Measured, calls: int) -> Surface:
-    return _make_surface(source, calls)
+    return _build_surface(source, calls)
 
 
 @lru_cache(maxsize=16)
-def _make_surface(source: Workload | Measured, calls: int) -> Surface:
+def _build_surface(source: Workload | Measured, calls: int) -> Surface:
     # More calls per request, fewer requests: a slider waits no longer for them.
     trials = TRIALS * CALLS // max(calls, CALLS)
-    return make_surface(*_make_times(source), calls, trials)
+    return build_surface(*_build_times(source), calls, trials)
 
 
 @lru_cache(maxsize=6)
-def _make_times(source: Workload | Measured) -> tuple[Floats, Floats]:
+def _build_times(source: Workload | Measured) -> tuple[Floats, Floats]:
     if isinstance(source, Workload):
-        return make_distributions(source)
+        return build_distributions(source)
     if not source.good or not source.bad:
         raise BadInput("measured call times need a network test of a good and of a bad instance")
     good, bad = (spread_ms(pairs, MEASURED_POINTS) for pairs in (source.good, source.bad))

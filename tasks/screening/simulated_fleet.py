@@ -9,7 +9,7 @@ import numpy as np
 from screening.agent_parts.verdict import LOW_PER_100S
 from screening.decision.calibration import Calibration, calibrate, measure
 from screening.decision.selection import estimate_factor
-from screening.statistics.simulated_pool import make_kinds, simulate_fleet
+from screening.statistics.simulated_pool import build_kinds, simulate_fleet
 
 INSTANCES = 2_000
 BAD_SHARE = 0.5
@@ -20,7 +20,7 @@ WANTED = 40
 def simulate() -> dict[str, Any]:
     """Errors of the agent's mark on a simulated fleet, and the sweep over all marks."""
     rng = np.random.default_rng(2013)
-    fleet = simulate_fleet(INSTANCES, make_kinds(BAD_SHARE), rng)
+    fleet = simulate_fleet(INSTANCES, build_kinds(BAD_SHARE), rng)
     found = calibrate(fleet.counts, fleet.good)
     at_mark = measure(fleet.counts, fleet.good, LOW_PER_100S)
     factor = estimate_factor(at_mark.called, INSTANCES, WANTED)

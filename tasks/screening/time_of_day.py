@@ -15,7 +15,7 @@ MOST_REPORTS = 10_000
 MOST_TIMES = 100
 
 
-def tell_nights(reports: Iterable[tuple[float, Mapping[str, Any]]]) -> dict[str, Any]:
+def find_daily_window(reports: Iterable[tuple[float, Mapping[str, Any]]]) -> dict[str, Any]:
     """The window that stands out, of reports as (start, summary); BadInput for too few days."""
     stalls: dict[int, int] = defaultdict(int)
     measured_s: dict[int, float] = defaultdict(float)
@@ -27,18 +27,18 @@ def tell_nights(reports: Iterable[tuple[float, Mapping[str, Any]]]) -> dict[str,
             span = min(end, (number + 1) * time_of_day.BIN_S) - max(at, number * time_of_day.BIN_S)
             measured_s[number] += span * n_cpus
     found = time_of_day.detect_nightly(time_of_day.rate_stalls(stalls, measured_s))
-    return {"headline": _say(found), "n": found.of_days, **asdict(found)}
+    return {"headline": _describe(found), "n": found.of_days, **asdict(found)}
 
 
-def tell_own_nights(pool: int, instance: int) -> dict[str, Any]:
+def find_instance_window(pool: int, instance: int) -> dict[str, Any]:
     """The same of one machine's reports; empty where it was not measured on enough days."""
     try:
-        return tell_nights(list_times(pool, instance, MOST_REPORTS))
+        return find_daily_window(list_times(pool, instance, MOST_REPORTS))
     except BadInput:
         return {}
 
 
-def _say(found: time_of_day.Nightly) -> str:
+def _describe(found: time_of_day.Nightly) -> str:
     if not found.found:
         return f"No time of the day stands out in {found.of_days} days (p = {found.p_value:.3f})"
     window = f"{_clock(found.start_minute)} to {_clock(found.end_minute)} UTC"

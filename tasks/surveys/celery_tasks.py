@@ -72,7 +72,7 @@ def conclude(survey_id: int) -> None:
     if survey.state != SurveyState.RUNNING or not shard_run.is_complete(survey):
         return
     # The batches of a second pass are shards too: the last of them ends here once more.
-    if second_pass.begin(survey):
+    if second_pass.start(survey):
         return
     try:
         shard_run.conclude(survey)
@@ -85,21 +85,21 @@ def conclude(survey_id: int) -> None:
 
 
 @app.task(name="tasks.crawl.sweep")
-def sweep() -> None:
+def requeue_lost() -> None:
     """Take up what a killed worker or a restarted broker left: shards, starts and reports."""
     for shard_id, attempt in waiting.expired_leases():
-        _queue_once(crawl_shard, shard_id, attempt)
+        _queue_unless_queued(crawl_shard, shard_id, attempt)
     for survey in Survey.objects.filter(state=SurveyState.RUNNING):
         if shard_run.is_complete(survey):
-            _queue_once(conclude, survey.pk)
+            _queue_unless_queued(conclude, survey.pk)
         else:
             _hand_out(survey.pk)
-            second_pass.keep_going(survey)
+            second_pass.resend_batches(survey)
     for survey in Survey.objects.filter(state=SurveyState.QUEUED):
-        _queue_once(start, survey.pk)
+        _queue_unless_queued(start, survey.pk)
 
 
-def _queue_once(task: Task, number: int, attempt: int = 0) -> None:
+def _queue_unless_queued(task: Task, number: int, attempt: int = 0) -> None:
     """Queue a task unless this process did a moment ago: copies do nothing, but fill the queue."""
     if cache.add(f"queued-{task.name}-{number}-{attempt}", True, timeout=_QUEUED_S):
         task.delay(number)

@@ -45,10 +45,10 @@ def index_survey(survey: Survey) -> None:
         _write_domains(folder, pa.concat_tables(tables))
         write_names(sorted(folder.glob("names-*.parquet")), folder / index.NAMES)
         place.write_progress(derived.RUNNING, "imagining outages", len(batches), len(batches) + 1)
-        _write_casualties(folder, survey.slug, shards)
+        _write_outage_impact(folder, survey.slug, shards)
 
 
-def index_quietly(survey: Survey) -> None:
+def try_index_survey(survey: Survey) -> None:
     """The same after a survey, which has ended well whatever becomes of its index."""
     survey.refresh_from_db()
     try:
@@ -73,7 +73,7 @@ def _write_domains(folder: Path, table: pa.Table) -> None:
     _write(folder / "domains.parquet", table.drop_columns(["hash"]), DOMAIN_GROUP_ROWS)
 
 
-def _write_casualties(folder: Path, slug: str, shards: Sequence[str]) -> None:
+def _write_outage_impact(folder: Path, slug: str, shards: Sequence[str]) -> None:
     table = affected_domains(Path(settings.LAKE_DIR), slug, shards)
     _write(folder / "casualties.parquet", table)
     spans: dict[str, list[int]] = {}

@@ -17,7 +17,7 @@ class Stopped(Exception):
     """Raised by a signal, to leave the loop of the servers."""
 
 
-def make_hierarchy(
+def build_hierarchy(
     zones: int, names: int, *, seed: int = 1, network: str = "127.53", faults: bool = True
 ) -> Hierarchy:
     """A hierarchy of about ``zones`` zones on addresses of ``network``; raises ``BadInput``."""

@@ -49,7 +49,7 @@ def observe_world(
         _store(survey, observer, table, batch, first)
         if on_shard:
             on_shard(first + len(batch), len(world.zones))
-    _bring(survey, world, options)
+    _write_external(survey, world, options)
     shard_run.conclude(survey)
     survey.refresh_from_db()
     return survey
@@ -74,7 +74,7 @@ def _store(
     external.add_shard(survey, key, (first, first + len(zones)), rows, counters)
 
 
-def _bring(survey: Survey, world: World, options: worlds.WorldOptions) -> None:
+def _write_external(survey: Survey, world: World, options: worlds.WorldOptions) -> None:
     """What no crawl sees, from the world's truth: zones of addresses, countries of customers."""
     root = Path(settings.LAKE_DIR)
     brought = {"zones": zone_rows(world)}

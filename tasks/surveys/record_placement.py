@@ -136,7 +136,7 @@ def place_records(connection: Connection, sources: Sources, table: PrefixTable) 
     connection.execute(_OWN)
     connection.execute(_FRONTS)
     connection.execute(_TABLES)
-    _bring(connection, "listed_domains", sources.domains, _UNRANKED)
+    _load_table(connection, "listed_domains", sources.domains, _UNRANKED)
     connection.execute(
         "CREATE TEMP TABLE ranked AS SELECT rank, d.domain FROM listed_domains g "
         "LEFT JOIN domain_texts d ON d.text = g.domain"
@@ -146,7 +146,7 @@ def place_records(connection: Connection, sources: Sources, table: PrefixTable) 
         connection.register(name, SCHEMAS[name].empty_table())
     for name, path in (("zones", sources.zones), ("customers", sources.customers)):
         connection.register(f"no_{name}", SCHEMAS[name].empty_table())
-        _bring(connection, name, path, f"FROM no_{name}")
+        _load_table(connection, name, path, f"FROM no_{name}")
 
 
 def _place_addresses(connection: Connection, table: PrefixTable) -> None:
@@ -164,7 +164,7 @@ def _place_addresses(connection: Connection, table: PrefixTable) -> None:
     connection.unregister("labelled_addresses")
 
 
-def _bring(connection: Connection, name: str, path: Path | None, otherwise: str) -> None:
+def _load_table(connection: Connection, name: str, path: Path | None, otherwise: str) -> None:
     if path is None:
         connection.execute(f"CREATE TEMP TABLE {name} AS {otherwise}")
     else:

@@ -19,7 +19,7 @@ from core.statuses import DnsStatus
 from lake.parts import part_path, write_part
 from tasks.platform.app import app
 from tasks.protocol import vantage_queues
-from tasks.protocol.results_message import Parcel
+from tasks.protocol.results_message import ResultsMessage
 from tasks.vantage.celery_tasks import ANSWER_COLUMNS
 from webapp.store.models import Shard, Survey
 from webapp.store.surveys import batches, selectors, services, waiting
@@ -49,7 +49,7 @@ def check_vantages(names: list[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def begin(survey: Survey) -> bool:
+def start(survey: Survey) -> bool:
     """Start what is left of the second pass; false when there is none, or it has ended."""
     named = survey.options.get("vantages", [])
     if not named:
@@ -66,7 +66,7 @@ def begin(survey: Survey) -> bool:
     return any(going)
 
 
-def keep_going(survey: Survey) -> None:
+def resend_batches(survey: Survey) -> None:
     """Send again what vantages fell silent on, and what a restarted broker lost."""
     if batches.batches_of(survey).exists():
         for vantage in survey.options.get("vantages", []):
@@ -76,7 +76,7 @@ def keep_going(survey: Survey) -> None:
 def send_batches(survey: Survey, vantage: str) -> bool:
     """Keep a vantage busy; false when none of its batches is open."""
     if points.is_leaving(vantage):
-        return _wind_up(survey, vantage)
+        return _drain(survey, vantage)
     lease = _lease(survey)
     room = _AHEAD - batches.count_leased(survey, vantage)
     for batch in batches.free_batches(survey, vantage, max(0, room)):
@@ -84,16 +84,16 @@ def send_batches(survey: Survey, vantage: str) -> bool:
         if shard is None:
             continue
         if shard.attempt > _MAX_ATTEMPTS:
-            give_up(survey, vantage)
+            abandon_vantage(survey, vantage)
             return False
         _send(shard, vantage, lease)
     return batches.open_batches(survey, vantage).exists()
 
 
-def _wind_up(survey: Survey, vantage: str) -> bool:
+def _drain(survey: Survey, vantage: str) -> bool:
     """Let a vantage that was drained finish; what it does not have any more is not asked."""
     if points.is_revoked(vantage) or not batches.count_leased(survey, vantage):
-        give_up(survey, vantage)
+        abandon_vantage(survey, vantage)
         return False
     return True
 
@@ -114,7 +114,7 @@ def _send(shard: Shard, vantage: str, lease: timedelta) -> None:
         log.warning("survey %s batch %s: %s", shard.survey.slug, shard.key, error)
 
 
-def store_parcel(vantage: str, parcel: Parcel) -> None:
+def store_answers(vantage: str, parcel: ResultsMessage) -> None:
     """Store the answers of a batch as its one part; a batch that has one is left as it is."""
     batch = parcel.head.get("batch")
     if not isinstance(batch, int) or batches.vantage_of_batch(batch) != vantage:
@@ -135,7 +135,7 @@ def store_parcel(vantage: str, parcel: Parcel) -> None:
         app.send_task("tasks.crawl.conclude", args=[survey.pk])
 
 
-def _answers_of(parcel: Parcel) -> list[dict[str, Any]]:
+def _answers_of(parcel: ResultsMessage) -> list[dict[str, Any]]:
     """Rows of the lake from a parcel; raises ``BadInput`` for anything that is none."""
     if set(parcel.columns) != set(ANSWER_COLUMNS):
         raise BadInput("answers have other columns; do all run one version?", field="batch")
@@ -177,7 +177,7 @@ def _store(shard: Shard, answers: list[dict[str, Any]]) -> None:
     services.end_shard(shard, {TABLE: n}, {"queries": sum(row["attempts"] for row in rows)})
 
 
-def give_up(survey: Survey, vantage: str) -> None:
+def abandon_vantage(survey: Survey, vantage: str) -> None:
     """Record a vantage that does not answer: its open batches end with questions not asked."""
     log.warning("survey %s: vantage %s does not answer", survey.slug, vantage)
     for batch in batches.open_batches(survey, vantage).values_list("pk", flat=True):

@@ -92,12 +92,12 @@ def run_shard(shard: Shard, pace: Pace | None = None) -> bool:
         services.release(shard)
         raise
     except NephoscopeError as error:
-        _set_aside(shard, error)
+        _fail_or_postpone(shard, error)
         return False
     return services.end_shard(shard, rows, counters)
 
 
-def _set_aside(shard: Shard, error: NephoscopeError) -> None:
+def _fail_or_postpone(shard: Shard, error: NephoscopeError) -> None:
     """Give a shard up, or let it wait where its error may pass."""
     if error.permanent:
         services.fail_shard(shard, str(error))
@@ -111,7 +111,7 @@ def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int]
     survey = shard.survey
     options = Resolving.from_json(survey.options)
     entries = load_entries(survey.slug, shard.first, shard.last)
-    require_room()
+    require_disk_space()
     await_servers(options, pace, _FIRST_PATIENCE_S)
 
     def report(progress: Progress) -> None:
@@ -139,7 +139,7 @@ def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int]
     return rows, {**counters, "stages": stages.taken}
 
 
-def require_room() -> None:
+def require_disk_space() -> None:
     """Raise ``Unavailable`` where a part might end half-written."""
     root = Path(settings.LAKE_DIR)
     try:
@@ -194,7 +194,7 @@ def conclude(survey: Survey) -> None:
 
     Raises ``Unavailable`` where there is no room for it.
     """
-    require_room()
+    require_disk_space()
     root, slug = Path(settings.LAKE_DIR), survey.slug
     shards = selectors.finished_shards(slug)
     stages = Stages()
@@ -213,7 +213,7 @@ def conclude(survey: Survey) -> None:
     with transaction.atomic():
         services.save_reports(survey, tables, headlines, complaints)
         services.finish(survey, counts, error=_why_partial(survey, lost))
-    derived.index_quietly(survey)
+    derived.try_index_survey(survey)
 
 
 def _why_partial(survey: Survey, lost: int) -> str:

@@ -34,13 +34,13 @@ BROUGHT = "brought"
 _COUNTRY = re.compile(r"[A-Za-z]{2}")
 
 
-def bring_zones(slug: str, data: bytes) -> int:
+def attach_zones(slug: str, data: bytes) -> int:
     """Attach zones of addresses to a survey, in place of those before; raises ``BadInput``.
 
     Rows are ``target`` (or ``address``), ``region`` and ``zone``, as ``zones infer`` writes them.
     """
     rows = [_zone(row) for row in rows_of(data, "targets")]
-    return _bring(slug, "zones", rows)
+    return _attach(slug, "zones", rows)
 
 
 def _zone(row: Row) -> dict[str, Any]:
@@ -70,13 +70,13 @@ def _number(row: Row, name: str) -> float:
     return value
 
 
-def bring_customers(slug: str, data: bytes) -> int:
+def attach_customers(slug: str, data: bytes) -> int:
     """Attach countries of customers to a survey's domains; raises ``BadInput``.
 
     Rows are ``domain``, ``country`` (two letters) and ``weight`` (1 where it is left out).
     """
     rows = [_customer(row) for row in rows_of(data, "customers")]
-    return _bring(slug, "customers", rows)
+    return _attach(slug, "customers", rows)
 
 
 def _customer(row: Row) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _customer(row: Row) -> dict[str, Any]:
     return {"domain": domain, "country": country.upper(), "weight": weight}
 
 
-def _bring(slug: str, table: str, rows: list[dict[str, Any]]) -> int:
+def _attach(slug: str, table: str, rows: list[dict[str, Any]]) -> int:
     survey = finished(slug)
     n = write_part(part_path(Path(settings.LAKE_DIR), slug, table, BROUGHT), table, rows)
     recompute(survey)
@@ -111,11 +111,11 @@ def recompute(survey: Survey) -> None:
     tables = survey_tables.compute_tables(Path(settings.LAKE_DIR), survey.slug, shards)
     headlines = {t: reporting_headlines.headline(t, tables, survey.n_domains) for t in tables}
     services.save_reports(survey, tables, headlines, checks.check_tables(tables))
-    _forget_derived(survey.slug)
-    survey_derived.index_quietly(survey)
+    _remove_derived(survey.slug)
+    survey_derived.try_index_survey(survey)
 
 
-def _forget_derived(slug: str) -> None:
+def _remove_derived(slug: str) -> None:
     """Drop what pages read at once; comparisons are made again when somebody asks for them."""
     for folder in (derived.root() / slug, *derived.root().glob(f"*/against/{slug}")):
         shutil.rmtree(folder, ignore_errors=True)

@@ -33,7 +33,7 @@ class WorldOptions:
     wordlist: Path | None = None
 
 
-def make_world(options: WorldOptions) -> World:
+def create_world(options: WorldOptions) -> World:
     """Build a world; raises ``BadInput`` that names the option to mend."""
     return build_world(
         load_world(options.name),

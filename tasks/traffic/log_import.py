@@ -59,7 +59,7 @@ def import_logs(paths: Sequence[Path], options: ImportOptions) -> dict[str, Any]
     An import of the same name is replaced as a whole, and stays as it was on any error.
     """
     _check_paths(paths)
-    name = slugify(options.name or _stem(paths[0]))[:80] or "capture"
+    name = slugify(options.name or _find_log_name(paths[0]))[:80] or "capture"
     key = (
         read_key(options.key_file, Path(settings.DATA_DIR)) if options.key_file else generate_key()
     )
@@ -121,7 +121,7 @@ def _check_paths(paths: Sequence[Path]) -> None:
             raise BadInput(f"{path} is given twice: its flows would count twice")
 
 
-def _stem(path: Path) -> str:
+def _find_log_name(path: Path) -> str:
     return path.name.removesuffix(".gz").removesuffix(".log").removesuffix(".json")
 
 

@@ -21,7 +21,7 @@ from crawlers.engine.rate_limit import Pace
 from tasks.platform.app import app
 from tasks.protocol.results_message import columns_of
 from tasks.protocol.work_journal import Journal
-from tasks.protocol.work_order import RESULT, Bench, Order, Report, fulfil, resume
+from tasks.protocol.work_order import RESULT, Order, Report, RunContext, fulfil, resume
 from tasks.resolution.engine_factory import Resolving, open_engine
 from tasks.resolution.shared_rate_limit import pace_for
 from tasks.vantage import client
@@ -68,13 +68,13 @@ def measure(order: dict[str, Any]) -> None:
     place = client.here()
     # The order's moments are the site's; the station's clock tells how far ours is ahead.
     told = Order.from_json({**order, "offset_s": place.clock[1]})
-    fulfil(told, bench_of(place), report_of(place))
+    fulfil(told, build_context(place), report_of(place))
 
 
-def bench_of(place: client.Station) -> Bench:
+def build_context(place: client.VantageClient) -> RunContext:
     """What this place gives to measurements."""
     journal = Journal(place.folder / "units")
-    return Bench(
+    return RunContext(
         place.steady,
         journal,
         place.budget.spend,
@@ -83,25 +83,25 @@ def bench_of(place: client.Station) -> Bench:
     )
 
 
-def go_on() -> None:
+def resume_unit() -> None:
     """Finish the unit that this place was measuring when its process was killed."""
     place = client.here()
-    resume(bench_of(place), report_of(place))
+    resume(build_context(place), report_of(place))
 
 
-def report_of(place: client.Station) -> Report:
+def report_of(place: client.VantageClient) -> Report:
     """The way home; a broker that is away delays no measurement, only its results."""
 
     def report(kind: str, head: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]) -> None:
         if kind == RESULT:
             place.report(kind, head, columns)
         else:
-            threading.Thread(target=_tell, args=(place, kind, head), daemon=True).start()
+            threading.Thread(target=_report, args=(place, kind, head), daemon=True).start()
 
     return report
 
 
-def _tell(place: client.Station, kind: str, head: Mapping[str, Any]) -> None:
+def _report(place: client.VantageClient, kind: str, head: Mapping[str, Any]) -> None:
     try:
         place.report(kind, head, {})
     except NephoscopeError as error:

@@ -16,10 +16,10 @@ from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, NoPermissionError, RedisError
 from redis.retry import Retry
 
-from core.clock import Clock, WakefulClock
+from core.clock import BootTimeClock, Clock
 from core.errors import MissingData, NephoscopeError, Unavailable
 from tasks.platform.tls import PinnedConnection
-from tasks.protocol.results_message import Parcel, pack
+from tasks.protocol.results_message import ResultsMessage, pack
 from tasks.vantage.credentials import Identity, instance_of, tls_options
 from tasks.vantage.quotas import Budget, Limits, limits_of
 
@@ -30,7 +30,7 @@ _ANSWER_WITHIN_S = 15.0
 _LONGEST_PAUSE_S = 10.0
 
 
-class SiteClock(WakefulClock):
+class SiteClock(BootTimeClock):
     """The site's wall time, so that hours and days of limits are those that were meant."""
 
     def __init__(self, seconds: Callable[[], float]) -> None:
@@ -41,13 +41,13 @@ class SiteClock(WakefulClock):
         return datetime.fromtimestamp(self._seconds(), UTC)
 
 
-class Station:
+class VantageClient:
     """One identity's connection and limits; safe to share between threads."""
 
     def __init__(self, identity: Identity, folder: Path, steady: Clock | None = None) -> None:
         self.identity = identity
         # Its counter goes on whatever is done to the machine's wall clock.
-        self.steady: Clock = steady or WakefulClock()
+        self.steady: Clock = steady or BootTimeClock()
         # How wrong it may be, and how far the counter is ahead of the site's time, in seconds;
         # the answer with the least doubt is believed.
         self._ahead: deque[tuple[float, float]] = deque(maxlen=8)
@@ -118,7 +118,7 @@ class Station:
         self, kind: str, head: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]
     ) -> None:
         """Send a parcel home, however long the broker is away; raises ``Unavailable``."""
-        data = pack(Parcel(kind, head, columns))
+        data = pack(ResultsMessage(kind, head, columns))
         give_up_at = time.monotonic() + PATIENCE_S
         pause_s = 0.2
         while not self._push(data):
@@ -159,17 +159,17 @@ class Station:
 
 _HAS_PROC = Path("/proc/self/statm").exists()
 _lock = threading.Lock()
-_current: list[Station] = []
+_current: list[VantageClient] = []
 
 
-def begin(identity: Identity, folder: Path) -> Station:
+def connect(identity: Identity, folder: Path) -> VantageClient:
     """Make the station of this process."""
     with _lock:
-        _current[:] = [Station(identity, folder)]
+        _current[:] = [VantageClient(identity, folder)]
         return _current[0]
 
 
-def here() -> Station:
+def here() -> VantageClient:
     """The station of this process; raises ``MissingData`` where this is no vantage point."""
     if not _current:
         raise MissingData("this process is no vantage point; start one with tasks.vantage.joining")
@@ -177,4 +177,4 @@ def here() -> Station:
 
 
 REFUSALS = (AuthenticationError, NoPermissionError)
-__all__ = ["REFUSALS", "Station", "begin", "here"]
+__all__ = ["REFUSALS", "VantageClient", "connect", "here"]

@@ -89,7 +89,7 @@ _MACHINE_FILES = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 
 
 @contextlib.contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def lock_identity(folder: Path) -> Iterator[None]:
     """Hold the identity for this process; raises ``AlreadyRunning``."""
     with (folder / "lock").open("w") as file:
         try:

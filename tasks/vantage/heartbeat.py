@@ -15,8 +15,8 @@ from collections.abc import Callable
 from redis.exceptions import RedisError
 
 from core.release import VERSION
-from tasks.vantage.client import REFUSALS, Station
-from tasks.vantage.site_api import Presence, say_presence
+from tasks.vantage.client import REFUSALS, VantageClient
+from tasks.vantage.site_api import Presence, report_presence
 
 log = logging.getLogger(__name__)
 PULSE_S = 10.0
@@ -28,10 +28,10 @@ _PRESENCE_EVERY_S = 3_600.0
 REVOKED, TAKEN = 3, 4
 
 
-class Pulse(threading.Thread):
+class Heartbeat(threading.Thread):
     """Beats until told to stop; ``ended_with`` is the process's exit code where it ended it."""
 
-    def __init__(self, station: Station, end: Callable[[], None] | None = None) -> None:
+    def __init__(self, station: VantageClient, end: Callable[[], None] | None = None) -> None:
         super().__init__(name="pulse", daemon=True)
         self.ended_with = 0
         self._station = station
@@ -46,15 +46,15 @@ class Pulse(threading.Thread):
     def run(self) -> None:
         """Beat."""
         while not self._stop.is_set() and not self.ended_with:
-            self._beat_once()
+            self._beat()
             self._stop.wait(PULSE_S)
 
-    def _beat_once(self) -> None:
+    def _beat(self) -> None:
         try:
-            self._say_presence_in_time()
+            self._report_presence_when_due()
             if self._hold_name():
                 self._station.measure_clock()
-                self._tell()
+                self._send()
                 self._listen()
         except REFUSALS as error:
             self._ask_why(error)
@@ -71,7 +71,7 @@ class Pulse(threading.Thread):
         client.set(key, self._station.instance, ex=HOLD_S)
         return True
 
-    def _tell(self) -> None:
+    def _send(self) -> None:
         doubt_s, offset_s = self._station.clock
         word = {
             "instance": self._station.instance,
@@ -89,17 +89,17 @@ class Pulse(threading.Thread):
         if orders:
             self._station.obey(json.loads(orders))
 
-    def _say_presence_in_time(self) -> None:
+    def _report_presence_when_due(self) -> None:
         if time.monotonic() - self._said_at >= _PRESENCE_EVERY_S:
             self._said_at = time.monotonic()
-            self._hear(say_presence(self._station.identity))
+            self._handle_presence(report_presence(self._station.identity))
 
     def _ask_why(self, error: Exception) -> None:
         """A broker that lost its memory refuses too; only the site's word ends the process."""
         log.warning("the broker refuses: %s", error)
-        self._hear(say_presence(self._station.identity))
+        self._handle_presence(report_presence(self._station.identity))
 
-    def _hear(self, word: Presence) -> None:
+    def _handle_presence(self, word: Presence) -> None:
         if word is Presence.REVOKED:
             log.error("the site has revoked this vantage point")
             self._finish(REVOKED)

@@ -14,7 +14,7 @@ from tasks.vantage import credentials, no_django  # noqa: F401
 from tasks.vantage.credentials import Identity
 from tasks.vantage.heartbeat import TAKEN
 from tasks.vantage.process import work
-from tasks.vantage.site_api import Presence, join, say_presence
+from tasks.vantage.site_api import Presence, join, report_presence
 
 _EXIT_CODES = {BadInput: 2, credentials.AlreadyRunning: TAKEN}
 _DJANGO = "DJANGO_SETTINGS_MODULE"
@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> int:
     folder = credentials.folder_of(options.folder)
     who = _identity(options, folder)
-    with credentials.alone(folder):
+    with credentials.lock_identity(folder):
         return 0 if options.join_only else work(who, folder)
 
 
@@ -64,7 +64,7 @@ def _identity(options: argparse.Namespace, folder: Path) -> Identity:
         raise BadInput(f"there is no identity in {folder}; join with SITE and TOKEN first")
     # A service that runs the same command again starts what has joined; a token that is too many
     # stays unused.
-    if known and not (options.token and say_presence(known) is Presence.REVOKED):
+    if known and not (options.token and report_presence(known) is Presence.REVOKED):
         return known
     who = join(options.site, options.token, plain=options.plain)
     credentials.save(who, folder)

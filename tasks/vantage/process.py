@@ -17,7 +17,7 @@ from tasks.platform.app import app
 from tasks.platform.transport import OPTIONS
 from tasks.vantage import client, credentials
 from tasks.vantage.credentials import Identity
-from tasks.vantage.heartbeat import Pulse
+from tasks.vantage.heartbeat import Heartbeat
 
 log = logging.getLogger(__name__)
 
@@ -26,9 +26,9 @@ def work(who: Identity, folder: Path) -> int:
     """Consume the own queue until stopped; the exit code."""
     # Celery fears pickled messages where root runs it; none are accepted here.
     warnings.filterwarnings("ignore", category=SecurityWarning)
-    place = client.begin(who, folder)
+    place = client.connect(who, folder)
     configure(who, folder)
-    pulse = Pulse(place)
+    pulse = Heartbeat(place)
     worker_ready.connect(lambda **_: _ready(who), weak=False)
     worker_shutting_down.connect(lambda **_: place.ended.set(), weak=False)
     worker = app.Worker(
@@ -61,9 +61,9 @@ def _quit(number: int, frame: FrameType | None) -> None:
 def _ready(who: Identity) -> None:
     print(f"{who.name} is measuring; Ctrl-C stops it", flush=True)  # noqa: T201
     # Celery has loaded the tasks by now.
-    from tasks.vantage.celery_tasks import go_on  # noqa: PLC0415
+    from tasks.vantage.celery_tasks import resume_unit  # noqa: PLC0415
 
-    go_on()
+    resume_unit()
 
 
 def configure(who: Identity, folder: Path) -> None:

@@ -97,7 +97,7 @@ class Budget:
     def spend(self, probes: int = 1, n_bytes: int = 0) -> None:
         """Wait until so much may be sent, and count it; raises ``LimitReached``.
 
-        ``n_bytes`` is the most that a transfer may take; ``give_back`` returns the rest.
+        ``n_bytes`` is the most that a transfer may take; ``refund`` returns the rest.
         """
         with self._lock:
             self._check_hour()
@@ -106,7 +106,7 @@ class Budget:
         if wait_s > 0:
             self._clock.sleep(wait_s)
 
-    def give_back(self, n_bytes: int) -> None:
+    def refund(self, n_bytes: int) -> None:
         """Return bytes that were counted and not used."""
         with self._lock:
             self._count(-n_bytes)

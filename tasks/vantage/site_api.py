@@ -40,7 +40,7 @@ def join(site: str, token: str, *, plain: bool = False) -> Identity:
         raise Unavailable(f"{site} answered something else than an identity: {error}") from error
 
 
-def say_presence(identity: Identity) -> Presence:
+def report_presence(identity: Identity) -> Presence:
     """Tell the site which address this is; whether it knows this vantage point."""
     address = f"{identity.site}/api/v1/vantage-points/{identity.name}/presence"
     try:

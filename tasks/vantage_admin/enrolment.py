@@ -80,10 +80,10 @@ def revoke(point: VantagePoint, note: str = "") -> None:
 def change_limits(point: VantagePoint, limits: Mapping[str, Any]) -> None:
     """Store new limits and tell them to the vantage point; raises ``BadInput``, ``Unavailable``."""
     vantage_services.set_limits(point, limits_of({**point.limits, **limits}).as_json())
-    tell_orders(point)
+    publish_orders(point)
 
 
-def tell_orders(point: VantagePoint) -> None:
+def publish_orders(point: VantagePoint) -> None:
     """Lay down what a vantage point reads with its next pulse; raises ``Unavailable``."""
     stopped = services.recently_stopped(point.name)
     orders = json.dumps({"limits": point.limits, "state": point.state, "stopped": stopped})
@@ -92,13 +92,13 @@ def tell_orders(point: VantagePoint) -> None:
     )
 
 
-def tell_all_orders(names: Sequence[str]) -> None:
+def publish_all_orders(names: Sequence[str]) -> None:
     """The same for those own ones of some; raises ``Unavailable``."""
     for begin in range(0, len(names), 500):
         for point in vantage_services.own_points().filter(
             name__in=names[begin : begin + 500], state__in=vantage_services.WORKING
         ):
-            tell_orders(point)
+            publish_orders(point)
 
 
 def grant(point: VantagePoint) -> None:
@@ -107,8 +107,8 @@ def grant(point: VantagePoint) -> None:
     vantage_queues.asked(
         vantage_queues.client().execute_command, "ACL", "SETUSER", USER + point.name, *rules
     )
-    tell_orders(point)
-    _keep_users()
+    publish_orders(point)
+    _save_users()
 
 
 def withdraw(name: str) -> None:
@@ -118,7 +118,7 @@ def withdraw(name: str) -> None:
     """
     vantage_queues.asked(vantage_queues.client().execute_command, "ACL", "DELUSER", USER + name)
     _empty(name)
-    _keep_users()
+    _save_users()
 
 
 def _empty(name: str) -> None:
@@ -127,7 +127,7 @@ def _empty(name: str) -> None:
     )
 
 
-def _keep_users() -> None:
+def _save_users() -> None:
     """Have the broker remember its users, where it has a file for them."""
     try:
         vantage_queues.client().execute_command("ACL", "SAVE")

@@ -18,7 +18,7 @@ _LOAD = ("rss_mb", "cpu_s", "up_s", "parcels", "spent_bytes")
 _MOST = 1e15
 
 
-def hear_all(names: Sequence[str], clock: Clock) -> int:
+def store_heartbeats(names: Sequence[str], clock: Clock) -> int:
     """Store the newest pulses; how many there were; raises ``Unavailable``."""
     pipe = vantage_queues.client().pipeline(transaction=False)
     for name in names:
@@ -28,7 +28,7 @@ def hear_all(names: Sequence[str], clock: Clock) -> int:
     found = iter(vantage_queues.asked(pipe.execute))
     heard = 0
     for name, (text, left_ms) in zip(names, zip(found, found, strict=True), strict=True):
-        word = read_pulse(text)
+        word = parse_heartbeat(text)
         if word and 0 < left_ms <= _KEPT_MS:
             services.record_heartbeat(name, word, _moment(clock, left_ms))
             heard += 1
@@ -39,7 +39,7 @@ def _moment(clock: Clock, left_ms: int) -> datetime:
     return clock.now() - timedelta(milliseconds=_KEPT_MS - left_ms)
 
 
-def read_pulse(text: bytes) -> dict[str, Any] | None:
+def parse_heartbeat(text: bytes) -> dict[str, Any] | None:
     """The fields of the store from a pulse; ``None`` for anything that is none."""
     try:
         word = json.loads(text)

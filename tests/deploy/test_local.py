@@ -75,7 +75,7 @@ def test_web_and_broker_are_back_after_kill_9(family, tmp_path):
 
 def test_a_second_copy_on_the_same_folder_is_refused(tmp_path):
     port = free_port()
-    with local.alone(tmp_path, port):
+    with local.lock_data_folder(tmp_path, port):
         code, (line,) = run(tmp_path, free_port())
     assert code == 1
     holder = f"process {os.getpid()}, http://127.0.0.1:{port}/"

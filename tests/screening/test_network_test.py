@@ -12,7 +12,7 @@ from screening.agent_parts.network import (
     REPLY_BYTES,
     call_servers,
     echo,
-    make_frame,
+    encode_frame,
     serve,
 )
 
@@ -44,7 +44,7 @@ def test_calls_are_poisson_and_all_answered(port):
 
 def test_sizes_on_the_wire(port):
     with socket.create_connection(("127.0.0.1", port)) as peer:
-        request = make_frame(1, 7, b"12345678")
+        request = encode_frame(1, 7, b"12345678")
         assert len(request) == 29 + 8
         peer.sendall(request)
         need = HEADER.size + REPLY_BYTES

@@ -11,7 +11,7 @@ from screening.agent_parts.histograms import find_slot
 from screening.payoff.simulation import (
     FAN_OUTS,
     Workload,
-    make_distributions,
+    build_distributions,
     simulate_partition,
     simulate_sequential,
 )
@@ -23,7 +23,7 @@ TRIALS = 400_000
 
 @pytest.fixture(scope="module")
 def pools():
-    return make_distributions(Workload())
+    return build_distributions(Workload())
 
 
 def test_sequential_is_flat_to_a_fifth_and_then_rises(pools):
@@ -64,7 +64,7 @@ def test_the_slowest_of_a_group_is_as_the_closed_form_says(pools, fan_out, share
 
 def test_a_tail_below_the_median_is_refused():
     with pytest.raises(BadInput):
-        make_distributions(Workload(median_ms=2, p99_ms=1))
+        build_distributions(Workload(median_ms=2, p99_ms=1))
 
 
 def test_two_million_trials_of_all_points_take_seconds(pools):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.errors import BadInput
 from screening.decision.calibration import calibrate, measure
-from screening.decision.heatmap import check_nodes, make_matrix
+from screening.decision.heatmap import build_matrix, check_nodes
 from screening.decision.selection import (
     Candidate,
     choose_best,
@@ -23,7 +23,7 @@ from screening.statistics.persistence import (
     find_distribution,
     find_periods,
 )
-from screening.statistics.simulated_pool import make_kinds, simulate_fleet
+from screening.statistics.simulated_pool import build_kinds, simulate_fleet
 from screening.statistics.time_of_day import bin_stalls, detect_nightly
 
 HOUR = 3600.0
@@ -31,7 +31,7 @@ HOUR = 3600.0
 
 @pytest.mark.parametrize("bad", [0.4, 0.5, 0.6, 0.7])
 def test_errors_at_the_papers_mark(bad):
-    fleet = simulate_fleet(20_000, make_kinds(bad), np.random.default_rng(1))
+    fleet = simulate_fleet(20_000, build_kinds(bad), np.random.default_rng(1))
     assert 1 - fleet.good.mean() == pytest.approx(bad, abs=0.05)
     point = measure(fleet.counts, fleet.good, 13.0)
     assert point.false_positive < 0.1
@@ -40,7 +40,7 @@ def test_errors_at_the_papers_mark(bad):
 
 
 def test_a_calibration_finds_the_papers_mark_and_does_not_flatter_itself():
-    fleet = simulate_fleet(2000, make_kinds(0.5), np.random.default_rng(2))
+    fleet = simulate_fleet(2000, build_kinds(0.5), np.random.default_rng(2))
     found = calibrate(fleet.counts, fleet.good)
     assert 11 <= found.chosen.low <= 18
     assert found.chosen.false_positive <= 0.1
@@ -193,7 +193,7 @@ def test_a_heat_map_with_gaps_names_the_bad_columns():
     found = check_nodes(matrix, 0.05, 199)
     assert (found.property_of, found.bad) == ("node", (2, 5))
     assert found.column_variance > 10 * found.row_variance
-    names, table = make_matrix([("b", "a", 1.0), ("a", "b", 2.0)])
+    names, table = build_matrix([("b", "a", 1.0), ("a", "b", 2.0)])
     assert names == ["a", "b"]
     assert np.isnan(table[0, 0])
     with pytest.raises(BadInput):

@@ -6,11 +6,11 @@ import pytest
 from core.errors import BadInput
 from screening.payoff.simulation import (
     Workload,
-    make_distributions,
+    build_distributions,
     simulate_partition,
     simulate_sequential,
 )
-from screening.payoff.surfaces import compare, find_left_over, find_percentiles, make_surface
+from screening.payoff.surfaces import build_surface, compare, find_left_over, find_percentiles
 
 SHARES = (0.0, 0.1, 0.25, 0.5)
 TRIALS = 200_000
@@ -18,12 +18,12 @@ TRIALS = 200_000
 
 @pytest.fixture(scope="module")
 def times():
-    return make_distributions(Workload())
+    return build_distributions(Workload())
 
 
 @pytest.fixture(scope="module")
 def surface(times):
-    return make_surface(*times)
+    return build_surface(*times)
 
 
 @pytest.mark.parametrize("fan_out", [1, 10, 40])
@@ -44,7 +44,7 @@ def test_it_works(surface, times, fan_out):
 
 
 def test_more_calls_in_turn_take_longer(times):
-    few, many = (find_percentiles(make_surface(*times, n), 1, [0.3], 0.99)[0] for n in (2, 20))
+    few, many = (find_percentiles(build_surface(*times, n), 1, [0.3], 0.99)[0] for n in (2, 20))
     assert many > few + 18 * 0.5
 
 
@@ -76,4 +76,4 @@ def test_from_the_full_factor_on_only_errors_of_the_verdict_remain():
 
 def test_no_call_is_refused(times):
     with pytest.raises(BadInput):
-        make_surface(*times, calls=0)
+        build_surface(*times, calls=0)

@@ -9,13 +9,14 @@ from scipy import stats
 
 from screening.agent_parts.causes import Stall, find_cause
 from screening.agent_parts.histograms import find_slot
-from screening.agent_parts.verdict import judge, place
+from screening.agent_parts.verdict import find_verdict as find_agent_verdict
+from screening.agent_parts.verdict import place
 from screening.decision import pools
 from screening.decision.cause import attribute
-from screening.decision.ground_truth import judge_calls
+from screening.decision.ground_truth import find_truth
 from screening.decision.rate_interval import estimate_rate, find_interval
 from screening.decision.selection import choose_best
-from screening.decision.verdict import Marks, judge_report
+from screening.decision.verdict import Marks, find_verdict
 from screening.report.parsing import CallTiming, parse_report
 
 NOW = 1_795_300_000.0
@@ -99,13 +100,13 @@ def spread_stalls(count, *counters):
 
 
 def test_a_verdict_names_its_cause_and_its_doubt(sample):
-    bad = judge_report(make_report(sample, spread_stalls(900, 100, 20_000, 0), steal_ms=18_000))
+    bad = find_verdict(make_report(sample, spread_stalls(900, 100, 20_000, 0), steal_ms=18_000))
     assert (bad.verdict, bad.sure, bad.attribution.cause) == ("bad", True, "steal")
     assert any("18000 ms stolen" in reason for reason in bad.reasons)
-    good = judge_report(make_report(sample, []))
+    good = find_verdict(make_report(sample, []))
     assert (good.verdict, good.sure) == ("good", True)
     assert good.chances["good"] > 0.99
-    edge = judge_report(make_report(sample, [[10**6 * i, 11_000, 0, 0, 0] for i in range(1, 14)]))
+    edge = find_verdict(make_report(sample, [[10**6 * i, 11_000, 0, 0, 0] for i in range(1, 14)]))
     assert edge.verdict == "good"
     assert not edge.sure
     assert Marks(5, 10).place(13, 100) == "bad"
@@ -139,7 +140,7 @@ def test_mixed_causes_are_told_apart(sample):
 def test_the_agent_says_the_same_as_the_site(sample):
     report = make_report(sample, spread_stalls(40, 0, 0, 0))
     cpu = dataclasses.asdict(report.cpus[0]) | {"causes": {"unexplained": {"stalls": 40}}}
-    assert judge([cpu])[0] == judge_report(report).verdict == "network-test"
+    assert find_agent_verdict([cpu])[0] == find_verdict(report).verdict == "network-test"
 
 
 def make_calls(rate, calls, over, late_ms=20.0, lost=0):
@@ -153,20 +154,20 @@ def make_calls(rate, calls, over, late_ms=20.0, lost=0):
 
 def test_truth_needs_all_rates_and_enough_calls():
     good = [make_calls(rate, 100_000, 5) for rate in (100, 200, 500)]
-    assert (judge_calls(good).status, judge_calls(good).sure) == ("good", True)
-    assert judge_calls(good[:2]).status == "not-enough"
-    assert judge_calls([make_calls(100, 1000, 0), *good[1:]]).status == "not-enough"
-    assert judge_calls([make_calls(100, 1000, 200), *good[1:]]).status == "bad"
-    assert judge_calls([*good[:2], make_calls(500, 100_000, 5000)]).status == "bad"
-    assert judge_calls([*good[:2], make_calls(500, 100_000, 0, lost=400)]).status == "bad"
+    assert (find_truth(good).status, find_truth(good).sure) == ("good", True)
+    assert find_truth(good[:2]).status == "not-enough"
+    assert find_truth([make_calls(100, 1000, 0), *good[1:]]).status == "not-enough"
+    assert find_truth([make_calls(100, 1000, 200), *good[1:]]).status == "bad"
+    assert find_truth([*good[:2], make_calls(500, 100_000, 5000)]).status == "bad"
+    assert find_truth([*good[:2], make_calls(500, 100_000, 0, lost=400)]).status == "bad"
     near = [*good[:2], make_calls(500, 20_000, 19)]
-    assert (judge_calls(near).status, judge_calls(near).sure) == ("good", False)
-    assert "p99.9" in judge_calls(good).reasons[0]
+    assert (find_truth(near).status, find_truth(near).sure) == ("good", False)
+    assert "p99.9" in find_truth(good).reasons[0]
 
 
 def test_calls_in_one_stall_are_one_event():
-    narrow = judge_calls([make_calls(500, 100_000, 60, 11.0)], [500]).rates[0]
-    wide = judge_calls([make_calls(500, 100_000, 60, 60.0)], [500]).rates[0]
+    narrow = find_truth([make_calls(500, 100_000, 60, 11.0)], [500]).rates[0]
+    wide = find_truth([make_calls(500, 100_000, 60, 60.0)], [500]).rates[0]
     assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
     assert stats.beta.ppf(0.95, 61, 100_000 - 60) == pytest.approx(narrow.high, rel=0.1)
 
@@ -186,7 +187,7 @@ def test_a_pool_puts_sleeps_and_calls_together(sample):
     other, one = pools.collect_instances(reports)
     assert (other.name, other.verdict, other.truth.status) == ("other", None, "bad")
     assert (one.name, one.verdict.verdict, one.truth.status) == ("sample-1", "bad", "good")
-    candidates = pools.make_candidates([other, one])
+    candidates = pools.build_candidates([other, one])
     assert [c.name for c in choose_best(candidates, 1).chosen] == ["sample-1"]
     assert {(c, s) for c, s, _ in pools.collect_cells(reports)} == {
         ("sample-1", "sample-1"),

@@ -9,7 +9,7 @@ import dns.query
 import pytest
 
 from core.errors import BadInput
-from tasks.surveys.hierarchy import make_hierarchy
+from tasks.surveys.hierarchy import build_hierarchy
 from testbed.hierarchy.internet import (
     Cut,
     Expected,
@@ -146,4 +146,4 @@ def test_the_command_tells_the_truth_and_serves_until_it_is_stopped(tmp_path):
 @pytest.mark.parametrize("more", [{"network": "10.0"}, {"network": "127.300"}, {"zones": 0}])
 def test_a_hierarchy_stays_on_loopback_and_has_zones(more):
     with pytest.raises(BadInput):
-        make_hierarchy(**{"zones": 2, "names": 1, **more})
+        build_hierarchy(**{"zones": 2, "names": 1, **more})

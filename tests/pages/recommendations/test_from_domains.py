@@ -221,19 +221,19 @@ def test_changes_between_runs_are_counted():
 def test_a_survey_that_fails_ends_what_waited_for_it():
     ada = member("ada")
     maker = services.Requester(ada.user)
-    row = from_domains.begin(b"a.example\n", {"DE": 1.0}, "auto", "Mine", maker, "once")
+    row = from_domains.create(b"a.example\n", {"DE": 1.0}, "auto", "Mine", maker, "once")
     page = f"/recommendations/{row.token}/"
     assert "Waiting for a worker" in ada.get(page).content.decode()
-    again = from_domains.begin(b"a.example\n", {"DE": 1.0}, "auto", "Mine", maker, "once")
+    again = from_domains.create(b"a.example\n", {"DE": 1.0}, "auto", "Mine", maker, "once")
     assert again.pk == row.pk
     services.fail(row.survey, "no name server")
-    celery_tasks.sweep()
+    celery_tasks.requeue_lost()
     assert "no name server" in ada.get(page).content.decode()
 
 
 def test_a_survey_without_regions_still_leads_to_an_answer():
     ada = member("ada")
-    row = from_domains.begin(
+    row = from_domains.create(
         b"a.example\n", {"DE": 1.0}, "auto", "", services.Requester(ada.user), "x"
     )
     Survey.objects.filter(pk=row.survey_id).update(state="finished")

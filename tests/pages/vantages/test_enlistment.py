@@ -53,7 +53,7 @@ def worker(address: str) -> None:
     told = search.network_search.load(key)
     assert told is not None
     search.network_search.save(told | {"state": "waiting", "error": ""})
-    search.look(key)
+    search.search_network(key)
 
 
 def text(client: Client, address: str) -> str:

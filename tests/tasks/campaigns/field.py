@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from core.clock import FakeClock
 from tasks.campaigns import commands, results_receiver, scheduler
-from tasks.protocol.results_message import Parcel, pack, unpack
+from tasks.protocol.results_message import ResultsMessage, pack, unpack
 from tasks.protocol.work_order import BEGAN, COLUMNS, RESULT
 from webapp.store.campaigns import progress, selectors
 from webapp.store.campaigns.plans import plan_of
@@ -65,7 +65,7 @@ class Field:
         scheduler.tick(self.clock, scheduler.Outlets({"own": self.way}, self.leave))
 
     def leave(self, task, campaign):
-        scheduler.make_report(campaign, self.clock)
+        scheduler.store_report(campaign, self.clock)
 
     def step(self, seconds=STEP_S):
         """The scheduler's step, then time passes, and who is done answers."""
@@ -76,7 +76,7 @@ class Field:
             if name in self.dead:
                 self.waiting.remove((name, order))
             elif now >= order.due and order.unit not in self.answers:
-                self.deliver(name, Parcel(BEGAN, order.head))
+                self.deliver(name, ResultsMessage(BEGAN, order.head))
             if name not in self.dead | self.mute and now >= order.ends:
                 self.waiting.remove((name, order))
                 self.answer(name, order)
@@ -89,7 +89,7 @@ class Field:
 
     def deliver(self, name, parcel):
         taker = (
-            results_receiver.take_begun if parcel.kind == BEGAN else results_receiver.take_result
+            results_receiver.record_start if parcel.kind == BEGAN else results_receiver.store_result
         )
         taker(name, unpack(pack(parcel)), self.clock)
 
@@ -124,7 +124,7 @@ def answer_of(order, value=10.0, **head):
     columns = zip(
         COLUMNS, ([s[0] for s in order.slots], [0.0] * len(results), results), strict=True
     )
-    return Parcel(RESULT, {**order.head, "missed": {}, **head}, dict(columns))
+    return ResultsMessage(RESULT, {**order.head, "missed": {}, **head}, dict(columns))
 
 
 def rows_in_lake(campaign: Campaign, kind="samples"):

@@ -194,7 +194,7 @@ def test_ways_of_both_networks_are_known():
     for source in ("globalping", "atlas"):
         assert celery_tasks.dispatch.WAYS[source] is celery_tasks.send
     assert {globalping.NETWORK, ripe_atlas.NETWORK} == set(celery_tasks.NETWORKS)
-    assert results_receiver.take_result
+    assert results_receiver.store_result
     assert commands.start
 
 

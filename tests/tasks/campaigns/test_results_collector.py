@@ -16,8 +16,8 @@ from tasks.campaigns.results_collector import Collector
 from tasks.platform.transport import OPTIONS, FreeingQoS
 from tasks.platform.valkey_urls import links_url
 from tasks.protocol import vantage_queues
-from tasks.protocol.results_message import LARGEST_BYTES, Parcel, pack
-from tasks.vantage.client import Station
+from tasks.protocol.results_message import LARGEST_BYTES, ResultsMessage, pack
+from tasks.vantage.client import VantageClient
 from tests.tasks.campaigns.places import open_place
 from tests.tasks.site import kill, wait
 from webapp.store.models import VantagePoint
@@ -37,12 +37,12 @@ def place(tmp_path_factory):
 
 @pytest.fixture
 def anna(place, db):
-    yield Station(place.join("anna"), place.folder_of("anna"))
+    yield VantageClient(place.join("anna"), place.folder_of("anna"))
     vantage_queues.client().flushall()
 
 
 def parcel(n, kind="t"):
-    return pack(Parcel(kind, {"n": n, "vantage": "bert"}, {}))
+    return pack(ResultsMessage(kind, {"n": n, "vantage": "bert"}, {}))
 
 
 def lay(*parcels, name="anna"):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from core.clock import FakeClock
 from core.errors import BadInput
-from tasks.protocol.results_message import LARGEST_BYTES, Parcel, pack, unpack
+from tasks.protocol.results_message import LARGEST_BYTES, ResultsMessage, pack, unpack
 from tasks.vantage.quotas import Budget, LimitReached, limits_of
-from tasks.vantage_admin.heartbeats import read_pulse
+from tasks.vantage_admin.heartbeats import parse_heartbeat
 
 VALUES = st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False)
 JSON = st.recursive(
@@ -29,13 +29,13 @@ def parcels(draw):
     names = draw(st.lists(st.text(max_size=8), max_size=4, unique=True))
     columns = {n: draw(st.lists(VALUES, min_size=rows, max_size=rows)) for n in names}
     finite = st.dictionaries(st.text(max_size=8), VALUES, max_size=3)
-    return Parcel(draw(st.text(max_size=8)), draw(finite), columns)
+    return ResultsMessage(draw(st.text(max_size=8)), draw(finite), columns)
 
 
 @given(parcels())
 def test_a_parcel_survives(parcel):
     if not any(v in (float("inf"), float("-inf")) for c in parcel.columns.values() for v in c):
-        parcel = Parcel(parcel.kind, {}, parcel.columns)
+        parcel = ResultsMessage(parcel.kind, {}, parcel.columns)
         assert unpack(pack(parcel)) == parcel
 
 
@@ -67,11 +67,11 @@ def test_a_bomb_is_refused_and_takes_no_memory():
     with pytest.raises(BadInput, match="too large"):
         unpack(b"NP1" + b"x" * LARGEST_BYTES)
     with pytest.raises(BadInput, match="too large"):
-        pack(Parcel("x", {}, {"n": [random.getrandbits(60) for _ in range(600_000)]}))
+        pack(ResultsMessage("x", {}, {"n": [random.getrandbits(60) for _ in range(600_000)]}))
 
 
 def test_damage_is_refused():
-    good = pack(Parcel("x", {"a": 1}, {"n": [1, 2]}))
+    good = pack(ResultsMessage("x", {"a": 1}, {"n": [1, 2]}))
     deep = zlib.compress(b"[" * 100_000)
     uneven = zlib.compress(b'["x",{},{"a":[1],"b":[]}]')
     nan = zlib.compress(b'["x",{},{"a":[NaN]}]')
@@ -83,7 +83,7 @@ def test_damage_is_refused():
 
 @given(JSON)
 def test_any_pulse_is_read_or_left(document):
-    word = read_pulse(json.dumps(document).encode())
+    word = parse_heartbeat(json.dumps(document).encode())
     assert word is None or set(word) == {
         "instance",
         "version",
@@ -95,7 +95,7 @@ def test_any_pulse_is_read_or_left(document):
 
 @given(st.binary(max_size=60))
 def test_octets_are_no_pulse(data):
-    assert read_pulse(data) is None or data.strip().startswith(b"{")
+    assert parse_heartbeat(data) is None or data.strip().startswith(b"{")
 
 
 def budget(clock, path=None, **limits):
@@ -124,7 +124,7 @@ def test_bytes_of_a_day_are_kept_over_a_restart_and_begin_anew_at_midnight(tmp_p
     assert again.spent_bytes == 700
     with pytest.raises(LimitReached, match="700 of 1,000"):
         again.spend(1, 400)
-    again.give_back(200)
+    again.refund(200)
     again.spend(1, 400)
     clock.sleep(2 * 3_600)
     again.spend(1, 1_000)

@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import BadInput, Unavailable
 from tasks.campaigns import commands, scheduler
-from tasks.protocol.results_message import Parcel
+from tasks.protocol.results_message import ResultsMessage
 from tasks.protocol.work_order import BEGAN, RESULT
 from tests.tasks.campaigns.field import (
     Field,
@@ -259,8 +259,8 @@ def test_results_of_others_and_of_nobody_change_nothing():
     assert not rows_in_lake(found.campaign)
     for head in ({}, {"measurement": 5, "unit": []}, {"measurement": "x" * 300, "unit": "y"}):
         with pytest.raises(BadInput):
-            found.deliver(owner, Parcel(RESULT, head))
-    found.deliver(owner, Parcel(RESULT, {**order.head, "unit": "r9.none"}))
+            found.deliver(owner, ResultsMessage(RESULT, head))
+    found.deliver(owner, ResultsMessage(RESULT, {**order.head, "unit": "r9.none"}))
     assert not rows_in_lake(found.campaign)
 
 
@@ -273,8 +273,8 @@ def test_a_result_that_comes_again_with_other_values_changes_nothing():
     for lie in (
         answer_of(order, 1.0),
         answer_of(order, 1.0, attempt=99),
-        Parcel(BEGAN, order.head),
-        Parcel(RESULT, order.head, {"slot": [], "late_s": [], "result": []}),
+        ResultsMessage(BEGAN, order.head),
+        ResultsMessage(RESULT, order.head, {"slot": [], "late_s": [], "result": []}),
     ):
         found.deliver("v0", lie)
     assert rows_in_lake(found.campaign) == before
@@ -291,7 +291,7 @@ def test_moments_that_cannot_be_are_those_of_the_plan():
         {**r, "at": r["at"] + lie}
         for r, lie in zip(parcel.columns["result"], (-9e8, 3e8), strict=True)
     ]
-    found.deliver("v0", Parcel(RESULT, parcel.head, {**parcel.columns, "result": lies}))
+    found.deliver("v0", ResultsMessage(RESULT, parcel.head, {**parcel.columns, "result": lies}))
     planned = sorted(order.due + s[2] for s in order.slots)
     found_at = sorted(r["at"].timestamp() for r in rows_in_lake(found.campaign))
     assert found_at == pytest.approx(planned, abs=0.01)
@@ -315,7 +315,7 @@ def test_a_result_that_cannot_be_is_refused_as_a_whole(spoil):
     found = field(1, 2)
     found.step()
     parcel = answer_of(found.sent[0])
-    found.deliver("v0", Parcel(RESULT, parcel.head, spoil(parcel.columns)))
+    found.deliver("v0", ResultsMessage(RESULT, parcel.head, spoil(parcel.columns)))
     unit = CampaignUnit.objects.get(key=found.sent[0].unit)
     assert unit.state == State.FAILED
     assert unit.error.startswith("the result cannot be used: ")
@@ -329,7 +329,7 @@ def test_slots_that_were_missed_are_counted_with_their_reasons():
     order = found.sent[0]
     parcel = answer_of(order, missed={str(order.slots[1][0]): "its time was over"})
     columns = {k: v[:1] for k, v in parcel.columns.items()}
-    found.deliver("v0", Parcel(RESULT, parcel.head, columns))
+    found.deliver("v0", ResultsMessage(RESULT, parcel.head, columns))
     unit = CampaignUnit.objects.get(key=order.unit)
     assert (unit.ok, unit.missed) == (1, 2)
     assert unit.counters["missed"] == {"its time was over": 1, "nothing was told of it": 1}

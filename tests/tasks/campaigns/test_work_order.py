@@ -15,7 +15,7 @@ from core.clock import FakeClock, SystemClock
 from core.errors import BadInput
 from tasks.campaigns import commands, local_run
 from tasks.protocol.work_journal import Journal
-from tasks.protocol.work_order import BEGAN, RESULT, Bench, Order, fulfil, resume
+from tasks.protocol.work_order import BEGAN, RESULT, Order, RunContext, fulfil, resume
 from tasks.vantage.quotas import Budget, Limits
 from tests.tasks.campaigns.field import assert_all_accounted, rows_in_lake
 from tests.tasks.site import ROOT
@@ -87,7 +87,7 @@ class Home:
 def test_slots_begin_when_they_should_and_results_say_so(server, tmp_path):
     address, came = server
     asked, home = order(address), Home()
-    fulfil(asked, Bench(SystemClock(), Journal(tmp_path)), home)
+    fulfil(asked, RunContext(SystemClock(), Journal(tmp_path)), home)
     assert [kind for kind, _, _ in home.parcels] == [BEGAN, RESULT]
     _, head, columns = home.result
     assert head == {**asked.head, "missed": {}}
@@ -98,7 +98,7 @@ def test_slots_begin_when_they_should_and_results_say_so(server, tmp_path):
         assert -0.01 < moment - asked.due - slot[2] < 1.5
     # Once more: answered from the journal, measured once.
     again = Home()
-    fulfil(asked, Bench(SystemClock(), Journal(tmp_path)), again)
+    fulfil(asked, RunContext(SystemClock(), Journal(tmp_path)), again)
     assert again.result == home.result
     assert visits(came, 3) == 3
 
@@ -109,7 +109,7 @@ def test_a_clock_that_is_wrong_is_corrected(server):
     now = clock.now().timestamp()
     ahead = order(address, due=now + 50 - 30, ends=now + 60, offset_s=30.0)
     home = Home()
-    fulfil(ahead, Bench(clock, Journal(None)), home)
+    fulfil(ahead, RunContext(clock, Journal(None)), home)
     assert clock.monotonic() >= 50
     # Said by the site's clock, not by ours.
     assert home.result[2]["result"][0]["at"] == pytest.approx(now + 20, abs=1)
@@ -120,7 +120,7 @@ def test_what_is_too_late_is_missed_and_what_is_late_says_how_much(server):
     now = time.time()
     late = order(address, due=now - 10, slots=[[0, 0, 0.0, 1.25], [1, 0, 5.0, 30.0]], strict=True)
     home = Home()
-    fulfil(late, Bench(SystemClock(), Journal(None)), home)
+    fulfil(late, RunContext(SystemClock(), Journal(None)), home)
     _, head, columns = home.result
     assert head["missed"] == {0: "its time was over"}
     assert columns["slot"] == [1]
@@ -135,7 +135,7 @@ def test_limits_of_the_place_are_kept_and_told(server):
     home = Home()
     now = clock.now().timestamp()
     asked = order(address, n=5, due=now, ends=now + 3)
-    fulfil(asked, Bench(clock, Journal(None), budget.spend), home)
+    fulfil(asked, RunContext(clock, Journal(None), budget.spend), home)
     _, head, columns = home.result
     assert len(columns["slot"]) == visits(came, 2) == 2
     assert len(head["missed"]) == 3
@@ -146,7 +146,7 @@ def test_a_stopped_campaign_is_left_at_once(server):
     address, came = server
     stopped = []
     asked = order(address, n=4, slots=[[i, 0, 1.0 * i, 9.0] for i in range(4)])
-    bench = Bench(FakeClock(), Journal(None), is_stopped=lambda campaign: campaign in stopped)
+    bench = RunContext(FakeClock(), Journal(None), is_stopped=lambda campaign: campaign in stopped)
     home = Home()
     bench.clock.sleep(asked.due - bench.clock.now().timestamp())
     spend = bench.journal.add
@@ -168,7 +168,7 @@ def test_a_slot_that_a_limit_holds_up_is_missed_where_it_is_anothers(server):
     now = clock.now().timestamp()
     asked = order(address, due=now, slots=[[i, 0, 1.0 * i, 1.0 * i + 0.5] for i in range(3)])
     home = Home()
-    fulfil(asked, Bench(clock, Journal(None), budget.spend), home)
+    fulfil(asked, RunContext(clock, Journal(None), budget.spend), home)
     _, head, columns = home.result
     assert columns["slot"] == [0]
     assert head["missed"] == dict.fromkeys([1, 2], "its time was over")
@@ -178,7 +178,7 @@ def test_a_slot_that_a_limit_holds_up_is_missed_where_it_is_anothers(server):
 def test_targets_that_must_not_be_probed_are_refused_there_too(server):
     address, came = server
     home = Home()
-    fulfil(order(address, allow=[]), Bench(SystemClock(), Journal(None)), home)
+    fulfil(order(address, allow=[]), RunContext(SystemClock(), Journal(None)), home)
     assert {r["status"] for r in home.result[2]["result"]} == {"FORBIDDEN"}
     assert not came
 
@@ -187,7 +187,7 @@ def test_a_target_that_refuses_is_a_result():
     with socket.create_server(("127.0.0.9", 0)) as sock:
         address = sock.getsockname()
     home = Home()
-    fulfil(order(address), Bench(SystemClock(), Journal(None)), home)
+    fulfil(order(address), RunContext(SystemClock(), Journal(None)), home)
     assert [r["status"] for r in home.result[2]["result"]] == ["REFUSED"] * 3
 
 
@@ -195,11 +195,13 @@ def test_orders_that_are_none_are_refused(tmp_path):
     with pytest.raises(BadInput):
         Order.from_json({"colour": "red"})
     home = Home()
-    fulfil(order(("127.0.0.9", 9), probe="knock"), Bench(SystemClock(), Journal(None)), home)
+    fulfil(order(("127.0.0.9", 9), probe="knock"), RunContext(SystemClock(), Journal(None)), home)
     assert home.result[1]["missed"][2].startswith("not known here: 'knock' is no probe")
     with pytest.raises(BadInput):
         fulfil(
-            order(("127.0.0.9", 9), unit="../x/y"), Bench(SystemClock(), Journal(tmp_path)), Home()
+            order(("127.0.0.9", 9), unit="../x/y"),
+            RunContext(SystemClock(), Journal(tmp_path)),
+            Home(),
         )
 
 
@@ -229,7 +231,7 @@ def test_a_killed_process_goes_on_where_it_was(server, tmp_path):
     (path,) = tmp_path.glob("*.jsonl")
     path.write_text(path.read_text() + '[7, {"late_s": 0.0, "resu')
     home = Home()
-    resume(Bench(SystemClock(), Journal(tmp_path)), home)
+    resume(RunContext(SystemClock(), Journal(tmp_path)), home)
     columns = home.result[2]
     assert sorted(columns["slot"]) == list(range(8))
     assert {r["status"] for r in columns["result"]} == {"OK"}
@@ -237,7 +239,7 @@ def test_a_killed_process_goes_on_where_it_was(server, tmp_path):
     assert 8 <= visits(came, 8) <= 9
     # Nothing is left to go on with.
     after = Home()
-    resume(Bench(SystemClock(), Journal(tmp_path)), after)
+    resume(RunContext(SystemClock(), Journal(tmp_path)), after)
     assert not after.parcels
 
 
@@ -245,7 +247,7 @@ def test_a_journal_without_room_stops_no_measurement(server, tmp_path):
     address, came = server
     (tmp_path / "file").write_text("")
     home = Home()
-    fulfil(order(address), Bench(SystemClock(), Journal(tmp_path / "file")), home)
+    fulfil(order(address), RunContext(SystemClock(), Journal(tmp_path / "file")), home)
     assert len(home.result[2]["slot"]) == visits(came, 3) == 3
 
 

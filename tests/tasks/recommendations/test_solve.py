@@ -19,7 +19,7 @@ from django.core.management import call_command
 call_command("migrate", verbosity=0)
 from tasks.recommendations import celery_tasks
 data = open(sys.argv[1], "rb").read()
-celery_tasks.take({"samples": data}, {"k": "1..2"}, None, at_once=False)
+celery_tasks.create({"samples": data}, {"k": "1..2"}, None, at_once=False)
 """
 
 

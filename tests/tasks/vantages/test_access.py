@@ -20,7 +20,7 @@ from core.errors import Unavailable
 from tasks.campaigns import commands
 from tasks.campaigns.results_collector import Collector
 from tasks.protocol import vantage_queues
-from tasks.vantage.client import Station
+from tasks.vantage.client import VantageClient
 from tasks.vantage.credentials import tls_options
 from tasks.vantage_admin import enrolment
 from tests.tasks.campaigns.field import Field, targets
@@ -49,7 +49,7 @@ def anna(place):
         vantage_queues.client().rpush(vantage_queues.key("bert", part), "of bert")
     vantage_queues.client().set(vantage_queues.key("bert", "pulse"), "{}")
     vantage_queues.client().rpush("crawl", "the centre's")
-    yield Station(who, place.folder_of("anna")).client
+    yield VantageClient(who, place.folder_of("anna")).client
     vantage_queues.client().flushall()
     for user in vantage_queues.client().execute_command("ACL", "USERS"):
         if user.startswith(b"v-"):
@@ -222,7 +222,7 @@ def test_there_is_one_database(anna):
 
 def test_a_stop_is_told_with_the_next_heartbeat(place, settings, tmp_path):
     settings.LAKE_DIR = settings.DATA_DIR = tmp_path
-    station = Station(place.join("dora"), place.folder_of("dora"))
+    station = VantageClient(place.join("dora"), place.folder_of("dora"))
     ping = {"round_s": 60, "activities": [{"name": "p", "probe": "tcp-ping", "slot_s": 9.0}]}
     found = Field(schedule=ping, targets=targets(3), vantages=["dora"])
     found.start()
@@ -248,8 +248,8 @@ def test_who_fills_the_broker_crowds_out_nobody(anna, fill):
     text = "x" * 4_000_000
     for n in range(14):
         fill(anna, text, n)
-    assert vantage_queues.empty_hoards(["anna", "bert"]) == ["anna"]
-    assert vantage_queues.empty_hoards(["anna", "bert"]) == []
+    assert vantage_queues.trim_over_quota(["anna", "bert"]) == ["anna"]
+    assert vantage_queues.trim_over_quota(["anna", "bert"]) == []
     assert int(vantage_queues.client().info("memory")["used_memory"]) < 40_000_000
     # Others keep what they have, and it can go on with less.
     assert vantage_queues.client().lrange("v:bert:results", 0, -1) == [b"of bert"]
@@ -267,7 +267,7 @@ def test_a_full_broker_is_made_room_in(anna):
         collector = Collector({})
         with pytest.raises(Unavailable):
             collector._holds()
-        collector._make_room()
+        collector._trim_over_quota()
         assert collector._holds()
         vantage_queues.client().rpush("v:bert:results", "of bert")
     finally:

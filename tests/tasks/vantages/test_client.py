@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from core.clock import FakeClock, WakefulClock
-from tasks.vantage.client import Station
+from core.clock import BootTimeClock, FakeClock
+from tasks.vantage.client import VantageClient
 from tasks.vantage.credentials import Identity
 
 pytestmark = pytest.mark.services
@@ -43,7 +43,7 @@ def machine():
 @pytest.fixture
 def station(machine, tmp_path):
     who = Identity("anna", "http://127.0.0.1:9", "127.0.0.1", 9, "v-anna", "pw")
-    found = Station(who, tmp_path, machine)
+    found = VantageClient(who, tmp_path, machine)
     found.client = Broker(machine, 0.01)
     return found
 
@@ -87,5 +87,5 @@ def test_a_station_that_heard_nothing_has_its_own_time(station, machine):
 
 
 def test_the_counter_of_a_machine_goes_on():
-    clock = WakefulClock()
+    clock = BootTimeClock()
     assert clock.monotonic() <= clock.monotonic()

@@ -90,7 +90,7 @@ def create_recommendation(
     key = request.headers.get("Idempotency-Key")
     at_once = "respond-async" not in request.headers.get("Prefer", "")
     origin = services.Origin(owner_of(request.user))
-    row = celery_tasks.take(files, options, key, at_once=at_once, origin=origin)
+    row = celery_tasks.create(files, options, key, at_once=at_once, origin=origin)
     response["Location"] = f"/api/v1/recommendations/{row.token}"
     return Status(201 if row.finished_at else 202, _document(row))
 

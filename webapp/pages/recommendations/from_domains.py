@@ -97,7 +97,7 @@ def start(request: HttpRequest) -> HttpResponse:
         meant = from_domains.intend(data, given.get("audience", "").encode())
         maker = Requester(request.user)
         name, key = given.get("name", "")[:200].strip(), given.get("once", "")[:64]
-        row = from_domains.begin(
+        row = from_domains.create(
             meant.domains, meant.audience, given.get("source", ""), name, maker, key
         )
     except NephoscopeError as error:
@@ -141,7 +141,7 @@ def _ask(request: HttpRequest, form: ClientsForm) -> Any:
     files, options, source = from_domains.without_domains(audience, wanted, current, request.user)
     title = asked["name"] or _title(audience)
     origin = services.Origin(owner_of(request.user), title, None, source)
-    return celery_tasks.take(files, options, None, origin=origin)
+    return celery_tasks.create(files, options, None, origin=origin)
 
 
 def _title(audience: Mapping[str, float]) -> str:

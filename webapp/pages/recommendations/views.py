@@ -80,7 +80,7 @@ def ask(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         origin = services.Origin(owner_of(request.user), form.cleaned_data["name"])
         try:
-            row = celery_tasks.take(form.read_files(), form.read_options(), None, origin=origin)
+            row = celery_tasks.create(form.read_files(), form.read_options(), None, origin=origin)
         except NephoscopeError as error:
             field = error.field if isinstance(error, BadInput) else None
             form.add_error(field if field in form.fields else None, str(error))
@@ -98,7 +98,7 @@ def answer(request: HttpRequest, token: str) -> HttpResponse:
     row = _known(request, token)
     if row.result is None:
         return _waiting(request, row)
-    celery_tasks.warm_soon()
+    celery_tasks.preload_loops()
     part = request.GET.get("part", "")
     parts = Parts(part) if part in list(Parts) else Parts.ALL
     context = {
@@ -176,7 +176,7 @@ def _waiting(request: HttpRequest, row: Recommendation) -> HttpResponse:
     survey = row.survey and selectors.survey(row.survey.slug, request.user)
     if row.state == Recommendation.State.AWAITING and survey:
         if survey.is_final:
-            celery_tasks.take_up(row)
+            celery_tasks.submit_awaiting(row)
         context |= {"survey": survey, **progress_of(survey)}
     return render(request, "recommendations/waiting.html", context)
 
@@ -198,7 +198,7 @@ def save_constraints(request: HttpRequest, token: str) -> HttpResponse:
     row = _known(request, token)
     query = request.GET
     try:
-        made = celery_tasks.keep(row, constraints.read_constraints(query, row.options))
+        made = celery_tasks.store_variant(row, constraints.read_constraints(query, row.options))
     except NephoscopeError as error:
         return _refused(request, row, str(error))
     return redirect("recommendation", token=made.token)

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from core.errors import BadInput
-from tasks.screening.time_of_day import tell_own_nights
+from tasks.screening.time_of_day import find_instance_window
 from tasks.surveys.export import table_csv
 from webapp.pages.screening import formatting as words
 from webapp.pages.screening import headlines as findings
@@ -136,7 +136,7 @@ def instance(request: HttpRequest, door: PoolAccess, pk: int) -> HttpResponse:
 
 def _find_nights(door: PoolAccess, pk: int) -> dict[str, Any]:
     """Whether this machine's stalls return at a time of the day, with the days behind it."""
-    nights = tell_own_nights(door.pool.id, pk)
+    nights = find_instance_window(door.pool.id, pk)
     if not nights:
         return {}
     return {

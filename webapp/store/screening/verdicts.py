@@ -18,8 +18,8 @@ from screening.decision.verdict import (
     Verdict,
     explain,
     find_chances,
+    find_verdict,
     is_sure,
-    judge_report,
 )
 from screening.report.parsing import CpuTiming, Report
 from screening.statistics.time_of_day import BIN_S
@@ -63,7 +63,7 @@ CALL_FIGURES = (
 
 def summarise(report: Report, marks: Marks) -> dict[str, Any]:
     """Columns of a report's row, ``summary`` among them."""
-    judged = judge_report(report, marks)
+    judged = find_verdict(report, marks)
     return {
         "report_id": report.report_id,
         "fingerprint": report.fingerprint,

@@ -60,7 +60,7 @@ class Command(ProductCommand):
 
     def _build(self, options: dict[str, Any]) -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        with laboratory.stand(laboratory.choose_plan(options["random"])) as lab:
+        with laboratory.open_laboratory(laboratory.choose_plan(options["random"])) as lab:
             names = {node.name: lab.prefix + node.name for node in lab.plan.nodes}
             if options["json"]:
                 self.write_json({**laboratory.description(lab.plan), "namespaces": names})
@@ -82,7 +82,7 @@ class Command(ProductCommand):
             self.stdout.write(line)
 
     def _destroy(self, options: dict[str, Any]) -> None:
-        found = laboratory.sweep()
+        found = laboratory.remove_orphans()
         if options["json"]:
             self.write_json(found)
             return

@@ -57,7 +57,7 @@ class Command(ProductCommand):
 
     def _verdict(self, options: dict[str, Any]) -> None:
         for path in options["files"]:
-            found = files.judge_file(read_input(path), options["low"], options["high"])
+            found = files.analyse_file(read_input(path), options["low"], options["high"])
             if options["json"]:
                 self.write_json({"path": str(path), **found})
                 continue

@@ -51,13 +51,13 @@ class Command(ProductCommand):
         getattr(self, f"_{options['action']}")(options)
 
     def _zones(self, options: dict[str, Any]) -> None:
-        n = study.bring_zones(options["survey"], read_input(options["file"]))
+        n = study.attach_zones(options["survey"], read_input(options["file"]))
         self._write_result(
             options, {"addresses": n}, f"{n:,} addresses attached, report computed anew"
         )
 
     def _customers(self, options: dict[str, Any]) -> None:
-        n = study.bring_customers(options["survey"], read_input(options["file"]))
+        n = study.attach_customers(options["survey"], read_input(options["file"]))
         self._write_result(options, {"rows": n}, f"{n:,} rows attached, report computed anew")
 
     def _compute(self, options: dict[str, Any]) -> None:

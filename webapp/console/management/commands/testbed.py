@@ -54,7 +54,7 @@ class Command(ProductCommand):
             self._serve_hierarchy(options)
             return
         chosen = worlds.options_from(options)
-        world = worlds.make_world(chosen)
+        world = worlds.create_world(chosen)
         for note in world.notes:
             self.write_note(note)
         if options["action"] == "truth":
@@ -76,7 +76,7 @@ class Command(ProductCommand):
         worlds.serve_world(world, addresses, options["port"], ready)
 
     def _serve_hierarchy(self, options: dict[str, Any]) -> None:
-        made = hierarchy.make_hierarchy(
+        made = hierarchy.build_hierarchy(
             options["zones"],
             options["names"],
             seed=options["seed"],
