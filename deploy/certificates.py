@@ -1,4 +1,4 @@
-"""A certificate authority of this installation, and the certificate of its door.
+"""Create this installation's certificate authority and the TLS certificate of its gate.
 
 Made by the system's ``openssl``; the authority's own certificate travels to each vantage point
 when it joins, so that no public authority is needed.

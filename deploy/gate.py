@@ -1,4 +1,4 @@
-"""The door of the links: TLS from vantage points, a plain socket to Valkey behind it.
+"""TLS proxy for vantage points: TLS in front, a plain socket to Valkey behind it.
 
 The embedded Valkey speaks no TLS. The door knows no password and no command; who is who, and who
 may do what, is decided by Valkey's own access lists behind it.

@@ -1,4 +1,4 @@
-"""Stalls with what the kernel counted during them in, the cause of each out.
+"""Attribute each stall to a cause, from the kernel's counters during it.
 
 A quota outranks run delay, because a task that its quota stops is also counted as waiting.
 """

@@ -1,4 +1,4 @@
-"""The agent's command line: options in, one report out, sent to a pool or kept in a file."""
+"""The agent's command line: measure, then send one report to a pool or write it to a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A finished report to its pool: tries again while the site is away, and never counts twice.
+"""Deliver a report to its pool: retry while the site is unreachable, counted at most once.
 
 Every try carries the report's own id, so that the site can tell a repetition from a new report.
 """

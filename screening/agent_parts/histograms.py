@@ -1,4 +1,4 @@
-"""Log-linear histogram of durations: nanoseconds in, slots and percentiles out.
+"""Log-linear histogram of durations in nanoseconds, with its slots and percentiles.
 
 Below 128 ns a slot is one nanosecond; above, every octave has 64 slots, so that a slot is at most
 1.6 % wide. The native sampler and the site count in the same slots.

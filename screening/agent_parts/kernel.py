@@ -1,4 +1,4 @@
-"""What the Linux kernel says about lost time: steal, run delay, quota, pressure.
+"""Read the Linux kernel's counters of lost time: steal, run delay, quota, pressure.
 
 Every reader gives zero or nothing where a file is missing, because containers hide many of them.
 """

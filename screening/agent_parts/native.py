@@ -1,4 +1,4 @@
-"""The native sampler: C source in, a program in memory out, where a compiler is installed.
+"""The native sampler, compiled from C into a memory file where a compiler is installed.
 
 It does what :mod:`screening.agent_parts.sampling` does without an interpreter's own pauses. The
 program lives in a memory file: nothing is left on the disk, however the agent ends.

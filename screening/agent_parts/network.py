@@ -1,4 +1,4 @@
-"""RPC over established TCP: 8-byte requests at Poisson times in, replies of 2 KB timed.
+"""RPC test over established TCP: 8-byte requests at Poisson times, 2 KB replies, timed.
 
 Both directions carry 29 further bytes, as in the paper. A call's time runs from its sending to the
 last byte of its reply; calls do not wait for each other.

@@ -1,4 +1,4 @@
-"""Sampling processes of all virtual CPUs at once: orders in, tallies out, no process left."""
+"""Run one sampling process per virtual CPU, collect their tallies and end all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One pinned process per virtual CPU that repeats a short sleep: durations in, counts out.
+"""Sample one virtual CPU: a pinned process repeats a short sleep and counts durations.
 
 The sampler in Python and the native one write the same lines: ``run``, ``h`` (slot, count) and
 ``s`` (one stall); :func:`parse_tally` reads both.

@@ -1,4 +1,4 @@
-"""Samplers' tallies in, the report's figures and Algorithm 1's verdict with its reasons out."""
+"""Compute a report's figures from the tallies, and Algorithm 1's verdict with its reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pool whose truth is known in, the mark that separates it best out, with its errors.
+"""Calibrate the threshold on a pool of known truth, with its error rates.
 
 False positive: called good but bad, as a share of the bad; false negative: good but not called so,
 as a share of the good. With the network test, good ones between the marks are found after all.

@@ -1,4 +1,4 @@
-"""One CPU's stalls with the kernel's counters in, the cause of its stalls with evidence out."""
+"""Attribute one CPU's stalls to a cause, with the kernel's counters as evidence."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Network tests of an instance in, whether it is good in truth out: p99.9 below 10 ms in all.
+"""Decide from network tests whether an instance is good: p99.9 below 10 ms in all of them.
 
 A stall delays all calls of its time, so calls of 10 ms or more are counted in clusters.
 """

@@ -1,4 +1,4 @@
-"""All reports of a pool in, its instances with verdict, truth and history out.
+"""Build the instances of a pool from its reports, with verdict, truth and history.
 
 An instance is its name. Calls name their servers as ``host:port``; the host is the instance.
 """

@@ -1,4 +1,4 @@
-"""Times of stalls in, their rate with an interval out; stalls come in bursts, not one by one.
+"""Estimate the rate of stalls with a confidence interval; stalls are overdispersed.
 
 The interval is Poisson's on a number of stalls that is divided by the dispersion of the counts in
 blocks (a negative binomial whose variance is a multiple of its mean).

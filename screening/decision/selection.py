@@ -1,4 +1,4 @@
-"""Verdicts of a pool in, the best N of K·N and the K that the next pool needs out."""
+"""Select the best N of K·N instances by their verdicts, and the K that the next pool needs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

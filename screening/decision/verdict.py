@@ -1,4 +1,4 @@
-"""A report in, Algorithm 1's verdict with its doubt, its cause and its reasons out.
+"""Compute Algorithm 1's verdict on a report, with its uncertainty, cause and reasons.
 
 The worst virtual CPU decides: a server's tail is made there.
 """

@@ -1,4 +1,4 @@
-"""Logs of other tools in, one :class:`Log` out: the kind is found by looking into the file."""
+"""Parse logs of other tools into one :class:`Log`; the kind is detected from the contents."""
 
 from collections.abc import Callable
 

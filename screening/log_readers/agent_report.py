@@ -1,4 +1,4 @@
-"""A report of the own agent in, a log per virtual CPU out."""
+"""Parse a report of this project's agent into one log per virtual CPU."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Histograms of cyclictest (-h, -H, --histfile, --json) in, a log per thread out."""
+"""Parse histograms of cyclictest (-h, -H, --histfile, --json) into one log per thread."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""fio's JSON (json, json+; versions 2 and 3) in, a log of times per job and direction out."""
+"""Parse fio's JSON (json, json+; versions 2 and 3) into one log per job and direction."""
 
 import json
 import math

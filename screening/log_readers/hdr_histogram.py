@@ -1,4 +1,4 @@
-"""HdrHistogram interval logs (jHiccup) in, one merged histogram per tag out.
+"""Parse HdrHistogram interval logs (jHiccup) into one merged histogram per tag.
 
 Formats V0, V1 and V2, compressed or not, as HdrHistogram's own documentation lays them down.
 """

@@ -1,4 +1,4 @@
-"""A log in, the same summary and verdict for every kind of tool out."""
+"""Summarise a log, with its verdict, in the same form for every kind of tool."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Distributions of call times on good and bad nodes in, completion times of whole requests out.
+"""Simulate completion times of whole requests from call times of good and bad nodes.
 
 Sequential: one server of the pool is called ten times in turn. Partition-aggregate: all of a group
 are called at once and the slowest decides. The same random trials serve all shares of bad nodes, so

@@ -1,4 +1,4 @@
-"""Call times of good and bad nodes in, completion times at any share of bad nodes out, at once.
+"""Compute completion times at any share of bad nodes from call times of good and bad nodes.
 
 What :mod:`screening.payoff.simulation` simulates point by point is solved here: only calls in turn
 need trials, the slowest of n has a distribution in closed form. Intervals cover which nodes one

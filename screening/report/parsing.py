@@ -1,4 +1,4 @@
-"""An agent's report as bytes in, frozen records out: the door for everything that is foreign.
+"""Parse an agent's report from bytes into frozen records; all untrusted input passes here.
 
 What contradicts itself is refused too, because a figure that cannot be right helps nobody.
 """

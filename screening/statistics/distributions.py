@@ -1,4 +1,4 @@
-"""Figures in, quantiles and chances of a few distributions out.
+"""Compute quantiles and probabilities of a few distributions.
 
 ``scipy.stats`` takes half a second to load, which a process pays at the first chance that it needs
 and not at its start; quantiles are special functions, and need no more than those.

@@ -1,4 +1,4 @@
-"""Histograms of durations: (slot, count) pairs in, percentiles, shares and samples out."""
+"""Compute percentiles, shares and samples of duration histograms, as (slot, count) pairs."""
 
 from collections.abc import Iterable, Sequence
 

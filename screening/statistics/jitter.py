@@ -1,4 +1,4 @@
-"""Values of the battery's rounds in, how much they vary, when, and beside an idle control out."""
+"""Measure how much values of the battery's rounds vary, when, and against an idle control."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

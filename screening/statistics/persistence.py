@@ -1,4 +1,4 @@
-"""Statuses of instances over time in, how long they last out, weighted by time and not by count."""
+"""Estimate how long statuses of instances last, weighted by time and not by count."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

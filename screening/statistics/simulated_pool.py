@@ -1,4 +1,4 @@
-"""A pool of instances whose truth is known: shares and stalls in, rates, labels and counts out.
+"""Simulate a pool of instances of known truth: their rates, labels and counts.
 
 An instance stalls by neighbours that compute on its core. Its true p99.9 follows from its stalls:
 a call is late by 10 ms or more when it comes in the first (length - 10 ms) of a stall.

@@ -1,4 +1,4 @@
-"""Stalls over days in, the time of day at which they return out.
+"""Find the time of day at which stalls recur over days.
 
 Each day is turned by a random amount to see what chance would give, so that bursts inside a day
 stay as they are and only their return at the same time counts.

@@ -1,4 +1,4 @@
-"""A measurement campaign goes in; its table of best sets by size, Figure 16, is stored beside it.
+"""Compute and store a campaign's table of best region sets by size (Figure 16).
 
 Solved by a worker once, after the campaign has its tables; pages and exports only read it.
 """

@@ -1,4 +1,4 @@
-"""Parts of a campaign go in; its tables, while it runs and at its end, come out.
+"""Compute a campaign's tables from its parts, while it runs and at its end.
 
 Parts of single units are put together now and then: tens of thousands of files are slow to read.
 """

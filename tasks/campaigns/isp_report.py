@@ -1,6 +1,6 @@
-"""Files of traceroutes go in; the ISPs next to the clouds, as ``isp-diversity`` tells, come out.
+"""Find the ISPs next to the clouds in files of traceroutes, for ``isp-diversity``.
 
-RIPE Atlas, scamper and Globalping as JSON, and parts of own campaigns: told by their contents.
+RIPE Atlas, scamper and Globalping as JSON, and parts of own campaigns: detected by their contents.
 """
 
 from collections import Counter

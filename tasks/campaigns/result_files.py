@@ -1,6 +1,6 @@
-"""Files that others measured go in, whatever their form; tables of the lake and reasons come out.
+"""Read files that others measured, in any supported form, into tables of the lake.
 
-What a file holds is told by its contents: JSON of three networks, matrices, pairs, speed tests.
+The form is detected from the contents: JSON of three networks, matrices, pairs, speed tests.
 """
 
 from collections import Counter

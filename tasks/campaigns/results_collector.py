@@ -1,6 +1,6 @@
-"""The collector: takes parcels in, has them stored, and only then forgets them.
+"""The results collector: receives messages, stores them, and acknowledges them only then.
 
-It also keeps the broker's users those of the store, and hears pulses. One runs at a time; a
+It also keeps the broker's users those of the store, and stores heartbeats. One runs at a time; a
 second waits until the first falls silent.
 """
 

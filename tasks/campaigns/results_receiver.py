@@ -1,4 +1,4 @@
-"""Parcels of vantage points go in; parts of the lake, and units that have ended, come out.
+"""Store results messages of vantage points as parts of the lake, and end their units.
 
 Whose a parcel is was told by where it lay; it is taken for the sender's own unit only, and what
 it says is checked against the plan.

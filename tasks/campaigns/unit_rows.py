@@ -1,4 +1,4 @@
-"""How the runs of one vantage point ended goes in; the unit of a finished campaign comes out."""
+"""Build the unit of a finished campaign from the outcomes of one vantage point's runs."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What vantage points of a laboratory measured goes in; how far it is from the truth comes out."""
+"""Compare what vantage points of a laboratory measured with the truth."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

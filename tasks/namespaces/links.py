@@ -1,4 +1,4 @@
-"""The vantage points of a laboratory: a broker and its door beside it, a worker at each host.
+"""The vantage points of a laboratory: a broker, its TLS gate, and a worker at each host.
 
 Everything is as on machines elsewhere: identities, TLS, access lists, workers without a database.
 It ends with its context, and with the process that opened it.

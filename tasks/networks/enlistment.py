@@ -1,4 +1,4 @@
-"""Probes of public networks become vantage points; what measuring with them may cost is told."""
+"""Enlist probes of public networks as vantage points, with the cost of measuring."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
-"""Somebody looks for probes of a public network: a worker asks it, and its answer is kept.
+"""Search a public network for probes in a worker, and store the answer.
 
-No page and no call of the API waits for a network. Only what it said is enlisted.
+No page and no call of the API waits for a network. Only probes of that answer are enlisted.
 """
 
 import logging

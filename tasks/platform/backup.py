@@ -1,4 +1,4 @@
-"""The data folder goes in; a folder comes out with which another installation can go on.
+"""Copy the data folder into a backup from which another installation can continue.
 
 The database is copied first and as of one moment. What it names stands in immutable files, which
 are copied afterwards, so that the copy lacks nothing that was there at that moment.

@@ -1,6 +1,6 @@
-"""Results of probes as another machine says them go in; sound ones, in the lake's form, come out.
+"""Validate probe results that another machine sent, and convert them to the lake's form.
 
-A vantage point may be somebody else's: nothing it says is believed beyond what a probe can say.
+A vantage point may be untrusted: no value is accepted that a probe cannot produce.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""The centre's side of the links to vantage points: tasks out, parcels of results in.
+"""The site's side of the queues to vantage points: send tasks, receive results messages.
 
 Every vantage point has keys of its own in a Valkey that is not the centre's own broker; who sent
 a parcel is told by the key in which it lies, never by what it says.

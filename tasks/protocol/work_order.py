@@ -1,4 +1,4 @@
-"""A unit of a measurement campaign: an order comes in, probes run slot by slot, a parcel goes home.
+"""Run a work order: one unit of a campaign, slot by slot, reported as a results message.
 
 It knows neither Django nor Arrow, and keeps a journal: a process that is killed and started
 again goes on with the slots that are left, and an order that comes twice is done once.

@@ -1,4 +1,4 @@
-"""Celery's door to the scheduled fetch of range files."""
+"""Celery task of the scheduled fetch of range files."""
 
 import logging
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Zone inference for the command: files in, the documents of ``cartography.zones`` out."""
+"""Infer zones for the command: read files, return the documents of ``cartography.zones``."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Stored questions for the best regions go to a worker, or are answered at once; Celery's door.
+"""Create recommendations and solve them, in a Celery worker or at once.
 
 Files are read once and kept for further questions about the same samples.
 """

@@ -1,7 +1,7 @@
-"""Countries with weights go in; samples for the choice of regions come out, measured or modelled.
+"""Build latency samples, measured or modelled, for weighted client countries.
 
 Measured ones are those of a campaign that the asker may see. Where nothing was measured the stated
-model of distance stands in, and its samples say so; the two are never in one matrix.
+model of distance is used, and its samples are marked as modelled; the two are never in one matrix.
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""A domain list and who the clients are go in; once its survey has ended, a question comes out.
+"""Create a recommendation from a domain list and its clients, once its survey has ended.
 
 The regions that the survey found are the deployment as it is. Nothing is solved here.
 """

@@ -1,6 +1,6 @@
-"""Recommended sets go in; what living with each is like comes out, as a document.
+"""Compute the impact of each recommended set, as a document.
 
-Measured and modelled figures stand in different places and say which they are.
+Measured and modelled figures are kept in separate fields, and are marked as such.
 """
 
 from collections.abc import Sequence

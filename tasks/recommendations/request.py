@@ -1,4 +1,4 @@
-"""Options and files of a person go in; a question to the choice of regions comes out, checked.
+"""Parse and validate a user's options and files into a recommendation request.
 
 The command, the API and the pages give the same names of options and files.
 """

@@ -1,4 +1,4 @@
-"""A question goes in; the document of recommended sets comes out, each certificate checked first.
+"""Solve a request; return the document of recommended sets, each certificate verified.
 
 Command, API and pages show this document; nothing else solves for them.
 """

@@ -1,4 +1,4 @@
-"""The bulk resolver behind its command: a list of names in, answers in a file or on a stream out.
+"""The bulk resolver behind its command: resolve a list of names to a file or a stream.
 
 A run that writes a file keeps a checkpoint beside it, and one that was stopped or killed goes on
 from there.

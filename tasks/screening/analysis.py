@@ -1,6 +1,7 @@
-"""Everything that has arrived in a pool in, one document of findings out, each with a headline.
+"""Analyse all reports of a pool into one document of findings, each with a headline.
 
-A section that cannot be told says why in ``reason``. Pages and API show this document as it is.
+A section that cannot be computed has the cause in ``reason``. Pages and API
+show this document as it is.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""A pool's network tests in, the call times of its good and of its bad machines out."""
+"""Collect the call times of a pool's good and bad machines from its network tests."""
 
 from functools import lru_cache
 

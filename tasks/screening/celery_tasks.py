@@ -1,6 +1,6 @@
 """Pools of screened machines: changed at once, analysed by a worker when reports have arrived.
 
-Doors call these functions; Celery's sweep finds pools whose findings are behind.
+Pages and API call these functions; a periodic task finds pools with outdated findings.
 """
 
 import logging

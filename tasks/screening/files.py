@@ -1,4 +1,4 @@
-"""Logs and reports as files in, one document per file out; a simulated pool and its pay-off."""
+"""Summarise log and report files, one document per file; simulate a pool and its pay-off."""
 
 import math
 import time

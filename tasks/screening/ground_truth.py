@@ -1,4 +1,4 @@
-"""Network tests of a pool in, the truth about each called machine and the heat map's cells out.
+"""Find the truth about each called machine, and the heat map's cells, from network tests.
 
 A call names its server by name or address; a server that never reported becomes a machine of its
 own, so that nothing that was measured is dropped.

@@ -1,4 +1,4 @@
-"""A question about screening in, what it buys and costs out: figures, curves and the table behind.
+"""Compute what screening saves and costs: figures, curves and the table behind them.
 
 Call times are chosen figures or those that a pool measured.
 """

@@ -1,4 +1,4 @@
-"""Reports over days in, the time of day at which stalls return out: of a pool, of one machine."""
+"""Find the time of day at which stalls recur, for a pool or for one machine."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Another tool's log in, its figures and a curve out, within bounds that a visitor may use up.
+"""Summarise another tool's log into figures and a curve, within a visitor's limits.
 
 Nothing is kept. Each process reads one log at a time, so that visitors cannot fill the machine.
 """

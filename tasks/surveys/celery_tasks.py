@@ -1,4 +1,4 @@
-"""Celery's door to a survey: tasks carry shard ids, and running one twice leaves one result."""
+"""Celery tasks of surveys: they carry shard ids and are idempotent."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""Makes what pages read at once: the index of a survey, and what moved between two of them.
+"""Build the files that pages read: the index of a survey, and changes between two surveys.
 
 Surveys that have ended go in; folders of ``webapp.store.surveys.derived`` come out. Making one
 twice leaves one result.

@@ -1,4 +1,4 @@
-"""Celery's door to derived files, and the way in which pages ask for them.
+"""Celery tasks that build derived files, and how pages request them.
 
 Asking queues a task once; how far it is stands in ``webapp.store.surveys.derived``. No page ever
 makes a derived file itself.
@@ -18,13 +18,13 @@ log = logging.getLogger(__name__)
 
 @app.task(name="tasks.errands.index")
 def index(survey_id: int) -> None:
-    """Celery's door to ``index_survey``."""
+    """Run ``index_survey``."""
     index_survey(Survey.objects.get(pk=survey_id))
 
 
 @app.task(name="tasks.errands.changes")
 def changes(before_id: int, after_id: int) -> None:
-    """Celery's door to ``compare_surveys``."""
+    """Run ``compare_surveys``."""
     compare_surveys(Survey.objects.get(pk=before_id), Survey.objects.get(pk=after_id))
 
 

@@ -1,4 +1,4 @@
-"""A finished survey as files, and any table in any format: every door writes the same figures."""
+"""Export a finished survey, or any table in any format; all interfaces share the figures."""
 
 import csv
 import io

@@ -1,6 +1,6 @@
-"""What is brought to a survey from elsewhere: zones of addresses, countries of customers.
+"""Attach external data to a survey: zones of addresses, countries of customers.
 
-Files go in; lake tables and a report that is computed anew come out.
+Write lake tables from files, and recompute the report.
 """
 
 import ipaddress

@@ -1,4 +1,4 @@
-"""Traffic logs for the command: files in, flows in the lake and a report beside them out.
+"""Import traffic logs for the command: write flows to the lake, and a report.
 
 ``packets`` of the data folder holds one folder for each import: its parts, and ``report.json``.
 """

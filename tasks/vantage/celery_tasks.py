@@ -1,4 +1,4 @@
-"""What a vantage worker runs: questions or probes in, parcels of results home; no Django.
+"""Celery tasks of a vantage worker: run queries or probes, send results messages; no Django.
 
 A vantage point is a Celery worker that consumes its own queue (``tasks.vantage.joining`` starts
 it). It asks its own name servers, so that the answers are those of its place.

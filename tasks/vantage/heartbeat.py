@@ -1,4 +1,4 @@
-"""A vantage point's heartbeat: a thread that says that it lives and hears what has changed.
+"""A vantage point's heartbeat thread, which also reads new orders from the site.
 
 It measures how far its clock is off the broker's, looks whether another process uses its name,
 and ends the process when the site has revoked it.
@@ -29,7 +29,7 @@ REVOKED, TAKEN = 3, 4
 
 
 class Heartbeat(threading.Thread):
-    """Beats until told to stop; ``ended_with`` is the process's exit code where it ended it."""
+    """Sends heartbeats until stopped; ``ended_with`` is the exit code if it ended the process."""
 
     def __init__(self, station: VantageClient, end: Callable[[], None] | None = None) -> None:
         super().__init__(name="pulse", daemon=True)

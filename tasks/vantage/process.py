@@ -1,4 +1,4 @@
-"""The work of a vantage point's process: one queue is consumed until somebody ends it.
+"""A vantage point's process: consume one queue until it is stopped.
 
 Celery is pointed at the point's own queue with the few commands that it may use there.
 """

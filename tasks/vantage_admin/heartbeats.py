@@ -1,4 +1,4 @@
-"""What vantage points said of themselves, read from the broker, checked, and stored."""
+"""Read heartbeats of vantage points from the broker, validate them, and store them."""
 
 import json
 import math
