@@ -209,9 +209,9 @@ CHILD = """
 import json, sys, time
 from core.clock import SystemClock
 from tasks.protocol.work_journal import Journal
-from tasks.protocol.work_order import Bench, Order, fulfil
+from tasks.protocol.work_order import RunContext, Order, fulfil
 from pathlib import Path
-fulfil(Order.from_json(json.loads(sys.argv[2])), Bench(SystemClock(), Journal(Path(sys.argv[1]))),
+fulfil(Order.from_json(json.loads(sys.argv[2])), RunContext(SystemClock(), Journal(Path(sys.argv[1]))),
        lambda *told: None)
 """
 
