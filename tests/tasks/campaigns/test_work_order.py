@@ -211,7 +211,8 @@ from core.clock import SystemClock
 from tasks.protocol.work_journal import Journal
 from tasks.protocol.work_order import RunContext, Order, fulfil
 from pathlib import Path
-fulfil(Order.from_json(json.loads(sys.argv[2])), RunContext(SystemClock(), Journal(Path(sys.argv[1]))),
+context = RunContext(SystemClock(), Journal(Path(sys.argv[1])))
+fulfil(Order.from_json(json.loads(sys.argv[2])), context,
        lambda *told: None)
 """
 
