@@ -1,6 +1,7 @@
 """The sample range files, and the real ones where they are at hand."""
 
 from datetime import date
+from functools import cache
 from pathlib import Path
 
 from cartography.ranges import RangeFile, read_ranges
@@ -37,6 +38,7 @@ def read_sample(name: str) -> RangeFile:
     return read_ranges(name.partition("-")[0], sample(name), DAY)
 
 
+@cache
 def read_real(name: str) -> RangeFile:
     provider, as_of, *_ = REAL[name]
     return read_ranges(provider, shared_file(f"ip-ranges/{name}").read_bytes(), as_of)
