@@ -26,7 +26,7 @@ from benchmarks.dns.loopback import AT_ONCE, Case, Loopback, build_case
 from benchmarks.dns.packets import Packet, Planner, spoil
 from crawlers.dns.message import Malformed
 from crawlers.dns.message_reader import Reply, read_reply
-from crawlers.dns.reply_cache import TailCache
+from crawlers.dns.reply_cache import SectionCache
 
 PROCESSES = 2
 # Spoiled copies of each reply of a family, besides the reply itself.
@@ -68,7 +68,7 @@ class Fuzzer:
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
         self.tally = Tally()
-        self.tails = {wanted: TailCache(additionals=wanted) for wanted in (False, True)}
+        self.tails = {wanted: SectionCache(additionals=wanted) for wanted in (False, True)}
         self.loopbacks = [Loopback(follow=follow) for follow in (False, True)]
 
     def run(self, packets: int, share: float) -> Tally:
@@ -101,7 +101,7 @@ class Fuzzer:
 
     def _blocks(self) -> int:
         """Blocks of memory in use once all that readers remember on purpose is dropped."""
-        self.tails = {wanted: TailCache(additionals=wanted) for wanted in (False, True)}
+        self.tails = {wanted: SectionCache(additionals=wanted) for wanted in (False, True)}
         for loopback in self.loopbacks:
             loopback.forget()
         oracle.forget()
@@ -198,7 +198,7 @@ def _swapped(chance: random.Random, packet: Packet, family: Sequence[Packet]) ->
     return packet.data[: packet.question_end] + other.data[other.question_end :]
 
 
-def _read(data: bytes, end: int, wanted: bool, tails: TailCache | None) -> Reply | str:
+def _read(data: bytes, end: int, wanted: bool, tails: SectionCache | None) -> Reply | str:
     try:
         return read_reply(data, end, additionals=wanted, tails=tails)
     except Malformed as error:

@@ -90,7 +90,7 @@ def _encode_label(label: str, is_known: bool) -> str:
     if label.isascii():
         is_plain = len(label) <= MAX_LABEL and _PLAIN_LABEL.fullmatch(label)
         return label if is_plain else ""
-    if not (is_known or _is_one_way(label)):
+    if not (is_known or _has_one_direction(label)):
         return ""
     if label[2:4] == "--" or label[0] == "-" or label[-1] == "-":
         return ""
@@ -100,7 +100,7 @@ def _encode_label(label: str, is_known: bool) -> str:
     return found if len(found) <= MAX_LABEL else ""
 
 
-def _is_one_way(label: str) -> bool:
+def _has_one_direction(label: str) -> bool:
     """Whether all characters are valid in every context, and written in the same direction."""
     directions = {_DIRECTIONS[character] for character in label}
     if len(_UNCHANGED) < _MOST_KNOWN and directions == {"L"}:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from core.records import Record
 from crawlers.dns.message import Malformed
 from crawlers.dns.name_codec import Names
-from crawlers.dns.reply_cache import Tail, TailCache, read_tail
+from crawlers.dns.reply_cache import SectionCache, SectionTail, read_tail
 from crawlers.dns.section_reader import FAULTS, read_records
 
 _TRUNCATED, _AUTHORITATIVE = 0x0200, 0x0400
@@ -32,7 +32,11 @@ class Reply(NamedTuple):
 
 
 def read_reply(
-    packet: bytes, question_end: int, *, additionals: bool = False, tails: TailCache | None = None
+    packet: bytes,
+    question_end: int,
+    *,
+    additionals: bool = False,
+    tails: SectionCache | None = None,
 ) -> Reply:
     """Parse a reply whose question, which ends there, was matched before; ``Malformed``."""
     try:
@@ -52,7 +56,7 @@ def read_reply(
 def _read_truncated(packet: bytes, question_end: int, additionals: bool) -> Reply:
     # The end of a truncated reply may be cut anywhere: a section counts if it is whole.
     _, flags, _, n_answers, _, _ = _HEADER.unpack_from(packet)
-    names, tail = Names(packet), Tail()
+    names, tail = Names(packet), SectionTail()
     answers: tuple[Record, ...] = ()
     try:
         answers, start = read_records(names, question_end, n_answers)

@@ -14,7 +14,7 @@ from typing import Any
 
 from crawlers.dns.message import TYPE_NAMES
 from crawlers.dns.name_codec import Names, quote
-from crawlers.dns.svcb import Unruly, service_text
+from crawlers.dns.svcb import InvalidRecordData, service_text
 
 Writer = Callable[[Names, int, int], str]
 
@@ -151,7 +151,7 @@ def _texts(names: Names, offset: int, end: int) -> str:
         strings.append(f'"{quote(packet[offset + 1 : after])}"')
         offset = after
     if not strings:
-        raise Unruly("TXT without a string")
+        raise InvalidRecordData("TXT without a string")
     return " ".join(strings)
 
 
@@ -162,7 +162,7 @@ def _authorization(names: Names, offset: int, end: int) -> str:
         raise ValueError("CAA tag runs past its record")
     tag = packet[offset + 2 : value]
     if not tag.isalnum():
-        raise Unruly("CAA tag is empty or no word")
+        raise InvalidRecordData("CAA tag is empty or no word")
     return f'{packet[offset]} {tag.decode()} "{quote(packet[value:end])}"'
 
 
@@ -175,7 +175,7 @@ def _next_secure(names: Names, offset: int, end: int) -> str:
             raise ValueError("NSEC bit map runs past its record")
         bits = packet[offset + 2 : after]
         if packet[offset] <= window or not 0 < len(bits) < 33 or not bits[-1]:
-            raise Unruly("NSEC windows out of order, or of no use")
+            raise InvalidRecordData("NSEC windows out of order, or of no use")
         window, offset = packet[offset], after
         kinds += [name_type(window << 8 | bit) for bit in _set_bits(bits)]
     return " ".join(kinds)
@@ -199,7 +199,7 @@ def _lenient(write: Writer) -> Writer:
     def write_or_dump(names: Names, offset: int, end: int) -> str:
         try:
             return write(names, offset, end)
-        except Unruly:
+        except InvalidRecordData:
             return generic_text(names, offset, end)
 
     return write_or_dump

@@ -23,7 +23,7 @@ _FARTHEST = 0x3FFF
 _make = tuple.__new__
 
 
-class Tail(NamedTuple):
+class SectionTail(NamedTuple):
     """What stands behind the answers; ``rcode`` has the upper eight bits only."""
 
     authorities: tuple[Record, ...] = ()
@@ -48,16 +48,16 @@ class _Template(NamedTuple):
     low: int
     high: int
     leaned_on: bytes
-    tail: Tail
+    tail: SectionTail
 
 
 # The bytes that an end leaned on, and what it meant for each value of them.
-_Known = tuple[slice, dict[bytes, Tail]]
+_Known = tuple[slice, dict[bytes, SectionTail]]
 # By raw bytes and by where they stood. Zones of one operator end alike byte for byte.
 Entries = dict[bytes, dict[int, _Known]]
 
 
-class TailCache:
+class SectionCache:
     """What stands behind the answers of a reply, read once for all replies that end alike.
 
     Names there may lean on the question or the answers by compression pointers. So an entry
@@ -92,7 +92,7 @@ class TailCache:
                 self._entries[counts] = found
         return found
 
-    def get(self, packet: bytes, start: int) -> Tail:
+    def get(self, packet: bytes, start: int) -> SectionTail:
         """The sections from ``start``, where the authority begins; raises ``Malformed``."""
         try:
             leaned_on, meanings = self._entries[packet[8:12]][packet[start:]][start]
@@ -100,11 +100,11 @@ class TailCache:
         except KeyError:
             return self.read(packet, start)
 
-    def read(self, packet: bytes, start: int) -> Tail:
+    def read(self, packet: bytes, start: int) -> SectionTail:
         """The same for an end that is not known at its place; raises ``Malformed``."""
         return self._relocate(packet, start) or self._read(packet, start)
 
-    def _relocate(self, packet: bytes, start: int) -> Tail | None:
+    def _relocate(self, packet: bytes, start: int) -> SectionTail | None:
         """The end of an earlier reply about the same zone, if it is the same but moved."""
         found = self._templates.get((_zone_of(packet), packet[8:12]))
         if found is None or len(packet) - start != found.size:
@@ -119,10 +119,10 @@ class TailCache:
         )
         if not is_same:
             return None
-        self._keep(packet, start, leaned_on, found.tail)
+        self._store(packet, start, leaned_on, found.tail)
         return found.tail
 
-    def _read(self, packet: bytes, start: int) -> Tail:
+    def _read(self, packet: bytes, start: int) -> SectionTail:
         names = Names(packet, start)
         try:
             tail = read_tail(names, start, self._additionals)
@@ -133,13 +133,13 @@ class TailCache:
         if names.low >= 12 and start < len(packet):
             low, high = names.low, min(names.high, start)
             leaned_on = slice(low, high) if low < high else slice(start, start)
-            self._keep(packet, start, leaned_on, tail)
+            self._store(packet, start, leaned_on, tail)
             # What leans on an answer belongs to the zone of an alias, not to the question's.
             if leaned_on.stop <= packet.find(b"\0", 12) + 1 or leaned_on.start == start:
                 self._learn(packet, start, leaned_on, tail)
         return tail
 
-    def _keep(self, packet: bytes, start: int, leaned_on: slice, tail: Tail) -> None:
+    def _store(self, packet: bytes, start: int, leaned_on: slice, tail: SectionTail) -> None:
         octets = len(packet) - start + leaned_on.stop - leaned_on.start
         # Records take as much more room than their bytes as they are short.
         records = len(tail[0]) + len(tail[1])
@@ -154,7 +154,7 @@ class TailCache:
             known = entry[start] = leaned_on, {}
         known[1][packet[leaned_on]] = tail
 
-    def _learn(self, packet: bytes, start: int, leaned_on: slice, tail: Tail) -> None:
+    def _learn(self, packet: bytes, start: int, leaned_on: slice, tail: SectionTail) -> None:
         """Keep an end as a template, if all its pointers are known."""
         try:
             places = list(_find_pointers(packet, start))
@@ -213,7 +213,7 @@ def _skip_name(packet: bytes, offset: int) -> tuple[int, tuple[int, ...]]:
     return offset + 2, (offset,)
 
 
-def read_tail(names: Names, offset: int, additionals: bool) -> Tail:
+def read_tail(names: Names, offset: int, additionals: bool) -> SectionTail:
     """The sections behind the answers; raises one of ``FAULTS``."""
     packet = names.packet
     authorities, offset = read_records(names, offset, packet[8] << 8 | packet[9])
@@ -239,7 +239,7 @@ def read_tail(names: Names, offset: int, additionals: bool) -> Tail:
     # rest either; the same bytes could be read in two ways.
     if offset != size:
         raise ValueError("record data runs past the packet, or bytes behind the last record")
-    return _make(Tail, (authorities, tuple(records), scope, rcode))
+    return _make(SectionTail, (authorities, tuple(records), scope, rcode))
 
 
 def _skip_labels(packet: bytes, offset: int) -> int:

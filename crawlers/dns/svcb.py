@@ -24,7 +24,7 @@ _MANDATORY, _ALPN, _NO_DEFAULT_ALPN = 0, 1, 2
 _NEEDS_VALUE = frozenset((0, 1, 3, 4, 5, 6))
 
 
-class Unruly(NephoscopeError):
+class InvalidRecordData(NephoscopeError):
     """Record data of sound lengths that breaks a rule of its own type."""
 
 
@@ -32,7 +32,7 @@ def service_text(priority: int, target: str, parameters: bytes) -> str:
     """A service binding as text; raises ``Unruly``, and ``ValueError`` for lengths that lie."""
     values = split_parameters(parameters)
     if values and not priority:
-        raise Unruly("parameters in alias mode")
+        raise InvalidRecordData("parameters in alias mode")
     _check_keys(values)
     return " ".join([f"{priority} {target}", *(_parameter(k, v) for k, v in values.items())])
 
@@ -49,18 +49,18 @@ def split_parameters(data: bytes) -> dict[int, bytes]:
         ordered = ordered and key > last
         values[key], offset, last = data[offset + 4 : after], after, key
     if not ordered:
-        raise Unruly("service parameters out of order")
+        raise InvalidRecordData("service parameters out of order")
     return values
 
 
 def _check_keys(values: dict[int, bytes]) -> None:
     if any(not values[key] for key in _NEEDS_VALUE & values.keys()):
-        raise Unruly("service parameter without a value")
+        raise InvalidRecordData("service parameter without a value")
     if _NO_DEFAULT_ALPN in values and _ALPN not in values:
-        raise Unruly("no-default-alpn without alpn")
+        raise InvalidRecordData("no-default-alpn without alpn")
     wanted = _numbers(values.get(_MANDATORY, b""))
     if _MANDATORY in wanted or not values.keys() >= set(wanted):
-        raise Unruly("a mandatory service parameter is missing")
+        raise InvalidRecordData("a mandatory service parameter is missing")
 
 
 def _parameter(key: int, value: bytes) -> str:
@@ -71,10 +71,10 @@ def _parameter(key: int, value: bytes) -> str:
 
 def _numbers(value: bytes) -> list[int]:
     if len(value) % 2:
-        raise Unruly("odd length of a list of keys")
+        raise InvalidRecordData("odd length of a list of keys")
     keys = [number for (number,) in struct.iter_unpack("!H", value)]
     if keys != sorted(set(keys)):
-        raise Unruly("mandatory keys out of order")
+        raise InvalidRecordData("mandatory keys out of order")
     return keys
 
 
@@ -87,7 +87,7 @@ def _strings(value: bytes) -> str:
     while offset < len(value):
         after = offset + 1 + value[offset]
         if after > len(value) or after == offset + 1:
-            raise Unruly("empty or cut string in a list")
+            raise InvalidRecordData("empty or cut string in a list")
         strings.append(value[offset + 1 : after])
         offset = after
     # Twice escaped: once for the list, once for the string that the list stands in.
@@ -97,20 +97,20 @@ def _strings(value: bytes) -> str:
 
 def _nothing(value: bytes) -> str:
     if value:
-        raise Unruly("value where none is allowed")
+        raise InvalidRecordData("value where none is allowed")
     return ""
 
 
 def _port(value: bytes) -> str:
     if len(value) != 2:
-        raise Unruly("port is not 2 bytes")
+        raise InvalidRecordData("port is not 2 bytes")
     return str(value[0] << 8 | value[1])
 
 
 def _addresses(family: socket.AddressFamily, size: int) -> Callable[[bytes], str]:
     def write(value: bytes) -> str:
         if len(value) % size:
-            raise Unruly("address hints of a wrong length")
+            raise InvalidRecordData("address hints of a wrong length")
         parts = (value[i : i + size] for i in range(0, len(value), size))
         return ",".join(socket.inet_ntop(family, part) for part in parts)
 
@@ -119,7 +119,7 @@ def _addresses(family: socket.AddressFamily, size: int) -> Callable[[bytes], str
 
 def _hello(value: bytes) -> str:
     if len(value) < 6 or value[0] << 8 | value[1] != len(value) - 2:
-        raise Unruly("no list of ECH configurations")
+        raise InvalidRecordData("no list of ECH configurations")
     return base64.b64encode(value).decode()
 
 

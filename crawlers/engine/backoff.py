@@ -35,7 +35,7 @@ class ZoneLimit:
 
 
 @dataclass(slots=True)
-class Room:
+class ReceiveWindow:
     """How many questions may be in flight: fewer as soon as replies found no room here.
 
     A process that does not get its core for a while finds its sockets' buffers full, and asking
@@ -112,7 +112,7 @@ class CongestionWindow:
 
 
 @dataclass(slots=True)
-class RoundTrip:
+class RoundTripEstimator:
     """Smoothed round-trip time of one server and the time-outs that follow (after RFC 6298)."""
 
     limit_s: float

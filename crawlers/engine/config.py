@@ -56,7 +56,7 @@ class Result(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class OutageLimit:
     """How long an engine waits for its own servers while none of them answers anything.
 
     After ``limit_s`` it raises ``Unavailable``. ``report`` is called about once a second with the
@@ -90,7 +90,7 @@ class EngineConfig:
     follow: bool = True
     additionals: bool = False
     case_mixing: bool = False
-    patience: Patience | None = None
+    patience: OutageLimit | None = None
 
     def __post_init__(self) -> None:
         for name, low, high in (

@@ -8,14 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from core.clock import Clock, SystemClock
 from core.errors import BadInput
 from core.records import Answer
-from crawlers.engine.backoff import CongestionWindow, RoundTrip
-from crawlers.engine.config import EngineConfig, EngineStats, Patience, Question, Result
+from crawlers.engine.backoff import CongestionWindow, RoundTripEstimator
+from crawlers.engine.config import EngineConfig, EngineStats, OutageLimit, Question, Result
 from crawlers.engine.nameservers import Server
 from crawlers.engine.query_run import Run
-from crawlers.engine.rate_limit import Gate, LocalPace, Rates
+from crawlers.engine.rate_limit import LocalRateLimits, RateLimiter, Rates
 from crawlers.engine.sockets import Peer, Sockets
 
-__all__ = ["Engine", "EngineConfig", "EngineStats", "Patience", "Question", "Result"]
+__all__ = ["Engine", "EngineConfig", "EngineStats", "OutageLimit", "Question", "Result"]
 # Servers found on the way that are remembered with their round-trip time and health.
 _KEPT_PEERS = 50_000
 
@@ -38,9 +38,9 @@ class Engine:
         # Added to a monotonic time it gives seconds since 1970, for the whole life of the engine.
         self.epoch = self.clock.now().timestamp() - time.monotonic()
         rate = self.config.rate_per_server
-        self.pace = self.config.pace or (LocalPace(Rates(rate)) if rate else None)
+        self.pace = self.config.pace or (LocalRateLimits(Rates(rate)) if rate else None)
         self.sockets = Sockets(max(1, self.config.sockets // len(self.servers)), self.config.window)
-        self.own_peers = [self._make_peer(server) for server in self.servers]
+        self.own_peers = [self._create_peer(server) for server in self.servers]
         for peer in self.own_peers:
             peer.is_own = True
             self.sockets.connect(peer)
@@ -89,7 +89,7 @@ class Engine:
             peer.held.clear()
         return Run(self)
 
-    def awake_peers(self, now: float) -> list[Peer]:
+    def available_peers(self, now: float) -> list[Peer]:
         """The engine's own servers that are worth asking; all of them when none is."""
         return [p for p in self.own_peers if not p.health.rests(now)] or self.own_peers
 
@@ -98,25 +98,27 @@ class Engine:
         peer = self._peers.get(server)
         if peer is None:
             if len(self._peers) >= _KEPT_PEERS:
-                self._forget_idle()
-            peer = self._peers[server] = self._make_peer(server)
+                self._drop_idle_peers()
+            peer = self._peers[server] = self._create_peer(server)
             self.sockets.share(peer)
         return peer
 
-    def _make_peer(self, server: Server) -> Peer:
+    def _create_peer(self, server: Server) -> Peer:
         limit_s = self.config.timeout_s
         first_s = min(limit_s, 0.2 if server.is_loopback else 1.0)
-        gate = Gate(self.pace, str(server)) if self.pace else None
-        return Peer(server, RoundTrip(limit_s, first_s), gate, CongestionWindow(self.config.window))
+        gate = RateLimiter(self.pace, str(server)) if self.pace else None
+        return Peer(
+            server, RoundTripEstimator(limit_s, first_s), gate, CongestionWindow(self.config.window)
+        )
 
-    def _forget_idle(self) -> None:
+    def _drop_idle_peers(self) -> None:
         for peer in list(self._peers.values()):
             busy = peer.held or any(c.pending or c.overdue for c in peer.channels)
             if peer not in self.own_peers and not busy:
-                self.sockets.forget(peer)
+                self.sockets.remove(peer)
                 del self._peers[peer.server]
 
-    def take_ids(self, n: int, taken: Container[bytes]) -> list[bytes]:
+    def allocate_ids(self, n: int, taken: Container[bytes]) -> list[bytes]:
         """Unpredictable ids of two bytes, none of them twice or among those that are taken."""
         free: dict[bytes, None] = {}
         while len(free) < n:
@@ -128,13 +130,13 @@ class Engine:
             free.update({i: None for i in some if i not in taken})
         return list(free)
 
-    def take_id(self) -> bytes:
+    def allocate_id(self) -> bytes:
         """One unpredictable id, two bytes."""
-        return self.take_ids(1, ())[0]
+        return self.allocate_ids(1, ())[0]
 
     def random_id(self) -> int:
         """The same as a number."""
-        return int.from_bytes(self.take_id(), "big")
+        return int.from_bytes(self.allocate_id(), "big")
 
     def pool(self) -> ThreadPoolExecutor:
         """Threads for TCP, made when first needed."""

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from core.errors import Unavailable
 from core.statuses import DnsStatus
 from crawlers.dns.name_codec import random_label
-from crawlers.engine.config import Patience, Question, Result
+from crawlers.engine.config import OutageLimit, Question, Result
 
 if TYPE_CHECKING:
     from crawlers.engine.query_run import Run
-    from crawlers.engine.retry import Slot
+    from crawlers.engine.retry import PendingQuery
     from crawlers.engine.sockets import Peer
 
 # Resolvers answer this domain by themselves (RFC 6761 section 6.4), and any reply will do.
@@ -41,10 +41,10 @@ class Resend(Enum):
 class Outages:
     """What one run holds back while its servers are silent."""
 
-    def __init__(self, run: "Run", patience: Patience | None) -> None:
+    def __init__(self, run: "Run", patience: OutageLimit | None) -> None:
         self.run = run
         self.patience = patience
-        self.held: list[Slot] = []
+        self.held: list[PendingQuery] = []
         # All tries of a question may be lost in a longer silence than this.
         config = run.config
         self._gap_s = config.timeout_s * max(1, config.retries - 1) / 2
@@ -78,7 +78,7 @@ class Outages:
         if zone not in self._zones:
             self._zones.append(zone)
 
-    def hold(self, slot: "Slot", now: float) -> bool:
+    def hold(self, slot: "PendingQuery", now: float) -> bool:
         """Keep a question that nobody answered, unless its servers answered others meanwhile."""
         is_failed = slot.status == DnsStatus.SERVFAIL
         is_outage = is_failed or slot.status in SILENCE
@@ -88,33 +88,33 @@ class Outages:
             return self._end_failed_probe(slot, now)
         return self._hold_failed(slot, now) if is_failed else self._hold_silent(slot, now)
 
-    def _hold_failed(self, slot: "Slot", now: float) -> bool:
+    def _hold_failed(self, slot: "PendingQuery", now: float) -> bool:
         if slot.resend is Resend.PROBE or self._resolved_at > slot.sent_at:
             return False
-        self._keep(slot, now)
+        self._hold(slot, now)
         self._failed_at = now
         return True
 
-    def _hold_silent(self, slot: "Slot", now: float) -> bool:
+    def _hold_silent(self, slot: "PendingQuery", now: float) -> bool:
         # Replies that came within a round trip of the last try may have been on their way already.
         round_trip_s = slot.peer.rtt.mean_s + slot.peer.rtt.spread_s
         if self._replied_at > slot.sent_at + round_trip_s:
             return self._ask_after_gap(slot)
         if slot.resend is Resend.PROBE:
             return False
-        self._keep(slot, now)
+        self._hold(slot, now)
         return True
 
-    def _keep(self, slot: "Slot", now: float) -> None:
+    def _hold(self, slot: "PendingQuery", now: float) -> None:
         if not self.held:
             self._silent_since = slot.sent_at
             self._probe_at = max(now, self._probe_at)
         self.held.append(slot)
 
-    def _failed(self) -> list["Slot"]:
+    def _failed(self) -> list["PendingQuery"]:
         return [slot for slot in self.held if slot.status == DnsStatus.SERVFAIL]
 
-    def _ask_after_gap(self, slot: "Slot") -> bool:
+    def _ask_after_gap(self, slot: "PendingQuery") -> bool:
         """Ask once more what went while nobody was there to take it; whether it did."""
         began, ended = self._gap
         if slot.resend is not Resend.NONE or not began < slot.sent_at < ended:
@@ -122,7 +122,7 @@ class Outages:
         self._ask_again(slot, Resend.GAP, tries=0)
         return True
 
-    def _ask_again(self, slot: "Slot", resend: Resend, tries: int) -> None:
+    def _ask_again(self, slot: "PendingQuery", resend: Resend, tries: int) -> None:
         slot.resend, slot.tries = resend, tries
         slot.status = DnsStatus.TIMEOUT
         slot.over_tcp = slot.is_paced = False
@@ -138,7 +138,7 @@ class Outages:
         self._is_confirmed = False
         return True
 
-    def _release(self, slots: list["Slot"]) -> None:
+    def _release(self, slots: list["PendingQuery"]) -> None:
         """Ask held questions again."""
         released = set(map(id, slots))
         self.held = [slot for slot in self.held if id(slot) not in released]
@@ -160,7 +160,7 @@ class Outages:
         self._probe_at = now + _PROBE_EVERY_S
         self._probe = self._next_probe()
         for peer in self.run.engine.own_peers:
-            slot = self.run.cases.begin(self._probe)
+            slot = self.run.pending_queries.open(self._probe)
             if slot is not None:
                 slot.peer, slot.edns = peer, peer.edns
                 slot.tries = self.run.config.retries
@@ -175,11 +175,11 @@ class Outages:
         zone = self._zones.popleft() if self._zones else _LAST_ZONE
         return Question(f"{random_label()}.{zone}", "NS")
 
-    def _end_failed_probe(self, slot: "Slot", now: float) -> bool:
+    def _end_failed_probe(self, slot: "PendingQuery", now: float) -> bool:
         """Note that a probe failed; whether that was not a reply which ends the outage."""
         if slot.status not in SILENCE and self._probe is PROBE:
             return False
-        self.run.cases.forget_tries(slot)
+        self.run.pending_queries.cancel_tries(slot)
         self._miss_probe(now)
         return True
 

@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from crawlers.engine.backoff import Room
+from crawlers.engine.backoff import ReceiveWindow
 from crawlers.engine.config import Question, Result
 from crawlers.engine.outages import Outages
 from crawlers.engine.receiver import Receiver
-from crawlers.engine.retry import Cases, Slot
+from crawlers.engine.retry import PendingQueries, PendingQuery
 from crawlers.engine.sender import Sender
 from crawlers.engine.sockets import Peer, Silence
 
@@ -37,8 +37,8 @@ class Run:
         self.done: list[Result] = []
         # One queue per waiting time: within a queue deadlines come in order.
         self.silences: dict[float, deque[Silence]] = {}
-        self.room = Room(engine.config.window)
-        self.cases = Cases(self)
+        self.room = ReceiveWindow(engine.config.window)
+        self.pending_queries = PendingQueries(self)
         self.outages = Outages(self, engine.config.patience)
         self.sender = Sender(self)
         self.receiver = Receiver(self)
@@ -61,11 +61,11 @@ class Run:
             self.room.adapt(now, self.engine.stats.overflows)
         self.outages.step(now)
         sent = self.sender.fill()
-        self.receiver.receive(0 if sent or self.done else self._patience(wait_s))
+        self.receiver.receive(0 if sent or self.done else self._poll_timeout(wait_s))
         done, self.done = self.done, []
         return done
 
-    def _patience(self, wait_s: float) -> float:
+    def _poll_timeout(self, wait_s: float) -> float:
         now = self.now()
         ends = [queue[0][0] + after_s for after_s, queue in self.silences.items() if queue]
         opens_at = self.sender.opens_at()
@@ -80,15 +80,17 @@ class Run:
 
     def open_questions(self) -> list[Question]:
         """Questions that were read and have no result yet."""
-        waiting: list[Question | Slot] = [
+        waiting: list[Question | PendingQuery] = [
             *self.sender.waiting(),
             *self.receiver.waiting(),
             *self.outages.held,
         ]
         for channel in self.engine.sockets.channels():
             waiting += [question for *_, question in channel.pending.values()]
-        slots = [w for w in waiting if isinstance(w, Slot) and not w.is_over]
-        return [w for w in waiting if not isinstance(w, Slot)] + [slot.question for slot in slots]
+        slots = [w for w in waiting if isinstance(w, PendingQuery) and not w.is_over]
+        return [w for w in waiting if not isinstance(w, PendingQuery)] + [
+            slot.question for slot in slots
+        ]
 
     def end(self, result: Result) -> None:
         """Note the final result of one question."""
@@ -106,12 +108,12 @@ class Run:
     def next_peer(self) -> Peer:
         """The engine's own servers in turn, without those that rest."""
         self._turn += 1
-        peers = self.engine.awake_peers(self.now())
+        peers = self.engine.available_peers(self.now())
         return peers[self._turn % len(peers)]
 
     def other_peer(self, peer: Peer) -> Peer:
         """Another server than this one, where there is one."""
-        peers = self.engine.awake_peers(self.now())
+        peers = self.engine.available_peers(self.now())
         if peer not in peers:
             return peers[0]
         return peers[(peers.index(peer) + 1) % len(peers)]

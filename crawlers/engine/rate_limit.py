@@ -85,7 +85,7 @@ def grant_at(first_at: float, size: int, interval_s: float) -> Grant:
     return Grant(first_at, size, interval_s, last + LATE_S)
 
 
-class LocalPace:
+class LocalRateLimits:
     """Permissions of one process: the next free slot of each key."""
 
     def __init__(self, rates: Rates, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -105,16 +105,16 @@ class LocalPace:
             first_at = max(self._free_at.get(key, 0.0), now - LATE_S / 2)
             if first_at - now > AHEAD_S:
                 return Grant(first_at - AHEAD_S, 0, interval_s, first_at)
-            self._forget(now)
+            self._drop_expired(now)
             self._free_at[key] = first_at + wanted * interval_s
             return grant_at(first_at, wanted, interval_s)
 
-    def _forget(self, now: float) -> None:
+    def _drop_expired(self, now: float) -> None:
         if len(self._free_at) > _KEPT_KEYS:
             self._free_at = {k: t for k, t in self._free_at.items() if t > now - LATE_S}
 
 
-class Gate:
+class RateLimiter:
     """What one sender does with the permissions of one key; not shared between threads.
 
     The first grant holds one permission, and each that was used up is followed by one of twice
@@ -135,7 +135,7 @@ class Gate:
         self._left = self._size = self._lapsed = 0
         self._next_at = self._again_at = self._interval_s = 0.0
 
-    def take(self, now: float) -> float:
+    def acquire(self, now: float) -> float:
         """Take one permission: 0 when one query may be sent now, else the seconds to wait.
 
         ``now`` is a fresh ``time.monotonic``. Raises ``Unavailable`` as the pace does.
@@ -155,9 +155,9 @@ class Gate:
         self._next_at += self._interval_s
         return 0.0
 
-    def take_some(self, now: float, wanted: int) -> tuple[int, float]:
+    def acquire_many(self, now: float, wanted: int) -> tuple[int, float]:
         """At most so many permissions that may be used now, or none and the seconds to wait."""
-        wait_s = self.take(now)
+        wait_s = self.acquire(now)
         if wait_s > 0:
             return 0, wait_s
         more = min(wanted - 1, self._left)
@@ -189,6 +189,6 @@ def await_turn(pace: Pace, key: str, sleep: Callable[[float], None] = time.sleep
 
     Raises ``Unavailable`` as the pace does.
     """
-    gate = Gate(pace, key)
-    while (wait_s := gate.take(time.monotonic())) > 0:
+    gate = RateLimiter(pace, key)
+    while (wait_s := gate.acquire(time.monotonic())) > 0:
         sleep(wait_s)

@@ -20,11 +20,11 @@ from crawlers.dns import cname
 from crawlers.dns.message import Malformed
 from crawlers.dns.message_reader import Reply, read_reply
 from crawlers.dns.name_codec import Names
-from crawlers.dns.reply_cache import Entries, Tail, TailCache
+from crawlers.dns.reply_cache import Entries, SectionCache, SectionTail
 from crawlers.dns.section_reader import FAULTS, read_records
 from crawlers.engine import tcp
 from crawlers.engine.config import Question, Result
-from crawlers.engine.retry import Slot
+from crawlers.engine.retry import PendingQuery
 from crawlers.engine.sockets import Channel, Waiting
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _MOST_ANSWERS, _KEPT_KINDS = 24, 4_096
 _Kind = tuple[int, DnsStatus, bool, Entries]
 
 
-def _make_kinds() -> dict[bytes, tuple[int, DnsStatus, bool]]:
+def _build_header_table() -> dict[bytes, tuple[int, DnsStatus, bool]]:
     """Flags and counts that the short way reads: (number of answers, status, authoritative)."""
     found = {}
     for first in (0x80, 0x81, 0x84, 0x85):
@@ -56,7 +56,7 @@ def _make_kinds() -> dict[bytes, tuple[int, DnsStatus, bool]]:
     return found
 
 
-_KINDS = _make_kinds()
+_KINDS = _build_header_table()
 
 
 class Receiver:
@@ -65,13 +65,15 @@ class Receiver:
     def __init__(self, run: "Run") -> None:
         self.run = run
         self.engine = run.engine
-        self.tails = TailCache(additionals=run.config.additionals)
+        self.tails = SectionCache(additionals=run.config.additionals)
         self._kinds: dict[bytes, _Kind] = {}
-        self.over_tcp: dict[Slot, None] = {}
+        self.over_tcp: dict[PendingQuery, None] = {}
         # When overdue queries are to be sent again: time, order, which attempt of the slot.
-        self._resends: list[tuple[float, int, int, Slot]] = []
+        self._resends: list[tuple[float, int, int, PendingQuery]] = []
         self._order = count()
-        self._tcp_done: queue.SimpleQueue[tuple[Slot, Reply | Exception]] = queue.SimpleQueue()
+        self._tcp_done: queue.SimpleQueue[tuple[PendingQuery, Reply | Exception]] = (
+            queue.SimpleQueue()
+        )
 
     def receive(self, wait_s: float) -> None:
         """Read everything that arrived; waits for it at most so long."""
@@ -80,7 +82,7 @@ class Receiver:
                 self.engine.stats.stray += len(packets)
             elif packets:
                 self._read(channel, packets)
-        self._take_tcp()
+        self._collect_tcp()
         self._expire()
 
     def _read(self, channel: Channel, packets: list[bytes]) -> None:  # noqa: C901, PLR0915
@@ -93,7 +95,7 @@ class Receiver:
         for packet in packets:
             waiting, kind = find(packet[:2]), find_kind(packet[2:12]) or self._learn_kind(packet)
             if waiting is None or kind is None or not packet.startswith(waiting[0], 12):
-                self._read_odd(channel, packet, waiting, now)
+                self._read_unusual(channel, packet, waiting, now)
                 continue
             del pending[packet[:2]]
             asked, sent_at, question = waiting
@@ -101,12 +103,12 @@ class Receiver:
             if has_mixed_cases:
                 # Everything behind leans on the question; what is known of it is in small letters.
                 packet = b"".join((packet[:12], asked.lower(), packet[end:]))
-            if isinstance(question, Slot):
-                self.run.cases.accept(question, packet, end, now)
+            if isinstance(question, PendingQuery):
+                self.run.pending_queries.accept(question, packet, end, now)
                 continue
             n_answers, status, authoritative, entries = kind
             answers: tuple[Record, ...] = ()
-            tail: Tail | None = None
+            tail: SectionTail | None = None
             try:
                 if n_answers == 1:
                     head, ttl, size, address = unpack(packet, end - 4)
@@ -136,7 +138,7 @@ class Receiver:
             # fmt: on
             short.append(make(Result, result))
         if short:
-            self._take_short(channel, short)
+            self._record_batch(channel, short)
 
     def _learn_kind(self, packet: bytes) -> _Kind | None:
         """What the short way makes of a reply's flags and counts, or nothing."""
@@ -150,7 +152,7 @@ class Receiver:
 
     def _read_whole(
         self, packet: bytes, end: int, question: Question, n_answers: int
-    ) -> tuple[tuple[Record, ...], Tail] | None:
+    ) -> tuple[tuple[Record, ...], SectionTail] | None:
         """Answers and the rest of a reply that says all, or nothing for the long way."""
         try:
             if n_answers:
@@ -162,7 +164,7 @@ class Receiver:
 
     def _read_chain(
         self, packet: bytes, end: int, question: Question, n_answers: int
-    ) -> tuple[tuple[Record, ...], Tail] | None:
+    ) -> tuple[tuple[Record, ...], SectionTail] | None:
         """The same for other records and for chains of aliases."""
         records, end = read_records(Names(packet), end, n_answers)
         tail = self.tails.get(packet, end)
@@ -174,7 +176,7 @@ class Receiver:
         # Records of other classes are left out, and none may be left.
         return None if tail.rcode or not records else (records, tail)
 
-    def _take_short(self, channel: Channel, short: list[Result]) -> None:
+    def _record_batch(self, channel: Channel, short: list[Result]) -> None:
         """Bring counters, health and round-trip time up to date, once for a batch."""
         run = self.run
         run.done += short
@@ -191,11 +193,11 @@ class Receiver:
     def _accept(self, channel: Channel, waiting: Waiting, packet: bytes, now: float) -> None:
         """The long way of a reply that fits its question and was taken from those that wait."""
         asked, sent_at, question = waiting
-        if not isinstance(question, Slot):
-            question = self.run.cases.resume(question, channel, asked, sent_at)
-        self.run.cases.accept(question, packet, 12 + len(asked), now)
+        if not isinstance(question, PendingQuery):
+            question = self.run.pending_queries.resume(question, channel, asked, sent_at)
+        self.run.pending_queries.accept(question, packet, 12 + len(asked), now)
 
-    def _read_odd(
+    def _read_unusual(
         self, channel: Channel, packet: bytes, waiting: Waiting | None, now: float
     ) -> None:
         """A reply with other flags, counts or letters, or one that fits nothing."""
@@ -211,18 +213,18 @@ class Receiver:
             return
         del channel.pending[packet[:2]]
         slot = waiting[2]
-        if isinstance(slot, Slot):
+        if isinstance(slot, PendingQuery):
             slot.is_waiting = False
         # Letters that were not mixed say nothing; mixed ones that changed may be a forgery.
         if is_same and (answered == asked or not self.run.config.case_mixing):
             self._accept(channel, waiting, packet, now)
             return
-        if not isinstance(slot, Slot):
-            slot = self.run.cases.resume(slot, channel, asked, waiting[1])
+        if not isinstance(slot, PendingQuery):
+            slot = self.run.pending_queries.resume(slot, channel, asked, waiting[1])
         if is_same:
-            self.run.cases.ask_over_tcp(slot)
+            self.run.pending_queries.ask_over_tcp(slot)
         else:
-            self.run.cases.refuse(slot, now)
+            self.run.pending_queries.refuse(slot, now)
 
     def _overdue(self, channel: Channel, ident: bytes) -> Waiting | None:
         """What waits for a reply to a last try whose first time-out is over: now it pends again."""
@@ -245,13 +247,13 @@ class Receiver:
         is_same = answered == asked or (
             not self.run.config.case_mixing and answered.lower() == asked.lower()
         )
-        return is_same and self.run.cases.accept_late(slot, channel, packet, sent_at)
+        return is_same and self.run.pending_queries.accept_late(slot, channel, packet, sent_at)
 
     def resends_at(self) -> float | None:
         """When the next overdue query is to be sent again; none is: ``None``."""
         return self._resends[0][0] if self._resends else None
 
-    def waiting(self) -> list[Slot]:
+    def waiting(self) -> list[PendingQuery]:
         """Slots that wait for a thread, or for a reply to an overdue query."""
         overdue = [x for *_, n, x in self._resends if x.is_waiting and n == x.attempts]
         return [*self.over_tcp, *overdue]
@@ -262,7 +264,7 @@ class Receiver:
             *_, n, slot = heapq.heappop(self._resends)
             if slot.is_waiting and n == slot.attempts:
                 slot.is_waiting = False
-                self.run.cases.miss(slot, now)
+                self.run.pending_queries.miss(slot, now)
         for wait_s, queue_ in self.run.silences.items():
             before = now - wait_s
             while queue_ and queue_[0][0] <= before:
@@ -277,8 +279,8 @@ class Receiver:
         asked, sent_at, slot = channel.pending.pop(ident)
         peer = channel.peer
         peer.window.note_missing(sent_at, now, peer.in_flight)
-        if not isinstance(slot, Slot):
-            slot = self.run.cases.resume(slot, channel, asked, sent_at)
+        if not isinstance(slot, PendingQuery):
+            slot = self.run.pending_queries.resume(slot, channel, asked, sent_at)
             slot.sent.append((channel, ident))
         channel.overdue[ident] = (asked, sent_at, slot)
         resend_at = sent_at + peer.rtt.timeout_s(slot.tries)
@@ -287,9 +289,9 @@ class Receiver:
             heapq.heappush(self._resends, resend)
             slot.is_waiting = True
         else:
-            self.run.cases.miss(slot, now)
+            self.run.pending_queries.miss(slot, now)
 
-    def ask_over_tcp(self, slot: Slot, query: bytes) -> None:
+    def ask_over_tcp(self, slot: PendingQuery, query: bytes) -> None:
         """Hand a slot to the threads that speak TCP."""
         server, asked = slot.peer.server, slot.wire
         config = self.run.config
@@ -309,8 +311,8 @@ class Receiver:
         self.engine.stats.queries += 1
         self.engine.pool().submit(work)
 
-    def _take_tcp(self) -> None:
-        cases = self.run.cases
+    def _collect_tcp(self) -> None:
+        pending_queries = self.run.pending_queries
         while self.over_tcp:
             try:
                 slot, outcome = self._tcp_done.get_nowait()
@@ -321,12 +323,12 @@ class Receiver:
                 continue
             now = self.run.now()
             if isinstance(outcome, Reply):
-                cases.conclude(slot, outcome, now)
+                pending_queries.conclude(slot, outcome, now)
             elif isinstance(outcome, TimeoutError):
-                cases.retry(slot, DnsStatus.TIMEOUT, now)
+                pending_queries.retry(slot, DnsStatus.TIMEOUT, now)
             else:
                 bad = isinstance(outcome, Malformed)
-                cases.retry(slot, DnsStatus.MALFORMED if bad else DnsStatus.NETWORK, now)
+                pending_queries.retry(slot, DnsStatus.MALFORMED if bad else DnsStatus.NETWORK, now)
 
 
 def _question_of(packet: bytes, size: int) -> bytes:

@@ -30,7 +30,7 @@ _REFUSALS = frozenset({DnsStatus.REFUSED, DnsStatus.SERVFAIL, DnsStatus.NOTIMP, 
 _PLAIN_FROM_TRY = 2
 
 
-class Slot:
+class PendingQuery:
     """A question on the long way."""
 
     __slots__ = (
@@ -80,31 +80,35 @@ class Slot:
         self.resend = Resend.NONE
 
 
-class Cases:
+class PendingQueries:
     """What happens to slots; the run carries them."""
 
     def __init__(self, run: "Run") -> None:
         self.run = run
         self.config = run.config
 
-    def begin(self, question: Question) -> Slot | None:
+    def open(self, question: Question) -> PendingQuery | None:
         """A slot for a question that cannot take the short way, unless it cannot be asked."""
         name, rrtype, _, server, _, _ = question
         peer = self.run.engine.peer_of(server) if server else self.run.next_peer()
         try:
-            return Slot(question, message.encode_question(name, rrtype), peer)
+            return PendingQuery(question, message.encode_question(name, rrtype), peer)
         except (BadInput, KeyError):
-            self._finish(Slot(question, b"", peer), DnsStatus.MALFORMED, self.run.now(), None)
+            self._finish(
+                PendingQuery(question, b"", peer), DnsStatus.MALFORMED, self.run.now(), None
+            )
             return None
 
-    def resume(self, question: Question, channel: Channel, asked: bytes, sent_at: float) -> Slot:
+    def resume(
+        self, question: Question, channel: Channel, asked: bytes, sent_at: float
+    ) -> PendingQuery:
         """A slot for a question whose first try went the short way."""
-        slot = Slot(question, asked.lower(), channel.peer)
+        slot = PendingQuery(question, asked.lower(), channel.peer)
         slot.attempts = 1
         slot.sent_at = slot.began_at = sent_at
         return slot
 
-    def accept(self, slot: Slot, packet: bytes, end: int, now: float) -> None:
+    def accept(self, slot: PendingQuery, packet: bytes, end: int, now: float) -> None:
         """Take in a reply that fits the slot's question; ``end`` is where that section ends."""
         slot.peer.health.note_answer()
         slot.peer.window.note_answers(1)
@@ -119,7 +123,9 @@ class Cases:
         else:
             self.conclude(slot, reply, now)
 
-    def accept_late(self, slot: Slot, channel: Channel, packet: bytes, sent_at: float) -> bool:
+    def accept_late(
+        self, slot: PendingQuery, channel: Channel, packet: bytes, sent_at: float
+    ) -> bool:
         """Take in the reply to an earlier try, if it settles the question; whether it does."""
         now = self.run.now()
         reply = self.read(packet, 12 + len(slot.wire))
@@ -132,9 +138,9 @@ class Cases:
         self.conclude(self._succeed(slot, channel.peer, sent_at), reply, now)
         return True
 
-    def _succeed(self, slot: Slot, peer: Peer, sent_at: float) -> Slot:
+    def _succeed(self, slot: PendingQuery, peer: Peer, sent_at: float) -> PendingQuery:
         """A slot in place of one that lies in some queue, where it is passed over from now on."""
-        self.forget_tries(slot)
+        self.cancel_tries(slot)
         slot.is_over, slot.is_waiting = True, False
         successor = copy(slot)
         successor.is_over = successor.is_waiting = False
@@ -143,7 +149,7 @@ class Cases:
         successor.peer, successor.sent_at = peer, sent_at
         return successor
 
-    def forget_tries(self, slot: Slot) -> None:
+    def cancel_tries(self, slot: PendingQuery) -> None:
         """Accept no more replies to what a slot has sent."""
         for channel, ident in slot.sent:
             for waiting in (channel.pending, channel.overdue):
@@ -160,11 +166,11 @@ class Cases:
         except Malformed:
             return None
 
-    def refuse(self, slot: Slot, now: float) -> None:
+    def refuse(self, slot: PendingQuery, now: float) -> None:
         """Take in a bare FORMERR, as servers older than EDNS send it."""
         self.conclude(slot, Reply(_FORMERR, truncated=False, authoritative=False), now)
 
-    def conclude(self, slot: Slot, reply: Reply, now: float) -> None:
+    def conclude(self, slot: PendingQuery, reply: Reply, now: float) -> None:
         """Decide what a well-formed reply means for the slot."""
         if reply.rcode == _FORMERR and slot.edns:
             # A server older than EDNS: ask once more without it (RFC 6891 section 7).
@@ -181,18 +187,18 @@ class Cases:
             return
         self._walk(slot, reply, now)
 
-    def _walk(self, slot: Slot, reply: Reply, now: float) -> None:
+    def _walk(self, slot: PendingQuery, reply: Reply, now: float) -> None:
         chain = cname.follow(slot.asked, slot.question[1], reply.answers)
         slot.parts.append(chain.records)
         if chain.loop or sum(map(len, slot.parts)) > cname.MAX_CHAIN and not chain.complete:
             self._finish(slot, DnsStatus.CNAME_LOOP, now, reply)
-        elif chain.target and reply.rcode == 0 and not _says_nothing_there(reply):
+        elif chain.target and reply.rcode == 0 and not _denies_data(reply):
             self._follow(slot, chain.target, now)
         else:
             status = DnsStatus.NODATA if reply.rcode == 0 else DnsStatus.NXDOMAIN
             self._finish(slot, DnsStatus.NOERROR if chain.complete else status, now, reply)
 
-    def _follow(self, slot: Slot, target: str, now: float) -> None:
+    def _follow(self, slot: PendingQuery, target: str, now: float) -> None:
         try:
             slot.wire = message.encode_question(target, slot.question[1])
         except BadInput:
@@ -201,13 +207,13 @@ class Cases:
         if any(target == r.name for part in slot.parts for r in part):
             self._finish(slot, DnsStatus.CNAME_LOOP, now, None)
             return
-        self.forget_tries(slot)
+        self.cancel_tries(slot)
         slot.asked = target
         slot.tries = 0
         slot.over_tcp = slot.is_paced = False
         self._again(slot)
 
-    def retry(self, slot: Slot, status: DnsStatus, now: float) -> None:
+    def retry(self, slot: PendingQuery, status: DnsStatus, now: float) -> None:
         """Try another server, or end with the most telling status that was seen."""
         if slot.status == DnsStatus.TIMEOUT or status != DnsStatus.TIMEOUT:
             slot.status = status
@@ -227,7 +233,7 @@ class Cases:
         self.run.engine.stats.retries += 1
         self._again(slot)
 
-    def _repeat(self, slot: Slot) -> bool:
+    def _repeat(self, slot: PendingQuery) -> bool:
         """Ask once more what a server did not answer while it was congested; whether it was."""
         is_lost = slot.status == DnsStatus.TIMEOUT and slot.peer.window.was_congested(slot.began_at)
         if slot.is_repeated or not is_lost or not self.config.retries:
@@ -238,23 +244,25 @@ class Cases:
         self._again(slot)
         return True
 
-    def miss(self, slot: Slot, now: float) -> None:
+    def miss(self, slot: PendingQuery, now: float) -> None:
         """The time for an answer is over."""
         slot.peer.health.note_silence(now)
         self.retry(slot, DnsStatus.TIMEOUT, now)
 
-    def ask_over_tcp(self, slot: Slot) -> None:
+    def ask_over_tcp(self, slot: PendingQuery) -> None:
         """Ask the same server by TCP: a cut reply, or one that may be forged."""
         self.run.engine.stats.tcp += 1
         slot.over_tcp = True
         slot.is_paced = False
         self._again(slot)
 
-    def _again(self, slot: Slot) -> None:
+    def _again(self, slot: PendingQuery) -> None:
         self.run.sender.again.append(slot)
 
-    def _finish(self, slot: Slot, status: DnsStatus, now: float, reply: Reply | None) -> None:
-        self.forget_tries(slot)
+    def _finish(
+        self, slot: PendingQuery, status: DnsStatus, now: float, reply: Reply | None
+    ) -> None:
+        self.cancel_tries(slot)
         parts = slot.parts
         result = Result(
             slot.question,
@@ -280,6 +288,6 @@ def _plain_status(reply: Reply) -> DnsStatus:
     return DnsStatus.NOERROR if reply.answers else DnsStatus.NODATA
 
 
-def _says_nothing_there(reply: Reply) -> bool:
+def _denies_data(reply: Reply) -> bool:
     # A SOA in the authority section: the server knows the zone, and there is no such data.
     return any(r.type == "SOA" for r in reply.authorities)

@@ -10,7 +10,7 @@ from core.statuses import DnsStatus
 from crawlers.engine.backoff import ZoneLimit
 from crawlers.engine.config import Question
 from crawlers.engine.query_encoder import OPT_RECORD, Encoder
-from crawlers.engine.retry import Slot
+from crawlers.engine.retry import PendingQuery
 from crawlers.engine.sockets import Channel, Peer
 from crawlers.engine.udp_batch import BATCH
 
@@ -29,11 +29,11 @@ class Sender:
         self.engine = run.engine
         self.config = run.config
         # Slots that are sent in the next turn.
-        self.again: deque[Slot] = deque()
+        self.again: deque[PendingQuery] = deque()
         self._encoder = Encoder(self.config)
         self._turn = 0
         self._gated: set[Peer] = set()
-        self._later: list[tuple[float, int, Slot]] = []
+        self._later: list[tuple[float, int, PendingQuery]] = []
         self._order = count()
         # First tries that wait for a permission of the engine's own servers, at most one batch.
         self._own: list[Question] = []
@@ -62,12 +62,12 @@ class Sender:
         times = [self._later[0][0]] if self._later else []
         peers = list(self._gated)
         if self._own:
-            peers += [p for p in self.engine.awake_peers(self.run.now()) if p.edns]
+            peers += [p for p in self.engine.available_peers(self.run.now()) if p.edns]
         # One without room is awaited by its answers and time-outs.
-        times += [peer.opens_at for peer in peers if peer.room > 0]
+        times += [peer.opens_at for peer in peers if peer.free_slots > 0]
         return min(times, default=None)
 
-    def waiting(self) -> list[Slot | Question]:
+    def waiting(self) -> list[PendingQuery | Question]:
         """What is on no socket."""
         held = [slot for peer in self._gated for slot in peer.held]
         return [*self.again, *(slot for *_, slot in self._later), *held, *self._own]
@@ -79,7 +79,7 @@ class Sender:
             known = set(map(id, fit))
             self._start_all([question for question in batch if id(question) not in known])
         if any(question[3] is not None for question in fit):
-            self._send_apart(fit, sections)
+            self._send_to_named_servers(fit, sections)
         else:
             self._own, self._sections = fit, sections
             self._send_own()
@@ -92,21 +92,23 @@ class Sender:
             channel, n = self._next_channel(len(self._own))
             if channel is None:
                 # No server takes what most servers take, or none permits it now.
-                if not any(peer.edns for peer in self.engine.awake_peers(self.run.now())):
+                if not any(peer.edns for peer in self.engine.available_peers(self.run.now())):
                     self._start_all(self._own)
                     self._own = []
                 break
             fit, sections = self._own[:n], self._sections[:n]
             self._own, self._sections = self._own[n:], self._sections[n:]
-            self._send_together(channel, fit, sections)
+            self._send_to_one_server(channel, fit, sections)
             sent += n
         return sent
 
-    def _send_together(self, channel: Channel, fit: list[Question], sections: list[bytes]) -> None:
+    def _send_to_one_server(
+        self, channel: Channel, fit: list[Question], sections: list[bytes]
+    ) -> None:
         pending, head = channel.pending, self._encoder.head
         if self.config.case_mixing:
             sections = list(map(self._encoder.mix_cases, sections))
-        idents = self.engine.take_ids(len(fit), pending)
+        idents = self.engine.allocate_ids(len(fit), pending)
         packets = [
             i + head + section + OPT_RECORD for i, section in zip(idents, sections, strict=True)
         ]
@@ -120,18 +122,18 @@ class Sender:
         self.run.queue_of(channel.peer.rtt.timeout_s(0)).append(silence)
         self.engine.stats.queries += n
 
-    def _send_apart(self, fit: list[Question], sections: list[bytes]) -> None:
+    def _send_to_named_servers(self, fit: list[Question], sections: list[bytes]) -> None:
         """The same for questions of which some name their server."""
         engine, head, sent_at = self.engine, self._encoder.head, self.run.now()
         for question, section in zip(fit, sections, strict=True):
             server = question[3]
             peer = engine.peer_of(server) if server else None
-            if peer is None or peer.gate or not peer.edns or peer.held or peer.room <= 0:
+            if peer is None or peer.gate or not peer.edns or peer.held or peer.free_slots <= 0:
                 self.start(question)
                 continue
             channel = peer.next_channel()
             section = self._encoder.mix_cases(section)
-            (ident,) = engine.take_ids(1, channel.pending)
+            (ident,) = engine.allocate_ids(1, channel.pending)
             try:
                 channel.send(ident + head + section + OPT_RECORD)
             except OSError:
@@ -147,7 +149,7 @@ class Sender:
 
         Beside it stands how many of the ``wanted`` queries this server permits now.
         """
-        peers = self.engine.awake_peers(self.run.now())
+        peers = self.engine.available_peers(self.run.now())
         for _ in peers:
             self._turn += 1
             peer = peers[self._turn % len(peers)]
@@ -158,14 +160,14 @@ class Sender:
 
     def _permitted(self, peer: Peer, wanted: int) -> int:
         # Second tries that are held go first.
-        wanted = 0 if peer.held else min(wanted, peer.room)
+        wanted = 0 if peer.held else min(wanted, peer.free_slots)
         if wanted <= 0 or peer.gate is None:
             return max(0, wanted)
         # A gate wants a fresh clock.
         now = self.run.now()
         if now < peer.opens_at:
             return 0
-        permitted, wait_s = peer.gate.take_some(now, wanted)
+        permitted, wait_s = peer.gate.acquire_many(now, wanted)
         peer.opens_at = now + wait_s
         return permitted
 
@@ -176,7 +178,7 @@ class Sender:
 
     def start(self, question: Question) -> None:
         """Begin a question that cannot take the short way."""
-        slot = self.run.cases.begin(question)
+        slot = self.run.pending_queries.open(question)
         if slot:
             self.again.append(slot)
 
@@ -191,7 +193,7 @@ class Sender:
             sent += self._pass_gate(peer)
         return sent
 
-    def _admit(self, slot: Slot, now: float) -> int:
+    def _admit(self, slot: PendingQuery, now: float) -> int:
         """Send a slot, or put it where it waits for its zone's or server's permission."""
         if slot.is_over:
             return 0
@@ -202,7 +204,7 @@ class Sender:
             if at > now:
                 heapq.heappush(self._later, (at, next(self._order), slot))
                 return 0
-        if slot.peer.gate or slot.peer.held or slot.peer.room <= 0:
+        if slot.peer.gate or slot.peer.held or slot.peer.free_slots <= 0:
             slot.peer.held.append(slot)
             self._gated.add(slot.peer)
             return 0
@@ -215,7 +217,7 @@ class Sender:
             if held[0].is_over:
                 held.popleft()
                 continue
-            if peer.room <= 0 or not self._is_permitted(peer):
+            if peer.free_slots <= 0 or not self._is_permitted(peer):
                 return sent
             sent += self._transmit(held.popleft())
         if not held:
@@ -227,22 +229,22 @@ class Sender:
         if peer.gate is None:
             return True
         now = self.run.now()
-        wait_s = peer.gate.take(now) if now >= peer.opens_at else 0.0
+        wait_s = peer.gate.acquire(now) if now >= peer.opens_at else 0.0
         if wait_s > 0:
             peer.opens_at = now + wait_s
         return now >= peer.opens_at
 
-    def _transmit(self, slot: Slot) -> int:
+    def _transmit(self, slot: PendingQuery) -> int:
         """Send one slot's query now."""
         if slot.over_tcp:
             query = self._encoder.encode_query(
-                self.engine.take_id(), slot.wire, edns=slot.edns, subnet=slot.question[4]
+                self.engine.allocate_id(), slot.wire, edns=slot.edns, subnet=slot.question[4]
             )
             self.run.receiver.ask_over_tcp(slot, query)
             return 1
         channel = slot.peer.next_channel()
         asked = self._encoder.mix_cases(slot.wire)
-        (ident,) = self.engine.take_ids(1, channel.pending)
+        (ident,) = self.engine.allocate_ids(1, channel.pending)
         packet = self._encoder.encode_query(ident, asked, edns=slot.edns, subnet=slot.question[4])
         try:
             channel.send(packet)
@@ -252,7 +254,7 @@ class Sender:
         except OSError:
             slot.attempts += 1
             slot.sent_at = self.run.now()
-            self.run.cases.retry(slot, DnsStatus.NETWORK, self.run.now())
+            self.run.pending_queries.retry(slot, DnsStatus.NETWORK, self.run.now())
             return 1
         self.engine.stats.queries += 1
         slot.attempts += 1

@@ -14,19 +14,19 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from crawlers.engine.backoff import CongestionWindow, Health, RoundTrip
+from crawlers.engine.backoff import CongestionWindow, Health, RoundTripEstimator
 from crawlers.engine.config import Question
 from crawlers.engine.nameservers import Server
-from crawlers.engine.rate_limit import Gate
+from crawlers.engine.rate_limit import RateLimiter
 from crawlers.engine.udp_batch import LONGEST_REPLY, open_datagrams
 
 if TYPE_CHECKING:
-    from crawlers.engine.retry import Slot
+    from crawlers.engine.retry import PendingQuery
 
 # When queries were sent, their ids and their channel.
 Silence = tuple[float, Sequence[bytes], "Channel"]
 # The question section as it was sent, when, and the question or slot that waits.
-Waiting = tuple[bytes, float, "Question | Slot"]
+Waiting = tuple[bytes, float, "Question | PendingQuery"]
 # What one small packet takes of a socket's buffer, in the kernel's own accounting.
 _OCTETS_PER_REPLY = 2_048
 _LEAST_BUFFER_OCTETS = 4 << 20
@@ -49,7 +49,11 @@ class Peer:
     )
 
     def __init__(
-        self, server: Server, rtt: RoundTrip, gate: Gate | None, window: CongestionWindow
+        self,
+        server: Server,
+        rtt: RoundTripEstimator,
+        gate: RateLimiter | None,
+        window: CongestionWindow,
     ) -> None:
         self.server = server
         self.label = str(server)
@@ -59,7 +63,7 @@ class Peer:
         self.window = window
         # One of the engine's own servers, in place of one that was found on the way.
         self.is_own = False
-        self.held: deque[Slot] = deque()
+        self.held: deque[PendingQuery] = deque()
         self.opens_at = 0.0
         self.edns = True
         self.channels: list[Channel] = []
@@ -76,7 +80,7 @@ class Peer:
         return sum([len(channel.pending) for channel in self.channels])
 
     @property
-    def room(self) -> int:
+    def free_slots(self) -> int:
         """How many queries may be sent now."""
         return int(self.window.size) - self.in_flight
 
@@ -99,7 +103,7 @@ class Channel:
         self.send = send
         self.send_batch = send_batch
         self.pending: dict[bytes, Waiting] = {}
-        self.overdue: dict[bytes, tuple[bytes, float, Slot]] = {}
+        self.overdue: dict[bytes, tuple[bytes, float, PendingQuery]] = {}
 
 
 class Sockets:
@@ -137,7 +141,7 @@ class Sockets:
             channel = channels[where] = Channel(peer, send, partial(_send_each, send))
             peer.channels.append(channel)
 
-    def forget(self, peer: Peer) -> None:
+    def remove(self, peer: Peer) -> None:
         """Take a shared peer's place away."""
         where = (peer.server.address, peer.server.port)
         for _, channels in self._shared.values():

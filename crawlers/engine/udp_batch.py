@@ -75,7 +75,7 @@ class Datagrams(Protocol):
         """At most ``BATCH`` packets that wait at a socket."""
 
 
-class ManyAtOnce:
+class BatchSockets:
     """One call to the kernel for a batch; one object serves all sockets of an engine."""
 
     def __init__(self) -> None:
@@ -149,6 +149,6 @@ def open_datagrams() -> Datagrams:
     """The faster of the two that this system has."""
     has_calls = sys.platform == "linux" and ctypes.sizeof(ctypes.c_void_p) == 8
     try:
-        return ManyAtOnce() if has_calls else OneByOne()
+        return BatchSockets() if has_calls else OneByOne()
     except (AttributeError, OSError):
         return OneByOne()

@@ -13,7 +13,7 @@ from core.statuses import ANSWERED
 from crawlers.engine.engine import Engine, Question
 from crawlers.engine.nameservers import Network, Server
 from crawlers.engine.policy import OptOut, contactable
-from crawlers.enumeration.domain_state import Ledger, Progress
+from crawlers.enumeration.domain_state import DomainState, Progress
 from crawlers.enumeration.interleave import spread
 from crawlers.sources.base import Source
 
@@ -43,7 +43,7 @@ class CrawlConfig:
 class Column:
     """Names of one domain to be asked, and how many are expected."""
 
-    ledger: Ledger
+    state: DomainState
     names: Iterable[str]
     length: int
 
@@ -53,12 +53,12 @@ class Batch:
 
     def __init__(
         self,
-        ledgers: list[Ledger],
+        states: list[DomainState],
         engine: Engine,
         config: CrawlConfig,
         on_progress: Report | None = None,
     ) -> None:
-        self.ledgers = ledgers
+        self.states = states
         self.engine = engine
         self.config = config
         self.progress = Progress()
@@ -67,36 +67,36 @@ class Batch:
         self._on_progress = on_progress
         self._before = engine.stats.queries
         # Only spreads the load: nothing that is found depends on it.
-        self._rng = random.Random(len(ledgers))
+        self._rng = random.Random(len(states))
 
     def ask(self, asked: Iterable[Asking]) -> Iterator[tuple[int, Answer]]:
         """Ask, and count what it cost the domain."""
-        ledgers = self.ledgers
-        questions = (Question(n, t, number, zone=ledgers[number].domain) for number, n, t in asked)
+        states = self.states
+        questions = (Question(n, t, number, zone=states[number].domain) for number, n, t in asked)
         for question, answer in self.engine.resolve(questions):
-            ledgers[question.tag].counts["queries"] += answer.attempts
+            states[question.tag].counts["queries"] += answer.attempts
             self._count(answer)
             yield question.tag, answer
 
     def ask_columns(
         self, columns: Iterable[Column], rrtype: str = "A"
-    ) -> Iterator[tuple[Ledger, Answer]]:
+    ) -> Iterator[tuple[DomainState, Answer]]:
         """Ask the names of many domains, spread over all of them."""
-        ledgers = self.ledgers
+        states = self.states
         mixed = spread(((c.length, self._questions(c, rrtype)) for c in columns), self._rng)
         for number, answer in self.ask(mixed):
-            yield ledgers[number], answer
+            yield states[number], answer
 
     def _questions(self, column: Column, rrtype: str) -> Iterator[Asking]:
-        ledger, names = column.ledger, column.names
-        if self.opt_out.reaches_into(ledger.domain):
-            names = self._permitted(ledger, names)
-        return ((ledger.number, name, rrtype) for name in names)
+        state, names = column.state, column.names
+        if self.opt_out.reaches_into(state.domain):
+            names = self._permitted(state, names)
+        return ((state.number, name, rrtype) for name in names)
 
-    def _permitted(self, ledger: Ledger, names: Iterable[str]) -> Iterator[str]:
+    def _permitted(self, state: DomainState, names: Iterable[str]) -> Iterator[str]:
         for name in names:
             if self.opt_out.covers(name):
-                ledger.skip(1, OPTED_OUT)
+                state.skip(1, OPTED_OUT)
             else:
                 yield name
 
@@ -112,11 +112,11 @@ class Batch:
         """Tell whoever follows how far it is."""
         progress = self.progress
         progress.queries = self.engine.stats.queries - self._before
-        progress.found = sum(ledger.counts["found"] for ledger in self.ledgers)
+        progress.found = sum(state.counts["found"] for state in self.states)
         if self._on_progress:
             self._on_progress(progress)
 
-    def servers_of(self, ledger: Ledger) -> tuple[Server, ...]:
+    def servers_of(self, state: DomainState) -> tuple[Server, ...]:
         """The authoritative servers of a domain that may be contacted."""
-        addresses = [a for host in ledger.hosts for a in self.host_answers[host].addresses]
+        addresses = [a for host in state.hosts for a in self.host_answers[host].addresses]
         return contactable(addresses, self.engine.servers, self.config.allowed_networks)

@@ -32,7 +32,7 @@ class Suspect:
 
 
 @dataclass(slots=True)
-class Ledger:
+class DomainState:
     """One domain; ``tags`` are the sources of every name that is not of the word list alone."""
 
     number: int
@@ -79,17 +79,17 @@ class Ledger:
         """All sources that named a name, the first one first."""
         return self.tags.get(name, (Technique.WORDLIST,))
 
-    def keep(self, answer: Answer, technique: Technique) -> None:
+    def add_other(self, answer: Answer, technique: Technique) -> None:
         """An observation that is no name of the domain: its name servers, or a failure."""
         self.others.append(Lookup(self.domain, technique, answer, (technique,)))
 
-    def judge(self, answer: Answer) -> None:
+    def add_answer(self, answer: Answer) -> None:
         """Count the answer about a name, and keep it unless the name does not exist."""
         counts = self.counts
         counts["asked"] += 1
         if answer.status not in ANSWERED:
             self.failed[str(answer.status)] += 1
-            self.keep(answer, self.sources_of(answer.name)[0])
+            self.add_other(answer, self.sources_of(answer.name)[0])
         elif answer.answers:
             counts["found"] += 1
             self.found[answer.name] = [answer]

@@ -12,9 +12,9 @@ from crawlers.engine.engine import Engine
 from crawlers.enumeration.apex import ask_seeds
 from crawlers.enumeration.batch import Batch, CrawlConfig, Report
 from crawlers.enumeration.discovery import ask_proposals, ask_zone_data
-from crawlers.enumeration.domain_state import Ledger, Progress, Suspect
+from crawlers.enumeration.domain_state import DomainState, Progress, Suspect
 from crawlers.enumeration.ipv6 import ask_ipv6
-from crawlers.enumeration.wildcard_filter import Sieve
+from crawlers.enumeration.wildcard_filter import WildcardFilter
 
 __all__ = ["Crawl", "CrawlConfig", "Progress", "Suspect", "crawl_domains", "estimate_queries"]
 # Questions beside the word list that a domain costs: apex, name servers, their addresses, probes.
@@ -46,31 +46,31 @@ def crawl_domains(
     on_progress: Report | None = None,
 ) -> Crawl:
     """Enumerate a batch of domains; failures of the network are in the result, none is raised."""
-    ledgers = [Ledger(number, entry) for number, entry in enumerate(entries)]
-    batch = Batch(ledgers, engine, config, on_progress)
-    sieve = Sieve(batch.ask, is_thrifty=config.aaaa)
+    states = [DomainState(number, entry) for number, entry in enumerate(entries)]
+    batch = Batch(states, engine, config, on_progress)
+    sieve = WildcardFilter(batch.ask, is_thrifty=config.aaaa)
     alive = ask_seeds(batch)
     ask_zone_data(batch, alive)
     ask_proposals(batch, sieve, alive)
     if config.aaaa:
         ask_ipv6(batch, sieve, alive)
-    _count_levels(ledgers, sieve)
-    batch.progress.domains_done = len(ledgers)
+    _count_levels(states, sieve)
+    batch.progress.domains_done = len(states)
     batch.report()
-    return _bring_home(ledgers)
+    return _build_crawl(states)
 
 
-def _count_levels(ledgers: list[Ledger], sieve: Sieve) -> None:
+def _count_levels(states: list[DomainState], sieve: WildcardFilter) -> None:
     for number, level in sieve.levels():
-        ledger = ledgers[number]
-        ledger.has_wildcard |= level.answers
-        ledger.counts["levels"] += 1
-        ledger.counts["probes"] += level.questions
+        state = states[number]
+        state.has_wildcard |= level.answers
+        state.counts["levels"] += 1
+        state.counts["probes"] += level.questions
 
 
-def _bring_home(ledgers: list[Ledger]) -> Crawl:
+def _build_crawl(states: list[DomainState]) -> Crawl:
     return Crawl(
-        tuple(lookup for ledger in ledgers for lookup in ledger.lookups()),
-        tuple(ledger.outcome() for ledger in ledgers),
-        tuple(suspect for ledger in ledgers for suspect in ledger.suspects),
+        tuple(lookup for state in states for lookup in state.lookups()),
+        tuple(state.outcome() for state in states),
+        tuple(suspect for state in states for suspect in state.suspects),
     )

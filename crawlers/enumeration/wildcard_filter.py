@@ -22,7 +22,7 @@ Key = tuple[int, str]
 Judged = tuple[int, Answer, Verdict]
 
 
-class Sieve:
+class WildcardFilter:
     """Holds the levels of all zones of a batch, from one round of candidates to the next.
 
     ``is_thrifty`` keeps a question of each level for ``doubt``, if that will be called.
@@ -64,7 +64,7 @@ class Sieve:
         self._probe(tops, lambda level: screen_probes(level, names[id(level)]))
         return {key[0]: screen(top, names[id(top)]) for key, top in tops.items()}
 
-    def take(self, number: int, answer: Answer) -> Verdict | None:
+    def classify(self, number: int, answer: Answer) -> Verdict | None:
         """A candidate's answer; ``None`` when its verdict comes from ``settle``."""
         top = self._tops[number]
         if answer.answers:

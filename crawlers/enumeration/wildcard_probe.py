@@ -17,8 +17,8 @@ from crawlers.enumeration.candidates import Held, Probe, Tests, Verdict
 from crawlers.enumeration.wildcard_statistics import (
     SURE,
     UNCHECKED,
+    AnswerStatistics,
     Evidence,
-    Tally,
     count_parts,
     evidence_of,
     is_seldom,
@@ -165,7 +165,7 @@ class Level:
             return tests
         tally, nested = self._compare()
         open_ = [h for h in self.held if not self._exists(h.name, nested)]
-        return self._more_samples(open_) or self._second_look(open_, tally, nested)
+        return self._more_samples(open_) or self._recheck_probes(open_, tally, nested)
 
     def test(self, name: str) -> Probe | None:
         """A random name below a candidate, unless enough is known about it."""
@@ -202,8 +202,8 @@ class Level:
         make = self._deep_probe if self.can_test else self._new_probe
         return [make() for _ in range(min(_ROUND, SAMPLES - self.asked))]
 
-    def _second_look(
-        self, open_: Sequence[Held], tally: Tally, nested: frozenset[str]
+    def _recheck_probes(
+        self, open_: Sequence[Held], tally: AnswerStatistics, nested: frozenset[str]
     ) -> list[Probe]:
         """Names with a wildcard of their own, as it seems, and those that would be kept."""
         found = []
@@ -213,7 +213,7 @@ class Level:
                 continue
             if held.name in nested and len(known.answers) < _NESTED_ANSWERS:
                 found.append(self._probe_below(held.name))
-            elif len(known.repeats) < _REPEATS and self._is_kept(held, tally):
+            elif len(known.repeats) < _REPEATS and self._is_genuine(held, tally):
                 found.append(Probe(held.name, below=held.name, is_repeat=True))
         return found
 
@@ -298,15 +298,15 @@ class Level:
         """Whether random names were answered just so."""
         return bool(evidence.whole) and evidence.whole <= self._shown
 
-    def _tally(self, samples: Sequence[Evidence]) -> Tally:
+    def _tally(self, samples: Sequence[Evidence]) -> AnswerStatistics:
         counts = self.counted.copy()
         for held in self.held:
             explained = self.is_explained(held.evidence)
             counts.update(count_parts(held.evidence, explained=explained))
         is_sure = self.can_test and len(samples) >= SAMPLES
-        return Tally(samples, counts, SURE if is_sure else UNCHECKED)
+        return AnswerStatistics(samples, counts, SURE if is_sure else UNCHECKED)
 
-    def _compare(self) -> tuple[Tally, frozenset[str]]:
+    def _compare(self) -> tuple[AnswerStatistics, frozenset[str]]:
         """All answers of the wildcard, and candidates below which something else answers.
 
         These have a wildcard of their own, unless they are many: then it is the level's, which
@@ -333,7 +333,7 @@ class Level:
             return name in nested and not known.denied and len(known.answers) >= _NESTED_ANSWERS
         return known.denied >= self.denials_needed
 
-    def _is_kept(self, held: Held, tally: Tally) -> bool:
+    def _is_genuine(self, held: Held, tally: AnswerStatistics) -> bool:
         """Whether a candidate's answer differs from everything that the wildcard gave."""
         common = tally.weight(held.evidence) > _MOST_ALIKE
         if tally.explains(held.evidence) or not tally.is_other(held.evidence):
@@ -372,7 +372,7 @@ class Level:
                 continue
             explained = self.is_explained(evidence)
             self.counted.update(count_parts(evidence, explained=explained))
-            yield candidate.load, self._judge(candidate, tally, nested)
+            yield candidate.load, self._classify(candidate, tally, nested)
         for evidence in tally.samples[len(self.random) :]:
             self._show(evidence)
         self.tests.clear()
@@ -387,12 +387,14 @@ class Level:
         self.is_fickle |= bool(found)
         return found
 
-    def _judge(self, candidate: Held, tally: Tally, nested: frozenset[str]) -> Verdict:
+    def _classify(
+        self, candidate: Held, tally: AnswerStatistics, nested: frozenset[str]
+    ) -> Verdict:
         if self._exists(candidate.name, nested):
             return Verdict.GENUINE
         if tally.explains(candidate.evidence):
             return Verdict.WILDCARD
         known = self.tests.get(candidate.name)
-        if known and len(known.repeats) >= _REPEATS and self._is_kept(candidate, tally):
+        if known and len(known.repeats) >= _REPEATS and self._is_genuine(candidate, tally):
             return Verdict.GENUINE
         return Verdict.WILDCARD if tally.is_like(candidate.evidence) else Verdict.SUSPECTED

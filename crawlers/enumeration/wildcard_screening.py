@@ -10,8 +10,8 @@ from crawlers.enumeration.candidates import Probe
 from crawlers.enumeration.wildcard_probe import DENIALS_OF_DENYING, Level
 from crawlers.enumeration.wildcard_statistics import (
     UNCHECKED,
+    AnswerStatistics,
     Evidence,
-    Tally,
     count_parts,
     is_seldom,
 )
@@ -55,8 +55,8 @@ def screen(level: Level, names: Sequence[str]) -> set[str]:
     return gone
 
 
-def _tally(level: Level, answers: Sequence[Evidence]) -> Tally:
+def _tally(level: Level, answers: Sequence[Evidence]) -> AnswerStatistics:
     counts = level.counted.copy()
     for evidence in answers:
         counts.update(count_parts(evidence, explained=level.is_explained(evidence)))
-    return Tally([*level.random, *level.screened], counts, UNCHECKED)
+    return AnswerStatistics([*level.random, *level.screened], counts, UNCHECKED)

@@ -102,7 +102,7 @@ def is_too_rare(seen: int, usual: int, strictness: Strictness) -> bool:
     return -total * distance < math.log(strictness.error)
 
 
-class Tally:
+class AnswerStatistics:
     """The counts of one level, judged against its wildcard's answers to random names."""
 
     def __init__(

@@ -114,11 +114,11 @@ def read_domain_list(data: bytes, limit: Limit | None = None) -> DomainList:
     """
     head, text = _open_text(data)
     is_array = bool(_ARRAY.match(head))
-    reading = _Reading(limit, _Cells(is_array, head))
+    reading = _ListReader(limit, _Cells(is_array, head))
     with text:
         lines = enumerate(_lines(text), 1)
         for number, line in _quoted(lines) if is_array else lines:
-            reading.take(number, line)
+            reading.read_line(number, line)
     return reading.finish()
 
 
@@ -198,7 +198,7 @@ def _is_header(cells: list[str]) -> bool:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _ListReader:
     """What has been read so far."""
 
     limit: Limit | None
@@ -213,7 +213,7 @@ class _Reading:
     # Lines as they stood: a repeated one is not parsed again. "" where one was accepted.
     reasons: dict[str, str] = field(default_factory=dict)
 
-    def take(self, number: int, line: str) -> None:
+    def read_line(self, number: int, line: str) -> None:
         self.n_lines += 1
         reason = self.reasons.get(line)
         if self.limit is not None and self.n_lines % _PAUSE_LINES == 0:

@@ -10,42 +10,42 @@ from typing import TYPE_CHECKING
 from core.records import Record
 from core.statuses import DnsStatus
 from crawlers.engine.config import Question
-from crawlers.iterative.delegation_cache import FAILURE_S, MIN_TTL_S, Cut
-from crawlers.iterative.state import Fetch, Walk, reach
+from crawlers.iterative.delegation_cache import FAILURE_S, MIN_TTL_S, ZoneCut
+from crawlers.iterative.state import AddressLookup, Resolution, reach
 
 if TYPE_CHECKING:
-    from crawlers.iterative.run import Descent
+    from crawlers.iterative.run import IterativeRun
 
 # Host names of one cut that are asked for at once.
 _AT_ONCE = 2
 
 
-class Fetches:
+class AddressLookups:
     """What one run asks about name servers."""
 
-    def __init__(self, descent: "Descent") -> None:
+    def __init__(self, descent: "IterativeRun") -> None:
         self.descent = descent
         self.delegations = descent.delegations
-        self._open: dict[Cut, Fetch] = {}
-        self._asked: dict[str, Walk] = {}
+        self._open: dict[ZoneCut, AddressLookup] = {}
+        self._asked: dict[str, Resolution] = {}
 
-    def may_help(self, cut: Cut) -> bool:
+    def may_help(self, cut: ZoneCut) -> bool:
         """Whether more servers of a cut may become known."""
         return bool(cut.hosts) or cut in self._open
 
-    def wait(self, walk: Walk, cut: Cut, now: float) -> None:
+    def wait(self, walk: Resolution, cut: ZoneCut, now: float) -> None:
         """Let a walk wait until more of the cut's servers are known, or none can be."""
         fetch = self._open.get(cut)
         if fetch is None:
-            fetch = self._open[cut] = Fetch(cut, walk)
+            fetch = self._open[cut] = AddressLookup(cut, walk)
         walk.waits_for = fetch
         fetch.waiting.append(walk)
         grown = not fetch.active and self._start(fetch, _AT_ONCE, now)
         self._settle(fetch, now, grown=grown)
         if fetch.active:
-            self._untie(fetch, now)
+            self._break_cycle(fetch, now)
 
-    def _start(self, fetch: Fetch, at_once: int, now: float) -> bool:
+    def _start(self, fetch: AddressLookup, at_once: int, now: float) -> bool:
         """Ask for further hosts; returns whether some were known, so that there are servers."""
         cut, grown = fetch.cut, False
         while cut.hosts and len(fetch.active) < at_once:
@@ -57,18 +57,20 @@ class Fetches:
                 grown |= self.delegations.add_servers(cut, known, now)
         return grown
 
-    def _ask(self, fetch: Fetch, host: str) -> None:
+    def _ask(self, fetch: AddressLookup, host: str) -> None:
         walk = self._asked.get(host)
         if walk is None:
             starter = fetch.starter
-            walk = Walk(Question(host, "A"), host, starter.account, starter.depth + 1)
+            walk = Resolution(Question(host, "A"), host, starter.account, starter.depth + 1)
             self._asked[host] = walk
             self.descent.due.append(walk)
             self.descent.stats.host_lookups += 1
         walk.wanted += (fetch,)
         fetch.active[host] = walk
 
-    def take(self, walk: Walk, status: DnsStatus, records: tuple[Record, ...], now: float) -> None:
+    def end_walk(
+        self, walk: Resolution, status: DnsStatus, records: tuple[Record, ...], now: float
+    ) -> None:
         """A host name's walk has ended, with addresses or without."""
         host = walk.question.name
         found = [r for r in records if r.type in ("A", "AAAA")]
@@ -77,36 +79,36 @@ class Fetches:
             return
         del self._asked[host]
         addresses = tuple(r.data for r in found)
-        if not walk.is_spoiled:
+        if not walk.is_budget_failure:
             ttl_s = min((r.ttl for r in records), default=MIN_TTL_S)
-            self.delegations.keep_addresses(host, addresses, ttl_s, now)
+            self.delegations.store_addresses(host, addresses, ttl_s, now)
         for fetch in walk.wanted:
             del fetch.active[host]
-            if walk.is_spoiled:
+            if walk.is_budget_failure:
                 fetch.spoiled.append(host)
-            self._go_on(fetch, addresses, now)
+            self._continue(fetch, addresses, now)
 
-    def _ask_for_ipv6(self, walk: Walk, host: str) -> None:
-        further = Walk(Question(host, "AAAA"), host, walk.account, walk.depth)
+    def _ask_for_ipv6(self, walk: Resolution, host: str) -> None:
+        further = Resolution(Question(host, "AAAA"), host, walk.account, walk.depth)
         further.wanted = walk.wanted
         self._asked[host] = further
         for fetch in walk.wanted:
             fetch.active[host] = further
         self.descent.due.append(further)
 
-    def _go_on(self, fetch: Fetch, addresses: tuple[str, ...], now: float) -> None:
+    def _continue(self, fetch: AddressLookup, addresses: tuple[str, ...], now: float) -> None:
         grown = self.delegations.add_servers(fetch.cut, addresses, now)
         if not grown and fetch.waiting:
             grown = self._start(fetch, _AT_ONCE, now)
         self._settle(fetch, now, grown=grown)
         if fetch.active:
-            self._untie(fetch, now)
+            self._break_cycle(fetch, now)
 
-    def _settle(self, fetch: Fetch, now: float, *, grown: bool) -> None:
+    def _settle(self, fetch: AddressLookup, now: float, *, grown: bool) -> None:
         """Send those on who wait, if there is something new or nothing more to wait for."""
         if not fetch.active:
             del self._open[fetch.cut]
-            self._end_spoiled(fetch)
+            self._retry_budget_failures(fetch)
             if not (grown or fetch.spoiled):
                 # Nobody can be asked: after a while the parent is asked anew.
                 fetch.cut.expires = min(fetch.cut.expires, now + FAILURE_S)
@@ -116,14 +118,14 @@ class Fetches:
             self.descent.due.extend(fetch.waiting)
             fetch.waiting = []
 
-    def _end_spoiled(self, fetch: Fetch) -> None:
+    def _retry_budget_failures(self, fetch: AddressLookup) -> None:
         """Let others try the hosts again that failed only on the starter's account."""
         if fetch.spoiled:
             fetch.cut.hosts += fetch.spoiled
             if fetch.starter in fetch.waiting:
-                fetch.starter.gives_up = fetch.starter.is_spoiled = True
+                fetch.starter.gives_up = fetch.starter.is_budget_failure = True
 
-    def _untie(self, fetch: Fetch, now: float) -> None:
+    def _break_cycle(self, fetch: AddressLookup, now: float) -> None:
         """End a circle of walks that wait for each other, once there is no other way."""
         while True:
             group = reach(fetch)
@@ -133,15 +135,15 @@ class Fetches:
             # A further host may be one that waits in the circle as well, so look again.
             if not any(self._widen(member, now) for member in group):
                 break
-        self._give_up(walks)
+        self._fail_walks(walks)
 
     def end_all(self) -> int:
         """Let every walk give up that waits; returns how many."""
         stuck = [walk for fetch in self._open.values() for walk in fetch.waiting]
-        self._give_up(stuck)
+        self._fail_walks(stuck)
         return len(stuck)
 
-    def _give_up(self, walks: Iterable[Walk]) -> None:
+    def _fail_walks(self, walks: Iterable[Resolution]) -> None:
         for walk in walks:
             if walk.waits_for is not None:
                 walk.waits_for.waiting.remove(walk)
@@ -149,7 +151,7 @@ class Fetches:
             walk.gives_up = True
             self.descent.due.append(walk)
 
-    def _widen(self, fetch: Fetch, now: float) -> bool:
+    def _widen(self, fetch: AddressLookup, now: float) -> bool:
         """Ask for one more host of a cut; whether there was one."""
         if not fetch.cut.hosts or self._open.get(fetch.cut) is not fetch:
             return False

@@ -40,7 +40,7 @@ _NOTHING: Mapping[str, tuple[int, float]] = {}
 
 
 @dataclass(slots=True, eq=False)
-class Health:
+class ServerHealth:
     """One server address and how it behaves."""
 
     server: Server
@@ -64,7 +64,7 @@ class Health:
 
 
 @dataclass(slots=True, eq=False)
-class Cut:
+class ZoneCut:
     """One zone: its servers as far as known, and which of them are asked first.
 
     ``hosts`` are names of servers whose addresses were not asked for yet.
@@ -74,15 +74,15 @@ class Cut:
     hosts: list[str]
     expires: float
     delegates: bool = False
-    servers: list[Health] = field(default_factory=list)
-    ready: list[Health] = field(default_factory=list)
+    servers: list[ServerHealth] = field(default_factory=list)
+    ready: list[ServerHealth] = field(default_factory=list)
     turn: int = 0
     # Most cuts never need these two, so they are made when first needed.
     faults: Mapping[str, tuple[int, float]] = field(default_factory=lambda: _NOTHING)
     # Names just below that were seen to be no cut, so nobody has to wait for a referral there.
     flat: Set[str] = frozenset()
 
-    def pick(self, now: float) -> Health:
+    def pick(self, now: float) -> ServerHealth:
         """The next server in turn; only while ``ready`` holds one."""
         self.turn += 1
         if not self.turn % _PICKS_PER_ORDER:
@@ -97,25 +97,25 @@ class Cut:
         limit_ms = min([h.rtt_ms for h in usable], default=0.0) + _BAND_MS
         self.ready = [h for h in usable if h.rtt_ms <= limit_ms]
 
-    def others(self, tried: Iterable[str], now: float) -> list[Health]:
+    def others(self, tried: Iterable[str], now: float) -> list[ServerHealth]:
         """Servers that can still be asked, the best first."""
         left = set(tried)
         usable = [h for h in self._usable(now) if h.server.address not in left]
         return sorted(usable, key=lambda h: (h.server.address in self.faults, h.rtt_ms))
 
-    def _usable(self, now: float) -> list[Health]:
+    def _usable(self, now: float) -> list[ServerHealth]:
         sound = self.servers
         if self.faults:
             sound = [h for h in sound if not self.is_lame(h, now)]
         awake = [h for h in sound if h.resting_until <= now]
         return awake or [h for h in sound if h.silences < _SILENCES_TO_GIVE_UP]
 
-    def is_lame(self, health: Health, now: float) -> bool:
+    def is_lame(self, health: ServerHealth, now: float) -> bool:
         """Whether the server disowned this zone so often that it is not asked any more."""
         count, until = self.faults.get(health.server.address, (0, 0.0))
         return count >= MAX_FAULTS and now < until
 
-    def blame(self, health: Health, now: float, *, lasting: bool) -> None:
+    def record_fault(self, health: ServerHealth, now: float, *, lasting: bool) -> None:
         """It gave no proper answer; one that is not ``lasting`` only puts others first."""
         count, until = self.faults.get(health.server.address, (0, 0.0))
         count = count + 1 if now < until else 1
@@ -123,7 +123,7 @@ class Cut:
         self.faults = {**self.faults, health.server.address: (count, now + _FAULT_MEMORY_S)}
         self.order(now)
 
-    def clear(self, health: Health, now: float) -> None:
+    def clear(self, health: ServerHealth, now: float) -> None:
         """It answered properly after all."""
         address = health.server.address
         if address in self.faults:
@@ -137,7 +137,7 @@ class Cut:
         self.flat.add(name)
 
 
-class Delegations:
+class DelegationCache:
     """A bounded cache of cuts, host addresses and server health, shared by all names."""
 
     def __init__(
@@ -154,18 +154,18 @@ class Delegations:
         self.limit = limit
         self.heard_at = 0.0
         self._may_query: Callable[[str], bool] = lambda a: may_query_found(a, allowed)
-        self._health: dict[str, Health | None] = {}
+        self._health: dict[str, ServerHealth | None] = {}
         self._addresses: dict[str, tuple[tuple[str, ...], float]] = {}
         # The root is named by the operator, so any address goes; it neither ages nor leaves.
-        self.root = Cut("", [], float("inf"), delegates=True)
-        self.root.servers = [Health(server) for server in roots]
+        self.root = ZoneCut("", [], float("inf"), delegates=True)
+        self.root.servers = [ServerHealth(server) for server in roots]
         self.root.order(0.0)
-        self._cuts: dict[str, Cut] = {"": self.root}
+        self._cuts: dict[str, ZoneCut] = {"": self.root}
 
     def __len__(self) -> int:
         return len(self._cuts)
 
-    def find(self, name: str, now: float) -> tuple[Cut, str]:
+    def find(self, name: str, now: float) -> tuple[ZoneCut, str]:
         """The deepest known cut at or above a name, and the name one label below it.
 
         The second is the cut's own name where that is what was asked for.
@@ -180,29 +180,29 @@ class Delegations:
             child = zone
             zone = zone[zone.find(".") + 1 :] if "." in zone else ""
 
-    def add(self, referral: Referral, now: float) -> Cut:
+    def add(self, referral: Referral, now: float) -> ZoneCut:
         """Take in a delegation; what is known already stays as it is until its time is over."""
         known = self._cuts.get(referral.zone)
         if known is not None and known.expires > now:
             return known
         if len(self._cuts) >= self.limit:
-            self._forget_oldest()
+            self._evict_oldest()
         expires = now + min(referral.ttl_s, MAX_TTL_S)
         delegates = "." not in referral.zone
-        cut = Cut(referral.zone, _further_hosts(referral), expires, delegates=delegates)
+        cut = ZoneCut(referral.zone, _further_hosts(referral), expires, delegates=delegates)
         self._cuts[referral.zone] = cut
-        self._take_glue(cut, referral)
+        self._add_glue(cut, referral)
         cut.order(now)
         return cut
 
-    def _take_glue(self, cut: Cut, referral: Referral) -> None:
+    def _add_glue(self, cut: ZoneCut, referral: Referral) -> None:
         counts = dict.fromkeys(referral.hosts, 0)
         for host, address in referral.glue:
             counts[host] += 1
             if counts[host] <= MAX_ADDRESSES_PER_HOST:
                 self._add_server(cut, address)
 
-    def add_servers(self, cut: Cut, addresses: Iterable[str], now: float) -> bool:
+    def add_servers(self, cut: ZoneCut, addresses: Iterable[str], now: float) -> bool:
         """Let a cut's server have these addresses, but for those that may not be asked.
 
         Returns whether the cut has got more servers by it.
@@ -213,12 +213,12 @@ class Delegations:
         cut.order(now)
         return len(cut.servers) > known
 
-    def _add_server(self, cut: Cut, address: str) -> None:
+    def _add_server(self, cut: ZoneCut, address: str) -> None:
         health = self._health_of(address)
         if health is not None and health not in cut.servers:
             cut.servers.append(health)
 
-    def _health_of(self, address: str) -> Health | None:
+    def _health_of(self, address: str) -> ServerHealth | None:
         try:
             return self._health[address]
         except KeyError:
@@ -226,14 +226,16 @@ class Delegations:
         if len(self._health) >= self.limit:
             self._health.clear()  # cuts keep what they use; only the rest is learnt anew
         usable = (self.ipv6 or ":" not in address) and self._may_query(address)
-        found = self._health[address] = Health(Server(address, self.port)) if usable else None
+        found = self._health[address] = ServerHealth(Server(address, self.port)) if usable else None
         return found
 
-    def _forget_oldest(self) -> None:
+    def _evict_oldest(self) -> None:
         for zone in list(islice(self._cuts, 1, 1 + max(1, self.limit // 16))):
             del self._cuts[zone]
 
-    def keep_addresses(self, host: str, addresses: tuple[str, ...], ttl_s: int, now: float) -> None:
+    def store_addresses(
+        self, host: str, addresses: tuple[str, ...], ttl_s: int, now: float
+    ) -> None:
         """Remember what a host name resolved to; no address at all is remembered briefly."""
         if len(self._addresses) >= self.limit:
             self._addresses.clear()
@@ -245,12 +247,12 @@ class Delegations:
         addresses, expires = self._addresses.get(host, ((), 0.0))
         return addresses if now < expires else None
 
-    def hear(self, health: Health, rtt_ms: float | None, now: float) -> None:
+    def hear(self, health: ServerHealth, rtt_ms: float | None, now: float) -> None:
         """A server answered, whatever it said."""
         self.heard_at = now
         health.hear(rtt_ms)
 
-    def miss(self, cut: Cut, health: Health, now: float) -> None:
+    def miss(self, cut: ZoneCut, health: ServerHealth, now: float) -> None:
         """A server was silent."""
         if now - self.heard_at < _HEARD_WITHIN_S:
             health.miss(now)

@@ -96,10 +96,10 @@ class Reply(Protocol):
     def additionals(self) -> tuple[Record, ...]: ...
 
 
-def judge(zone: str, name: str, rtype: str, reply: Reply) -> Verdict:
+def classify_reply(zone: str, name: str, rtype: str, reply: Reply) -> Verdict:
     """What a reply of ``zone``'s server to a question is worth."""
     if not (reply.answers or reply.authoritative):
-        return _judge_empty(zone, name, reply)
+        return _classify_empty(zone, name, reply)
     records, end, complete = _walk(zone, name, rtype, reply.answers)
     if end is None:
         return Verdict(Kind.ANSWER, DnsStatus.CNAME_LOOP, records)
@@ -108,8 +108,8 @@ def judge(zone: str, name: str, rtype: str, reply: Reply) -> Verdict:
     if complete:
         return Verdict(Kind.ANSWER, DnsStatus.NOERROR, records)
     if records:
-        return _judge_alias(zone, end, records, reply)
-    return _judge_empty(zone, name, reply)
+        return _classify_alias(zone, end, records, reply)
+    return _classify_empty(zone, name, reply)
 
 
 def _walk(
@@ -144,19 +144,19 @@ def _find_alias(zone: str, name: str, answers: Sequence[Record]) -> Record | Non
     return None
 
 
-def _judge_alias(zone: str, end: str, records: tuple[Record, ...], reply: Reply) -> Verdict:
+def _classify_alias(zone: str, end: str, records: tuple[Record, ...], reply: Reply) -> Verdict:
     if is_within(end, zone):
         if reply.status is DnsStatus.NXDOMAIN:
             return Verdict(Kind.ANSWER, DnsStatus.NXDOMAIN, records)
-        if _says_nothing_there(zone, end, reply):
+        if _denies_data(zone, end, reply):
             return Verdict(Kind.ANSWER, DnsStatus.NODATA, records)
     return Verdict(Kind.ALIAS, records=records, target=end)
 
 
-def _judge_empty(zone: str, name: str, reply: Reply) -> Verdict:
+def _classify_empty(zone: str, name: str, reply: Reply) -> Verdict:
     if reply.authoritative and reply.status is DnsStatus.NXDOMAIN:
         return Verdict(Kind.ANSWER, DnsStatus.NXDOMAIN)
-    if reply.authoritative and _says_nothing_there(zone, name, reply):
+    if reply.authoritative and _denies_data(zone, name, reply):
         return Verdict(Kind.ANSWER, DnsStatus.NODATA)
     if reply.status is not DnsStatus.NXDOMAIN and not reply.answers:
         referral = read_referral(zone, name, reply.authorities, reply.additionals)
@@ -165,7 +165,7 @@ def _judge_empty(zone: str, name: str, reply: Reply) -> Verdict:
     return Verdict(Kind.ANSWER, DnsStatus.NODATA) if reply.authoritative else Verdict(Kind.LAME)
 
 
-def _says_nothing_there(zone: str, name: str, reply: Reply) -> bool:
+def _denies_data(zone: str, name: str, reply: Reply) -> bool:
     """Whether there is a start of authority from the zone, or from one between it and the name."""
     return any(
         r.type == "SOA" and is_within(r.name, zone) and is_within(name, r.name)

@@ -16,9 +16,9 @@ from core.records import Answer
 from crawlers.engine.config import EngineConfig, Question, Result
 from crawlers.engine.engine import Engine
 from crawlers.engine.nameservers import DNS_PORT, Network, Server
-from crawlers.iterative.delegation_cache import Delegations
+from crawlers.iterative.delegation_cache import DelegationCache
 from crawlers.iterative.root_hints import read_root_hints
-from crawlers.iterative.run import Descent, IterationStats
+from crawlers.iterative.run import IterationStats, IterativeRun
 
 # The engine asks the same server once more when a packet is lost; further tries go elsewhere.
 _RETRIES = 1
@@ -53,7 +53,7 @@ class IterativeResolver:
             sockets=config.sockets * max(1, len(roots)),
         )
         self.engine = Engine(roots, self.config)
-        self.delegations = Delegations(roots, port=port, allowed=allowed, ipv6=ipv6)
+        self.delegations = DelegationCache(roots, port=port, allowed=allowed, ipv6=ipv6)
         self._stats = IterationStats()
 
     def __enter__(self) -> "IterativeResolver":
@@ -88,7 +88,7 @@ class IterativeResolver:
             yield from self._ask(iter(questions))
 
     def _ask(self, source: Iterator[Question]) -> Iterator[Result]:
-        descent = Descent(self.engine, self.delegations, self._stats)
+        descent = IterativeRun(self.engine, self.delegations, self._stats)
         window = self.config.window
         while True:
             for question in islice(source, max(0, window - descent.in_flight)):

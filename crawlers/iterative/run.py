@@ -15,10 +15,10 @@ from crawlers.dns.cname import MAX_CHAIN
 from crawlers.dns.message import encode_question
 from crawlers.engine.config import EngineStats, Question, Result
 from crawlers.engine.engine import Engine
-from crawlers.iterative.address_lookups import Fetches
-from crawlers.iterative.delegation_cache import Cut, Delegations, Health
-from crawlers.iterative.referral import Kind, Referral, Verdict, is_within, judge
-from crawlers.iterative.state import MAX_DEPTH, Account, Walk, more_telling
+from crawlers.iterative.address_lookups import AddressLookups
+from crawlers.iterative.delegation_cache import DelegationCache, ServerHealth, ZoneCut
+from crawlers.iterative.referral import Kind, Referral, Verdict, classify_reply, is_within
+from crawlers.iterative.state import MAX_DEPTH, Account, Resolution, more_severe
 
 _ANSWERS = frozenset({DnsStatus.NOERROR, DnsStatus.NODATA, DnsStatus.NXDOMAIN})
 _SILENCE = frozenset({DnsStatus.TIMEOUT, DnsStatus.NETWORK})
@@ -41,10 +41,10 @@ class IterationStats(EngineStats):
     stuck: int = 0
 
 
-class Descent:
+class IterativeRun:
     """The walks of one run; ``ask`` and ``step`` as those of an engine's run."""
 
-    def __init__(self, engine: Engine, delegations: Delegations, stats: IterationStats) -> None:
+    def __init__(self, engine: Engine, delegations: DelegationCache, stats: IterationStats) -> None:
         self.run = engine.open_run()
         self.epoch = engine.epoch
         self.delegations = delegations
@@ -52,15 +52,15 @@ class Descent:
         # One reading of the clock serves all that happens in a turn.
         self.now = time.monotonic()
         # Walks whose turn it is.
-        self.due: deque[Walk] = deque()
-        self.fetches = Fetches(self)
+        self.due: deque[Resolution] = deque()
+        self.fetches = AddressLookups(self)
         # Questions that were taken and have no result yet.
         self.in_flight = 0
         self._ended: list[Result] = []
         self._outbox: list[Question] = []
-        self._sent: dict[int, Walk] = {}
+        self._sent: dict[int, Resolution] = {}
         self._tag = 0
-        self._leads: dict[str, list[Walk]] = {}
+        self._leads: dict[str, list[Resolution]] = {}
         self._equals: dict[tuple[str, str, str], tuple[Question, ...]] = {}
 
     def ask(self, question: Question) -> None:
@@ -73,7 +73,7 @@ class Descent:
             self.stats.coalesced += 1
             return
         self._equals[key] = (question,)
-        walk = Walk(question, name, Account())
+        walk = Resolution(question, name, Account())
         if _can_be_written(name, question[1]):
             self.due.append(walk)
         else:
@@ -90,14 +90,14 @@ class Descent:
         results = self.run.step()
         self.now = time.monotonic()
         for result in results:
-            self._take(result)
+            self._handle_result(result)
         if not (self._sent or self.due or self._ended):
             # No packet and no walk is on its way, so what waits would wait for ever.
             self.stats.stuck += self.fetches.end_all()
         ended, self._ended = self._ended, []
         return ended
 
-    def _advance(self, walk: Walk) -> None:
+    def _advance(self, walk: Resolution) -> None:
         """Ask the deepest known servers for a walk, or let it wait for somebody's answer."""
         if walk.gives_up or self._is_out_of_bounds(walk):
             self._end(walk, DnsStatus.SERVFAIL)
@@ -114,13 +114,13 @@ class Descent:
         elif not (cut.delegates and self._follows(walk, cut, child)):
             self._send(walk, cut, cut.pick(self.now))
 
-    def _is_out_of_bounds(self, walk: Walk) -> bool:
+    def _is_out_of_bounds(self, walk: Resolution) -> bool:
         if not walk.account.is_spent and walk.depth <= MAX_DEPTH:
             return False
-        walk.is_spoiled = True
+        walk.is_budget_failure = True
         return True
 
-    def _follows(self, walk: Walk, cut: Cut, child: str) -> bool:
+    def _follows(self, walk: Resolution, cut: ZoneCut, child: str) -> bool:
         """Whether another walk asks for the same delegation; if not, this one leads from now."""
         name = walk.name
         while child in cut.flat:
@@ -135,7 +135,7 @@ class Descent:
         walk.leads = child
         return False
 
-    def _send(self, walk: Walk, cut: Cut, health: Health) -> None:
+    def _send(self, walk: Resolution, cut: ZoneCut, health: ServerHealth) -> None:
         walk.health = health
         walk.account.queries += 1
         self._tag = tag = self._tag + 1
@@ -144,7 +144,7 @@ class Descent:
         question = Question(walk.name, walk.type, tag, health.server, subnet, cut.zone)
         self._outbox.append(question)
 
-    def _try_another(self, walk: Walk, cut: Cut) -> None:
+    def _try_another(self, walk: Resolution, cut: ZoneCut) -> None:
         """Ask a server that was not asked yet, find further ones, or give up."""
         if self._is_out_of_bounds(walk):
             self._end(walk, DnsStatus.SERVFAIL)
@@ -159,7 +159,7 @@ class Descent:
         else:
             self._end(walk, walk.status or DnsStatus.SERVFAIL)
 
-    def _take(self, result: Result) -> None:
+    def _handle_result(self, result: Result) -> None:
         """One server's reply, or its silence."""
         walk = self._sent.pop(result[0][2])
         cut, health = walk.cut, walk.health
@@ -169,30 +169,32 @@ class Descent:
         status = result[1]
         if status in _ANSWERS:
             self.delegations.hear(health, result[7], self.now)
-            self._judge(walk, cut, result)
+            self._handle_reply(walk, cut, result)
             return
         if status in _SILENCE:
             self.delegations.miss(cut, health, self.now)
         else:
             self.delegations.hear(health, result[7], self.now)
-            cut.blame(health, self.now, lasting=status is DnsStatus.REFUSED)
+            cut.record_fault(health, self.now, lasting=status is DnsStatus.REFUSED)
         self._note_failure(walk, cut, health, status)
 
-    def _note_failure(self, walk: Walk, cut: Cut, health: Health, status: DnsStatus) -> None:
+    def _note_failure(
+        self, walk: Resolution, cut: ZoneCut, health: ServerHealth, status: DnsStatus
+    ) -> None:
         walk.tried += (health.server.address,)
-        walk.status = more_telling(walk.status, status)
+        walk.status = more_severe(walk.status, status)
         self._try_another(walk, cut)
 
-    def _judge(self, walk: Walk, cut: Cut, result: Result) -> None:
+    def _handle_reply(self, walk: Resolution, cut: ZoneCut, result: Result) -> None:
         answers = result[2]
         if result[10] and len(answers) == 1 and answers[0][:2] == (walk.name, walk.type):
             self._end(walk, DnsStatus.NOERROR, answers, result)
             return
         assert walk.health is not None
-        verdict = judge(cut.zone, walk.name, walk.type, result)
+        verdict = classify_reply(cut.zone, walk.name, walk.type, result)
         if verdict.kind is Kind.LAME:
             self.stats.lame += 1
-            cut.blame(walk.health, self.now, lasting=True)
+            cut.record_fault(walk.health, self.now, lasting=True)
             self._note_failure(walk, cut, walk.health, DnsStatus.SERVFAIL)
             return
         if cut.faults:
@@ -202,9 +204,9 @@ class Descent:
         elif verdict.kind is Kind.ALIAS:
             self._follow_alias(walk, verdict)
         elif verdict.referral is not None:
-            self._go_down(walk, cut, verdict.referral)
+            self._follow_referral(walk, cut, verdict.referral)
 
-    def _go_down(self, walk: Walk, cut: Cut, referral: Referral) -> None:
+    def _follow_referral(self, walk: Resolution, cut: ZoneCut, referral: Referral) -> None:
         cut.delegates = True
         self.stats.referrals += 1
         self.delegations.add(referral, self.now)
@@ -217,7 +219,7 @@ class Descent:
         self._release(walk)
         self.due.append(walk)
 
-    def _follow_alias(self, walk: Walk, verdict: Verdict) -> None:
+    def _follow_alias(self, walk: Resolution, verdict: Verdict) -> None:
         self._note_flat(walk)
         walk.parts += verdict.records
         names = {record.name for record in walk.parts}
@@ -227,13 +229,13 @@ class Descent:
         walk.name, walk.cut = verdict.target, None
         self.due.append(walk)
 
-    def _note_flat(self, walk: Walk) -> None:
+    def _note_flat(self, walk: Resolution) -> None:
         """There is no cut at the name that this walk led: nobody has to wait there again."""
         if walk.leads and walk.cut is not None:
             walk.cut.note_flat(walk.leads)
             self._release(walk)
 
-    def _release(self, walk: Walk) -> None:
+    def _release(self, walk: Resolution) -> None:
         """Let those go on who wait for the same delegation."""
         if walk.leads:
             self.due.extend(self._leads.pop(walk.leads))
@@ -241,7 +243,7 @@ class Descent:
 
     def _end(
         self,
-        walk: Walk,
+        walk: Resolution,
         status: DnsStatus,
         records: tuple[Record, ...] = (),
         result: Result | None = None,
@@ -251,16 +253,16 @@ class Descent:
         elif walk.leads:
             self._end_followers(walk, status)
         if walk.wanted:
-            self.fetches.take(walk, status, records, self.now)
+            self.fetches.end_walk(walk, status, records, self.now)
         else:
-            self._give_out(walk, status, walk.parts + records, result)
+            self._emit(walk, status, walk.parts + records, result)
 
-    def _end_followers(self, walk: Walk, status: DnsStatus) -> None:
+    def _end_followers(self, walk: Resolution, status: DnsStatus) -> None:
         """Who waited for a delegation fails with the walk that asked, if nobody answers at all.
 
         Other failures may lie in the one name, so everybody asks for himself.
         """
-        if walk.is_spoiled:
+        if walk.is_budget_failure:
             self._release(walk)
             return
         if status not in _SILENCE:
@@ -271,8 +273,12 @@ class Descent:
         for follower in followers:
             self._end(follower, status)
 
-    def _give_out(
-        self, walk: Walk, status: DnsStatus, answers: tuple[Record, ...], result: Result | None
+    def _emit(
+        self,
+        walk: Resolution,
+        status: DnsStatus,
+        answers: tuple[Record, ...],
+        result: Result | None,
     ) -> None:
         question, zone = walk.question, walk.cut.zone if walk.cut else ""
         authorities = result[3] if result else ()

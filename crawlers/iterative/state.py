@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from core.records import Record
 from core.statuses import DnsStatus
 from crawlers.engine.config import Question
-from crawlers.iterative.delegation_cache import Cut, Health
+from crawlers.iterative.delegation_cache import ServerHealth, ZoneCut
 
 # A name costs at most so many questions, those about its name servers included: enough for 16
 # aliases in 16 zones, and the end of what an evil delegation can multiply.
@@ -26,12 +26,12 @@ class Account:
         return self.queries >= MAX_QUERIES
 
 
-class Walk:
+class Resolution:
     """One name on its way down, for the caller or for the address of a name server."""
 
     # Most walks never need these; a class attribute costs nothing when a walk is made.
-    cut: Cut | None = None
-    health: Health | None = None
+    cut: ZoneCut | None = None
+    health: ServerHealth | None = None
     # The name just below the cut that others wait on this walk for.
     leads = ""
     # Aliases that led here.
@@ -44,10 +44,10 @@ class Walk:
     # It ends when its turn comes: what it waits for waits for itself.
     gives_up = False
     # It failed for a reason that lies with who asked, so nothing is remembered.
-    is_spoiled = False
-    waits_for: "Fetch | None" = None
+    is_budget_failure = False
+    waits_for: "AddressLookup | None" = None
     # Cuts that want the address; only for a walk to a name server's name.
-    wanted: "tuple[Fetch, ...]" = ()
+    wanted: "tuple[AddressLookup, ...]" = ()
 
     def __init__(self, question: Question, name: str, account: Account, depth: int = 0) -> None:
         self.question = question
@@ -58,18 +58,18 @@ class Walk:
 
 
 @dataclass(slots=True, eq=False)
-class Fetch:
+class AddressLookup:
     """The addresses of one cut's name servers are being asked for, on one walk's account."""
 
-    cut: Cut
-    starter: Walk
-    waiting: list[Walk] = field(default_factory=list)
-    active: dict[str, Walk] = field(default_factory=dict)
+    cut: ZoneCut
+    starter: Resolution
+    waiting: list[Resolution] = field(default_factory=list)
+    active: dict[str, Resolution] = field(default_factory=dict)
     # Hosts whose walk failed only because its account was spent; others may try them again.
     spoiled: list[str] = field(default_factory=list)
 
 
-def reach(start: Fetch) -> list[Fetch]:
+def reach(start: AddressLookup) -> list[AddressLookup]:
     """This fetch and all that it waits for, directly or not."""
     found = {id(start): start}
     stack = [start]
@@ -81,13 +81,13 @@ def reach(start: Fetch) -> list[Fetch]:
     return list(found.values())
 
 
-def _awaited(fetch: Fetch) -> Iterator[Fetch]:
+def _awaited(fetch: AddressLookup) -> Iterator[AddressLookup]:
     for walk in fetch.active.values():
         if walk.waits_for is not None:
             yield walk.waits_for
 
 
-def more_telling(old: DnsStatus | None, new: DnsStatus) -> DnsStatus:
+def more_severe(old: DnsStatus | None, new: DnsStatus) -> DnsStatus:
     """The status that says more; all failures but silence and a dead line are SERVFAIL."""
     weak = (DnsStatus.TIMEOUT, DnsStatus.NETWORK)
     if new not in weak:

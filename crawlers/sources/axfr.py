@@ -50,7 +50,7 @@ class Mismatch(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class FeedLimits:
+class TransferReaderLimits:
     """How much of one transfer is taken."""
 
     records: int = MAX_RECORDS
@@ -62,7 +62,7 @@ def is_askable(name: str) -> bool:
     return _ASKABLE.fullmatch(name) is not None
 
 
-class Feed:
+class TransferReader:
     """Reads one transfer; ``status`` is empty until it is known, then final.
 
     ``n_records`` counts what was read, ``wildcard`` says that one of them was a wildcard. With
@@ -75,7 +75,12 @@ class Feed:
     )
 
     def __init__(
-        self, zone: str, query_id: int, limits: FeedLimits | None = None, *, keep: bool = False
+        self,
+        zone: str,
+        query_id: int,
+        limits: TransferReaderLimits | None = None,
+        *,
+        keep: bool = False,
     ) -> None:
         self.zone = zone.lower().rstrip(".")
         self.status = ""
@@ -83,7 +88,7 @@ class Feed:
         self.wildcard = False
         self.keep = keep
         self.records: list[Record] = []
-        self._limits = limits or FeedLimits()
+        self._limits = limits or TransferReaderLimits()
         self._query_id = query_id
         self._question = dns_message.encode_question(self.zone, "AXFR")
         self._buffer = b""
@@ -111,25 +116,25 @@ class Feed:
         names = (n for n in self._owners if self._is_inside(n) and askable(n))
         if not cuts:
             return tuple(names)
-        return tuple(n for n in names if not self._lies_below_a_cut(n))
+        return tuple(n for n in names if not self._is_below_zone_cut(n))
 
     def _is_inside(self, name: str) -> bool:
         return name.endswith(self._below) or name == self.zone
 
-    def _lies_below_a_cut(self, name: str) -> bool:
+    def _is_below_zone_cut(self, name: str) -> bool:
         while name != self.zone:
             name = name.partition(".")[2]
             if name in self._cuts:
                 return True
         return False
 
-    def take(self, chunk: bytes) -> None:
+    def feed(self, chunk: bytes) -> None:
         """Read what came; once ``status`` is set, the rest is ignored."""
         self._octets += len(chunk)
         data = self._buffer + chunk if self._buffer else chunk
         at = 0
         for message, end in split_messages(data):
-            self._take_message(message)
+            self._read_message(message)
             at = end
             if self.status:
                 return
@@ -143,7 +148,7 @@ class Feed:
             seen = self._serial or self._buffer
             self.status = DnsStatus.TRUNCATED if seen else DnsStatus.REFUSED
 
-    def _take_message(self, packet: bytes) -> None:
+    def _read_message(self, packet: bytes) -> None:
         try:
             self._read(packet)
         except Mismatch:
@@ -184,16 +189,16 @@ class Feed:
             if _ADDRESS_OCTETS.get(code) == octets and rrclass == 1 and self._serial:
                 self._owners[owner] = None
             elif (code in _JUDGED and rrclass == 1) or not self._serial:
-                self._judge(names, owner, code, (offset, end))
+                self._read_special(names, owner, code, (offset, end))
             if owner[:2] == "*." and owner.endswith(self._below):
                 self.wildcard = True
             if self.keep and rrclass == 1 and not self.status and self._is_inside(owner):
-                self._keep(names, owner, (code, ttl), (offset, end))
+                self._add_record(names, owner, (code, ttl), (offset, end))
             offset = end
         # A message without records counts as one, so that a stream of them ends too.
         self.n_records += count or 1
 
-    def _keep(
+    def _add_record(
         self, names: Names, owner: str, code_ttl: tuple[int, int], span: tuple[int, int]
     ) -> None:
         code, ttl = code_ttl
@@ -202,11 +207,11 @@ class Feed:
         ttl = ttl if ttl < 0x80000000 else 0
         self.records.append(Record(owner, kind, ttl, write(names, *span)))
 
-    def _judge(self, names: Names, owner: str, code: int, span: tuple[int, int]) -> None:
+    def _read_special(self, names: Names, owner: str, code: int, span: tuple[int, int]) -> None:
         """Records that are not simply kept or left out."""
         offset, end = span
         if code == _SOA and owner == self.zone:
-            self._take_apex(names, offset, end)
+            self._read_apex(names, offset, end)
         elif not self._serial:
             # RFC 5936 section 2.2: the zone's SOA comes first.
             raise Mismatch
@@ -215,9 +220,9 @@ class Feed:
         elif code in (_NS, _DNAME) and owner == self.zone:
             return
         elif code != _SOA:
-            self._take_alias(names, owner, code, span)
+            self._read_alias(names, owner, code, span)
 
-    def _take_alias(self, names: Names, owner: str, code: int, span: tuple[int, int]) -> None:
+    def _read_alias(self, names: Names, owner: str, code: int, span: tuple[int, int]) -> None:
         offset, end = span
         if names.read(offset, end)[1] != end:
             raise Malformed("a name that does not fill its record")
@@ -226,7 +231,7 @@ class Feed:
         if code != _DNAME:
             self._owners[owner] = None
 
-    def _take_apex(self, names: Names, offset: int, end: int) -> None:
+    def _read_apex(self, names: Names, offset: int, end: int) -> None:
         for _ in range(2):
             _, offset = names.read(offset, end)
         numbers = names.packet[offset:end]

@@ -155,10 +155,10 @@ class _Search:
             # Closed at once, also where the reply is no JSON: the next one waits for it.
             with closing(self._client.stream(self._config.url_of(self._domain))) as chunks:
                 for chunk in chunks:
-                    for row in stream.take(chunk):
-                        rows.take(row)
-            for row in stream.take(b"", last=True):
-                rows.take(row)
+                    for row in stream.feed(chunk):
+                        rows.add_row(row)
+            for row in stream.feed(b"", last=True):
+                rows.add_row(row)
         finally:
             rows.skipped["BROKEN"] += stream.broken
         if not stream.is_whole:
@@ -176,7 +176,7 @@ class _Rows:
         self._suffix = "." + domain
         self._max_names = max_names
 
-    def take(self, row: Any) -> None:
+    def add_row(self, row: Any) -> None:
         """Names of one row; what is no row counts as broken."""
         if not isinstance(row, dict):
             self.skipped["BROKEN"] += 1
@@ -188,7 +188,7 @@ class _Rows:
         texts = [t for part in (value, common) if isinstance(part, str) for t in part.split("\n")]
         ends = row.get("not_after")
         for text in dict.fromkeys(texts[:_MAX_NAMES_PER_ROW]):
-            self._keep(text, ends if isinstance(ends, str) else "")
+            self._add_name(text, ends if isinstance(ends, str) else "")
 
     def in_order(self) -> tuple[str, ...]:
         """The names of certificates that are valid for longest, first; then by letters."""
@@ -196,7 +196,7 @@ class _Rows:
         names = sorted(self.names)
         return tuple(sorted(names, key=self.names.__getitem__, reverse=True))
 
-    def _keep(self, text: str, ends: str) -> None:
+    def _add_name(self, text: str, ends: str) -> None:
         if not text.strip():
             return
         try:

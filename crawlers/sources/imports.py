@@ -17,7 +17,7 @@ from crawlers.sources.base import Harvest, Zone
 from crawlers.sources.hostnames import clean_host
 from crawlers.sources.lists.line_blocks import Block, BlockFile
 from crawlers.sources.lists.list_formats import FORMS, Csv, Form, Found, Json, Text, guess_form
-from crawlers.sources.lists.names_by_domain import Shelves
+from crawlers.sources.lists.names_by_domain import NamesByDomain
 from crawlers.sources.zone_files import ZoneFile
 
 MAX_OCTETS = 16 * 1024**3
@@ -79,7 +79,7 @@ class ImportReport:
 class Imported:
     """Names of a survey's domains from lists; ``reports`` has one entry per file."""
 
-    shelves: Shelves
+    shelves: NamesByDomain
     reports: tuple[ImportReport, ...]
 
     def names_of(self, domain: str) -> tuple[str, ...]:
@@ -115,18 +115,18 @@ def collect_names(config: ImportConfig, domains: Iterable[str]) -> Imported:
     """Read all lists for these domains; raises ``BadInput``, ``MissingData`` for unusable files."""
     if config.form and config.form not in FORMS:
         raise BadInput(f"{config.form!r} is no form; use {', '.join(FORMS)}", field="form")
-    shelves = Shelves(domains, config.max_names_per_zone)
+    shelves = NamesByDomain(domains, config.max_names_per_zone)
     return Imported(shelves, tuple(_read_file(path, config, shelves) for path in config.paths))
 
 
-def _read_file(path: Path, config: ImportConfig, shelves: Shelves) -> ImportReport:
+def _read_file(path: Path, config: ImportConfig, shelves: NamesByDomain) -> ImportReport:
     file = BlockFile(path, config.max_octets)
     reader: _Reader | None = None
     for block in file.blocks():
         if reader is None:
             form = config.form or guess_form(block.data)
             reader = _Reader(ImportReport(path.name, form), shelves, _form_of(form, config))
-        reader.take(block)
+        reader.read_block(block)
     if reader is None:
         return ImportReport(path.name, config.form or "text", file.status)
     reader.finish()
@@ -147,30 +147,30 @@ def _form_of(form: str, config: ImportConfig) -> Form:
 class _Reader:
     """One file on its way: clean blocks of text at once, everything else entry by entry."""
 
-    def __init__(self, report: ImportReport, shelves: Shelves, form: Form) -> None:
+    def __init__(self, report: ImportReport, shelves: NamesByDomain, form: Form) -> None:
         self.report = report
         self._shelves = shelves
         self._form = form
         self._is_text = isinstance(form, Text)
 
-    def take(self, block: Block) -> None:
+    def read_block(self, block: Block) -> None:
         self.report.lines += block.data.count(b"\n") + (not block.data.endswith(b"\n"))
         names = _clean_names(block.data) if self._is_text else None
         if names is None:
-            names = list(self._sift(self._form.read(block)))
-        self._put(names)
+            names = list(self._accepted(self._form.read(block)))
+        self._add(names)
 
     def finish(self) -> None:
         left = self.report.bad
-        self._put(list(self._sift(self._form.finish())))
+        self._add(list(self._accepted(self._form.finish())))
         if self.report.bad > left:
             self.report.status = "TRUNCATED"
 
-    def _put(self, names: list[bytes]) -> None:
+    def _add(self, names: list[bytes]) -> None:
         self.report.names += len(names)
-        self.report.outside += self._shelves.put(names)
+        self.report.outside += self._shelves.add(names)
 
-    def _sift(self, entries: Iterable[Found]) -> Iterator[bytes]:
+    def _accepted(self, entries: Iterable[Found]) -> Iterator[bytes]:
         for found in entries:
             if found.reason:
                 self._refuse(found)

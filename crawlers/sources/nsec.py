@@ -28,8 +28,8 @@ from crawlers.sources.nsec_records import (
     read_denial,
     successor,
 )
-from crawlers.sources.tcp_pool import BUDGET, CLOSED, Next, StreamLimits, Streams, split_messages
-from crawlers.sources.transfers import most_telling
+from crawlers.sources.tcp_pool import BUDGET, CLOSED, Next, StreamLimits, TcpPool, split_messages
+from crawlers.sources.transfers import most_severe_failure
 
 # Why a walk came to its end: the zone is not signed, or its chain has hashes for names, covers
 # one name per record, does not go forwards, or leaves the zone.
@@ -57,7 +57,7 @@ class WalkLimits(StreamLimits):
 
 
 @dataclass(frozen=True, slots=True)
-class Walks:
+class ZoneWalks:
     """Names of zones whose chain of denials can be followed.
 
     An ``opt_out`` domain is not walked, and no name at or below one is given out.
@@ -74,14 +74,14 @@ class Walks:
 
         Raises ``Unavailable`` where the shared limits of the engine cannot be had.
         """
-        walks = [_Walk(zone, self.limits, self.opt_out) for zone in zones]
-        streams = Streams(self.limits, engine)
+        walks = [_ZoneWalk(zone, self.limits, self.opt_out) for zone in zones]
+        streams = TcpPool(self.limits, engine)
         for done in streams.run((w, () if w.status else w.zone.servers) for w in walks):
-            if isinstance(done, _Walk):
+            if isinstance(done, _ZoneWalk):
                 yield done.harvest()
 
 
-class _Walk:
+class _ZoneWalk:
     """One walk; where it stands outlives the connection, and the server."""
 
     def __init__(self, zone: Zone, limits: WalkLimits, opt_out: frozenset[str]) -> None:
@@ -113,13 +113,13 @@ class _Walk:
         """Names held."""
         return len(self._names)
 
-    def begin(self) -> bytes:
+    def start(self) -> bytes:
         """The question where the walk stands."""
         self._progress = 0
         self._buffer = b""
         return self._ask()
 
-    def take(self, chunk: bytes) -> bytes | None:
+    def receive(self, chunk: bytes) -> bytes | None:
         """Reads a reply; gives the next question, or hangs up when there is none."""
         data = self._buffer + chunk if self._buffer else chunk
         for packet, end in split_messages(data):
@@ -154,7 +154,7 @@ class _Walk:
         """What is known in the end."""
         status = self.status
         if not status:
-            status = str(DnsStatus.TRUNCATED) if self._links else most_telling(self._failed)
+            status = str(DnsStatus.TRUNCATED) if self._links else most_severe_failure(self._failed)
         names = tuple(n for n in self._names if not self._is_opted_out(n))
         return Harvest(
             self.zone.domain,
@@ -188,9 +188,9 @@ class _Walk:
         end = len(self._asked)
         if packet[4:6] != b"\0\1" or packet[12:end].lower() != self._asked[12:].lower():
             return MISMATCH
-        return self._judge(read_denial(packet, end))
+        return self._read_denial(read_denial(packet, end))
 
-    def _judge(self, denial: Denial) -> str:
+    def _read_denial(self, denial: Denial) -> str:
         self._progress += 1
         link = self._find_link(denial)
         if link:

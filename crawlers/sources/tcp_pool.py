@@ -1,6 +1,6 @@
 """Many conversations over TCP side by side, in one thread: errands go in, and come out when over.
 
-Each errand is taken to its zone's servers in turn. Connections in all and per server, silence,
+Each exchange is taken to its zone's servers in turn. Connections in all and per server, silence,
 time and what is held in memory are bounded; queries keep to the pace of the engine.
 """
 
@@ -19,7 +19,7 @@ from typing import Protocol
 from core.statuses import DnsStatus
 from crawlers.engine.engine import Engine
 from crawlers.engine.nameservers import Server
-from crawlers.engine.rate_limit import Gate, Pace
+from crawlers.engine.rate_limit import Pace, RateLimiter
 
 # The peer ended the conversation; and it took more time, bytes or records than it may.
 CLOSED, BUDGET = "CLOSED", "BUDGET"
@@ -31,24 +31,24 @@ _NEVER = float("inf")
 
 
 class Next(Enum):
-    """Where an errand goes when a connection is over."""
+    """Where an exchange goes when a connection is over."""
 
     OVER = "over"
     SAME = "same server"
     ELSEWHERE = "next server"
 
 
-class Errand(Protocol):
+class Exchange(Protocol):
     """What one zone wants of its servers."""
 
     @property
     def weight(self) -> int:
         """Records held in memory."""
 
-    def begin(self) -> bytes:
+    def start(self) -> bytes:
         """A connection will be made; gives what to send on it first."""
 
-    def take(self, chunk: bytes) -> bytes | None:
+    def receive(self, chunk: bytes) -> bytes | None:
         """Bytes came: what to send next, nothing, or ``None`` to hang up."""
 
     def leave(self, fault: str | None) -> Next:
@@ -60,7 +60,7 @@ class StreamLimits:
     """Bounds; ``per_server`` connections at a time are polite, ``parallel`` in all.
 
     ``silence_s`` is how long a server may say nothing, ``whole_s`` how long one server may take.
-    ``held`` records may be in memory before the errand that holds most is ended.
+    ``held`` records may be in memory before the exchange that holds most is ended.
     """
 
     parallel: int = 64
@@ -83,10 +83,10 @@ def split_messages(data: bytes) -> Iterator[tuple[bytes, int]]:
 
 
 @dataclass(slots=True)
-class _Order:
-    """An errand, the servers that are left for it, and the time it has at the present one."""
+class _Work:
+    """An exchange, the servers that are left for it, and the time it has at the present one."""
 
-    errand: Errand
+    exchange: Exchange
     left: deque[Server]
     left_s: float
 
@@ -98,11 +98,11 @@ class _Host:
 
     def __init__(self, server: Server, pace: Pace | None) -> None:
         self.server = server
-        self.waiting: deque[_Order] = deque()
+        self.waiting: deque[_Work] = deque()
         self.open = 0
         self.failures = 0
         self.fault = ""
-        self.gate = Gate(pace, str(server)) if pace else None
+        self.gate = RateLimiter(pace, str(server)) if pace else None
 
     @property
     def is_dead(self) -> bool:
@@ -119,7 +119,7 @@ class _Connection:
 
     __slots__ = ("ends_at", "heard", "host", "order", "outbound", "silent_at", "sock", "state")
 
-    def __init__(self, order: _Order, host: _Host, sock: socket.socket, outbound: bytes) -> None:
+    def __init__(self, order: _Work, host: _Host, sock: socket.socket, outbound: bytes) -> None:
         self.order = order
         self.host = host
         self.sock = sock
@@ -130,7 +130,7 @@ class _Connection:
         self.ends_at = self.silent_at = _NEVER
 
 
-class Streams:
+class TcpPool:
     """All errands of one harvest: those that wait, are under way, and are done."""
 
     def __init__(self, limits: StreamLimits, engine: Engine) -> None:
@@ -144,17 +144,17 @@ class Streams:
         self._open: dict[int, _Connection] = {}
         self._later: list[tuple[float, int, _Connection]] = []
         self._order_of_waiting = count()
-        self._done: list[Errand] = []
+        self._done: list[Exchange] = []
         self._checked_at = 0.0
 
-    def run(self, errands: Iterable[tuple[Errand, Iterable[Server]]]) -> Iterator[Errand]:
-        """Every errand once, when it is over; closes all connections however it ends."""
+    def run(self, errands: Iterable[tuple[Exchange, Iterable[Server]]]) -> Iterator[Exchange]:
+        """Every exchange once, when it is over; closes all connections however it ends."""
         try:
-            for errand, servers in errands:
+            for exchange, servers in errands:
                 left = deque(dict.fromkeys(servers))
                 while len(left) > self._limits.servers:
                     left.pop()
-                self._pass_on(_Order(errand, left, 0.0))
+                self._pass_on(_Work(exchange, left, 0.0))
             while self._open or self._ready or self._done:
                 self._step()
                 done, self._done = self._done, []
@@ -177,15 +177,15 @@ class Streams:
             self._end_late(now)
             self._end_heavy()
 
-    def _pass_on(self, order: _Order) -> None:
+    def _pass_on(self, order: _Work) -> None:
         """To the next server of the zone, or out."""
         if not order.left:
-            self._done.append(order.errand)
+            self._done.append(order.exchange)
             return
         order.left_s = self._limits.whole_s
         self._queue(order, order.left.popleft())
 
-    def _queue(self, order: _Order, server: Server) -> None:
+    def _queue(self, order: _Work, server: Server) -> None:
         host = self._hosts.get(server)
         if host is None:
             host = self._hosts[server] = _Host(server, self._pace)
@@ -209,9 +209,9 @@ class Streams:
                 self._connect(order, host)
             self._offer(host)
 
-    def _connect(self, order: _Order, host: _Host) -> None:
+    def _connect(self, order: _Work, host: _Host) -> None:
         server, sock = host.server, None
-        outbound = order.errand.begin()
+        outbound = order.exchange.start()
         try:
             family = socket.AF_INET6 if server.is_ipv6 else socket.AF_INET
             sock = socket.socket(family, socket.SOCK_STREAM)
@@ -248,18 +248,18 @@ class Streams:
         except OSError:
             chunk = b""
         if chunk:
-            self._take(connection, chunk)
+            self._receive(connection, chunk)
         else:
             self._close(connection, CLOSED)
 
-    def _take(self, connection: _Connection, chunk: bytes) -> None:
+    def _receive(self, connection: _Connection, chunk: bytes) -> None:
         connection.heard = True
         connection.silent_at = time.monotonic() + self._limits.silence_s
-        said = connection.order.errand.take(chunk)
-        if said is None:
+        reply = connection.order.exchange.receive(chunk)
+        if reply is None:
             self._close(connection, None)
-        elif said:
-            connection.outbound += said
+        elif reply:
+            connection.outbound += reply
             self._send(connection)
 
     def _send(self, connection: _Connection) -> None:
@@ -267,7 +267,7 @@ class Streams:
         if not connection.outbound:
             return
         gate, now = connection.host.gate, time.monotonic()
-        wait_s = gate.take(now) if gate else 0.0
+        wait_s = gate.acquire(now) if gate else 0.0
         if wait_s > 0:
             # Waiting for one's turn is no silence of the server's.
             connection.silent_at = _NEVER
@@ -305,7 +305,7 @@ class Streams:
                 self._close(connection, DnsStatus.TIMEOUT)
 
     def _end_heavy(self) -> None:
-        weights = {fileno: c.order.errand.weight for fileno, c in self._open.items()}
+        weights = {fileno: c.order.exchange.weight for fileno, c in self._open.items()}
         if sum(weights.values()) > self._limits.held:
             self._close(self._open[max(weights, key=weights.__getitem__)], BUDGET)
 
@@ -321,10 +321,10 @@ class Streams:
         self._settle(order, host, fault)
         self._offer(host)
 
-    def _settle(self, order: _Order, host: _Host, fault: str | None) -> None:
-        step = order.errand.leave(fault)
+    def _settle(self, order: _Work, host: _Host, fault: str | None) -> None:
+        step = order.exchange.leave(fault)
         if step is Next.OVER:
-            self._done.append(order.errand)
+            self._done.append(order.exchange)
         elif step is Next.SAME:
             self._queue(order, host.server)
         else:

@@ -18,11 +18,11 @@ from crawlers.sources.axfr import (
     MAX_RECORDS,
     MISMATCH,
     UNTRUSTED,
-    Feed,
-    FeedLimits,
+    TransferReader,
+    TransferReaderLimits,
 )
 from crawlers.sources.base import Harvest, Zone
-from crawlers.sources.tcp_pool import BUDGET, CLOSED, Next, StreamLimits, Streams
+from crawlers.sources.tcp_pool import BUDGET, CLOSED, Next, StreamLimits, TcpPool
 
 # The status of a zone that no server gave is the most telling one that they gave instead.
 TELLING = (
@@ -73,70 +73,70 @@ class Transfers:
 
         Raises ``Unavailable`` where the shared limits of the engine cannot be had.
         """
-        orders = [_Order(zone, self.limits, keep=self.keep) for zone in zones]
-        streams = Streams(self.limits, engine)
+        orders = [_ZoneTransfer(zone, self.limits, keep=self.keep) for zone in zones]
+        streams = TcpPool(self.limits, engine)
         for done in streams.run((o, o.zone.servers if o.is_askable else ()) for o in orders):
-            if isinstance(done, _Order):
+            if isinstance(done, _ZoneTransfer):
                 yield done.harvest()
 
 
-def most_telling(failed: Counter[str]) -> str:
+def most_severe_failure(failed: Counter[str]) -> str:
     """Of all reasons why servers gave nothing, the one that says most."""
     return next((str(s) for s in TELLING if s in failed), str(DnsStatus.SKIPPED))
 
 
-class _Order:
+class _ZoneTransfer:
     """One zone on its way from server to server; ``best`` is the transfer that gave most."""
 
     def __init__(self, zone: Zone, limits: TransferLimits, *, keep: bool) -> None:
         self.zone = zone
-        self._limits = FeedLimits(limits.records, limits.octets)
+        self._limits = TransferReaderLimits(limits.records, limits.octets)
         self._keep = keep
-        self.best: Feed | None = None
+        self.best: TransferReader | None = None
         self._queries = 0
         self._failed: Counter[str] = Counter()
         self.is_askable = True
         try:
-            self._feed = self._make_feed()
+            self._reader = self._open_reader()
         except BadInput:
             self.is_askable = False
 
     @property
     def weight(self) -> int:
         """Records read by the present transfer and held of an earlier one."""
-        return self._feed.n_records + (self.best.n_records if self.best else 0)
+        return self._reader.n_records + (self.best.n_records if self.best else 0)
 
-    def begin(self) -> bytes:
+    def start(self) -> bytes:
         """A new transfer."""
-        self._feed = self._make_feed()
+        self._reader = self._open_reader()
         self._queries += 1
-        return self._feed.query
+        return self._reader.query
 
-    def take(self, chunk: bytes) -> bytes | None:
+    def receive(self, chunk: bytes) -> bytes | None:
         """Nothing is sent after the query; hangs up when the status is known."""
-        self._feed.take(chunk)
-        return None if self._feed.status else b""
+        self._reader.feed(chunk)
+        return None if self._reader.status else b""
 
     def leave(self, fault: str | None) -> Next:
         """To the next server unless the zone is whole, or endless."""
-        feed = self._feed
-        if not feed.status:
-            self._name_fault(feed, fault)
-        if feed.status == "OK":
-            self.best = feed
+        reader = self._reader
+        if not reader.status:
+            self._name_fault(reader, fault)
+        if reader.status == "OK":
+            self.best = reader
             return Next.OVER
-        self._failed[str(feed.status)] += 1
-        if feed.status not in UNTRUSTED and feed.n_records:
+        self._failed[str(reader.status)] += 1
+        if reader.status not in UNTRUSTED and reader.n_records:
             held = self.best.n_records if self.best else 0
-            self.best = feed if feed.n_records > held else self.best
+            self.best = reader if reader.n_records > held else self.best
         # A server that is not even reached leaves this behind.
-        self._feed = self._make_feed()
+        self._reader = self._open_reader()
         return Next.OVER if self._failed[BUDGET] >= _MAX_BUDGETS else Next.ELSEWHERE
 
     def harvest(self) -> ZoneHarvest:
         """What is known in the end."""
         best = self.best
-        status = str(best.status) if best else most_telling(self._failed)
+        status = str(best.status) if best else most_severe_failure(self._failed)
         whole = status == "OK"
         return ZoneHarvest(
             self.zone.domain,
@@ -149,13 +149,15 @@ class _Order:
             records=tuple(best.records) if best and whole else (),
         )
 
-    def _make_feed(self) -> Feed:
-        return Feed(self.zone.domain, secrets.randbelow(65_536), self._limits, keep=self._keep)
+    def _open_reader(self) -> TransferReader:
+        return TransferReader(
+            self.zone.domain, secrets.randbelow(65_536), self._limits, keep=self._keep
+        )
 
-    def _name_fault(self, feed: Feed, fault: str | None) -> None:
+    def _name_fault(self, reader: TransferReader, fault: str | None) -> None:
         if fault == BUDGET:
-            feed.status = BUDGET
-        elif fault == CLOSED or feed.n_records:
-            feed.end()
+            reader.status = BUDGET
+        elif fault == CLOSED or reader.n_records:
+            reader.end()
         else:
-            feed.status = str(fault)
+            reader.status = str(fault)

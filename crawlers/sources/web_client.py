@@ -71,7 +71,7 @@ class _Target:
         return host if self.port == usual else f"{host}:{self.port}"
 
 
-class _Turn:
+class _Request:
     """Whose turn it is at one server, and when the next request may start."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class _Turn:
         self.free_at = 0.0
 
 
-_TURNS: dict[tuple[str, int], _Turn] = {}
+_TURNS: dict[tuple[str, int], _Request] = {}
 _TURNS_LOCK = threading.Lock()
 
 
@@ -123,7 +123,7 @@ class WebClient:
         named = target
         for _ in range(_MAX_REDIRECTS + 1):
             with self._turn(target), self._reply(target) as reply:
-                location = self._judge(reply)
+                location = self._read_response(reply)
                 if not location:
                     yield from self._body(reply)
                     return
@@ -134,7 +134,7 @@ class WebClient:
     def _turn(self, target: _Target) -> Iterator[None]:
         """One request at a time, and a pause after it, whoever asks in this process."""
         with _TURNS_LOCK:
-            turn = _TURNS.setdefault((target.host, target.port), _Turn())
+            turn = _TURNS.setdefault((target.host, target.port), _Request())
         with turn.lock:
             wait_s = turn.free_at - self._clock.monotonic()
             if wait_s > self._limits.patience_s:
@@ -233,7 +233,7 @@ class WebClient:
             raise Failed("REDIRECT", "the redirect leads to a private network", again=False)
         return tuple(dict.fromkeys(good))[:_MAX_ADDRESSES]
 
-    def _judge(self, reply: http.client.HTTPResponse) -> str:
+    def _read_response(self, reply: http.client.HTTPResponse) -> str:
         """Where the reply redirects to, or nothing where its body is what was asked for."""
         if reply.status in _REDIRECTS:
             location = reply.headers.get("Location", "")
@@ -255,7 +255,7 @@ class WebClient:
         expected = reply.length
         try:
             while chunk := reply.read1(_CHUNK_OCTETS):
-                yield from unpack.take(chunk)
+                yield from unpack.feed(chunk)
         except (ConnectionError, http.client.IncompleteRead) as error:
             raise Failed("TRUNCATED", "the reply breaks off", again=True) from error
         # A body shorter than its stated length is not noticed by read1.
@@ -273,7 +273,7 @@ class _Unpacking:
         self._max_octets = max_octets
         self._gzip = zlib.decompressobj(wbits=31) if packed else None
 
-    def take(self, chunk: bytes) -> Iterator[bytes]:
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
         self.taken += len(chunk)
         if self._gzip is None:
             yield self._give(chunk)

@@ -11,7 +11,7 @@ from core.errors import BadInput
 from core.paths import FIXTURES
 from core.records import Answer
 from core.statuses import DnsStatus
-from crawlers.engine.engine import Engine, EngineConfig, Patience, Question
+from crawlers.engine.engine import Engine, EngineConfig, OutageLimit, Question
 from crawlers.engine.nameservers import Server, parse_server, system_name_servers
 from crawlers.engine.outages import PROBE
 from crawlers.engine.rate_limit import Pace
@@ -75,7 +75,7 @@ def engine_config(
     options: Resolving,
     servers: Sequence[Server],
     pace: Pace | None = None,
-    patience: Patience | None = None,
+    patience: OutageLimit | None = None,
 ) -> EngineConfig:
     """Limits from the options; no rate limit on named loopback servers.
 
@@ -98,7 +98,7 @@ def engine_config(
 
 @contextmanager
 def open_engine(
-    options: Resolving, pace: Pace | None = None, patience: Patience | None = None
+    options: Resolving, pace: Pace | None = None, patience: OutageLimit | None = None
 ) -> Iterator[Engine]:
     """An engine on the options' servers, closed afterwards; ``pace`` is
     ``tasks.resolution.shared_rate_limit.pace_for``.
@@ -113,7 +113,7 @@ def open_engine(
 
 def await_servers(options: Resolving, pace: Pace | None, limit_s: float) -> None:
     """Return once any of the servers answers anything; raises ``Unavailable`` after ``limit_s``."""
-    with open_engine(options, pace, Patience(limit_s)) as engine:
+    with open_engine(options, pace, OutageLimit(limit_s)) as engine:
         for _ in engine.ask([Question(*PROBE)]):
             pass
 

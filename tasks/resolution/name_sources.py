@@ -9,7 +9,7 @@ from crawlers.engine.nameservers import Network
 from crawlers.sources.base import Source
 from crawlers.sources.certificates import CertificateConfig, Certificates
 from crawlers.sources.imports import ImportConfig, Imports, collect_names
-from crawlers.sources.nsec import Walks
+from crawlers.sources.nsec import ZoneWalks
 from crawlers.sources.permutations.generate import PermutationConfig, Permutations
 
 NAMES = ("axfr", "nsec", "words", "import", "certificates", "permutations")
@@ -51,7 +51,7 @@ def open_sources(
     """The sources wished for; raises ``BadInput`` or ``MissingData`` for an unusable list."""
     sources: list[Source] = []
     if wishes.nsec:
-        sources.append(Walks(opt_out=opt_out))
+        sources.append(ZoneWalks(opt_out=opt_out))
     if wishes.imports:
         config = ImportConfig(tuple(Path(p) for p in wishes.imports))
         sources.append(Imports(collect_names(config, domains)))

@@ -21,7 +21,7 @@ from crawlers.engine.rate_limit import (
     AHEAD_S,
     LATE_S,
     Grant,
-    LocalPace,
+    LocalRateLimits,
     Pace,
     Rates,
     grant_at,
@@ -167,7 +167,7 @@ def pace_for(options: Resolving, *, in_worker: bool, place: str = "") -> Pace | 
     rates = rates_of(options)
     if rates == Rates():
         return None
-    return _shared(broker_url(), rates, place) if in_worker else LocalPace(rates)
+    return _shared(broker_url(), rates, place) if in_worker else LocalRateLimits(rates)
 
 
 @functools.lru_cache(maxsize=32)

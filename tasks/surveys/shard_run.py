@@ -17,7 +17,7 @@ from analysis.reporting import headlines as reporting_headlines
 from cartography.placement.placement import Placed, is_name, place_lookups
 from core.errors import NephoscopeError, Unavailable, reason_of
 from core.statuses import AddressKind
-from crawlers.engine.engine import Patience
+from crawlers.engine.engine import OutageLimit
 from crawlers.engine.rate_limit import Pace
 from crawlers.enumeration.enumeration import Crawl, Progress, crawl_domains
 from lake import schemas
@@ -122,7 +122,7 @@ def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int]
         if lease.wants_counters():
             lease.wait_for(f"no name server has resolved anything for {silent_s:.0f} s")
 
-    patience = Patience(settings.RESOLVER_PATIENCE_S, report_silence)
+    patience = OutageLimit(settings.RESOLVER_PATIENCE_S, report_silence)
     stages = Stages()
     with stages.measure("crawl"), open_engine(options, pace, patience) as engine:
         config = crawl_config(options, [entry.domain for entry in entries])

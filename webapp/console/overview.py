@@ -7,6 +7,7 @@ SUBJECTS: dict[str, dict[str, str]] = {
         "survey": "domain list to report: names, places, tables",
         "resolve": "many names to their records, fast",
         "enumerate": "domains to their subdomains",
+        "audit": "a policy applied to domains: findings, and a code for pipelines",
         "study": "bring zones and customers to a survey, compare it, study records",
         "zones": "zones of addresses, from own instances and round trips",
         "packets": "traffic logs and captures, by cloud and domain",

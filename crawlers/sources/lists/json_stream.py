@@ -50,12 +50,12 @@ class JsonStream:
         rest = self._text[self._at :].strip(" \t\r\n,")
         return self._state == "end" or (self._state == "values" and not rest)
 
-    def take(self, data: bytes, *, last: bool = False) -> Iterator[Any]:
+    def feed(self, data: bytes, *, last: bool = False) -> Iterator[Any]:
         """Values that are whole by now; raises ``Broken``."""
         self._text = self._text[self._at :] + self._decoder.decode(data, last)
         self._at = 0
         if self._state == "start":
-            self._begin()
+            self._read_start()
         if len(self._text) < self._wait_for and not last:
             return
         self._wait_for = 0
@@ -72,7 +72,7 @@ class JsonStream:
             self.values += 1
             yield value
 
-    def _begin(self) -> None:
+    def _read_start(self) -> None:
         start = len(self._text) - len(self._text.lstrip())
         first = self._text[start : start + 1]
         if first and first not in "[{":
@@ -100,7 +100,7 @@ class JsonStream:
         """Whether to go on at once: the value is broken, not just unfinished."""
         size = len(self._text)
         held = size - self._at
-        if _may_go_on(error, size) and held < MAX_VALUE_CHARS:
+        if _is_incomplete(error, size) and held < MAX_VALUE_CHARS:
             # Half as much again, so that a long value is not read over and over.
             self._wait_for = held + held // 2 if not last else 0
             return False
@@ -115,7 +115,7 @@ class JsonStream:
         return True
 
 
-def _may_go_on(error: Exception, size: int) -> bool:
+def _is_incomplete(error: Exception, size: int) -> bool:
     """Whether more text could mend what failed: the scanner stopped at the very end."""
     if not isinstance(error, json.JSONDecodeError):
         return False

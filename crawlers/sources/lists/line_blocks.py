@@ -44,9 +44,9 @@ class BlockFile:
         self.status = "OK"
         self.octets = 0
         self._left = max_octets
-        self._magic = self._look(path)
+        self._magic = self._read_magic(path)
 
-    def _look(self, path: Path) -> bytes:
+    def _read_magic(self, path: Path) -> bytes:
         try:
             with path.open("rb") as file:
                 magic = file.read(8)
@@ -61,7 +61,7 @@ class BlockFile:
         """The file from its beginning."""
         line, cut = 1, _LineCutter()
         for chunk in self._text():
-            for data in cut.take(chunk):
+            for data in cut.feed(chunk):
                 yield Block(line, data)
                 line += data.count(b"\n")
         if rest := cut.rest():
@@ -110,18 +110,18 @@ class _LineCutter:
         self._kept: list[bytes] = []
         self._size = 0
 
-    def take(self, chunk: bytes) -> Iterator[bytes]:
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
         end = chunk.rfind(b"\n") + 1
         if end:
             head = b"".join([*self._kept, chunk[:end]]) if self._kept else chunk[:end]
             self._kept, self._size = [], 0
             yield head
-        self._keep(chunk[end:] if end else chunk)
+        self._buffer(chunk[end:] if end else chunk)
 
     def rest(self) -> bytes:
         return b"".join(self._kept)
 
-    def _keep(self, tail: bytes) -> None:
+    def _buffer(self, tail: bytes) -> None:
         part = tail[: MAX_LINE_OCTETS - self._size]
         if part:
             self._kept.append(part)

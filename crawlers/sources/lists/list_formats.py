@@ -189,7 +189,7 @@ class Json:
         stream = self._stream = self._stream or JsonStream()
         broken = stream.broken
         try:
-            for value in stream.take(block.data):
+            for value in stream.feed(block.data):
                 yield from _broken(stream, broken)
                 broken = stream.broken
                 yield from self._entries(stream.line, value)

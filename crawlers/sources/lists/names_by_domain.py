@@ -9,7 +9,7 @@ from collections.abc import Iterable
 _FIRST_TIDYING_OCTETS = 64 * 1024
 
 
-class _Shelf:
+class _DomainNames:
     """The names of one domain, one a line, perhaps repeated since the last tidying."""
 
     __slots__ = ("data", "is_over", "repeated", "tidy_at", "tidy_octets")
@@ -24,7 +24,7 @@ class _Shelf:
     def names(self) -> dict[bytes, None]:
         return dict.fromkeys(bytes(self.data).split(b"\n")[:-1])
 
-    def tidy(self, max_names: int) -> None:
+    def deduplicate(self, max_names: int) -> None:
         if len(self.data) == self.tidy_octets:
             return
         names = self.names()
@@ -38,17 +38,17 @@ class _Shelf:
         self.tidy_at = max(_FIRST_TIDYING_OCTETS, 2 * len(self.data))
 
 
-class Shelves:
+class NamesByDomain:
     """One shelf per domain; a name lies on the shelf of every domain that it is in."""
 
     def __init__(self, domains: Iterable[str], max_names: int) -> None:
         self._domains = frozenset(domain.encode() for domain in domains)
-        self._shelves: dict[bytes, _Shelf] = {}
+        self._shelves: dict[bytes, _DomainNames] = {}
         self._max_names = max_names
         depths = {domain.count(b".") + 1 for domain in self._domains}
         self._depths = range(min(depths, default=1), max(depths, default=0) + 1)
 
-    def put(self, names: Iterable[bytes]) -> int:
+    def add(self, names: Iterable[bytes]) -> int:
         """Sort names in, and say how many are in no domain."""
         domains, first, last = self._domains, self._depths.start, self._depths.stop - 1
         outside = 0
@@ -69,7 +69,7 @@ class Shelves:
         shelf = self._shelves.get(domain.encode())
         if shelf is None:
             return ()
-        shelf.tidy(self._max_names)
+        shelf.deduplicate(self._max_names)
         return tuple(shelf.data.decode().split("\n")[:-1])
 
     def is_over(self, domain: str) -> bool:
@@ -77,21 +77,21 @@ class Shelves:
         shelf = self._shelves.get(domain.encode())
         if shelf is None:
             return False
-        shelf.tidy(self._max_names)
+        shelf.deduplicate(self._max_names)
         return shelf.is_over
 
     @property
-    def kept(self) -> int:
+    def count_names(self) -> int:
         """Names on all shelves without repeats."""
         for shelf in self._shelves.values():
-            shelf.tidy(self._max_names)
+            shelf.deduplicate(self._max_names)
         return sum(shelf.data.count(b"\n") for shelf in self._shelves.values())
 
     def _add(self, domain: bytes, name: bytes) -> None:
         shelf = self._shelves.get(domain)
         if shelf is None:
-            shelf = self._shelves[domain] = _Shelf()
+            shelf = self._shelves[domain] = _DomainNames()
         shelf.data += name
         shelf.data += b"\n"
         if len(shelf.data) > shelf.tidy_at:
-            shelf.tidy(self._max_names)
+            shelf.deduplicate(self._max_names)

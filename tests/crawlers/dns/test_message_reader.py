@@ -10,7 +10,7 @@ import pytest
 from crawlers.dns.message import Malformed, encode_name, encode_question
 from crawlers.dns.message_reader import read_reply
 from crawlers.dns.name_codec import MAX_POINTERS
-from crawlers.dns.reply_cache import TailCache
+from crawlers.dns.reply_cache import SectionCache
 from crawlers.engine.engine import Engine, EngineConfig, Question
 from crawlers.engine.nameservers import Server
 
@@ -57,7 +57,7 @@ def test_additionals_are_left_out_unless_wanted():
 def test_extended_codes_and_scopes_come_from_the_edns_record(cached):
     subnet = dns.edns.ECSOption("203.0.113.0", 24, 20)
     packet = build("a.test", options=[subnet], rcode=dns.rcode.BADVERS)
-    reply = read_reply(packet, question_end("a.test"), tails=TailCache() if cached else None)
+    reply = read_reply(packet, question_end("a.test"), tails=SectionCache() if cached else None)
     assert (reply.rcode, reply.scope) == (16, 20)
     assert read_reply(build("a.test", options=[]), question_end("a.test")).scope is None
 
@@ -110,7 +110,7 @@ def test_names_have_at_most_255_octets(pointed):
 @pytest.mark.parametrize("cached", [False, True])
 def test_bytes_behind_the_last_record_and_missing_ones_are_malformed(cached):
     packet = build("www.alder.test", [("www.alder.test", "A", "192.0.2.1")], ZONE, GLUE)
-    end, tails = question_end("www.alder.test"), TailCache() if cached else None
+    end, tails = question_end("www.alder.test"), SectionCache() if cached else None
     read_reply(packet, end, tails=tails)
     for wrong in (packet + b"\0", packet[:-1], packet + packet[end:], packet[:end]):
         with pytest.raises(Malformed):

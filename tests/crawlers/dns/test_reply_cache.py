@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from benchmarks.dns.packets import Planner, spoil, write
 from crawlers.dns.message import Malformed, encode_question
 from crawlers.dns.message_reader import read_reply
-from crawlers.dns.reply_cache import TailCache
+from crawlers.dns.reply_cache import SectionCache
 from tests.examples import examples
 
 NS, SOA, AAAA, OPT = 2, 6, 28, 41
@@ -46,7 +46,7 @@ class Pair:
     """A reader that remembers beside one that does not, with and without additional records."""
 
     def __init__(self):
-        self.tails = {wanted: TailCache(additionals=wanted) for wanted in (False, True)}
+        self.tails = {wanted: SectionCache(additionals=wanted) for wanted in (False, True)}
 
     def check(self, packet, end):
         found = [read(packet, end, self.tails[wanted], wanted) for wanted in (False, True)]
@@ -63,7 +63,7 @@ def zone_reply(first, zone="alder.test", ident=7):
 
 
 def test_an_end_that_moved_is_read_by_what_is_known():
-    tails = TailCache()
+    tails = SectionCache()
     for ident, first in enumerate(("www", "a-longer-label", "x", "mail")):
         packet, end = zone_reply(first, ident=ident)
         read_reply(packet, end, tails=tails)
@@ -119,7 +119,7 @@ def test_pointers_that_are_not_followed_do_not_carry_over_when_moved():
 def test_what_looks_like_a_pointer_in_unread_data_is_not_moved():
     # Name server data of one byte, a label length, that nobody reads: its name would run on into
     # the EDNS record and see a pointer in the payload size and the upper bits of the return code.
-    tails, codes = TailCache(), []
+    tails, codes = SectionCache(), []
     for upper, first in enumerate(("ab", "abc", "abcd")):
         at = to(13 + len(first))
         packet, end = packet_of(
@@ -221,7 +221,7 @@ def empty(_):
 
 @pytest.mark.parametrize(("make", "count"), [(host, 250), (empty, 360)])
 def test_memory_is_bounded_whatever_the_ends_look_like(make, count):
-    tails = TailCache(additionals=True)
+    tails = SectionCache(additionals=True)
     tracemalloc.start()
     try:
         # Long ends, each in a zone of its own.

@@ -2,13 +2,13 @@
 
 import socket
 
-from crawlers.engine.backoff import CongestionWindow, Room, RoundTrip
+from crawlers.engine.backoff import CongestionWindow, ReceiveWindow, RoundTripEstimator
 from crawlers.engine.nameservers import Server
 from crawlers.engine.sockets import Peer, Sockets
 
 
 def test_room_shrinks_with_each_overflow_and_grows_back():
-    room = Room(10_000)
+    room = ReceiveWindow(10_000)
     for now, overflows in enumerate((5, 9, 9, 9)):
         assert room.is_due(now)
         room.adapt(now, overflows)
@@ -19,7 +19,7 @@ def test_room_shrinks_with_each_overflow_and_grows_back():
 
 
 def test_room_never_falls_to_nothing():
-    small, large = Room(100), Room(10_000)
+    small, large = ReceiveWindow(100), ReceiveWindow(10_000)
     for overflows in range(1, 100):
         small.adapt(0, overflows)
         large.adapt(0, overflows)
@@ -32,7 +32,7 @@ def test_packets_that_found_no_room_are_counted():
         where = Server("127.0.0.1", server.getsockname()[1])
         sockets = Sockets(1, 100)
         try:
-            peer = Peer(where, RoundTrip(1, 1), None, CongestionWindow(100))
+            peer = Peer(where, RoundTripEstimator(1, 1), None, CongestionWindow(100))
             sockets.connect(peer)
             peer.channels[0].send(b"hello")
             _, client = server.recvfrom(100)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlers.engine.udp_batch import BATCH, LONGEST_REPLY, ManyAtOnce, OneByOne, open_datagrams
+from crawlers.engine.udp_batch import BATCH, LONGEST_REPLY, BatchSockets, OneByOne, open_datagrams
 from tests.examples import examples
 
 WAYS = [
-    pytest.param(ManyAtOnce, marks=pytest.mark.skipif(sys.platform != "linux", reason="Linux's")),
+    pytest.param(BatchSockets, marks=pytest.mark.skipif(sys.platform != "linux", reason="Linux's")),
     OneByOne,
 ]
 PACKET = st.binary(max_size=512)

@@ -21,7 +21,7 @@ from crawlers.dns.name_codec import Names
 from crawlers.engine.engine import Engine, EngineConfig
 from crawlers.engine.nameservers import Server
 from crawlers.sources.base import Zone
-from crawlers.sources.nsec import WalkLimits, Walks
+from crawlers.sources.nsec import WalkLimits, ZoneWalks
 from crawlers.sources.nsec_records import encode_labels, labels_of, read_denial, successor
 from crawlers.sources.transfers import Transfers
 from tests.crawlers.engine.scripted import CLOSE, HOLD, Scripted, framed, rrset
@@ -52,7 +52,7 @@ def serve(zone, edit=None):
 
 def walk(*servers, zones=(ZONE,), limits=QUICK, config=None, opt_out=()):
     addresses = tuple(Server(s.address, s.port) for s in servers)
-    source = Walks(limits, frozenset(opt_out))
+    source = ZoneWalks(limits, frozenset(opt_out))
     with Engine([Server("127.0.0.1", 5399)], config) as engine:
         found = list(source.harvest([Zone(z, addresses) for z in zones], engine))
     return {h.domain: h for h in found}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from crawlers.engine.engine import Engine, EngineConfig
 from crawlers.engine.nameservers import Server
-from crawlers.sources.axfr import Feed, FeedLimits
+from crawlers.sources.axfr import TransferReader, TransferReaderLimits
 from crawlers.sources.base import Zone
 from crawlers.sources.transfers import TransferLimits, Transfers
 from tests.crawlers.engine.scripted import CLOSE, HOLD, RESET, Scripted, framed, rrset, transfer
@@ -358,10 +358,10 @@ def text(name):
 def test_every_record_is_the_one_that_dnspython_reads(stream, size):
     query_id, messages, _ = stream
     data = b"".join(messages)
-    feed = Feed(ZONE.upper() + ".", query_id, keep=True)
+    feed = TransferReader(ZONE.upper() + ".", query_id, keep=True)
     for start in range(0, len(data), size):
         assert feed.status == ""
-        feed.take(data[start : start + size])
+        feed.feed(data[start : start + size])
     rows, names = oracle(messages)
     assert feed.status == "OK"
     assert [(r.name, r.type, r.ttl) for r in feed.records] == [
@@ -386,8 +386,8 @@ def test_bytes_that_lie_end_with_a_status_and_raise_nothing(stream, flips, keep)
     for position, value in flips:
         if data:
             data[position % len(data)] = value
-    feed = Feed(ZONE, query_id, FeedLimits(10_000, 1_000_000), keep=keep)
-    feed.take(bytes(data))
+    feed = TransferReader(ZONE, query_id, TransferReaderLimits(10_000, 1_000_000), keep=keep)
+    feed.feed(bytes(data))
     feed.end()
     assert feed.status
     assert all(name == ZONE or name.endswith("." + ZONE) for name in feed.names)
@@ -397,8 +397,8 @@ def test_bytes_that_lie_end_with_a_status_and_raise_nothing(stream, flips, keep)
 @given(st.binary(max_size=400), st.integers(0, 3))
 def test_noise_ends_with_a_status(noise, n_answers):
     header = struct.pack("!6H", 7, 0x8400, 0, n_answers, 0, 0)
-    feed = Feed(ZONE, 7, keep=True)
-    feed.take(struct.pack("!H", 12 + len(noise)) + header + noise)
+    feed = TransferReader(ZONE, 7, keep=True)
+    feed.feed(struct.pack("!H", 12 + len(noise)) + header + noise)
     feed.end()
     assert feed.status in ("MALFORMED", "MISMATCH", "REFUSED")
 

@@ -6,13 +6,13 @@ from core.records import Record
 from core.statuses import DnsStatus
 from crawlers.engine.config import Question, Result
 from crawlers.engine.nameservers import Server
-from crawlers.iterative.delegation_cache import MAX_FURTHER_HOSTS, Delegations
+from crawlers.iterative.delegation_cache import MAX_FURTHER_HOSTS, DelegationCache
 from crawlers.iterative.referral import (
     MAX_HOSTS,
     MIN_TTL_S,
     Kind,
     Referral,
-    judge,
+    classify_reply,
     read_referral,
 )
 
@@ -77,22 +77,28 @@ def reply(status, *, aa=False, answers=(), authorities=(), additionals=()):
 
 def test_answers_count_only_when_the_server_has_a_say():
     data = ["www.a.test 60 A 192.0.2.1"]
-    good = judge("a.test", "www.a.test", "A", reply(DnsStatus.NOERROR, aa=True, answers=data))
+    good = classify_reply(
+        "a.test", "www.a.test", "A", reply(DnsStatus.NOERROR, aa=True, answers=data)
+    )
     assert (good.kind, good.status) == (Kind.ANSWER, DnsStatus.NOERROR)
-    stale = judge("a.test", "www.a.test", "A", reply(DnsStatus.NOERROR, answers=data))
+    stale = classify_reply("a.test", "www.a.test", "A", reply(DnsStatus.NOERROR, answers=data))
     assert stale.kind is Kind.LAME
 
 
 def test_an_alias_out_of_the_zone_is_asked_anew_whatever_the_server_says_about_it():
     answers = ["www.a.test 60 CNAME www.bank.example", "www.bank.example 60 A 192.0.2.66"]
-    found = judge("a.test", "www.a.test", "A", reply(DnsStatus.NOERROR, aa=True, answers=answers))
+    found = classify_reply(
+        "a.test", "www.a.test", "A", reply(DnsStatus.NOERROR, aa=True, answers=answers)
+    )
     assert (found.kind, found.target) == (Kind.ALIAS, "www.bank.example")
     assert [r.type for r in found.records] == ["CNAME"]
 
 
 def test_a_renamed_subtree_is_an_alias_even_where_the_server_makes_none():
     answers = ["old.a.test 60 DNAME b.example"]
-    found = judge("a.test", "x.old.a.test", "A", reply(DnsStatus.NOERROR, aa=True, answers=answers))
+    found = classify_reply(
+        "a.test", "x.old.a.test", "A", reply(DnsStatus.NOERROR, aa=True, answers=answers)
+    )
     assert (found.kind, found.target) == (Kind.ALIAS, "x.b.example")
     assert found.records == (Record("x.old.a.test", "CNAME", 60, "x.b.example"),)
 
@@ -109,11 +115,11 @@ def test_a_renamed_subtree_is_an_alias_even_where_the_server_makes_none():
     ],
 )
 def test_replies_without_data(given, kind):
-    assert judge("a.test", "www.a.test", "A", given).kind is kind
+    assert classify_reply("a.test", "www.a.test", "A", given).kind is kind
 
 
 def test_the_deepest_cut_is_found_until_its_time_is_over():
-    cache = Delegations([ROOT], port=53, allowed=LOOPBACK)
+    cache = DelegationCache([ROOT], port=53, allowed=LOOPBACK)
     cut = cache.add(Referral("a.test", ("ns.a.test",), (("ns.a.test", "127.0.0.9"),), 100), 0.0)
     assert cache.find("x.www.a.test", 99.0) == (cut, "www.a.test")
     assert cache.find("a.test", 99.0) == (cut, "a.test")
@@ -123,7 +129,7 @@ def test_the_deepest_cut_is_found_until_its_time_is_over():
 
 
 def test_a_known_cut_is_not_replaced_before_its_time():
-    cache = Delegations([ROOT], port=53, allowed=LOOPBACK)
+    cache = DelegationCache([ROOT], port=53, allowed=LOOPBACK)
     first = cache.add(Referral("a.test", ("n.b",), (("n.b", "127.0.0.9"),), 100), 0.0)
     assert cache.add(Referral("a.test", ("n.c",), (("n.c", "127.0.0.66"),), 100), 50.0) is first
     assert [h.server.address for h in first.servers] == ["127.0.0.9"]
@@ -135,35 +141,35 @@ def test_a_known_cut_is_not_replaced_before_its_time():
     + ["::1", "fe80::1", "fd00:ec2::254", "::ffff:10.0.0.1"],
 )
 def test_addresses_that_no_crawler_should_be_sent_to_are_not_servers(address):
-    cache = Delegations([ROOT], port=53, ipv6=True)
+    cache = DelegationCache([ROOT], port=53, ipv6=True)
     cut = cache.add(Referral("a.test", ("n.b",), (("n.b", address),), 100), 0.0)
     assert cut.servers == []
     assert cut.ready == []
 
 
 def test_the_cache_is_bounded():
-    cache = Delegations([ROOT], port=53, allowed=LOOPBACK, limit=1_000)
+    cache = DelegationCache([ROOT], port=53, allowed=LOOPBACK, limit=1_000)
     for number in range(5_000):
         glue = ((f"n.{number}", f"127.1.{number >> 8}.{number & 255}"),)
         cache.add(Referral(f"z{number}.test", (f"n.{number}",), glue, 100), 0.0)
-        cache.keep_addresses(f"n.{number}", ("127.0.0.1",), 100, 0.0)
+        cache.store_addresses(f"n.{number}", ("127.0.0.1",), 100, 0.0)
     assert len(cache) <= 1_000
     assert cache.find("z4999.test", 1.0)[0].zone == "z4999.test"
     assert cache.find("z0.test", 1.0)[0] is cache.root
 
 
 def test_only_few_host_names_of_a_cut_are_ever_asked_for_and_never_its_own():
-    cache = Delegations([ROOT], port=53, allowed=LOOPBACK)
+    cache = DelegationCache([ROOT], port=53, allowed=LOOPBACK)
     hosts = ("ns.a.test", *(f"h{i}.victim.example" for i in range(16)))
     assert len(cache.add(Referral("a.test", hosts, (), 100), 0.0).hosts) == MAX_FURTHER_HOSTS
     assert "ns.a.test" not in cache.find("a.test", 0.0)[0].hosts
 
 
 def test_host_addresses_are_kept_for_their_time_and_their_absence_briefly():
-    cache = Delegations([ROOT], port=53, allowed=LOOPBACK)
+    cache = DelegationCache([ROOT], port=53, allowed=LOOPBACK)
     assert cache.addresses_of("ns.b", 0.0) is None
-    cache.keep_addresses("ns.b", ("127.0.0.9",), 100, 0.0)
-    cache.keep_addresses("ns.c", (), 100, 0.0)
+    cache.store_addresses("ns.b", ("127.0.0.9",), 100, 0.0)
+    cache.store_addresses("ns.c", (), 100, 0.0)
     assert cache.addresses_of("ns.b", 99.0) == ("127.0.0.9",)
     assert cache.addresses_of("ns.b", 101.0) is None
     assert cache.addresses_of("ns.c", 9.0) == ()
@@ -171,7 +177,7 @@ def test_host_addresses_are_kept_for_their_time_and_their_absence_briefly():
 
 
 def two_servers():
-    cache = Delegations([ROOT], port=53, allowed=LOOPBACK)
+    cache = DelegationCache([ROOT], port=53, allowed=LOOPBACK)
     glue = (("n1.b", "127.0.0.8"), ("n2.b", "127.0.0.9"))
     return cache, cache.add(Referral("a.test", ("n1.b", "n2.b"), glue, 3_600), 0.0)
 
@@ -179,11 +185,11 @@ def two_servers():
 def test_a_server_that_disowns_a_zone_is_asked_last_and_in_the_end_not_at_all():
     _, cut = two_servers()
     lame, good = cut.servers
-    cut.blame(lame, 1.0, lasting=True)
+    cut.record_fault(lame, 1.0, lasting=True)
     assert cut.ready == [good]
     assert cut.others((), 1.0) == [good, lame]
-    cut.blame(lame, 2.0, lasting=True)
-    cut.blame(lame, 3.0, lasting=True)
+    cut.record_fault(lame, 2.0, lasting=True)
+    cut.record_fault(lame, 3.0, lasting=True)
     assert cut.others((), 4.0) == [good]
     assert cut.others((), 100.0) == [good, lame]
 

@@ -328,12 +328,12 @@ def test_json_comes_out_as_it_went_in_however_it_is_cut(values, size, indented):
     data = json.dumps(values, indent=2 if indented else None).encode()
     stream, out = JsonStream(), []
     for at in range(0, len(data), size):
-        out += stream.take(data[at : at + size])
-    out += stream.take(b"", last=True)
+        out += stream.feed(data[at : at + size])
+    out += stream.feed(b"", last=True)
     assert (out, stream.broken, stream.is_whole) == (values, 0, True)
 
 
 def test_a_broken_value_is_stepped_over():
     stream = JsonStream()
-    out = list(stream.take(b'[{"a":1},\n{"a":nul,"b":"x"},\n{"a":2}]', last=True))
+    out = list(stream.feed(b'[{"a":1},\n{"a":nul,"b":"x"},\n{"a":2}]', last=True))
     assert (out, stream.broken, stream.is_whole, stream.line) == ([{"a": 1}, {"a": 2}], 1, True, 3)

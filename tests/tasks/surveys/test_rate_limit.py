@@ -19,8 +19,8 @@ from core.errors import Unavailable
 from crawlers.engine.rate_limit import (
     AHEAD_S,
     LATE_S,
-    Gate,
-    LocalPace,
+    LocalRateLimits,
+    RateLimiter,
     Rates,
     await_turn,
     spacing_s,
@@ -68,11 +68,11 @@ class Clock:
 
 def send_with(looks, rate, clock):
     """What senders of one pace send; ``looks`` says (seconds, who) of each look at the clock."""
-    pace = LocalPace(Rates(rate), clock)
+    pace = LocalRateLimits(Rates(rate), clock)
     gates, sent = {}, []
     for at, who in sorted(looks):
         clock.now = 100 + at
-        gate = gates.setdefault(who, Gate(pace, SERVER, clock))
+        gate = gates.setdefault(who, RateLimiter(pace, SERVER, clock))
         while not gate.take(clock.now):
             sent.append(clock.now)
     return sent
@@ -115,28 +115,28 @@ def test_a_sender_that_keeps_up_reaches_the_rate():
 
 
 def test_without_a_limit_nobody_waits():
-    gate = Gate(LocalPace(Rates(None)), SERVER)
+    gate = RateLimiter(LocalRateLimits(Rates(None)), SERVER)
     assert not any(gate.take(time.monotonic()) for _ in range(10_000))
 
 
 def test_zones_have_a_limit_of_their_own():
     clock = Clock()
-    pace = LocalPace(Rates(None, zone_qps=2), clock)
-    gate = Gate(pace, "zone:alder.test", clock)
+    pace = LocalRateLimits(Rates(None, zone_qps=2), clock)
+    gate = RateLimiter(pace, "zone:alder.test", clock)
     assert gate.take(clock.now) == 0
     assert gate.take(clock.now) == pytest.approx(0.505, abs=0.02)
-    assert Gate(pace, SERVER, clock).take(clock.now) == 0
+    assert RateLimiter(pace, SERVER, clock).take(clock.now) == 0
 
 
 def test_nobody_reserves_far_ahead():
-    pace = LocalPace(Rates(10), Clock())
+    pace = LocalRateLimits(Rates(10), Clock())
     grants = [pace.reserve(SERVER, 10) for _ in range(5)]
     assert [g.size for g in grants] == [10, 10, 0, 0, 0]
     assert grants[-1].first_at < 100 + AHEAD_S
 
 
 def test_threads_share_a_limit():
-    pace, sent = LocalPace(Rates(200)), []
+    pace, sent = LocalRateLimits(Rates(200)), []
 
     def work():
         for _ in range(40):
@@ -154,8 +154,8 @@ def test_threads_share_a_limit():
 
 def _send(url, rate, path, seconds):
     """A greedy process: each query's time goes to a file at once; without a store it is alone."""
-    pace = SharedPace(url, Rates(rate)) if url else LocalPace(Rates(rate))
-    gate, end = Gate(pace, SERVER), time.monotonic() + seconds
+    pace = SharedPace(url, Rates(rate)) if url else LocalRateLimits(Rates(rate))
+    gate, end = RateLimiter(pace, SERVER), time.monotonic() + seconds
     with path.open("wb", buffering=0) as log:
         while (now := time.monotonic()) < end:
             wait_s = gate.take(now)
@@ -222,7 +222,7 @@ def distant(store):
 def test_a_distant_worker_is_not_starved_and_keeps_the_limit(store, distant):
     ready(store)
     end = time.monotonic() + 4
-    gates = [Gate(SharedPace(url, Rates(100)), SERVER) for url in (store.url, distant)]
+    gates = [RateLimiter(SharedPace(url, Rates(100)), SERVER) for url in (store.url, distant)]
 
     def work(gate, mine):
         while (now := time.monotonic()) < end:
@@ -320,20 +320,22 @@ def test_a_pace_is_chosen_by_options_and_place():
     servers = ("127.0.0.1:5300",)
     assert pace_for(Resolving(name_servers=servers), in_worker=True) is None
     limited = Resolving(name_servers=servers, rate=100)
-    assert isinstance(pace_for(limited, in_worker=False), LocalPace)
+    assert isinstance(pace_for(limited, in_worker=False), LocalRateLimits)
     assert isinstance(pace_for(limited, in_worker=True), SharedPace)
-    assert isinstance(pace_for(Resolving(name_servers=("192.0.2.1",)), in_worker=False), LocalPace)
+    assert isinstance(
+        pace_for(Resolving(name_servers=("192.0.2.1",)), in_worker=False), LocalRateLimits
+    )
 
 
 @given(st.integers(1, 200), st.lists(st.tuples(st.floats(0, 0.3), st.integers(1, 64)), max_size=30))
 @example(87, [(0, 1), (0.25, 1), (0, 1), (0, 1), (0.03125, 3)])
 def test_permissions_taken_together_are_those_taken_one_by_one(rate, turns):
     clocks = Clock(), Clock()
-    gates = [Gate(LocalPace(Rates(rate), clock), "a", clock) for clock in clocks]
+    gates = [RateLimiter(LocalRateLimits(Rates(rate), clock), "a", clock) for clock in clocks]
     for step_s, wanted in turns:
         for clock in clocks:
             clock.now += step_s
-        together, _ = gates[0].take_some(clocks[0].now, wanted)
+        together, _ = gates[0].acquire_many(clocks[0].now, wanted)
         # A gate that must wait is asked too: it reserves its next slots at that moment.
         single = 0
         while gates[1].take(clocks[1].now) == 0:
