@@ -48,14 +48,14 @@ class ServerHealth:
     silences: int = 0
     resting_until: float = 0.0
 
-    def hear(self, rtt_ms: float | None) -> None:
+    def record_reply(self, rtt_ms: float | None) -> None:
         """It answered."""
         self.silences = 0
         self.resting_until = 0.0
         if rtt_ms is not None:
             self.rtt_ms += (rtt_ms - self.rtt_ms) / 8 if self.rtt_ms else rtt_ms
 
-    def miss(self, now: float) -> None:
+    def record_silence(self, now: float) -> None:
         """It did not answer."""
         self.silences += 1
         if self.silences >= _SILENCES_TO_REST or not self.rtt_ms:
@@ -247,15 +247,15 @@ class DelegationCache:
         addresses, expires = self._addresses.get(host, ((), 0.0))
         return addresses if now < expires else None
 
-    def hear(self, health: ServerHealth, rtt_ms: float | None, now: float) -> None:
+    def record_reply(self, health: ServerHealth, rtt_ms: float | None, now: float) -> None:
         """A server answered, whatever it said."""
         self.heard_at = now
-        health.hear(rtt_ms)
+        health.record_reply(rtt_ms)
 
-    def miss(self, cut: ZoneCut, health: ServerHealth, now: float) -> None:
+    def record_silence(self, cut: ZoneCut, health: ServerHealth, now: float) -> None:
         """A server was silent."""
         if now - self.heard_at < _HEARD_WITHIN_S:
-            health.miss(now)
+            health.record_silence(now)
             cut.order(now)
 
 

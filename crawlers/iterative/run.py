@@ -168,13 +168,13 @@ class IterativeRun:
         walk.account.queries += result[6] - 1
         status = result[1]
         if status in _ANSWERS:
-            self.delegations.hear(health, result[7], self.now)
+            self.delegations.record_reply(health, result[7], self.now)
             self._handle_reply(walk, cut, result)
             return
         if status in _SILENCE:
-            self.delegations.miss(cut, health, self.now)
+            self.delegations.record_silence(cut, health, self.now)
         else:
-            self.delegations.hear(health, result[7], self.now)
+            self.delegations.record_reply(health, result[7], self.now)
             cut.record_fault(health, self.now, lasting=status is DnsStatus.REFUSED)
         self._note_failure(walk, cut, health, status)
 

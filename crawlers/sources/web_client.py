@@ -276,11 +276,11 @@ class _Unpacking:
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         self.taken += len(chunk)
         if self._gzip is None:
-            yield self._give(chunk)
+            yield self._bounded(chunk)
             return
         try:
             while chunk and not self._gzip.eof:
-                yield self._give(self._gzip.decompress(chunk, _CHUNK_OCTETS))
+                yield self._bounded(self._gzip.decompress(chunk, _CHUNK_OCTETS))
                 chunk = self._gzip.unconsumed_tail
         except zlib.error as error:
             raise Failed("MALFORMED", "the reply's gzip is damaged", again=True) from error
@@ -289,7 +289,7 @@ class _Unpacking:
         if self._gzip is not None and not self._gzip.eof:
             raise Failed("TRUNCATED", "the reply's gzip breaks off", again=True)
 
-    def _give(self, data: bytes) -> bytes:
+    def _bounded(self, data: bytes) -> bytes:
         self._given += len(data)
         if self._given > self._max_octets:
             raise Failed("BUDGET", f"the reply exceeds {self._max_octets:,} bytes", again=False)

@@ -57,9 +57,9 @@ class ZoneFile:
     def finish(self) -> Iterable[Found]:
         """An entry that was never closed."""
         if self._open:
-            yield self._give_up()
+            yield self._reject_entry()
 
-    def _give_up(self) -> Found:
+    def _reject_entry(self) -> Found:
         text = self._open[0][:100].decode("utf-8", "replace")
         line, self._open, self._depth = self._open_line, [], 0
         return Found(line, text, "has a parenthesis that is not closed")
@@ -71,7 +71,7 @@ class ZoneFile:
         self._depth += _count_parentheses(line)
         if self._depth > 0:
             if len(self._open) > MAX_ENTRY_LINES:
-                yield self._give_up()
+                yield self._reject_entry()
             return
         text = b"\n".join(self._open).decode("utf-8", "replace")
         first, self._open, self._depth = self._open_line, [], 0

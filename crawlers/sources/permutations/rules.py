@@ -130,7 +130,7 @@ def alterations(zones_with: Mapping[str, int]) -> list[Alteration]:
 def _of_series() -> Iterator[Alteration]:
     yield Alteration("series-gap", 0.5, _in_series(Series.gaps))
     yield Alteration("series-neighbour", 0.25, _in_series(Series.neighbours))
-    yield Alteration("series-beginning", 0.2, _in_series(Series.beginning))
+    yield Alteration("series-beginning", 0.2, _in_series(Series.first_missing))
     yield Alteration("series-continuation", 0.06, _in_series(Series.continuation))
 
 
@@ -156,7 +156,7 @@ def _of_words(family: str, words: tuple[str, ...], prior: float) -> Iterator[Alt
         for form, weight in (("{}-{w}", 1.0), ("{w}-{}", 0.7), ("{w}.{}", 0.6), ("{}.{w}", 0.6)):
             add = partial(_add_word, pattern, form, word)
             yield Alteration(f"{family}:{form.format('*', w=word)}", share * weight, add, word)
-        bare = partial(_use_alone, word)
+        bare = partial(_use_whole_word, word)
         yield Alteration(f"{family}:{word}", 1.5 * share, bare, word)
 
 
@@ -195,7 +195,7 @@ def _add_word(pattern: re.Pattern[str], form: str, word: str, view: View) -> Ite
             yield f"{form.format(label, w=word)}.{parent}"
 
 
-def _use_alone(word: str, view: View) -> Iterator[str]:
+def _use_whole_word(word: str, view: View) -> Iterator[str]:
     if view.labels:
         yield f"{word}.{view.domain}"
 

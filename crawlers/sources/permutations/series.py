@@ -40,7 +40,7 @@ class Series:
         ends = (high + 1, low - 1, high + 2, low - 2)
         return self._missing(ends)
 
-    def beginning(self) -> Iterator[str]:
+    def first_missing(self) -> Iterator[str]:
         """From 1 up to the first member, then 0."""
         low = min(self.numbers)
         return self._missing([*range(1, min(low, _FILLED_TO)), 0])

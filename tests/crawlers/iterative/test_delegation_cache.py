@@ -197,12 +197,12 @@ def test_a_server_that_disowns_a_zone_is_asked_last_and_in_the_end_not_at_all():
 def test_a_silent_server_rests_while_others_are_heard():
     cache, cut = two_servers()
     dead, good = cut.servers
-    cache.miss(cut, dead, 1_000.0)
+    cache.record_silence(cut, dead, 1_000.0)
     assert dead.silences == 0, "nobody was heard, so our own line may be cut"
-    cache.hear(good, 5.0, 1_000.0)
-    cache.miss(cut, dead, 1_000.5)
+    cache.record_reply(good, 5.0, 1_000.0)
+    cache.record_silence(cut, dead, 1_000.5)
     assert cut.ready == [good]
-    cache.hear(dead, 5.0, 1_001.0)
+    cache.record_reply(dead, 5.0, 1_001.0)
     cut.order(1_001.0)
     assert set(map(id, cut.ready)) == {id(good), id(dead)}
 
