@@ -19,7 +19,7 @@ def main() -> None:
     """Run one management command."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
     if sys.argv[1:] in (*OVERVIEW, *ASKED_VERSION):
-        _say_what_there_is()
+        _print_overview()
         return
     if sys.argv[1:2] and sys.argv[1] in STANDALONE:
         module = import_module(f"webapp.console.management.commands.{sys.argv[1]}")
@@ -35,7 +35,7 @@ def main() -> None:
         raise Unavailable(store_error(error)) from error
 
 
-def _say_what_there_is() -> None:
+def _print_overview() -> None:
     from webapp.console import overview
 
     is_version = sys.argv[1:] in ASKED_VERSION

@@ -45,7 +45,7 @@ def evaluate(
     n = 0
     for facts in domains:
         n += 1
-        for rule_id, judgement in judge_domain(facts, policy, context):
+        for rule_id, judgement in evaluate_domain(facts, policy, context):
             _count(tally, rule_id, judgement, facts, policy, context, baseline)
     used = _suppress(tally, policy.suppressions, context.now.date())
     current = {f.fingerprint for f in tally.findings}
@@ -69,7 +69,7 @@ def evaluate(
     )
 
 
-def judge_domain(
+def evaluate_domain(
     facts: DomainFacts, policy: Policy, context: Context
 ) -> Iterator[tuple[str, Judgement]]:
     """The judgements of all rules of a policy about one domain, with the rule's id."""

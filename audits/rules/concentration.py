@@ -242,10 +242,10 @@ def decide_isp_concentration(
         yield not_judged(facts, "no campaign with traceroutes was given")
         return
     for region in regions:
-        yield _judge_isps(facts, context, parameters, region)
+        yield _evaluate_isps(facts, context, parameters, region)
 
 
-def _judge_isps(
+def _evaluate_isps(
     facts: DomainFacts,
     context: Context,
     parameters: IspConcentration,

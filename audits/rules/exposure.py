@@ -27,7 +27,9 @@ def decide_dangling(
     facts: DomainFacts, context: Context, parameters: NoParameters
 ) -> Iterator[Judgement]:
     """Each name whose alias leads to a provider's name that does not exist."""
-    yield from _judge_dangling(facts, facts.dangling, "leads to {0.missing}, which does not exist")
+    yield from _evaluate_dangling(
+        facts, facts.dangling, "leads to {0.missing}, which does not exist"
+    )
 
 
 def decide_claimable(
@@ -35,10 +37,10 @@ def decide_claimable(
 ) -> Iterator[Judgement]:
     """Each dangling name whose missing target customers of the provider may choose themselves."""
     text = "leads to {0.missing}; anybody may be able to register it with {0.provider}"
-    yield from _judge_dangling(facts, [d for d in facts.dangling if d.claimable], text)
+    yield from _evaluate_dangling(facts, [d for d in facts.dangling if d.claimable], text)
 
 
-def _judge_dangling(
+def _evaluate_dangling(
     facts: DomainFacts, names: list[DanglingName], text: str
 ) -> Iterator[Judgement]:
     for d in names:

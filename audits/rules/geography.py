@@ -140,7 +140,7 @@ def decide_residency(
     allowed = memberships(parameters.allowed)
     problems = 0
     for region, group in _by_region(facts.in_regions).items():
-        for judgement in _judge_region(facts, context, allowed, region, group):
+        for judgement in _evaluate_region(facts, context, allowed, region, group):
             problems += 1
             yield judgement
     hidden = [d for d in facts.deployments if d.kind != "cloud" or d.region is None]
@@ -164,7 +164,7 @@ def _by_region(deployments: list[Deployment]) -> dict[tuple[str, str], list[Depl
     return groups
 
 
-def _judge_region(
+def _evaluate_region(
     facts: DomainFacts,
     context: Context,
     allowed: dict[str, Membership],

@@ -46,14 +46,14 @@ def decide_slow_country(
         yield not_judged(facts, "no campaign was given")
         return
     for country in countries:
-        yield _judge_country(facts, context.campaign, parameters, country, regions)
+        yield _evaluate_country(facts, context.campaign, parameters, country, regions)
 
 
 def _regions(facts: DomainFacts) -> list[Region]:
     return sorted({(d.provider or "", d.region or "") for d in facts.in_regions})
 
 
-def _judge_country(
+def _evaluate_country(
     facts: DomainFacts,
     campaign: CampaignFacts,
     parameters: SlowCountry,

@@ -63,11 +63,11 @@ def _questions(domains: Iterable[str]) -> Iterator[tuple[str, str, str]]:
     for domain in domains:
         for kind in _TYPES:
             yield domain, domain, kind
-        for name in _climb(domain, suffixes.privatesuffix(domain) or domain):
+        for name in _caa_names(domain, suffixes.privatesuffix(domain) or domain):
             yield domain, name, "CAA"
 
 
-def _climb(domain: str, registered: str) -> Iterator[str]:
+def _caa_names(domain: str, registered: str) -> Iterator[str]:
     """The domain and those above it up to the registered one, where CAA is looked for.
 
     RFC 8659 section 3 climbs to the root; public suffixes publish no CAA records, and a server of

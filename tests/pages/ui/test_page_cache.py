@@ -40,12 +40,12 @@ def test_a_running_survey_is_never_kept(client: Client, db: Any) -> None:
 
 
 def test_a_shelf_forgets_by_time_and_by_room() -> None:
-    shelf = PageCache(max_bytes=5_000)
-    shelf.put("a", 0.0, b"x" * 2_000)
-    assert shelf.get("a", KEPT_S) is not None
-    assert shelf.get("a", KEPT_S + 1) is None
-    shelf.put("b", 0.0, b"y" * 2_000)
-    assert shelf.get("a", 1.0) is not None  # used last, so the other one goes
-    shelf.put("c", 0.0, b"z" * 2_000)
-    assert shelf.get("b", 1.0) is None
-    assert shelf.get("a", 1.0) is not None
+    cache = PageCache(max_bytes=5_000)
+    cache.store("a", 0.0, b"x" * 2_000)
+    assert cache.get("a", KEPT_S) is not None
+    assert cache.get("a", KEPT_S + 1) is None
+    cache.store("b", 0.0, b"y" * 2_000)
+    assert cache.get("a", 1.0) is not None  # used last, so the other one goes
+    cache.store("c", 0.0, b"z" * 2_000)
+    assert cache.get("b", 1.0) is None
+    assert cache.get("a", 1.0) is not None

@@ -48,7 +48,7 @@ def draw_map(
         "unit": drawing.mark_scale(view),
         "sizes": {k: round(v * drawing.mark_scale(view), 2) for k, v in _SIZES.items()},
         "views": views,
-        "regions": [atlas.spot(r) for r in atlas.regions if r["region"] in atlas.places],
+        "regions": [atlas.mark(r) for r in atlas.regions if r["region"] in atlas.places],
         "dots": [] if is_crowded else [atlas.dot(p) for p in atlas.points],
         "crowd": atlas.crowd() if is_crowded else [],
         "n_dots": len(atlas.points),
@@ -67,7 +67,7 @@ def draw_map(
 
 @dataclass(frozen=True, slots=True)
 class _CampaignMap:
-    """What is drawn: everything that spots, dots, arcs and rows need to know."""
+    """What is drawn: everything that marks, dots, arcs and rows read."""
 
     request: HttpRequest
     frame: Frame
@@ -82,7 +82,7 @@ class _CampaignMap:
     def metric(self) -> str:
         return self.frame.metric.id
 
-    def spot(self, row: Row) -> Row:
+    def mark(self, row: Row) -> Row:
         """A region's mark; choosing it again takes the choice back."""
         name, place = row["region"], self.places[row["region"]]
         x, y = drawing.project(place["latitude"], place["longitude"])
@@ -145,17 +145,19 @@ class _CampaignMap:
 
     def arcs(self) -> list[Row]:
         """Arcs of the selection, the longest first, so that short ones are not covered."""
-        spots = {p.name: (p.lat or 0.0, p.lon or 0.0) for p in self.points}
-        spots |= {r: (p["latitude"], p["longitude"]) for r, p in self.places.items()}
-        home = spots.get(self.chosen.get("name", ""))
+        points_by_name = {p.name: (p.lat or 0.0, p.lon or 0.0) for p in self.points}
+        points_by_name |= {r: (p["latitude"], p["longitude"]) for r, p in self.places.items()}
+        home = points_by_name.get(self.chosen.get("name", ""))
         if home is None:
             return []
         known = [
-            (c["p50"], n) for n, c in self.cells.items() if n in spots and c["p50"] is not None
+            (c["p50"], n)
+            for n, c in self.cells.items()
+            if n in points_by_name and c["p50"] is not None
         ]
         return [
             {
-                "path": drawing.arc(home, spots[name]),
+                "path": drawing.arc(home, points_by_name[name]),
                 "shade": campaign_formatting.shade(self.metric, value),
                 "name": name,
             }

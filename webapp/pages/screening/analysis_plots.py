@@ -29,7 +29,7 @@ def draw_persistence(distribution: Sequence[Sequence[float]]) -> Plot | None:
     )
     plot.set_x_ticks((value, f"{value:g}") for value in decade_ticks(low, high))
     plot.set_y_ticks((value / 100, f"{value}{THIN}%") for value in range(0, 101, 25))
-    ordered = _make_monotonic(points)
+    ordered = _raise_to_longest(points)
     plot.add_steps([(low, 0.0), *ordered, (high, ordered[-1][1])], "path plot__path--chosen")
     for marked in MARKED_HOURS:
         if low < marked < high:
@@ -41,7 +41,7 @@ def draw_persistence(distribution: Sequence[Sequence[float]]) -> Plot | None:
     return plot
 
 
-def _make_monotonic(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+def _raise_to_longest(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """Periods that span everything come last, also where others were as long."""
     risen, longest = [], 0.0
     for hours, share in points:

@@ -26,7 +26,7 @@ for _name in (
     "share_of",
     "bracket",
     "duration",
-    "keep_units",
+    "join_units",
     "provider_name",
     "provider_letter",
     "feature",
@@ -50,7 +50,7 @@ _CODE = re.compile(r"\b[a-z]{2,3}(?:-[a-z]+)+-?\d\b")
 @register.filter
 def finding(text: str) -> SafeString:
     """A sentence whose numbers keep their units and whose region codes do not break."""
-    escaped = conditional_escape(formatting.keep_units(text))
+    escaped = conditional_escape(formatting.join_units(text))
     return mark_safe(_CODE.sub(r'<span class="code">\g<0></span>', escaped))
 
 

@@ -255,7 +255,7 @@ def age(then: datetime | None, now: datetime) -> str:
     return f"{duration(minutes * 60 if minutes < 60 else minutes // 60 * 3600)} ago"
 
 
-def keep_units(text: str) -> str:
+def join_units(text: str) -> str:
     """Keep numbers beside their units when a sentence wraps."""
     return re.sub(r"(?<=\d) (?=%|ms\b|s\b)", THIN, text)
 

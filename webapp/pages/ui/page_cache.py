@@ -43,7 +43,7 @@ class PageCache:
             self._kept.move_to_end(key)
             return found[1:]
 
-    def put(self, key: Any, now_s: float, body: bytes) -> tuple[bytes, bytes, str]:
+    def store(self, key: Any, now_s: float, body: bytes) -> tuple[bytes, bytes, str]:
         """Store a body, and return it as ``get`` does."""
         packed = gzip.compress(body, 6, mtime=0)
         tag = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
@@ -64,7 +64,7 @@ def cached_page(view: View) -> View:
     """Cache the response of a survey's view, by ``slug``, once the survey has ended."""
 
     @wraps(view)
-    def keep(request: HttpRequest, slug: str, *args: Any, **more: Any) -> HttpResponse:
+    def wrapper(request: HttpRequest, slug: str, *args: Any, **more: Any) -> HttpResponse:
         version = _version(slug, request.user) if request.method == "GET" else None
         if version is None:
             return view(request, slug, *args, **more)
@@ -77,10 +77,10 @@ def cached_page(view: View) -> View:
             is_personal = request.META.get("CSRF_COOKIE_NEEDS_UPDATE") or answer.cookies
             if answer.status_code != 200 or is_personal:
                 return answer
-            found = _cache.put(key, now_s, answer.content)
+            found = _cache.store(key, now_s, answer.content)
         return _answer(request, *found)
 
-    return keep
+    return wrapper
 
 
 def _version(slug: str, reader: Any) -> tuple[Any, ...] | None:

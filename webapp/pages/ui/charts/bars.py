@@ -147,9 +147,9 @@ def _customer_countries(report: ReportRow) -> Chart:
 
 
 def _outages(of_what: str) -> Callable[[ReportRow], Chart]:
-    """A maker of the largest outages' bars: all of a thing down, and part of it."""
+    """Return the builder of the largest outages' bars: all of a thing down, and part of it."""
 
-    def make(report: ReportRow) -> Chart:
+    def build(report: ReportRow) -> Chart:
         rows = sorted(records(report), key=lambda r: -r["down"])[:MOST_BARS]
         return _bars(
             [label(_target(r), r["provider"] or None) for r in rows],
@@ -157,7 +157,7 @@ def _outages(of_what: str) -> Callable[[ReportRow], Chart]:
             _panel(f"of {of_what}: part of it down", rows, "part_share", _unpublished(rows)),
         )
 
-    return make
+    return build
 
 
 def _target(row: dict[str, Any]) -> str:

@@ -52,9 +52,9 @@ def _height(chart: Chart) -> int:
 
 
 def _steps(group: str | None, x: str, x_label: str, y_label: str) -> Callable[[ReportRow], Chart]:
-    """A maker of cumulative curves, one per value of ``group``."""
+    """Return the builder of cumulative curves, one per value of ``group``."""
 
-    def make(report: ReportRow) -> Chart:
+    def build(report: ReportRow) -> Chart:
         now = _curves(records(report), group, x)
         before = _curves(records(report.published), group, x) if report.published else {}
         few, texts = _texts(report, group, x)
@@ -71,7 +71,7 @@ def _steps(group: str | None, x: str, x_label: str, y_label: str) -> Callable[[R
         ]
         return {"kind": "steps", "series": series, "x_label": x_label, "y_label": y_label}
 
-    return make
+    return build
 
 
 def _curves(rows: list[dict[str, Any]], group: str | None, x: str) -> dict[str, list[list[Any]]]:
