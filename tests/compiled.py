@@ -40,7 +40,7 @@ def build_tables() -> None:
         for vantage in ("one", "two")
         for region in ("east", "west")
     ]
-    tables.build(table_of("samples", rows))
+    tables.build_tables(table_of("samples", rows))
 
 
 def match_addresses() -> None:

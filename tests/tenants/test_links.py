@@ -91,7 +91,7 @@ def test_a_token_that_nobody_came_to_see_is_not_shown_later(anna: Any) -> None:
     seed, made_at_s = session[name]
     session[name] = [seed, made_at_s - 3600]
     session.save()
-    secret = services.make_token(seed)
+    secret = services.derive_token(seed)
     assert find_grant(secret).pool
     assert secret not in client.get(page).content.decode()
 

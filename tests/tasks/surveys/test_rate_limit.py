@@ -73,7 +73,7 @@ def send_with(looks, rate, clock):
     for at, who in sorted(looks):
         clock.now = 100 + at
         gate = gates.setdefault(who, RateLimiter(pace, SERVER, clock))
-        while not gate.take(clock.now):
+        while not gate.acquire(clock.now):
             sent.append(clock.now)
     return sent
 
@@ -116,16 +116,16 @@ def test_a_sender_that_keeps_up_reaches_the_rate():
 
 def test_without_a_limit_nobody_waits():
     gate = RateLimiter(LocalRateLimits(Rates(None)), SERVER)
-    assert not any(gate.take(time.monotonic()) for _ in range(10_000))
+    assert not any(gate.acquire(time.monotonic()) for _ in range(10_000))
 
 
 def test_zones_have_a_limit_of_their_own():
     clock = Clock()
     pace = LocalRateLimits(Rates(None, zone_qps=2), clock)
     gate = RateLimiter(pace, "zone:alder.test", clock)
-    assert gate.take(clock.now) == 0
-    assert gate.take(clock.now) == pytest.approx(0.505, abs=0.02)
-    assert RateLimiter(pace, SERVER, clock).take(clock.now) == 0
+    assert gate.acquire(clock.now) == 0
+    assert gate.acquire(clock.now) == pytest.approx(0.505, abs=0.02)
+    assert RateLimiter(pace, SERVER, clock).acquire(clock.now) == 0
 
 
 def test_nobody_reserves_far_ahead():
@@ -158,7 +158,7 @@ def _send(url, rate, path, seconds):
     gate, end = RateLimiter(pace, SERVER), time.monotonic() + seconds
     with path.open("wb", buffering=0) as log:
         while (now := time.monotonic()) < end:
-            wait_s = gate.take(now)
+            wait_s = gate.acquire(now)
             if wait_s:
                 time.sleep(min(wait_s, 0.02))
             else:
@@ -226,7 +226,7 @@ def test_a_distant_worker_is_not_starved_and_keeps_the_limit(store, distant):
 
     def work(gate, mine):
         while (now := time.monotonic()) < end:
-            if wait_s := gate.take(now):
+            if wait_s := gate.acquire(now):
                 time.sleep(min(wait_s, 0.01))
             else:
                 mine.append(time.monotonic())
@@ -338,7 +338,7 @@ def test_permissions_taken_together_are_those_taken_one_by_one(rate, turns):
         together, _ = gates[0].acquire_many(clocks[0].now, wanted)
         # A gate that must wait is asked too: it reserves its next slots at that moment.
         single = 0
-        while gates[1].take(clocks[1].now) == 0:
+        while gates[1].acquire(clocks[1].now) == 0:
             single += 1
             if single >= together:
                 break
