@@ -23,7 +23,7 @@ from benchmarks.dns.figures import Figures, machine
 from benchmarks.dns.recursor import find_unbound, recursing
 from benchmarks.dns.workload import Expected
 from testbed.hierarchy.internet import Hierarchy, parent_of
-from testbed.hierarchy.plan import REGISTRY, plan_hierarchy
+from testbed.hierarchy.plan import REGISTRY, generate_hierarchy
 from testbed.hierarchy.server import Serving, serving
 
 OURS, UNBOUND, ZDNS = "ours", "unbound", "zdns --iterative"
@@ -38,7 +38,7 @@ def main() -> int:
     options = _parse()
     faults = 0
     for zones, names in SHAPES:
-        world = plan_hierarchy(zones // options.divide, names, faults=False, seed=options.seed)
+        world = generate_hierarchy(zones // options.divide, names, faults=False, seed=options.seed)
         asked = cold_names(world, names)
         print(f"\n{len(asked):,} names, {names} in each of {len(world.zones):,} zones", flush=True)
         with tempfile.TemporaryDirectory() as folder, serving(world, options.port) as servers:

@@ -20,8 +20,8 @@ from crawlers.engine.engine import Engine, EngineStats, Question
 from crawlers.engine.nameservers import Server
 from crawlers.enumeration.enumeration import Crawl, CrawlConfig, crawl_domains
 from crawlers.sources.wordlist import Words, default_wordlist
-from testbed.server.server import Running, running
-from testbed.truth.counting import why_hidden
+from testbed.server.server import RunningServer, running
+from testbed.truth.counting import hidden_reason
 from testbed.world.model import World
 from testbed.worlds.loading import build_world
 
@@ -85,7 +85,9 @@ def _against_truth(world: World, crawls: Sequence[Crawl], words: Iterable[str]) 
     known = frozenset(words)
     apexes = {zone.domain for zone in world.zones}
     exist = {name.fqdn for _, name in world.names()} - apexes
-    wanted = {n.fqdn for z, n in world.names() if not why_hidden(z, n, known, axfr=False)} - apexes
+    wanted = {
+        n.fqdn for z, n in world.names() if not hidden_reason(z, n, known, axfr=False)
+    } - apexes
     found = {x.answer.name for c in crawls for x in c.lookups if x.answer.addresses}
     found -= apexes | world.hosts.keys()
     outcomes = [o for crawl in crawls for o in crawl.outcomes]
@@ -109,7 +111,7 @@ def _against_truth(world: World, crawls: Sequence[Crawl], words: Iterable[str]) 
     }
 
 
-def _cpu_of(server: Running) -> float:
+def _cpu_of(server: RunningServer) -> float:
     """CPU seconds of the server's process so far."""
     fields = Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()
     return sum(float(ticks) for ticks in fields[11:13]) / _TICKS_PER_S

@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.probes import lab_claims
 from testbed.namespaces.laboratory import Laboratory
-from testbed.namespaces.random_plan import draw
+from testbed.namespaces.random_plan import draw_topology
 from testbed.namespaces.six_by_four import six_by_four
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,7 +59,7 @@ def usual(options: argparse.Namespace) -> Iterator[str]:
 def by_sample(options: argparse.Namespace) -> Iterator[str]:
     """All claims in plans that are drawn."""
     for seed in options.drawn:
-        plan = draw(seed, options.isps, options.width, tuple(options.families))
+        plan = draw_topology(seed, options.isps, options.width, tuple(options.families))
         print(f"plan {seed}: {len(plan.nodes)} nodes, {len(plan.links)} links")
         with Laboratory(plan, seed) as lab:
             yield from compare_with_ping(lab)

@@ -53,12 +53,12 @@ def losses(lab: Laboratory) -> Claim:
     start, end, number = _clean_route(lab)
     line = lab.plan.links[number].line
     told, wrong = [], []
-    there_and_back = (*lab.truth.ways(start, end)[0], *lab.truth.ways(end, start)[0])
+    there_and_back = (*lab.truth.paths(start, end)[0], *lab.truth.paths(end, start)[0])
     for loss in LOSSES:
         lab.shape(number, replace(line, loss=loss, rate_mbit=0.0))
         config = jitter.Config(count=STREAM, interval_s=0.002, timeout_s=0.5)
         target = Target(lab.plan.home(end))
-        found = lab.inside(start, lambda t=target, c=config: jitter.run(t, c, CLOCK))
+        found = lab.run_inside(start, lambda t=target, c=config: jitter.run(t, c, CLOCK))
         low, high = interval(STREAM, 1 - (1 - loss) ** there_and_back.count(number))
         told.append(f"{found.lost} in {low}–{high}")
         if not low <= found.lost <= high or found.sent != STREAM:
@@ -108,9 +108,9 @@ def _rates(lab: Laboratory, start: str, end: str) -> tuple[float, float]:
     own, beside = 0.0, 0.0
     for number in range(TRIES):
         target, config = Target(home, 80, 0, path), throughput.Config(octets=OCTETS)
-        found = lab.inside(start, lambda t=target, c=config: throughput.run(t, c, CLOCK))
+        found = lab.run_inside(start, lambda t=target, c=config: throughput.run(t, c, CLOCK))
         own = max(own, found.bytes_per_s or 0.0)
-        beside = max(beside, lab.inside(start, lambda: curl(home, path)) or 0.0)
+        beside = max(beside, lab.run_inside(start, lambda: curl(home, path)) or 0.0)
         if number and abs(own / beside - 1) <= NEAR:
             break
     return own, beside
@@ -139,7 +139,7 @@ def _wrong_hops(lab: Laboratory, start: str, end: str) -> Iterator[str]:
 
 def flows(lab: Laboratory) -> Claim:
     """A flow's packets all take one way, and flows do not all take the same."""
-    wide = [p for p in _pairs(lab) if len(lab.truth.ways(*p)) > 1][:FLOW_PAIRS]
+    wide = [p for p in _pairs(lab) if len(lab.truth.paths(*p)) > 1][:FLOW_PAIRS]
     wrong, spread = [], 0
     for start, end in wide:
         seen = set()
@@ -150,7 +150,7 @@ def flows(lab: Laboratory) -> Claim:
                 "window": 8,
                 "protocol": "tcp" if flow % 2 else "udp",
             }
-            path = lab.inside(start, lambda e=end, o=options: _trace(lab, e, None, **o))
+            path = lab.run_inside(start, lambda e=end, o=options: _trace(lab, e, None, **o))
             seen.add(path.hops)
             if any(len(hop) > 1 for hop in path.hops):
                 wrong.append(f"{start} to {end}, flow {flow}: {path.hops}")
@@ -167,7 +167,7 @@ def ways(lab: Laboratory) -> Claim:
         return [w for end in _instances(lab) if (w := _find_wrong_routes(lab, start, end))]
 
     wrong = _everywhere(lab, search)
-    counts = [len(lab.truth.ways(*pair)) for pair in _pairs(lab)]
+    counts = [len(lab.truth.paths(*pair)) for pair in _pairs(lab)]
     found = len(counts) - len(wrong)
     return f"all of 1 to {max(counts)} ways found by MDA on {found} of {len(counts)} pairs", wrong
 
@@ -201,7 +201,7 @@ def failure(lab: Laboratory) -> Claim:
         words, wrong = compared(lab, f"ISPs without AS{asn}", after)
         true = _unreached(lab)
     finally:
-        lab.mend()
+        lab.restore()
     told = diversity.compare_routes(before, after)
     lost = {(row["region"], row["end"]) for row in told["lost"]}
     if lost != true:
@@ -292,7 +292,7 @@ def _trace(lab: Laboratory, end: str, family: Family | None, **options: Any) -> 
 
 
 def _true_routes(lab: Laboratory, start: str, end: str, family: Family) -> list[list[str | None]]:
-    return [lab.truth.hops(start, way, family) for way in lab.truth.ways(start, end)]
+    return [lab.truth.hops(start, way, family) for way in lab.truth.paths(start, end)]
 
 
 def _instances(lab: Laboratory) -> list[str]:
@@ -307,7 +307,7 @@ def _clean_route(lab: Laboratory) -> tuple[str, str, int]:
     """A pair that loses nothing, and a link on its way that has a delay."""
     for start, end in _pairs(lab):
         if not lab.truth.loss(start, end):
-            links = [n for n in lab.truth.ways(start, end)[0] if not lab.plan.links[n].line.plain]
+            links = [n for n in lab.truth.paths(start, end)[0] if not lab.plan.links[n].line.plain]
             if links:
                 return start, end, links[0]
     raise ValueError("every way of this plan loses packets")
@@ -319,5 +319,5 @@ def _everywhere(
     """What is told at each start, some of them at once, in the order of starts."""
     names = starts or [node.name for node in lab.plan.of_kind("vantage")]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        told = pool.map(lambda s: lab.inside(s, lambda: work(s)), names)
+        told = pool.map(lambda s: lab.run_inside(s, lambda: work(s)), names)
         return [one for own in told for one in own]

@@ -27,7 +27,7 @@ def build_demo(rounds: int = samples.ROUNDS) -> Campaign | None:
     """Make the demo measurement; ``None`` where there is one, or any other, already."""
     if Campaign.objects.exists():
         return None
-    world = samples.build_world()
+    world = samples.build_model()
     begun = datetime.fromtimestamp(samples.START_S, UTC)
     ended = begun + timedelta(seconds=rounds * samples.ROUND_S)
     made = Campaign.objects.create(
@@ -40,7 +40,7 @@ def build_demo(rounds: int = samples.ROUNDS) -> Campaign | None:
         vantages=[c.name for c in CITIES],
         seed=samples.SEED,
         synthetic=True,
-        label=samples.ABOUT,
+        label=samples.DESCRIPTION,
         started_at=begun,
     )
     _store_vantages()
@@ -90,12 +90,12 @@ def _store_vantages() -> None:
     VantagePoint.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _store_parts(made: Campaign, world: samples.World, rounds: int) -> None:
+def _store_parts(made: Campaign, world: samples.CampaignModel, rounds: int) -> None:
     """Every part in the lake, with its unit in the manifest."""
     units = []
-    for city, table in zip(CITIES, samples.samples(world, rounds), strict=True):
+    for city, table in zip(CITIES, samples.build_samples(world, rounds), strict=True):
         units.append(_store(made, "samples", city.name, table))
-    for (region, zone), table in zip(world.targets, routes.routes(world), strict=True):
+    for (region, zone), table in zip(world.targets, routes.build_paths(world), strict=True):
         units.append(_store(made, "paths", f"{region.name}{zone}", table))
     with transaction.atomic():
         CampaignUnit.objects.bulk_create(units)

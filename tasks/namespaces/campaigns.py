@@ -19,7 +19,7 @@ from tasks.campaigns import commands, conclusion, dispatch, scheduler
 from tasks.campaigns.results_collector import Collector
 from tasks.namespaces.links import Host
 from testbed.namespaces.laboratory import Laboratory
-from testbed.namespaces.plan import Node, Plan
+from testbed.namespaces.plan import Node, Topology
 from webapp.store.campaigns import services
 from webapp.store.models import Campaign, CampaignUnit
 
@@ -76,13 +76,13 @@ def name_of(node: Node) -> str:
     return f"lab-{node.name}"
 
 
-def instances(plan: Plan, extent: Extent) -> list[Node]:
+def instances(plan: Topology, extent: Extent) -> list[Node]:
     """The instances that take part."""
     found = plan.of_kind("instance")
     return [n for n in found if n.zone == "a"] if extent.brisk else found
 
 
-def hosts(plan: Plan, extent: Extent) -> list[Host]:
+def hosts(plan: Topology, extent: Extent) -> list[Host]:
     """All nodes that measure, where they stand, and in which cloud."""
     found = []
     for node in (*plan.of_kind("vantage"), *instances(plan, extent)):
@@ -126,7 +126,7 @@ class Tempo:
         return self.extent.settling_s * self.stretch + self.failing_s
 
 
-def create_campaigns(plan: Plan, extent: Extent, tempo: Tempo) -> tuple[Campaign, Campaign]:
+def create_campaigns(plan: Topology, extent: Extent, tempo: Tempo) -> tuple[Campaign, Campaign]:
     """Store both campaigns; they begin at the same moment. Raises ``BadInput``."""
     close_old()
     inner, outer = instances(plan, extent), plan.of_kind("vantage")
@@ -170,7 +170,7 @@ def close_old() -> None:
             services.fail(left, "its laboratory ended before it did", datetime.now(UTC))
 
 
-def _target(plan: Plan, node: Node, extent: Extent) -> Row:
+def _target(plan: Topology, node: Node, extent: Extent) -> Row:
     own = {"host": plan.home(node.name), "port": 80, "path": f"/octets/{extent.octets}"}
     if node.kind == "vantage":
         return {**own, "name": name_of(node), "region": name_of(node)}

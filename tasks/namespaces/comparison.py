@@ -14,7 +14,7 @@ from analysis.campaigns.routes import diversity
 from analysis.campaigns.routes.address_owners import Addresses
 from analysis.campaigns.routes.downstream_isp import find_isps
 from tasks.namespaces.campaigns import Extent, instances, name_of
-from testbed.namespaces.plan import Plan
+from testbed.namespaces.plan import Topology
 from testbed.namespaces.truth import Truth
 from webapp.store.campaigns import progress, selectors
 from webapp.store.models import Campaign
@@ -82,7 +82,7 @@ def _rows(found: Campaign, kind: str) -> list[Row]:
     return [row for path in paths for row in pq.read_table(path, use_threads=False).to_pylist()]
 
 
-def _pairs(plan: Plan, extent: Extent) -> Iterator[Pair]:
+def _pairs(plan: Topology, extent: Extent) -> Iterator[Pair]:
     for vantage in plan.of_kind("vantage"):
         for instance in instances(plan, extent):
             yield vantage.name, instance.name
@@ -142,7 +142,7 @@ def _paths(truth: Truth, seen: Seen) -> Iterator[Row]:
             pair = row["vantage"].removeprefix("lab-"), row["target"]
             found.setdefault(pair, set()).update(hops)
     for vantage, instance in _pairs(truth.plan, seen.extent):
-        ways = [truth.hops(vantage, w) for w in truth.ways(vantage, instance)]
+        ways = [truth.hops(vantage, w) for w in truth.paths(vantage, instance)]
         true = {(ttl, hop) for way in ways for ttl, hop in enumerate(way, 1) if hop}
         own = found.get((vantage, instance))
         seen_hops = own or set()

@@ -14,10 +14,10 @@ from tasks.namespaces import campaigns, links
 from tasks.namespaces.campaigns import Extent
 from tasks.namespaces.comparison import Seen, compare
 from testbed.namespaces import netns
-from testbed.namespaces.ability import find_ability
+from testbed.namespaces.ability import detect_capabilities
 from testbed.namespaces.laboratory import Laboratory
-from testbed.namespaces.plan import Plan
-from testbed.namespaces.random_plan import draw
+from testbed.namespaces.plan import Topology
+from testbed.namespaces.random_plan import draw_topology
 from testbed.namespaces.six_by_four import six_by_four
 from testbed.namespaces.truth import (
     Truth,
@@ -32,38 +32,38 @@ Row = dict[str, Any]
 Tell = Callable[[str], None]
 
 
-def choose_plan(seed: int | None = None) -> Plan:
+def choose_plan(seed: int | None = None) -> Topology:
     """The usual plan, or the random one of a seed."""
-    return six_by_four() if seed is None else draw(seed)
+    return six_by_four() if seed is None else draw_topology(seed)
 
 
-def description(plan: Plan) -> Row:
+def description(plan: Topology) -> Row:
     """What the laboratory is, what is true of it, and whether it can stand here."""
-    ability = find_ability()
+    capabilities = detect_capabilities()
     return {
         **describe(Truth.of(plan)),
-        "ability": {**asdict(ability), "words": ability.words},
+        "ability": {**asdict(capabilities), "words": capabilities.summary},
         "origins": origin_lines(plan),
         "ranges": range_file(plan),
         "exchanges": exchange_prefixes(plan),
     }
 
 
-def open_laboratory(plan: Plan, *, centre: bool = False) -> Laboratory:
+def open_laboratory(plan: Topology, *, centre: bool = False) -> Laboratory:
     """The laboratory, to be used as a context; raises ``Unavailable`` with the reason.
 
     With ``centre`` its hosts reach a namespace of the site's.
     """
-    ability = find_ability()
-    if ability.reason:
-        raise Unavailable(ability.words)
+    capabilities = detect_capabilities()
+    if capabilities.reason:
+        raise Unavailable(capabilities.summary)
     return Laboratory(plan, centre=centre)
 
 
 def remove_orphans() -> Row:
     """Remove what dead laboratories left; those that live are told by their process."""
     links.remove_orphans()
-    return {"removed": netns.sweep(), "living": netns.laboratories()}
+    return {"removed": netns.remove_stale(), "living": netns.list_laboratories()}
 
 
 def run(extent: Extent, tell: Tell) -> Row:
@@ -95,7 +95,7 @@ def run(extent: Extent, tell: Tell) -> Row:
     return {"campaign": found[0].slug, "outwards": found[1].slug, **compare(seen, before, after)}
 
 
-def build_addresses(plan: Plan) -> Addresses:
+def build_addresses(plan: Topology) -> Addresses:
     """Whose each address of the laboratory is, by its own tables."""
     origins = OriginTable.build(read_origins(origin_lines(plan).encode()))
     ranges = [(ip_network(prefix), region) for prefix, region in region_prefixes(plan)]

@@ -147,7 +147,7 @@ class Field:
 def remove_orphans() -> None:
     """Remove what processes that are no more left in the data folder."""
     for folder in _root().glob("*"):
-        if folder.name.isdigit() and not netns.alive(int(folder.name)):
+        if folder.name.isdigit() and not netns.is_alive(int(folder.name)):
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -8,7 +8,7 @@ from core.errors import BadInput
 from core.signals import STOPPING, caught
 from testbed.hierarchy import server
 from testbed.hierarchy.internet import Hierarchy
-from testbed.hierarchy.plan import plan_hierarchy
+from testbed.hierarchy.plan import generate_hierarchy
 
 _LOOPBACK = re.compile(r"127\.(\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])")
 
@@ -25,7 +25,7 @@ def build_hierarchy(
         raise BadInput(f"{network} is not the beginning 127.N of addresses", field="network")
     if zones < 1 or names < 1:
         raise BadInput("there is at least one zone with one name", field="zones")
-    return plan_hierarchy(zones, names, seed=seed, network=network, faults=faults)
+    return generate_hierarchy(zones, names, seed=seed, network=network, faults=faults)
 
 
 def describe_hierarchy(hierarchy: Hierarchy, port: int) -> dict[str, Any]:

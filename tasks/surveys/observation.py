@@ -16,7 +16,7 @@ from lake.parts import part_path, write_part
 from tasks.resolution.engine_factory import Resolving, load_wordlist
 from tasks.surveys import shard_run, worlds
 from tasks.surveys.study import BROUGHT
-from testbed.generate.customers import Atlas, customer_rows
+from testbed.generate.customers import CountryIndex, customer_rows
 from testbed.truth.observations import Observer, zone_rows
 from testbed.world.model import World, Zone, scale_text
 from testbed.worlds.loading import load_world
@@ -80,7 +80,7 @@ def _write_external(survey: Survey, world: World, options: worlds.WorldOptions) 
     brought = {"zones": zone_rows(world)}
     shares = load_world(options.name).raw.get("customers")
     if shares:
-        atlas = Atlas(region_countries(), continents())
+        atlas = CountryIndex(region_countries(), continents())
         brought["customers"] = customer_rows(world, shares, atlas)
     for table, rows in brought.items():
         write_part(part_path(root, survey.slug, table, BROUGHT), table, rows)

@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 
 from lake.campaigns import table_of
 from testbed.campaigns.cities import CITIES, REGIONS, Region
-from testbed.campaigns.samples import LABEL, ROUND_S, SEED, START_S, World
+from testbed.campaigns.samples import LABEL, ROUND_S, SEED, START_S, CampaignModel
 
 # Private use (RFC 6996); the first ones are ISPs of the regions, the later ones of vantage points.
 FIRST_ISP, FIRST_EDGE = 4_200_000_001, 4_200_001_001
 CLOUD_ASN = 16509
 TRACES = 10
 # How often a hop stays silent, and how often a route is told by an address nobody announces.
-_SILENT, _STRANGE, _ENDING = 0.01, 0.012, 0.012
+_SILENT, _UNROUTED, _FILTERED = 0.01, 0.012, 0.012
 # Vantage points that only ever take their usual ISP: what fails with it is lost to them.
-_LOYAL = 0.3
+_SINGLE_ISP = 0.3
 Row = dict[str, Any]
 
 
-def routes(world: World, traces: int = TRACES, seed: int = SEED) -> Iterator[pa.Table]:
+def build_paths(world: CampaignModel, traces: int = TRACES, seed: int = SEED) -> Iterator[pa.Table]:
     """One table of paths per zone; ``traces`` rounds to every vantage point."""
     for number, (region, zone) in enumerate(world.targets):
         chance = np.random.default_rng([seed, 7, number])
@@ -74,14 +74,14 @@ def _weights(region: Region, count: int) -> NDArray[np.float64]:
 
 
 def _zone_rows(
-    world: World, region: Region, zone: str, chance: np.random.Generator, traces: int
+    world: CampaignModel, region: Region, zone: str, chance: np.random.Generator, traces: int
 ) -> Iterator[Row]:
     at = REGIONS.index(region)
     count = region.isps[region.zones.index(zone)]
     usual = np.random.default_rng([SEED, 11, at]).choice(
         count, len(CITIES), p=_weights(region, count)
     )
-    loyal = np.random.default_rng([SEED, 13]).random(len(CITIES)) < _LOYAL
+    loyal = np.random.default_rng([SEED, 13]).random(len(CITIES)) < _SINGLE_ISP
     number = [i for i, (r, z) in enumerate(world.targets) if (r, z) == (region, zone)][0]
     for trace in range(traces):
         other = chance.choice(count, len(CITIES), p=_weights(region, count))
@@ -109,9 +109,9 @@ def _row(
     reached = bool(chance.random() > 0.03)
     if not reached:
         places[-1] = ""
-    if chance.random() < _STRANGE:
+    if chance.random() < _UNROUTED:
         places[2] = places[3] = "2dfe::1"
-    if chance.random() < _ENDING:
+    if chance.random() < _FILTERED:
         # Filtered just beyond the cloud: nobody answers any more.
         places[2:], reached = [""] * 4, False
     shown = [p if p and (p == places[-1] or chance.random() > _SILENT) else None for p in places]

@@ -15,7 +15,9 @@ from lake.campaigns import fill_table
 from testbed.campaigns.cities import CITIES, REGIONS, City, Region
 
 LABEL = "Synthetic"
-ABOUT = "80 stand-in cities and eight regions; values are made up by a model, nothing was measured"
+DESCRIPTION = (
+    "80 stand-in cities and eight regions; values are made up by a model, nothing was measured"
+)
 SEED = 20130327
 # Three days from this moment; a round each half hour, where the paper had one each quarter.
 START_S = 1_364_342_400
@@ -26,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class CampaignModel:
     """What is fixed for all rounds: one row per vantage point, one column per target (a zone)."""
 
     targets: tuple[tuple[Region, str], ...]
@@ -36,7 +38,7 @@ class World:
     loss: Floats
 
 
-def build_world(seed: int = SEED) -> World:
+def build_model(seed: int = SEED) -> CampaignModel:
     """The fixed part, the same for the same seed."""
     chance = np.random.default_rng(seed)
     targets = tuple((region, zone) for region in REGIONS for zone in region.zones)
@@ -54,7 +56,7 @@ def build_world(seed: int = SEED) -> World:
     rate = 1 / (1 / line + (25 + base) / 110 / window)
     swing = chance.gamma(1.5, 0.035, (len(CITIES), 1))
     loss = np.minimum(0.2, chance.lognormal(-5.9, 1.0, base.shape))
-    return World(targets, base, rate, swing, loss)
+    return CampaignModel(targets, base, rate, swing, loss)
 
 
 def _kilometres(city: City, region: Region) -> float:
@@ -63,12 +65,14 @@ def _kilometres(city: City, region: Region) -> float:
     return float(12_742 * np.arcsin(np.sqrt(half)))
 
 
-def samples(world: World, rounds: int = ROUNDS, seed: int = SEED) -> Iterator[pa.Table]:
+def build_samples(
+    world: CampaignModel, rounds: int = ROUNDS, seed: int = SEED
+) -> Iterator[pa.Table]:
     """One table of samples per vantage point: latency of all rounds, then throughput."""
     for number, city in enumerate(CITIES):
         chance = np.random.default_rng([seed, number])
-        busy = _evenings(city, rounds)
-        dead = _absences(chance, rounds)
+        busy = _evening_load(city, rounds)
+        dead = _draw_outages(chance, rounds)
         yield pa.concat_tables(
             [
                 _latency(world, number, busy, dead, chance),
@@ -77,13 +81,13 @@ def samples(world: World, rounds: int = ROUNDS, seed: int = SEED) -> Iterator[pa
         )
 
 
-def _evenings(city: City, rounds: int) -> Floats:
+def _evening_load(city: City, rounds: int) -> Floats:
     """How busy each round is where the vantage point stands: most at nine in the evening."""
     hour = (START_S / 3600 + np.arange(rounds) * ROUND_S / 3600 + city.lon / 15) % 24
     return np.asarray(np.exp(-(((hour - 21 + 12) % 24 - 12) ** 2) / 14.0))
 
 
-def _absences(chance: np.random.Generator, rounds: int) -> NDArray[np.bool_]:
+def _draw_outages(chance: np.random.Generator, rounds: int) -> NDArray[np.bool_]:
     """Rounds in which the vantage point was away; one in eight is away for a while."""
     away = chance.random(rounds) < 0.002
     if chance.random() < 0.125:
@@ -92,7 +96,7 @@ def _absences(chance: np.random.Generator, rounds: int) -> NDArray[np.bool_]:
     return np.asarray(away)
 
 
-def _detours(chance: np.random.Generator, rounds: int, targets: int) -> Floats:
+def _route_changes(chance: np.random.Generator, rounds: int, targets: int) -> Floats:
     """What a changed route adds to targets of the same pair for some hours."""
     added = np.zeros((rounds, targets))
     for _ in range(int(chance.poisson(5.0))):
@@ -104,11 +108,15 @@ def _detours(chance: np.random.Generator, rounds: int, targets: int) -> Floats:
 
 
 def _latency(
-    world: World, number: int, busy: Floats, dead: NDArray[np.bool_], chance: np.random.Generator
+    world: CampaignModel,
+    number: int,
+    busy: Floats,
+    dead: NDArray[np.bool_],
+    chance: np.random.Generator,
 ) -> pa.Table:
     rounds, targets = len(busy), len(world.targets)
     mean = world.base_ms[number] * (1 + world.swing[number] * busy[:, None])
-    mean = mean + _detours(chance, rounds, targets)
+    mean = mean + _route_changes(chance, rounds, targets)
     values = mean[:, :, None] + chance.gamma(
         0.7, 1.0 + mean[:, :, None] / 90, (rounds, targets, PINGS)
     )
@@ -128,7 +136,11 @@ def _latency(
 
 
 def _throughput(
-    world: World, number: int, busy: Floats, dead: NDArray[np.bool_], chance: np.random.Generator
+    world: CampaignModel,
+    number: int,
+    busy: Floats,
+    dead: NDArray[np.bool_],
+    chance: np.random.Generator,
 ) -> pa.Table:
     rounds, targets = len(busy), len(world.targets)
     rate = world.rate[number] * (1 - 0.9 * world.swing[number] * busy[:, None])
@@ -149,7 +161,12 @@ _REASONS = ("", "", "the vantage point was away", "the connection was reset")
 
 
 def _table(
-    world: World, number: int, probe: str, sent: int, values: pa.Array, status: NDArray[np.int64]
+    world: CampaignModel,
+    number: int,
+    probe: str,
+    sent: int,
+    values: pa.Array,
+    status: NDArray[np.int64],
 ) -> pa.Table:
     targets = len(world.targets)
     rounds = len(status) // targets

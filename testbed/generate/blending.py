@@ -12,7 +12,7 @@ from testbed.generate.targets import Target
 from testbed.world.drafts import DomainDraft, Draft
 
 
-def set_mixed_aside(target: Target, count: int) -> None:
+def exclude_mixed_names(target: Target, count: int) -> None:
     """Take names in both clouds out of Azure's target: they are drafts of AWS there."""
     for _ in range(count):
         target.names["cs"] -= 1
@@ -47,7 +47,7 @@ def add_edges(
         domain.drafts.append(Draft(provider, "cdn", (region,)))
 
 
-def blend(
+def assign_mixed_names(
     domains: Sequence[DomainDraft],
     names: Counter[str],
     raw: Mapping[str, Any],
@@ -55,18 +55,18 @@ def blend(
     rng: random.Random,
 ) -> None:
     """Choose the mixed and the hybrid names, and count those elsewhere, in place."""
-    _mix(domains, names["aws_azure"], raw, rng)
+    _mark_mixed(domains, names["aws_azure"], raw, rng)
     for provider in ("aws", "azure"):
         wanted = names[f"{provider}_other"]
         count = min(wanted, max(1, scaled(raw["hybrid_domains"][provider], scale)))
-        able = _able(domains, provider, raw[provider]["multi_region"])
-        _make_hybrid(able, wanted, count, rng)
+        able = _hybrid_candidates(domains, provider, raw[provider]["multi_region"])
+        _mark_hybrid(able, wanted, count, rng)
     for domain in domains:
         if not domain.starred and not domain.pure:
-            domain.others = _others(domain, raw["list"]["other_names"], rng)
+            domain.others = _count_others(domain, raw["list"]["other_names"], rng)
 
 
-def _mix(
+def _mark_mixed(
     domains: Sequence[DomainDraft], count: int, raw: Mapping[str, Any], rng: random.Random
 ) -> None:
     both = [d for d in domains if d.kind == "aws_azure"]
@@ -76,7 +76,7 @@ def _mix(
         draft.other_cloud = largest
 
 
-def _able(
+def _hybrid_candidates(
     domains: Sequence[DomainDraft], provider: str, labels: Sequence[str]
 ) -> list[list[Draft]]:
     """Names that may be hybrid, domain by domain."""
@@ -85,7 +85,7 @@ def _able(
     return [fit for fit in fits if fit]
 
 
-def _make_hybrid(able: list[list[Draft]], wanted: int, count: int, rng: random.Random) -> None:
+def _mark_hybrid(able: list[list[Draft]], wanted: int, count: int, rng: random.Random) -> None:
     rng.shuffle(able)
     able.sort(key=lambda fit: -len(fit))
     large = count // 3  # some large domains have the room, the rest are everyday ones
@@ -99,7 +99,7 @@ def _make_hybrid(able: list[list[Draft]], wanted: int, count: int, rng: random.R
             draft.hybrid = True
 
 
-def _others(domain: DomainDraft, mean: int, rng: random.Random) -> int:
+def _count_others(domain: DomainDraft, mean: int, rng: random.Random) -> int:
     free = domain.kind == "aws_azure" or any(draft.hybrid for draft in domain.drafts)
     least = 0 if free else 1
     return least + rng.randint(0, 2 * (mean - least))

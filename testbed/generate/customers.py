@@ -27,14 +27,14 @@ _WEIGHTS = (0.5, 0.2)
 
 
 @dataclass(frozen=True, slots=True)
-class Atlas:
+class CountryIndex:
     """Country by (provider, region) and continent by country."""
 
     countries: Mapping[tuple[str, str], str]
     continents: Mapping[str, str]
 
 
-def customer_rows(world: World, shares: Mapping[str, float], atlas: Atlas) -> Rows:
+def customer_rows(world: World, shares: Mapping[str, float], atlas: CountryIndex) -> Rows:
     """Rows of the lake's ``customers``; ``shares`` are per mille of names (``known``) and of the
     known ones (``other_country``, ``other_continent``)."""
     rng = random.Random(f"{world.id}:customers")
@@ -54,7 +54,7 @@ def customer_rows(world: World, shares: Mapping[str, float], atlas: Atlas) -> Ro
     return rows
 
 
-def _countries(world: World, zone: Zone, atlas: Atlas) -> list[frozenset[str]]:
+def _countries(world: World, zone: Zone, atlas: CountryIndex) -> list[frozenset[str]]:
     """The hosting countries of each name that can be found and stands in a region."""
     found = []
     for name in zone.names:
@@ -73,7 +73,7 @@ def _targets(n: int, shares: Mapping[str, float]) -> Counter[str]:
 
 
 def _choose(
-    kind: str, names: Sequence[frozenset[str]], atlas: Atlas, rng: random.Random
+    kind: str, names: Sequence[frozenset[str]], atlas: CountryIndex, rng: random.Random
 ) -> str | None:
     """A customer country that makes most names of a domain this kind."""
     if kind == _UNKNOWN:
@@ -90,7 +90,7 @@ def _choose(
     return rng.choice(_POOL[rng.choice(away)]) if away else host
 
 
-def _kind_of(country: str | None, name: frozenset[str], atlas: Atlas) -> str:
+def _kind_of(country: str | None, name: frozenset[str], atlas: CountryIndex) -> str:
     if country is None:
         return _UNKNOWN
     if country in name:

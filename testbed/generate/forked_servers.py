@@ -14,7 +14,7 @@ Serve = Callable[[Callable[[Any], None]], None]
 
 
 @contextmanager
-def serving_apart(serve: Serve, within_s: float) -> Iterator[tuple[int, Any]]:
+def serve_in_child(serve: Serve, within_s: float) -> Iterator[tuple[int, Any]]:
     """Run ``serve(ready)`` in a child; yield its process id and the value passed to ``ready``.
 
     Raises what the server raised before it was ready, or ``Unavailable`` after ``within_s`` of
@@ -26,7 +26,7 @@ def serving_apart(serve: Serve, within_s: float) -> Iterator[tuple[int, Any]]:
     child.start()
     there.close()
     try:
-        yield child.pid or 0, _hear(here, within_s)
+        yield child.pid or 0, _wait_until_ready(here, within_s)
     finally:
         child.terminate()
         child.join(_STOP_S)
@@ -36,7 +36,7 @@ def serving_apart(serve: Serve, within_s: float) -> Iterator[tuple[int, Any]]:
         here.close()
 
 
-def _hear(line: Connection, within_s: float) -> Any:
+def _wait_until_ready(line: Connection, within_s: float) -> Any:
     try:
         word = line.recv() if line.poll(within_s) else Unavailable(f"no server in {within_s:.0f} s")
     except EOFError as error:

@@ -4,24 +4,28 @@ import random
 from collections.abc import Mapping, Sequence
 
 from testbed.generate.addresses.pools import Pool
-from testbed.generate.addresses.supply import AddressBook
+from testbed.generate.addresses.supply import AddressAllocator
 from testbed.world.drafts import Draft, PoolKey
 
-Front = tuple[tuple[str, ...], tuple[str, ...]]  # CNAME targets, addresses
+FrontEnd = tuple[tuple[str, ...], tuple[str, ...]]  # CNAME targets, addresses
 SHARED_HEROKU = "proxy.heroku.com"
 _EDGES_PER_NAME = 2
 _HOSTERS = 40
 
 
-class FrontMaker:
+class FrontEndBuilder:
     """Makes each draft concrete, in the order in which pools were demanded."""
 
     def __init__(
-        self, pools: Mapping[PoolKey, Pool], edges: Sequence[str], book: AddressBook, heroku: str
+        self,
+        pools: Mapping[PoolKey, Pool],
+        edges: Sequence[str],
+        allocator: AddressAllocator,
+        heroku: str,
     ) -> None:
         self._pools = pools
         self._edges = edges
-        self._book = book
+        self._allocator = allocator
         self._heroku = heroku
         self._serial = 0
         self._shared = tuple(
@@ -30,20 +34,22 @@ class FrontMaker:
             if key[1] == "heroku" and key[3] and pool.addresses
         )
 
-    def make(self, draft: Draft) -> Front:
+    def build(self, draft: Draft) -> FrontEnd:
         """The chain and the addresses of one draft."""
         self._serial += 1
         if draft.pinned and self._shared:
             return (self._heroku,), self._shared
         found = [
-            (key, p) for key, count in draft.spots for p in self._pools[key].take(count, draft.home)
+            (key, p)
+            for key, count in draft.placements
+            for p in self._pools[key].allocate(count, draft.machine_domain)
         ]
         addresses = [self._pools[key].addresses[p] for key, p in found]
         target = found[0] if found else None
         if draft.label == "cloudfront":
             addresses += self._edge_addresses()
         if draft.hybrid:
-            addresses.append(self._book.other())
+            addresses.append(self._allocator.other_address())
         return self._chain(draft, target), tuple(dict.fromkeys(addresses))
 
     def _edge_addresses(self) -> list[str]:
@@ -72,9 +78,9 @@ class FrontMaker:
         return chains.get(draft.label, (f"host-{n}.hosting-{n % _HOSTERS}.example",))
 
 
-def edge_addresses(count: int, book: AddressBook) -> list[str]:
+def edge_addresses(count: int, allocator: AddressAllocator) -> list[str]:
     """The addresses that the CDN answers with."""
-    return [book.cdn() for _ in range(max(_EDGES_PER_NAME, count))]
+    return [allocator.cdn_address() for _ in range(max(_EDGES_PER_NAME, count))]
 
 
 def choose_named(drafts: Sequence[Draft], direct_share: float, rng: random.Random) -> None:

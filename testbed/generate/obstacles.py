@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from testbed.generate.addresses.supply import AddressBook
+from testbed.generate.addresses.supply import AddressAllocator
 from testbed.generate.naming import Labeller
 from testbed.world.model import (
     ALLOW,
@@ -23,8 +23,8 @@ _KINDS = ("static", "rotating", "cname", "second")
 _POOL, _SHOWN = 4, 2
 _SECOND_LEVELS = ("dev", "staging", "demo", "users", "sites", "preview")
 # Words that any list of subdomains holds, and forms of names that providers gave out.
-_ABANDONED = ("old", "beta", "promo", "staging", "shop2")
-_GIVEN_BACK = (
+_DANGLING_LABELS = ("old", "beta", "promo", "staging", "shop2")
+_RELEASED_TARGETS = (
     "left-{}.azurewebsites.net",
     "left-{}.us-east-1.elb.amazonaws.com",
     "left-{}.herokuapp.com",
@@ -34,7 +34,7 @@ UNGUESSABLE = "label cannot be guessed"
 IN_FAILING_ZONE = "every question to the zone fails"
 
 
-def cut_transfers(zones: Sequence[Zone], share: float, rng: random.Random) -> None:
+def abort_transfers(zones: Sequence[Zone], share: float, rng: random.Random) -> None:
     """Let some of the zones that refuse a transfer begin one and break it off."""
     able = [zone for zone in zones if zone.transfer != ALLOW and zone.names]
     for zone in rng.sample(able, round(len(able) * share)):
@@ -42,7 +42,10 @@ def cut_transfers(zones: Sequence[Zone], share: float, rng: random.Random) -> No
 
 
 def add_wildcards(
-    zones: Sequence[Zone], hardship: Mapping[str, Any], book: AddressBook, rng: random.Random
+    zones: Sequence[Zone],
+    hardship: Mapping[str, Any],
+    allocator: AddressAllocator,
+    rng: random.Random,
 ) -> None:
     """Give a share of zones a wildcard, the kinds in turn; none answers as a real name does."""
     region = "us-east-1"
@@ -51,7 +54,10 @@ def add_wildcards(
         kind = _KINDS[number % len(_KINDS)]
         in_cloud = rng.random() < hardship["wildcards_in_cloud"]
         size = _POOL if kind == "rotating" else 1
-        pool = tuple(book.compute("aws", region) if in_cloud else book.other() for _ in range(size))
+        pool = tuple(
+            allocator.compute_address("aws", region) if in_cloud else allocator.other_address()
+            for _ in range(size)
+        )
         zone.wildcard = Wildcard(
             at=_second_level(zone) if kind == "second" else zone.domain,
             cnames=(f"parked-{number}.hosting.example",) if kind == "cname" else (),
@@ -66,7 +72,7 @@ def _second_level(zone: Zone) -> str:
     return next((at for at in free if at not in held), f"wild.{zone.domain}")
 
 
-def hide_names(
+def add_hidden_names(
     zones: Sequence[Zone],
     count: int,
     addresses: Sequence[str],
@@ -81,18 +87,18 @@ def hide_names(
         zone.names.append(Name(fqdn, (), (rng.choice(addresses),), (), UNGUESSABLE))
 
 
-def leave_aliases(zones: Sequence[Zone], share: float, rng: random.Random) -> None:
+def add_dangling_aliases(zones: Sequence[Zone], share: float, rng: random.Random) -> None:
     """Let some zones keep aliases to machines and platforms that were given back."""
     able = [zone for zone in zones if zone.names]
     for number, zone in enumerate(rng.sample(able, round(len(able) * share))):
         held = {name.fqdn for name in zone.names}
-        fqdn = f"{rng.choice(_ABANDONED)}.{zone.domain}"
+        fqdn = f"{rng.choice(_DANGLING_LABELS)}.{zone.domain}"
         if fqdn not in held:
-            target = _GIVEN_BACK[number % len(_GIVEN_BACK)].format(number + 1)
+            target = _RELEASED_TARGETS[number % len(_RELEASED_TARGETS)].format(number + 1)
             zone.names.append(Name(fqdn, (target,)))
 
 
-def break_zones(
+def inject_zone_faults(
     zones: Sequence[Zone],
     hardship: Mapping[str, Any],
     total: int,
@@ -115,13 +121,13 @@ def break_zones(
                 name.addresses6, name.hidden = (), IN_FAILING_ZONE
 
 
-def lose_zones(zones: Sequence[Zone], share: float, rng: random.Random) -> None:
+def remove_zones(zones: Sequence[Zone], share: float, rng: random.Random) -> None:
     """Let some listed domains be gone."""
     for zone in rng.sample(list(zones), round(len(zones) * share)):
         zone.fault, zone.servers, zone.names = MISSING, (), []
 
 
-def upset_names(
+def inject_first_query_faults(
     zones: Sequence[Zone], hardship: Mapping[str, Any], rng: random.Random
 ) -> dict[str, str]:
     """What befalls the first question for some names; at least one of each kind."""

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from testbed.generate.addresses.pools import Pool
-from testbed.generate.addresses.supply import AddressBook
+from testbed.generate.addresses.supply import AddressAllocator
 from testbed.generate.apportion import apportion, scaled
 from testbed.world.model import Name, Zone
 
@@ -18,7 +18,7 @@ def serve_zones(
     background: Sequence[Zone],
     raw: Mapping[str, Any],
     scale: Fraction,
-    book: AddressBook,
+    allocator: AddressAllocator,
     rng: random.Random,
 ) -> dict[str, tuple[str, ...]]:
     """Set ``servers`` of all zones; gives the addresses of every server by name.
@@ -27,7 +27,7 @@ def serve_zones(
     domain; names of domains have as many servers as Figure 11 says.
     """
     places = _places(cloud, raw, scale, rng)
-    weights = {z.domain: sum(_in_cloud(n, book) for n in z.names) for z in cloud}
+    weights = {z.domain: sum(_in_cloud(n, allocator) for n in z.names) for z in cloud}
     counts = _counts(weights, raw["counts"])
     hosts: dict[str, tuple[str, ...]] = {}
     everyday: list[str] = []
@@ -36,10 +36,10 @@ def serve_zones(
         demand = sum(counts[zone.domain] for zone in own)
         size = min(demand, max(1, scaled(raw["hosts"][place], scale)))
         names = [_host_name(place, i) for i in range(size)]
-        hosts |= {name: (_address(place, book),) for name in names}
+        hosts |= {name: (_address(place, allocator),) for name in names}
         pool = Pool(max(1, demand), names)
         for zone in own:
-            zone.servers = tuple(names[i] for i in pool.take(counts[zone.domain]))
+            zone.servers = tuple(names[i] for i in pool.allocate(counts[zone.domain]))
         everyday = names or everyday
     _serve_background(background, everyday, rng)
     return hosts
@@ -56,8 +56,8 @@ def _places(
     return dict(zip((zone.domain for zone in cloud), dealt, strict=True))
 
 
-def _in_cloud(name: Name, book: AddressBook) -> bool:
-    return any(address in book.places for address in name.addresses)
+def _in_cloud(name: Name, allocator: AddressAllocator) -> bool:
+    return any(address in allocator.places for address in name.addresses)
 
 
 def _counts(weights: Mapping[str, int], table: Sequence[Sequence[int]]) -> dict[str, int]:
@@ -81,12 +81,12 @@ def _host_name(place: str, index: int) -> str:
     return f"ns{number + 1}.{kind}-{operator}.example"
 
 
-def _address(place: str, book: AddressBook) -> str:
+def _address(place: str, allocator: AddressAllocator) -> str:
     if place == "other":
-        return book.other()
+        return allocator.other_address()
     if place == "route53":
-        return book.dns()
-    return book.compute(place, {"aws": "us-east-1", "azure": "northcentralus"}[place])
+        return allocator.dns_address()
+    return allocator.compute_address(place, {"aws": "us-east-1", "azure": "northcentralus"}[place])
 
 
 def _serve_background(zones: Sequence[Zone], names: Sequence[str], rng: random.Random) -> None:

@@ -21,7 +21,7 @@ _SIZE_OFFSET = 3
 Population = list[Counter[Kind]]
 
 
-class Census:
+class NamePlacement:
     """Takes names out of a target one by one and notes in which domain they went."""
 
     def __init__(self, target: Target, section: Mapping[str, Any], n_domains: int) -> None:
@@ -29,13 +29,13 @@ class Census:
         self.bound: Mapping[str, str] = section["bound_to"]
         self.multi: Sequence[str] = section["multi_region"]
         self.found: Population = [Counter() for _ in range(n_domains)]
-        self.homes: dict[Kind, list[int]] = defaultdict(list)
+        self.domains_by_kind: dict[Kind, list[int]] = defaultdict(list)
 
-    def put(self, domain: int, kind: Kind, count: int = 1) -> None:
+    def place(self, domain: int, kind: Kind, count: int = 1) -> None:
         """Place ``count`` names of one kind in a domain; the target must still hold them."""
         label, regions = kind
         if kind not in self.found[domain]:
-            self.homes[kind].append(domain)
+            self.domains_by_kind[kind].append(domain)
         self.found[domain][kind] += count
         self.target.names[label] -= count
         if len(regions) == 1:
@@ -43,14 +43,14 @@ class Census:
         else:
             self.target.sets[regions] -= count
 
-    def label_or_other(self, label: str) -> str:
+    def available_label(self, label: str) -> str:
         """``label`` if any of its names are left, else the free one with most left."""
         if self.target.names[label] > 0:
             return label
         free = [x for x in self.target.names if x not in self.bound]
         return max(free, key=lambda x: self.target.names[x])
 
-    def region_of(self, label: str, regions: Sequence[str]) -> str:
+    def choose_region(self, label: str, regions: Sequence[str]) -> str:
         """The region among ``regions`` with most names left, or any that has some left."""
         if label in self.bound:
             return self.bound[label]
@@ -63,74 +63,78 @@ def populate(
     target: Target, section: Mapping[str, Any], profiles: list[Profile], rng: random.Random
 ) -> Population:
     """Names by kind for each domain; uses up the whole of ``target``'s names."""
-    census = Census(target, section, len(profiles))
+    placement = NamePlacement(target, section, len(profiles))
     if not profiles:
-        return census.found
+        return placement.found
     for domain, profile in enumerate(profiles):
         if sum(target.names.values()) > 0:
-            _seed(census, domain, profile)
+            _place_required(placement, domain, profile)
     sizes = _sizes(len(profiles), rng)
-    for kind, count in _rest(census):
-        _spread(census, kind, count, sizes)
-    return census.found
+    for kind, count in _remaining_kinds(placement):
+        _spread(placement, kind, count, sizes)
+    return placement.found
 
 
-def _seed(census: Census, domain: int, profile: Profile) -> None:
+def _place_required(placement: NamePlacement, domain: int, profile: Profile) -> None:
     """The names that a profile demands: every label, every region, the wide set once."""
     uncovered = list(profile.regions)
-    for position, wanted in enumerate(_wide_first(census, profile)):
-        label = census.label_or_other(wanted)
-        if census.target.names[label] <= 0:
+    for position, wanted in enumerate(_order_labels(placement, profile)):
+        label = placement.available_label(wanted)
+        if placement.target.names[label] <= 0:
             return
-        if position == 0 and profile.wide and census.target.sets[profile.wide] > 0:
-            census.put(domain, (label, profile.wide))
+        if position == 0 and profile.wide and placement.target.sets[profile.wide] > 0:
+            placement.place(domain, (label, profile.wide))
             uncovered = []
             continue
-        region = census.region_of(label, uncovered or profile.regions)
-        census.put(domain, (label, (region,)))
+        region = placement.choose_region(label, uncovered or profile.regions)
+        placement.place(domain, (label, (region,)))
         uncovered = [code for code in uncovered if code != region]
-    _cover(census, domain, profile, uncovered)
+    _place_regions(placement, domain, profile, uncovered)
 
 
-def _wide_first(census: Census, profile: Profile) -> list[str]:
+def _order_labels(placement: NamePlacement, profile: Profile) -> list[str]:
     return (
-        sorted(profile.labels, key=lambda x: x not in census.multi)
+        sorted(profile.labels, key=lambda x: x not in placement.multi)
         if profile.wide
         else (profile.labels)
     )
 
 
-def _cover(census: Census, domain: int, profile: Profile, uncovered: list[str]) -> None:
-    free = [x for x in profile.labels if x not in census.bound]
+def _place_regions(
+    placement: NamePlacement, domain: int, profile: Profile, uncovered: list[str]
+) -> None:
+    free = [x for x in profile.labels if x not in placement.bound]
     for region in uncovered:
-        if free and census.target.singles[region] > 0:
-            label = census.label_or_other(max(free, key=lambda x: census.target.names[x]))
-            if census.target.names[label] > 0:
-                census.put(domain, (label, (region,)))
+        if free and placement.target.singles[region] > 0:
+            label = placement.available_label(max(free, key=lambda x: placement.target.names[x]))
+            if placement.target.names[label] > 0:
+                placement.place(domain, (label, (region,)))
 
 
-def _rest(census: Census) -> list[tuple[Kind, int]]:
+def _remaining_kinds(placement: NamePlacement) -> list[tuple[Kind, int]]:
     """What is left of the target, as kinds: row and column sums are those of the target."""
-    names, singles, sets = census.target.names, census.target.singles, census.target.sets
+    names, singles, sets = placement.target.names, placement.target.singles, placement.target.sets
     rows = {label: n for label, n in names.items() if n > 0}
     kinds: list[tuple[Kind, int]] = []
     room = Counter(singles)
-    for label, home in census.bound.items():
+    for label, home in placement.bound.items():
         if rows.get(label):
             count = rows.pop(label)
             room[home] -= count
             kinds.append(((label, (home,)), count))
     for regions in [s for s in sets if sets[s] > 0]:
-        kinds += _fill(census, rows, regions, sets[regions])
+        kinds += _split_by_label(placement, rows, regions, sets[regions])
     for label in sorted(rows, key=lambda x: rows[x]):
-        kinds += _lay_out(census, label, rows[label], room)
+        kinds += _split_by_region(placement, label, rows[label], room)
     return kinds
 
 
-def _lay_out(census: Census, label: str, count: int, room: Counter[str]) -> list[tuple[Kind, int]]:
+def _split_by_region(
+    placement: NamePlacement, label: str, count: int, room: Counter[str]
+) -> list[tuple[Kind, int]]:
     """Split one label's names over regions: those where a domain has it, then any with room."""
     kinds: list[tuple[Kind, int]] = []
-    at_home = [r for r in room if census.homes.get((label, (r,)))]
+    at_home = [r for r in room if placement.domains_by_kind.get((label, (r,)))]
     for regions in (at_home, list(room)):
         caps = [max(0, room[r]) for r in regions]
         parts = apportion_within(min(count, sum(caps)), caps, [0] * len(caps), caps)
@@ -142,20 +146,20 @@ def _lay_out(census: Census, label: str, count: int, room: Counter[str]) -> list
     return kinds
 
 
-def _fill(
-    census: Census, rows: dict[str, int], regions: Regions, count: int
+def _split_by_label(
+    placement: NamePlacement, rows: dict[str, int], regions: Regions, count: int
 ) -> list[tuple[Kind, int]]:
     """Split one column over the labels that have domains there, by what each has left."""
-    fit = [x for x in rows if len(regions) == 1 or x in census.multi] or list(rows)
-    homes = [x for x in fit if census.homes.get((x, regions))]
+    fit = [x for x in rows if len(regions) == 1 or x in placement.multi] or list(rows)
+    homes = [x for x in fit if placement.domains_by_kind.get((x, regions))]
     kinds: list[tuple[Kind, int]] = []
     for labels in (homes, fit, list(rows)):
-        open_ones = [x for x in labels if rows[x] > 0]
-        if count <= 0 or not open_ones:
+        unassigned = [x for x in labels if rows[x] > 0]
+        if count <= 0 or not unassigned:
             continue
-        whole = sum(rows[x] for x in open_ones)
-        parts = apportion(min(count, whole), [rows[x] for x in open_ones])
-        for label, part in zip(open_ones, parts, strict=True):
+        whole = sum(rows[x] for x in unassigned)
+        parts = apportion(min(count, whole), [rows[x] for x in unassigned])
+        for label, part in zip(unassigned, parts, strict=True):
             rows[label] -= part
             count -= part
             if part:
@@ -169,20 +173,20 @@ def _sizes(n_domains: int, rng: random.Random) -> list[float]:
     return sizes
 
 
-def _spread(census: Census, kind: Kind, count: int, sizes: list[float]) -> None:
+def _spread(placement: NamePlacement, kind: Kind, count: int, sizes: list[float]) -> None:
     """Give names of one kind to domains that have such names already, to large ones more."""
-    homes = census.homes.get(kind) or _nearest_homes(census, kind)
+    homes = placement.domains_by_kind.get(kind) or _nearest_domains(placement, kind)
     parts = apportion(count, [round(sizes[d] * 10**6) for d in homes])
     for domain, part in zip(list(homes), parts, strict=True):
         if part:
-            census.put(domain, kind, part)
+            placement.place(domain, kind, part)
 
 
-def _nearest_homes(census: Census, kind: Kind) -> list[int]:
+def _nearest_domains(placement: NamePlacement, kind: Kind) -> list[int]:
     """Where names of a kind go that no domain has yet: close to their like."""
     label, regions = kind
     wanted = set(regions)
-    near = [k for k in census.homes if wanted <= set(k[1])]
-    near = near or [k for k in census.homes if k[0] == label]
-    near = near or list(census.homes)
-    return [census.homes[near[0]][0]] if near else [0]
+    near = [k for k in placement.domains_by_kind if wanted <= set(k[1])]
+    near = near or [k for k in placement.domains_by_kind if k[0] == label]
+    near = near or list(placement.domains_by_kind)
+    return [placement.domains_by_kind[near[0]][0]] if near else [0]

@@ -32,12 +32,12 @@ def draw_profiles(
     """Profiles of ``n_domains`` domains; counts of ``target`` that are met are used up."""
     profiles = [Profile() for _ in range(n_domains)]
     if profiles:
-        _deal_labels(profiles, target, section["exclusive"], rng)
-        _deal_regions(profiles, target, section, rng)
+        _assign_labels(profiles, target, section["exclusive"], rng)
+        _assign_regions(profiles, target, section, rng)
     return profiles
 
 
-def _deal_labels(
+def _assign_labels(
     profiles: list[Profile], target: Target, exclusive: Sequence[str], rng: random.Random
 ) -> None:
     labels = [label for label in target.domains if target.domains[label] > 0]
@@ -65,7 +65,7 @@ def _add_label(
             return
 
 
-def _deal_regions(
+def _assign_regions(
     profiles: list[Profile], target: Target, section: Mapping[str, Any], rng: random.Random
 ) -> None:
     bound = section["bound_to"]
@@ -86,8 +86,8 @@ def _deal_regions(
         if home:
             profile.regions.append(home)
             first[home] -= 1
-    _deal_first([p for p in narrow if not p.regions], first, rng)
-    _deal_second([p for p in free if not p.wide], second, rng)
+    _assign_first_regions([p for p in narrow if not p.regions], first, rng)
+    _assign_second_regions([p for p in free if not p.wide], second, rng)
 
 
 def _wide_sets(target: Target) -> list[Regions]:
@@ -112,7 +112,7 @@ def _split(left: Counter[str], n_domains: int) -> tuple[Counter[str], Counter[st
     return Counter(first), Counter(dict(zip(codes, second, strict=True)))
 
 
-def _deal_first(profiles: list[Profile], first: Counter[str], rng: random.Random) -> None:
+def _assign_first_regions(profiles: list[Profile], first: Counter[str], rng: random.Random) -> None:
     codes = [code for code in first for _ in range(max(0, first[code]))]
     rng.shuffle(codes)
     fullest = max(first, key=lambda code: first[code])
@@ -121,7 +121,9 @@ def _deal_first(profiles: list[Profile], first: Counter[str], rng: random.Random
         profile.regions.append(code)
 
 
-def _deal_second(profiles: list[Profile], second: Counter[str], rng: random.Random) -> None:
+def _assign_second_regions(
+    profiles: list[Profile], second: Counter[str], rng: random.Random
+) -> None:
     for code, count in second.items():
         for _ in range(count if profiles else 0):
             for _ in range(_TRIALS):

@@ -20,7 +20,9 @@ def rank_invented(
     plain = [d for d in domains if not d.domain]
     taken = {d.domain for d in domains if d.domain}
     names = invent_domains(len(plain) + n_background, taken, rng)
-    ranks = _skewed(len(plain), raw["listed"], raw["first_rank"], raw["rank_quarters"], stars, rng)
+    ranks = _draw_skewed_ranks(
+        len(plain), raw["listed"], raw["first_rank"], raw["rank_quarters"], stars, rng
+    )
     for domain, rank in zip(plain, ranks, strict=True):
         domain.rank, domain.domain = rank, names.pop()
     used = stars | set(ranks)
@@ -43,14 +45,16 @@ def rank_listed(
     taken = {d.rank for d in stars}
     plain = [d for d in domains if not d.domain]
     for domain, rank in zip(
-        plain, _skewed(len(plain), len(listed), 1, raw["rank_quarters"], taken, rng), strict=True
+        plain,
+        _draw_skewed_ranks(len(plain), len(listed), 1, raw["rank_quarters"], taken, rng),
+        strict=True,
     ):
         domain.rank, domain.domain = rank, listed[rank - 1]
         taken.add(rank)
     return [(i, name) for i, name in enumerate(listed, 1) if i not in taken]
 
 
-def _skewed(
+def _draw_skewed_ranks(
     count: int,
     last: int,
     first: int,

@@ -39,11 +39,11 @@ def class_counts(raw: Any, scale: Fraction) -> tuple[Counter[str], Counter[str]]
     names = Counter(
         dict(zip(CLASSES, apportion(max(1, scaled(sum(weights), scale)), weights), strict=True))
     )
-    _make_consistent(domains, names)
+    _reconcile(domains, names)
     return domains, names
 
 
-def _make_consistent(domains: Counter[str], names: Counter[str]) -> None:
+def _reconcile(domains: Counter[str], names: Counter[str]) -> None:
     for provider in ("aws", "azure"):
         used = sum(names[c] for c in CLASSES if provider in c)
         if used and not sum(domains[c] for c in CLASSES if provider in c):
@@ -58,7 +58,7 @@ def _make_consistent(domains: Counter[str], names: Counter[str]) -> None:
             names[f"{provider}_only"] += names.pop(kind)
 
 
-def target_of(section: Any, scale: Fraction, n_names: int, n_domains: int) -> Target:
+def build_target(section: Any, scale: Fraction, n_names: int, n_domains: int) -> Target:
     """The target of one provider with ``n_names`` names in ``n_domains`` domains."""
     features, regions = section["features"], section["regions"]
     labels, codes = [f["label"] for f in features], [r["code"] for r in regions]

@@ -4,31 +4,31 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from testbed.hierarchy.internet import Cut, Hierarchy, Manner, Zone, parent_of
+from testbed.hierarchy.internet import Cut, Hierarchy, ServerBehaviour, Zone, parent_of
 from testbed.server.answers import Row
 
 
 @dataclass
-class Plan:
+class HierarchyBuilder:
     """A hierarchy in the making."""
 
     rng: random.Random
     network: str
     world: Hierarchy = field(default_factory=lambda: Hierarchy(()))
-    companies: list[Zone] = field(default_factory=list)
+    hosting_zones: list[Zone] = field(default_factory=list)
     # Zones that aliases may lead to, and names in them.
-    sound: list[str] = field(default_factory=list)
+    resolvable: list[str] = field(default_factory=list)
     used: int = 0
     # Whether servers stand on ::1 as well.
     ipv6: bool = False
 
-    def new_address(self, manner: Manner = Manner.PLAIN) -> str:
+    def new_address(self, behaviour: ServerBehaviour = ServerBehaviour.PLAIN) -> str:
         """The next address of the network."""
         self.used += 1
         address = f"{self.network}.{self.used // 250}.{self.used % 250 + 1}"
         self.world.held[address] = []
-        if manner is not Manner.PLAIN:
-            self.world.manners[address] = manner
+        if behaviour is not ServerBehaviour.PLAIN:
+            self.world.behaviours[address] = behaviour
         return address
 
     def data_address(self) -> str:
@@ -54,7 +54,7 @@ class Plan:
         """Addresses of a name server's host name."""
         return self.world.zone_of(host).rows[host, "A"]
 
-    def give(self, apex: str, *addresses: str) -> tuple[str, ...]:
+    def add_delegated_zone(self, apex: str, *addresses: str) -> tuple[str, ...]:
         """Host names of the zone's own, with addresses and true glue; the zone is delegated."""
         hosts = tuple(f"ns{i}.{apex}" for i in range(1, len(addresses) + 1))
         zone = self.add_zone(apex, hosts, *addresses)
@@ -63,18 +63,18 @@ class Plan:
         self.delegate(apex, hosts, zip(hosts, ["A"] * len(hosts), addresses, strict=True))
         return hosts
 
-    def company(self) -> Zone:
+    def choose_hosting_zone(self) -> Zone:
         """A hosting company by chance."""
-        return self.rng.choice(self.companies)
+        return self.rng.choice(self.hosting_zones)
 
-    def company_addresses(self, count: int = 2) -> list[str]:
+    def hosting_addresses(self, count: int = 2) -> list[str]:
         """Addresses of one company's servers."""
-        hosts = self.rng.sample(self.company().hosts, count)
+        hosts = self.rng.sample(self.choose_hosting_zone().hosts, count)
         return [address for host in hosts for address in self.addresses_of(host)]
 
-    def shared(self, manner: Manner) -> str:
-        """An address with this manner, one for all zones."""
-        for address, known in self.world.manners.items():
-            if known is manner:
+    def shared_address(self, behaviour: ServerBehaviour) -> str:
+        """An address with this behaviour, one for all zones."""
+        for address, known in self.world.behaviours.items():
+            if known is behaviour:
                 return address
-        return self.new_address(manner)
+        return self.new_address(behaviour)

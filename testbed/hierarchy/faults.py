@@ -1,206 +1,228 @@
 """Delegations that go wrong, or nearly: one function per kind, each adding a zone to a draft."""
 
-from testbed.hierarchy.draft import Plan
-from testbed.hierarchy.internet import FORGED_ADDRESS, Manner, is_within, parent_of
+from testbed.hierarchy.draft import HierarchyBuilder
+from testbed.hierarchy.internet import FORGED_ADDRESS, ServerBehaviour, is_within, parent_of
 
 TLDS = ("test", "north", "south", "east", "west")
 # A domain whose servers cut every answer by UDP short.
 LONG = "long"
 
 
-def _half_lame(plan: Plan, apex: str) -> None:
+def _partly_lame(builder: HierarchyBuilder, apex: str) -> None:
     """Good servers beside one of every kind that is none."""
-    bad = (Manner.REFUSING, Manner.UPWARD, Manner.STALE, Manner.FAILING)
-    addresses = [plan.shared(manner) for manner in plan.rng.sample(bad, 2)]
-    plan.give(apex, *addresses, *plan.company_addresses())
-    plan.sound.append(apex)
+    bad = (
+        ServerBehaviour.REFUSING,
+        ServerBehaviour.UPWARD,
+        ServerBehaviour.STALE,
+        ServerBehaviour.FAILING,
+    )
+    addresses = [builder.shared_address(behaviour) for behaviour in builder.rng.sample(bad, 2)]
+    builder.add_delegated_zone(apex, *addresses, *builder.hosting_addresses())
+    builder.resolvable.append(apex)
 
 
-def _lame(plan: Plan, apex: str) -> None:
-    plan.give(apex, plan.shared(Manner.REFUSING), plan.shared(Manner.UPWARD))
-    plan.world.zones[apex].unresolvable = True
+def _lame(builder: HierarchyBuilder, apex: str) -> None:
+    builder.add_delegated_zone(
+        apex,
+        builder.shared_address(ServerBehaviour.REFUSING),
+        builder.shared_address(ServerBehaviour.UPWARD),
+    )
+    builder.world.zones[apex].unresolvable = True
 
 
-def _half_silent(plan: Plan, apex: str) -> None:
-    silent = [plan.shared(Manner.SILENT), plan.shared(Manner.CLOSED)]
-    plan.give(apex, *silent, *plan.company_addresses())
-    plan.sound.append(apex)
+def _partly_silent(builder: HierarchyBuilder, apex: str) -> None:
+    silent = [
+        builder.shared_address(ServerBehaviour.SILENT),
+        builder.shared_address(ServerBehaviour.CLOSED),
+    ]
+    builder.add_delegated_zone(apex, *silent, *builder.hosting_addresses())
+    builder.resolvable.append(apex)
 
 
-def _silent(plan: Plan, apex: str) -> None:
-    plan.give(apex, plan.shared(Manner.SILENT), plan.shared(Manner.CLOSED))
-    plan.world.zones[apex].unresolvable = True
+def _silent(builder: HierarchyBuilder, apex: str) -> None:
+    builder.add_delegated_zone(
+        apex,
+        builder.shared_address(ServerBehaviour.SILENT),
+        builder.shared_address(ServerBehaviour.CLOSED),
+    )
+    builder.world.zones[apex].unresolvable = True
 
 
-def _failing(plan: Plan, apex: str) -> None:
-    plan.give(apex, plan.shared(Manner.FAILING))
-    plan.world.zones[apex].unresolvable = True
+def _failing(builder: HierarchyBuilder, apex: str) -> None:
+    builder.add_delegated_zone(apex, builder.shared_address(ServerBehaviour.FAILING))
+    builder.world.zones[apex].unresolvable = True
 
 
-def _private(plan: Plan, apex: str) -> None:
+def _private_glue(builder: HierarchyBuilder, apex: str) -> None:
     """Delegated to addresses that no crawler should be sent to."""
     hosts = (f"ns1.{apex}", f"ns2.{apex}")
-    plan.add_zone(apex, hosts).unresolvable = True
+    builder.add_zone(apex, hosts).unresolvable = True
     rows = ((hosts[0], "A", "10.66.66.66"), (hosts[1], "A", "169.254.169.254"))
-    plan.delegate(apex, hosts, rows)
+    builder.delegate(apex, hosts, rows)
 
 
-def _chained(plan: Plan, apex: str) -> None:
+def _chained_glueless(builder: HierarchyBuilder, apex: str) -> None:
     """Glue-less over two further zones in other domains."""
     label = apex.partition(".")[0]
-    tlds = plan.rng.sample(TLDS, 2)
-    hosts = plan.give(f"{label}-2.{tlds[0]}", *plan.company_addresses())
+    tlds = builder.rng.sample(TLDS, 2)
+    hosts = builder.add_delegated_zone(f"{label}-2.{tlds[0]}", *builder.hosting_addresses())
     for here in (f"{label}-1.{tlds[1]}", apex):
-        zone = plan.add_zone(here, hosts, *(a for h in hosts for a in plan.addresses_of(h)))
-        plan.delegate(here, hosts)
+        zone = builder.add_zone(here, hosts, *(a for h in hosts for a in builder.addresses_of(h)))
+        builder.delegate(here, hosts)
         hosts = tuple(f"glueless{i}.{here}" for i in (1, 2))
-        for host, address in zip(hosts, plan.company_addresses(), strict=True):
+        for host, address in zip(hosts, builder.hosting_addresses(), strict=True):
             zone.add(host, "A", address)
-    plan.sound.append(apex)
+    builder.resolvable.append(apex)
 
 
-def _circular(plan: Plan, apex: str) -> None:
+def _circular(builder: HierarchyBuilder, apex: str) -> None:
     """Two zones, each with host names in the other, or one that only it could resolve."""
     label, _, above = apex.partition(".")
     other = f"{label}-back.{above}"
-    mate = apex if plan.rng.random() < 0.3 else other
+    mate = apex if builder.rng.random() < 0.3 else other
     for here, there in ((apex, mate), (other, apex)):
         hosts = tuple(f"ns{i}.inner.{there}" for i in (1, 2))
-        zone = plan.add_zone(here, hosts, *plan.company_addresses())
-        for host, address in zip(hosts, plan.company_addresses(), strict=True):
-            plan.world.zones[here].add(f"{host.removesuffix(there)}{here}", "A", address)
+        zone = builder.add_zone(here, hosts, *builder.hosting_addresses())
+        for host, address in zip(hosts, builder.hosting_addresses(), strict=True):
+            builder.world.zones[here].add(f"{host.removesuffix(there)}{here}", "A", address)
         zone.unresolvable = True
-        plan.delegate(here, hosts)
+        builder.delegate(here, hosts)
 
 
-def _saved(plan: Plan, apex: str) -> None:
+def _partly_circular(builder: HierarchyBuilder, apex: str) -> None:
     """A circle that one good host name gets out of."""
     label, _, above = apex.partition(".")
     other = f"{label}-back.{above}"
-    good = plan.company().hosts[0]
-    address = plan.addresses_of(good)[0]
+    good = builder.choose_hosting_zone().hosts[0]
+    address = builder.addresses_of(good)[0]
     for here, hosts in ((apex, (f"ns1.{other}", good)), (other, (f"ns1.{apex}",))):
-        zone = plan.add_zone(here, hosts, address)
+        zone = builder.add_zone(here, hosts, address)
         zone.add(f"ns1.{here}", "A", address)
-        plan.delegate(here, hosts)
-    plan.sound += [apex, other]
+        builder.delegate(here, hosts)
+    builder.resolvable += [apex, other]
 
 
-def _liar(plan: Plan, apex: str) -> None:
+def _poisoning(builder: HierarchyBuilder, apex: str) -> None:
     """A zone whose server lies about others, with a cut whose glue is forged."""
-    good = plan.company().hosts[0]
-    lying, honest = plan.shared(Manner.LYING), plan.addresses_of(good)[0]
-    hosts = plan.give(apex, lying, honest)
-    zone = plan.world.zones[apex]
-    zone.add(f"alias.{apex}", "CNAME", plan.sound[0])
-    zone.add(f"side.{apex}", "A", plan.data_address())
-    plan.add_zone(f"sub.{apex}", (good,), honest)
-    plan.delegate(f"sub.{apex}", (good,), ((good, "A", lying), (hosts[0], "A", lying)))
-    plan.sound.append(apex)
+    good = builder.choose_hosting_zone().hosts[0]
+    forging, honest = builder.shared_address(ServerBehaviour.FORGING), builder.addresses_of(good)[0]
+    hosts = builder.add_delegated_zone(apex, forging, honest)
+    zone = builder.world.zones[apex]
+    zone.add(f"alias.{apex}", "CNAME", builder.resolvable[0])
+    zone.add(f"side.{apex}", "A", builder.data_address())
+    builder.add_zone(f"sub.{apex}", (good,), honest)
+    builder.delegate(f"sub.{apex}", (good,), ((good, "A", forging), (hosts[0], "A", forging)))
+    builder.resolvable.append(apex)
 
 
-def _strayed(plan: Plan, apex: str) -> None:
+def _out_of_bailiwick_glue(builder: HierarchyBuilder, apex: str) -> None:
     """The parent adds an address that it cannot know for a host in another domain."""
-    above = plan.world.zone_of(parent_of(apex)).apex
-    abroad = [c for c in plan.companies if not is_within(c.apex, above)]
-    host = plan.rng.choice(abroad).hosts[0]
-    plan.add_zone(apex, (host,), *plan.addresses_of(host))
+    above = builder.world.zone_of(parent_of(apex)).apex
+    abroad = [c for c in builder.hosting_zones if not is_within(c.apex, above)]
+    host = builder.rng.choice(abroad).hosts[0]
+    builder.add_zone(apex, (host,), *builder.addresses_of(host))
     # A root that holds the domain as well may speak for any host, so its word would count.
-    rows = () if above == "west" else ((host, "A", plan.shared(Manner.LYING)),)
-    plan.delegate(apex, (host,), rows)
-    plan.sound.append(apex)
+    rows = (
+        () if above == "west" else ((host, "A", builder.shared_address(ServerBehaviour.FORGING)),)
+    )
+    builder.delegate(apex, (host,), rows)
+    builder.resolvable.append(apex)
 
 
-def _outdated(plan: Plan, apex: str) -> None:
+def _stale_glue(builder: HierarchyBuilder, apex: str) -> None:
     """The parent's glue is an address from before; the true one can be asked for."""
-    above = plan.world.zone_of(parent_of(apex)).apex
-    near = [c for c in plan.companies if is_within(c.apex, above)] or plan.companies
-    host = plan.rng.choice(near).hosts[0]
-    plan.add_zone(apex, (host,), *plan.addresses_of(host))
-    plan.delegate(apex, (host,), ((host, "A", plan.shared(Manner.REFUSING)),))
-    plan.sound.append(apex)
+    above = builder.world.zone_of(parent_of(apex)).apex
+    near = [c for c in builder.hosting_zones if is_within(c.apex, above)] or builder.hosting_zones
+    host = builder.rng.choice(near).hosts[0]
+    builder.add_zone(apex, (host,), *builder.addresses_of(host))
+    builder.delegate(
+        apex, (host,), ((host, "A", builder.shared_address(ServerBehaviour.REFUSING)),)
+    )
+    builder.resolvable.append(apex)
 
 
-def _aliased(plan: Plan, apex: str) -> None:
+def _aliased_name_server(builder: HierarchyBuilder, apex: str) -> None:
     """The name server's name is an alias, which RFC 2181 forbids and which happens."""
-    company = plan.company()
-    host = f"alias{len(plan.sound)}.{company.apex}"
+    company = builder.choose_hosting_zone()
+    host = f"alias{len(builder.resolvable)}.{company.apex}"
     company.add(host, "CNAME", company.hosts[0])
-    plan.add_zone(apex, (host,), *plan.addresses_of(company.hosts[0]))
-    plan.delegate(apex, (host,))
-    plan.sound.append(apex)
+    builder.add_zone(apex, (host,), *builder.addresses_of(company.hosts[0]))
+    builder.delegate(apex, (host,))
+    builder.resolvable.append(apex)
 
 
-def _renamed(plan: Plan, apex: str) -> None:
+def _with_dname(builder: HierarchyBuilder, apex: str) -> None:
     """A subtree that stands for that of another zone (DNAME)."""
-    _on_company(plan, apex)
-    zone = plan.world.zones[apex]
-    target = plan.rng.choice(plan.sound)
+    _hosted(builder, apex)
+    zone = builder.world.zones[apex]
+    target = builder.rng.choice(builder.resolvable)
     zone.add(f"old.{apex}", "DNAME", target)
     zone.add(f"into.{apex}", "CNAME", f"www.old.{apex}")
     names = (f"www.old.{apex}", f"no.such.old.{apex}", f"old.{apex}", target)
-    plan.world.questions += [(name, "A") for name in names]
-    plan.sound.append(apex)
+    builder.world.questions += [(name, "A") for name in names]
+    builder.resolvable.append(apex)
 
 
-def _on_company(plan: Plan, apex: str) -> None:
-    hosts = plan.company().hosts[:2]
-    plan.add_zone(apex, hosts, *(a for h in hosts for a in plan.addresses_of(h)))
-    plan.delegate(apex, hosts)
+def _hosted(builder: HierarchyBuilder, apex: str) -> None:
+    hosts = builder.choose_hosting_zone().hosts[:2]
+    builder.add_zone(apex, hosts, *(a for h in hosts for a in builder.addresses_of(h)))
+    builder.delegate(apex, hosts)
 
 
-def _truncated(plan: Plan, apex: str) -> None:
+def _truncated(builder: HierarchyBuilder, apex: str) -> None:
     """Below a domain whose servers answer by TCP only."""
-    if LONG not in plan.world.zones:
-        plan.give(LONG, *(plan.new_address(Manner.TRUNCATING) for _ in range(2)))
+    if LONG not in builder.world.zones:
+        builder.add_delegated_zone(
+            LONG, *(builder.new_address(ServerBehaviour.TRUNCATING) for _ in range(2))
+        )
     apex = f"{apex.partition('.')[0]}.{LONG}"
-    plan.give(apex, *plan.company_addresses())
-    plan.sound.append(apex)
+    builder.add_delegated_zone(apex, *builder.hosting_addresses())
+    builder.resolvable.append(apex)
 
 
-def _ipv6_only(plan: Plan, apex: str) -> None:
+def _ipv6_only(builder: HierarchyBuilder, apex: str) -> None:
     """One zone with IPv6 glue and nothing else, and one whose server has to be asked for."""
-    if not plan.ipv6:
-        _outdated(plan, apex)
+    if not builder.ipv6:
+        _stale_glue(builder, apex)
         return
-    plan.world.held.setdefault("::1", [])
+    builder.world.held.setdefault("::1", [])
     label, _, above = apex.partition(".")
     host = f"ns6.{apex}"
-    for here in (apex, f"{label}-six.{plan.rng.choice(('test', 'north'))}"):
-        plan.add_zone(here, (host,), "::1")
-        plan.delegate(here, (host,), ((host, "AAAA", "::1"),) if here == apex else ())
-        plan.sound.append(here)
-    plan.world.zones[apex].add(host, "AAAA", "::1")
+    for here in (apex, f"{label}-six.{builder.rng.choice(('test', 'north'))}"):
+        builder.add_zone(here, (host,), "::1")
+        builder.delegate(here, (host,), ((host, "AAAA", "::1"),) if here == apex else ())
+        builder.resolvable.append(here)
+    builder.world.zones[apex].add(host, "AAAA", "::1")
 
 
 FAULTS = (
-    _half_lame,
-    _half_silent,
+    _partly_lame,
+    _partly_silent,
     _lame,
-    _chained,
+    _chained_glueless,
     _silent,
     _circular,
-    _saved,
+    _partly_circular,
     _failing,
-    _liar,
-    _strayed,
-    _private,
-    _outdated,
-    _aliased,
-    _renamed,
+    _poisoning,
+    _out_of_bailiwick_glue,
+    _private_glue,
+    _stale_glue,
+    _aliased_name_server,
+    _with_dname,
     _truncated,
     _ipv6_only,
 )
 
 
-def forge(plan: Plan) -> None:
-    """What lying servers add: somebody else's zone, the domain above, the root itself."""
-    lying = [a for a, m in plan.world.manners.items() if m is Manner.LYING]
-    victims = [*plan.sound[:20], plan.companies[0].apex, "test", ""]
+def add_forged_records(builder: HierarchyBuilder) -> None:
+    """What forging servers add: somebody else's zone, the domain above, the root itself."""
+    forging = [a for a, m in builder.world.behaviours.items() if m is ServerBehaviour.FORGING]
+    victims = [*builder.resolvable[:20], builder.hosting_zones[0].apex, "test", ""]
     authorities = [(victim, "NS", "ns1.evil.test") for victim in victims[-8:]]
-    additionals = [("ns1.evil.test", "A", address) for address in lying]
-    for host in plan.companies[0].hosts:
-        additionals += [(host, "A", address) for address in lying]
+    additionals = [("ns1.evil.test", "A", address) for address in forging]
+    for host in builder.hosting_zones[0].hosts:
+        additionals += [(host, "A", address) for address in forging]
     additionals += [(f"www.{victim}", "A", FORGED_ADDRESS) for victim in victims[:5]]
-    plan.world.forged_authorities = tuple(authorities)
-    plan.world.forged_additionals = tuple(additionals)
+    builder.world.forged_authorities = tuple(authorities)
+    builder.world.forged_additionals = tuple(additionals)

@@ -17,7 +17,7 @@ _MAX_CHAIN = 16
 FORGED_ADDRESS = "203.0.113.66"
 
 
-class Manner(StrEnum):
+class ServerBehaviour(StrEnum):
     """How a server address behaves."""
 
     PLAIN = "plain"
@@ -28,7 +28,7 @@ class Manner(StrEnum):
     UPWARD = "upward"  # refers everything to the root
     STALE = "stale"  # old answers without the authoritative bit
     TRUNCATING = "truncating"  # says by UDP only that it has more to say
-    LYING = "lying"  # true for its own zones, with forged records for others beside
+    FORGING = "forging"  # true for its own zones, with forged records for others beside
 
 
 class Status(StrEnum):
@@ -50,7 +50,7 @@ class Expected(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ServerReply:
     """One reply of one server."""
 
     code: int = NOERROR
@@ -78,21 +78,21 @@ class Zone:
     cuts: dict[str, Cut] = field(default_factory=dict)
     owners: set[str] = field(default_factory=set)
     # Whether some subtree stands for another (DNAME).
-    renames: bool = False
+    has_dname: bool = False
     unresolvable: bool = False
 
     def add(self, owner: str, rtype: str, *data: str) -> None:
         """Add rows; the names between owner and apex come into being."""
         self.rows[owner, rtype] = self.rows.get((owner, rtype), ()) + data
-        self.renames |= rtype == "DNAME"
-        self._own(owner)
+        self.has_dname |= rtype == "DNAME"
+        self._add_owners(owner)
 
     def delegate(self, child: str, cut: Cut) -> None:
         """Cut a zone off."""
         self.cuts[child] = cut
-        self._own(parent_of(child))
+        self._add_owners(parent_of(child))
 
-    def _own(self, name: str) -> None:
+    def _add_owners(self, name: str) -> None:
         while name != self.apex and name not in self.owners:
             self.owners.add(name)
             name = parent_of(name)
@@ -104,18 +104,18 @@ class Zone:
 
     def find(self, name: str, rtype: str) -> tuple[str, tuple[str, ...]] | None:
         """(type, data) at a name, an alias or a wildcard included; ``None``: no such name."""
-        if self.renames and (row := self.renaming(name)) is not None:
+        if self.has_dname and (row := self.dname_above(name)) is not None:
             return "CNAME", (name.removesuffix(row[0]) + row[2],)
         owner = name
         if name != self.apex and name not in self.owners:
-            owner = f"*.{self._encloser(name)}"
+            owner = f"*.{self._closest_encloser(name)}"
             if owner not in self.owners:
                 return None
         if rtype != "CNAME" and (alias := self.rows.get((owner, "CNAME"))):
             return "CNAME", alias
         return rtype, self.rows.get((owner, rtype), ())
 
-    def renaming(self, name: str) -> Row | None:
+    def dname_above(self, name: str) -> Row | None:
         """The DNAME row above a name, if any."""
         owner = name
         while owner != self.apex:
@@ -124,7 +124,7 @@ class Zone:
                 return owner, "DNAME", found[0]
         return None
 
-    def _encloser(self, name: str) -> str:
+    def _closest_encloser(self, name: str) -> str:
         name = parent_of(name)
         while name != self.apex and name not in self.owners:
             name = parent_of(name)
@@ -147,20 +147,20 @@ class Hierarchy:
     roots: tuple[str, ...]
     zones: dict[str, Zone] = field(default_factory=dict)
     held: dict[str, list[str]] = field(default_factory=dict)
-    manners: dict[str, Manner] = field(default_factory=dict)
-    # Records that lying servers add to the two last sections.
+    behaviours: dict[str, ServerBehaviour] = field(default_factory=dict)
+    # Records that forging servers add to the two last sections.
     forged_authorities: tuple[Row, ...] = ()
     forged_additionals: tuple[Row, ...] = ()
     questions: list[tuple[str, str]] = field(default_factory=list)
 
-    def manner(self, address: str) -> Manner:
+    def behaviour(self, address: str) -> ServerBehaviour:
         """How an address behaves."""
-        return self.manners.get(address, Manner.PLAIN)
+        return self.behaviours.get(address, ServerBehaviour.PLAIN)
 
     def addresses(self) -> Iterator[str]:
         """Every address where something listens."""
         for address in self.held:
-            if self.manner(address) is not Manner.CLOSED:
+            if self.behaviour(address) is not ServerBehaviour.CLOSED:
                 yield address
 
     def zone_of(self, name: str) -> Zone:
@@ -214,81 +214,87 @@ class Nameservers:
         self.world = world
         self._held = {a: frozenset(apexes) for a, apexes in world.held.items()}
 
-    def ask(self, address: str, name: str, rtype: str) -> Said | None:
+    def ask(self, address: str, name: str, rtype: str) -> ServerReply | None:
         """One reply; ``None`` is silence."""
-        manner = self.world.manner(address)
-        if manner in (Manner.SILENT, Manner.CLOSED):
+        behaviour = self.world.behaviour(address)
+        if behaviour in (ServerBehaviour.SILENT, ServerBehaviour.CLOSED):
             return None
-        if manner is Manner.REFUSING:
-            return Said(REFUSED, authoritative=False)
-        if manner is Manner.FAILING:
-            return Said(SERVFAIL, authoritative=False)
-        if manner is Manner.UPWARD:
+        if behaviour is ServerBehaviour.REFUSING:
+            return ServerReply(REFUSED, authoritative=False)
+        if behaviour is ServerBehaviour.FAILING:
+            return ServerReply(SERVFAIL, authoritative=False)
+        if behaviour is ServerBehaviour.UPWARD:
             root = self.world.zones[""]
-            return Said(NOERROR, False, (), tuple(("", "NS", h) for h in root.hosts))
-        if manner is Manner.STALE:
-            return Said(NOERROR, False, ((name, "A", FORGED_ADDRESS),))
-        if manner is Manner.LYING:
-            return self._lie(address, name, rtype)
-        return self._tell(address, name, rtype)
+            return ServerReply(NOERROR, False, (), tuple(("", "NS", h) for h in root.hosts))
+        if behaviour is ServerBehaviour.STALE:
+            return ServerReply(NOERROR, False, ((name, "A", FORGED_ADDRESS),))
+        if behaviour is ServerBehaviour.FORGING:
+            return self._forged_reply(address, name, rtype)
+        return self._reply_from_zones(address, name, rtype)
 
-    def _tell(self, address: str, name: str, rtype: str) -> Said:
+    def _reply_from_zones(self, address: str, name: str, rtype: str) -> ServerReply:
         held = self._held[address]
         apex = name
         while apex not in held:
             if not apex:
-                return Said(REFUSED, authoritative=False)
+                return ServerReply(REFUSED, authoritative=False)
             apex = parent_of(apex)
         zone = self.world.zones[apex]
         cut = zone.cut_above(name)
         return _refer(cut, zone.cuts[cut]) if cut is not None else _answer(zone, name, rtype)
 
-    def _lie(self, address: str, name: str, rtype: str) -> Said:
+    def _forged_reply(self, address: str, name: str, rtype: str) -> ServerReply:
         """True where it is asked for its own, with lies beside; all lies for anything else."""
-        said = self._tell(address, name, rtype)
-        if said.code == REFUSED:
-            return Said(NOERROR, True, ((name, "A", FORGED_ADDRESS),))
+        reply = self._reply_from_zones(address, name, rtype)
+        if reply.code == REFUSED:
+            return ServerReply(NOERROR, True, ((name, "A", FORGED_ADDRESS),))
         if name.startswith("side."):
             world = self.world
-            return Said(NOERROR, False, (), world.forged_authorities, world.forged_additionals)
-        answers = said.answers
+            return ServerReply(
+                NOERROR, False, (), world.forged_authorities, world.forged_additionals
+            )
+        answers = reply.answers
         if answers and answers[-1][1] == "CNAME":
             answers += ((answers[-1][2], "A", FORGED_ADDRESS),)
-        return Said(
-            said.code,
-            said.authoritative,
+        return ServerReply(
+            reply.code,
+            reply.authoritative,
             answers,
-            said.authorities + self.world.forged_authorities,
-            said.additionals + self.world.forged_additionals,
+            reply.authorities + self.world.forged_authorities,
+            reply.additionals + self.world.forged_additionals,
         )
 
 
-def _refer(child: str, cut: Cut) -> Said:
-    return Said(NOERROR, False, (), tuple((child, "NS", h) for h in cut.hosts), cut.glue)
+def _refer(child: str, cut: Cut) -> ServerReply:
+    return ServerReply(NOERROR, False, (), tuple((child, "NS", h) for h in cut.hosts), cut.glue)
 
 
-def _answer(zone: Zone, name: str, rtype: str) -> Said:
+def _answer(zone: Zone, name: str, rtype: str) -> ServerReply:
     rows: list[Row] = []
     while True:
         found = zone.find(name, rtype)
         if found is None:
-            return Said(NXDOMAIN, True, tuple(rows), (zone.soa,))
+            return ServerReply(NXDOMAIN, True, tuple(rows), (zone.soa,))
         kind, data = found
-        if zone.renames and (renaming := zone.renaming(name)) is not None:
-            rows.append(renaming)
+        if zone.has_dname and (dname := zone.dname_above(name)) is not None:
+            rows.append(dname)
         rows += [(name, kind, d) for d in data]
         if kind == rtype:
-            return Said(
-                NOERROR, True, tuple(rows), () if data else (zone.soa,), _beside(zone, kind, data)
+            return ServerReply(
+                NOERROR,
+                True,
+                tuple(rows),
+                () if data else (zone.soa,),
+                _additional_addresses(zone, kind, data),
             )
         name = data[0]
         # Where the alias leads out of the zone, or round in a circle, others have to be asked.
         leaves = not is_within(name, zone.apex) or zone.cut_above(name) is not None
         if leaves or any(row[0] == name for row in rows):
-            return Said(NOERROR, True, tuple(rows))
+            return ServerReply(NOERROR, True, tuple(rows))
 
 
-def _beside(zone: Zone, kind: str, data: tuple[str, ...]) -> tuple[Row, ...]:
+def _additional_addresses(zone: Zone, kind: str, data: tuple[str, ...]) -> tuple[Row, ...]:
     """Addresses of name servers, where the zone itself has them."""
     hosts = data if kind == "NS" else ()
     return tuple((h, "A", address) for h in hosts for address in zone.rows.get((h, "A"), ()))

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import Unavailable
-from testbed.generate.forked_servers import serving_apart
-from testbed.hierarchy.internet import Hierarchy, Manner, Nameservers, Said
+from testbed.generate.forked_servers import serve_in_child
+from testbed.hierarchy.internet import Hierarchy, Nameservers, ServerBehaviour, ServerReply
 from testbed.server.answers import Row
 from testbed.server.message import TYPE_NAMES, TYPES, Malformed, Query, read_query
 
@@ -65,26 +65,28 @@ def _encode_row(row: Row, asked: str, end: int) -> bytes:
     return where + fixed + len(content).to_bytes(2, "big") + content
 
 
-def encode_reply(said: Said, query: Query) -> bytes:
+def encode_reply(reply: ServerReply, query: Query) -> bytes:
     """The whole message but for its id."""
     end = 12 + len(query.raw) - 4
-    sections = (said.answers, said.authorities, said.additionals)
+    sections = (reply.answers, reply.authorities, reply.additionals)
     rows = [_encode_row(row, query.name, end) for section in sections for row in section]
-    flags = 0x8000 | 0x0400 * said.authoritative | 0x0100 * query.recursion | said.code
-    counts = (1, *map(len, sections[:2]), len(said.additionals) + query.edns)
+    flags = 0x8000 | 0x0400 * reply.authoritative | 0x0100 * query.recursion | reply.code
+    counts = (1, *map(len, sections[:2]), len(reply.additionals) + query.edns)
     head = flags.to_bytes(2, "big") + b"".join(n.to_bytes(2, "big") for n in counts)
     return head + query.raw + b"".join(rows) + (_OPT if query.edns else b"")
 
 
-class Desk:
+class PacketResponder:
     """Answers packets for all addresses of one hierarchy."""
 
     def __init__(self, world: Hierarchy) -> None:
         self._servers = Nameservers(world)
-        self._manner = world.manner
+        self._manner = world.behaviour
         self._held = {a: frozenset(apexes) for a, apexes in world.held.items()}
-        # Servers with manners of their own have no part in the short path.
-        self._plain = {a: h for a, h in self._held.items() if world.manner(a) is Manner.PLAIN}
+        # Servers with behaviours of their own have no part in the short path.
+        self._plain = {
+            a: h for a, h in self._held.items() if world.behaviour(a) is ServerBehaviour.PLAIN
+        }
         self._ready: dict[bytes, tuple[str, bytes]] = {}
         for zone in world.zones.values():
             for (owner, rtype), data in zone.rows.items():
@@ -94,8 +96,8 @@ class Desk:
     def _prepare(self, apex: str, owner: str, data: tuple[str, ...]) -> None:
         raw = encode_name(owner) + b"\0\1\0\1"
         query = Query(0, owner, 1, 1, False, raw, 1232, True)
-        said = Said(answers=tuple((owner, "A", address) for address in data))
-        self._ready[raw] = (apex, encode_reply(said, query))
+        reply = ServerReply(answers=tuple((owner, "A", address) for address in data))
+        self._ready[raw] = (apex, encode_reply(reply, query))
 
     def respond(self, address: str, packet: bytes, *, by_udp: bool = True) -> bytes | None:
         """The reply of one address; ``None`` is silence."""
@@ -107,12 +109,12 @@ class Desk:
             query = read_query(packet)
         except Malformed:
             return None
-        if by_udp and self._manner(address) is Manner.TRUNCATING:
+        if by_udp and self._manner(address) is ServerBehaviour.TRUNCATING:
             flags = 0x8400 | _TRUNCATED
             return packet[:2] + flags.to_bytes(2, "big") + b"\0\1\0\0\0\0\0\0" + query.raw
         rtype = TYPE_NAMES.get(query.type, "")
-        said = self._servers.ask(address, query.name, rtype)
-        return None if said is None else packet[:2] + encode_reply(said, query)
+        reply = self._servers.ask(address, query.name, rtype)
+        return None if reply is None else packet[:2] + encode_reply(reply, query)
 
 
 def _open(world: Hierarchy, port: int) -> dict[int, tuple[socket.socket, str]]:
@@ -120,7 +122,7 @@ def _open(world: Hierarchy, port: int) -> dict[int, tuple[socket.socket, str]]:
     opened: dict[int, tuple[socket.socket, str]] = {}
     for address in world.addresses():
         kinds = [socket.SOCK_DGRAM]
-        if world.manner(address) is Manner.TRUNCATING:
+        if world.behaviour(address) is ServerBehaviour.TRUNCATING:
             kinds.append(socket.SOCK_STREAM)
         for kind in kinds:
             try:
@@ -146,29 +148,33 @@ def _listen(address: str, port: int, kind: socket.SocketKind) -> socket.socket:
     return sock
 
 
-def _accept(desk: Desk, listener: socket.socket, address: str) -> None:
+def _accept(responder: PacketResponder, listener: socket.socket, address: str) -> None:
     with contextlib.suppress(OSError):
         connection, _ = listener.accept()
-        threading.Thread(target=_talk, args=(desk, connection, address), daemon=True).start()
+        threading.Thread(
+            target=_serve_connection, args=(responder, connection, address), daemon=True
+        ).start()
 
 
-def _talk(desk: Desk, connection: socket.socket, address: str) -> None:
+def _serve_connection(responder: PacketResponder, connection: socket.socket, address: str) -> None:
     """Answer on one connection until the client has enough."""
     with contextlib.suppress(OSError), connection, connection.makefile("rb") as stream:
         connection.settimeout(_TCP_IDLE_S)
         while len(head := stream.read(2)) == 2:
-            reply = desk.respond(address, stream.read(int.from_bytes(head, "big")), by_udp=False)
+            reply = responder.respond(
+                address, stream.read(int.from_bytes(head, "big")), by_udp=False
+            )
             if reply is not None:
                 connection.sendall(len(reply).to_bytes(2, "big") + reply)
 
 
-def _drain(desk: Desk, sock: socket.socket, address: str) -> None:
+def _drain(responder: PacketResponder, sock: socket.socket, address: str) -> None:
     for _ in range(_DRAIN):
         try:
             packet, sender = sock.recvfrom(4096)
         except OSError:
             return  # nothing left, or an ICMP error about an earlier reply
-        reply = desk.respond(address, packet)
+        reply = responder.respond(address, packet)
         if reply is not None:
             with contextlib.suppress(OSError):
                 sock.sendto(reply, sender)
@@ -176,7 +182,7 @@ def _drain(desk: Desk, sock: socket.socket, address: str) -> None:
 
 def serve(world: Hierarchy, port: int, ready: Callable[[], None]) -> None:
     """Answer until the process is ended; raises ``Unavailable`` where an address is taken."""
-    desk = Desk(world)
+    responder = PacketResponder(world)
     opened = _open(world, port)
     with select.epoll() as poll:
         for fd in opened:
@@ -186,7 +192,7 @@ def serve(world: Hierarchy, port: int, ready: Callable[[], None]) -> None:
             for fd, _ in poll.poll():
                 sock, address = opened[fd]
                 act = _drain if sock.type is socket.SOCK_DGRAM else _accept
-                act(desk, sock, address)
+                act(responder, sock, address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,5 +216,5 @@ def serving(world: Hierarchy, port: int) -> Iterator[Serving]:
     def answer(ready: Callable[[str], None]) -> None:
         serve(world, port, lambda: ready("ready"))
 
-    with serving_apart(answer, _START_S) as (pid, _):
+    with serve_in_child(answer, _START_S) as (pid, _):
         yield Serving(world.roots, port, pid)

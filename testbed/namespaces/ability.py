@@ -11,14 +11,14 @@ from core.paths import PROJECT
 from testbed.namespaces.netns import find_tool
 from testbed.namespaces.plan import Family
 
-_BY_HAND = (
+_UNPRIVILEGED_HINT = (
     "as another user, begin with `unshare --user --map-root-user --net --mount` and "
     "`mount -t tmpfs none /run`"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Ability:
+class Capabilities:
     """``reason`` says why there can be no laboratory; ``links`` is netem or tun.
 
     With ``seeded`` the kernel's losses are the same ones every time.
@@ -30,7 +30,7 @@ class Ability:
     families: tuple[Family, ...] = (4, 6)
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """What people are told."""
         if self.reason:
             return f"No laboratory here: {self.reason}."
@@ -48,14 +48,14 @@ class Ability:
 
 
 @cache
-def find_ability() -> Ability:
+def detect_capabilities() -> Capabilities:
     """Try it out; nothing stays behind."""
     if sys.platform != "linux":
-        return Ability(f"network namespaces are Linux's, and this is {sys.platform}")
+        return Capabilities(f"network namespaces are Linux's, and this is {sys.platform}")
     if find_tool("ip") is None:
-        return Ability("there is no ip command to make namespaces with; install iproute2")
+        return Capabilities("there is no ip command to make namespaces with; install iproute2")
     if os.geteuid() != 0:
-        return Ability(f"network namespaces need root; {_BY_HAND}")
+        return Capabilities(f"network namespaces need root; {_UNPRIVILEGED_HINT}")
     done = subprocess.run(
         [sys.executable, "-S", "-m", "testbed.namespaces.capability"],
         cwd=PROJECT,
@@ -67,5 +67,5 @@ def find_ability() -> Ability:
         told = json.loads(done.stdout)
     except ValueError:
         lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
-        return Ability(f"the trial of what this machine can do failed: {lines[-1][:200]}")
-    return Ability(**{**told, "families": tuple(told["families"])})
+        return Capabilities(f"the trial of what this machine can do failed: {lines[-1][:200]}")
+    return Capabilities(**{**told, "families": tuple(told["families"])})

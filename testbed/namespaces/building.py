@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from zlib import crc32
 
-from testbed.namespaces.plan import Line, Node, Plan
+from testbed.namespaces.plan import LinkShape, Node, Topology
 from testbed.namespaces.routing import Routes
 
 _TUNSETIFF, _TUN, _NO_PI = 0x400454CA, 0x1, 0x1000
@@ -39,7 +39,7 @@ _ROUTER: dict[str, int | str] = {
 }
 
 
-def set_up(node: Node) -> None:
+def apply_sysctls(node: Node) -> None:
     """The settings of a node, made in its namespace."""
     every_ms = 1000 if node.limited else 0
     limits = {"ipv4/icmp_ratelimit": every_ms, "ipv6/icmp/ratelimit": every_ms}
@@ -51,10 +51,10 @@ def set_up(node: Node) -> None:
             place.write_text(str(value))
 
 
-def device(plan: Plan, number: int, node: str) -> str:
+def device_name(plan: Topology, number: int, node: str) -> str:
     """The name of a node's device on a link: that of the neighbour, where it tells."""
     other = plan.links[number].other(node)
-    twins = [n for n in plan.around[node] if plan.links[n].other(node) == other]
+    twins = [n for n in plan.links_by_node[node] if plan.links[n].other(node) == other]
     return f"{other[:11]}.{twins.index(number)}" if len(twins) > 1 else other[:15]
 
 
@@ -65,10 +65,10 @@ def open_tun(name: str) -> int:
     return number
 
 
-def pair_command(plan: Plan, number: int, prefix: str) -> str:
+def veth_command(plan: Topology, number: int, prefix: str) -> str:
     """The command, in the namespace of the first node, for a link without shaping."""
     link = plan.links[number]
-    first, second = (device(plan, number, node) for node in (link.first, link.second))
+    first, second = (device_name(plan, number, node) for node in (link.first, link.second))
     macs = [_mac(number, side) for side in (0, 1)]
     peer = f"peer name {second} address {macs[1]} netns {prefix}{link.second}"
     # Without the word before it, a name like "a" is read as the beginning of another word.
@@ -79,7 +79,7 @@ def _mac(number: int, side: int) -> str:
     return f"02:00:00:{number >> 8:02x}:{number & 255:02x}:0{side}"
 
 
-def netem_command(name: str, line: Line, seed: int | None) -> str:
+def netem_command(name: str, line: LinkShape, seed: int | None) -> str:
     """The command of ``tc`` for one end of a link; seeds are known from version 6.6 on.
 
     Every value is said, since the kernel keeps the rate of before where none is.
@@ -92,17 +92,17 @@ def netem_command(name: str, line: Line, seed: int | None) -> str:
     return " ".join([*words, *([] if seed is None else [f"seed {seed}"])])
 
 
-def segment_commands(plan: Plan, node: str) -> Iterator[str]:
+def segment_commands(plan: Topology, node: str) -> Iterator[str]:
     """Hosts send packets of the usual size: netem takes 64 KB of one for a single packet."""
-    for number in plan.around[node]:
-        yield f"link set dev {device(plan, number, node)} gso_max_segs 1"
+    for number in plan.links_by_node[node]:
+        yield f"link set dev {device_name(plan, number, node)} gso_max_segs 1"
 
 
-def address_commands(plan: Plan, node: Node) -> Iterator[str]:
+def address_commands(plan: Topology, node: Node) -> Iterator[str]:
     """Addresses, and devices up."""
     yield "link set dev lo up"
-    for number in plan.around[node.name]:
-        name = device(plan, number, node.name)
+    for number in plan.links_by_node[node.name]:
+        name = device_name(plan, number, node.name)
         for family in plan.families:
             bits, extra = (30, "") if family == 4 else (64, " nodad")
             address = plan.address(number, node.name, family)
@@ -110,28 +110,28 @@ def address_commands(plan: Plan, node: Node) -> Iterator[str]:
         yield f"link set dev {name} up"
 
 
-def neighbour_commands(plan: Plan, node: str, number: int) -> Iterator[str]:
+def neighbour_commands(plan: Topology, node: str, number: int) -> Iterator[str]:
     """Neighbours on a veth pair are known from the beginning: no first packet waits for them."""
     link = plan.links[number]
     mac = _mac(number, 1 if node == link.first else 0)
     for family in plan.families:
         near = plan.address(number, link.other(node), family)
-        name = device(plan, number, node)
+        name = device_name(plan, number, node)
         yield f"neigh replace {near} lladdr {mac} dev {name} nud permanent"
 
 
 # For silent routers: packets of its own go nowhere; those of others pass.
-MUTE = "rule add iif lo blackhole pref 1"
+BLACKHOLE_RULE = "rule add iif lo blackhole pref 1"
 
 
-def route_commands(plan: Plan, node: str, old: Routes, new: Routes) -> Iterator[str]:
+def route_commands(plan: Topology, node: str, old: Routes, new: Routes) -> Iterator[str]:
     """What leads from one set of routes to another; lines that fail had been done by the kernel."""
     for end, links in new[node].items():
         before = old[node].get(end, ()) if old else ()
         # Neighbours of an end know it by their own device.
         if links == before or any(plan.links[n].other(node) == end for n in links + before):
             continue
-        home = plan.around[end][0]
+        home = plan.links_by_node[end][0]
         for family in plan.families:
             prefix = plan.subnet(home, family)
             if before:
@@ -140,9 +140,9 @@ def route_commands(plan: Plan, node: str, old: Routes, new: Routes) -> Iterator[
                 yield f"route add {prefix} {_hops(plan, node, links, family)}"
 
 
-def _hops(plan: Plan, node: str, links: tuple[int, ...], family: int) -> str:
+def _hops(plan: Topology, node: str, links: tuple[int, ...], family: int) -> str:
     ways = [
-        f"via {plan.address(n, plan.links[n].other(node), family)} dev {device(plan, n, node)}"  # type: ignore[arg-type]
+        f"via {plan.address(n, plan.links[n].other(node), family)} dev {device_name(plan, n, node)}"  # type: ignore[arg-type]
         for n in links
     ]
     return ways[0] if len(ways) == 1 else " ".join(f"nexthop {way}" for way in ways)

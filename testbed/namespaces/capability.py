@@ -11,68 +11,70 @@ from collections.abc import Callable
 from pathlib import Path
 
 from testbed.namespaces import building, netns
-from testbed.namespaces.ability import Ability
-from testbed.namespaces.plan import Line
+from testbed.namespaces.ability import Capabilities
+from testbed.namespaces.plan import LinkShape
 
 # All that links of a plan ever ask of netem, and numbers as they are written there.
-_FULL = Line(4.5, 0.3, 0.025, 40.0)
+_ALL_OPTIONS = LinkShape(4.5, 0.3, 0.025, 40.0)
 
 
-class No(Exception):
+class Unsupported(Exception):
     """Why there can be no laboratory."""
 
 
-def try_out() -> Ability:
+def probe_capabilities() -> Capabilities:
     """Everything that a laboratory needs, in the order in which it is built."""
     try:
-        _need("cannot write below /run", _make_folders)
-        _need("the kernel does not let us make network namespaces", netns.leave)
-        _need("namespaces cannot be kept", _keep)
-        _need(
+        _require("cannot write below /run", _create_folders)
+        _require("the kernel does not let us make network namespaces", netns.unshare)
+        _require("namespaces cannot be kept", _bind_namespace)
+        _require(
             "the settings of a namespace cannot be written, as in a container that is not "
             "privileged",
-            _set,
+            _write_setting,
         )
-        _need("", _join)
-    except No as no:
-        return Ability(str(no))
-    links = {seeded: _delay(seeded) for seeded in (False, True)}
-    if not links[False] and (why := _open_tun()):
-        return Ability(f"there is neither netem nor a TUN device for links with a delay ({why})")
-    families = (4, 6) if _has_six() else (4,)
+        _require("", _configure_veth)
+    except Unsupported as no:
+        return Capabilities(str(no))
+    links = {seeded: _supports_netem(seeded) for seeded in (False, True)}
+    if not links[False] and (why := _tun_error()):
+        return Capabilities(
+            f"there is neither netem nor a TUN device for links with a delay ({why})"
+        )
+    families = (4, 6) if _has_ipv6() else (4,)
     kind = "netem" if links[False] else "tun"
-    return Ability("", kind, links[True], families)  # type: ignore[arg-type]
+    return Capabilities("", kind, links[True], families)  # type: ignore[arg-type]
 
 
-def _need(what: str, work: Callable[[], None]) -> None:
+def _require(what: str, work: Callable[[], None]) -> None:
     try:
         work()
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         why = f"{place}{error.strerror or error}"
-        raise No(f"{what} ({why})" if what else why) from error
+        raise Unsupported(f"{what} ({why})" if what else why) from error
 
 
-def _make_folders() -> None:
+def _create_folders() -> None:
     for folder in (netns.RUN, netns.LOCKS):
         folder.mkdir(parents=True, exist_ok=True)
 
 
-def _keep() -> None:
+def _bind_namespace() -> None:
     place = netns.RUN / f"trial-{os.getpid()}"
     place.touch(mode=0o444)
     try:
-        netns.keep(place)
+        netns.bind_to_file(place)
     finally:
         netns.remove([place.name])
 
 
-def _set() -> None:
+def _write_setting() -> None:
     place = Path("/proc/sys/net/ipv4/ip_forward")
     place.write_text("1")
 
 
-def _join() -> None:
+def _configure_veth() -> None:
     """Two veth devices, and what routes and silent routers ask for."""
     _command("ip", "link add name here type veth peer name there", "there are no veth devices")
     _command("ip", "addr add 28.0.0.1/30 dev here", "addresses cannot be given")
@@ -80,7 +82,7 @@ def _join() -> None:
     ways = "nexthop via 28.0.0.2 dev here nexthop via 28.0.0.2 dev here"
     _command("ip", "link set dev there up", "devices cannot be taken up")
     _command("ip", f"route add 28.1.0.0/16 {ways}", "there are no routes with several ways")
-    _command("ip", building.MUTE, "there are no rules for routes")
+    _command("ip", building.BLACKHOLE_RULE, "there are no rules for routes")
 
 
 def _command(tool: str, line: str, what: str) -> None:
@@ -94,18 +96,18 @@ def _command(tool: str, line: str, what: str) -> None:
         raise OSError(f"{what}, says {tool}: {lines[0][:160]}")
 
 
-def _delay(seeded: bool) -> bool:
+def _supports_netem(seeded: bool) -> bool:
     """Whether ``tc`` and the kernel take netem with all that links ask of it."""
     if netns.find_tool("tc") is None:
         return False
     try:
-        _command("tc", building.netem_command("here", _FULL, 7 if seeded else None), "")
+        _command("tc", building.netem_command("here", _ALL_OPTIONS, 7 if seeded else None), "")
     except OSError:
         return False
     return True
 
 
-def _open_tun() -> str:
+def _tun_error() -> str:
     """Why no TUN device can be opened; empty when one can."""
     try:
         os.close(building.open_tun("tun"))
@@ -114,7 +116,7 @@ def _open_tun() -> str:
     return ""
 
 
-def _has_six() -> bool:
+def _has_ipv6() -> bool:
     place = Path("/proc/sys/net/ipv6/conf/all/disable_ipv6")
     if not place.exists():
         return False
@@ -126,4 +128,4 @@ def _has_six() -> bool:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(try_out().as_json() + "\n")
+    sys.stdout.write(probe_capabilities().as_json() + "\n")

@@ -12,7 +12,7 @@ ADDRESS = "10.254.0.1"
 _MOST_HOSTS = 250
 
 
-def join(prefix: str, hosts: Sequence[str]) -> None:
+def connect_hosts(prefix: str, hosts: Sequence[str]) -> None:
     """Lay a link from the centre to each host; raises ``OSError``."""
     if len(hosts) > _MOST_HOSTS:
         raise OSError(f"the centre has room for {_MOST_HOSTS} hosts")

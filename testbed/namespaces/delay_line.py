@@ -1,6 +1,6 @@
 """Packets of TUN devices go to the device they are joined with: later, at a rate, or never.
 
-Run as a process of its own: joints come as one JSON line on standard input, changes as further
+Run as a process of its own: directions come as one JSON line on standard input, changes as further
 lines; when its owner is gone, it removes what the owner made.
 """
 
@@ -26,17 +26,17 @@ _PACKETS_AT_ONCE = 32
 _LARGEST_PACKET = 2048
 _TIMER_SLACK, _LOCK_ALL_MEMORY = 29, 3
 # A sleep may end as much too late; from this long before a packet is due, nobody sleeps.
-_AWAKE_S = 0.0002
+_BUSY_WAIT_S = 0.0002
 # What came out later than this met a jam, which is no lateness of ours.
-_MADE_UP_S = 0.02
+_MAX_COMPENSATION_S = 0.02
 _REMEMBERED = 4096
 
 
-class Joint:
+class LinkDirection:
     """One direction of a link: from a device to one or more others, of which chance takes one."""
 
     def __init__(self, number: int, spec: dict[str, Any]) -> None:
-        self.number, self.outs = number, spec["outs"]
+        self.number, self.outputs = number, spec["outputs"]
         self._chance = random.Random(spec["seed"])
         self._free_s = 0.0
         self.change(spec)
@@ -61,46 +61,46 @@ class Joint:
             now_s += self._chance.uniform(-self._jitter_s, self._jitter_s)
         return now_s + self._delay_s
 
-    def out(self) -> int:
-        return int(self.outs[0] if len(self.outs) == 1 else self._chance.choice(self.outs))
+    def choose_output(self) -> int:
+        return int(self.outputs[0] if len(self.outputs) == 1 else self._chance.choice(self.outputs))
 
 
-def mark_of(packet: bytes) -> bytes:
+def packet_key(packet: bytes) -> bytes:
     """What stays of a packet from link to link: all but the hops that it has left."""
     if packet[0] >> 4 == 6:
         return packet[8:72]
     return packet[4:6] + packet[12:64]
 
 
-class Lateness:
+class DelayCompensation:
     """When packets should have come out, so that the next link makes up for what came late."""
 
     def __init__(self) -> None:
         self._due: dict[bytes, float] = {}
 
-    def note(self, packet: bytes, due_s: float) -> None:
+    def record(self, packet: bytes, due_s: float) -> None:
         """A packet comes out now, and should have at ``due_s``."""
         if len(self._due) >= _REMEMBERED:
             self._due.clear()
-        self._due[mark_of(packet)] = due_s
+        self._due[packet_key(packet)] = due_s
 
-    def arrival(self, packet: bytes, now_s: float) -> float:
+    def nominal_arrival(self, packet: bytes, now_s: float) -> float:
         """When a packet that comes in now would have, had the link before it been on time."""
-        due_s = self._due.pop(mark_of(packet), now_s)
-        return due_s if now_s - due_s < _MADE_UP_S else now_s
+        due_s = self._due.pop(packet_key(packet), now_s)
+        return due_s if now_s - due_s < _MAX_COMPENSATION_S else now_s
 
 
 class DelayLine:
-    """All joints, and the packets that are on their way."""
+    """All directions, and the packets that are on their way."""
 
     def __init__(self, specs: list[dict[str, Any]]) -> None:
-        self._joints = {s["in"]: Joint(n, s) for n, s in enumerate(specs)}
-        self._numbered = list(self._joints.values())
+        self._directions = {s["in"]: LinkDirection(n, s) for n, s in enumerate(specs)}
+        self._numbered = list(self._directions.values())
         self._waiting: list[tuple[float, int, int, bytes]] = []
         self._count = 0
-        self._late = Lateness()
+        self._late = DelayCompensation()
         self._poll = select.epoll()
-        for number in self._joints:
+        for number in self._directions:
             os.set_blocking(number, False)
             self._poll.register(number, select.EPOLLIN)
 
@@ -111,58 +111,60 @@ class DelayLine:
             self._sleep()
             for number, _ in self._poll.poll(0):
                 if number == owner:
-                    if not self._listen(owner):
+                    if not self._read_changes(owner):
                         return
                 else:
-                    self._take(number)
-            self._give()
+                    self._receive(number)
+            self._send_due()
 
     def _sleep(self) -> None:
         """Until a packet comes in, or shortly before one is due."""
         left = None
         if self._waiting:
-            left = self._waiting[0][0] - time.monotonic() - _AWAKE_S
+            left = self._waiting[0][0] - time.monotonic() - _BUSY_WAIT_S
         if left is None or left > 0:
             # The poll itself knows whole milliseconds only.
             select.select([self._poll], [], [], left)
 
-    def _take(self, number: int) -> None:
-        joint = self._joints[number]
+    def _receive(self, number: int) -> None:
+        direction = self._directions[number]
         for _ in range(_PACKETS_AT_ONCE):
             try:
                 packet = os.read(number, _LARGEST_PACKET)
             except OSError:
                 return
-            due = joint.schedule(self._late.arrival(packet, time.monotonic()), len(packet))
+            due = direction.schedule(
+                self._late.nominal_arrival(packet, time.monotonic()), len(packet)
+            )
             if due is not None:
                 self._count += 1
-                heapq.heappush(self._waiting, (due, self._count, joint.out(), packet))
+                heapq.heappush(self._waiting, (due, self._count, direction.choose_output(), packet))
 
-    def _give(self) -> None:
+    def _send_due(self) -> None:
         waiting = self._waiting
         while waiting and waiting[0][0] <= time.monotonic():
             due, _, number, packet = heapq.heappop(waiting)
-            self._late.note(packet, due)
+            self._late.record(packet, due)
             # A device that is down takes nothing: the packet is lost.
             with contextlib.suppress(OSError):
                 os.write(number, packet)
 
-    def _listen(self, owner: int) -> bool:
+    def _read_changes(self, owner: int) -> bool:
         text = os.read(owner, 65_536)
         for line in text.splitlines():
             change = json.loads(line)
-            for number in change["joints"]:
+            for number in change["directions"]:
                 self._numbered[number].change(change)
         return bool(text)
 
 
-def say(word: str) -> None:
+def notify_owner(word: str) -> None:
     """Tell the owner."""
     sys.stdout.write(word + "\n")
     sys.stdout.flush()
 
 
-def hurry() -> None:
+def raise_priority() -> None:
     """Wake up on time beside other work: real-time priority, and no memory that is paged out."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
@@ -178,13 +180,13 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     given = json.loads(sys.stdin.readline())
-    line = DelayLine(given["joints"])
-    hurry()
-    say("ready")
+    line = DelayLine(given["directions"])
+    raise_priority()
+    notify_owner("ready")
     line.forward(sys.stdin.fileno())
     netns.remove(given["namespaces"])
     with contextlib.suppress(OSError):
-        say("removed")
+        notify_owner("removed")
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 
 from core.paths import PROJECT
 from testbed.namespaces import building, control, netns, servers, within
-from testbed.namespaces.ability import find_ability
-from testbed.namespaces.plan import Line, Plan
+from testbed.namespaces.ability import detect_capabilities
+from testbed.namespaces.plan import LinkShape, Topology
 from testbed.namespaces.truth import Truth
 
 T = TypeVar("T")
@@ -28,17 +28,19 @@ T = TypeVar("T")
 class Laboratory:
     """A plan that stands; use it as a context, which raises ``OSError`` where it cannot be."""
 
-    def __init__(self, plan: Plan, seed: int = 1, links: str = "", *, centre: bool = False) -> None:
+    def __init__(
+        self, plan: Topology, seed: int = 1, links: str = "", *, centre: bool = False
+    ) -> None:
         """With ``centre``, hosts reach a namespace that is no part of the plan."""
-        ability = find_ability()
-        spoken = tuple(f for f in plan.families if f in ability.families)
+        capabilities = detect_capabilities()
+        spoken = tuple(f for f in plan.families if f in capabilities.families)
         self.plan = replace(plan, families=spoken or plan.families)
         self.truth = Truth.of(self.plan)
         self._centre = [control.NODE] if centre else []
         self._seed = seed
-        self._links, self._seeded = links or ability.links, ability.seeded
+        self._links, self._seeded = links or capabilities.links, capabilities.seeded
         self._stack = ExitStack()
-        self._joints: dict[int, tuple[int, int]] = {}
+        self._directions: dict[int, tuple[int, int]] = {}
         self._line: subprocess.Popen[str] | None = None
         self.prefix = ""
         # How long it took to build, which tells how busy the machine is.
@@ -47,9 +49,9 @@ class Laboratory:
     def __enter__(self) -> "Laboratory":
         if reason := self._refusal():
             raise OSError(reason)
-        netns.sweep()
+        netns.remove_stale()
         began = time.monotonic()
-        self.prefix = netns.own_prefix()
+        self.prefix = netns.new_prefix()
         with ExitStack() as stack:
             stack.callback(lambda: netns.remove(self.names))
             self._build(stack)
@@ -65,9 +67,9 @@ class Laboratory:
         """All namespaces, as the ``ip`` command knows them."""
         return [self.prefix + name for name in (*self.plan.by_name, *self._centre)]
 
-    def inside(self, node: str, work: Callable[[], T]) -> T:
+    def run_inside(self, node: str, work: Callable[[], T]) -> T:
         """Do something at a node, in a thread of its own; its error is raised here."""
-        return netns.inside(self.prefix + node, work)
+        return netns.run_inside(self.prefix + node, work)
 
     def start(self, node: str, program: list[str], **more: Any) -> "subprocess.Popen[str]":
         """Start a program at a node; it ends with this process at the latest."""
@@ -78,38 +80,38 @@ class Laboratory:
         """Take links down, and let routes find other ways, as routing would."""
         self._converge(Truth.of(self.plan, self.truth.down | set(links)))
 
-    def mend(self) -> None:
+    def restore(self) -> None:
         """Take all links up again."""
         self._converge(Truth.of(self.plan))
 
-    def shape(self, number: int, line: Line) -> None:
+    def shape(self, number: int, line: LinkShape) -> None:
         """Give a link that has a delay other values; the plan keeps the old ones."""
-        if number in self._joints:
-            change = {**asdict(line), "joints": self._joints[number]}
+        if number in self._directions:
+            change = {**asdict(line), "directions": self._directions[number]}
             assert self._line is not None
-            _tell(self._line, change)
+            _send_json(self._line, change)
         else:
             self._delay(number, line)
 
     def _refusal(self) -> str:
-        ability = find_ability()
-        if ability.reason or set(self.plan.families) <= set(ability.families):
-            return ability.reason
+        capabilities = detect_capabilities()
+        if capabilities.reason or set(self.plan.families) <= set(capabilities.families):
+            return capabilities.reason
         return "there is no IPv6 here, and the plan has nothing else"
 
     def _build(self, stack: ExitStack) -> None:
         for name in self.names:
             netns.add(name)
         for node in self.plan.nodes:
-            self.inside(node.name, partial(building.set_up, node))
-        self._join(stack)
+            self.run_inside(node.name, partial(building.apply_sysctls, node))
+        self._create_links(stack)
         if self._centre:
             hosts = [node.name for node in self.plan.nodes if node.kind != "router"]
-            control.join(self.prefix, hosts)
+            control.connect_hosts(self.prefix, hosts)
         for node in self.plan.nodes:
             commands = building.address_commands(self.plan, node)
             netns.batch(self.prefix + node.name, commands)
-            self._introduce(node.name)
+            self._add_neighbours(node.name)
             if self._links == "netem" and node.kind != "router":
                 sizes = building.segment_commands(self.plan, node.name)
                 netns.batch(self.prefix + node.name, sizes, force=True)
@@ -118,10 +120,10 @@ class Laboratory:
             netns.batch(self.prefix + node.name, commands)
             for family in self.plan.families if node.silent else ():
                 tool = ("ip", f"-{family}")
-                netns.batch(self.prefix + node.name, [building.MUTE], tool=tool)
+                netns.batch(self.prefix + node.name, [building.BLACKHOLE_RULE], tool=tool)
         self._serve(stack)
 
-    def _join(self, stack: ExitStack) -> None:
+    def _create_links(self, stack: ExitStack) -> None:
         """All links: veth pairs, or pairs of TUN devices with the delay line between them."""
         sprayed = {number for group in self.plan.sprays for number in group}
         late, pairs = [], dict[str, list[str]]()
@@ -129,54 +131,56 @@ class Laboratory:
             if number in sprayed or (self._links == "tun" and not link.line.plain):
                 late.append(number)
             else:
-                command = building.pair_command(self.plan, number, self.prefix)
+                command = building.veth_command(self.plan, number, self.prefix)
                 pairs.setdefault(link.first, []).append(command)
         for name, commands in pairs.items():
             netns.batch(self.prefix + name, commands)
         for number, link in enumerate(self.plan.links):
             if number not in late and not link.line.plain:
                 self._delay(number, link.line)
-        self._begin_line(late, stack)
+        self._start_delay_line(late, stack)
 
-    def _introduce(self, node: str) -> None:
-        pairs = [n for n in self.plan.around[node] if n not in self._joints]
+    def _add_neighbours(self, node: str) -> None:
+        pairs = [n for n in self.plan.links_by_node[node] if n not in self._directions]
         commands = [c for n in pairs for c in building.neighbour_commands(self.plan, node, n)]
         netns.batch(self.prefix + node, commands)
 
-    def _delay(self, number: int, line: Line) -> None:
+    def _delay(self, number: int, line: LinkShape) -> None:
         link = self.plan.links[number]
         for side, node in enumerate((link.first, link.second)):
-            name = building.device(self.plan, number, node)
+            name = building.device_name(self.plan, number, node)
             seed = self._seed + 2 * number + side if self._seeded else None
             command = building.netem_command(name, line, seed)
             netns.batch(self.prefix + node, [command], tool=("tc",))
 
-    def _begin_line(self, late: list[int], stack: ExitStack) -> None:
+    def _start_delay_line(self, late: list[int], stack: ExitStack) -> None:
         """The process is there even without a link to delay: it removes what we leave behind."""
         ends: dict[tuple[int, str], int] = {}
         for number in late:
             link = self.plan.links[number]
             for node in (link.first, link.second):
-                name = building.device(self.plan, number, node)
-                ends[number, node] = self.inside(node, partial(building.open_tun, name))
-        joints: list[dict[str, Any]] = []
+                name = building.device_name(self.plan, number, node)
+                ends[number, node] = self.run_inside(node, partial(building.open_tun, name))
+        directions: list[dict[str, Any]] = []
         for number in late:
-            self._joints[number] = (len(joints), len(joints) + 1)
-            joints += self._both_ways(number, ends)
-        given = {"joints": joints, "namespaces": self.names}
+            self._directions[number] = (len(directions), len(directions) + 1)
+            directions += self._link_directions(number, ends)
+        given = {"directions": directions, "namespaces": self.names}
         self._line = self._run("testbed.namespaces.delay_line", given, list(ends.values()), stack)
         for number_of_device in ends.values():
             os.close(number_of_device)
 
-    def _both_ways(self, number: int, ends: dict[tuple[int, str], int]) -> list[dict[str, Any]]:
+    def _link_directions(
+        self, number: int, ends: dict[tuple[int, str], int]
+    ) -> list[dict[str, Any]]:
         link = self.plan.links[number]
         group = next((g for g in self.plan.sprays if number in g), (number,))
         spread = [ends[n, self.plan.links[n].second] for n in group]
         first, second = ends[number, link.first], ends[number, link.second]
         seed = self._seed + 2 * number
         return [
-            {"in": first, "outs": spread, "seed": seed, **asdict(link.line)},
-            {"in": second, "outs": [first], "seed": seed + 1, **asdict(link.line)},
+            {"in": first, "outputs": spread, "seed": seed, **asdict(link.line)},
+            {"in": second, "outputs": [first], "seed": seed + 1, **asdict(link.line)},
         ]
 
     def _serve(self, stack: ExitStack) -> None:
@@ -186,7 +190,7 @@ class Laboratory:
             for address in addresses:
                 for port, kind, what in servers.SERVICES:
                     opening = partial(servers.open_service, address, port, kind)
-                    sock = self.inside(node.name, opening)
+                    sock = self.run_inside(node.name, opening)
                     kept.append(sock)
                     specs.append({"number": sock.fileno(), "what": what, "address": address})
         self._run("testbed.namespaces.servers", specs, [sock.fileno() for sock in kept], stack)
@@ -205,8 +209,8 @@ class Laboratory:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
-        stack.callback(_end, process)
-        _tell(process, given)
+        stack.callback(_stop_process, process)
+        _send_json(process, given)
         assert process.stdout is not None
         if process.stdout.readline() != "ready\n":
             raise OSError(f"{module} did not begin")
@@ -216,27 +220,27 @@ class Laboratory:
         before, self.truth = self.truth, after
         changed = before.down ^ after.down
         for node in self.plan.nodes:
-            own = [n for n in self.plan.around[node.name] if n in changed]
+            own = [n for n in self.plan.links_by_node[node.name] if n in changed]
             states = [
-                f"link set dev {building.device(self.plan, n, node.name)} "
+                f"link set dev {building.device_name(self.plan, n, node.name)} "
                 f"{'down' if n in after.down else 'up'}"
                 for n in own
             ]
             netns.batch(self.prefix + node.name, states)
         for node in self.plan.nodes:
-            if changed & set(self.plan.around[node.name]):
-                self._introduce(node.name)
+            if changed & set(self.plan.links_by_node[node.name]):
+                self._add_neighbours(node.name)
             commands = building.route_commands(self.plan, node.name, before.routes, after.routes)
             netns.batch(self.prefix + node.name, commands, force=True)
 
 
-def _tell(process: "subprocess.Popen[str]", what: Any) -> None:
+def _send_json(process: "subprocess.Popen[str]", what: Any) -> None:
     assert process.stdin is not None
     process.stdin.write(json.dumps(what) + "\n")
     process.stdin.flush()
 
 
-def _end(process: "subprocess.Popen[str]") -> None:
+def _stop_process(process: "subprocess.Popen[str]") -> None:
     """Ended when it says so; that the kernel takes its devices apart is not waited for."""
     assert process.stdin is not None
     assert process.stdout is not None

@@ -28,7 +28,7 @@ _numbers = itertools.count(1)
 T = TypeVar("T")
 
 
-def own_prefix() -> str:
+def new_prefix() -> str:
     """The beginning of the names of a new laboratory of this process; raises ``OSError``."""
     if not _held:
         LOCKS.mkdir(parents=True, exist_ok=True)
@@ -41,18 +41,18 @@ def own_prefix() -> str:
 
 def add(name: str) -> None:
     """Make a namespace that stays until it is removed; raises ``OSError``."""
-    _prepare()
+    _share_mount()
     place = RUN / name
     place.touch(mode=0o444, exist_ok=False)
 
-    def make() -> None:
-        leave()
-        keep(place)
+    def create() -> None:
+        unshare()
+        bind_to_file(place)
 
-    in_thread(make)
+    run_in_thread(create)
 
 
-def _prepare() -> None:
+def _share_mount() -> None:
     """Make the folder a shared mount of its own, as ``ip netns add`` does; raises ``OSError``.
 
     Where that command is the first to do so, it binds each namespace that is there a second time,
@@ -70,12 +70,12 @@ def _prepare() -> None:
         os.close(handle)
 
 
-def leave() -> None:
+def unshare() -> None:
     """Have this thread be in a new namespace; raises ``OSError``."""
     _call(_libc.unshare, _NEWNET)
 
 
-def keep(place: Path) -> None:
+def bind_to_file(place: Path) -> None:
     """Bind the namespace of this thread to a file, by which it stays; raises ``OSError``."""
     own = f"/proc/self/task/{threading.get_native_id()}/ns/net"
     _call(_libc.mount, own.encode(), str(place).encode(), b"none", _BIND, None)
@@ -86,14 +86,14 @@ def find_tool(name: str) -> str | None:
     return shutil.which(name) or shutil.which(name, path=_TOOLS)
 
 
-def inside(name: str, work: Callable[[], T]) -> T:
+def run_inside(name: str, work: Callable[[], T]) -> T:
     """Do something in a namespace, in a thread that ends with it; its error is raised here."""
 
     def run() -> T:
         enter(name)
         return work()
 
-    return in_thread(run)
+    return run_in_thread(run)
 
 
 def enter(name: str) -> None:
@@ -114,17 +114,17 @@ def names_of(pid: int) -> list[str]:
     return [name for owner, name in _all() if owner == pid]
 
 
-def sweep() -> list[str]:
+def remove_stale() -> list[str]:
     """Remove the namespaces of laboratories whose process is no more; gives their names."""
-    dead = [name for owner, name in _all() if not alive(owner)]
+    dead = [name for owner, name in _all() if not is_alive(owner)]
     remove(dead)
     for lock in LOCKS.glob("*") if LOCKS.is_dir() else ():
-        if not alive(int(lock.name)):
+        if not is_alive(int(lock.name)):
             lock.unlink(missing_ok=True)
     return dead
 
 
-def alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
     """Whether the process of a laboratory still holds its lock."""
     try:
         with (LOCKS / str(pid)).open("r+") as handle:
@@ -136,10 +136,10 @@ def alive(pid: int) -> bool:
     return False
 
 
-def laboratories() -> dict[int, int]:
+def list_laboratories() -> dict[int, int]:
     """Living laboratories: the process, and how many namespaces it has."""
     owners = [owner for owner, _ in _all()]
-    return {owner: owners.count(owner) for owner in sorted(set(owners)) if alive(owner)}
+    return {owner: owners.count(owner) for owner in sorted(set(owners)) if is_alive(owner)}
 
 
 def batch(
@@ -157,7 +157,7 @@ def batch(
         raise OSError(f"{tool[0]} in {name}: {done.stderr.strip()[:400]}")
 
 
-def in_thread(work: Callable[[], T]) -> T:
+def run_in_thread(work: Callable[[], T]) -> T:
     """Do something in a thread of its own; its error is raised here."""
     found: list[T] = []
     failed: list[BaseException] = []

@@ -34,7 +34,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LinkShape:
     """What a link does to a packet, each way: delay, jitter around it, loss and rate (0: none)."""
 
     delay_ms: float = 0.0
@@ -57,7 +57,7 @@ class Link:
     first: str
     second: str
     block: int
-    line: Line = field(default_factory=Line)
+    line: LinkShape = field(default_factory=LinkShape)
     metrics: tuple[int, int] = (10, 10)
 
     def other(self, node: str) -> str:
@@ -69,7 +69,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Topology:
     """All nodes and links. ``blocks`` are the AS of each numbered block; 0 is an exchange."""
 
     name: str
@@ -88,7 +88,7 @@ class Plan:
         return {node.name: node for node in self.nodes}
 
     @cached_property
-    def around(self) -> dict[str, list[int]]:
+    def links_by_node(self) -> dict[str, list[int]]:
         """Numbers of the links of each node."""
         found: dict[str, list[int]] = {node.name: [] for node in self.nodes}
         for number, link in enumerate(self.links):
@@ -125,7 +125,7 @@ class Plan:
 
     def home(self, node: str, family: Family | None = None) -> str:
         """The address by which a vantage point or an instance is known."""
-        return self.address(self.around[node][0], node, family or self.families[0])
+        return self.address(self.links_by_node[node][0], node, family or self.families[0])
 
     def block_prefix(self, block: int, family: Family) -> str:
         """All addresses of a block."""

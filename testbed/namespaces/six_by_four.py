@@ -4,7 +4,7 @@ Five ISPs lie between: two with balancers, one whose customers meet it at an exc
 vantage point depends on. Routes are the quickest ways, and some differ there and back.
 """
 
-from testbed.namespaces.plan import Line, Link, Node, Plan
+from testbed.namespaces.plan import Link, LinkShape, Node, Topology
 
 CLOUD, EXCHANGE = 64_500, 200
 # Documentation's AS numbers (RFC 5398); a block of addresses has the number beside it.
@@ -61,7 +61,7 @@ _PEERS = (
 )
 
 
-def six_by_four() -> Plan:
+def six_by_four() -> Topology:
     """The plan."""
     blocks = {100: CLOUD, EXCHANGE: 0}
     blocks |= {asn - CLOUD: asn for asn in _ISPS.values()}
@@ -71,7 +71,7 @@ def six_by_four() -> Plan:
         own_nodes, own_links = part()
         nodes += own_nodes
         links += own_links
-    return Plan("six-by-four", "lab", CLOUD, tuple(nodes), tuple(links), blocks)
+    return Topology("six-by-four", "lab", CLOUD, tuple(nodes), tuple(links), blocks)
 
 
 def _metric(delay_ms: float) -> int:
@@ -86,7 +86,7 @@ def _access() -> tuple[list[Node], list[Link]]:
         nodes += [Node(name, "vantage", asn, place=place), Node(router, "router", asn, stub=True)]
         links.append(Link(router, name, 11 + number))
         for isp, delay_ms in uplinks.items():
-            line = Line(delay_ms, **{"rate_mbit": 40.0, **_UPLINKS.get(name, {})})
+            line = LinkShape(delay_ms, **{"rate_mbit": 40.0, **_UPLINKS.get(name, {})})
             metric = _metric(delay_ms)
             links.append(Link(router, _INSIDE[isp][0], _ISPS[isp] - CLOUD, line, (metric, metric)))
     return nodes, links
@@ -110,7 +110,7 @@ def _border(router: str, isp: str, delay_ms: float) -> Link:
     block = EXCHANGE if isp == "t4" else _ISPS[isp] - CLOUD
     metric = _metric(delay_ms)
     towards = metric - 25 if isp == "t5" else metric
-    return Link(router, _INSIDE[isp][2], block, Line(delay_ms), (max(towards, 1), metric))
+    return Link(router, _INSIDE[isp][2], block, LinkShape(delay_ms), (max(towards, 1), metric))
 
 
 def _backbones() -> tuple[list[Node], list[Link]]:
@@ -127,5 +127,5 @@ def _backbones() -> tuple[list[Node], list[Link]]:
     for first, second, delay_ms in _PEERS:
         block = nodes[first].asn - CLOUD
         metric = _metric(delay_ms)
-        links.append(Link(first, second, block, Line(delay_ms), (metric, metric)))
+        links.append(Link(first, second, block, LinkShape(delay_ms), (metric, metric)))
     return list(nodes.values()), links

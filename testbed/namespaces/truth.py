@@ -5,37 +5,37 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from testbed.namespaces.plan import Family, Line, Plan
+from testbed.namespaces.plan import Family, LinkShape, Topology
 from testbed.namespaces.routing import Routes, find_routes
 
 # A way is the numbers of the links that a packet takes, one after the other.
-Way = tuple[int, ...]
+LinkPath = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Truth:
     """A plan, with some links down."""
 
-    plan: Plan
+    plan: Topology
     routes: Routes
     down: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, plan: Plan, down: Iterable[int] = ()) -> "Truth":
+    def of(cls, plan: Topology, down: Iterable[int] = ()) -> "Truth":
         lost = frozenset(down)
         return cls(plan, find_routes(plan, lost), lost)
 
-    def ways(self, start: str, end: str) -> list[Way]:
+    def paths(self, start: str, end: str) -> list[LinkPath]:
         """All ways that packets may take, one for each choice of the balancers."""
         if start == end:
             return [()]
         return [
             (number, *rest)
             for number in self.routes[start][end]
-            for rest in self.ways(self.plan.links[number].other(start), end)
+            for rest in self.paths(self.plan.links[number].other(start), end)
         ]
 
-    def nodes(self, start: str, way: Way) -> list[str]:
+    def nodes(self, start: str, way: LinkPath) -> list[str]:
         """The nodes of a way after its start."""
         names, at = [], start
         for number in way:
@@ -43,7 +43,7 @@ class Truth:
             names.append(at)
         return names
 
-    def hops(self, start: str, way: Way, family: Family | None = None) -> list[str | None]:
+    def hops(self, start: str, way: LinkPath, family: Family | None = None) -> list[str | None]:
         """The address that each hop answers with, nothing for silent ones; the last is the end.
 
         Routers answer from where the packet came in.
@@ -54,33 +54,33 @@ class Truth:
             for name, number in zip(self.nodes(start, way), way, strict=True)
         ]
 
-    def lines(self, way: Way) -> list[Line]:
+    def lines(self, way: LinkPath) -> list[LinkShape]:
         return [self.plan.links[number].line for number in way]
 
     def reachable(self, start: str, end: str) -> bool:
         """Whether packets come there and back."""
-        return bool(self.ways(start, end)) and bool(self.ways(end, start))
+        return bool(self.paths(start, end)) and bool(self.paths(end, start))
 
     def rtt_ms(self, start: str, end: str) -> float:
         """Configured delay there and back; all ways of a balancer have the same."""
-        there, back = self.ways(start, end)[0], self.ways(end, start)[0]
+        there, back = self.paths(start, end)[0], self.paths(end, start)[0]
         return sum(line.delay_ms for line in self.lines(there + back))
 
     def loss(self, start: str, end: str) -> float:
         """The chance that a packet or its answer is lost."""
         kept = 1.0
-        for line in self.lines(self.ways(start, end)[0] + self.ways(end, start)[0]):
+        for line in self.lines(self.paths(start, end)[0] + self.paths(end, start)[0]):
             kept *= 1.0 - line.loss
         return 1.0 - kept
 
     def rate_mbit(self, start: str, end: str) -> float:
         """The narrowest link on the way; 0 when none is limited."""
-        rates = [line.rate_mbit for line in self.lines(self.ways(start, end)[0])]
+        rates = [line.rate_mbit for line in self.lines(self.paths(start, end)[0])]
         return min((rate for rate in rates if rate), default=0.0)
 
     def isp(self, instance: str, end: str) -> int:
         """The first AS after the cloud's own on the way from an instance; 0 without a way."""
-        for way in self.ways(instance, end):
+        for way in self.paths(instance, end):
             for name in self.nodes(instance, way):
                 asn = self.plan.by_name[name].asn
                 if asn != self.plan.cloud_asn:
@@ -97,7 +97,7 @@ def isps_by_zone(truth: Truth) -> dict[tuple[str, str], set[int]]:
     return found
 
 
-def origin_lines(plan: Plan) -> str:
+def origin_lines(plan: Topology) -> str:
     """The table of origins as a text file: prefix, tab, AS; blocks of exchanges have none."""
     rows = [
         f"{plan.block_prefix(block, family)}\t{asn}"
@@ -108,22 +108,22 @@ def origin_lines(plan: Plan) -> str:
     return "\n".join(rows) + "\n"
 
 
-def exchange_prefixes(plan: Plan) -> list[str]:
+def exchange_prefixes(plan: Topology) -> list[str]:
     """Prefixes that belong to exchanges."""
     own = [block for block, asn in plan.blocks.items() if not asn]
     return [plan.block_prefix(block, family) for block in own for family in plan.families]
 
 
-def region_prefixes(plan: Plan) -> list[tuple[str, str]]:
+def region_prefixes(plan: Topology) -> list[tuple[str, str]]:
     """The published ranges of the cloud: (prefix, region)."""
     return [
-        (plan.subnet(plan.around[node.name][0], family), node.region)
+        (plan.subnet(plan.links_by_node[node.name][0], family), node.region)
         for node in plan.of_kind("instance")
         for family in plan.families
     ]
 
 
-def range_file(plan: Plan) -> str:
+def range_file(plan: Topology) -> str:
     """The range file of the cloud, in the form of AWS's."""
     rows = region_prefixes(plan)
     four = [{"ip_prefix": p, "region": r, "service": "EC2"} for p, r in rows if ":" not in p]
@@ -157,7 +157,7 @@ def describe(truth: Truth) -> dict[str, Any]:
     }
 
 
-def _end(plan: Plan, name: str) -> dict[str, Any]:
+def _end(plan: Topology, name: str) -> dict[str, Any]:
     node = plan.by_name[name]
     return {
         "name": name,
@@ -179,6 +179,6 @@ def _pair(truth: Truth, vantage: str, instance: str) -> dict[str, Any]:
         "rtt_ms": round(truth.rtt_ms(vantage, instance), 3),
         "loss": round(truth.loss(vantage, instance), 6),
         "rate_mbit": truth.rate_mbit(instance, vantage),
-        "paths": len(truth.ways(vantage, instance)),
+        "paths": len(truth.paths(vantage, instance)),
         "isp": truth.isp(instance, vantage),
     }

@@ -36,7 +36,7 @@ class Reply:
     code: int
     answers: tuple[Row, ...] = ()
     authorities: tuple[Row, ...] = ()
-    steady: bool = True
+    cacheable: bool = True
 
 
 class Authority:
@@ -47,8 +47,8 @@ class Authority:
         self.zones = {zone.domain: zone for zone in world.zones}
         self._empty: set[str] = set()
         self._targets: dict[str, str] = {}
-        self._cards: dict[str, Wildcard] = {}
-        self._spent: set[str] = set()
+        self._wildcards: dict[str, Wildcard] = {}
+        self._fired_faults: set[str] = set()
         self._turns: dict[str, int] = {}
         self._names = {name.fqdn: name for _, name in world.names()}
         self._index_inner_names()
@@ -62,13 +62,13 @@ class Authority:
             for target in name.cnames:
                 self._targets.setdefault(target, name.fqdn)
         for zone in self.world.zones:
-            for card in zone.wildcards:
-                self._cards[card.at] = card
-                for target in card.cnames:
-                    self._targets.setdefault(target, f"*.{card.at}")
+            for wildcard in zone.wildcards:
+                self._wildcards[wildcard.at] = wildcard
+                for target in wildcard.cnames:
+                    self._targets.setdefault(target, f"*.{wildcard.at}")
                 # A wildcard is a name too, so it stands for nothing below itself.
-                self._empty.add(f"*.{card.at}")
-                self._add_parents(f"*.{card.at}")
+                self._empty.add(f"*.{wildcard.at}")
+                self._add_parents(f"*.{wildcard.at}")
         for known in (*self.zones, *self.world.hosts, *self._targets):
             self._add_parents(known)
 
@@ -95,10 +95,10 @@ class Authority:
         zone = self.zone_of(name)
         if zone is not None and zone.fault:
             return self._faulty(zone)
-        upset = self.world.upsets.get(name)
-        if upset is not None and name not in self._spent:
-            self._spent.add(name)
-            return None if upset == DROP_FIRST else Reply(SERVFAIL, steady=False)
+        fault = self.world.injected_faults.get(name)
+        if fault is not None and name not in self._fired_faults:
+            self._fired_faults.add(name)
+            return None if fault == DROP_FIRST else Reply(SERVFAIL, cacheable=False)
         if zone is not None:
             return self._in_zone(zone, name, rtype)
         return self._outside(name, rtype)
@@ -117,7 +117,9 @@ class Authority:
             return Reply(NOERROR, tuple((name, rtype, text) for text in zone.records[rtype]))
         held = self._names.get(name)
         if held is not None:
-            reply = _reply_of(zone.domain, name, held.cnames, _typed(held, rtype), rtype)
+            reply = _reply_of(
+                zone.domain, name, held.cnames, _addresses_of_type(held, rtype), rtype
+            )
             return _denied(reply) if held.is_dangling and rtype != "CNAME" else reply
         if name in self._targets and not name.startswith("*."):
             return self._of_target(name, rtype)  # a hosting company that is itself on the list
@@ -126,21 +128,21 @@ class Authority:
         return self._by_wildcard(zone, name, rtype)
 
     def _by_wildcard(self, zone: Zone, name: str, rtype: str) -> Reply:
-        card = self._cards.get(self._closest_encloser(zone, name))
-        if card is None:
+        wildcard = self._wildcards.get(self._closest_encloser(zone, name))
+        if wildcard is None:
             return Reply(NXDOMAIN, (), (soa_of(zone.domain),))
-        if card.per_name:
-            target = f"h{zlib.crc32(name.encode()):08x}.{card.cnames[0]}"
-            addresses = card.pool if rtype == "A" else ()
+        if wildcard.per_name:
+            target = f"h{zlib.crc32(name.encode()):08x}.{wildcard.cnames[0]}"
+            addresses = wildcard.pool if rtype == "A" else ()
             return _reply_of(zone.domain, name, (target,), addresses, rtype)
-        if card.kind != "rotating":
-            addresses = card.pool if rtype == "A" else ()
-            return _reply_of(zone.domain, name, card.cnames, addresses, rtype)
-        turn = self._turns[card.at] = self._turns.get(card.at, -1) + 1
-        shown = [card.pool[(turn + i) % len(card.pool)] for i in range(card.width)]
+        if wildcard.kind != "rotating":
+            addresses = wildcard.pool if rtype == "A" else ()
+            return _reply_of(zone.domain, name, wildcard.cnames, addresses, rtype)
+        turn = self._turns[wildcard.at] = self._turns.get(wildcard.at, -1) + 1
+        shown = [wildcard.pool[(turn + i) % len(wildcard.pool)] for i in range(wildcard.width)]
         addresses = tuple(shown) if rtype == "A" else ()
         reply = _reply_of(zone.domain, name, (), addresses, rtype)
-        return Reply(reply.code, reply.answers, reply.authorities, steady=False)
+        return Reply(reply.code, reply.answers, reply.authorities, cacheable=False)
 
     def _closest_encloser(self, zone: Zone, name: str) -> str:
         parent = name.partition(".")[2]
@@ -150,7 +152,7 @@ class Authority:
 
     def _outside(self, name: str, rtype: str) -> Reply:
         if name == WORLD_NAME:
-            return self._about(rtype)
+            return self._describe_world(rtype)
         if name in self.world.hosts:
             addresses = self.world.hosts[name] if rtype == "A" else ()
             if not self.world.hosts[name]:
@@ -161,7 +163,7 @@ class Authority:
         code = NOERROR if name in self._empty or not name else NXDOMAIN
         return Reply(code, (), (soa_of(""),))
 
-    def _about(self, rtype: str) -> Reply:
+    def _describe_world(self, rtype: str) -> Reply:
         world = self.world
         text = f"nephoscope-testbed world={world.spec} scale={scale_text(world.scale)}"
         rows = ((WORLD_NAME, "TXT", f"{text} seed={world.seed}"),) if rtype == "TXT" else ()
@@ -170,8 +172,8 @@ class Authority:
     def _of_target(self, name: str, rtype: str) -> Reply:
         owner = self._targets[name]
         if owner.startswith("*."):
-            card = self._cards[owner[2:]]
-            cnames, v4 = card.cnames, card.pool
+            wildcard = self._wildcards[owner[2:]]
+            cnames, v4 = wildcard.cnames, wildcard.pool
             v6: tuple[str, ...] = ()
         else:
             held = self._names[owner]
@@ -188,7 +190,7 @@ def _denied(reply: Reply) -> Reply:
     return Reply(NXDOMAIN, reply.answers, reply.authorities)
 
 
-def _typed(name: Name, rtype: str) -> tuple[str, ...]:
+def _addresses_of_type(name: Name, rtype: str) -> tuple[str, ...]:
     return name.addresses if rtype == "A" else name.addresses6 if rtype == "AAAA" else ()
 
 
@@ -231,12 +233,12 @@ def _whole_zone(zone: Zone) -> Iterator[Row]:
         # DS records belong to the parent zone (RFC 4035 section 2.4).
         yield from ((zone.domain, rtype, text) for text in texts if rtype != "DS")
     yield from _rows_of_names(zone)
-    for card in zone.wildcards:
-        owner = f"*.{card.at}"
-        for target in card.cnames[:1]:
+    for wildcard in zone.wildcards:
+        owner = f"*.{wildcard.at}"
+        for target in wildcard.cnames[:1]:
             yield (owner, "CNAME", target)
-        if not card.cnames:
-            for address in card.pool:
+        if not wildcard.cnames:
+            for address in wildcard.pool:
                 yield (owner, "A", address)
     yield soa_of(zone.domain)
 

@@ -103,7 +103,7 @@ def _read_edns(packet: bytes, at: int, extra: int) -> int | None:
     return int(size)
 
 
-class _Names:
+class _NameCompressor:
     """Compresses names against those that stand earlier in the message (RFC 1035, 4.1.4)."""
 
     def __init__(self, question: bytes) -> None:
@@ -135,7 +135,7 @@ class Packer:
     """Appends rows to one message body that begins right after the raw question."""
 
     def __init__(self, question: bytes) -> None:
-        self._names = _Names(question)
+        self._names = _NameCompressor(question)
         self._start = _HEADER.size + len(question)
         self.body = bytearray()
 

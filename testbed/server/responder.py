@@ -46,9 +46,9 @@ class Responder:
                 recursion = packet[2] & 1
                 flags = bytes((head[0] | recursion,)) + head[1:]
                 return packet[:2] + flags + packet[12 : end + 4] + body
-        return self._with_care(packet)
+        return self._respond_uncached(packet)
 
-    def _with_care(self, packet: bytes) -> bytes | None:
+    def _respond_uncached(self, packet: bytes) -> bytes | None:
         try:
             query = read_query(packet)
         except Malformed as problem:
@@ -59,11 +59,11 @@ class Responder:
         if reply is None:
             return None
         message = frame(query, pack_reply(query, reply), query.udp_bytes)
-        if reply.steady:
-            self._keep(packet, query, message)
+        if reply.cacheable:
+            self._cache(packet, query, message)
         return message
 
-    def _keep(self, packet: bytes, query: Query, message: bytes) -> None:
+    def _cache(self, packet: bytes, query: Query, message: bytes) -> None:
         end = 12 + len(query.raw)
         size = _edns_size(packet, end)
         if size < 0:

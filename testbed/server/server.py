@@ -10,7 +10,7 @@ from typing import Protocol
 
 from core.errors import BadInput, Unavailable
 from core.signals import STOPPING, caught
-from testbed.generate.forked_servers import serving_apart
+from testbed.generate.forked_servers import serve_in_child
 from testbed.server.answers import Authority
 from testbed.server.responder import Responder
 from testbed.server.tcp_stream import Stream
@@ -31,14 +31,14 @@ _PORT_TRIALS = 20
 _START_S = 300.0
 
 
-class StopSign(Protocol):
+class StopEvent(Protocol):
     """Whatever says that it is time to stop: an event of threads or of processes."""
 
     def is_set(self) -> bool: ...
 
 
 @dataclass(slots=True)
-class _House:
+class _ServerState:
     """The open sockets of a running server."""
 
     selector: selectors.BaseSelector
@@ -52,7 +52,7 @@ def serve(
     addresses: Sequence[str] = ("127.0.0.1",),
     port: int = DEFAULT_PORT,
     ready: Callable[[int], None] | None = None,
-    stop: StopSign | None = None,
+    stop: StopEvent | None = None,
 ) -> None:
     """Answer until ``stop`` is set or, in the main thread, SIGTERM or SIGINT arrives.
 
@@ -66,69 +66,69 @@ def serve(
         raise BadInput(f"{port} is not a port from 1 to {_LAST_PORT}", field="port")
     halted = threading.Event()
     with caught(halted.set, *STOPPING), selectors.DefaultSelector() as selector:
-        house = _House(selector, Responder(Authority(world)))
+        state = _ServerState(selector, Responder(Authority(world)))
         try:
-            bound = _open(house, addresses, port)
+            bound = _open(state, addresses, port)
             if ready is not None:
                 ready(bound)
             while not halted.is_set() and not (stop is not None and stop.is_set()):
-                _turn(house)
+                _poll_sockets(state)
         finally:
-            _close(house)
+            _close(state)
 
 
-def _open(house: _House, addresses: Sequence[str], port: int) -> int:
+def _open(state: _ServerState, addresses: Sequence[str], port: int) -> int:
     for _ in range(_PORT_TRIALS if port == 0 else 1):
         try:
             bound = port
             for address in addresses:
-                bound = _open_pair(house, address, bound)
+                bound = _open_pair(state, address, bound)
             return bound
         except OSError as error:
-            _close(house)
+            _close(state)
             reason = error.strerror or str(error)
     where = f"port {port}" if port else "any free port"
     raise Unavailable(f"cannot listen on {', '.join(addresses)}, {where}: {reason}")
 
 
-def _open_pair(house: _House, address: str, port: int) -> int:
+def _open_pair(state: _ServerState, address: str, port: int) -> int:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
-    house.opened.append(listener)
+    state.opened.append(listener)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((address, port))
     bound = int(listener.getsockname()[1])
     listener.listen(_BACKLOG)
     datagrams = socket.socket(family, socket.SOCK_DGRAM)
-    house.opened.append(datagrams)
+    state.opened.append(datagrams)
     datagrams.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER_BYTES)
     datagrams.bind((address, bound))
     for opened, act in ((listener, _accept), (datagrams, _drain)):
         opened.setblocking(False)
-        house.selector.register(opened, selectors.EVENT_READ, act)
+        state.selector.register(opened, selectors.EVENT_READ, act)
     return bound
 
 
-def _close(house: _House) -> None:
-    for stream in list(house.streams):
-        _drop(house, stream)
-    for opened in house.opened:
+def _close(state: _ServerState) -> None:
+    for stream in list(state.streams):
+        _drop(state, stream)
+    for opened in state.opened:
         with contextlib.suppress(KeyError, ValueError):
-            house.selector.unregister(opened)
+            state.selector.unregister(opened)
         opened.close()
-    house.opened.clear()
+    state.opened.clear()
 
 
-def _turn(house: _House) -> None:
-    for key, mask in house.selector.select(_POLL_S):
+def _poll_sockets(state: _ServerState) -> None:
+    for key, mask in state.selector.select(_POLL_S):
         if isinstance(key.data, Stream):
-            _serve_stream(house, key.data, mask)
+            _serve_stream(state, key.data, mask)
         else:
-            key.data(house, key.fileobj)
+            key.data(state, key.fileobj)
 
 
-def _drain(house: _House, datagrams: socket.socket) -> None:
-    receive, send, respond = datagrams.recvfrom, datagrams.sendto, house.responder.respond
+def _drain(state: _ServerState, datagrams: socket.socket) -> None:
+    receive, send, respond = datagrams.recvfrom, datagrams.sendto, state.responder.respond
     for _ in range(_DRAIN):
         try:
             packet, sender = receive(4096)
@@ -142,40 +142,40 @@ def _drain(house: _House, datagrams: socket.socket) -> None:
                 send(reply, sender)
 
 
-def _accept(house: _House, listener: socket.socket) -> None:
+def _accept(state: _ServerState, listener: socket.socket) -> None:
     with contextlib.suppress(OSError):
         connection, _ = listener.accept()
         connection.setblocking(False)
-        if len(house.streams) >= _MAX_STREAMS:
-            _drop(house, next(iter(house.streams)))  # the oldest has had its time
-        stream = Stream(connection, house.responder)
-        house.streams[stream] = None
-        house.selector.register(connection, selectors.EVENT_READ, stream)
+        if len(state.streams) >= _MAX_STREAMS:
+            _drop(state, next(iter(state.streams)))  # the oldest has had its time
+        stream = Stream(connection, state.responder)
+        state.streams[stream] = None
+        state.selector.register(connection, selectors.EVENT_READ, stream)
 
 
-def _serve_stream(house: _House, stream: Stream, mask: int) -> None:
-    if stream not in house.streams:
+def _serve_stream(state: _ServerState, stream: Stream, mask: int) -> None:
+    if stream not in state.streams:
         return  # dropped earlier in this turn
     try:
         alive = stream.step(readable=bool(mask & selectors.EVENT_READ))
     except OSError:
         alive = False
     if not alive:
-        _drop(house, stream)
+        _drop(state, stream)
         return
     wanted = selectors.EVENT_WRITE if stream.waiting else selectors.EVENT_READ
-    house.selector.modify(stream.connection, wanted, stream)
+    state.selector.modify(stream.connection, wanted, stream)
 
 
-def _drop(house: _House, stream: Stream) -> None:
+def _drop(state: _ServerState, stream: Stream) -> None:
     with contextlib.suppress(KeyError, ValueError):
-        house.selector.unregister(stream.connection)
+        state.selector.unregister(stream.connection)
     stream.connection.close()
-    house.streams.pop(stream, None)
+    state.streams.pop(stream, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningServer:
     """A running server: where to ask it."""
 
     addresses: tuple[str, ...]
@@ -191,11 +191,11 @@ class Running:
 @contextlib.contextmanager
 def running(
     world: World, addresses: Sequence[str] = ("127.0.0.1",), port: int = 0
-) -> Iterator[Running]:
+) -> Iterator[RunningServer]:
     """Serve ``world`` from a child process; raises ``Unavailable`` or ``BadInput``."""
 
     def answer(ready: Callable[[int], None]) -> None:
         serve(world, addresses, port, ready)
 
-    with serving_apart(answer, _START_S) as (pid, bound):
-        yield Running(tuple(addresses), bound, pid)
+    with serve_in_child(answer, _START_S) as (pid, bound):
+        yield RunningServer(tuple(addresses), bound, pid)

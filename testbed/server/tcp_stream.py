@@ -50,9 +50,9 @@ class Stream:
                 return
             packet = bytes(self._incoming[2 : 2 + length])
             del self._incoming[: 2 + length]
-            self._take(packet)
+            self._process(packet)
 
-    def _take(self, packet: bytes) -> None:
+    def _process(self, packet: bytes) -> None:
         try:
             query = read_query(packet)
         except Malformed as problem:

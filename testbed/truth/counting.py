@@ -34,8 +34,8 @@ def truth(world: World, wordlist: Iterable[str], *, axfr: bool = True) -> dict[s
     """
     words = frozenset(wordlist)
     facts = list(facts_of(world))
-    findable = [f for f in facts if not why_hidden(f.zone, f.name, words, axfr=axfr)]
-    missed = Counter(why_hidden(f.zone, f.name, words, axfr=axfr) for f in facts if f.providers)
+    findable = [f for f in facts if not hidden_reason(f.zone, f.name, words, axfr=axfr)]
+    missed = Counter(hidden_reason(f.zone, f.name, words, axfr=axfr) for f in facts if f.providers)
     missed.pop("", None)
     return {
         "world": world.id,
@@ -59,7 +59,7 @@ def truth(world: World, wordlist: Iterable[str], *, axfr: bool = True) -> dict[s
     }
 
 
-def why_hidden(zone: Zone, name: Name, words: frozenset[str], *, axfr: bool) -> str:
+def hidden_reason(zone: Zone, name: Name, words: frozenset[str], *, axfr: bool) -> str:
     """Why the technique cannot find a name; empty when it can."""
     if zone.fault:
         return _FAULTS[zone.fault]

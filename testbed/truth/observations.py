@@ -11,7 +11,7 @@ from typing import Any
 from core.records import Answer, DomainOutcome, Lookup, Record
 from core.statuses import DnsStatus, Technique
 from testbed.server.answers import TTL_S
-from testbed.truth.counting import why_hidden
+from testbed.truth.counting import hidden_reason
 from testbed.world.model import ALLOW, MISSING, SERVFAIL, Name, World, Zone
 
 # Who answered, and how long it took: the same for all, since nobody was asked.
@@ -39,7 +39,7 @@ class Observer:
         """The lookups and the outcome of one zone."""
         if zone.fault:
             return self._faulty(zone)
-        found = [n for n in zone.names if not why_hidden(zone, n, self._words, axfr=True)]
+        found = [n for n in zone.names if not hidden_reason(zone, n, self._words, axfr=True)]
         lookups = [k for name in found for k in self._of_name(zone, name)]
         lookups += self._of_servers(zone)
         return Observed(tuple(lookups), self._outcome(zone, sum(map(_exists, found))))

@@ -39,7 +39,7 @@ def _class(providers: Sequence[str], elsewhere: bool) -> str:
     return f"{providers[0]} {'+ other' if elsewhere else 'only'}"
 
 
-def _unite(facts: Iterable[Fact]) -> dict[str, str]:
+def _classify_domains(facts: Iterable[Fact]) -> dict[str, str]:
     """Class of each cloud-using domain from all of ``facts`` that are its own."""
     providers: dict[str, set[str]] = defaultdict(set)
     elsewhere: dict[str, bool] = defaultdict(bool)
@@ -57,7 +57,10 @@ def fill_providers(world: World, facts: Sequence[Fact]) -> Rows:
     """Table 5: names by class; domains by the union over all names, and over cloud names."""
     cloud = _in_cloud(facts)
     names = Counter(_class(f.providers, f.elsewhere) for f in cloud)
-    domains, narrow = Counter(_unite(facts).values()), Counter(_unite(cloud).values())
+    domains, narrow = (
+        Counter(_classify_domains(facts).values()),
+        Counter(_classify_domains(cloud).values()),
+    )
     order = _class_order({*names, *domains, *narrow})
     whole = (sum(domains.values()), sum(names.values()), sum(narrow.values()))
     counts = {c: (domains[c], names[c], narrow[c]) for c in order}

@@ -15,10 +15,10 @@ from testbed.world.facts import Fact
 from testbed.world.model import World
 
 # (region, zone); an empty zone is one that nobody identified.
-Spot = tuple[str, str]
+ZoneKey = tuple[str, str]
 
 
-def _spots(world: World, fact: Fact) -> dict[str, Spot]:
+def _address_zones(world: World, fact: Fact) -> dict[str, ZoneKey]:
     """Region and zone of each address of a name on AWS that stands in a region."""
     places = {a: world.place(a) for a in fact.name.addresses}
     return {
@@ -28,21 +28,21 @@ def _spots(world: World, fact: Fact) -> dict[str, Spot]:
     }
 
 
-def _identified(world: World, fact: Fact) -> set[Spot]:
-    return {spot for spot in _spots(world, fact).values() if spot[1]}
+def _identified(world: World, fact: Fact) -> set[ZoneKey]:
+    return {key for key in _address_zones(world, fact).values() if key[1]}
 
 
 def fill_zone_usage(world: World, facts: Sequence[Fact]) -> Rows:
     """Table 12, with rows for addresses whose zone nobody identified."""
-    names: Counter[Spot] = Counter()
-    alone: Counter[Spot] = Counter()
-    domains: dict[Spot, set[str]] = defaultdict(set)
-    instances: dict[Spot, set[str]] = defaultdict(set)
+    names: Counter[ZoneKey] = Counter()
+    alone: Counter[ZoneKey] = Counter()
+    domains: dict[ZoneKey, set[str]] = defaultdict(set)
+    instances: dict[ZoneKey, set[str]] = defaultdict(set)
     for fact in facts:
-        own = _spots(world, fact)
-        for address, spot in own.items():
-            instances[spot].add(address)
-            domains[spot].add(fact.zone.domain)
+        own = _address_zones(world, fact)
+        for address, key in own.items():
+            instances[key].add(address)
+            domains[key].add(fact.zone.domain)
         names.update(set(own.values()))
         if len(set(own.values())) == 1 and len(fact.regions) == 1:
             alone[next(iter(own.values()))] += 1
@@ -51,11 +51,11 @@ def fill_zone_usage(world: World, facts: Sequence[Fact]) -> Rows:
     for (region, _), count in names.items():
         uses[region] += count
     rows: Rows = []
-    for spot in sorted(names, key=lambda s: (-uses[s[0]], s[0], not s[1], s[1])):
-        region, zone = spot
-        only = (alone[spot], share(alone[spot], names[spot])) if zone else (None, None)
-        counts = (len(domains[spot]), names[spot], share(names[spot], users))
-        rows.append(("aws", region, zone or "unknown", *counts, *only, len(instances[spot])))
+    for key in sorted(names, key=lambda s: (-uses[s[0]], s[0], not s[1], s[1])):
+        region, zone = key
+        only = (alone[key], share(alone[key], names[key])) if zone else (None, None)
+        counts = (len(domains[key]), names[key], share(names[key], users))
+        rows.append(("aws", region, zone or "unknown", *counts, *only, len(instances[key])))
     return rows
 
 

@@ -32,9 +32,9 @@ class Draft:
     pinned: bool = False
     named: bool = False
     zones: str = ""
-    home: str = ""
-    few: bool = False
-    spots: list[tuple[PoolKey, int]] = field(default_factory=list)
+    machine_domain: str = ""
+    few_machines: bool = False
+    placements: list[tuple[PoolKey, int]] = field(default_factory=list)
 
     @property
     def direct(self) -> bool:

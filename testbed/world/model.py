@@ -117,7 +117,7 @@ class World:
     ranges: tuple["PublishedRanges", ...]
     as_of: date
     origin: str = ""
-    upsets: dict[str, str] = field(default_factory=dict)
+    injected_faults: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     # What an audit has to find: (rule, domain, discriminator); empty where nothing was planted.
     violations: list[tuple[str, str, str]] = field(default_factory=list)

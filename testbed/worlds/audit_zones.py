@@ -10,7 +10,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from testbed.generate.addresses.supply import AddressBook
+from testbed.generate.addresses.supply import AddressAllocator
 from testbed.world.model import PublishedRanges, World
 from testbed.worlds.explicit import build_explicit
 
@@ -64,7 +64,7 @@ def build_audit_world(
     raw: Mapping[str, Any],
     scale: Fraction | None,
     seed: int,
-    book: AddressBook,
+    allocator: AddressAllocator,
     ranges: tuple[PublishedRanges, ...],
 ) -> World:
     """Build the world; ``World.violations`` lists (rule, domain, discriminator) as planted."""
@@ -79,7 +79,7 @@ def build_audit_world(
         },
         "domains": [draft.entry for draft in drafts],
     }
-    world = build_explicit(document, book, ranges, seed)
+    world = build_explicit(document, allocator, ranges, seed)
     world.scale = scale or Fraction(1)
     world.violations = sorted(
         (rule, draft.domain, discriminator)
@@ -120,8 +120,8 @@ def _deploy(draft: _Draft, kind: str, labels: list[str]) -> None:
     for label, place in zip(labels, hosts, strict=True):
         alias = [f"{number}{label}.cloudfront.net."] if place == "cloudfront" else []
         draft.entry["names"][label] = alias + draft.tokens(place, random.randint(1, 3))
-    _plant_places(draft, hosts)
-    _plant_companies(draft, hosts)
+    _plant_region_violations(draft, hosts)
+    _plant_operator_violations(draft, hosts)
 
 
 def _region(place: str) -> str:
@@ -129,7 +129,7 @@ def _region(place: str) -> str:
     return place.rstrip("ab").replace("/", " ")
 
 
-def _plant_places(draft: _Draft, hosts: list[str]) -> None:
+def _plant_region_violations(draft: _Draft, hosts: list[str]) -> None:
     placed = [place for place in hosts if "/" in place]
     regions = sorted({_region(place) for place in placed})
     if len(regions) == 1 and "other" not in hosts:
@@ -147,7 +147,7 @@ def _plant_places(draft: _Draft, hosts: list[str]) -> None:
             draft.planted.add(("outage-exposure", f"zone {_region(place)} {place[-1]}"))
 
 
-def _plant_companies(draft: _Draft, hosts: list[str]) -> None:
+def _plant_operator_violations(draft: _Draft, hosts: list[str]) -> None:
     clouds = ["aws" if p == "cloudfront" else p.partition("/")[0] for p in hosts if p != "other"]
     for provider in set(clouds):
         draft.planted.add(("operator-jurisdiction", f"{_PARENTS[provider]} (US)"))

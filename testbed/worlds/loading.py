@@ -15,17 +15,17 @@ from typing import Any
 from core.errors import BadInput
 from core.paths import FIXTURES
 from testbed.files.prefix_inventory import invent_ranges
-from testbed.generate.addresses.supply import checked_ranges, open_book
+from testbed.generate.addresses.supply import build_allocator, validate_ranges
 from testbed.world.model import PublishedRanges, World
 from testbed.worlds.audit_zones import build_audit_world
 from testbed.worlds.explicit import build_explicit
 from testbed.worlds.generated import Request, build_generated
-from testbed.worlds.wildcard_zones import build_wild
+from testbed.worlds.wildcard_zones import build_wildcard_world
 
 FOLDER = FIXTURES / "worlds"
 WORDLIST = FOLDER.parent / "wordlists" / "subdomains.txt"
 # Hosts of a world carry the commonest labels only, so that a word list may grow without changing
-# any world: a world is named by its scale and seed, and has to stay what it was.
+# any world: a world is named by its scale and seed, and has to name what it was.
 _COMMON_LABELS = 554
 KINDS = ("audit", "explicit", "generated", "wild")
 
@@ -96,17 +96,17 @@ def build_world(
     """
     if isinstance(spec, str):
         spec = load_world(spec)
-    ranges = checked_ranges(range_files or invent_ranges(spec.raw["regions"]))
-    book = open_book(ranges)
+    ranges = validate_ranges(range_files or invent_ranges(spec.raw["regions"]))
+    allocator = build_allocator(ranges)
     if spec.kind == "explicit":
-        return build_explicit(spec.raw, book, ranges, seed)
+        return build_explicit(spec.raw, allocator, ranges, seed)
     if spec.kind == "audit":
-        return build_audit_world(spec.raw, scale, seed, book, ranges)
+        return build_audit_world(spec.raw, scale, seed, allocator, ranges)
     if spec.kind == "wild":
         every = tuple(labels) if labels else read_labels(common=None)
-        return build_wild(spec.raw, scale, seed, every, book, ranges)
+        return build_wildcard_world(spec.raw, scale, seed, every, allocator, ranges)
     known = tuple(labels) if labels else read_labels()
-    return build_generated(spec.raw, Request(scale, seed, domains, known), book, ranges)
+    return build_generated(spec.raw, Request(scale, seed, domains, known), allocator, ranges)
 
 
 def read_labels(path: Path = WORDLIST, common: int | None = _COMMON_LABELS) -> tuple[str, ...]:

@@ -13,14 +13,14 @@ from testbed.generate.apportion import apportion
 from testbed.world.drafts import DomainDraft, Draft
 
 
-def choose_stars(raw: Mapping[str, Any], listed: Sequence[str] | None) -> list[DomainDraft]:
+def choose_named_domains(raw: Mapping[str, Any], listed: Sequence[str] | None) -> list[DomainDraft]:
     """The named domains, those on the list if there is one, best ranks first."""
     wanted = sorted(raw.get("starred", ()), key=lambda entry: int(entry["rank"]))
     on_it = None if listed is None else set(listed)
-    return [_star(entry) for entry in wanted if on_it is None or entry["domain"] in on_it]
+    return [_named_domain(entry) for entry in wanted if on_it is None or entry["domain"] in on_it]
 
 
-def _star(entry: Mapping[str, Any]) -> DomainDraft:
+def _named_domain(entry: Mapping[str, Any]) -> DomainDraft:
     provider = str(entry.get("provider", "aws"))
     domain = DomainDraft(f"{provider}_other", domain=str(entry["domain"]), rank=int(entry["rank"]))
     domain.starred = True
@@ -41,22 +41,22 @@ def _draft(entry: Mapping[str, Any], front: Mapping[str, Any], provider: str) ->
     return draft
 
 
-def without_stars(raw: Mapping[str, Any], stars: Sequence[DomainDraft]) -> dict[str, Any]:
+def subtract_named_domains(raw: Mapping[str, Any], stars: Sequence[DomainDraft]) -> dict[str, Any]:
     """A world file's published numbers less what the named domains have of them."""
     rest = deepcopy(dict(raw))
     for star in stars:
         provider = star.drafts[0].provider
         rest["domains"][star.kind] -= 1
         rest["names"][f"{provider}_only"] -= len(star.drafts)
-        _take_features(rest[provider], star)
-        _take_regions(rest[provider], star)
+        _subtract_features(rest[provider], star)
+        _subtract_regions(rest[provider], star)
     for provider in ("aws", "azure"):
         drafts = [d for star in stars for d in star.drafts if d.provider == provider]
         rest[provider]["region_counts"] = _region_counts(raw[provider], drafts)
     return rest
 
 
-def _take_features(section: dict[str, Any], star: DomainDraft) -> None:
+def _subtract_features(section: dict[str, Any], star: DomainDraft) -> None:
     names = Counter(draft.label for draft in star.drafts)
     for feature in section["features"]:
         own = [draft for draft in star.drafts if draft.label == feature["label"]]
@@ -71,7 +71,7 @@ def _instances(drafts: Sequence[Draft]) -> int:
     return alone + max((draft.count for draft in drafts if not draft.owner), default=0)
 
 
-def _take_regions(section: dict[str, Any], star: DomainDraft) -> None:
+def _subtract_regions(section: dict[str, Any], star: DomainDraft) -> None:
     uses = Counter(code for draft in star.drafts for code in draft.regions)
     for region in section["regions"]:
         region["names"] -= uses[region["code"]]

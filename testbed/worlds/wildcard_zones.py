@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from core.errors import BadInput
-from testbed.generate.addresses.supply import AddressBook
+from testbed.generate.addresses.supply import AddressAllocator
 from testbed.generate.apportion import scaled
 from testbed.generate.naming import invent_domains
 from testbed.world.model import Name, PublishedRanges, Wildcard, World, Zone
@@ -24,12 +24,12 @@ _NAMED_LEVEL = 0.5
 _BELOW = 3
 
 
-def build_wild(
+def build_wildcard_world(
     raw: Mapping[str, Any],
     scale: Fraction | None,
     seed: int,
     labels: Sequence[str],
-    book: AddressBook,
+    allocator: AddressAllocator,
     ranges: tuple[PublishedRanges, ...],
 ) -> World:
     """Build the world of a file of kind ``wild``; ``scale`` is the share of its zones."""
@@ -43,33 +43,37 @@ def build_wild(
         seed,
         [],
         {},
-        book.places,
+        allocator.places,
         ranges,
         raw["as_of"],
         str(raw.get("origin", "")),
     )
     for host, count in raw["name_servers"].items():
-        world.hosts[host] = tuple(book.other() for _ in range(count))
-    mason = _Mason(raw, labels, book, rng)
+        world.hosts[host] = tuple(allocator.other_address() for _ in range(count))
+    builder = _ZoneBuilder(raw, labels, allocator, rng)
     count = max(1, scaled(raw["zones"]["count"], scale))
-    world.zones = mason.build(count, tuple(world.hosts))
-    world.notes += book.notes
+    world.zones = builder.build(count, tuple(world.hosts))
+    world.notes += allocator.notes
     return world
 
 
-class _Mason:
+class _ZoneBuilder:
     """Builds zones; every draw comes from one random stream."""
 
     def __init__(
-        self, raw: Mapping[str, Any], labels: Sequence[str], book: AddressBook, rng: random.Random
+        self,
+        raw: Mapping[str, Any],
+        labels: Sequence[str],
+        allocator: AddressAllocator,
+        rng: random.Random,
     ) -> None:
         self._numbers = raw["zones"]
         self._forms = raw["wildcards"]
         self._spots = [(who, region) for who, codes in raw["regions"].items() for region in codes]
         self._labels = list(labels)
-        self._book = book
+        self._allocator = allocator
         self._rng = rng
-        self._made = 0
+        self._target_count = 0
 
     def build(self, count: int, servers: tuple[str, ...]) -> list[Zone]:
         """So many zones, the wildcards dealt over them at random."""
@@ -81,7 +85,7 @@ class _Mason:
             card = zones[index].wildcard = self._wildcard(zones[index].domain, form)
             zones[index].nested = self._nested(zones[index].domain, card)
         for zone in zones:
-            self._people(zone)
+            self._add_names(zone)
         return zones
 
     def _wildcard(self, domain: str, form: Mapping[str, Any]) -> Wildcard:
@@ -103,7 +107,7 @@ class _Mason:
             made.append(replace(like, at=f"{label}.{domain}"))
         return tuple(made)
 
-    def _people(self, zone: Zone) -> None:
+    def _add_names(self, zone: Zone) -> None:
         """Give a zone its own name and those that the word list finds."""
         host = self._address()
         zone.names.append(Name(zone.domain, (), (host,)))
@@ -131,9 +135,9 @@ class _Mason:
 
     def _address(self) -> str:
         if self._rng.random() >= self._numbers["cloud"]:
-            return self._book.other()
-        return self._book.compute(*self._rng.choice(self._spots))
+            return self._allocator.other_address()
+        return self._allocator.compute_address(*self._rng.choice(self._spots))
 
     def _target(self, kind: str) -> str:
-        self._made += 1
-        return f"{kind}-{self._made}.hosting.example"
+        self._target_count += 1
+        return f"{kind}-{self._target_count}.hosting.example"

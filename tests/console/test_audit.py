@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from testbed.worlds.loading import build_world
-from tests.console.test_survey import ROOT, House
+from tests.console.test_survey import ROOT, Installation
 from tests.tasks.site import HANGS_S
 
 LABELS = ["www", "api", "mail", "blog", "shop", "app", "dev", "test", "old", "beta"]
@@ -41,7 +41,7 @@ allowed = ["eea"]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    return House(tmp_path_factory.mktemp("audit"))
+    return Installation(tmp_path_factory.mktemp("audit"))
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def audited(site):
     """The first report, of a crawl over sockets; zones and customers are attached after it."""
     (site.folder / "policy.toml").write_text(POLICY)
     (site.folder / "words.txt").write_text("\n".join(LABELS) + "\n")
-    server, port, domains = site.serve(*WORLD)
+    server, port, domains = site.serve_testbed(*WORLD)
     try:
         code, out, err = site.run(
             "audit",

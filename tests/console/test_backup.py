@@ -17,9 +17,9 @@ SURVEY = "observed"
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory):
+def installation(tmp_path_factory):
     """An installation with one finished survey, and what a running one leaves lying about."""
-    folder = copy_store(tmp_path_factory.mktemp("house") / "var")
+    folder = copy_store(tmp_path_factory.mktemp("installation") / "var")
     done = start(folder, "testbed", "observe", "tiny", "--name", SURVEY)
     assert done.returncode == 0, done.stderr
     for name in ("logs", "valkey", "static", "lake/.derived"):
@@ -32,13 +32,13 @@ def house(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def copy(house):
+def copy(installation):
     """A copy that was made while somebody was writing."""
-    target = house.parent / "copy"
-    with sqlite3.connect(house / "nephoscope.sqlite3") as other:
+    target = installation.parent / "copy"
+    with sqlite3.connect(installation / "nephoscope.sqlite3") as other:
         other.execute("BEGIN IMMEDIATE")
         other.execute("UPDATE store_survey SET name = 'half done'")
-        done = start(house, "backup", target, "--json")
+        done = start(installation, "backup", target, "--json")
         other.rollback()
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
@@ -76,7 +76,7 @@ def test_strangers_of_the_machine_cannot_read_it(copy):
         ("no/where", "there is no folder"),
     ],
 )
-def test_a_folder_that_cannot_take_it_is_refused(place, words, house, copy, settings):
-    settings.DATA_DIR = house
+def test_a_folder_that_cannot_take_it_is_refused(place, words, installation, copy, settings):
+    settings.DATA_DIR = installation
     with pytest.raises(BadInput, match=words):
-        back_up(house.parent / place)
+        back_up(installation.parent / place)

@@ -21,9 +21,9 @@ FULL = Path("/dev/full")
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory):
+def installation(tmp_path_factory):
     """One data folder, so that its store is made once."""
-    return copy_store(tmp_path_factory.mktemp("house"))
+    return copy_store(tmp_path_factory.mktemp("installation"))
 
 
 def start(folder, *arguments, **kwargs):
@@ -121,18 +121,18 @@ def test_bad_input_is_one_line_with_the_files_name_as_it_was_given(tmp_path):
     assert done.stderr == "error: cannot read samples.csv: there is no such file\n"
 
 
-def test_a_reader_that_goes_away_is_no_error(house):
+def test_a_reader_that_goes_away_is_no_error(installation):
     into, out = os.pipe()
     os.close(into)
-    done = start(house, "testbed", "truth", "tiny", stdout=out)
+    done = start(installation, "testbed", "truth", "tiny", stdout=out)
     os.close(out)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="the system has no /dev/full")
-def test_a_full_disk_is_one_line(house):
+def test_a_full_disk_is_one_line(installation):
     with FULL.open("w") as full:
-        done = start(house, "testbed", "truth", "tiny", stdout=full)
+        done = start(installation, "testbed", "truth", "tiny", stdout=full)
     assert done.returncode == 1
     assert done.stderr == "error: No space left on device\n"
 
@@ -153,8 +153,8 @@ def test_a_terminal_that_knows_few_letters_gets_all_of_them(tmp_path):
         ("DATABASE_URL", "nonsense"),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_one_line(name, value, house):
-    done = start(house, "ranges", "list", env={name: value})
+def test_a_setting_that_makes_no_sense_is_one_line(name, value, installation):
+    done = start(installation, "ranges", "list", env={name: value})
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {name}: ")
     assert done.stderr.count("\n") == 1

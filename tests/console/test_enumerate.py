@@ -7,9 +7,9 @@ import pytest
 
 from crawlers.enumeration.wildcard_probe import PROBES
 from testbed.server.server import running
-from testbed.truth.counting import why_hidden
+from testbed.truth.counting import hidden_reason
 from testbed.worlds.loading import build_world, read_labels
-from tests.console.test_survey import House
+from tests.console.test_survey import Installation
 
 pytestmark = pytest.mark.services
 
@@ -17,8 +17,8 @@ WORDS = read_labels(common=120)
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory):
-    return House(tmp_path_factory.mktemp("enumerate"))
+def installation(tmp_path_factory):
+    return Installation(tmp_path_factory.mktemp("enumerate"))
 
 
 @pytest.fixture(scope="module")
@@ -28,30 +28,30 @@ def tiny():
 
 
 @pytest.fixture
-def listed(house):
-    path = house.folder / "domains.txt"
+def listed(installation):
+    path = installation.folder / "domains.txt"
     path.write_text("elm.test\nhazel.test\nbirch.test\n")
-    words = house.folder / "words.txt"
+    words = installation.folder / "words.txt"
     words.write_text("\n".join(WORDS))
     return path, words
 
 
-def enumerate_names(house, server, listed, *more):
+def enumerate_names(installation, server, listed, *more):
     path, words = listed
     where = ("--name-server", f"127.0.0.1:{server.port}", "--words", words)
-    code, out, err = house.run("enumerate", path, *where, *more, "--json")
+    code, out, err = installation.run("enumerate", path, *where, *more, "--json")
     assert code == 0, err
     return {row["name"]: row for row in map(json.loads, out.splitlines())}, err
 
 
-def test_it_works(house, tiny, listed):
-    rows, err = enumerate_names(house, tiny, listed)
+def test_it_works(installation, tiny, listed):
+    rows, err = enumerate_names(installation, tiny, listed)
     world, words = build_world("tiny"), frozenset(WORDS)
     wanted = {
         name.fqdn
         for zone, name in world.names()
         if zone.domain in ("elm.test", "hazel.test", "birch.test")
-        and not why_hidden(zone, name, words, axfr=True)
+        and not hidden_reason(zone, name, words, axfr=True)
     }
     assert set(rows) == wanted
     assert {row["state"] for row in rows.values()} == {"found"}
@@ -60,20 +60,20 @@ def test_it_works(house, tiny, listed):
     assert 0 < extra <= len(WORDS) + 3 * PROBES
 
 
-def test_names_carry_all_their_sources(house, tiny, listed):
-    known = house.folder / "known.txt"
+def test_names_carry_all_their_sources(installation, tiny, listed):
+    known = installation.folder / "known.txt"
     known.write_text("www.hazel.test\nwww.birch.test\nx7q2kd0w9z.birch.test\ninvented.elm.test\n")
-    rows, _ = enumerate_names(house, tiny, listed, "--import", known, "--permutations", 20)
+    rows, _ = enumerate_names(installation, tiny, listed, "--import", known, "--permutations", 20)
     assert rows["www.hazel.test"]["sources"] == ["axfr", "import"]
     assert rows["x7q2kd0w9z.birch.test"]["sources"] == ["import"]
     assert rows["www.birch.test"]["sources"][:2] == ["import", "wordlist"]
     assert "invented.elm.test" not in rows
 
 
-def test_sources_are_chosen(house, tiny, listed):
-    rows, _ = enumerate_names(house, tiny, listed, "--sources", "axfr")
+def test_sources_are_chosen(installation, tiny, listed):
+    rows, _ = enumerate_names(installation, tiny, listed, "--sources", "axfr")
     assert {row["technique"] for row in rows.values()} == {"axfr", "listed"}
-    rows, _ = enumerate_names(house, tiny, listed, "--sources", "words")
+    rows, _ = enumerate_names(installation, tiny, listed, "--sources", "words")
     assert {row["technique"] for row in rows.values()} == {"wordlist", "listed"}
 
 
@@ -88,8 +88,10 @@ def test_sources_are_chosen(house, tiny, listed):
         (("--ct-server", "ftp://x"), "ct"),
     ],
 )
-def test_mistakes_are_named_before_any_work(house, listed, options, reason):
-    code, out, err = house.run("enumerate", listed[0], "--name-server", "127.0.0.1:9", *options)
+def test_mistakes_are_named_before_any_work(installation, listed, options, reason):
+    code, out, err = installation.run(
+        "enumerate", listed[0], "--name-server", "127.0.0.1:9", *options
+    )
     assert (code, out) == (2, "")
     assert reason in err
     assert err.count("\n") == 1

@@ -11,9 +11,9 @@ import pytest
 from core.records import Record
 from core.statuses import DnsStatus
 from crawlers.engine.config import Question, Result
-from testbed.hierarchy.plan import plan_hierarchy
+from testbed.hierarchy.plan import generate_hierarchy
 from testbed.hierarchy.server import serving
-from tests.console.test_survey import House
+from tests.console.test_survey import Installation
 from tests.crawlers.engine.responder import Responder, good
 from tests.crawlers.iterative.test_resolver import differences_from_truth, free_port
 
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.services
 
 
 @pytest.fixture
-def house(tmp_path):
-    return House(tmp_path / "house")
+def installation(tmp_path):
+    return Installation(tmp_path / "installation")
 
 
 @pytest.fixture
@@ -44,19 +44,19 @@ def options(server, *more):
     return ["--name-server", f"127.0.0.1:{server.port}", *more]
 
 
-def test_it_starts_without_the_store_and_writes_one_line_per_name(house, server, tmp_path):
-    code, out, err = house.run("resolve", "-", *options(server), stdin="a.test\n!\nb.test\n")
+def test_it_starts_without_the_store_and_writes_one_line_per_name(installation, server, tmp_path):
+    code, out, err = installation.run("resolve", "-", *options(server), stdin="a.test\n!\nb.test\n")
     assert code == 0, err
     assert {json.loads(line)["name"] for line in out.splitlines()} == {"a.test", "b.test"}
     assert "line 2" in err
     assert "1 lines left out" in err
-    assert not list((tmp_path / "house").glob("*.sqlite3*"))
+    assert not list((tmp_path / "installation").glob("*.sqlite3*"))
 
 
-def test_one_row_per_name_and_type_in_a_table(house, server, tmp_path):
+def test_one_row_per_name_and_type_in_a_table(installation, server, tmp_path):
     out = tmp_path / "x.parquet"
     names = write_names(tmp_path, 300)
-    code, _, err = house.run(
+    code, _, err = installation.run(
         *("resolve", names, "--type", "aaaa", "--type", "A", "--output", out), *options(server)
     )
     assert code == 0, err
@@ -67,10 +67,10 @@ def test_one_row_per_name_and_type_in_a_table(house, server, tmp_path):
     assert {(r["type"], r["status"]) for r in rows} == {("A", "NOERROR"), ("AAAA", "NODATA")}
 
 
-def stop_and_go_on(house, server, tmp_path, out, sign):
+def stop_and_go_on(installation, server, tmp_path, out, sign):
     names = write_names(tmp_path, 2_000)
     command = ["resolve", names, "--output", out, *options(server, "--rate", "400")]
-    process = house.start(*command)
+    process = installation.start(*command)
     # A killed process has only what it wrote down before.
     needs_state = sign == signal.SIGKILL
     while sum(server.asked.values()) < 400 or needs_state and not [*tmp_path.glob("*.state")]:
@@ -79,18 +79,18 @@ def stop_and_go_on(house, server, tmp_path, out, sign):
     process.send_signal(sign)
     code = process.wait(60)
     assert not list(tmp_path.glob("x.parquet"))
-    refused, _, text = house.run(*command)
+    refused, _, text = installation.run(*command)
     assert refused == 2
     assert "--resume" in text
-    again, _, err = house.run(*command, "--resume")
+    again, _, err = installation.run(*command, "--resume")
     assert again == 0, err
     return code
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
-def test_a_stopped_or_killed_run_goes_on(house, server, tmp_path, sign):
+def test_a_stopped_or_killed_run_goes_on(installation, server, tmp_path, sign):
     out = tmp_path / "x.jsonl"
-    code = stop_and_go_on(house, server, tmp_path, out, sign)
+    code = stop_and_go_on(installation, server, tmp_path, out, sign)
     assert code == (130 if sign == signal.SIGINT else -9)
     names = [json.loads(line)["name"] for line in out.open()]
     assert sorted(names) == sorted(f"n{i}.a.test" for i in range(2_000))
@@ -99,14 +99,14 @@ def test_a_stopped_or_killed_run_goes_on(house, server, tmp_path, sign):
     assert not list(tmp_path.glob("x.jsonl.state"))
 
 
-def test_a_stopped_table_goes_on(house, server, tmp_path):
+def test_a_stopped_table_goes_on(installation, server, tmp_path):
     out = tmp_path / "x.parquet"
-    assert stop_and_go_on(house, server, tmp_path, out, signal.SIGINT) == 130
+    assert stop_and_go_on(installation, server, tmp_path, out, signal.SIGINT) == 130
     assert pq.read_table(out)["name_id"].to_pylist() == list(range(2_000))
     assert {p.name for p in tmp_path.iterdir()} == {"house", "names.txt", "x.parquet"}
 
 
-def test_another_list_cannot_go_on(house, server, tmp_path):
+def test_another_list_cannot_go_on(installation, server, tmp_path):
     out = tmp_path / "x.jsonl"
     (tmp_path / "x.jsonl.state").write_text(
         json.dumps(
@@ -115,7 +115,9 @@ def test_another_list_cannot_go_on(house, server, tmp_path):
         )
     )
     names = write_names(tmp_path, 5)
-    code, _, err = house.run(*("resolve", names, "--output", out, "--resume"), *options(server))
+    code, _, err = installation.run(
+        *("resolve", names, "--output", out, "--resume"), *options(server)
+    )
     assert code == 2
     assert "other names or types" in err
 
@@ -130,20 +132,20 @@ def test_another_list_cannot_go_on(house, server, tmp_path):
         (["--window", "0"], "window"),
     ],
 )
-def test_mistakes_are_named(house, server, more, text):
-    code, _, err = house.run("resolve", "-", *options(server), *more, stdin="a.test\n")
+def test_mistakes_are_named(installation, server, more, text):
+    code, _, err = installation.run("resolve", "-", *options(server), *more, stdin="a.test\n")
     assert code == 2
     assert text in err
 
 
-def test_iterative_mode_finds_the_same_from_the_root_down(house, tmp_path):
+def test_iterative_mode_finds_the_same_from_the_root_down(installation, tmp_path):
     network = f"127.{20 + time.time_ns() % 40}"
-    world = plan_hierarchy(40, 4, network=network)
+    world = generate_hierarchy(40, 4, network=network)
     names = sorted({name for name, rrtype, *_ in world.questions if rrtype == "A"})
     port = free_port()
     with serving(world, port) as servers:
         roots = [x for root in servers.roots for x in ("--root-server", f"{root}:{port}")]
-        code, out, err = house.run(
+        code, out, err = installation.run(
             *("resolve", "-", "--iterative", *roots, "--allow-network", "127.0.0.0/8"),
             stdin="\n".join(names),
         )
@@ -157,7 +159,7 @@ def test_iterative_mode_finds_the_same_from_the_root_down(house, tmp_path):
     assert differences_from_truth(world, found.values()) == []
 
 
-def test_a_client_subnet_reaches_the_server_and_its_scope_comes_back(house, tmp_path):
+def test_a_client_subnet_reaches_the_server_and_its_scope_comes_back(installation, tmp_path):
     def reply(query, name, protocol, count):
         message = good(query, (name, "A", "192.0.2.1"))
         option = next(o for o in query.options if isinstance(o, dns.edns.ECSOption))
@@ -166,18 +168,18 @@ def test_a_client_subnet_reaches_the_server_and_its_scope_comes_back(house, tmp_
         return [message]
 
     with Responder(reply) as server:
-        code, out, err = house.run(
+        code, out, err = installation.run(
             "resolve", "-", "--subnet", "198.51.100.0/24", *options(server), stdin="a.test\n"
         )
     assert code == 0, err
     assert (json.loads(out)["subnet"], json.loads(out)["scope"]) == ("198.51.100.0/24", 20)
 
 
-def test_a_full_disk_is_one_clear_error(house, server, tmp_path):
+def test_a_full_disk_is_one_clear_error(installation, server, tmp_path):
     names = write_names(tmp_path, 50)
     full = tmp_path / "full.jsonl"
     full.symlink_to("/dev/full")
-    code, _, err = house.run("resolve", names, "--output", full, *options(server))
+    code, _, err = installation.run("resolve", names, "--output", full, *options(server))
     assert code == 1
     assert "No space left" in err
     assert "Traceback" not in err

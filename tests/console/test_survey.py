@@ -22,7 +22,7 @@ pytestmark = pytest.mark.services
 ROOT = Path(__file__).resolve().parents[2]
 
 
-class House:
+class Installation:
     """A data folder of its own, and the command line in processes of their own."""
 
     def __init__(self, folder):
@@ -39,7 +39,7 @@ class House:
         out, err = process.communicate(stdin, timeout=HANGS_S)
         return process.returncode, out, err
 
-    def serve(self, *arguments):
+    def serve_testbed(self, *arguments):
         process = self.start("testbed", "serve", *arguments, "--port", 0, stderr=subprocess.PIPE)
         for line in process.stderr:
             if line.startswith("answering"):
@@ -52,38 +52,40 @@ class House:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory):
-    return House(tmp_path_factory.mktemp("house"))
+def installation(tmp_path_factory):
+    return Installation(tmp_path_factory.mktemp("installation"))
 
 
 @pytest.fixture(scope="module")
-def testbed(house, labels):
-    process, port, domains = house.serve("imc2013", "--scale", "1/1000", "--wordlist", labels)
+def testbed(installation, labels):
+    process, port, domains = installation.serve_testbed(
+        "imc2013", "--scale", "1/1000", "--wordlist", labels
+    )
     yield f"127.0.0.1:{port}", domains
     process.terminate()
     process.wait(10)
 
 
 @pytest.fixture(scope="module")
-def labels(house):
+def labels(installation):
     """The most frequent labels alone: the world is made of them, and the survey finds them."""
-    return write_few_labels(house.folder)
+    return write_few_labels(installation.folder)
 
 
 @pytest.fixture(scope="module")
-def truth(house, labels):
+def truth(installation, labels):
     world = ("imc2013", "--scale", "1/1000", "--wordlist", labels)
-    code, out, _ = house.run("testbed", "truth", *world, "--json")
+    code, out, _ = installation.run("testbed", "truth", *world, "--json")
     assert code == 0
     return json.loads(out)
 
 
 @pytest.fixture(scope="module")
-def survey(house, testbed, labels, tmp_path_factory):
+def survey(installation, testbed, labels, tmp_path_factory):
     out = tmp_path_factory.mktemp("out")
     server, domains = testbed
     options = ("--name-server", server, "--wordlist", labels, "--out", out, "--json")
-    code, text, err = house.run("survey", domains, "--name", "whole", *options)
+    code, text, err = installation.run("survey", domains, "--name", "whole", *options)
     assert code == 0, err
     return json.loads(text), out
 
@@ -122,19 +124,21 @@ def test_files_hold_the_same_figures(survey, truth):
         assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall()[0][0] > 0
 
 
-def test_a_killed_survey_resumes_to_the_same_report(house, testbed, labels, survey, tmp_path):
+def test_a_killed_survey_resumes_to_the_same_report(
+    installation, testbed, labels, survey, tmp_path
+):
     server, domains = testbed
     options = ("--name-server", server, "--wordlist", labels, "--json")
     spared, out = survey
     arguments = ("survey", domains, "--name", "killed", *options)
-    first = house.start(*arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    parts = house.folder / "lake" / "killed" / "servers"
+    first = installation.start(*arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    parts = installation.folder / "lake" / "killed" / "servers"
     deadline = time.monotonic() + 60
     while len(list(parts.glob("*.parquet"))) < 4 and time.monotonic() < deadline:
         time.sleep(0.02)
     first.send_signal(signal.SIGKILL)
     first.wait()
-    code, text, err = house.run(*arguments, "--out", tmp_path / "killed")
+    code, text, err = installation.run(*arguments, "--out", tmp_path / "killed")
     assert code == 0, err
     assert "resuming killed" in err
     resumed = json.loads(text)
@@ -147,7 +151,7 @@ def test_a_killed_survey_resumes_to_the_same_report(house, testbed, labels, surv
         assert whole == distinct
 
 
-def test_placements_agree_with_an_independent_match_on_real_ranges(house, labels, tmp_path):
+def test_placements_agree_with_an_independent_match_on_real_ranges(installation, labels, tmp_path):
     aws = shared_file("ip-ranges/aws-ip-ranges-2015-04.json")
     azure = shared_file("ip-ranges/azure-PublicIPs-20170911.xml")
     names = shared_file("domains-dns/alexa-top-1000-2013-11.csv")
@@ -156,11 +160,11 @@ def test_placements_agree_with_an_independent_match_on_real_ranges(house, labels
 
     short.write_text("\n".join(re.findall(r'"([^"]+)"', names.read_text())[:120]))
     options = ["--domains", short, "--ranges", f"aws={aws}", "--ranges", f"azure={azure}"]
-    process, port, _ = house.serve("imc2013", *options, "--wordlist", labels)
+    process, port, _ = installation.serve_testbed("imc2013", *options, "--wordlist", labels)
     try:
         arguments = ("survey", short, "--name", "real", "--name-server", f"127.0.0.1:{port}")
         arguments += ("--wordlist", labels)
-        code, _, err = house.run(*arguments, "--out", tmp_path / "out", "--json")
+        code, _, err = installation.run(*arguments, "--out", tmp_path / "out", "--json")
         assert code == 0, err
     finally:
         process.terminate()
@@ -196,40 +200,40 @@ def independent_table(aws, azure):
     ("data", "reason"),
     [(b"", "empty"), (b"\x7fELF\0\0" * 99, "binary"), (b"nothing here\n", "no usable domain")],
 )
-def test_unusable_lists_are_one_clear_line(house, testbed, tmp_path, data, reason):
+def test_unusable_lists_are_one_clear_line(installation, testbed, tmp_path, data, reason):
     path = tmp_path / "list"
     path.write_bytes(data)
-    code, out, err = house.run("survey", path, "--name-server", testbed[0])
+    code, out, err = installation.run("survey", path, "--name-server", testbed[0])
     assert code == 2
     assert out == ""
     assert reason in err.strip().splitlines()[-1]
     assert "Traceback" not in err
 
 
-def test_an_unreachable_server_is_a_reason_not_a_crash(house, tmp_path, testbed):
+def test_an_unreachable_server_is_a_reason_not_a_crash(installation, tmp_path, testbed):
     path = tmp_path / "list"
     path.write_text("a.example\n")
     arguments = ("--name-server", "127.0.0.1:9", "--timeout", "0.1", "--retries", "1", "--json")
-    code, out, err = house.run(
+    code, out, err = installation.run(
         "ranges",
         "import",
         "aws",
-        house.folder / "worlds" / "imc2013-1-1000-1" / "aws-ip-ranges.json",
+        installation.folder / "worlds" / "imc2013-1-1000-1" / "aws-ip-ranges.json",
     )
     assert code == 0, err
     for remark in ("unreachable: 1 domains", "resuming unreachable"):
         named = ("--name", "unreachable")
-        code, out, err = house.run("survey", path, *arguments, *named)
+        code, out, err = installation.run("survey", path, *arguments, *named)
         assert (code, out) == (1, "")
         # It is kept, and the same command goes on with it.
         assert err.startswith(remark)
         assert err.splitlines()[-1].startswith("error: no answer from 127.0.0.1:9 for ")
 
 
-def test_resolve_and_enumerate(house, testbed, truth):
+def test_resolve_and_enumerate(installation, testbed, truth):
     server, domains = testbed
     name = truth["tables"]["top-domains"]["rows"][0][1]
-    code, out, err = house.run(
+    code, out, err = installation.run(
         "resolve", "-", "--name-server", server, "--type", "NS", stdin=f"{name}\n"
     )
     assert code == 0, err
@@ -245,9 +249,9 @@ def test_resolve_and_enumerate(house, testbed, truth):
         "at",
     }
     assert "names/s" in err
-    path = house.folder / "one.txt"
+    path = installation.folder / "one.txt"
     path.write_text(name)
-    code, out, err = house.run("enumerate", path, "--name-server", server, "--json")
+    code, out, err = installation.run("enumerate", path, "--name-server", server, "--json")
     assert code == 0, err
     found = [json.loads(line) for line in out.splitlines()]
     assert len(found) == truth["tables"]["top-domains"]["rows"][0][2]

@@ -35,7 +35,7 @@ class Thing:
 
 
 @dataclass
-class Town:
+class TenantAccounts:
     """The tenants, what the first has, and what opens it."""
 
     anna: Any
@@ -112,8 +112,8 @@ def _shared(kind: str, private: Any, public: Any, anna: Any, bert: Any) -> Thing
 @pytest.fixture(scope="module")
 def settled(
     django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Town]:
-    """The town, once for the module: each test's own transaction is within its."""
+) -> Iterator[TenantAccounts]:
+    """The accounts, once for the module: each test's own transaction is within its."""
     folder, before = tmp_path_factory.mktemp("town"), (site.LAKE_DIR, site.UPLOADS_DIR)
     site.LAKE_DIR, site.UPLOADS_DIR = folder / "lake", folder / "uploads"
     with django_db_blocker.unblock(), transaction.atomic():
@@ -122,14 +122,14 @@ def settled(
         things = [_surveys(anna, bert), _campaigns(anna, bert)]
         keys = [tokens.issue(who, "theirs", "write")[1] for who in (anna, bert)]
         both = {*reports(PRIVATE)} & {*reports(things[0].public.slug)}
-        yield Town(anna, bert, *things, *keys, sorted(both)[0])
+        yield TenantAccounts(anna, bert, *things, *keys, sorted(both)[0])
         transaction.set_rollback(True)
     site.LAKE_DIR, site.UPLOADS_DIR = before
 
 
 @pytest.fixture
-def town(settled: Town, db: None) -> Town:
+def accounts(settled: TenantAccounts, db: None) -> TenantAccounts:
     """As it was settled, whatever the test before did."""
     for person in (settled.anna, settled.bert):
         person.refresh_from_db()
-    return Town(**{f.name: getattr(settled, f.name) for f in fields(settled)})
+    return TenantAccounts(**{f.name: getattr(settled, f.name) for f in fields(settled)})

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from tasks.surveys import derived
-from tests.tenants.conftest import NAME, NEVER, PRIVATE, Town
+from tests.tenants.conftest import NAME, NEVER, PRIVATE, TenantAccounts
 from tests.tenants.routes import ACCOUNT, MAKER, OPEN, SHOWN, Address, every_address
 
 OPENED = (200, 202, 302, 405)
@@ -23,7 +23,7 @@ def addresses(*classes: str, of: str = "") -> list[Address]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def indexed(settled: Town) -> None:
+def indexed(settled: TenantAccounts) -> None:
     """With derived files, so that every address has something to give."""
     derived.index_survey(settled.survey.private)
     derived.compare_surveys(settled.survey.private, settled.survey.public)
@@ -42,17 +42,17 @@ def ask(client: Client, method: str, path: str, query: dict[str, str], **headers
     )
 
 
-def strangers(town: Town, kind: str) -> dict[str, tuple[Client, str, dict[str, str]]]:
+def strangers(accounts: TenantAccounts, kind: str) -> dict[str, tuple[Client, str, dict[str, str]]]:
     """Clients without a right, with what their addresses begin with and their headers."""
-    his = f"Bearer {town.bert_token}"
-    other, another = (town.survey, town.campaign)[:: 1 if kind == "survey" else -1]
+    his = f"Bearer {accounts.bert_token}"
+    other, another = (accounts.survey, accounts.campaign)[:: 1 if kind == "survey" else -1]
     return {
-        "second tenant": (town.client(town.bert), "", {}),
-        "nobody": (town.client(), "", {}),
-        "a token of the second": (town.client(), "", {"Authorization": his}),
-        "a link to another": (town.client(), f"/shared/{other.other_link}", {}),
+        "second tenant": (accounts.client(accounts.bert), "", {}),
+        "nobody": (accounts.client(), "", {}),
+        "a token of the second": (accounts.client(), "", {"Authorization": his}),
+        "a link to another": (accounts.client(), f"/shared/{other.other_link}", {}),
         "owner by a link to a thing of another kind": (
-            town.client(town.anna),
+            accounts.client(accounts.anna),
             f"/shared/{another.link}",
             {},
         ),
@@ -61,16 +61,22 @@ def strangers(town: Town, kind: str) -> dict[str, tuple[Client, str, dict[str, s
 
 @KINDS
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_strangers_get_what_they_get_for_nothing(town: Town, method: str, kind: str) -> None:
+def test_strangers_get_what_they_get_for_nothing(
+    accounts: TenantAccounts, method: str, kind: str
+) -> None:
     faults = []
-    for who, (client, prefix, headers) in strangers(town, kind).items():
+    for who, (client, prefix, headers) in strangers(accounts, kind).items():
         for address in addresses(SHOWN, MAKER, of=kind):
             if headers and not address.is_api:
                 continue
-            query = town.query(address.name)
+            query = accounts.query(address.name)
             theirs, never = (
                 ask(
-                    client, method, prefix + address.fill(town.values(slug, kind)), query, **headers
+                    client,
+                    method,
+                    prefix + address.fill(accounts.values(slug, kind)),
+                    query,
+                    **headers,
                 )
                 for slug in (PRIVATE, NEVER)
             )
@@ -88,34 +94,36 @@ def told(answer: Any) -> dict[str, str]:
     return {k: v for k, v in answer.headers.items() if k not in ("Content-Length", "Set-Cookie")}
 
 
-def test_no_other_method_is_a_way_in(town: Town) -> None:
-    client = town.client(town.bert)
+def test_no_other_method_is_a_way_in(accounts: TenantAccounts) -> None:
+    client = accounts.client(accounts.bert)
     for method, address in product(("put", "patch", "delete", "head"), addresses(SHOWN, MAKER)):
-        answer = ask(client, method, address.fill(town.values(PRIVATE, address.of)), {})
+        answer = ask(client, method, address.fill(accounts.values(PRIVATE, address.of)), {})
         assert answer.status_code == 404, (method, address.route, answer.status_code)
 
 
-def test_the_owner_opens_every_address(town: Town) -> None:
-    session, program = town.client(town.anna), town.client()
+def test_the_owner_opens_every_address(accounts: TenantAccounts) -> None:
+    session, program = accounts.client(accounts.anna), accounts.client()
     for address in addresses(SHOWN, MAKER):
-        path = address.fill(town.values(PRIVATE, address.of))
-        query = town.query(address.name)
+        path = address.fill(accounts.values(PRIVATE, address.of))
+        query = accounts.query(address.name)
         answer = ask(session, "get", path, query)
         assert answer.status_code in OPENED, (address.route, answer.status_code)
         if address.is_api:
-            bearer = {"Authorization": f"Bearer {town.anna_token}"}
+            bearer = {"Authorization": f"Bearer {accounts.anna_token}"}
             answer = ask(program, "get", path, query, **bearer)
             assert answer.status_code in OPENED, (address.route, answer.status_code)
 
 
 @KINDS
-def test_a_link_opens_every_address_of_its_thing_to_be_read(town: Town, kind: str) -> None:
-    client, prefix = town.client(), f"/shared/{getattr(town, kind).link}"
+def test_a_link_opens_every_address_of_its_thing_to_be_read(
+    accounts: TenantAccounts, kind: str
+) -> None:
+    client, prefix = accounts.client(), f"/shared/{getattr(accounts, kind).link}"
     for address in addresses(SHOWN, of=kind):
         if "before" in address.route:
             continue  # one thing is all that there is
-        path = prefix + address.fill(town.values(PRIVATE, kind))
-        answer = ask(client, "get", path, town.query(address.name))
+        path = prefix + address.fill(accounts.values(PRIVATE, kind))
+        answer = ask(client, "get", path, accounts.query(address.name))
         assert answer.status_code in OPENED, (address.route, answer.status_code)
         assert answer["X-Robots-Tag"] == "noindex, nofollow"
         assert re.search("no-store|private", answer["Cache-Control"])
@@ -136,23 +144,23 @@ def leading_out(page: str, prefix: str) -> list[str]:
 
 
 @KINDS
-def test_a_link_opens_nothing_else(town: Town, kind: str) -> None:
-    client, prefix = town.client(town.anna), f"/shared/{getattr(town, kind).link}"
+def test_a_link_opens_nothing_else(accounts: TenantAccounts, kind: str) -> None:
+    client, prefix = accounts.client(accounts.anna), f"/shared/{getattr(accounts, kind).link}"
     fronts = {"survey": ("", "search/", "about/"), "campaign": ("", "about/")}[kind]
     for address in every_address():
         is_shown = address.kind == SHOWN and address.of == kind and "before" not in address.route
         if is_shown or address.route in (*fronts, "wide-area/"):
             continue
-        path = prefix + address.fill(town.values(PRIVATE, address.of))
+        path = prefix + address.fill(accounts.values(PRIVATE, address.of))
         assert client.get(path).status_code == 404, address.route
 
 
-def test_what_is_open_says_nothing_of_it(town: Town) -> None:
-    clients = [town.client(town.bert), town.client()]
+def test_what_is_open_says_nothing_of_it(accounts: TenantAccounts) -> None:
+    clients = [accounts.client(accounts.bert), accounts.client()]
     secrets = (NAME, PRIVATE, "hao123.com")
     for client, address in product(clients, addresses(OPEN)):
-        values = {**town.values(PRIVATE), "name": "none"}
-        slug = {"survey": PRIVATE, "before": PRIVATE, "after": town.survey.public.slug}
+        values = {**accounts.values(PRIVATE), "name": "none"}
+        slug = {"survey": PRIVATE, "before": PRIVATE, "after": accounts.survey.public.slug}
         # Elsewhere an echo of the query would be taken for something told.
         query = slug if address.name in ("search", "compare", "campaigns-compare") else {}
         answer = client.get(address.fill(values), query)
@@ -161,20 +169,20 @@ def test_what_is_open_says_nothing_of_it(town: Town) -> None:
         assert not found, (address.route, found)
 
 
-def test_accounts_are_for_those_who_have_one(town: Town) -> None:
-    client = town.client()
+def test_accounts_are_for_those_who_have_one(accounts: TenantAccounts) -> None:
+    client = accounts.client()
     for address in addresses(ACCOUNT):
-        answer = client.get(address.fill(town.values("none")))
+        answer = client.get(address.fill(accounts.values("none")))
         if address.route.startswith(("account/", "api/")):
             is_api = address.is_api
             assert answer.status_code == (401 if is_api else 302), address.route
             assert is_api or answer["Location"].startswith("/sign-in/?next=")
 
 
-def test_every_form_needs_its_token(town: Town) -> None:
+def test_every_form_needs_its_token(accounts: TenantAccounts) -> None:
     client = Client(enforce_csrf_checks=True, raise_request_exception=False)
-    client.force_login(town.anna)
+    client.force_login(accounts.anna)
     for address in every_address():
-        path = address.fill(town.values(PRIVATE, address.of))
+        path = address.fill(accounts.values(PRIVATE, address.of))
         answer = client.post(path, "{}", content_type="application/json")
         assert answer.status_code in (403, 404, 405), (address.route, answer.status_code)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.tenants.conftest import Town
+from tests.tenants.conftest import TenantAccounts
 from tests.tenants.routes import OWNED, every_address
 from webapp.store.models import Pool, PoolInstance, Recommendation
 
@@ -13,12 +13,12 @@ MARK = "Secret of Anna"
 
 
 @pytest.fixture
-def hers(town: Town) -> dict[str, Any]:
+def hers(accounts: TenantAccounts) -> dict[str, Any]:
     """Parameters of routes that lead to what is Anna's, by the parameter."""
     answer = Recommendation.objects.create(
-        token="hers-0123456789", owner=town.anna, title=MARK, survey=town.survey.private
+        token="hers-0123456789", owner=accounts.anna, title=MARK, survey=accounts.survey.private
     )
-    pool = Pool.objects.create(key="aaaabbbbcccc", owner=town.anna, name=MARK)
+    pool = Pool.objects.create(key="aaaabbbbcccc", owner=accounts.anna, name=MARK)
     machine = PoolInstance.objects.create(pool=pool, name=MARK)
     return {
         "token": answer.token,
@@ -35,10 +35,10 @@ def hers(town: Town) -> dict[str, Any]:
 
 @pytest.mark.parametrize("method", ["get", "post", "put", "patch", "delete"])
 def test_what_is_owned_is_not_there_for_others(
-    town: Town, hers: dict[str, Any], method: str
+    accounts: TenantAccounts, hers: dict[str, Any], method: str
 ) -> None:
-    bearer = {"Authorization": f"Bearer {town.bert_token}"}
-    askers = [(town.client(town.bert), {}), (Client(), {}), (Client(), bearer)]
+    bearer = {"Authorization": f"Bearer {accounts.bert_token}"}
+    askers = [(accounts.client(accounts.bert), {}), (Client(), {}), (Client(), bearer)]
     faults = []
     for client, headers in askers:
         for address in every_address():
@@ -58,6 +58,6 @@ def test_what_is_owned_is_not_there_for_others(
             if (is_named and not is_shut) or MARK.encode() in answer.content:
                 faults.append(f"{method} {address.route} {answer.status_code}")
     assert not faults, "\n".join(faults)
-    kept = Recommendation.objects.get(owner=town.anna)
+    kept = Recommendation.objects.get(owner=accounts.anna)
     assert (kept.title, kept.is_shared) == (MARK, False)
-    assert Pool.objects.get(owner=town.anna).name == MARK
+    assert Pool.objects.get(owner=accounts.anna).name == MARK

@@ -7,7 +7,7 @@ import dns.message
 import dns.query
 import dns.rdatatype
 
-from testbed.server.server import Running
+from testbed.server.server import RunningServer
 from testbed.world.model import World
 from testbed.worlds.loading import build_world
 
@@ -27,7 +27,7 @@ def tenth() -> World:
     return build_world("imc2013", scale=Fraction(1, 10))
 
 
-def ask(server: Running, name: str, rtype: str, *, tcp: bool = False) -> dns.message.Message:
+def ask(server: RunningServer, name: str, rtype: str, *, tcp: bool = False) -> dns.message.Message:
     """The reply of a server; asks again when a fault of the world swallowed the first question."""
     query = dns.message.make_query(name, rtype, use_edns=0, payload=1232)
     if tcp:

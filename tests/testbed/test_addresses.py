@@ -7,7 +7,7 @@ import pytest
 from core.errors import BadInput
 from testbed.files.prefix_inventory import invent_ranges
 from testbed.files.range_files import OLD_AZURE_NAMES, write_files
-from testbed.generate.addresses.supply import open_book
+from testbed.generate.addresses.supply import build_allocator
 from testbed.world.model import PublishedRange, PublishedRanges
 from testbed.worlds.loading import build_world
 from tests.shared import shared_file
@@ -15,11 +15,11 @@ from tests.testbed.cast import hundredth, tiny
 
 
 def test_it_works():
-    book = open_book(invent_ranges({"aws": ["us-east-1"], "azure": ["eastus"]}))
-    address = book.compute("aws", "us-east-1", "a")
-    assert book.places[address].region == "us-east-1"
-    assert book.places[address].zone == "a"
-    assert book.compute("aws", "us-east-1") != address
+    allocator = build_allocator(invent_ranges({"aws": ["us-east-1"], "azure": ["eastus"]}))
+    address = allocator.compute_address("aws", "us-east-1", "a")
+    assert allocator.places[address].region == "us-east-1"
+    assert allocator.places[address].zone == "a"
+    assert allocator.compute_address("aws", "us-east-1") != address
 
 
 def networks(ranges, provider, region):
@@ -57,7 +57,7 @@ def ranges_of(*rows, provider="aws"):
 
 
 def test_ambiguous_space_is_not_drawn_from():
-    book = open_book(
+    allocator = build_allocator(
         [
             ranges_of(
                 ("240.0.0.0/28", "AMAZON", "us-east-1"),
@@ -67,30 +67,32 @@ def test_ambiguous_space_is_not_drawn_from():
             )
         ]
     )
-    drawn = {book.compute("aws", "us-east-1") for _ in range(4)}
+    drawn = {allocator.compute_address("aws", "us-east-1") for _ in range(4)}
     assert drawn == {f"240.0.0.{i}" for i in range(8, 12)}
     with pytest.raises(BadInput, match="smaller scale"):
-        book.compute("aws", "us-east-1")
+        allocator.compute_address("aws", "us-east-1")
 
 
 def test_other_hosting_stays_out_of_published_space():
-    book = open_book([ranges_of(("198.18.0.0/15", "EC2", "us-east-1"))])
-    assert not book.other().startswith("198.18.")
+    allocator = build_allocator([ranges_of(("198.18.0.0/15", "EC2", "us-east-1"))])
+    assert not allocator.other_address().startswith("198.18.")
     everything = ranges_of(
         *((p, "EC2", "us-east-1") for p in ("192.0.0.0/8", "198.0.0.0/8", "203.0.0.0/8"))
     )
     with pytest.raises(BadInput, match="other hosting"):
-        open_book([everything])
+        build_allocator([everything])
 
 
 def test_a_missing_region_is_replaced_and_said():
-    book = open_book([ranges_of(("240.0.0.0/24", "EC2", "us-east-1"))])
-    assert book.places[book.compute("aws", "sa-east-1", "a")].region == "us-east-1"
-    assert "sa-east-1" in book.notes[0]
+    allocator = build_allocator([ranges_of(("240.0.0.0/24", "EC2", "us-east-1"))])
+    assert (
+        allocator.places[allocator.compute_address("aws", "sa-east-1", "a")].region == "us-east-1"
+    )
+    assert "sa-east-1" in allocator.notes[0]
     with pytest.raises(BadInput, match="azure"):
-        book.compute("azure", "eastus")
+        allocator.compute_address("azure", "eastus")
     with pytest.raises(BadInput):
-        book.cdn()
+        allocator.cdn_address()
 
 
 def test_a_bad_prefix_is_named():

@@ -14,12 +14,12 @@ from testbed.hierarchy.internet import (
     Cut,
     Expected,
     Hierarchy,
-    Manner,
     Nameservers,
+    ServerBehaviour,
     Status,
     Zone,
 )
-from testbed.hierarchy.plan import plan_hierarchy
+from testbed.hierarchy.plan import generate_hierarchy
 from testbed.hierarchy.server import serving
 from testbed.server.answers import NOERROR, NXDOMAIN, REFUSED
 from tests import forks
@@ -88,27 +88,27 @@ def test_each_server_speaks_for_its_own_zones_only():
 
 def test_manners_change_what_a_server_says():
     world = small_world()
-    for manner in (Manner.SILENT, Manner.CLOSED):
-        world.manners[OWN] = manner
+    for manner in (ServerBehaviour.SILENT, ServerBehaviour.CLOSED):
+        world.behaviours[OWN] = manner
         assert Nameservers(world).ask(OWN, "www.a.test", "A") is None
-    world.manners[OWN] = Manner.UPWARD
+    world.behaviours[OWN] = ServerBehaviour.UPWARD
     upward = Nameservers(world).ask(OWN, "www.a.test", "A")
     assert upward.authorities == (("", "NS", "a.root"),)
     assert not upward.authoritative
 
 
 def test_a_plan_is_the_same_for_the_same_seed_and_holds_every_kind_of_fault():
-    one, two = plan_hierarchy(200, 3, seed=5), plan_hierarchy(200, 3, seed=5)
+    one, two = generate_hierarchy(200, 3, seed=5), generate_hierarchy(200, 3, seed=5)
     assert one.questions == two.questions
     assert one.zones.keys() == two.zones.keys()
-    assert set(one.manners.values()) == set(Manner) - {Manner.PLAIN}
+    assert set(one.behaviours.values()) == set(ServerBehaviour) - {ServerBehaviour.PLAIN}
     statuses = {one.truth(name, rtype).status for name, rtype in one.questions}
     assert statuses == set(Status)
 
 
 def test_servers_answer_on_their_own_addresses_by_udp_and_tcp():
     world = small_world()
-    world.manners[TLD] = Manner.TRUNCATING
+    world.behaviours[TLD] = ServerBehaviour.TRUNCATING
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
         trial.bind((ROOT, 0))
         port = trial.getsockname()[1]

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from core.statuses import DnsStatus, Technique
-from testbed.generate.customers import Atlas, customer_rows
+from testbed.generate.customers import CountryIndex, customer_rows
 from testbed.truth.counting import truth
 from testbed.truth.observations import Observer, zone_rows
 from testbed.world.model import MISSING, SERVFAIL
@@ -15,7 +15,7 @@ from tests.testbed.cast import hundredth, tiny
 
 LABELS = read_labels()
 AT = 1_364_558_400.0
-ATLAS = Atlas(
+ATLAS = CountryIndex(
     {
         ("aws", "us-east-1"): "US",
         ("aws", "us-west-1"): "US",

@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 
 from core.report_tables import SPECS
-from testbed.truth.counting import table_rows, truth, why_hidden
+from testbed.truth.counting import hidden_reason, table_rows, truth
 from testbed.truth.tables import TABLES
 from testbed.truth.zones import SHARING_TABLES, ZONE_TABLES
 from testbed.world.model import ALLOW
@@ -79,9 +79,9 @@ def test_a_transfer_shows_names_that_no_word_list_has(seed):
     world = build_world("imc2013", scale=Fraction(1, 300), seed=seed)
     words = frozenset(read_labels(common=None))
     open_ones = [(z, n) for z, n in world.names() if z.transfer == ALLOW and n.fqdn != z.domain]
-    unlisted = [n for z, n in open_ones if why_hidden(z, n, words, axfr=False)]
+    unlisted = [n for z, n in open_ones if hidden_reason(z, n, words, axfr=False)]
     assert 0.025 <= len(unlisted) / len(open_ones) <= 0.1
-    assert not any(why_hidden(z, n, words, axfr=True) for z, n in open_ones)
+    assert not any(hidden_reason(z, n, words, axfr=True) for z, n in open_ones)
     assert any(world.place(a).provider for n in unlisted for a in n.addresses)
 
 

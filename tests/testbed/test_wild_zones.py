@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import BadInput
 from testbed.server.answers import NOERROR, NXDOMAIN, Authority
-from testbed.truth.counting import truth, why_hidden
+from testbed.truth.counting import hidden_reason, truth
 from testbed.worlds.loading import build_world, read_labels
 
 WORDS = read_labels(common=None)
@@ -31,7 +31,7 @@ def test_one_zone_in_twenty_has_a_wildcard_and_every_kind_is_there():
 def test_names_can_be_guessed():
     world = build_world("wildcards")
     words = frozenset(WORDS)
-    why = Counter(why_hidden(zone, name, words, axfr=False) for zone, name in world.names())
+    why = Counter(hidden_reason(zone, name, words, axfr=False) for zone, name in world.names())
     assert set(why) == {""}
 
 

@@ -58,7 +58,7 @@ def published_at(count: int, named: int, scale: Fraction) -> Fraction:
 
 
 def same(one: World, other: World) -> bool:
-    parts = ("zones", "hosts", "places", "upsets", "notes")
+    parts = ("zones", "hosts", "places", "injected_faults", "notes")
     return all(getattr(one, part) == getattr(other, part) for part in parts)
 
 

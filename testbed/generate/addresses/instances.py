@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from testbed.generate.addresses.machines import CROWDED, deal_machines, zone_need
+from testbed.generate.addresses.machines import CROWDED, assign_machines, zone_demand
 from testbed.generate.apportion import apportion
 from testbed.world.drafts import DomainDraft, Draft, drafts_of
 
@@ -20,18 +20,18 @@ def set_counts(
     """Set ``count`` of every draft of one provider that has none yet."""
     tables, drafts = section.get("instances", {}), drafts_of(domains, provider)
     if "vm" in tables:
-        deal_machines(domains, section, rng)
+        assign_machines(domains, section, rng)
     for label in dict.fromkeys(d.label for d in drafts):
-        open_ones = [d for d in drafts if d.label == label and not d.count]
+        unassigned = [d for d in drafts if d.label == label and not d.count]
         if label in _BALANCED and "elb" in tables:
-            _deal(open_ones, tables["elb"], section, rng)
+            _assign_counts(unassigned, tables["elb"], section, rng)
         elif label == "heroku":
-            _pin(domains, float(section["shared_heroku"]) * len(open_ones), rng)
-        for draft in open_ones:
+            _pin_names(domains, float(section["shared_heroku"]) * len(unassigned), rng)
+        for draft in unassigned:
             draft.count = max(draft.count, len(draft.regions))
 
 
-def _deal(
+def _assign_counts(
     drafts: list[Draft],
     table: Sequence[Sequence[int]],
     section: Mapping[str, Any],
@@ -40,7 +40,7 @@ def _deal(
     """Deal the figure's counts; where names use many zones or regions they get the larger."""
     parts = apportion(len(drafts), [share for _, share in table])
     counts = [n for (n, _), part in zip(table, parts, strict=True) for _ in range(part)]
-    need = zone_need(section)
+    need = zone_demand(section)
 
     def wish(draft: Draft) -> float:
         if len(draft.regions) > 1:
@@ -52,7 +52,7 @@ def _deal(
         draft.count = count
 
 
-def _pin(domains: Sequence[DomainDraft], wanted: float, rng: random.Random) -> None:
+def _pin_names(domains: Sequence[DomainDraft], wanted: float, rng: random.Random) -> None:
     """Let some names stand behind one common name of the platform, domain by domain."""
     groups = [[d for d in domain.drafts if d.label == "heroku"] for domain in domains]
     groups = [group for group in groups if group]
@@ -63,7 +63,7 @@ def _pin(domains: Sequence[DomainDraft], wanted: float, rng: random.Random) -> N
         wanted -= len(group)
 
 
-def per_region(draft: Draft) -> list[int]:
+def split_by_region(draft: Draft) -> list[int]:
     """The addresses of a draft, spread evenly over its regions."""
     if draft.label in FLEXIBLE:
         return [FLEXIBLE_MAX] * len(draft.regions)

@@ -12,7 +12,7 @@ from typing import Any
 from testbed.generate.apportion import apportion
 from testbed.world.drafts import DomainDraft, Draft
 
-MANY = 3
+MANY_MACHINES = 3
 # Above this share of a region's zones per name, names with one address would be too many.
 CROWDED = 0.7
 # What counts of it in the fullest region, where platforms and unknown fronts have most names: these
@@ -24,10 +24,10 @@ _PER_REGION = 2
 # Where the domains with many machines hold too few names, at most this many times as many.
 _MORE = 1.5
 
-Need = Mapping[str, float]
+ZoneDemand = Mapping[str, float]
 
 
-def zone_need(section: Mapping[str, Any]) -> dict[str, float]:
+def zone_demand(section: Mapping[str, Any]) -> dict[str, float]:
     """Mean identified zones of a name by region (Tables 10 and 12), as a share of its zones."""
     found = {}
     for region in section["regions"]:
@@ -38,7 +38,7 @@ def zone_need(section: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def deal_machines(
+def assign_machines(
     domains: Sequence[DomainDraft], section: Mapping[str, Any], rng: random.Random
 ) -> None:
     """Set ``count`` of every VM name that has none, and ``machines`` of its domain's names."""
@@ -46,19 +46,19 @@ def deal_machines(
     groups = {key: [x for x in d.drafts if x.label == "vm"] for key, d in owners.items()}
     for key, group in groups.items():
         for draft in group:
-            draft.home = owners[key].domain
+            draft.machine_domain = owners[key].domain
     left = {key: group for key, group in groups.items() if not owners[key].starred}
     for group in (g for key, g in groups.items() if owners[key].starred):
         for draft in group:
             draft.count = draft.count or 1
-            draft.few = True
+            draft.few_machines = True
     counts = _counts(sum(map(len, left.values())), section)
-    need = zone_need(section)
+    need = zone_demand(section)
     wanted = round(len(groups) * section["many_machines"])
-    names = sum(n for k, n in counts.items() if k >= MANY)
+    names = sum(n for k, n in counts.items() if k >= MANY_MACHINES)
     many = _choose_many(list(left.values()), (wanted, names), need, rng)
-    _deal_many([g for g in left.values() if id(g) in many], counts, section)
-    _deal_few([g for g in left.values() if id(g) not in many], counts, section, rng)
+    _assign_many_machines([g for g in left.values() if id(g) in many], counts, section)
+    _assign_few_machines([g for g in left.values() if id(g) not in many], counts, section, rng)
 
 
 def _counts(n: int, section: Mapping[str, Any]) -> Counter[int]:
@@ -68,12 +68,12 @@ def _counts(n: int, section: Mapping[str, Any]) -> Counter[int]:
 
 
 def _choose_many(
-    groups: Sequence[list[Draft]], wanted: tuple[int, int], need: Need, rng: random.Random
+    groups: Sequence[list[Draft]], wanted: tuple[int, int], need: ZoneDemand, rng: random.Random
 ) -> set[int]:
     """The domains with many machines: where a name is in several regions, then those that are
     large, in crowded regions or in several. ``wanted`` are domains, and names that they hold."""
     draws = {id(group): rng.random() for group in groups}
-    wide = sum(_widest(g) > 1 for g in groups)
+    wide = sum(_max_regions(g) > 1 for g in groups)
 
     def weight(group: list[Draft], power: int) -> float:
         regions = {code for draft in group for code in draft.regions}
@@ -81,7 +81,7 @@ def _choose_many(
 
     chosen: list[list[Draft]] = []
     for power in (1, 0):  # where few are chosen, the largest only hold names enough
-        order = sorted(groups, key=lambda g: (-_widest(g), -weight(g, power), draws[id(g)]))
+        order = sorted(groups, key=lambda g: (-_max_regions(g), -weight(g, power), draws[id(g)]))
         chosen = order[: max(wanted[0], wide)]
         if sum(map(len, chosen)) >= wanted[1]:
             break
@@ -93,39 +93,43 @@ def _choose_many(
     return {id(group) for group in chosen}
 
 
-def _widest(group: Sequence[Draft]) -> int:
+def _max_regions(group: Sequence[Draft]) -> int:
     return max(len(draft.regions) for draft in group)
 
 
-def _deal_many(groups: list[list[Draft]], counts: Counter[int], section: Mapping[str, Any]) -> None:
+def _assign_many_machines(
+    groups: list[list[Draft]], counts: Counter[int], section: Mapping[str, Any]
+) -> None:
     """Every domain here has a name with many machines; small ones have no other names."""
     for group in groups:
         for draft in group:
             if len(draft.regions) > 1:
-                draft.count = _take(counts, _PER_REGION * len(draft.regions))
-    three = {r["code"] for r in section["regions"] if len(r.get("zone_names", ())) >= MANY}
-    need = zone_need(section)
-    open_ones = {id(g): [d for d in g if not d.count] for g in groups}
-    spare = sum(n for k, n in counts.items() if k >= MANY) - sum(map(bool, open_ones.values()))
+                draft.count = _pop_count(counts, _PER_REGION * len(draft.regions))
+    three = {r["code"] for r in section["regions"] if len(r.get("zone_names", ())) >= MANY_MACHINES}
+    need = zone_demand(section)
+    unassigned = {id(g): [d for d in g if not d.count] for g in groups}
+    spare = sum(n for k, n in counts.items() if k >= MANY_MACHINES) - sum(
+        map(bool, unassigned.values())
+    )
     wanted: dict[int, int] = {}
-    for group in sorted(groups, key=lambda g: _rank(g, three, need)):
-        own = len(open_ones[id(group)])
+    for group in sorted(groups, key=lambda g: _sort_key(g, three, need)):
+        own = len(unassigned[id(group)])
         wanted[id(group)] = min(own, 1 + max(0, spare)) if own else 0
         spare -= max(0, wanted[id(group)] - 1)
     for group in sorted(groups, key=lambda g: wanted[id(g)]):
-        names = open_ones[id(group)]
+        names = unassigned[id(group)]
         for draft in names[: wanted[id(group)]]:
-            draft.count = _take(counts, MANY)
+            draft.count = _pop_count(counts, MANY_MACHINES)
         for draft in names[wanted[id(group)] :]:
-            draft.count = _take(counts, 2)
+            draft.count = _pop_count(counts, 2)
 
 
-def _rank(group: list[Draft], three: set[str], need: Need) -> tuple[bool, bool, int]:
+def _sort_key(group: list[Draft], three: set[str], need: ZoneDemand) -> tuple[bool, bool, int]:
     home = Counter(draft.regions[0] for draft in group).most_common(1)[0][0]
     return home not in three, need[home] < CROWDED / 2, len(group)
 
 
-def _take(counts: Counter[int], least: int) -> int:
+def _pop_count(counts: Counter[int], least: int) -> int:
     """The smallest number left of at least ``least`` machines, else the largest left."""
     left = [k for k, n in counts.items() if n > 0]
     fit = [k for k in left if k >= least]
@@ -134,17 +138,17 @@ def _take(counts: Counter[int], least: int) -> int:
     return taken
 
 
-def _deal_few(
+def _assign_few_machines(
     groups: list[list[Draft]],
     counts: Counter[int],
     section: Mapping[str, Any],
     rng: random.Random,
 ) -> None:
     """One machine or two for each domain: two where its names are many and zones are crowded."""
-    need = zone_need(section)
+    need = zone_demand(section)
     for group in groups:
         for draft in group:
-            draft.few = True
+            draft.few_machines = True
     by_regions: dict[bool, list[list[Draft]]] = defaultdict(list)
     for group in groups:
         by_regions[len({d.regions[0] for d in group}) > 1].append(group)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from testbed.generate.addresses.supply import AddressBook
+from testbed.generate.addresses.supply import AddressAllocator
 from testbed.generate.apportion import apportion, apportion_within
 from testbed.world.drafts import Draft, PoolKey
 
@@ -30,34 +30,34 @@ class Pool:
 
     demand: int
     addresses: list[str] = field(default_factory=list)
-    taken: int = 0
+    allocated: int = 0
     busy: int = 0
-    fleets: dict[str, int] = field(default_factory=dict)
+    fleet_sizes: dict[str, int] = field(default_factory=dict)
     held: dict[str, list[int]] = field(default_factory=dict)
 
-    def take(self, count: int, home: str = "") -> list[int]:
+    def allocate(self, count: int, home: str = "") -> list[int]:
         """Positions of ``count`` distinct addresses (all, if there are fewer): the next ones, or
         the first of those of a home."""
         if not home:
-            return self._next(count)
+            return self._next_positions(count)
         if home not in self.held:
-            self.held[home] = self._next(self.fleets[home])
+            self.held[home] = self._next_positions(self.fleet_sizes[home])
         return self.held[home][:count]
 
-    def _next(self, count: int) -> list[int]:
+    def _next_positions(self, count: int) -> list[int]:
         size, many = len(self.addresses), self.busy * _BUSY_NAMES
-        first, start = 0, self.taken // _BUSY_NAMES
-        if self.taken < many and count <= self.busy:
+        first, start = 0, self.allocated // _BUSY_NAMES
+        if self.allocated < many and count <= self.busy:
             size = self.busy
-        elif self.taken >= many:
+        elif self.allocated >= many:
             first, size = self.busy, size - self.busy
-            start = (self.taken - many) * size // max(1, self.demand - many)
-        self.taken += count
+            start = (self.allocated - many) * size // max(1, self.demand - many)
+        self.allocated += count
         return [first + (start + i) % size for i in range(min(count, size))]
 
 
 @dataclass(frozen=True, slots=True)
-class Supplies:
+class PublishedCounts:
     """What publications say of the addresses of a cloud.
 
     ``instances`` counts them by provider and label; ``identified`` is the share of those whose
@@ -69,10 +69,10 @@ class Supplies:
     busy: Mapping[str, float]
 
 
-def open_pools(
-    drafts: Iterable[Draft], supplies: Supplies, book: AddressBook
+def build_pools(
+    drafts: Iterable[Draft], supplies: PublishedCounts, allocator: AddressAllocator
 ) -> dict[PoolKey, Pool]:
-    """Pools for all spots of ``drafts``.
+    """Pools for all placements of ``drafts``.
 
     Fronts with an owner get addresses of their own; the rest of the number is shared.
     """
@@ -80,10 +80,12 @@ def open_pools(
     largest: Counter[PoolKey] = Counter()
     fleets: dict[PoolKey, Counter[str]] = defaultdict(Counter)
     for draft in drafts:
-        for key, count in draft.spots:
-            more = max(0, count - fleets[key][draft.home]) if draft.home else count
-            if draft.home:
-                fleets[key][draft.home] += more
+        for key, count in draft.placements:
+            more = (
+                max(0, count - fleets[key][draft.machine_domain]) if draft.machine_domain else count
+            )
+            if draft.machine_domain:
+                fleets[key][draft.machine_domain] += more
             demand[key] += more
             largest[key] = max(largest[key], count)
     groups: dict[tuple[str, str], list[PoolKey]] = defaultdict(list)
@@ -94,10 +96,10 @@ def open_pools(
         total = supplies.instances.get(group, sum(demand[key] for key in keys))
         known = supplies.identified.get(group[0])
         for key, size in _sizes(keys, demand, largest, total, known):
-            found = [book.compute(key[0], key[2], key[3] or None) for _ in range(size)]
-            pools[key] = Pool(demand[key], found, fleets=fleets.get(key, {}))
+            found = [allocator.compute_address(key[0], key[2], key[3] or None) for _ in range(size)]
+            pools[key] = Pool(demand[key], found, fleet_sizes=fleets.get(key, {}))
     for provider, share in supplies.busy.items():
-        _make_busy({k: p for k, p in pools.items() if k[0] == provider}, share)
+        _mark_busy_addresses({k: p for k, p in pools.items() if k[0] == provider}, share)
     return pools
 
 
@@ -113,7 +115,7 @@ def _sizes(
     if sum(least.values()) > total:
         least = {key: demand[key] if key[4] else 1 for key in keys}
     if identified is None:
-        return _shared_out(keys, demand, least, total)
+        return _apportion_pools(keys, demand, least, total)
     known, unknown = [k for k in keys if k[3]], [k for k in keys if not k[3]]
     shares = [Fraction(str(identified)), 1 - Fraction(str(identified))]
     parts = apportion_within(
@@ -123,13 +125,13 @@ def _sizes(
         [sum(demand[k] for k in own) for own in (known, unknown)],
     )
     both = (
-        _shared_out(own, demand, least, part)
+        _apportion_pools(own, demand, least, part)
         for own, part in zip((known, unknown), parts, strict=True)
     )
     return [pair for own in both for pair in own]
 
 
-def _shared_out(
+def _apportion_pools(
     keys: Sequence[PoolKey], demand: Counter[PoolKey], least: Mapping[PoolKey, int], total: int
 ) -> list[tuple[PoolKey, int]]:
     wanted = [demand[key] for key in keys]
@@ -137,7 +139,7 @@ def _shared_out(
     return list(zip(keys, parts, strict=True))
 
 
-def _make_busy(pools: Mapping[PoolKey, Pool], share: float) -> None:
+def _mark_busy_addresses(pools: Mapping[PoolKey, Pool], share: float) -> None:
     """Let many names share some addresses of load balancers."""
     balanced = sum(len(p.addresses) for k, p in pools.items() if k[1] in BALANCED)
     able = [p for k, p in pools.items() if k[1] == "elb" and not k[4]]

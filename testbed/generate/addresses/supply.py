@@ -22,26 +22,26 @@ _SPECIAL = frozenset({CLOUDFRONT, ROUTE53})
 # Documentation (RFC 5737) and benchmark (RFC 2544) space: no provider rents it out.
 _OTHER_BLOCKS = ("198.18.0.0/15", "203.0.113.0/24", "198.51.100.0/24", "192.0.2.0/24")
 
-Spot = tuple[str, str, str | None]  # provider, use, region
-Span = tuple[int, int]  # first address and the one after the last
-_OTHER: Spot = ("", COMPUTE, None)
+AddressUse = tuple[str, str, str | None]  # provider, use, region
+AddressRange = tuple[int, int]  # first address and the one after the last
+_OTHER: AddressUse = ("", COMPUTE, None)
 
 
 @dataclass(slots=True)
-class Supply:
-    """Free addresses of one spot, handed out scattered over all its prefixes."""
+class AddressSpace:
+    """Free addresses of one use, handed out scattered over all its prefixes."""
 
-    spans: list[Span]
+    spans: list[AddressRange]
     capacity: int
     step: int
-    given: int = 0
+    allocated: int = 0
 
     def next(self) -> str | None:
         """The next address, or ``None`` when all are given."""
-        if self.given >= self.capacity:
+        if self.allocated >= self.capacity:
             return None
-        offset = (self.given + 1) * self.step % self.capacity
-        self.given += 1
+        offset = (self.allocated + 1) * self.step % self.capacity
+        self.allocated += 1
         for first, end in self.spans:
             if offset < end - first:
                 return str(IPv4Address(first + offset))
@@ -49,34 +49,34 @@ class Supply:
         return None
 
 
-def _supply(spans: list[Span]) -> Supply:
+def _build_space(spans: list[AddressRange]) -> AddressSpace:
     capacity = sum(end - first for first, end in spans)
     step = max(1, int(capacity * 0.618)) | 1  # the golden cut scatters well
     while gcd(step, capacity) != 1:
         step += 2 if capacity % 2 == 0 else 1
-    return Supply(spans, capacity, step)
+    return AddressSpace(spans, capacity, step)
 
 
 @dataclass(slots=True)
-class AddressBook:
+class AddressAllocator:
     """Hands out each address once and remembers where it stands."""
 
-    supplies: dict[Spot, Supply]
+    spaces: dict[AddressUse, AddressSpace]
     places: dict[str, Place] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    replaced: dict[tuple[str, str], str] = field(default_factory=dict)
+    substitutes: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def region(self, provider: str, region: str) -> str:
         """``region`` if the provider publishes it, else a stand-in (said in ``notes``)."""
-        if (provider, COMPUTE, region) in self.supplies:
+        if (provider, COMPUTE, region) in self.spaces:
             return region
-        known = self.replaced.get((provider, region))
-        return self._stand_in(provider, region) if known is None else known
+        known = self.substitutes.get((provider, region))
+        return self._substitute_region(provider, region) if known is None else known
 
-    def _stand_in(self, provider: str, region: str) -> str:
+    def _substitute_region(self, provider: str, region: str) -> str:
         present = {
-            place: supply.capacity
-            for (who, use, place), supply in self.supplies.items()
+            place: space.capacity
+            for (who, use, place), space in self.spaces.items()
             if who == provider and use == COMPUTE and place is not None
         }
         if not present:
@@ -85,48 +85,48 @@ class AddressBook:
                 field="range_files",
             )
         chosen = max(sorted(present), key=lambda place: present[place])
-        self.replaced[provider, region] = chosen
+        self.substitutes[provider, region] = chosen
         self.notes.append(f"{provider} publishes no prefix for {region}: {chosen} stands in for it")
         return chosen
 
-    def compute(self, provider: str, region: str, zone: str | None = None) -> str:
+    def compute_address(self, provider: str, region: str, zone: str | None = None) -> str:
         """A new address of rented capacity."""
         real = self.region(provider, region)
         kept = zone if real == region else None
         place = Place(provider, _SHOWN.get(provider), real, kept, AddressKind.CLOUD)
-        return self._give((provider, COMPUTE, real), place)
+        return self._allocate((provider, COMPUTE, real), place)
 
-    def cdn(self) -> str:
+    def cdn_address(self) -> str:
         """A new CloudFront address."""
         place = Place("aws", CLOUDFRONT, None, None, AddressKind.CDN)
-        return self._give(("aws", CLOUDFRONT, None), place)
+        return self._allocate(("aws", CLOUDFRONT, None), place)
 
-    def dns(self) -> str:
+    def dns_address(self) -> str:
         """A new address of Route 53, or of CloudFront where a table lists no Route 53."""
-        if ("aws", ROUTE53, None) not in self.supplies:
-            return self.cdn()
+        if ("aws", ROUTE53, None) not in self.spaces:
+            return self.cdn_address()
         place = Place("aws", ROUTE53, None, None, AddressKind.CLOUD)
-        return self._give(("aws", ROUTE53, None), place)
+        return self._allocate(("aws", ROUTE53, None), place)
 
-    def other(self) -> str:
+    def other_address(self) -> str:
         """An address outside every published prefix; given again once all are used."""
-        supply = self.supplies[_OTHER]
-        supply.given %= supply.capacity
-        address = supply.next()
+        space = self.spaces[_OTHER]
+        space.allocated %= space.capacity
+        address = space.next()
         assert address is not None
         return address
 
-    def _give(self, spot: Spot, place: Place) -> str:
-        supply = self.supplies.get(spot)
-        if supply is None:
+    def _allocate(self, use: AddressUse, place: Place) -> str:
+        space = self.spaces.get(use)
+        if space is None:
             raise BadInput(
-                f"no prefix for {spot[0]} {spot[2] or spot[1]}: give a range file that has one",
+                f"no prefix for {use[0]} {use[2] or use[1]}: give a range file that has one",
                 field="range_files",
             )
-        address = supply.next()
+        address = space.next()
         if address is None:
             raise BadInput(
-                f"the prefixes for {spot[0]} {spot[2] or spot[1]} hold only {supply.capacity} "
+                f"the prefixes for {use[0]} {use[2] or use[1]} hold only {space.capacity} "
                 "addresses: choose a smaller scale",
                 field="scale",
             )
@@ -134,30 +134,30 @@ class AddressBook:
         return address
 
 
-def open_book(ranges: Sequence[PublishedRanges]) -> AddressBook:
-    """An address book over published ranges; IPv6 prefixes are not drawn from."""
+def build_allocator(ranges: Sequence[PublishedRanges]) -> AddressAllocator:
+    """An address allocator over published ranges; IPv6 prefixes are not drawn from."""
     entries = [e for table in ranges for e in table.entries if ":" not in e.prefix]
-    spans: dict[Spot, list[Span]] = defaultdict(list)
+    spans: dict[AddressUse, list[AddressRange]] = defaultdict(list)
     free = [(int(n[0]), int(n[-1]) + 1) for n in map(IPv4Network, _OTHER_BLOCKS)]
-    for first, end, active in _sweep(entries):
-        free = _without(free, first, end)
-        spot = _spot_of(active)
-        if spot is not None:
-            spans[spot].append((first, end))
+    for first, end, active in _elementary_intervals(entries):
+        free = _subtract_interval(free, first, end)
+        use = _classify(active)
+        if use is not None:
+            spans[use].append((first, end))
     if not free:
         raise BadInput("the range files cover all space for other hosting", field="range_files")
     spans[_OTHER] = free
-    return AddressBook({spot: _supply(found) for spot, found in spans.items()})
+    return AddressAllocator({use: _build_space(found) for use, found in spans.items()})
 
 
-def _without(free: list[Span], first: int, end: int) -> list[Span]:
+def _subtract_interval(free: list[AddressRange], first: int, end: int) -> list[AddressRange]:
     if not any(a < end and first < b for a, b in free):
         return free
     pieces = [piece for a, b in free for piece in ((a, min(b, first)), (max(a, end), b))]
     return [(a, b) for a, b in pieces if a < b]
 
 
-def _spot_of(active: Sequence[PublishedRange]) -> Spot | None:
+def _classify(active: Sequence[PublishedRange]) -> AddressUse | None:
     """The one use that all covering prefixes agree on; ``None`` when they do not."""
     providers = {e.provider for e in active}
     if len(providers) != 1:
@@ -165,21 +165,23 @@ def _spot_of(active: Sequence[PublishedRange]) -> Spot | None:
     provider = providers.pop()
     special = {e.service for e in active} - _GENERIC.get(provider, frozenset())
     if special:
-        return _special_spot(provider, special, active)
+        return _classify_special(provider, special, active)
     regions = {e.region for e in active if e.region not in (None, "", "GLOBAL")}
     rented = provider != "aws" or any(e.service == "EC2" for e in active)
     return (provider, COMPUTE, regions.pop()) if rented and len(regions) == 1 else None
 
 
-def _special_spot(
+def _classify_special(
     provider: str, special: set[str | None], active: Sequence[PublishedRange]
-) -> Spot | None:
+) -> AddressUse | None:
     service = special.pop()
     alone = not special and all(e.service in (service, "AMAZON") for e in active)
     return (provider, str(service), None) if alone and service in _SPECIAL else None
 
 
-def _sweep(entries: Sequence[PublishedRange]) -> list[tuple[int, int, list[PublishedRange]]]:
+def _elementary_intervals(
+    entries: Sequence[PublishedRange],
+) -> list[tuple[int, int, list[PublishedRange]]]:
     """Elementary intervals that some prefix covers, each with every prefix that covers it."""
     events: dict[int, list[tuple[bool, int]]] = defaultdict(list)
     for index, entry in enumerate(entries):
@@ -202,7 +204,7 @@ def _sweep(entries: Sequence[PublishedRange]) -> list[tuple[int, int, list[Publi
     return pieces
 
 
-def checked_ranges(ranges: Sequence[PublishedRanges]) -> tuple[PublishedRanges, ...]:
+def validate_ranges(ranges: Sequence[PublishedRanges]) -> tuple[PublishedRanges, ...]:
     """The ranges as a tuple; raises ``BadInput`` on a prefix that is none."""
     for table in ranges:
         for entry in table.entries:

@@ -15,7 +15,7 @@ from crawlers.enumeration.enumeration import CrawlConfig, crawl_domains
 from crawlers.enumeration.wildcard_probe import PROBES, SAMPLES
 from crawlers.sources.base import Harvest
 from testbed.server.server import running
-from testbed.truth.counting import why_hidden
+from testbed.truth.counting import hidden_reason
 from testbed.worlds.loading import build_world, read_labels
 from tests.crawlers.enumeration import wildcard_server as wild
 from tests.crawlers.enumeration.wildcard_server import WildServer, WildZone
@@ -61,7 +61,7 @@ def test_no_false_name_in_the_world_of_wildcards():
     wanted = {
         n.fqdn
         for zone, n in world.names()
-        if n.fqdn != zone.domain and not why_hidden(zone, n, words, axfr=False)
+        if n.fqdn != zone.domain and not hidden_reason(zone, n, words, axfr=False)
     }
     with running(world) as server:
         crawled = crawl(server, [zone.domain for zone in world.zones])

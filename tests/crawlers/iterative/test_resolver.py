@@ -28,13 +28,13 @@ from testbed.hierarchy.internet import (
     FORGED_ADDRESS,
     Cut,
     Hierarchy,
-    Manner,
+    ServerBehaviour,
     Status,
     Zone,
     is_within,
 )
-from testbed.hierarchy.plan import plan_hierarchy
-from testbed.hierarchy.server import Desk, serving
+from testbed.hierarchy.plan import generate_hierarchy
+from testbed.hierarchy.server import PacketResponder, serving
 from tests.examples import examples
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
@@ -78,12 +78,12 @@ def differences_from_truth(world, results):
     return wrong
 
 
-class House(threading.Thread):
+class HierarchyServers(threading.Thread):
     """The servers of a world in a thread, which count what they are asked and can lose packets."""
 
-    def __init__(self, world, loses=lambda address, packet: False, desk=Desk):
+    def __init__(self, world, loses=lambda address, packet: False, responder=PacketResponder):
         super().__init__(daemon=True)
-        self.world, self.loses, self.desk = world, loses, desk(world)
+        self.world, self.loses, self.responder = world, loses, responder(world)
         self.port = free_port()
         self.asked = Counter()
         self.stopped = False
@@ -99,7 +99,7 @@ class House(threading.Thread):
                 packet, sender = sock.recvfrom(4096)
                 self.asked[self.sockets[sock]] += 1
                 if not self.loses(self.sockets[sock], packet):
-                    reply = self.desk.respond(self.sockets[sock], packet)
+                    reply = self.responder.respond(self.sockets[sock], packet)
                     if reply is not None:
                         sock.sendto(reply, sender)
 
@@ -152,15 +152,18 @@ class Builder:
 
 
 def ask_all(world, questions, **options):
-    with House(world) as house, resolver_of(world, house.port, **options) as resolver:
+    with (
+        HierarchyServers(world) as servers,
+        resolver_of(world, servers.port, **options) as resolver,
+    ):
         results = list(resolver.ask(questions))
         assert resolver.stats.stuck == 0
-        return results, house.asked, resolver
+        return results, servers.asked, resolver
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_world_of_every_fault_is_resolved_as_it_is(seed):
-    world = plan_hierarchy(200, 4, seed=seed, network=NETWORK)
+    world = generate_hierarchy(200, 4, seed=seed, network=NETWORK)
     questions = [Question(name, rtype) for name, rtype in world.questions]
     random.Random(seed).shuffle(questions)
     port = free_port()
@@ -182,7 +185,7 @@ def test_servers_that_have_ipv6_only_are_asked_where_that_is_allowed():
             trial.bind(("::1", 0))
     except OSError as error:
         pytest.skip(f"this machine has no ::1: {error}")
-    world = plan_hierarchy(160, 2, network=NETWORK, ipv6=True)
+    world = generate_hierarchy(160, 2, network=NETWORK, ipv6=True)
     only = [z.apex for z in world.zones.values() if z.apex in world.held["::1"]]
     questions = [Question(*q) for q in world.questions if world.zone_of(q[0]).apex in only]
     port = free_port()
@@ -240,10 +243,13 @@ def test_equal_questions_in_flight_are_asked_once_and_answered_each():
 
 def test_what_was_learnt_serves_later_calls():
     builder = Builder()
-    with House(builder.world) as house, resolver_of(builder.world, house.port) as resolver:
+    with (
+        HierarchyServers(builder.world) as servers,
+        resolver_of(builder.world, servers.port) as resolver,
+    ):
         assert [a.status for _, a in resolver.resolve([Question("www.test")])] == ["NOERROR"]
         assert [a.status for _, a in resolver.resolve([Question("no.test")])] == ["NXDOMAIN"]
-    assert house.asked[builder.world.roots[0]] == 1
+    assert servers.asked[builder.world.roots[0]] == 1
 
 
 def test_lost_packets_cost_no_answer():
@@ -253,8 +259,8 @@ def test_lost_packets_cost_no_answer():
         builder.give(f"z{n}.test", addresses[n % 3])
     noise = random.Random(4)
     with (
-        House(builder.world, lambda *_: noise.random() < 0.05) as house,
-        resolver_of(builder.world, house.port, timeout_s=0.5, window=100) as resolver,
+        HierarchyServers(builder.world, lambda *_: noise.random() < 0.05) as servers,
+        resolver_of(builder.world, servers.port, timeout_s=0.5, window=100) as resolver,
     ):
         results = list(resolver.ask(Question(f"www.z{n}.test") for n in range(300)))
     assert Counter(r.status for r in results) == {DnsStatus.NOERROR: 300}
@@ -344,15 +350,15 @@ def test_a_name_that_a_server_fails_for_does_not_take_others_with_it():
     for name in names[1:]:
         zone.add(name, "A", "198.18.0.1")
 
-    class Failing(Desk):
+    class Failing(PacketResponder):
         def respond(self, address, packet, **how):
             reply = super().respond(address, packet, **how)
             broken = b"broken" in packet and address == builder.tld
             return reply[:3] + bytes([reply[3] | 2]) + reply[4:] if broken else reply
 
     with (
-        House(builder.world, desk=Failing) as house,
-        resolver_of(builder.world, house.port) as resolver,
+        HierarchyServers(builder.world, responder=Failing) as servers,
+        resolver_of(builder.world, servers.port) as resolver,
     ):
         list(resolver.ask([Question("www.test")]))
         results = list(resolver.ask(map(Question, names)))
@@ -383,8 +389,8 @@ def test_a_hints_file_without_root_servers_is_named(tmp_path, text):
 
 def test_the_door_to_iterative_mode_takes_the_roots_port_and_networks_as_text():
     builder = Builder()
-    with House(builder.world) as house:
-        roots = [Server(builder.world.roots[0], house.port)]
+    with HierarchyServers(builder.world) as servers:
+        roots = [Server(builder.world.roots[0], servers.port)]
         with open_iterative(roots, allowed=["127.0.0.0/8"]) as resolver:
             ((question, answer),) = resolver.resolve([Question("www.test", tag=7)])
     assert (question.tag, answer.addresses) == (7, ("198.18.0.1",))
@@ -490,7 +496,7 @@ def test_answers_are_those_of_unbound():
         pytest.skip("unbound is not installed")
     if not can_use_port_53():
         pytest.skip("servers cannot be put on port 53, where unbound would look for them")
-    world = plan_hierarchy(170, 2, network=NETWORK)
+    world = generate_hierarchy(170, 2, network=NETWORK)
     questions = [Question(*q) for q in dict.fromkeys(world.questions)]
     with serving(world, 53):
         with resolver_of(world, 53) as resolver:
@@ -512,5 +518,8 @@ def is_explained(world, question, theirs):
     """
     names = (question.name, *world.truth(question.name, question.type).chain)
     zones = {world.zone_of(name).apex for name in names}
-    stale = any(world.manner(a) is Manner.STALE and zones & set(world.held[a]) for a in world.held)
+    stale = any(
+        world.behaviour(a) is ServerBehaviour.STALE and zones & set(world.held[a])
+        for a in world.held
+    )
     return in_common(theirs)[0] == "SERVFAIL" or stale

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.namespaces.ability import find_ability
+from testbed.namespaces.ability import detect_capabilities
 from testbed.namespaces.laboratory import Laboratory
 from testbed.namespaces.six_by_four import six_by_four
 from tests.groups import mark_folder
@@ -19,7 +19,7 @@ def pytest_collection_modifyitems(items):
 
 
 def need_laboratory():
-    if reason := find_ability().reason:
+    if reason := detect_capabilities().reason:
         pytest.skip(reason)
 
 
@@ -34,5 +34,5 @@ def everywhere(lab, work, starts=None, at_once=None):
     """What ``work(start)`` gives at each start, all or some of them at once."""
     starts = starts or [v.name for v in lab.plan.of_kind("vantage")]
     with ThreadPoolExecutor(at_once or len(starts)) as pool:
-        found = [pool.submit(lab.inside, s, lambda s=s: work(s)) for s in starts]
+        found = [pool.submit(lab.run_inside, s, lambda s=s: work(s)) for s in starts]
         return {s: f.result() for s, f in zip(starts, found, strict=True)}

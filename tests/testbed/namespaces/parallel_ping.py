@@ -30,7 +30,7 @@ def one_of(probe, target, **more):
 def interleave(address, count):
     """Round trips of TCP pings, echoes and ``ping``, which take turns; lost ones are left out."""
     program = shutil.which("ping")
-    beside = None if program is None else begin(program, address, count)
+    beside = None if program is None else start_ping(program, address, count)
     found = {"syn": [], "echo": [], "ping": []}
     with Pinger(address) as pinger:
         kinds = {
@@ -38,7 +38,7 @@ def interleave(address, count):
             "echo": partial(one_of, icmp_echo, Target(address)),
         }
         if beside is None:
-            kinds["ping"] = pinger.once
+            kinds["ping"] = pinger.measure
         for number in range(count):
             # Who comes first has no advantage.
             order = [*kinds][number % len(kinds) :] + [*kinds][: number % len(kinds)]
@@ -50,7 +50,7 @@ def interleave(address, count):
     return found
 
 
-def begin(program, address, count):
+def start_ping(program, address, count):
     """The system's ``ping``, during the same seconds at the same pace."""
     words = [program, "-n", "-c", str(count), "-i", "0.06", "-W", "0.3", address]
     return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)

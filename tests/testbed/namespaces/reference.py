@@ -30,7 +30,7 @@ class Pinger:
     def __exit__(self, *_):
         self._sock.close()
 
-    def once(self):
+    def measure(self):
         """The round trip of one packet in milliseconds; nothing when it was lost."""
         self._sequence += 1
         head = struct.pack("!BBHHH", 128 if self._six else 8, 0, 0, 0, self._sequence)

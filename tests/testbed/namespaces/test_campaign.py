@@ -16,7 +16,7 @@ FAILING = 64_505
 pytestmark = pytest.mark.django_db
 
 
-class Heard(logging.Handler):
+class WarningRecorder(logging.Handler):
     """What was warned of."""
 
     def __init__(self, level):
@@ -40,7 +40,7 @@ def world(django_db_setup, django_db_blocker, tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab")
     before = settings.LAKE_DIR, settings.DATA_DIR
     settings.LAKE_DIR = settings.DATA_DIR = folder
-    heard = Heard(logging.WARNING)
+    heard = WarningRecorder(logging.WARNING)
     logging.getLogger("tasks").addHandler(heard)
     with django_db_blocker.unblock(), transaction.atomic():
         found = laboratory.run(Extent(2, FAILING, brisk=True), lambda word: None)

@@ -13,18 +13,21 @@ from pathlib import Path
 import pytest
 
 from testbed.namespaces.building import netem_command
-from testbed.namespaces.plan import Line
+from testbed.namespaces.plan import LinkShape
 from tests.testbed.namespaces.conftest import ROOT, need_laboratory
 
-ASK = "from testbed.namespaces.ability import find_ability; print(find_ability().as_json())"
+ASK = """
+from testbed.namespaces.ability import detect_capabilities
+print(detect_capabilities().as_json())
+"""
 # A plan of one delayed link is built, its delay is changed, and what it was is told.
 BUILD = """
 import json, sys
 from testbed.namespaces.laboratory import Laboratory
-from testbed.namespaces.plan import Line
+from testbed.namespaces.plan import LinkShape
 from tests.testbed.namespaces.test_removal import small
 with Laboratory(small(), links=sys.argv[1] if len(sys.argv) > 1 else "") as lab:
-    lab.shape(1, Line(3.5, loss=0.07))
+    lab.shape(1, LinkShape(3.5, loss=0.07))
     print(json.dumps([lab.plan.families, lab.prefix]))
 """
 
@@ -157,7 +160,12 @@ def test_what_is_asked_of_netem_is_understood_by_tc():
     need_laboratory()
     if shutil.which("tc") is None:
         pytest.skip("there is no tc")
-    lines = [Line(2.0), Line(0.0, loss=0.07), Line(4.25, 0.3, 0.02, 40.0), Line(1.0, rate_mbit=0.5)]
+    lines = [
+        LinkShape(2.0),
+        LinkShape(0.0, loss=0.07),
+        LinkShape(4.25, 0.3, 0.02, 40.0),
+        LinkShape(1.0, rate_mbit=0.5),
+    ]
     for line in lines:
         words = ["unshare", "--net", "sh", "-c", "ip link set dev lo up; tc -batch -"]
         done = subprocess.run(

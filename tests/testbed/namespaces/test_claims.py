@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.probes import lab_claims
 from testbed.namespaces.laboratory import Laboratory
-from testbed.namespaces.random_plan import draw
+from testbed.namespaces.random_plan import draw_topology
 from tests.testbed.namespaces.conftest import need_laboratory
 
 
@@ -12,7 +12,7 @@ from tests.testbed.namespaces.conftest import need_laboratory
 def drawn():
     need_laboratory()
     try:
-        with Laboratory(draw(2, families=(6,)), seed=2) as lab:
+        with Laboratory(draw_topology(2, families=(6,)), seed=2) as lab:
             yield lab
     except OSError as error:
         pytest.skip(str(error))

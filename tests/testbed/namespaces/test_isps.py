@@ -26,7 +26,7 @@ FAILING = 64_505
 
 
 @pytest.fixture(scope="module")
-def book(lab):
+def allocator(lab):
     """The laboratory's own origin table, range file and exchange prefixes."""
     table = OriginTable.build(read_origins(origin_lines(lab.plan).encode()))
     ranges = [(ip_network(prefix), region) for prefix, region in region_prefixes(lab.plan)]
@@ -75,8 +75,8 @@ def zones_of(routes):
 
 
 @pytest.fixture(scope="module")
-def outward(lab, book):
-    return find_isps(measure(lab, 0, "from"), book())
+def outward(lab, allocator):
+    return find_isps(measure(lab, 0, "from"), allocator())
 
 
 def test_the_isp_table_is_the_truth(lab, outward):
@@ -90,13 +90,13 @@ def test_the_isp_table_is_the_truth(lab, outward):
     assert table == {zone: len(own) for zone, own in isps_by_zone(lab.truth).items()}
 
 
-def test_the_way_in_may_have_another_isp(lab, book):
-    inward = find_isps(measure(lab, 0, "to"), book()).to_pylist()
+def test_the_way_in_may_have_another_isp(lab, allocator):
+    inward = find_isps(measure(lab, 0, "to"), allocator()).to_pylist()
     names = {(n.region, n.zone): n.name for n in lab.plan.of_kind("instance")}
     differs = set()
     for row in inward:
         end = names[row["region"], row["zone"]]
-        way = lab.truth.nodes(row["end"], lab.truth.ways(row["end"], end)[0])
+        way = lab.truth.nodes(row["end"], lab.truth.paths(row["end"], end)[0])
         ases = [lab.plan.by_name[n].asn for n in way]
         true = next(a for a in reversed(ases) if a != lab.plan.cloud_asn)
         assert row["isp"] == true, (row, way)
@@ -105,14 +105,14 @@ def test_the_way_in_may_have_another_isp(lab, book):
     assert differs == {("sydney", "asia-a"), ("sydney", "asia-b")}
 
 
-def test_an_isp_that_fails_shows_what_was_lost(lab, book, outward):
+def test_an_isp_that_fails_shows_what_was_lost(lab, allocator, outward):
     before = lab.truth
     lab.fail(lab.plan.links_of_as(FAILING))
     try:
-        after = find_isps(measure(lab, 1, "from"), book())
+        after = find_isps(measure(lab, 1, "from"), allocator())
         truth = lab.truth
     finally:
-        lab.mend()
+        lab.restore()
     found = diversity.compare_routes(outward, after)
     assert {r["isp"] for r in found["gone"]} >= {FAILING}
     gone = {r["region"] for r in found["gone"] if r["isp"] == FAILING}
@@ -139,5 +139,5 @@ def test_an_isp_that_fails_shows_what_was_lost(lab, book, outward):
     assert told["cut_off"] == 1
 
 
-def test_what_failed_is_mended(lab, book, outward):
-    assert zones_of(find_isps(measure(lab, 2, "from"), book())) == zones_of(outward)
+def test_what_failed_is_mended(lab, allocator, outward):
+    assert zones_of(find_isps(measure(lab, 2, "from"), allocator())) == zones_of(outward)

@@ -11,7 +11,7 @@ from probes.kinds import icmp_echo, tcp_ping, throughput, traceroute
 from probes.records import ProbeStatus, Target
 from testbed.namespaces import netns
 from testbed.namespaces.laboratory import Laboratory
-from testbed.namespaces.plan import Line, Link, Node, Plan
+from testbed.namespaces.plan import Link, LinkShape, Node, Topology
 from tests.testbed.namespaces.conftest import need_laboratory
 
 CLOCK = SystemClock()
@@ -24,7 +24,7 @@ def row_of(*routers, extra=(), sprays=()):
     nodes = (Node("here", "vantage", 1), *routers, Node("there", "instance", 9))
     links = [Link(names[1], "here", 1), Link(names[-2], "there", 9)]
     links += [Link(a, b, 2) for a, b in zip(names[1:-2], names[2:-1], strict=True)]
-    return Plan("row", "lab", 9, nodes, (*links, *extra), BLOCKS, sprays)
+    return Topology("row", "lab", 9, nodes, (*links, *extra), BLOCKS, sprays)
 
 
 def router(name, **how):
@@ -34,7 +34,7 @@ def router(name, **how):
 def trace(lab, end="there", family=4, **options):
     target = Target(lab.plan.home(end, family) if "." not in end else end)
     config = traceroute.Config(**{"timeout_s": 0.3, **options}, allow=("10.0.0.0/8",))
-    return lab.inside("here", lambda: traceroute.run(target, config, CLOCK))
+    return lab.run_inside("here", lambda: traceroute.run(target, config, CLOCK))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def row():
     links = list(plan.links)
     private = next(n for n, k in enumerate(links) if {k.first, k.second} == {"r3", "r4"})
     links[private] = Link("r3", "r4", 0)
-    with Laboratory(Plan("row", "lab", 9, plan.nodes, tuple(links), BLOCKS)) as lab:
+    with Laboratory(Topology("row", "lab", 9, plan.nodes, tuple(links), BLOCKS)) as lab:
         yield lab
 
 
@@ -59,7 +59,7 @@ def row():
 @pytest.mark.parametrize("protocol", ["udp", "icmp", "tcp"])
 def test_silent_and_private_routers_are_told_as_they_are(row, protocol, family):
     path = trace(row, family=family, protocol=protocol, attempts=2)
-    (way,) = row.truth.ways("here", "there")
+    (way,) = row.truth.paths("here", "there")
     true = row.truth.hops("here", way, family)
     assert [hop[0] if hop else None for hop in path.hops] == true
     assert true[1] is None
@@ -73,7 +73,7 @@ def test_a_router_that_answers_seldom_is_found_and_its_silence_counted(row):
     third = [r for r in path.replies if r.ttl == 3]
     assert len(third) == 12
     assert {r.address for r in third} == {path.hops[2][0], None}
-    assert path.hops[2] == (row.truth.hops("here", row.truth.ways("here", "there")[0])[2],)
+    assert path.hops[2] == (row.truth.hops("here", row.truth.paths("here", "there")[0])[2],)
     assert all(len(hop) <= 1 for hop in path.hops)
 
 
@@ -104,7 +104,7 @@ def test_refusals_of_routers_have_their_reason(row, kind, status, why, family):
             time.sleep(1.2)
             path = trace(row, family=family, attempts=2, silent_hops=2)
         config = tcp_ping.Config(count=1, timeout_s=0.3, method="connect")
-        ping = row.inside("here", lambda: tcp_ping.run(Target(home, 80), config, CLOCK))
+        ping = row.run_inside("here", lambda: tcp_ping.run(Target(home, 80), config, CLOCK))
     finally:
         netns.batch(name, [f"route del {kind} {home}/{bits} metric 1"])
     # Over IPv6, Linux says of such a route that there is none.
@@ -125,7 +125,7 @@ def narrow(lab, first, second, octets):
 def transfer(lab, family, timeout_s):
     target = Target(lab.plan.home("there", family), 80, family, "/octets/200000")
     config = throughput.Config(octets=200_000, timeout_s=timeout_s, allow=("10.0.0.0/8",))
-    return lab.inside("here", lambda: throughput.run(target, config, CLOCK))
+    return lab.run_inside("here", lambda: throughput.run(target, config, CLOCK))
 
 
 @pytest.mark.parametrize("family", [4, 6])
@@ -155,9 +155,9 @@ def test_what_lies_behind_a_silent_way_of_a_balancer_is_found():
     )
     links = [Link("r1", "here", 1), Link("r2", "there", 9)]
     links += [Link("r1", m.name, 2) for m in middle] + [Link(m.name, "r2", 3) for m in middle]
-    with Laboratory(Plan("beside", "lab", 9, nodes, tuple(links), BLOCKS)) as lab:
+    with Laboratory(Topology("beside", "lab", 9, nodes, tuple(links), BLOCKS)) as lab:
         path = trace(lab, mda=True, interval_s=0.0, timeout_s=0.1, risk=0.001, attempts=2)
-        ways = [lab.truth.hops("here", way) for way in lab.truth.ways("here", "there")]
+        ways = [lab.truth.hops("here", way) for way in lab.truth.paths("here", "there")]
     assert path.reached
     assert [set(hop) for hop in path.hops] == [
         {way[n] for way in ways} - {None} for n in range(len(ways[0]))
@@ -177,7 +177,7 @@ def test_a_router_may_answer_from_anothers_addresses():
     plan = row_of(router("r1"), Node("r2", "router", 3), Node("r3", "router", 4))
     with Laboratory(plan) as lab:
         path = trace(lab, attempts=1)
-        true = lab.truth.hops("here", lab.truth.ways("here", "there")[0])
+        true = lab.truth.hops("here", lab.truth.paths("here", "there")[0])
         assert [h[0] for h in path.hops] == true
         assert plan.by_name["r3"].asn == 4
         assert path.hops[2][0].startswith("28.2.")
@@ -195,12 +195,12 @@ def sprayed():
     links = (
         Link("r1", "here", 1),
         Link("r4", "there", 9),
-        Link("r1", "r2", 2, Line(1.0)),
-        Link("r1", "r3", 2, Line(1.0)),
+        Link("r1", "r2", 2, LinkShape(1.0)),
+        Link("r1", "r3", 2, LinkShape(1.0)),
         Link("r2", "r4", 2),
         Link("r3", "r4", 2),
     )
-    with Laboratory(Plan("spray", "lab", 9, nodes, links, BLOCKS, ((2, 3),))) as lab:
+    with Laboratory(Topology("spray", "lab", 9, nodes, links, BLOCKS, ((2, 3),))) as lab:
         # All packets take the first link; the link itself then takes one or the other.
         first = lab.plan.address(2, "r2", 4)
         home = lab.plan.subnet(1, 4)
@@ -215,7 +215,7 @@ def test_a_balancer_per_packet_shows_both_hops_of_one_flow(sprayed):
     assert set(path.hops[1]) == both
     assert path.reached
     echo = icmp_echo.Config(count=20, interval_s=0.0)
-    found = sprayed.inside(
+    found = sprayed.run_inside(
         "here", lambda: icmp_echo.run(Target(sprayed.plan.home("there")), echo, CLOCK)
     )
     assert found.lost == 0
@@ -232,11 +232,11 @@ def test_other_programs_see_the_same_hops(lab, program):
         "mtr": ["mtr", "-n", "-r", "-c", "1", "-i", "0.2", "-G", "1", home],
         "scamper": ["scamper", "-c", "trace -P udp-paris", "-i", home],
     }[program]
-    said = lab.inside(
+    said = lab.run_inside(
         start, lambda: subprocess.run(words, capture_output=True, text=True, check=True).stdout
     )
     config = traceroute.Config(timeout_s=0.3)
-    own = lab.inside(start, lambda: traceroute.run(Target(home), config, CLOCK))
+    own = lab.run_inside(start, lambda: traceroute.run(Target(home), config, CLOCK))
     places = [said.find(hop[0], said.index("\n")) for hop in own.hops]
     assert -1 not in places
     assert places == sorted(places)

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from cartography.asn.files import read_origins
 from cartography.asn.tables import OriginTable
 from cartography.ranges import read_ranges
-from testbed.namespaces.random_plan import draw
+from testbed.namespaces.random_plan import draw_topology
 from testbed.namespaces.six_by_four import six_by_four
 from testbed.namespaces.truth import (
     Truth,
@@ -30,7 +30,7 @@ def test_all_ends_reach_each_other_by_equally_long_ways():
     for vantage in PLAN.of_kind("vantage"):
         for instance in PLAN.of_kind("instance"):
             for a, b in ((vantage.name, instance.name), (instance.name, vantage.name)):
-                ways = TRUTH.ways(a, b)
+                ways = TRUTH.paths(a, b)
                 delays = {sum(line.delay_ms for line in TRUTH.lines(way)) for way in ways}
                 assert len(delays) == 1
                 inside = {PLAN.by_name[n].kind for way in ways for n in TRUTH.nodes(a, way)[:-1]}
@@ -40,7 +40,7 @@ def test_all_ends_reach_each_other_by_equally_long_ways():
 def test_the_edge_carries_nobody_elses_packets():
     for vantage in PLAN.of_kind("vantage"):
         for instance in PLAN.of_kind("instance"):
-            for way in TRUTH.ways(vantage.name, instance.name):
+            for way in TRUTH.paths(vantage.name, instance.name):
                 names = TRUTH.nodes(vantage.name, way)
                 stubs = [n for n in names if PLAN.by_name[n].stub]
                 assert stubs == [f"{vantage.name}-gw", f"{instance.name}-gw"]
@@ -78,14 +78,14 @@ def test_isps_and_what_fails_with_one():
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(("isps", "width"), [(3, 4), (1, 6), (5, 2)])
 def test_plans_by_lot_are_sound_and_always_the_same(seed, isps, width):
-    plan = draw(seed, isps, width)
-    assert plan == draw(seed, isps, width)
+    plan = draw_topology(seed, isps, width)
+    assert plan == draw_topology(seed, isps, width)
     truth = Truth.of(plan)
     most = 0
     for vantage in plan.of_kind("vantage"):
         for instance in plan.of_kind("instance"):
             assert truth.reachable(vantage.name, instance.name)
-            ways = truth.ways(vantage.name, instance.name)
+            ways = truth.paths(vantage.name, instance.name)
             assert len({sum(line.delay_ms for line in truth.lines(w)) for w in ways}) == 1
             most = max(most, len(ways))
     assert most == width or isps > 1
@@ -95,7 +95,7 @@ def test_plans_by_lot_are_sound_and_always_the_same(seed, isps, width):
 
 
 def test_a_plan_may_speak_ipv6_alone():
-    plan = draw(2, families=(6,))
+    plan = draw_topology(2, families=(6,))
     assert ":" in plan.home("v1")
     assert all(":" in prefix for prefix, _ in region_prefixes(plan))
     assert all(":" in line for line in origin_lines(plan).splitlines())

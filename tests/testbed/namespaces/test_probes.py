@@ -23,7 +23,7 @@ ENDS = ("us-a", "eu-b", "asia-a", "br-b")
 AT_ONCE, COUNT, TRIES = 3, 10, 4
 
 
-def beside(lab, start):
+def run_parallel_ping(lab, start):
     """What a process of its own saw at a vantage point, our probes and ``ping`` taking turns."""
     ends = {end: (lab.plan.home(end), lab.truth.rtt_ms(start, end)) for end in ENDS}
     asked = json.dumps({"ends": ends, "count": COUNT, "tries": TRIES})
@@ -34,7 +34,7 @@ def beside(lab, start):
 
 def test_round_trips_are_those_of_ping_and_of_the_plan(lab):
     """Other work on the machine only ever slows packets down: a pair has some tries."""
-    found = everywhere(lab, lambda start: beside(lab, start), at_once=AT_ONCE)
+    found = everywhere(lab, lambda start: run_parallel_ping(lab, start), at_once=AT_ONCE)
     wrong = {
         (start, end): (lab.truth.rtt_ms(start, end), tries)
         for start, own in found.items()
@@ -46,14 +46,14 @@ def test_round_trips_are_those_of_ping_and_of_the_plan(lab):
 
 
 def test_loss_lies_within_its_binomial_interval(lab):
-    link = next(n for n in lab.plan.around["berlin-gw"] if not lab.plan.links[n].line.plain)
+    link = next(n for n in lab.plan.links_by_node["berlin-gw"] if not lab.plan.links[n].line.plain)
     line = lab.plan.links[link].line
     lab.shape(link, replace(line, loss=0.1, rate_mbit=0.0))
     target, sent = Target(lab.plan.home("eu-a")), 500
     stream = jitter.Config(count=sent, interval_s=0.002, timeout_s=0.5)
-    found = lab.inside("berlin", lambda: jitter.run(target, stream, CLOCK))
+    found = lab.run_inside("berlin", lambda: jitter.run(target, stream, CLOCK))
     echoes = icmp_echo.Config(count=100, interval_s=0.0, timeout_s=0.04)
-    other = lab.inside("berlin", lambda: icmp_echo.run(target, echoes, CLOCK))
+    other = lab.run_inside("berlin", lambda: icmp_echo.run(target, echoes, CLOCK))
     lab.shape(link, line)
     # Lost on the way there or back: 0.19, with 2.58 standard deviations.
     for result in (found, other):
@@ -63,12 +63,12 @@ def test_loss_lies_within_its_binomial_interval(lab):
 
 def test_what_may_be_the_repeat_of_a_lost_answer_is_no_round_trip(lab):
     """After a second, servers answer a SYN again: as late, both methods count it as lost."""
-    link = next(n for n in lab.plan.around["berlin-gw"] if not lab.plan.links[n].line.plain)
+    link = next(n for n in lab.plan.links_by_node["berlin-gw"] if not lab.plan.links[n].line.plain)
     line = lab.plan.links[link].line
     lab.shape(link, replace(line, delay_ms=600.0))
     target = Target(lab.plan.home("eu-a"), 80)
     configs = [tcp_ping.Config(count=1, method=m) for m in ("syn", "connect")]
-    found = [lab.inside("berlin", lambda c=c: tcp_ping.run(target, c, CLOCK)) for c in configs]
+    found = [lab.run_inside("berlin", lambda c=c: tcp_ping.run(target, c, CLOCK)) for c in configs]
     lab.shape(link, line)
     assert [(f.method, f.lost) for f in found] == [("syn", 1), ("connect", 1)]
 
@@ -87,10 +87,10 @@ def test_throughput_is_that_of_curl(lab, start, end, family):
     while len(own) < 15 and not (own and max(own) == pytest.approx(max(reference), rel=0.05)):
         target = Target(home, 80, family, path)
         config = throughput.Config(octets=octets)
-        found = lab.inside(start, lambda t=target, c=config: throughput.run(t, c, CLOCK))
+        found = lab.run_inside(start, lambda t=target, c=config: throughput.run(t, c, CLOCK))
         assert found.status is ProbeStatus.OK
         own.append(found.bytes_per_s)
-        reference.append(lab.inside(start, lambda: curl(home, path)))
+        reference.append(lab.run_inside(start, lambda: curl(home, path)))
     assert max(own) == pytest.approx(max(reference), rel=0.05), (own, reference)
     # No faster than the narrowest link, headers included.
     assert max(own) < lab.truth.rate_mbit(end, start) * 1e6 / 8
@@ -117,7 +117,7 @@ def path_of(lab, start, end, family, protocol):
     target = Target(lab.plan.home(end, family), 80 if protocol == "tcp" else 0)
     config = traceroute.Config(protocol=protocol, timeout_s=0.15, window=8)
     path = traceroute.run(target, config, CLOCK)
-    ways = [lab.truth.hops(start, w, family) for w in lab.truth.ways(start, end)]
+    ways = [lab.truth.hops(start, w, family) for w in lab.truth.paths(start, end)]
     return (
         ""
         if path.reached and [list(h) for h in path.hops] in [[[a] for a in w] for w in ways]
@@ -133,7 +133,7 @@ def test_a_flow_stays_on_its_way(lab, protocol):
         config = traceroute.Config(
             protocol=protocol, attempts=5, flow=flow, timeout_s=0.5, window=8, interval_s=0.001
         )
-        path = lab.inside("toronto", lambda c=config: traceroute.run(target, c, CLOCK))
+        path = lab.run_inside("toronto", lambda c=config: traceroute.run(target, c, CLOCK))
         assert all(len(hop) == 1 for hop in path.hops), path.hops
         seen.add(path.hops)
     assert len(seen) > 1
@@ -153,8 +153,8 @@ def test_all_ways_are_found(lab, start, end, protocol, family, ways):
     config = traceroute.Config(
         protocol=protocol, mda=True, risk=0.001, timeout_s=0.5, interval_s=0.001
     )
-    path = lab.inside(start, lambda: traceroute.run(target, config, CLOCK))
-    true = [["", *lab.truth.hops(start, w, family)] for w in lab.truth.ways(start, end)]
+    path = lab.run_inside(start, lambda: traceroute.run(target, config, CLOCK))
+    true = [["", *lab.truth.hops(start, w, family)] for w in lab.truth.paths(start, end)]
     links = {(t, a, b) for way in true for t, (a, b) in enumerate(zip(way, way[1:], strict=False))}
     assert set(path.links) == links
     assert (len(true), count_paths(path.links)) == (ways, ways)
@@ -162,7 +162,7 @@ def test_all_ways_are_found(lab, start, end, protocol, family, ways):
 
 def test_names_are_answered_by_the_instance(lab):
     target = Target(lab.plan.home("us-a"), 53)
-    found = lab.inside(
+    found = lab.run_inside(
         "berlin", lambda: dns_latency.run(target, dns_latency.Config(count=1), CLOCK)
     )
     assert found.status is ProbeStatus.OK

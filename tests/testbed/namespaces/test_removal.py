@@ -11,7 +11,7 @@ import pytest
 
 from testbed.namespaces import netns
 from testbed.namespaces.laboratory import Laboratory
-from testbed.namespaces.plan import Line, Link, Node, Plan
+from testbed.namespaces.plan import Link, LinkShape, Node, Topology
 from tests.testbed.namespaces.conftest import need_laboratory
 
 PROJECT = Path(__file__).parents[3]
@@ -20,8 +20,8 @@ PROJECT = Path(__file__).parents[3]
 def small():
     """A vantage point, a router and an instance."""
     nodes = (Node("here", "vantage", 1), Node("gate", "router", 2), Node("there", "instance", 3))
-    links = (Link("gate", "here", 1), Link("gate", "there", 3, Line(2.0)))
-    return Plan("small", "lab", 3, nodes, links, {1: 1, 3: 3})
+    links = (Link("gate", "here", 1), Link("gate", "there", 3, LinkShape(2.0)))
+    return Topology("small", "lab", 3, nodes, links, {1: 1, 3: 3})
 
 
 def test_a_laboratory_ends_with_its_context():
@@ -30,7 +30,7 @@ def test_a_laboratory_ends_with_its_context():
         names = lab.names
         assert set(names) <= {p.name for p in netns.RUN.iterdir()}
         assert all(str(os.getpid()) in name for name in names)
-        assert netns.laboratories()[os.getpid()] >= 3
+        assert netns.list_laboratories()[os.getpid()] >= 3
     assert not set(names) & {p.name for p in netns.RUN.iterdir()}
 
 
@@ -38,10 +38,10 @@ def test_an_error_inside_or_while_building_leaves_nothing():
     need_laboratory()
     before = set(netns.names_of(os.getpid()))
     with pytest.raises(ZeroDivisionError), Laboratory(small()) as lab:
-        lab.inside("here", lambda: 1 // 0)
+        lab.run_inside("here", lambda: 1 // 0)
     plan = small()
     nodes = (*plan.nodes, Node("x" * 300, "router", 2))
-    broken = Plan(plan.name, plan.provider, 3, nodes, plan.links, plan.blocks)
+    broken = Topology(plan.name, plan.provider, 3, nodes, plan.links, plan.blocks)
     with pytest.raises(OSError, match="too long"), Laboratory(broken):
         pass
     assert set(netns.names_of(os.getpid())) == before
@@ -89,13 +89,13 @@ def test_killing_the_process_removes_its_laboratory(whole_group):
     )
     names = process.stdout.readline().split()
     assert len(names) == 3
-    assert netns.alive(process.pid)
+    assert netns.is_alive(process.pid)
     if whole_group:
         os.killpg(process.pid, signal.SIGTERM)
     else:
         process.send_signal(signal.SIGKILL)
     process.wait()
-    assert not netns.alive(process.pid)
+    assert not netns.is_alive(process.pid)
     until = time.monotonic() + 10
     while any((netns.RUN / n).exists() for n in names) and time.monotonic() < until:
         time.sleep(0.05)
@@ -115,5 +115,5 @@ def test_what_a_dead_process_left_is_swept_and_what_lives_is_not():
     netns.add(left)
     with Laboratory(small()) as lab:
         assert left not in {p.name for p in netns.RUN.iterdir()}
-        assert netns.sweep() == []
+        assert netns.remove_stale() == []
         assert set(lab.names) <= {p.name for p in netns.RUN.iterdir()}
