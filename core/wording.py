@@ -99,7 +99,7 @@ class Portion:
             return f"{self.part} of the {self.whole} {self.many}"
         return f"{self.value} of {self.many}"
 
-    def says(self, singular: str, plural: str) -> str:
+    def sentence(self, singular: str, plural: str) -> str:
         """A sentence without its full stop, the verb phrase in the right number."""
         return f"{self.subject()} {singular if self.is_singular else plural}"
 

@@ -45,7 +45,7 @@ class _Claim:
     so: str = ""
 
     def sentence(self) -> str:
-        return self.portion.says(self.singular, self.plural)
+        return self.portion.sentence(self.singular, self.plural)
 
     def finding(self, table_id: str) -> Finding:
         text = self.portion.tail(self.singular, self.plural)
@@ -190,7 +190,7 @@ def _patterns(tables: Tables) -> str:
     if claim:
         return claim.sentence()
     whole = Portion(0, _total(tables), "cloud-using subdomain", "cloud-using subdomains")
-    return whole.says("shows a known front-end pattern", "show a known front-end pattern")
+    return whole.sentence("shows a known front-end pattern", "show a known front-end pattern")
 
 
 _NO_REGION = "No front end is in a region of a known cloud"
@@ -216,7 +216,9 @@ def _region_means(tables: Tables) -> str:
     portion = Portion(
         part, sum(r["domains"] for r in own), f"domain on {name}", f"domains on {name}"
     )
-    return portion.says("keeps every subdomain in one region", "keep every subdomain in one region")
+    return portion.sentence(
+        "keeps every subdomain in one region", "keep every subdomain in one region"
+    )
 
 
 def _instances(tables: Tables) -> str:
@@ -228,7 +230,7 @@ def _instances(tables: Tables) -> str:
     portion = Portion(
         part, whole, "subdomain on virtual machines", "subdomains on virtual machines"
     )
-    return portion.says("answers from a single address", "answer from a single address")
+    return portion.sentence("answers from a single address", "answer from a single address")
 
 
 _NO_SERVER = "No name server of the cloud-using domains is known"
@@ -246,7 +248,9 @@ def _server_counts(tables: Tables) -> str:
     part = sum(r["subdomains"] for r in rows if 3 <= r["name_servers"] <= 10)
     whole = sum(r["subdomains"] for r in rows)
     portion = Portion(part, whole, "cloud-using subdomain", "cloud-using subdomains")
-    return portion.says("relies on three to ten name servers", "rely on three to ten name servers")
+    return portion.sentence(
+        "relies on three to ten name servers", "rely on three to ten name servers"
+    )
 
 
 def _top_domains(tables: Tables) -> str:
@@ -267,14 +271,14 @@ def _top_features(tables: Tables) -> str:
         return "None of these domains uses Amazon"
     part = sum(r["vm"] > 0 for r in rows)
     portion = Portion(part, len(rows), "domain on Amazon", "best-ranked domains on Amazon")
-    return portion.says("uses virtual machines", "use virtual machines")
+    return portion.sentence("uses virtual machines", "use virtual machines")
 
 
 def _top_regions(tables: Tables) -> str:
     rows = _rows(tables["top-regions"])
     wide = sum(r["k2"] + r["k3_or_more"] > 0 for r in rows)
     portion = Portion(wide, len(rows), "cloud-using domain", "best-ranked cloud-using domains")
-    return portion.says(
+    return portion.sentence(
         "has a subdomain in more than one region", "have a subdomain in more than one region"
     )
 

@@ -36,21 +36,21 @@ def _zones(tables: Tables) -> str:
         return _NO_ZONE
     best = max(rows, key=lambda r: r["subdomains"])
     place = f"zone {best['zone']} of {best['region']}"
-    lead = _clouded(best["subdomains"], tables).says(f"uses {place}", f"use {place}")
+    lead = _clouded(best["subdomains"], tables).sentence(f"uses {place}", f"use {place}")
     return f"{lead}; {best['only_here']:,} {'has' if best['only_here'] == 1 else 'have'} no other"
 
 
 def _zone_counts(tables: Tables) -> str:
     rows = _rows(tables, "zone-counts")
     found = _in_one_zone(rows, "zones", "subdomain")
-    return found.says("uses one zone only", "use one zone only") if rows else _NO_ZONE
+    return found.sentence("uses one zone only", "use one zone only") if rows else _NO_ZONE
 
 
 def _zone_means(tables: Tables) -> str:
     rows = _rows(tables, "domain-zone-means")
     found = _in_one_zone(rows, "mean_at_most", "domain")
     every = "every subdomain in one zone"
-    return found.says(f"keeps {every}", f"keep {every}") if rows else _NO_ZONE
+    return found.sentence(f"keeps {every}", f"keep {every}") if rows else _NO_ZONE
 
 
 def _in_one_zone(rows: list[Row], zones: str, counted: str) -> Portion:
@@ -69,7 +69,7 @@ def _top_zones(tables: Tables) -> str:
         return _NO_ZONE
     part = sum(r["z1"] > 0 for r in rows)
     portion = Portion(part, len(rows), "domain on Amazon", "best-ranked domains on Amazon")
-    return portion.says("has a subdomain in one zone only", "have a subdomain in one zone only")
+    return portion.sentence("has a subdomain in one zone only", "have a subdomain in one zone only")
 
 
 def _elb_sharing(tables: Tables) -> str:
@@ -79,7 +79,7 @@ def _elb_sharing(tables: Tables) -> str:
     whole = sum(r["elb_ips"] for r in rows)
     alone = sum(r["elb_ips"] for r in rows if r["names_at_most"] == 1)
     portion = Portion(whole - alone, whole, "load balancer’s address", "load balancers’ addresses")
-    return portion.says("serves several subdomains", "serve several subdomains")
+    return portion.sentence("serves several subdomains", "serve several subdomains")
 
 
 def _server_sharing(tables: Tables) -> str:
@@ -89,7 +89,9 @@ def _server_sharing(tables: Tables) -> str:
     whole = sum(r["name_servers"] for r in rows)
     alone = sum(r["name_servers"] for r in rows if r["domains_at_most"] == 1)
     portion = Portion(whole - alone, whole, "name server", "name servers")
-    return portion.says("serves several cloud-using domains", "serve several cloud-using domains")
+    return portion.sentence(
+        "serves several cloud-using domains", "serve several cloud-using domains"
+    )
 
 
 def _operators(tables: Tables) -> str:
@@ -97,7 +99,7 @@ def _operators(tables: Tables) -> str:
     if not rows:
         return _NO_SERVER
     best = rows[0]
-    return _clouded(best["subdomains"], tables).says(
+    return _clouded(best["subdomains"], tables).sentence(
         f"has name servers of {best['operator']}", f"have name servers of {best['operator']}"
     )
 
@@ -112,7 +114,7 @@ def _customers(tables: Tables) -> str:
         "subdomain whose customers’ country is known",
         "subdomains whose customers’ country is known",
     )
-    return portion.says("is hosted outside it", "are hosted outside it")
+    return portion.sentence("is hosted outside it", "are hosted outside it")
 
 
 def _countries(tables: Tables) -> str:
@@ -132,7 +134,7 @@ def _outages(tables: Tables) -> str:
         return _NO_PLACE
     worst = max(rows, key=lambda r: r["down"])
     with_it = f"if {worst['target']} fails"
-    return _clouded(worst["down"], tables).says(f"goes down {with_it}", f"go down {with_it}")
+    return _clouded(worst["down"], tables).sentence(f"goes down {with_it}", f"go down {with_it}")
 
 
 def _outage_domains(tables: Tables) -> str:
@@ -145,13 +147,13 @@ def _outage_domains(tables: Tables) -> str:
         worst["down"] + worst["part"], whole, "cloud-using domain", "cloud-using domains"
     )
     with_it = f"if {worst['target']} fails"
-    return portion.says(f"loses at least a part {with_it}", f"lose at least a part {with_it}")
+    return portion.sentence(f"loses at least a part {with_it}", f"lose at least a part {with_it}")
 
 
 def _figures(tables: Tables) -> str:
     row = _rows(tables, "text-figures")[0]
     portion = Portion(row["part"], row["whole"], "cloud-using domain", "cloud-using domains")
-    return portion.says(
+    return portion.sentence(
         "ranks in the first quarter of the list", "rank in the first quarter of the list"
     )
 

@@ -72,7 +72,7 @@ def _evidence(rows: Rows) -> str:
         return "No HTTP or HTTPS flow towards a cloud was seen"
     named = sum(row["flows"] for row in rows if row["evidence"] in known)
     part = Portion(named, flows, "HTTP(S) flow", "HTTP(S) flows")
-    return part.says("tells the domain that it is for", "tell the domain that they are for")
+    return part.sentence("tells the domain that it is for", "tell the domain that they are for")
 
 
 def _directions(rows: Rows) -> str:
@@ -81,7 +81,7 @@ def _directions(rows: Rows) -> str:
         return "No flow with an end in a cloud was seen"
     counted = sum(row["flows"] for row in rows if row["counted"])
     part = Portion(counted, flows, "flow with a cloud", "flows with a cloud")
-    return part.says("was opened by a client inside", "were opened by clients inside")
+    return part.sentence("was opened by a client inside", "were opened by clients inside")
 
 
 def _regions(rows: Rows) -> str:

@@ -97,16 +97,16 @@ def _split(permutations: int) -> list[int]:
 
 
 def _test_columns(centred: Floats, permutations: int, rng: np.random.Generator) -> float:
-    """Does it matter who answers?  Values are dealt anew within each row."""
+    """Does it matter who answers?  Values are permuted within each row."""
 
-    def deal(size: int) -> Floats:
+    def permute(size: int) -> Floats:
         dealt = np.repeat(centred[None], size, axis=0)
         for row, values in enumerate(centred):
             known = np.flatnonzero(~np.isnan(values))
             dealt[:, row, known] = rng.permuted(np.tile(values[known], (size, 1)), axis=1)
         return _vary_all(dealt, 1)
 
-    return _find_p(_vary(centred, 0), map(deal, _split(permutations)))
+    return _find_p(_vary(centred, 0), map(permute, _split(permutations)))
 
 
 def _test_asymmetry(logs: Floats, permutations: int, rng: np.random.Generator) -> float:

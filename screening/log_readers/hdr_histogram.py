@@ -126,7 +126,7 @@ class Allowance:
     unpacked: int = MOST_BYTES_OF_ALL
     counts: int = MOST_COUNTS_OF_ALL
 
-    def take(self, unpacked: int = 0, counts: int = 0) -> None:
+    def consume(self, unpacked: int = 0, counts: int = 0) -> None:
         """BadInput when nothing is left."""
         self.unpacked -= unpacked
         self.counts -= counts
@@ -220,13 +220,13 @@ def _decode(payload: str, left: Allowance) -> tuple[Whole, Whole]:
         (cookie,) = struct.unpack_from(">I", data)
         version = COOKIES[cookie & ~WORD]
         # Numbers of several bytes take so much more time than those of a fixed length.
-        left.take(unpacked=NUMBERS_COST * len(data) if version == 2 else 0)
+        left.consume(unpacked=NUMBERS_COST * len(data) if version == 2 else 0)
         values, counts = _decode_counts(version, (cookie & WORD) >> 4, data)
     except (KeyError, struct.error):
         raise BadInput("damaged histogram: no known version of the format") from None
     except (binascii.Error, DamagedStream, TooLarge, IndexError, ValueError) as error:
         raise BadInput(f"damaged histogram: {error}") from None
-    left.take(counts=len(counts))
+    left.consume(counts=len(counts))
     return values, counts
 
 
@@ -236,7 +236,7 @@ def _unpack(data: bytes, left: Allowance) -> bytes:
         return data
     (length,) = struct.unpack_from(">i", data, 4)
     data = decompress(data[8 : 8 + length], MOST_BYTES)
-    left.take(unpacked=len(data))
+    left.consume(unpacked=len(data))
     return data
 
 

@@ -69,7 +69,7 @@ class Field:
             stack.callback(self._retire)
             for host in self.hosts:
                 self._join(host, port)
-            self._begin(stack)
+            self._start_workers(stack)
             self._stack = stack.pop_all()
         return self
 
@@ -119,7 +119,7 @@ class Field:
         )
         credentials.save(who, self._folder / host.name)
 
-    def _begin(self, stack: ExitStack) -> None:
+    def _start_workers(self, stack: ExitStack) -> None:
         """A worker at each host, until all say that they are measuring."""
         began = time.monotonic()
         env = {k: v for k, v in os.environ.items() if not k.startswith(_HIDDEN)}

@@ -204,10 +204,10 @@ def answer(row: Recommendation) -> None:
     try:
         question = read_question(row)
 
-        def tell(step: str, done: int, of: int) -> None:
+        def report(step: str, done: int, of: int) -> None:
             services.renew(row, step, done, of, 2 * question.time_limit_s)
 
-        services.finish(row, recommend(question, tell))
+        services.finish(row, recommend(question, report))
     except NephoscopeError as error:
         services.fail(row, str(error))
 

@@ -27,7 +27,7 @@ CREATE TEMP TABLE own AS
   WHERE name = domain OR ends_with(name, '.' || domain);
 CREATE TEMP TABLE shared AS
   SELECT text, min(name_id) AS first FROM own GROUP BY text HAVING count(*) > 1;
-CREATE TEMP TABLE told AS
+CREATE TEMP TABLE name_addresses AS
   SELECT name_id, address, label FROM seen SEMI JOIN own USING (name_id)
   JOIN addresses USING (type, value);
 """
@@ -54,7 +54,7 @@ CREATE OR REPLACE TEMP TABLE pattern_addresses AS
   SELECT a.address, rule FROM pattern_addresses p JOIN addresses a ON a.text = p.address;
 CREATE TEMP TABLE placed AS
   SELECT name_id AS name, address::UBIGINT AS address, provider, service, kind, region
-  FROM told LEFT JOIN labels USING (label);
+  FROM name_addresses LEFT JOIN labels USING (label);
 CREATE TEMP TABLE labelled_ids AS {HITS_SQL};
 DROP TABLE placed; DROP TABLE chains; DROP TABLE aliases; DROP TABLE alias_numbers;
 """
@@ -62,7 +62,7 @@ _TABLES = f"""
 CREATE TEMP TABLE domain_texts AS
   SELECT CAST(row_number() OVER (ORDER BY text) AS UINTEGER) AS domain, text FROM (
     SELECT DISTINCT domain_text AS text FROM own SEMI JOIN (
-      SELECT name_id FROM told JOIN labels USING (label) WHERE kind IN ('cloud', 'cdn'))
+      SELECT name_id FROM name_addresses JOIN labels USING (label) WHERE kind IN ('cloud', 'cdn'))
     USING (name_id));
 CREATE TEMP TABLE titled AS
   SELECT name_id, d.domain, coalesce(s.first, name_id) AS name, o.text
@@ -72,30 +72,30 @@ CREATE TEMP VIEW name_texts AS SELECT name, text FROM titled WHERE name = name_i
 CREATE TEMP VIEW address_texts AS SELECT address, text FROM addresses;
 CREATE TEMP TABLE placed AS
   SELECT domain, name, address, provider, region, coalesce(kind, 'other') AS kind
-  FROM told JOIN titled USING (name_id) LEFT JOIN labels USING (label);
+  FROM name_addresses JOIN titled USING (name_id) LEFT JOIN labels USING (label);
 CREATE TEMP TABLE fronted AS
   WITH rules AS (SELECT rule, {FRONT} FROM pattern_rules)
   SELECT t.domain, t.name, provider, label, instance
   FROM labelled_ids l JOIN titled t ON t.name_id = l.name JOIN rules USING (rule)
   WHERE t.domain IS NOT NULL;
 CREATE TEMP TABLE served AS
-  WITH kept AS (
+  WITH domain_servers AS (
     SELECT DISTINCT d.domain, lower(rtrim(v.text, '.')) AS server
     FROM seen JOIN seen_names n USING (name_id) JOIN domain_texts d ON d.text = n.domain
     JOIN seen_values v USING (value) WHERE type = {NS} AND n.name = n.domain),
   named AS (
     SELECT name_id, name AS server FROM seen_names
-    SEMI JOIN (SELECT server AS name FROM kept) USING (name)),
+    SEMI JOIN (SELECT server AS name FROM domain_servers) USING (name)),
   hosts AS (
     SELECT DISTINCT server, type, value FROM seen JOIN named USING (name_id)
     WHERE type IN ({A}, {AAAA}))
   SELECT domain, server, address, provider, service, region, coalesce(kind, 'other') AS kind
-  FROM kept LEFT JOIN (hosts JOIN addresses USING (type, value)) USING (server)
+  FROM domain_servers LEFT JOIN (hosts JOIN addresses USING (type, value)) USING (server)
   LEFT JOIN labels USING (label);
 CREATE TEMP VIEW lookups AS
   SELECT domain, name, 'A' AS type, 'NOERROR' AS status, 'import' AS technique, [0] AS answers
   FROM seen_names;
-DROP TABLE told; DROP TABLE own; DROP TABLE shared; DROP TABLE labelled_ids;
+DROP TABLE name_addresses; DROP TABLE own; DROP TABLE shared; DROP TABLE labelled_ids;
 """
 # Without a list, the order of the alphabet stands for ranks.
 _UNRANKED = """

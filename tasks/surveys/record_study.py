@@ -29,23 +29,23 @@ NUMBERED = pa.schema(
 )
 A, NS, CNAME, AAAA = 1, 2, 5, 28
 _TYPE = f"CASE type WHEN 'A' THEN {A} WHEN 'NS' THEN {NS} WHEN 'CNAME' THEN {CNAME} ELSE {AAAA} END"
-_TOLD = """
-CREATE TEMP TABLE told AS
+_ROWS_READ = """
+CREATE TEMP TABLE rows_read AS
   SELECT domain, name, type, data FROM fresh WHERE type IN ('A', 'NS', 'CNAME', 'AAAA')
 """
 # Only where there were more facts than the set of those seen holds.
-_ONCE = "CREATE OR REPLACE TEMP TABLE told AS SELECT DISTINCT * FROM told"
+_ONCE = "CREATE OR REPLACE TEMP TABLE rows_read AS SELECT DISTINCT * FROM rows_read"
 _FROM_TEXTS = f"""
 CREATE TEMP TABLE seen_names AS
   SELECT CAST(row_number() OVER () AS UINTEGER) AS name_id, domain, name
-  FROM (SELECT DISTINCT domain, name FROM told);
+  FROM (SELECT DISTINCT domain, name FROM rows_read);
 CREATE TEMP TABLE seen_values AS
   SELECT CAST(row_number() OVER () AS UINTEGER) AS value, text
-  FROM (SELECT DISTINCT data AS text FROM told);
+  FROM (SELECT DISTINCT data AS text FROM rows_read);
 CREATE TEMP TABLE seen AS
   SELECT name_id, CAST({_TYPE} AS UTINYINT) AS type, value
-  FROM told JOIN seen_names USING (domain, name) JOIN seen_values ON text = data;
-DROP TABLE told;
+  FROM rows_read JOIN seen_names USING (domain, name) JOIN seen_values ON text = data;
+DROP TABLE rows_read;
 CREATE TEMP TABLE addresses AS
   SELECT type, value, text FROM (SELECT DISTINCT type, value FROM seen WHERE type IN ({A}, {AAAA}))
   JOIN seen_values USING (value);
@@ -103,7 +103,7 @@ def read_records(connection: Connection, sources: Sources) -> None:
 def _read_texts(connection: Connection, records: Path) -> None:
     seen = RowSet()
     connection.register("fresh", distinct_rows(records, ("domain", "name", "type", "data"), seen))
-    connection.execute(_TOLD)
+    connection.execute(_ROWS_READ)
     connection.unregister("fresh")
     if seen.is_full:
         connection.execute(_ONCE)

@@ -239,7 +239,7 @@ def test_a_percentage_never_claims_none_or_all(fraction, text):
     ],
 )
 def test_singular_and_plural(part, whole, sentence):
-    assert Portion(part, whole, "fox", "foxes").says("sleeps", "sleep") == sentence
+    assert Portion(part, whole, "fox", "foxes").sentence("sleeps", "sleep") == sentence
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def _sentence(target: Target) -> str:
     )
     if not target["down"]:
         return f"If {who} fails, no subdomain goes down, and {part.value} lose a part"
-    return f"If {who} fails, {down.says('goes down', 'go down').replace('The ', 'the ')}"
+    return f"If {who} fails, {down.sentence('goes down', 'go down').replace('The ', 'the ')}"
 
 
 def _tabs(targets: list[Target], chosen: Target, slug: str) -> list[dict[str, Any]]:
