@@ -75,7 +75,7 @@ def read_routes(data: Path | None) -> Source:
     """The real route table unpacked, or a made one."""
     if data is None:
         made = "".join(
-            f"{prefix}\t{number % 60_000 + 1}\n" for prefix, number in _made(N_ROUTES, 24)
+            f"{prefix}\t{number % 60_000 + 1}\n" for prefix, number in _build_prefixes(N_ROUTES, 24)
         )
         return Source("made route table", [("", made.encode())])
     return Source("origin AS", [("", gzip.decompress((data / "ip-asn" / ROUTES).read_bytes()))])
@@ -84,7 +84,9 @@ def read_routes(data: Path | None) -> Source:
 def parse_cloud(source: Source) -> list[RangeFile]:
     """Bytes to range files."""
     if not source.files[0][0]:
-        rows = tuple(RangeEntry(p, "aws", "EC2", "us-east-1") for p, _ in _made(N_CLOUD, 28))
+        rows = tuple(
+            RangeEntry(p, "aws", "EC2", "us-east-1") for p, _ in _build_prefixes(N_CLOUD, 28)
+        )
         return [RangeFile("aws", DAY, rows)]
     return [read_ranges(provider, data, DAY) for provider, data in source.files]
 
@@ -115,7 +117,7 @@ def routes_case(source: Source) -> tuple[Case, OriginTable]:
     return Case(source.name, table.addresses, prefixes, numbers), table
 
 
-def _made(count: int, longest: int) -> list[tuple[str, int]]:
+def _build_prefixes(count: int, longest: int) -> list[tuple[str, int]]:
     """Distinct nested prefixes, the shorter ones rarer."""
     generator = random.Random(14)
     found: dict[tuple[int, int], int] = {}

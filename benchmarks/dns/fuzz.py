@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.dns import oracle
 from benchmarks.dns.figures import machine
 from benchmarks.dns.loopback import AT_ONCE, Case, Loopback, build_case
-from benchmarks.dns.packets import Packet, Planner, spoil
+from benchmarks.dns.packets import Packet, Planner, corrupt
 from crawlers.dns.message import Malformed
 from crawlers.dns.message_reader import Reply, read_reply
 from crawlers.dns.reply_cache import SectionCache
@@ -103,8 +103,8 @@ class Fuzzer:
         """Blocks of memory in use once all that readers remember on purpose is dropped."""
         self.tails = {wanted: SectionCache(additionals=wanted) for wanted in (False, True)}
         for loopback in self.loopbacks:
-            loopback.forget()
-        oracle.forget()
+            loopback.reset()
+        oracle.clear_caches()
         gc.collect()
         return sys.getallocatedblocks()
 
@@ -186,7 +186,7 @@ def _rule(faults: Sequence[str]) -> str:
 
 def _copies(chance: random.Random, family: Sequence[Packet]) -> Iterator[tuple[Packet, bytes]]:
     found = [(p, p.data) for p in family]
-    found += [(p, spoil(chance, p)) for p in family for _ in range(_COPIES)]
+    found += [(p, corrupt(chance, p)) for p in family for _ in range(_COPIES)]
     found += [(p, _swapped(chance, p, family)) for p in family]
     chance.shuffle(found)
     return iter(found)

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from benchmarks.dns.packets import Packet, spoil
+from benchmarks.dns.packets import Packet, corrupt
 from core.statuses import DnsStatus
 from crawlers.dns.message import TYPE_NAMES, Malformed
 from crawlers.dns.message_reader import Reply, read_reply
@@ -48,7 +48,7 @@ def build_case(chance: random.Random, packet: Packet) -> Case | None:
         return None
     mood = chance.random()
     floor = 12 if mood < 0.1 else packet.question_end
-    reply = bytearray(packet.data if mood > 0.9 else spoil(chance, packet, floor=floor))
+    reply = bytearray(packet.data if mood > 0.9 else corrupt(chance, packet, floor=floor))
     # A cut reply is asked again by TCP, and FORMERR changes what the engine thinks of the server.
     reply[2:4] = reply[2] & 0xFD, reply[3] ^ (3 if reply[3] & 15 == 1 else 0)
     if mood < 0.02:
@@ -86,9 +86,9 @@ class Loopback:
         self.late = 0
         self._engine = Engine([server], config)
         self._run = self._engine.open_run()
-        self._meet()
+        self._synchronise()
 
-    def _meet(self) -> None:
+    def _synchronise(self) -> None:
         """Hear the engine alone: on a busy machine others may ask what had this port before."""
         name = f"{secrets.token_hex(8)}.test"
         self._run.ask([Question(name)])
@@ -102,7 +102,7 @@ class Loopback:
                 pass
         self._collect(1, results)
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Begin anew with nothing remembered."""
         self._run = self._engine.open_run()
 

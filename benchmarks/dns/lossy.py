@@ -70,14 +70,14 @@ class _Trial:
         self.figures.add(peer.label, cost)
         self.figures.notes[peer.label] = _describe(tally)
         if peer.label.startswith("ours"):
-            self._judge(peer.label, cost, seen)
+            self._check(peer.label, cost, seen)
 
     def _count(self, answers: Iterable[Named], tally: Counter[str]) -> None:
         for name, answer in answers:
             tally["right"] += answer == self.truth[name]
             tally["forged"] += _POISON in answer.addresses
 
-    def _judge(self, label: str, cost: Cost, seen: Summary) -> None:
+    def _check(self, label: str, cost: Cost, seen: Summary) -> None:
         tally = self.tallies[label]
         if tally["right"] < tally["names"] or tally["forged"]:
             self.faults.append(f"{label}: {' · '.join(_describe(tally))}")

@@ -68,7 +68,7 @@ def _label_text(label: bytes) -> str:
     return "".join(chr(b) if b in _PLAIN else f"\\{b:03d}" for b in label.lower())
 
 
-def forget() -> None:
+def clear_caches() -> None:
     """Drop what is kept between messages."""
     _label_text.cache_clear()
 

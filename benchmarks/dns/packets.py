@@ -307,7 +307,7 @@ def _fitting(labels: Labels) -> Labels:
 Spoiler = Callable[[random.Random, bytearray, Packet, int], None]
 
 
-def spoil(chance: random.Random, packet: Packet, *, floor: int | None = None) -> bytes:
+def corrupt(chance: random.Random, packet: Packet, *, floor: int | None = None) -> bytes:
     """A spoiled copy; no byte before ``floor`` changes but flags and counts."""
     data = bytearray(packet.data)
     floor = packet.question_end if floor is None else floor

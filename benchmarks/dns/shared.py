@@ -103,7 +103,7 @@ class Trial:
             survey = _Survey(site, counted, self)
             document = survey.run(kill_at)
         notes = arrivals(folder / "times")
-        return survey.judge(name, document, [times / 1e9 for times in notes])
+        return survey.summarise(name, document, [times / 1e9 for times in notes])
 
 
 @contextlib.contextmanager
@@ -194,7 +194,7 @@ class _Survey:
                 return json.loads(counters).get("found", 0) > 0
         return False
 
-    def judge(self, name: str, document: dict[str, Any], times: list[Any]) -> Seen:
+    def summarise(self, name: str, document: dict[str, Any], times: list[Any]) -> Seen:
         rows, lost, doubled, wrong = self._compare()
         spans = [t[-1] - t[0] for t in times]
         workers = Counter(worker for _, worker, *_ in self.site.shards())

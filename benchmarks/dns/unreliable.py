@@ -177,7 +177,7 @@ class _Server:
         while not self.stopped:
             by_socket = self._receive()
             if sum(by_socket):
-                self._take_in(by_socket)
+                self._count_queries(by_socket)
             now = time.monotonic()
             while self.held and self.held[0].due_s <= now:
                 self._send(self.held.popleft())
@@ -196,7 +196,7 @@ class _Server:
             total += by_socket[-1]
         return by_socket
 
-    def _take_in(self, by_socket: list[int]) -> None:
+    def _count_queries(self, by_socket: list[int]) -> None:
         total = sum(by_socket)
         packets, peers = self.inbox.packets[:total], self.inbox.peers[:total]
         digits = packets[:, _NUMBER].astype(np.int64) - ord("0")
@@ -209,13 +209,13 @@ class _Server:
         self.lost += int(dropped.sum())
         replies = _write_replies(packets, numbers)
         origin = np.repeat(np.arange(len(by_socket)), by_socket)
-        self._lie(np.flatnonzero(is_spoofed(numbers)), replies, peers, origin)
+        self._send_forged(np.flatnonzero(is_spoofed(numbers)), replies, peers, origin)
         kept = np.flatnonzero(~dropped)
         batch = _Batch(replies[kept], peers[kept])
         by_socket = np.bincount(origin[kept], minlength=len(by_socket)).tolist()
         self.held.append(_Held(time.monotonic() + DELAY_S, batch, by_socket))
 
-    def _lie(self, rows: Numbers, replies: Rows, peers: Rows, origin: Numbers) -> None:
+    def _send_forged(self, rows: Numbers, replies: Rows, peers: Rows, origin: Numbers) -> None:
         for row in rows:
             batch = _Batch(replies[row : row + 1].copy(), peers[row : row + 1].copy())
             batch.packets[0, _REPLY_BYTES - 4 : _REPLY_BYTES] = POISON

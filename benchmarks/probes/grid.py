@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from analysis.campaigns.aggregation.grid import summarise
 from analysis.campaigns.tables.tables import build_tables
-from benchmarks.probes.inputs import Used, ask, made
+from benchmarks.probes.inputs import Used, ask, open_inputs
 from lake.campaigns import fill_table
 
 
@@ -49,7 +49,7 @@ def one_round(number: int, vantages: int, regions: int, chance: np.random.Genera
     return fill_table("samples", pa.table(columns), extra)
 
 
-def make(folder: Path, rounds: int, vantages: int, regions: int) -> None:
+def write_samples(folder: Path, rounds: int, vantages: int, regions: int) -> None:
     """One file per ten rounds."""
     chance = np.random.default_rng(1)
     for first in range(0, rounds, 10):
@@ -68,7 +68,9 @@ def main() -> None:
     parser.add_argument("--tables", action="store_true", help="all tables of a campaign")
     given = parser.parse_args()
     sizes = given.rounds, given.vantages, given.regions
-    with made(given, "benchmarks.probes.grid", "*.parquet", lambda f: make(f, *sizes)) as folder:
+    with open_inputs(
+        given, "benchmarks.probes.grid", "*.parquet", lambda f: write_samples(f, *sizes)
+    ) as folder:
         if folder is None:
             return
         files, used = sorted(folder.glob("*.parquet")), Used()

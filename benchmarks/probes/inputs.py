@@ -23,7 +23,7 @@ def ask(about: str | None, sizes: dict[str, int]) -> argparse.ArgumentParser:
 
 
 @contextmanager
-def made(
+def open_inputs(
     given: argparse.Namespace, module: str, pattern: str, make: Callable[[Path], None]
 ) -> Iterator[Path | None]:
     """The folder of the inputs; ``None`` where they had only to be made."""

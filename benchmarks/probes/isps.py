@@ -18,7 +18,7 @@ from analysis.campaigns.importers.ripe_atlas import AtlasFiles
 from analysis.campaigns.routes import diversity
 from analysis.campaigns.routes.address_owners import Addresses
 from analysis.campaigns.routes.downstream_isp import find_isps
-from benchmarks.probes.inputs import Used, ask, made
+from benchmarks.probes.inputs import Used, ask, open_inputs
 from cartography.asn.files import read_origins
 from cartography.asn.tables import OriginTable
 from lake.campaigns import HOP, fill_table
@@ -110,7 +110,7 @@ def write_json(path: Path, routers: np.ndarray, names: list[str]) -> None:
             stream.write(json.dumps({**head, "result": result}, separators=(",", ":")) + "\n")
 
 
-def make(folder: Path, count: int, as_json: bool) -> None:
+def write_traceroutes(folder: Path, count: int, as_json: bool) -> None:
     """All traceroutes, batch by batch."""
     chance, names = np.random.default_rng(2), router_names()
     column = pa.array(names)
@@ -128,8 +128,8 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     pattern = "*.json" if given.json else "*.parquet"
-    maker = partial(make, count=given.count, as_json=given.json)
-    with made(given, "benchmarks.probes.isps", pattern, maker) as folder:
+    maker = partial(write_traceroutes, count=given.count, as_json=given.json)
+    with open_inputs(given, "benchmarks.probes.isps", pattern, maker) as folder:
         if folder is None:
             return
         table = origins()

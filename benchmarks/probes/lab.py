@@ -45,7 +45,7 @@ def main() -> int:
     parser.add_argument("--width", type=int, default=4, help="of its widest balancer")
     parser.add_argument("--families", type=int, nargs="+", choices=(4, 6), default=(4, 6))
     options = parser.parse_args()
-    return tell(by_sample(options) if options.drawn else usual(options))
+    return print_problems(by_sample(options) if options.drawn else usual(options))
 
 
 def usual(options: argparse.Namespace) -> Iterator[str]:
@@ -66,7 +66,7 @@ def by_sample(options: argparse.Namespace) -> Iterator[str]:
             yield from compare_with_truth(lab)
 
 
-def tell(found: Iterator[str]) -> int:
+def print_problems(found: Iterator[str]) -> int:
     """Print what is wrong and what was not measured; the number to end with."""
     lines = list(found)
     for line in lines:
@@ -138,10 +138,10 @@ def campaigns(rounds: int, *, brisk: bool) -> Iterator[str]:
         found = laboratory.run(Extent(rounds, FAILING, brisk), print)
         for line in sentences(found):
             print(line)
-        yield from judge(found)
+        yield from find_problems(found)
 
 
-def judge(found: Row) -> Iterator[str]:
+def find_problems(found: Row) -> Iterator[str]:
     """What is not as in truth, and what was not measured, one thing a line."""
     yield from (f"WRONG: {line}" for line in _wrong(found))
     for kind, is_there in (("latency", "n"), ("throughput", "n"), ("paths", "measured")):

@@ -43,7 +43,7 @@ Pair = tuple[str, str]
 
 def all_of(lab: Laboratory) -> Iterator[Claim]:
     """All claims but those on round trips, which are measured by processes of their own."""
-    for claim in (losses, transfers, hops, flows, ways, isps):
+    for claim in (losses, transfers, hops, flows, multipath_routes, isps):
         yield claim(lab)
     yield failure(lab)
 
@@ -160,7 +160,7 @@ def flows(lab: Laboratory) -> Claim:
     return f"{words}, flows of {spread} of which differ", wrong
 
 
-def ways(lab: Laboratory) -> Claim:
+def multipath_routes(lab: Laboratory) -> Claim:
     """Multipath detection finds every router at its hop, and nothing else."""
 
     def search(start: str) -> list[str]:
@@ -265,10 +265,10 @@ def measure_routes(lab: Laboratory, number: int) -> Any:
         return rows
 
     rows = _everywhere(lab, trace, _instances(lab))
-    return find_isps(table_of("paths", rows), _book(lab))
+    return find_isps(table_of("paths", rows), _build_address_table(lab))
 
 
-def _book(lab: Laboratory) -> Addresses:
+def _build_address_table(lab: Laboratory) -> Addresses:
     table = OriginTable.build(read_origins(origin_lines(lab.plan).encode()))
     ranges = [(ip_network(prefix), region) for prefix, region in region_prefixes(lab.plan)]
 

@@ -138,7 +138,7 @@ async def run(server: Server, agents: list[Agent], options: argparse.Namespace) 
     tally, begin = Tally(), time.monotonic()
     lines: asyncio.LifoQueue | None = asyncio.LifoQueue() if options.keep_alive else None
 
-    async def come(agent: Agent) -> None:
+    async def run_agent(agent: Agent) -> None:
         await asyncio.sleep(random.uniform(0, options.seconds))
         await agent.report(tally, lines)
 
@@ -148,7 +148,7 @@ async def run(server: Server, agents: list[Agent], options: argparse.Namespace) 
         await asyncio.sleep(DOWN_S)
         await asyncio.to_thread(server.start)
 
-    tasks = [come(agent) for agent in agents]
+    tasks = [run_agent(agent) for agent in agents]
     await asyncio.gather(*tasks, *([] if options.no_kill else [kill()]))
     tally.ended_s = time.monotonic() - begin
     return tally

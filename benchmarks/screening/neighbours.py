@@ -85,7 +85,7 @@ def idle(cpu: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def hog(cpu: int) -> Iterator[None]:
+def run_busy_loop(cpu: int) -> Iterator[None]:
     """An ordinary process that never sleeps."""
     with run_python(HOG, cpu):
         yield

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.screening.beside_cyclictest import INTERVAL_US, start_cyclictest
+from benchmarks.screening.cyclictest_comparison import INTERVAL_US, start_cyclictest
 from benchmarks.screening.physical import run_agent
 from screening.log_readers import read_log
 

@@ -29,7 +29,9 @@ def start_neighbour(kind: str, cpu: int) -> Any:
     """The context of one kind."""
     if kind in BURSTS:
         return neighbours.burst(cpu, *BURSTS[kind])
-    return {"idle": neighbours.idle, "hog": neighbours.hog, "quota": neighbours.quota}[kind](cpu)
+    return {"idle": neighbours.idle, "hog": neighbours.run_busy_loop, "quota": neighbours.quota}[
+        kind
+    ](cpu)
 
 
 def run_agent(cpu: int, seconds: float, *words: str, group: Path | None = None) -> dict[str, Any]:
@@ -88,7 +90,7 @@ def describe(kind: str, rounds: list[dict[str, dict[str, Any]]]) -> str:
     )
 
 
-def judge(rounds: list[dict[str, dict[str, Any]]]) -> list[str]:
+def describe_claims(rounds: list[dict[str, dict[str, Any]]]) -> list[str]:
     """The claims with their counts."""
     lines = []
     for kind, (_, period_ms) in BURSTS.items():
@@ -140,7 +142,7 @@ def main() -> None:
     with contextlib.suppress(OSError):
         print(f"load {os.getloadavg()[0]:.1f}, {options.rounds} rounds of {options.seconds:g} s")
     rounds = [run_round(kinds, options.cpu, options.seconds) for _ in range(options.rounds)]
-    for line in [*(describe(kind, rounds) for kind in kinds), *judge(rounds)]:
+    for line in [*(describe(kind, rounds) for kind in kinds), *describe_claims(rounds)]:
         print(line)
     if options.json:
         print(json.dumps(rounds))

@@ -22,7 +22,7 @@ from benchmarks.screening.physical import AGENT, SHIELD, run_agent
 
 RATE = "500"
 BURSTS = {"burst 10/100": (10, 100), "burst 20/100": (20, 100), "burst 40/100": (40, 100)}
-OTHERS = {"idle": neighbours.idle, "hog": neighbours.hog, "quota": neighbours.quota}
+OTHERS = {"idle": neighbours.idle, "hog": neighbours.run_busy_loop, "quota": neighbours.quota}
 # Tails that differ by less are the same to both tests.
 ALIKE = 1.15
 READY_S = 10.0

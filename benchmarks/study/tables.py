@@ -38,7 +38,7 @@ class Clock:
     def __init__(self) -> None:
         self.begin = self.last = (_cpu_s(), time.perf_counter())
 
-    def lap(self, stage: str) -> tuple[float, float]:
+    def read_stage(self, stage: str) -> tuple[float, float]:
         """CPU and wall seconds since the beginning."""
         now = (_cpu_s(), time.perf_counter())
         cpu, wall = (a - b for a, b in zip(now, self.last, strict=True))
@@ -76,15 +76,15 @@ def run_form(folder: Path, form: str, memory_mb: int) -> None:
     with tempfile.TemporaryDirectory() as spill:
         connection = open_connection(Path(spill), memory_mb)
         read_records(connection, sources)
-        clock.lap("distinct facts")
+        clock.read_stage("distinct facts")
         place_records(connection, sources, table)
-        clock.lap("places and labels")
+        clock.read_stage("places and labels")
         find_uses(connection)
-        clock.lap("cloud-using names")
+        clock.read_stage("cloud-using names")
         prepare_study(connection)
-        clock.lap("zones, customers, outages")
+        clock.read_stage("zones, customers, outages")
         tables = build_tables(connection)
-        cpu, wall = clock.lap(f"{len(tables)} tables")
+        cpu, wall = clock.read_stage(f"{len(tables)} tables")
     complaints = check_tables(tables)
     print(f"{form}: {cpu:.1f} CPU s, {wall:.1f} s wall, {_rss_mib()} MiB, digest {digest(tables)}")
     print(f"  complaints: {complaints or 'none'}; gates {GATES[form]}")

@@ -73,14 +73,14 @@ def measure(folder: Path, port: int, target: int, n: int) -> None:
         time.sleep(3)
         idle = [memory_mb(child.pid) for child in children]
         cpu = [cpu_s(child.pid) for child in children]
-        say("until ready, CPU s", cpu)
-        say("until ready, wall s", ready_s)
-        say("idle, RSS MB", [m[0] for m in idle])
-        say("idle, PSS MB", [m[1] for m in idle])
+        print_summary("until ready, CPU s", cpu)
+        print_summary("until ready, wall s", ready_s)
+        print_summary("idle, RSS MB", [m[0] for m in idle])
+        print_summary("idle, PSS MB", [m[1] for m in idle])
         took_s, got, values = round_of(names, target)
         after = [memory_mb(child.pid) for child in children]
-        say("after the round, peak RSS MB", [m[2] for m in after])
-        say("after the round, PSS MB", [m[1] for m in after])
+        print_summary("after the round, peak RSS MB", [m[2] for m in after])
+        print_summary("after the round, PSS MB", [m[1] for m in after])
         print(f"{len(got)} of {n} vantage points sent a result, {values} values, in {took_s:.1f} s")
     finally:
         for child in children:
@@ -170,7 +170,7 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def say(what: str, values: list[float]) -> None:
+def print_summary(what: str, values: list[float]) -> None:
     """One line: median and worst."""
     print(f"{what}: median {statistics.median(values):.2f}, worst {max(values):.2f}")
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.zones.scoring import permutations, scores
-from benchmarks.zones.worlds import World, make
+from benchmarks.zones.worlds import World, generate
 from cartography.zones.inference import infer_zones
 
 # IMC'13's regions: targets, zones with probes, and the share that stayed unknown by latency. The
@@ -147,7 +147,7 @@ def run(worlds: Sequence[World], seeds: Sequence[int]) -> Outcome:
     found = {"proximity": (0.0, 0.0), "latency": (0.0, 0.0), "combined": (0.0, 0.0)}
     for seed in seeds:
         for world in worlds:
-            observations, truth = make(world, seed)
+            observations, truth = generate(world, seed)
             start = time.process_time()
             (result,) = infer_zones(observations)
             cpu_s += time.process_time() - start

@@ -54,9 +54,9 @@ class Prefix(NamedTuple):
     blocks: tuple[int, ...]
 
 
-def make(world: World, seed: int) -> tuple[Observations, Truth]:
+def generate(world: World, seed: int) -> tuple[Observations, Truth]:
     """Observations of a region and their truth."""
-    return _Generator(world, seed).make()
+    return _Generator(world, seed).generate()
 
 
 class _Generator:
@@ -69,7 +69,7 @@ class _Generator:
         self.far = self.rng.uniform(0.7, 1.4, (world.buildings, world.zones))
         self.far[0] = 1.0
 
-    def make(self) -> tuple[Observations, Truth]:
+    def generate(self) -> tuple[Observations, Truth]:
         own = [s for n, size in enumerate(self.world.accounts) for s in self._own(n, size)]
         samples = tuple(s for s, _ in own)
         zones = {
@@ -77,10 +77,10 @@ class _Generator:
             for n in range(self.world.targets)
         }
         targets = tuple(Target(self.world.region, t, self._address(z)) for t, z in zones.items())
-        trips = [t for target, zone in zones.items() for t in self._trips(target, zone)]
+        trips = [t for target, zone in zones.items() for t in self._round_trips(target, zone)]
         picked = self.rng.permutation(len(own))[: self.world.calibrations]
         for i in picked:
-            trips += self._trips(own[i][0].address, own[i][1])
+            trips += self._round_trips(own[i][0].address, own[i][1])
         truth = Truth(zones, {(f"account-{n}", b): z for (n, z), b in self.labels.items()})
         return Observations(samples, targets, tuple(trips)), truth
 
@@ -139,7 +139,7 @@ class _Generator:
             made.append((Sample(self.world.region, f"account-{account}", label, address), zone))
         return made
 
-    def _trips(self, target: str, zone: int) -> list[RoundTrip]:
+    def _round_trips(self, target: str, zone: int) -> list[RoundTrip]:
         """The first account's probes: every ping, or one without reply per zone."""
         world = self.world
         silent = self.rng.random() < world.unresponsive

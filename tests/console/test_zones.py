@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.zones.worlds import World, make
+from benchmarks.zones.worlds import World, generate
 from tests import forks
 from tests.stores import copy_store
 
@@ -25,7 +25,7 @@ def infer(folder, *arguments):
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("zones")
-    observations, truth = make(World(targets=200, calibrations=30), 3)
+    observations, truth = generate(World(targets=200, calibrations=30), 3)
     rows = (observations.samples, observations.targets, observations.round_trips)
     for (kind, head), lines in zip(HEADS.items(), rows, strict=True):
         with (folder / f"{kind}.csv").open("w", newline="") as file:

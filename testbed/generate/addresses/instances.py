@@ -42,13 +42,13 @@ def _assign_counts(
     counts = [n for (n, _), part in zip(table, parts, strict=True) for _ in range(part)]
     need = zone_demand(section)
 
-    def wish(draft: Draft) -> float:
+    def preference(draft: Draft) -> float:
         if len(draft.regions) > 1:
             return 100.0 * len(draft.regions)
         wanted = need[draft.regions[0]]
         return wanted * rng.uniform(1.0 if wanted > CROWDED else 0.7, 1.3)
 
-    for draft, count in zip(sorted(drafts, key=wish), sorted(counts), strict=True):
+    for draft, count in zip(sorted(drafts, key=preference), sorted(counts), strict=True):
         draft.count = count
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.zones.scoring import permutations, scores
-from benchmarks.zones.worlds import World, make
+from benchmarks.zones.worlds import World, generate
 from cartography.zones.inference import infer_zones
 from tests.examples import examples
 
@@ -15,7 +15,7 @@ PAPER = World(targets=400)
 
 
 def judged(world, seed):
-    observations, truth = make(world, seed)
+    observations, truth = generate(world, seed)
     (result,) = infer_zones(observations)
     return permutations(result, truth), {s.method: s for s in scores(result, truth)}
 
@@ -109,7 +109,7 @@ def test_accounts_with_few_instances_stay_open_rather_than_wrong(seed):
 
 
 def test_no_result_without_evidence():
-    observations, _ = make(
+    observations, _ = generate(
         World(accounts=(1,), targets=50, unresponsive=1.0, sampled_prefixes=0.05), 1
     )
 
@@ -128,7 +128,7 @@ def self_calibrated(seed, zones):
         between_ms=(0.25, 3.4),
         unresponsive=0.0,
     )
-    observations, truth = make(world, seed)
+    observations, truth = generate(world, seed)
 
     (result,) = infer_zones(replace(observations, samples=()))
     assert {v.latency.rule for v in result.verdicts} == {"self-calibrated"}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.dns.packets import Planner, spoil, write
+from benchmarks.dns.packets import Planner, corrupt, write
 from crawlers.dns.message import Malformed, encode_question
 from crawlers.dns.message_reader import read_reply
 from crawlers.dns.reply_cache import SectionCache
@@ -143,7 +143,7 @@ def test_any_sequence_of_replies_reads_as_if_each_were_the_first(seed):
     for _ in range(3):
         for packet in planner.family(4):
             packets += [(packet.data, packet.question_end)]
-            packets += [(spoil(chance, packet), packet.question_end) for _ in range(4)]
+            packets += [(corrupt(chance, packet), packet.question_end) for _ in range(4)]
     for start, _ in list(packets):
         # The end of one reply behind the question and the answers of another.
         other, end = chance.choice(packets)

@@ -2,7 +2,7 @@
 
 cyclictest tells how late a wake-up is, the agent how long a sleep was: a sleep of 10 ms is a
 wake-up that is 10 ms less the interval late, so that both limits are shown.
-``python -m benchmarks.screening.beside_cyclictest --seconds 10``
+``python -m benchmarks.screening.cyclictest_comparison --seconds 10``
 """
 
 import argparse
