@@ -82,7 +82,7 @@ class Level:
     is_flapping: bool = False
     # Whether names that hold an asterisk are answered, once that was asked.
     takes_asterisks: bool | None = None
-    # Keep a question for a name that is denied when it is asked for IPv6 (``WildcardFilter.doubt``).
+    # Reserve one question for a name whose AAAA is denied (``WildcardFilter.doubt``).
     is_thrifty: bool = False
     random: list[Evidence] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
