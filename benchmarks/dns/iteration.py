@@ -22,8 +22,8 @@ from benchmarks.dns.answers import compare, read_answers
 from benchmarks.dns.figures import Figures, machine
 from benchmarks.dns.recursor import find_unbound, recursing
 from benchmarks.dns.workload import Expected
+from testbed.hierarchy.generation import REGISTRY, generate_hierarchy
 from testbed.hierarchy.internet import Hierarchy, parent_of
-from testbed.hierarchy.plan import REGISTRY, generate_hierarchy
 from testbed.hierarchy.server import Serving, serving
 
 OURS, UNBOUND, ZDNS = "ours", "unbound", "zdns --iterative"

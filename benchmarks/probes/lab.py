@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.probes import lab_claims
 from testbed.namespaces.laboratory import Laboratory
-from testbed.namespaces.random_plan import draw_topology
+from testbed.namespaces.random_topology import draw_topology
 from testbed.namespaces.six_by_four import six_by_four
 
 ROOT = Path(__file__).resolve().parents[2]

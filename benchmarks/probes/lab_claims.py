@@ -22,7 +22,7 @@ from probes.kinds import jitter, throughput, traceroute
 from probes.packets.hops import Path, count_paths
 from probes.records import Target
 from testbed.namespaces.laboratory import Laboratory
-from testbed.namespaces.plan import Family
+from testbed.namespaces.topology import Family
 from testbed.namespaces.truth import (
     exchange_prefixes,
     isps_by_zone,

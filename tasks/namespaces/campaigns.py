@@ -19,7 +19,7 @@ from tasks.campaigns import commands, conclusion, dispatch, scheduler
 from tasks.campaigns.results_collector import Collector
 from tasks.namespaces.links import Host
 from testbed.namespaces.laboratory import Laboratory
-from testbed.namespaces.plan import Node, Topology
+from testbed.namespaces.topology import Node, Topology
 from webapp.store.campaigns import services
 from webapp.store.models import Campaign, CampaignUnit
 

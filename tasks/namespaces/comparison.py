@@ -14,7 +14,7 @@ from analysis.campaigns.routes import diversity
 from analysis.campaigns.routes.address_owners import Addresses
 from analysis.campaigns.routes.downstream_isp import find_isps
 from tasks.namespaces.campaigns import Extent, instances, name_of
-from testbed.namespaces.plan import Topology
+from testbed.namespaces.topology import Topology
 from testbed.namespaces.truth import Truth
 from webapp.store.campaigns import progress, selectors
 from webapp.store.models import Campaign

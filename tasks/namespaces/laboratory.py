@@ -14,11 +14,11 @@ from tasks.namespaces import campaigns, links
 from tasks.namespaces.campaigns import Extent
 from tasks.namespaces.comparison import Seen, compare
 from testbed.namespaces import netns
-from testbed.namespaces.ability import detect_capabilities
+from testbed.namespaces.capabilities import detect_capabilities
 from testbed.namespaces.laboratory import Laboratory
-from testbed.namespaces.plan import Topology
-from testbed.namespaces.random_plan import draw_topology
+from testbed.namespaces.random_topology import draw_topology
 from testbed.namespaces.six_by_four import six_by_four
+from testbed.namespaces.topology import Topology
 from testbed.namespaces.truth import (
     Truth,
     describe,

@@ -23,7 +23,7 @@ from deploy import certificates, links
 from tasks.platform import valkey_urls
 from tasks.vantage import credentials
 from tasks.vantage_admin import enrolment
-from testbed.namespaces import control, netns
+from testbed.namespaces import control_network, netns
 from testbed.namespaces.laboratory import Laboratory
 from webapp.store.models import VantagePoint
 
@@ -80,19 +80,19 @@ class Field:
         """The broker and its door; the door's port."""
         told = self._folder / "port"
         try:
-            certificates.ensure(self._folder / links.NAME, [control.ADDRESS])
+            certificates.ensure(self._folder / links.NAME, [control_network.ADDRESS])
         except certificates.NoCertificate as error:
             raise Unavailable(str(error)) from error
         self._start(links.command(self._folder), stack, **_CLOSED)
-        gate = links.gate_command(self._folder, control.ADDRESS, 0)
-        gate[gate.index("--listen") + 1] = f"{control.ADDRESS}:0"
+        gate = links.gate_command(self._folder, control_network.ADDRESS, 0)
+        gate[gate.index("--listen") + 1] = f"{control_network.ADDRESS}:0"
         self._start([*gate, "--port-file", str(told)], stack, **_CLOSED)
         _wait(lambda: links.answers(self._folder), "the broker")
         _wait(lambda: told.is_file() and bool(told.read_text()), "the door")
         return int(told.read_text())
 
     def _start(
-        self, command: list[str], stack: ExitStack, node: str = control.NODE, **more: Any
+        self, command: list[str], stack: ExitStack, node: str = control_network.NODE, **more: Any
     ) -> "subprocess.Popen[str]":
         child = self._lab.start(node, command, **more)
         stack.callback(_end, child)
@@ -109,8 +109,8 @@ class Field:
         joined = enrolment.join(token, None, VERSION)
         who = credentials.Identity(
             name=host.name,
-            site=f"http://{control.ADDRESS}:9",
-            host=control.ADDRESS,
+            site=f"http://{control_network.ADDRESS}:9",
+            host=control_network.ADDRESS,
             port=port,
             user=enrolment.USER + host.name,
             password=joined.password,

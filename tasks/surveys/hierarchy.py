@@ -7,8 +7,8 @@ from typing import Any
 from core.errors import BadInput
 from core.signals import STOPPING, caught
 from testbed.hierarchy import server
+from testbed.hierarchy.generation import generate_hierarchy
 from testbed.hierarchy.internet import Hierarchy
-from testbed.hierarchy.plan import generate_hierarchy
 
 _LOOPBACK = re.compile(r"127\.(\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])")
 

@@ -1,13 +1,13 @@
-"""Eighty real cities that stand in for vantage points, and the regions that they look at.
+"""Eighty real cities used as synthetic vantage points, and the regions that they measure.
 
-Places and continents are real; everything that is measured between them is made up and says so.
+Places and continents are real; all measurements between them are synthetic and labelled so.
 """
 
 from typing import NamedTuple
 
 
 class City(NamedTuple):
-    """One stand-in vantage point; ``asn`` is from the range kept for documentation."""
+    """One synthetic vantage point; ``asn`` is from the documentation range."""
 
     name: str
     city: str
@@ -71,7 +71,7 @@ Seoul|KR|AS|37.6|127.0;Tokyo|JP|AS|35.7|139.7;Osaka|JP|AS|34.7|135.5
 Sydney|AU|OC|-33.9|151.2;Melbourne|AU|OC|-37.8|145.0;Auckland|NZ|OC|-36.8|174.8
 Cape Town|ZA|AF|-33.9|18.4;Nairobi|KE|AF|-1.3|36.8
 """
-# Numbers that nobody announces, kept for documentation (RFC 5398).
+# AS numbers reserved for documentation (RFC 5398).
 _FIRST_ASN = 65536
 _SPARE_ASNS = 15
 

@@ -1,6 +1,6 @@
-"""A seed goes in; made-up traceroutes from every zone to every vantage point come out.
+"""Synthetic traceroutes from every zone to every vantage point, generated from a seed.
 
-Addresses stand in a block that nobody was given (2d00::/8), networks have numbers for private use.
+Addresses are from an unallocated block (2d00::/8), AS numbers from the range for private use.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,15 +18,15 @@ from testbed.campaigns.samples import LABEL, ROUND_S, SEED, START_S, CampaignMod
 FIRST_ISP, FIRST_EDGE = 4_200_000_001, 4_200_001_001
 CLOUD_ASN = 16509
 TRACES = 10
-# How often a hop stays silent, and how often a route is told by an address nobody announces.
+# Shares of silent hops, of routes with unannounced addresses, and of filtered routes.
 _SILENT, _UNROUTED, _FILTERED = 0.01, 0.012, 0.012
-# Vantage points that only ever take their usual ISP: what fails with it is lost to them.
+# Share of vantage points that always use the same ISP: they lose what fails with it.
 _SINGLE_ISP = 0.3
 Row = dict[str, Any]
 
 
 def build_paths(world: CampaignModel, traces: int = TRACES, seed: int = SEED) -> Iterator[pa.Table]:
-    """One table of paths per zone; ``traces`` rounds to every vantage point."""
+    """Yield one table of paths per zone, with ``traces`` rounds to every vantage point."""
     for number, (region, zone) in enumerate(world.targets):
         chance = np.random.default_rng([seed, 7, number])
         rows = list(_zone_rows(world, region, zone, chance, traces))
@@ -34,17 +34,17 @@ def build_paths(world: CampaignModel, traces: int = TRACES, seed: int = SEED) ->
 
 
 def find_origins(addresses: Sequence[str]) -> list[tuple[int, ...]]:
-    """Origin ASes of made-up addresses."""
+    """Return the origin ASes of synthetic addresses."""
     return [_origin(address) for address in addresses]
 
 
 def find_clouds(addresses: Sequence[str]) -> list[tuple[str, str]]:
-    """Provider and region of made-up addresses."""
+    """Return provider and region of synthetic addresses."""
     return [_cloud(address) for address in addresses]
 
 
 def isp_names() -> dict[int, str]:
-    """Names of the made-up networks, which say what they are."""
+    """Return the labelled names of the synthetic networks by AS number."""
     most = max(max(r.isps) for r in REGIONS) + len(REGIONS)
     edges = {FIRST_EDGE + i: f"{LABEL} network, {c.country}" for i, c in enumerate(CITIES)}
     return {FIRST_ISP + i: f"{LABEL} ISP {i + 1}" for i in range(most)} | edges
@@ -112,7 +112,7 @@ def _row(
     if chance.random() < _UNROUTED:
         places[2] = places[3] = "2dfe::1"
     if chance.random() < _FILTERED:
-        # Filtered just beyond the cloud: nobody answers any more.
+        # Filtered just beyond the cloud: no later hop answers.
         places[2:], reached = [""] * 4, False
     shown = [p if p and (p == places[-1] or chance.random() > _SILENT) else None for p in places]
     times = np.array([0.4, 0.9, 0.08 * base + 1.2, 0.55 * base, 0.9 * base, base])

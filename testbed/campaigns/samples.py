@@ -1,4 +1,4 @@
-"""A seed goes in; made-up samples of latency and throughput of a campaign come out, part by part.
+"""Synthetic latency and throughput samples of a campaign, generated from a seed in parts.
 
 Distances, time zones and shapes of distributions are those of the real world; values are not
 measurements, and every campaign that holds them is labelled.
@@ -39,17 +39,17 @@ class CampaignModel:
 
 
 def build_model(seed: int = SEED) -> CampaignModel:
-    """The fixed part, the same for the same seed."""
+    """Build the part that is fixed for all rounds, a function of the seed."""
     chance = np.random.default_rng(seed)
     targets = tuple((region, zone) for region in REGIONS for zone in region.zones)
     region_of = [REGIONS.index(region) for region, _ in targets]
     apart = np.array([[_kilometres(c, r) for r in REGIONS] for c in CITIES])
     stretch = 1.25 + chance.gamma(2.2, 0.22, apart.shape)
-    # Few cables lead to Ireland, so that ways there are less straight than the globe says.
+    # Few cables lead to Ireland, so paths there exceed the great-circle distance by more.
     stretch[:, [r.name for r in REGIONS].index("eu-west-1")] *= 1.3
     access = chance.gamma(2.0, 3.0, (len(CITIES), 1)) + 1.5
     base = (apart * stretch * _MS_PER_KM + access + 0.6)[:, region_of]
-    # Zones differ by little: another building of the same town.
+    # Zones of a region differ by little: they are separate buildings in one metropolitan area.
     base = base + chance.normal(0.0, 0.35, (1, len(targets)))
     window = np.array([r.rate_kb_s for r in REGIONS])[region_of] * 1000
     line = chance.lognormal(15.0, 0.6, (len(CITIES), 1))
@@ -68,7 +68,7 @@ def _kilometres(city: City, region: Region) -> float:
 def build_samples(
     world: CampaignModel, rounds: int = ROUNDS, seed: int = SEED
 ) -> Iterator[pa.Table]:
-    """One table of samples per vantage point: latency of all rounds, then throughput."""
+    """Yield one table of samples per vantage point: latency of all rounds, then throughput."""
     for number, city in enumerate(CITIES):
         chance = np.random.default_rng([seed, number])
         busy = _evening_load(city, rounds)
@@ -82,13 +82,13 @@ def build_samples(
 
 
 def _evening_load(city: City, rounds: int) -> Floats:
-    """How busy each round is where the vantage point stands: most at nine in the evening."""
+    """Return the load of each round by local time; it peaks at nine in the evening."""
     hour = (START_S / 3600 + np.arange(rounds) * ROUND_S / 3600 + city.lon / 15) % 24
     return np.asarray(np.exp(-(((hour - 21 + 12) % 24 - 12) ** 2) / 14.0))
 
 
 def _draw_outages(chance: np.random.Generator, rounds: int) -> NDArray[np.bool_]:
-    """Rounds in which the vantage point was away; one in eight is away for a while."""
+    """Draw the rounds in which the vantage point was offline; one in eight has a long outage."""
     away = chance.random(rounds) < 0.002
     if chance.random() < 0.125:
         begin = int(chance.integers(0, rounds))
@@ -97,12 +97,12 @@ def _draw_outages(chance: np.random.Generator, rounds: int) -> NDArray[np.bool_]
 
 
 def _route_changes(chance: np.random.Generator, rounds: int, targets: int) -> Floats:
-    """What a changed route adds to targets of the same pair for some hours."""
+    """Draw the delay in ms that route changes add for some hours, by round and target."""
     added = np.zeros((rounds, targets))
     for _ in range(int(chance.poisson(5.0))):
         begin, length = int(chance.integers(0, rounds)), int(chance.integers(3, 40))
         first = int(chance.integers(0, targets))
-        # Neighbouring zones mostly share their way.
+        # Neighbouring zones mostly share their route.
         added[begin : begin + length, first : first + 3] += chance.gamma(2.0, 14.0)
     return added
 
@@ -145,7 +145,7 @@ def _throughput(
     rounds, targets = len(busy), len(world.targets)
     rate = world.rate[number] * (1 - 0.9 * world.swing[number] * busy[:, None])
     rate = rate * chance.lognormal(-0.02, 0.2, (rounds, targets))
-    # Ten seconds for two megabytes: what is slower is given up.
+    # Ten seconds for two megabytes: slower transfers time out.
     failed = (rate < 200_000) | (chance.random(rate.shape) < 0.004)
     reset = chance.random(rate.shape) < 0.3
     status = np.where(failed, np.where(reset, 3, 1), 0)

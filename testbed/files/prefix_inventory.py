@@ -5,7 +5,7 @@ from ipaddress import IPv4Address
 
 from testbed.world.model import PublishedRange, PublishedRanges
 
-# 240.0.0.0/4 is reserved and no router forwards it: a stray packet can harm nobody.
+# 240.0.0.0/4 is reserved and no router forwards it, so stray packets stay local.
 _FIRST = int(IPv4Address("240.0.0.0"))
 _BLOCK = 1 << 16
 _BLOCKS_PER_REGION = 3
@@ -13,7 +13,7 @@ _SERVICES = {"azure": "AzureCloud", "google": "Google Cloud"}
 
 
 def invent_ranges(regions: Mapping[str, Sequence[str]]) -> tuple[PublishedRanges, ...]:
-    """Prefixes for each provider and region, in the way that the provider would list them.
+    """Invent prefixes for each provider and region, as the provider would list them.
 
     AWS lists each block for AMAZON and for EC2, and has a CDN and a name service of its own.
     """
@@ -23,7 +23,7 @@ def invent_ranges(regions: Mapping[str, Sequence[str]]) -> tuple[PublishedRanges
         for code in codes:
             for prefix in _blocks(at, _BLOCKS_PER_REGION):
                 entries += _listed(provider, prefix, code)
-            at += _BLOCKS_PER_REGION * _BLOCK + _BLOCK  # a gap belongs to nobody
+            at += _BLOCKS_PER_REGION * _BLOCK + _BLOCK  # unassigned gap between regions
         if provider == "aws":
             entries += _edge(at)
             at += 4 * _BLOCK
@@ -32,7 +32,7 @@ def invent_ranges(regions: Mapping[str, Sequence[str]]) -> tuple[PublishedRanges
 
 
 def _blocks(at: int, count: int) -> list[str]:
-    """Differently long prefixes, so that longest-prefix match has something to do."""
+    """Return prefixes of different lengths, which exercises longest-prefix match."""
     lengths = (16, 17, 18)
     return [f"{IPv4Address(at + i * _BLOCK)}/{lengths[i % 3]}" for i in range(count)]
 

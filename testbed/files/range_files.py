@@ -1,6 +1,6 @@
 """A world's published prefixes in the providers' own file formats, with its domain list.
 
-In go the ranges of a world, out come files that the product imports as it imports real ones.
+The product imports these files as it imports real ones.
 """
 
 import json
@@ -13,7 +13,7 @@ from xml.sax.saxutils import quoteattr
 
 from testbed.world.model import PublishedRange, PublishedRanges, World
 
-# The older Azure list's own names for the regions that worlds use.
+# Names of the worlds' regions in Azure's older list.
 OLD_AZURE_NAMES = {
     "eastus": "useast",
     "westus": "uswest",
@@ -72,7 +72,7 @@ def _files_of(table: PublishedRanges, as_of: date) -> dict[str, tuple[str, str]]
 
 
 def aws_json(entries: Iterable[PublishedRange], as_of: date) -> str:
-    """``ip-ranges.json``: a prefix stands in it once for each of its services."""
+    """Format ``ip-ranges.json``, with one row per prefix and service."""
     rows: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
     for entry in entries:
         wide = ":" in entry.prefix
@@ -85,7 +85,7 @@ def aws_json(entries: Iterable[PublishedRange], as_of: date) -> str:
 
 
 def azure_xml(entries: Iterable[PublishedRange]) -> str:
-    """The list of data-centre ranges as it was before 2019."""
+    """Format the list of data-centre ranges in use before 2019."""
     blocks = [
         f"  <Region Name={quoteattr(OLD_AZURE_NAMES.get(region, region))}>\n"
         + "".join(f"    <IpRange Subnet={quoteattr(prefix)} />\n" for prefix in prefixes)
@@ -97,7 +97,7 @@ def azure_xml(entries: Iterable[PublishedRange]) -> str:
 
 
 def azure_tags(entries: Iterable[PublishedRange]) -> str:
-    """Service tags: one for each region, and one that holds them all."""
+    """Format service tags: one for each region, and one for all regions."""
     regions = _by_region(entries)
     everything = [prefix for prefixes in regions.values() for prefix in prefixes]
     tags = [_tag("AzureCloud", "", everything)]
@@ -118,7 +118,7 @@ def _tag(name: str, region: str, prefixes: list[str]) -> dict[str, Any]:
 
 
 def google_json(entries: Iterable[PublishedRange], as_of: date) -> str:
-    """``cloud.json``."""
+    """Format ``cloud.json``."""
     rows = [
         {
             "ipv6Prefix" if ":" in e.prefix else "ipv4Prefix": e.prefix,

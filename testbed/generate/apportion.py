@@ -22,7 +22,7 @@ def apportion(total: int, weights: Sequence[Weight]) -> list[int]:
 def apportion_within(
     total: int, weights: Sequence[Weight], lower: Sequence[int], upper: Sequence[int]
 ) -> list[int]:
-    """The same with bounds for each part; a total outside the bounds' sums is moved to them."""
+    """Apportion with bounds for each part; the total is clamped to the sums of the bounds."""
     parts = list(lower)
     left = min(total, sum(upper)) - sum(parts)
     while left > 0:
@@ -35,5 +35,5 @@ def apportion_within(
 
 
 def scaled(count: Weight, scale: Fraction) -> int:
-    """A published count at a scale, rounded half up."""
+    """Return a published count at a scale, rounded half up."""
     return int(Fraction(count) * scale + Fraction(1, 2))

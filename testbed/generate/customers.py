@@ -1,4 +1,4 @@
-"""Where the customers of a world's domains are: restated shares in, countries by domain out.
+"""Customer countries of a world's domains, drawn from published shares.
 
 Nothing of it is in DNS; a survey of the world gets it as an import, as a real one would.
 """
@@ -55,7 +55,7 @@ def customer_rows(world: World, shares: Mapping[str, float], atlas: CountryIndex
 
 
 def _countries(world: World, zone: Zone, atlas: CountryIndex) -> list[frozenset[str]]:
-    """The hosting countries of each name that can be found and stands in a region."""
+    """Return the hosting countries of each findable name that is in a region."""
     found = []
     for name in zone.names:
         places = [world.place(a) for a in name.addresses] if not name.hidden else []
@@ -75,7 +75,7 @@ def _targets(n: int, shares: Mapping[str, float]) -> Counter[str]:
 def _choose(
     kind: str, names: Sequence[frozenset[str]], atlas: CountryIndex, rng: random.Random
 ) -> str | None:
-    """A customer country that makes most names of a domain this kind."""
+    """Choose a customer country that makes most names of a domain this kind."""
     if kind == _UNKNOWN:
         return None
     hosts = Counter(country for name in names for country in name)

@@ -47,7 +47,7 @@ def _wait_until_ready(line: Connection, within_s: float) -> Any:
 
 
 def _run(serve: Serve, line: Connection) -> None:
-    # The parent ends this process; a handler of its own would have come along with the fork.
+    # The parent ends this process; reset handlers inherited through the fork.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:

@@ -6,7 +6,7 @@ from itertools import accumulate, count, product
 
 from testbed.world.drafts import DomainDraft, Draft
 
-# Reserved top-level domains (RFC 2606): nobody real is ever asked about an invented name.
+# Reserved top-level domains (RFC 2606): no real server is queried for an invented name.
 _SUFFIXES = ("test", "example")
 _FIRST = (
     "amber",
@@ -273,5 +273,5 @@ class Labeller:
         return f"{word}{number}"
 
     def unguessable(self) -> str:
-        """A label that stands in no word list."""
+        """Return a random label that is in no word list."""
         return "".join(self._rng.choices(_UNGUESSABLE, k=_UNGUESSABLE_LENGTH))

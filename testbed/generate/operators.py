@@ -1,12 +1,12 @@
-"""Name servers: who runs them, where they stand, and which domains they serve."""
+"""Name servers: operators, locations, and the domains they serve."""
 
 import random
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from testbed.generate.addresses.allocator import AddressAllocator
 from testbed.generate.addresses.pools import Pool
-from testbed.generate.addresses.supply import AddressAllocator
 from testbed.generate.apportion import apportion, scaled
 from testbed.world.model import Name, Zone
 
@@ -21,7 +21,7 @@ def serve_zones(
     allocator: AddressAllocator,
     rng: random.Random,
 ) -> dict[str, tuple[str, ...]]:
-    """Set ``servers`` of all zones; gives the addresses of every server by name.
+    """Set ``servers`` of all zones; return the addresses of every server by name.
 
     Servers of each place are as many as published (section 4.4.1), and every one serves some
     domain; names of domains have as many servers as Figure 11 says.

@@ -22,7 +22,7 @@ Population = list[Counter[Kind]]
 
 
 class NamePlacement:
-    """Takes names out of a target one by one and notes in which domain they went."""
+    """Places the names of a target in domains and counts the target down."""
 
     def __init__(self, target: Target, section: Mapping[str, Any], n_domains: int) -> None:
         self.target = target
@@ -112,7 +112,7 @@ def _place_regions(
 
 
 def _remaining_kinds(placement: NamePlacement) -> list[tuple[Kind, int]]:
-    """What is left of the target, as kinds: row and column sums are those of the target."""
+    """Split the rest of the target into kinds that keep its row and column sums."""
     names, singles, sets = placement.target.names, placement.target.singles, placement.target.sets
     rows = {label: n for label, n in names.items() if n > 0}
     kinds: list[tuple[Kind, int]] = []
@@ -132,7 +132,7 @@ def _remaining_kinds(placement: NamePlacement) -> list[tuple[Kind, int]]:
 def _split_by_region(
     placement: NamePlacement, label: str, count: int, room: Counter[str]
 ) -> list[tuple[Kind, int]]:
-    """Split one label's names over regions: those where a domain has it, then any with room."""
+    """Split one label's names over regions: those where a domain has it, then any other."""
     kinds: list[tuple[Kind, int]] = []
     at_home = [r for r in room if placement.domains_by_kind.get((label, (r,)))]
     for regions in (at_home, list(room)):
@@ -183,7 +183,7 @@ def _spread(placement: NamePlacement, kind: Kind, count: int, sizes: list[float]
 
 
 def _nearest_domains(placement: NamePlacement, kind: Kind) -> list[int]:
-    """Where names of a kind go that no domain has yet: close to their like."""
+    """Return the domains with the most similar kind, for a kind that no domain has."""
     label, regions = kind
     wanted = set(regions)
     near = [k for k in placement.domains_by_kind if wanted <= set(k[1])]

@@ -1,7 +1,6 @@
-"""Which front ends and which regions each domain of one provider uses.
+"""Front ends and regions that each domain of one provider uses.
 
-In goes the target, out come one set of labels and one set of regions per domain, so that the
-domain columns of Tables 8 and 10 come out as targeted.
+The sets of labels and regions reproduce the domain columns of Tables 8 and 10.
 """
 
 import random

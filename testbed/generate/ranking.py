@@ -12,7 +12,7 @@ from testbed.world.drafts import DomainDraft
 def rank_invented(
     domains: Sequence[DomainDraft], n_background: int, raw: Mapping[str, Any], rng: random.Random
 ) -> list[tuple[int, str]]:
-    """Rank and name invented domains, the stars keeping theirs; gives the background's.
+    """Rank and name invented domains; return the background's. Named domains keep their ranks.
 
     Cloud-using domains are more frequent at the head of the list, as published.
     """

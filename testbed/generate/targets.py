@@ -1,4 +1,4 @@
-"""What a world at some scale must hold: the published counts, made whole and consistent."""
+"""Target counts of a world at a scale: the published counts, integral and consistent."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from testbed.world.drafts import Regions
 CLASSES = ("aws_only", "aws_other", "azure_only", "azure_other", "aws_azure")
 # At most this share of a region's uses belongs to names that use several regions (chosen).
 _MULTI_SHARE = Fraction(2, 5)
-# Every domain in a region wants names there of its own: one, and often one per label.
+# Every domain in a region needs names there: one, and often one per label.
 _SEEDS_PER_DOMAIN = Fraction(115, 100)
 # And at most this share of a region's domains is there by such names alone.
 _WIDE_DOMAINS = Fraction(9, 10)

@@ -1,6 +1,6 @@
-"""Delegations that go wrong, or nearly: one function per kind, each adding a zone to a draft."""
+"""Faulty delegations: one function per kind, each adding a zone to a hierarchy."""
 
-from testbed.hierarchy.draft import HierarchyBuilder
+from testbed.hierarchy.builder import HierarchyBuilder
 from testbed.hierarchy.internet import FORGED_ADDRESS, ServerBehaviour, is_within, parent_of
 
 TLDS = ("test", "north", "south", "east", "west")
@@ -9,7 +9,7 @@ LONG = "long"
 
 
 def _partly_lame(builder: HierarchyBuilder, apex: str) -> None:
-    """Good servers beside one of every kind that is none."""
+    """Working servers next to two faulty ones."""
     bad = (
         ServerBehaviour.REFUSING,
         ServerBehaviour.UPWARD,
@@ -90,7 +90,7 @@ def _circular(builder: HierarchyBuilder, apex: str) -> None:
 
 
 def _partly_circular(builder: HierarchyBuilder, apex: str) -> None:
-    """A circle that one good host name gets out of."""
+    """A circular dependency that one resolvable host name breaks."""
     label, _, above = apex.partition(".")
     other = f"{label}-back.{above}"
     good = builder.choose_hosting_zone().hosts[0]
@@ -103,7 +103,7 @@ def _partly_circular(builder: HierarchyBuilder, apex: str) -> None:
 
 
 def _poisoning(builder: HierarchyBuilder, apex: str) -> None:
-    """A zone whose server lies about others, with a cut whose glue is forged."""
+    """A zone whose server forges records of others, with a delegation with forged glue."""
     good = builder.choose_hosting_zone().hosts[0]
     forging, honest = builder.shared_address(ServerBehaviour.FORGING), builder.addresses_of(good)[0]
     hosts = builder.add_delegated_zone(apex, forging, honest)
@@ -121,7 +121,7 @@ def _out_of_bailiwick_glue(builder: HierarchyBuilder, apex: str) -> None:
     abroad = [c for c in builder.hosting_zones if not is_within(c.apex, above)]
     host = builder.rng.choice(abroad).hosts[0]
     builder.add_zone(apex, (host,), *builder.addresses_of(host))
-    # A root that holds the domain as well may speak for any host, so its word would count.
+    # A root that holds the domain as well is in bailiwick for any host.
     rows = (
         () if above == "west" else ((host, "A", builder.shared_address(ServerBehaviour.FORGING)),)
     )
@@ -130,7 +130,7 @@ def _out_of_bailiwick_glue(builder: HierarchyBuilder, apex: str) -> None:
 
 
 def _stale_glue(builder: HierarchyBuilder, apex: str) -> None:
-    """The parent's glue is an address from before; the true one can be asked for."""
+    """The parent's glue is stale; the current address can be resolved."""
     above = builder.world.zone_of(parent_of(apex)).apex
     near = [c for c in builder.hosting_zones if is_within(c.apex, above)] or builder.hosting_zones
     host = builder.rng.choice(near).hosts[0]
@@ -152,7 +152,7 @@ def _aliased_name_server(builder: HierarchyBuilder, apex: str) -> None:
 
 
 def _with_dname(builder: HierarchyBuilder, apex: str) -> None:
-    """A subtree that stands for that of another zone (DNAME)."""
+    """A subtree redirected to another zone (DNAME)."""
     _hosted(builder, apex)
     zone = builder.world.zones[apex]
     target = builder.rng.choice(builder.resolvable)
@@ -181,7 +181,7 @@ def _truncated(builder: HierarchyBuilder, apex: str) -> None:
 
 
 def _ipv6_only(builder: HierarchyBuilder, apex: str) -> None:
-    """One zone with IPv6 glue and nothing else, and one whose server has to be asked for."""
+    """One zone with IPv6 glue only, and one without glue."""
     if not builder.ipv6:
         _stale_glue(builder, apex)
         return
@@ -216,7 +216,7 @@ FAULTS = (
 
 
 def add_forged_records(builder: HierarchyBuilder) -> None:
-    """What forging servers add: somebody else's zone, the domain above, the root itself."""
+    """Set the records that forging servers add: of unrelated zones, the parent, the root."""
     forging = [a for a, m in builder.world.behaviours.items() if m is ServerBehaviour.FORGING]
     victims = [*builder.resolvable[:20], builder.hosting_zones[0].apex, "test", ""]
     authorities = [(victim, "NS", "ns1.evil.test") for victim in victims[-8:]]

@@ -1,7 +1,7 @@
-"""An Internet with a root: zones, delegations, the servers that hold them, and the truth.
+"""A DNS hierarchy with a root: zones, delegations, servers, and the true answers.
 
-A question to one server address goes in; out comes what a server of that kind would say, or what
-a perfect resolver would find out in the end. Bytes and sockets stand in ``hierarchy_server``.
+Gives the reply of each server address, and the answer of a correct resolver. Wire format and
+sockets are in ``testbed.hierarchy.server``.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from testbed.server.answers import NOERROR, NXDOMAIN, REFUSED, SERVFAIL, Row
 
 # Longer chains than any real one; loops end here.
 _MAX_CHAIN = 16
-# What a poisoned resolver would give out: no true answer holds an address of this network.
+# Returned by a poisoned resolver: no true answer holds an address of this network.
 FORGED_ADDRESS = "203.0.113.66"
 
 
@@ -22,17 +22,17 @@ class ServerBehaviour(StrEnum):
 
     PLAIN = "plain"
     CLOSED = "closed"  # nothing listens there
-    SILENT = "silent"  # takes questions and says nothing
+    SILENT = "silent"  # receives queries and never replies
     REFUSING = "refusing"
     FAILING = "failing"
     UPWARD = "upward"  # refers everything to the root
     STALE = "stale"  # old answers without the authoritative bit
-    TRUNCATING = "truncating"  # says by UDP only that it has more to say
-    FORGING = "forging"  # true for its own zones, with forged records for others beside
+    TRUNCATING = "truncating"  # truncates every UDP reply
+    FORGING = "forging"  # correct for its zones, with forged records of others added
 
 
 class Status(StrEnum):
-    """What a perfect resolver says in the end."""
+    """Outcome of a correct resolver."""
 
     NOERROR = "NOERROR"
     NODATA = "NODATA"
@@ -62,7 +62,7 @@ class ServerReply:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A delegation as the parent shows it: host names, and addresses that may lie."""
+    """A zone cut as the parent shows it: host names, and glue that may be wrong."""
 
     hosts: tuple[str, ...]
     glue: tuple[Row, ...] = ()
@@ -77,18 +77,18 @@ class Zone:
     rows: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     cuts: dict[str, Cut] = field(default_factory=dict)
     owners: set[str] = field(default_factory=set)
-    # Whether some subtree stands for another (DNAME).
+    # Whether some subtree is redirected (DNAME).
     has_dname: bool = False
     unresolvable: bool = False
 
     def add(self, owner: str, rtype: str, *data: str) -> None:
-        """Add rows; the names between owner and apex come into being."""
+        """Add rows, and the empty non-terminals between owner and apex."""
         self.rows[owner, rtype] = self.rows.get((owner, rtype), ()) + data
         self.has_dname |= rtype == "DNAME"
         self._add_owners(owner)
 
     def delegate(self, child: str, cut: Cut) -> None:
-        """Cut a zone off."""
+        """Add a zone cut."""
         self.cuts[child] = cut
         self._add_owners(parent_of(child))
 
@@ -170,7 +170,7 @@ class Hierarchy:
         return self.zones[name]
 
     def truth(self, name: str, rtype: str) -> Expected:
-        """What a perfect resolver finds."""
+        """Return what a correct resolver finds."""
         chain: list[str] = []
         while len(chain) <= _MAX_CHAIN:
             zone = self.zone_of(name)
@@ -203,19 +203,19 @@ def parent_of(name: str) -> str:
 
 
 def is_within(name: str, apex: str) -> bool:
-    """Whether a name is the apex or stands below it."""
+    """Return whether a name is the apex or below it."""
     return not apex or name == apex or name.endswith(f".{apex}")
 
 
 class Nameservers:
-    """All servers of a hierarchy: what each address says."""
+    """All servers of a hierarchy and their replies."""
 
     def __init__(self, world: Hierarchy) -> None:
         self.world = world
         self._held = {a: frozenset(apexes) for a, apexes in world.held.items()}
 
     def ask(self, address: str, name: str, rtype: str) -> ServerReply | None:
-        """One reply; ``None`` is silence."""
+        """Return the reply of one address; ``None`` for no reply."""
         behaviour = self.world.behaviour(address)
         if behaviour in (ServerBehaviour.SILENT, ServerBehaviour.CLOSED):
             return None
@@ -244,7 +244,7 @@ class Nameservers:
         return _refer(cut, zone.cuts[cut]) if cut is not None else _answer(zone, name, rtype)
 
     def _forged_reply(self, address: str, name: str, rtype: str) -> ServerReply:
-        """True where it is asked for its own, with lies beside; all lies for anything else."""
+        """Return correct records of its zones plus forged ones; only forged ones otherwise."""
         reply = self._reply_from_zones(address, name, rtype)
         if reply.code == REFUSED:
             return ServerReply(NOERROR, True, ((name, "A", FORGED_ADDRESS),))
@@ -288,13 +288,13 @@ def _answer(zone: Zone, name: str, rtype: str) -> ServerReply:
                 _additional_addresses(zone, kind, data),
             )
         name = data[0]
-        # Where the alias leads out of the zone, or round in a circle, others have to be asked.
+        # The resolver continues where the alias leaves the zone or loops.
         leaves = not is_within(name, zone.apex) or zone.cut_above(name) is not None
         if leaves or any(row[0] == name for row in rows):
             return ServerReply(NOERROR, True, tuple(rows))
 
 
 def _additional_addresses(zone: Zone, kind: str, data: tuple[str, ...]) -> tuple[Row, ...]:
-    """Addresses of name servers, where the zone itself has them."""
+    """Return addresses of name servers that the zone itself holds."""
     hosts = data if kind == "NS" else ()
     return tuple((h, "A", address) for h in hosts for address in zone.rows.get((h, "A"), ()))

@@ -2,8 +2,7 @@
 
 Streams are served where answers by UDP are cut short.
 
-Questions are answered from tables made beforehand wherever the answer is a plain one, since a
-measured resolver shares its machine with this process.
+Plain answers are precomputed, since a measured resolver shares its machine with this process.
 """
 
 import contextlib
@@ -54,7 +53,7 @@ def _encode_data(rtype: str, data: str) -> bytes:
 
 
 def _encode_row(row: Row, asked: str, end: int) -> bytes:
-    """One record; an owner that stands in the question is written as a pointer to there."""
+    """Encode one record; an owner within the question becomes a compression pointer."""
     owner, rtype, data = row
     if owner and (asked == owner or asked.endswith("." + owner)):
         where = (0xC000 | (end - len(owner) - 2)).to_bytes(2, "big")
@@ -83,7 +82,7 @@ class PacketResponder:
         self._servers = Nameservers(world)
         self._manner = world.behaviour
         self._held = {a: frozenset(apexes) for a, apexes in world.held.items()}
-        # Servers with behaviours of their own have no part in the short path.
+        # Servers with a special behaviour skip the fast path.
         self._plain = {
             a: h for a, h in self._held.items() if world.behaviour(a) is ServerBehaviour.PLAIN
         }
@@ -157,7 +156,7 @@ def _accept(responder: PacketResponder, listener: socket.socket, address: str) -
 
 
 def _serve_connection(responder: PacketResponder, connection: socket.socket, address: str) -> None:
-    """Answer on one connection until the client has enough."""
+    """Answer on one connection until the client closes it."""
     with contextlib.suppress(OSError), connection, connection.makefile("rb") as stream:
         connection.settimeout(_TCP_IDLE_S)
         while len(head := stream.read(2)) == 2:
@@ -204,7 +203,7 @@ class Serving:
     pid: int
 
     def cpu_s(self) -> float:
-        """CPU seconds that the servers have taken."""
+        """Return the CPU seconds used by the servers."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,4 +1,4 @@
-"""Packets of TUN devices go to the device they are joined with: later, at a rate, or never.
+"""Forwarding between TUN devices with delay, rate limit and loss.
 
 Run as a process of its own: directions come as one JSON line on standard input, changes as further
 lines; when its owner is gone, it removes what the owner made.
@@ -25,7 +25,7 @@ _PACKETS_AT_ONCE = 32
 # No packet is larger: devices keep the usual limit of 1500 octets.
 _LARGEST_PACKET = 2048
 _TIMER_SLACK, _LOCK_ALL_MEMORY = 29, 3
-# A sleep may end as much too late; from this long before a packet is due, nobody sleeps.
+# A sleep may end this late; busy-wait from this long before a packet is due.
 _BUSY_WAIT_S = 0.0002
 # What came out later than this met a jam, which is no lateness of ours.
 _MAX_COMPENSATION_S = 0.02
@@ -49,7 +49,7 @@ class LinkDirection:
         self._octet_s = 8e-6 / spec["rate_mbit"] if spec["rate_mbit"] else 0.0
 
     def schedule(self, now_s: float, octets: int) -> float | None:
-        """When a packet comes out; ``None`` when it is lost or the queue is full."""
+        """Return when to send a packet; ``None`` when it is lost or the queue is full."""
         if self._loss and self._chance.random() < self._loss:
             return None
         if self._octet_s:
@@ -73,13 +73,13 @@ def packet_key(packet: bytes) -> bytes:
 
 
 class DelayCompensation:
-    """When packets should have come out, so that the next link makes up for what came late."""
+    """Due times of packets, so that the next link compensates for late forwarding."""
 
     def __init__(self) -> None:
         self._due: dict[bytes, float] = {}
 
     def record(self, packet: bytes, due_s: float) -> None:
-        """A packet comes out now, and should have at ``due_s``."""
+        """Record that a packet sent now was due at ``due_s``."""
         if len(self._due) >= _REMEMBERED:
             self._due.clear()
         self._due[packet_key(packet)] = due_s
@@ -159,7 +159,7 @@ class DelayLine:
 
 
 def notify_owner(word: str) -> None:
-    """Tell the owner."""
+    """Send a line to the owner."""
     sys.stdout.write(word + "\n")
     sys.stdout.flush()
 
@@ -176,7 +176,7 @@ def raise_priority() -> None:
 
 def main() -> None:
     """Forward until the owner is gone."""
-    # Whoever ends a whole group of processes ends the owner; what that made is then removed here.
+    # A signal to the process group ends the owner; its namespaces are then removed here.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     given = json.loads(sys.stdin.readline())

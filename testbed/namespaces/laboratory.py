@@ -17,9 +17,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from core.paths import PROJECT
-from testbed.namespaces import building, control, netns, servers, within
-from testbed.namespaces.ability import detect_capabilities
-from testbed.namespaces.plan import LinkShape, Topology
+from testbed.namespaces import control_network, namespace_exec, netns, servers, setup_commands
+from testbed.namespaces.capabilities import detect_capabilities
+from testbed.namespaces.topology import LinkShape, Topology
 from testbed.namespaces.truth import Truth
 
 T = TypeVar("T")
@@ -36,14 +36,14 @@ class Laboratory:
         spoken = tuple(f for f in plan.families if f in capabilities.families)
         self.plan = replace(plan, families=spoken or plan.families)
         self.truth = Truth.of(self.plan)
-        self._centre = [control.NODE] if centre else []
+        self._centre = [control_network.NODE] if centre else []
         self._seed = seed
         self._links, self._seeded = links or capabilities.links, capabilities.seeded
         self._stack = ExitStack()
         self._directions: dict[int, tuple[int, int]] = {}
         self._line: subprocess.Popen[str] | None = None
         self.prefix = ""
-        # How long it took to build, which tells how busy the machine is.
+        # Build time, an indicator of the load of the machine.
         self.built_in_s = 0.0
 
     def __enter__(self) -> "Laboratory":
@@ -68,12 +68,12 @@ class Laboratory:
         return [self.prefix + name for name in (*self.plan.by_name, *self._centre)]
 
     def run_inside(self, node: str, work: Callable[[], T]) -> T:
-        """Do something at a node, in a thread of its own; its error is raised here."""
+        """Run ``work`` at a node in a new thread; its error is raised here."""
         return netns.run_inside(self.prefix + node, work)
 
     def start(self, node: str, program: list[str], **more: Any) -> "subprocess.Popen[str]":
         """Start a program at a node; it ends with this process at the latest."""
-        command = within.command(self.prefix + node, program)
+        command = namespace_exec.command(self.prefix + node, program)
         return subprocess.Popen(command, cwd=PROJECT, text=True, **more)
 
     def fail(self, links: Iterable[int]) -> None:
@@ -81,7 +81,7 @@ class Laboratory:
         self._converge(Truth.of(self.plan, self.truth.down | set(links)))
 
     def restore(self) -> None:
-        """Take all links up again."""
+        """Take all links up."""
         self._converge(Truth.of(self.plan))
 
     def shape(self, number: int, line: LinkShape) -> None:
@@ -103,24 +103,24 @@ class Laboratory:
         for name in self.names:
             netns.add(name)
         for node in self.plan.nodes:
-            self.run_inside(node.name, partial(building.apply_sysctls, node))
+            self.run_inside(node.name, partial(setup_commands.apply_sysctls, node))
         self._create_links(stack)
         if self._centre:
             hosts = [node.name for node in self.plan.nodes if node.kind != "router"]
-            control.connect_hosts(self.prefix, hosts)
+            control_network.connect_hosts(self.prefix, hosts)
         for node in self.plan.nodes:
-            commands = building.address_commands(self.plan, node)
+            commands = setup_commands.address_commands(self.plan, node)
             netns.batch(self.prefix + node.name, commands)
             self._add_neighbours(node.name)
             if self._links == "netem" and node.kind != "router":
-                sizes = building.segment_commands(self.plan, node.name)
+                sizes = setup_commands.segment_commands(self.plan, node.name)
                 netns.batch(self.prefix + node.name, sizes, force=True)
         for node in self.plan.nodes:
-            commands = building.route_commands(self.plan, node.name, {}, self.truth.routes)
+            commands = setup_commands.route_commands(self.plan, node.name, {}, self.truth.routes)
             netns.batch(self.prefix + node.name, commands)
             for family in self.plan.families if node.silent else ():
                 tool = ("ip", f"-{family}")
-                netns.batch(self.prefix + node.name, [building.BLACKHOLE_RULE], tool=tool)
+                netns.batch(self.prefix + node.name, [setup_commands.BLACKHOLE_RULE], tool=tool)
         self._serve(stack)
 
     def _create_links(self, stack: ExitStack) -> None:
@@ -131,7 +131,7 @@ class Laboratory:
             if number in sprayed or (self._links == "tun" and not link.line.plain):
                 late.append(number)
             else:
-                command = building.veth_command(self.plan, number, self.prefix)
+                command = setup_commands.veth_command(self.plan, number, self.prefix)
                 pairs.setdefault(link.first, []).append(command)
         for name, commands in pairs.items():
             netns.batch(self.prefix + name, commands)
@@ -142,15 +142,15 @@ class Laboratory:
 
     def _add_neighbours(self, node: str) -> None:
         pairs = [n for n in self.plan.links_by_node[node] if n not in self._directions]
-        commands = [c for n in pairs for c in building.neighbour_commands(self.plan, node, n)]
+        commands = [c for n in pairs for c in setup_commands.neighbour_commands(self.plan, node, n)]
         netns.batch(self.prefix + node, commands)
 
     def _delay(self, number: int, line: LinkShape) -> None:
         link = self.plan.links[number]
         for side, node in enumerate((link.first, link.second)):
-            name = building.device_name(self.plan, number, node)
+            name = setup_commands.device_name(self.plan, number, node)
             seed = self._seed + 2 * number + side if self._seeded else None
-            command = building.netem_command(name, line, seed)
+            command = setup_commands.netem_command(name, line, seed)
             netns.batch(self.prefix + node, [command], tool=("tc",))
 
     def _start_delay_line(self, late: list[int], stack: ExitStack) -> None:
@@ -159,8 +159,8 @@ class Laboratory:
         for number in late:
             link = self.plan.links[number]
             for node in (link.first, link.second):
-                name = building.device_name(self.plan, number, node)
-                ends[number, node] = self.run_inside(node, partial(building.open_tun, name))
+                name = setup_commands.device_name(self.plan, number, node)
+                ends[number, node] = self.run_inside(node, partial(setup_commands.open_tun, name))
         directions: list[dict[str, Any]] = []
         for number in late:
             self._directions[number] = (len(directions), len(directions) + 1)
@@ -222,7 +222,7 @@ class Laboratory:
         for node in self.plan.nodes:
             own = [n for n in self.plan.links_by_node[node.name] if n in changed]
             states = [
-                f"link set dev {building.device_name(self.plan, n, node.name)} "
+                f"link set dev {setup_commands.device_name(self.plan, n, node.name)} "
                 f"{'down' if n in after.down else 'up'}"
                 for n in own
             ]
@@ -230,7 +230,9 @@ class Laboratory:
         for node in self.plan.nodes:
             if changed & set(self.plan.links_by_node[node.name]):
                 self._add_neighbours(node.name)
-            commands = building.route_commands(self.plan, node.name, before.routes, after.routes)
+            commands = setup_commands.route_commands(
+                self.plan, node.name, before.routes, after.routes
+            )
             netns.batch(self.prefix + node.name, commands, force=True)
 
 
@@ -241,7 +243,7 @@ def _send_json(process: "subprocess.Popen[str]", what: Any) -> None:
 
 
 def _stop_process(process: "subprocess.Popen[str]") -> None:
-    """Ended when it says so; that the kernel takes its devices apart is not waited for."""
+    """Stop a process; do not wait until the kernel has removed its devices."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.close()

@@ -1,4 +1,4 @@
-"""Network namespaces by name: made, entered, removed; those of dead laboratories are swept.
+"""Named network namespaces: creation, entry, removal, also of those of dead laboratories.
 
 Names carry the number of the process that made them, and a lock that its death gives up.
 """
@@ -34,7 +34,7 @@ def new_prefix() -> str:
         LOCKS.mkdir(parents=True, exist_ok=True)
         number = os.open(LOCKS / str(os.getpid()), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Until this process ends: whoever looks sees by the lock that it lives.
+        # Held until this process ends: the lock shows that it is alive.
         _held.append(number)
     return f"neph{os.getpid()}.{next(_numbers)}-"
 
@@ -53,7 +53,7 @@ def add(name: str) -> None:
 
 
 def _share_mount() -> None:
-    """Make the folder a shared mount of its own, as ``ip netns add`` does; raises ``OSError``.
+    """Make the folder a shared mount, as ``ip netns add`` does; raise ``OSError``.
 
     Where that command is the first to do so, it binds each namespace that is there a second time,
     and the first mount can no longer be removed.
@@ -145,7 +145,7 @@ def list_laboratories() -> dict[int, int]:
 def batch(
     name: str, lines: Iterable[str], *, tool: tuple[str, ...] = ("ip",), force: bool = False
 ) -> None:
-    """Commands of ``ip`` or ``tc`` in a namespace, in one go; raises ``OSError`` with what it said.
+    """Run a batch of ``ip`` or ``tc`` commands in a namespace; raise ``OSError`` with the message.
 
     With ``force`` a command that fails does not keep the others back.
     """
@@ -158,7 +158,7 @@ def batch(
 
 
 def run_in_thread(work: Callable[[], T]) -> T:
-    """Do something in a thread of its own; its error is raised here."""
+    """Run ``work`` in a new thread; its error is raised here."""
     found: list[T] = []
     failed: list[BaseException] = []
 

@@ -6,7 +6,7 @@ Links that are down are left out, so a failure is a second look at the same plan
 import heapq
 from collections.abc import Iterable
 
-from testbed.namespaces.plan import Topology, ends_of
+from testbed.namespaces.topology import Topology, ends_of
 
 # By node and end: numbers of the links that lead there, none where there is no way.
 Routes = dict[str, dict[str, tuple[int, ...]]]

@@ -1,7 +1,7 @@
-"""What instances answer: HTTP objects of any size, echo over TCP and UDP, names, game queries.
+"""Servers of the instances: HTTP objects of any size, echo over TCP and UDP, DNS, game queries.
 
-Run as a process of its own: the sockets, opened where the instances stand, are given by number in
-one JSON line on standard input; it ends when its owner is gone.
+Runs as a separate process: the sockets, opened in the namespaces of the instances, are listed by
+file descriptor in one JSON line on standard input; ends with its owner.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ def answer_name(question: bytes, address: str) -> bytes:
 
 
 def answer_game(question: bytes, _address: str) -> bytes:
-    """What a game server says of itself."""
+    """Answer a status query of a game server."""
     known = question.startswith(b"\xff\xff\xff\xffgetstatus")
     return b"\xff\xff\xff\xffstatusResponse\n\\mapname\\lab\n" if known else b""
 

@@ -4,7 +4,7 @@ Five ISPs lie between: two with balancers, one whose customers meet it at an exc
 vantage point depends on. Routes are the quickest ways, and some differ there and back.
 """
 
-from testbed.namespaces.plan import Link, LinkShape, Node, Topology
+from testbed.namespaces.topology import Link, LinkShape, Node, Topology
 
 CLOUD, EXCHANGE = 64_500, 200
 # Documentation's AS numbers (RFC 5398); a block of addresses has the number beside it.
@@ -79,7 +79,7 @@ def _metric(delay_ms: float) -> int:
 
 
 def _access() -> tuple[list[Node], list[Link]]:
-    """Vantage points behind a router of their own network, with its uplinks."""
+    """Return vantage points behind their network's router, with its uplinks."""
     nodes, links = [], []
     for number, (name, (place, uplinks)) in enumerate(_VANTAGES.items()):
         asn, router = 64_510 + number, f"{name}-gw"

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from testbed.namespaces.plan import Family, LinkShape, Topology
 from testbed.namespaces.routing import Routes, find_routes
+from testbed.namespaces.topology import Family, LinkShape, Topology
 
 # A way is the numbers of the links that a packet takes, one after the other.
 LinkPath = tuple[int, ...]

@@ -1,7 +1,7 @@
-"""What the emulated Internet answers: the meaning of DNS, before any byte of it.
+"""DNS answers of the emulated Internet, without the wire format.
 
-A question goes in; out come a status and records, with whole CNAME chains as a recursive
-resolver would give them, wildcards by the closest encloser, and the faults of the world.
+Replies hold a status and records, with whole CNAME chains as a recursive resolver returns
+them, wildcards by the closest encloser, and the injected faults of the world.
 """
 
 import zlib
@@ -40,7 +40,7 @@ class Reply:
 
 
 class Authority:
-    """Answers questions about one world; remembers only which upsets have happened."""
+    """Answers questions about one world; its only state are the faults that have occurred."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -66,7 +66,7 @@ class Authority:
                 self._wildcards[wildcard.at] = wildcard
                 for target in wildcard.cnames:
                     self._targets.setdefault(target, f"*.{wildcard.at}")
-                # A wildcard is a name too, so it stands for nothing below itself.
+                # A wildcard is a name too, so it does not match below itself.
                 self._empty.add(f"*.{wildcard.at}")
                 self._add_parents(f"*.{wildcard.at}")
         for known in (*self.zones, *self.world.hosts, *self._targets):
@@ -186,7 +186,7 @@ class Authority:
 
 
 def _denied(reply: Reply) -> Reply:
-    """The same chain, its last target denied."""
+    """Return the same chain with NXDOMAIN for its last target."""
     return Reply(NXDOMAIN, reply.answers, reply.authorities)
 
 
@@ -197,7 +197,7 @@ def _addresses_of_type(name: Name, rtype: str) -> tuple[str, ...]:
 def _reply_of(
     zone: str, name: str, cnames: tuple[str, ...], addresses: tuple[str, ...], rtype: str
 ) -> Reply:
-    """A chain from ``name`` through ``cnames`` to ``addresses``; NODATA where it ends early."""
+    """Build a chain from ``name`` through ``cnames`` to ``addresses``; NODATA without these."""
     rows: list[Row] = []
     owner = name
     for target in cnames if rtype != "CNAME" else cnames[:1]:
@@ -210,13 +210,13 @@ def _reply_of(
 
 
 def soa_of(zone: str) -> Row:
-    """The start-of-authority row of a zone; the root stands in for zones that nobody lists."""
+    """Return the start-of-authority row of a zone, or the root's for unlisted zones."""
     host = f"ns.{zone}" if zone else "a.root.invalid"
     return (zone, "SOA", f"{host} hostmaster.testbed.invalid 1 7200 900 1209600 60")
 
 
 def transfer_rows(zone: Zone) -> Iterator[Row] | None:
-    """All rows of a zone transfer, start of authority first and last; ``None`` if refused.
+    """Return all rows of a zone transfer, SOA first and last; ``None`` if refused.
 
     A zone that cuts its transfers stops half way, without the closing start of authority.
     """

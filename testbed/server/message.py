@@ -1,4 +1,4 @@
-"""DNS messages as bytes: questions are read with suspicion, answers are packed tightly."""
+"""Wire format of DNS messages: strict parsing of queries, compression of replies."""
 
 import socket
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ TYPES |= {"DS": 43, "CAA": 257}
 TYPE_NAMES = {number: name for name, number in TYPES.items()}
 AXFR, IXFR = 252, 251
 FORMERR, NOTIMP, BADVERS = 1, 4, 16
-# RFC 1035: what may be sent by UDP to a client that does not say more.
+# RFC 1035: the UDP limit without EDNS.
 PLAIN_UDP_BYTES = 512
 # RFC 6891, and the DNS flag day of 2020: larger answers would be fragmented.
 LARGEST_UDP_BYTES = 1232
@@ -28,7 +28,7 @@ _TC = 0x0200
 
 
 class Malformed(Exception):
-    """A packet that is no question; ``code`` is what to answer, ``None`` for nothing."""
+    """A malformed query; ``code`` is the response code, ``None`` for no reply."""
 
     def __init__(self, code: int | None) -> None:
         self.code = code
@@ -37,7 +37,7 @@ class Malformed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One question as it came: ``name`` in lower case, ``raw`` with the case of the sender."""
+    """One query: ``name`` in lower case, ``raw`` with the case of the sender."""
 
     id: int
     name: str
@@ -50,7 +50,7 @@ class Query:
 
 
 def read_query(packet: bytes) -> Query:
-    """Read a question. Raises ``Malformed`` for anything else, whatever its bytes."""
+    """Parse a query; raise ``Malformed`` for anything else."""
     if len(packet) < _HEADER.size:
         raise Malformed(None)
     ident, flags, questions, answers, authorities, extra = _HEADER.unpack_from(packet)
@@ -104,7 +104,7 @@ def _read_edns(packet: bytes, at: int, extra: int) -> int | None:
 
 
 class _NameCompressor:
-    """Compresses names against those that stand earlier in the message (RFC 1035, 4.1.4)."""
+    """Compresses names against earlier ones in the message (RFC 1035, 4.1.4)."""
 
     def __init__(self, question: bytes) -> None:
         self._at: dict[str, int] = {}
@@ -177,7 +177,7 @@ class Packed:
 
 
 def pack_reply(query: Query, reply: Reply) -> Packed:
-    """Pack a reply once, for all who ask the same question."""
+    """Pack a reply once for all identical queries."""
     body = pack_rows(query.raw, (*reply.answers, *reply.authorities))
     return Packed(reply.code, (len(reply.answers), len(reply.authorities)), body)
 
@@ -191,7 +191,7 @@ def pack_rows(question: bytes, rows: Iterable[Row]) -> bytes:
 
 
 def frame(query: Query, packed: Packed, limit: int) -> bytes:
-    """The whole message for one sender: cut to nothing but a flag when it exceeds ``limit``."""
+    """Build the message for one sender, truncated with TC when it exceeds ``limit``."""
     flags = _FLAGS | (packed.code & 0xF) | (0x0100 if query.recursion else 0)
     tail = _OPT_TAIL if query.edns else b""
     answers, authorities = packed.counts
@@ -203,7 +203,7 @@ def frame(query: Query, packed: Packed, limit: int) -> bytes:
 
 
 def refusal(packet: bytes, code: int) -> bytes:
-    """A bare answer to a packet that could not be read; no question is repeated."""
+    """Build an error reply to an unreadable packet, without a question section."""
     ident, flags = unpack_from("!HH", packet)
     opt = b""
     if code == BADVERS:  # the upper bits of the code travel in the OPT record

@@ -1,4 +1,4 @@
-"""From one packet to one packet: cached answers on a short path, everything else with care."""
+"""Replies to packets: cached answers on a fast path, full parsing otherwise."""
 
 from collections import Counter
 
@@ -35,7 +35,7 @@ class Responder:
         self._ready: dict[tuple[bytes, bytes, int], tuple[bytes, bytes]] = {}
 
     def respond(self, packet: bytes) -> bytes | None:
-        """The UDP reply, or ``None`` when silence is the answer."""
+        """Return the UDP reply, or ``None`` for no reply."""
         end = packet.find(b"\0", 12) + 1
         if end and packet[2] & 0xFE == 0 and packet[4:10] == _ONE_QUESTION:
             found = self._ready.get(
@@ -67,14 +67,14 @@ class Responder:
         end = 12 + len(query.raw)
         size = _edns_size(packet, end)
         if size < 0:
-            return  # options or anything else out of the ordinary take the careful way
+            return  # options or anything else out of the ordinary are not cached
         if len(self._ready) >= _CACHE_ENTRIES:
             self._ready.clear()
         key = (query.raw[:-4].lower(), query.raw[-4:], size)
         self._ready[key] = (bytes((message[2] & 0xFE,)) + message[3:12], message[end:])
 
     def reply_to(self, query: Query) -> Reply | None:
-        """What the authority says to a question that was read."""
+        """Return the reply of the authority to a parsed query."""
         if query.klass != 1:
             return Reply(REFUSED)
         rtype = TYPE_NAMES.get(query.type, "")
@@ -82,7 +82,7 @@ class Responder:
         return self.authority.answer(query.name, rtype)
 
     def stream_reply(self, query: Query) -> bytes | None:
-        """The same for TCP, where nothing is too long."""
+        """Return the TCP reply, which is never truncated."""
         reply = self.reply_to(query)
         if reply is None:
             return None
@@ -99,5 +99,5 @@ def _edns_size(packet: bytes, at: int) -> int:
     return min(max(int.from_bytes(rest[3:5], "big"), PLAIN_UDP_BYTES), LARGEST_UDP_BYTES)
 
 
-# Version 0 without options, with and without the wish for DNSSEC records.
+# Version 0 without options, with and without the DO bit.
 _PLAIN_TAILS = (b"\0\0\0\0\0\0", b"\0\0\x80\0\0\0")

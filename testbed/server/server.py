@@ -32,7 +32,7 @@ _START_S = 300.0
 
 
 class StopEvent(Protocol):
-    """Whatever says that it is time to stop: an event of threads or of processes."""
+    """An event of threads or of processes that stops the server."""
 
     def is_set(self) -> bool: ...
 
@@ -61,7 +61,7 @@ def serve(
     """
     for address in addresses:
         if not (address.startswith("127.") or address == "::1"):
-            raise BadInput(f"{address} is not loopback, and an emulated Internet stays at home")
+            raise BadInput(f"{address} is not loopback, and an emulated Internet stays on loopback")
     if not 0 <= port <= _LAST_PORT:
         raise BadInput(f"{port} is not a port from 1 to {_LAST_PORT}", field="port")
     halted = threading.Event()
@@ -176,7 +176,7 @@ def _drop(state: _ServerState, stream: Stream) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
-    """A running server: where to ask it."""
+    """Addresses, port and process of a running server."""
 
     addresses: tuple[str, ...]
     port: int

@@ -13,7 +13,7 @@ _MAX_PENDING_BYTES = 1 << 20
 
 
 class Stream:
-    """Reads, answers and writes without ever blocking; ``waiting`` says that bytes are due."""
+    """Reads, answers and writes without blocking; ``waiting`` means that output is pending."""
 
     def __init__(self, connection: socket.socket, responder: Responder) -> None:
         self.connection = connection

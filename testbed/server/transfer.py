@@ -1,4 +1,4 @@
-"""Zone transfers: a zone's rows go in, length-prefixed messages come out."""
+"""Zone transfers as length-prefixed messages."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -18,7 +18,7 @@ def with_length(message: bytes) -> bytes:
 
 
 def transfer_stream(zone: Zone | None, query: Query) -> Iterator[bytes]:
-    """Chunks for the stream; an empty chunk at the end says: close the connection now.
+    """Yield chunks for the stream; an empty last chunk means: close the connection.
 
     A refused transfer is one REFUSED message; a cut one stops in the middle of a message.
     """

@@ -1,4 +1,4 @@
-"""What is true of a world, counted straight from it in plain Python.
+"""The truth of a world, counted directly from it in plain Python.
 
 Written apart from ``analysis`` on purpose: a survey is right when two independent counts agree.
 """
@@ -60,7 +60,7 @@ def truth(world: World, wordlist: Iterable[str], *, axfr: bool = True) -> dict[s
 
 
 def hidden_reason(zone: Zone, name: Name, words: frozenset[str], *, axfr: bool) -> str:
-    """Why the technique cannot find a name; empty when it can."""
+    """Return why the technique cannot find a name; empty when it can."""
     if zone.fault:
         return _FAULTS[zone.fault]
     if name.fqdn == zone.domain or (axfr and zone.transfer == ALLOW):

@@ -1,7 +1,7 @@
-"""What a crawl would bring home from a world, taken straight from its truth.
+"""Simulated observations of a crawl, derived from a world's truth.
 
-A world and a word list go in; per zone the lookups and the outcome come out that a crawl without
-a single lost packet would have recorded. Nothing is asked, so a world at full scale takes seconds.
+Gives, per zone, the lookups and the outcome that a crawl without a lost packet would have
+recorded. No query is sent, so a world at full scale takes seconds.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ from testbed.server.answers import TTL_S
 from testbed.truth.counting import hidden_reason
 from testbed.world.model import ALLOW, MISSING, SERVFAIL, Name, World, Zone
 
-# Who answered, and how long it took: the same for all, since nobody was asked.
+# Resolver and round trip of all answers, since no query is sent.
 RESOLVER = "127.0.0.1:53"
 RTT_MS = 1.0
 
@@ -28,7 +28,7 @@ class Observed:
 
 
 class Observer:
-    """Looks at the zones of one world at one moment ``at`` (seconds since the epoch)."""
+    """Observes the zones of one world at time ``at`` (seconds since the epoch)."""
 
     def __init__(self, world: World, words: Iterable[str], at: float) -> None:
         self._world = world
@@ -120,7 +120,7 @@ def _technique(zone: Zone, name: Name) -> Technique:
 
 
 def zone_rows(world: World) -> list[dict[str, Any]]:
-    """Rows of the lake's ``zones``: the cloud addresses whose zone the world gives away."""
+    """Return rows of the lake's ``zones``: the cloud addresses with an identified zone."""
     return [
         {
             "address": address,

@@ -1,7 +1,7 @@
 """Tables of zones and of sharing from a world's truth, one plain function each.
 
-Zones cannot be seen by asking: these tables are true of a survey to which the world's zones were
-brought, as ``testbed observe`` does.
+A crawl does not see zones: these tables hold for a survey that imported the world's zones, as
+``testbed observe`` does.
 """
 
 from collections import Counter, defaultdict
@@ -14,12 +14,12 @@ from testbed.truth.tables import Rows, best_domains
 from testbed.world.facts import Fact
 from testbed.world.model import World
 
-# (region, zone); an empty zone is one that nobody identified.
+# (region, zone); an empty zone is an unidentified one.
 ZoneKey = tuple[str, str]
 
 
 def _address_zones(world: World, fact: Fact) -> dict[str, ZoneKey]:
-    """Region and zone of each address of a name on AWS that stands in a region."""
+    """Return region and zone of each address of a name in an AWS region."""
     places = {a: world.place(a) for a in fact.name.addresses}
     return {
         a: (str(p.region), p.zone or "")
@@ -33,7 +33,7 @@ def _identified(world: World, fact: Fact) -> set[ZoneKey]:
 
 
 def fill_zone_usage(world: World, facts: Sequence[Fact]) -> Rows:
-    """Table 12, with rows for addresses whose zone nobody identified."""
+    """Count Table 12, with rows for addresses of unidentified zones."""
     names: Counter[ZoneKey] = Counter()
     alone: Counter[ZoneKey] = Counter()
     domains: dict[ZoneKey, set[str]] = defaultdict(set)

@@ -1,4 +1,4 @@
-"""Names on the drawing board: what they are, before they have labels and addresses."""
+"""Drafts of names and domains, before they have labels and addresses."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 Regions = tuple[str, ...]
 Kind = tuple[str, Regions]  # front-end label and the regions it uses
 # Addresses that names share: (provider, label, region, zone letter or "", owner). A label such
-# as "cs/name" has addresses of its own, but counts with "cs".
+# as "cs/name" has a separate pool, but counts with "cs".
 PoolKey = tuple[str, str, str, str, str]
 
 
@@ -14,11 +14,11 @@ PoolKey = tuple[str, str, str, str, str]
 class Draft:
     """One cloud-using name. ``count`` is its number of addresses in this cloud.
 
-    ``owner`` names the domain when the name shares its front end with nobody else's;
-    ``pinned`` names stand behind one common name of their platform; ``named`` ones are reached
+    ``owner`` names the domain of an exclusive front end; ``pinned`` names are behind one
+    shared name of their platform; ``named`` ones are reached
     through a name of the provider although their label allows a plain address; ``zones`` are the
-    letters of those that a publication gives it. Names with the same ``home`` share the machines
-    of that domain, which are one or two if they are ``few``.
+    letters of those that a publication gives it. Names with the same ``machine_domain`` share
+    the machines of that domain, which are one or two with ``few_machines``.
     """
 
     provider: str
@@ -44,7 +44,7 @@ class Draft:
 
 @dataclass(slots=True)
 class DomainDraft:
-    """One domain: its class of Table 5, its cloud names and how many names stand elsewhere.
+    """One domain: its class of Table 5, its cloud names and the number of names elsewhere.
 
     ``starred`` ones are named by a publication, which their names and addresses follow.
     """

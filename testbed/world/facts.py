@@ -1,4 +1,4 @@
-"""What is true of each name by itself: who hosts it, behind what, and where."""
+"""Facts of each name: provider, front end and region."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ def _fact(world: World, zone: Zone, name: Name) -> Fact:
     places = {a: world.place(a) for a in (*name.addresses, *name.addresses6)}
     used = {p.provider for p in places.values() if p.kind in _USED}
     labels = _labels(name, places)
-    # An edge stands in Azure's own ranges, and says as little of the region as any other CDN.
+    # Azure's CDN edges are in its own ranges, but identify no region, like any other CDN.
     edge = "azure" if ("azure", "cdn") in labels else ""
     regions = {
         (p.provider, p.region)

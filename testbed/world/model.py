@@ -1,4 +1,4 @@
-"""Nouns of the emulated Internet: places, names, zones and the world that holds them."""
+"""Data model of the emulated Internet: places, names, zones and the world."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,19 +7,19 @@ from fractions import Fraction
 
 from core.statuses import AddressKind
 
-# What a zone does when somebody asks to transfer it.
+# Reaction of a zone to a transfer request.
 ALLOW, REFUSE, CUT = "allow", "refuse", "cut"
-# What a zone does to every question; the empty text means that it answers.
+# Fault of a zone for every query; empty where it answers.
 SERVFAIL, SILENT, MISSING = "servfail", "silent", "missing"
-# What befalls the first question for a name; every later one is answered.
+# Fault of the first query for a name; later ones are answered.
 DROP_FIRST, SERVFAIL_FIRST = "drop-first", "servfail-first"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an address stands in truth; ``zone`` is the letter of an identified zone.
+    """True place of an address; ``zone`` is the letter of an identified zone.
 
-    ``zone`` is ``None`` where the study could not tell the zone (it never saw all of them).
+    ``zone`` is ``None`` where the study did not identify the zone.
     """
 
     provider: str | None
@@ -36,7 +36,7 @@ OTHER_PLACE = Place(None, None, None, None, AddressKind.OTHER)
 class Name:
     """One name of a zone: its CNAME chain, then the addresses at the end of it.
 
-    ``hidden`` tells why the technique is not meant to find the name; empty when it is.
+    ``hidden`` is the reason why the technique cannot find the name; empty when it can.
     """
 
     fqdn: str
@@ -47,16 +47,16 @@ class Name:
 
     @property
     def is_dangling(self) -> bool:
-        """Whether it is an alias whose last target nobody has any more."""
+        """Whether it is an alias to a released target."""
         return bool(self.cnames) and not self.addresses and not self.addresses6
 
 
 @dataclass(frozen=True, slots=True)
 class Wildcard:
-    """What answers for names that do not exist below ``at`` (the zone's own name or deeper).
+    """A wildcard for names below ``at`` (the apex or deeper) that do not exist.
 
     ``width`` addresses of the pool are given at a time; a pool wider than that rotates. With
-    ``per_name`` every name is an alias of its own below the only one of ``cnames``.
+    ``per_name`` every name is a distinct alias below the only one of ``cnames``.
     """
 
     at: str
@@ -83,7 +83,7 @@ class Zone:
     transfer: str = REFUSE
     fault: str = ""
     wildcard: Wildcard | None = None
-    # Wildcards below that one, each at a level of its own.
+    # Wildcards below that one, each at a different level.
     nested: tuple[Wildcard, ...] = ()
     # Further records of the domain's own name by type (CAA, DS, MX), as presentation texts.
     records: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -104,8 +104,8 @@ class World:
     """An emulated Internet whose truth is known; equal inputs give an equal world.
 
     ``zones`` are in the order of the domain list; ``hosts`` maps name-server names to their
-    addresses (none: the name does not resolve); ``places`` knows every address that stands
-    in a published prefix; ``upsets`` maps names to what befalls their first question.
+    addresses (none: the name does not resolve); ``places`` holds every address in a
+    published prefix; ``injected_faults`` maps names to the fault of their first query.
     """
 
     spec: str
@@ -128,7 +128,7 @@ class World:
         return f"{self.spec}@{scale_text(self.scale)}#{self.seed}"
 
     def place(self, address: str) -> Place:
-        """Where ``address`` stands; addresses outside every published prefix are other."""
+        """Return the place of ``address``; addresses outside every published prefix are other."""
         return self.places.get(address, OTHER_PLACE)
 
     def names(self) -> Iterator[tuple[Zone, Name]]:
@@ -143,7 +143,7 @@ class World:
 
 
 def scale_text(scale: Fraction) -> str:
-    """A scale as people write it: ``1/100``."""
+    """Format a scale as ``1/100``."""
     return f"{scale.numerator}/{scale.denominator}"
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from testbed.generate.addresses.supply import AddressAllocator
+from testbed.generate.addresses.allocator import AddressAllocator
 from testbed.world.model import PublishedRanges, World
 from testbed.worlds.explicit import build_explicit
 

@@ -1,4 +1,4 @@
-"""Worlds that are written out name by name: small, and with every oddity in its place."""
+"""Worlds that are specified name by name, for special cases."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ import dns.exception
 import dns.rdata
 
 from core.errors import BadInput
-from testbed.generate.addresses.supply import AddressAllocator
+from testbed.generate.addresses.allocator import AddressAllocator
 from testbed.world.model import Name, PublishedRanges, Wildcard, World, Zone
 
 # "aws/us-east-1a#3": the third address of that zone; the same token is the same address.
@@ -20,7 +20,7 @@ _TOKEN = re.compile(r"(?P<who>[a-z]+(?:53)?)(?:/(?P<region>[a-z-]+\d*)(?P<zone>[
 
 @dataclass(slots=True)
 class _TokenAllocator:
-    """Turns address tokens into addresses, each token once."""
+    """Allocates the address of each token once."""
 
     allocator: AddressAllocator
     addresses: dict[str, str] = field(default_factory=dict)
@@ -126,7 +126,7 @@ def _name(fqdn: str, tokens: list[str], tokens_to_addresses: _TokenAllocator, hi
 
 
 def _expand_token(token: str) -> list[str]:
-    """``aws/us-east-1a#1-90`` stands for ninety addresses."""
+    """Expand a token with a range: ``aws/us-east-1a#1-90`` is ninety addresses."""
     stem, _, numbers = token.partition("#")
     first, _, last = numbers.partition("-")
     return [f"{stem}#{n}" for n in range(int(first), int(last) + 1)] if last else [token]

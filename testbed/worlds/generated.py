@@ -1,7 +1,7 @@
 """Worlds that are drawn from published distributions, at any scale.
 
 The steps: count, let domains choose front ends and regions, fill in names, put the domains on
-the list, give names their zones, addresses and labels, and make life hard.
+the list, give names their zones, addresses and labels, and inject faults.
 """
 
 import random
@@ -12,19 +12,19 @@ from fractions import Fraction
 from typing import Any
 
 from core.errors import BadInput
-from testbed.generate import obstacles
+from testbed.generate import fault_injection
+from testbed.generate.addresses.allocator import AddressAllocator
 from testbed.generate.addresses.instances import set_counts
 from testbed.generate.addresses.pools import Pool, PublishedCounts, build_pools
-from testbed.generate.addresses.supply import AddressAllocator
 from testbed.generate.apportion import scaled
-from testbed.generate.availability import addresses_by_zone, assign_zones
-from testbed.generate.blending import (
+from testbed.generate.availability_zones import addresses_by_zone, assign_zones
+from testbed.generate.front_ends import SHARED_HEROKU, FrontEndBuilder, choose_named, edge_addresses
+from testbed.generate.mixed_hosting import (
     add_edges,
     assign_mixed_names,
     exclude_mixed_names,
     without_edges,
 )
-from testbed.generate.fronts import SHARED_HEROKU, FrontEndBuilder, choose_named, edge_addresses
 from testbed.generate.naming import Labeller
 from testbed.generate.operators import serve_zones
 from testbed.generate.population import Population, populate
@@ -41,7 +41,7 @@ PROVIDERS = ("aws", "azure")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What makes a generated world concrete; see ``testbed.worlds.loading.build_world``."""
+    """Arguments of a generated world; see ``testbed.worlds.loading.build_world``."""
 
     scale: Fraction | None
     seed: int
@@ -51,7 +51,7 @@ class Request:
 
 @dataclass(slots=True)
 class _BuildContext:
-    """What the steps share; each step has a random stream that no other step disturbs."""
+    """State shared by the steps; each step has an independent random stream."""
 
     raw: Mapping[str, Any]
     scale: Fraction
@@ -173,7 +173,7 @@ def _add_drafts(provider: str, domains: Sequence[DomainDraft], population: Popul
 
 
 def _rank(context: _BuildContext, domains: Sequence[DomainDraft]) -> list[tuple[int, str]]:
-    """Put the domains on the list; gives rank and name of those without any cloud."""
+    """Rank the domains; return rank and name of those without any cloud."""
     rng, numbers = context.rng("ranks"), context.raw["list"]
     if context.listed is not None:
         return rank_listed(domains, context.listed, numbers, rng)
@@ -290,14 +290,14 @@ def _inject_faults(
     vm = [a for key, pool in context.pools.items() if key[1] == "vm" for a in pool.addresses]
     total = len(cloud) + len(others)
     published = sum(context.name_counts.values())
-    obstacles.remove_zones(others, context.raw["list"]["missing_share"], rng)
-    obstacles.inject_zone_faults(others, raw, total, vm, rng)
+    fault_injection.remove_zones(others, context.raw["list"]["missing_share"], rng)
+    fault_injection.inject_zone_faults(others, raw, total, vm, rng)
     sound = [zone for zone in cloud + others if not zone.fault]
-    obstacles.add_wildcards(sound, raw, context.allocator, rng)
-    obstacles.abort_transfers(sound, raw["cut_transfers"], rng)
-    obstacles.add_hidden_names(cloud, round(published * raw["hidden"]), vm, labeller, rng)
-    upsets = obstacles.inject_first_query_faults(sound, raw, rng)
+    fault_injection.add_wildcards(sound, raw, context.allocator, rng)
+    fault_injection.abort_transfers(sound, raw["cut_transfers"], rng)
+    fault_injection.add_hidden_names(cloud, round(published * raw["hidden"]), vm, labeller, rng)
+    upsets = fault_injection.inject_first_query_faults(sound, raw, rng)
     named = {star.domain for star in context.stars}
     plain = [zone for zone in sound if zone.domain not in named]
-    obstacles.add_dangling_aliases(plain, raw["dangling"], context.rng("dangling"))
+    fault_injection.add_dangling_aliases(plain, raw["dangling"], context.rng("dangling"))
     return upsets

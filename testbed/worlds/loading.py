@@ -1,4 +1,4 @@
-"""From a world file to a world: the door of this package.
+"""Loading of world files and building of worlds.
 
 ``load_world`` reads and checks a specification, ``build_world`` makes it concrete for a scale
 and a seed. Equal arguments give an equal world.
@@ -15,7 +15,7 @@ from typing import Any
 from core.errors import BadInput
 from core.paths import FIXTURES
 from testbed.files.prefix_inventory import invent_ranges
-from testbed.generate.addresses.supply import build_allocator, validate_ranges
+from testbed.generate.addresses.allocator import build_allocator, validate_ranges
 from testbed.world.model import PublishedRanges, World
 from testbed.worlds.audit_zones import build_audit_world
 from testbed.worlds.explicit import build_explicit
@@ -86,7 +86,7 @@ def build_world(
     range_files: Sequence[PublishedRanges] | None = None,
     labels: Sequence[str] | None = None,
 ) -> World:
-    """Make a world concrete.
+    """Build a world.
 
     ``scale`` is the share of the published counts (default 1/100); with ``domains``, names in
     rank order that the world is built on, it follows from their number unless given.

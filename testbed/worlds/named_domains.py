@@ -1,4 +1,4 @@
-"""Domains that the study names: at every scale they are as it published them.
+"""Domains that the study names: they have their published size at every scale.
 
 What is published of all domains is given less these, so that the rest can be scaled by itself.
 """

@@ -1,6 +1,6 @@
 """Worlds of many plain zones, a share of them with wildcards of every form.
 
-Numbers of a world file and the labels of a word list go in, zones come out.
+The zones follow a world file and the labels of a word list.
 """
 
 import random
@@ -10,12 +10,12 @@ from fractions import Fraction
 from typing import Any
 
 from core.errors import BadInput
-from testbed.generate.addresses.supply import AddressAllocator
+from testbed.generate.addresses.allocator import AddressAllocator
 from testbed.generate.apportion import scaled
 from testbed.generate.naming import invent_domains
 from testbed.world.model import Name, PublishedRanges, Wildcard, World, Zone
 
-# Where wildcards stand below another, and how often one gives exactly what the other gives.
+# Labels of nested wildcards, and the share that answers exactly as the upper one does.
 _NESTED_AT = ("dev", "test", "api", "staging")
 _SAME_AS_ABOVE = 0.25
 # How often a name stands where names below it are made by a wildcard.
@@ -76,7 +76,7 @@ class _ZoneBuilder:
         self._target_count = 0
 
     def build(self, count: int, servers: tuple[str, ...]) -> list[Zone]:
-        """So many zones, the wildcards dealt over them at random."""
+        """Build ``count`` zones, the wildcards assigned to them at random."""
         domains = invent_domains(count, set(), self._rng)
         wild = self._rng.sample(range(count), round(count * self._numbers["wild"]))
         zones = [Zone(d, rank, servers=servers) for rank, d in enumerate(domains, 1)]

@@ -37,7 +37,7 @@ ENTRIES = (
     "tasks.joining",
     "screening.agent",
     "screening.bundle",
-    "testbed.namespaces.within",
+    "testbed.namespaces.namespace_exec",
 )
 # Loaded by name: at the first use, since it imports a compiler, or as the reader of a provider.
 BY_NAME = {"cartography.addresses.kernels"} | {

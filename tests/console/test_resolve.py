@@ -11,7 +11,7 @@ import pytest
 from core.records import Record
 from core.statuses import DnsStatus
 from crawlers.engine.config import Question, Result
-from testbed.hierarchy.plan import generate_hierarchy
+from testbed.hierarchy.generation import generate_hierarchy
 from testbed.hierarchy.server import serving
 from tests.console.test_survey import Installation
 from tests.crawlers.engine.responder import Responder, good

@@ -7,11 +7,11 @@ import pytest
 from core.errors import BadInput
 from testbed.files.prefix_inventory import invent_ranges
 from testbed.files.range_files import OLD_AZURE_NAMES, write_files
-from testbed.generate.addresses.supply import build_allocator
+from testbed.generate.addresses.allocator import build_allocator
 from testbed.world.model import PublishedRange, PublishedRanges
 from testbed.worlds.loading import build_world
 from tests.shared import shared_file
-from tests.testbed.cast import hundredth, tiny
+from tests.testbed.shared_worlds import hundredth, tiny
 
 
 def test_it_works():

@@ -10,6 +10,7 @@ import pytest
 
 from core.errors import BadInput
 from tasks.surveys.hierarchy import build_hierarchy
+from testbed.hierarchy.generation import generate_hierarchy
 from testbed.hierarchy.internet import (
     Cut,
     Expected,
@@ -19,7 +20,6 @@ from testbed.hierarchy.internet import (
     Status,
     Zone,
 )
-from testbed.hierarchy.plan import generate_hierarchy
 from testbed.hierarchy.server import serving
 from testbed.server.answers import NOERROR, NXDOMAIN, REFUSED
 from tests import forks

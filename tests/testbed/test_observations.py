@@ -11,7 +11,7 @@ from testbed.truth.counting import truth
 from testbed.truth.observations import Observer, zone_rows
 from testbed.world.model import MISSING, SERVFAIL
 from testbed.worlds.loading import build_world, load_world, read_labels
-from tests.testbed.cast import hundredth, tiny
+from tests.testbed.shared_worlds import hundredth, tiny
 
 LABELS = read_labels()
 AT = 1_364_558_400.0

@@ -9,7 +9,7 @@ import pytest
 
 from testbed.server.answers import transfer_rows
 from testbed.server.server import running
-from tests.testbed.cast import ask, hundredth, rows, tiny
+from tests.testbed.shared_worlds import ask, hundredth, rows, tiny
 
 
 @pytest.fixture(scope="module")

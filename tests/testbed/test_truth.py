@@ -8,7 +8,7 @@ from testbed.truth.tables import TABLES
 from testbed.truth.zones import SHARING_TABLES, ZONE_TABLES
 from testbed.world.model import ALLOW
 from testbed.worlds.loading import build_world, read_labels
-from tests.testbed.cast import hundredth, tiny
+from tests.testbed.shared_worlds import hundredth, tiny
 
 LABELS = read_labels()
 

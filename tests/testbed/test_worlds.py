@@ -9,7 +9,7 @@ from core.errors import BadInput
 from testbed.truth.counting import table_rows, truth
 from testbed.world.model import World
 from testbed.worlds.loading import build_world, list_worlds, load_world, read_labels
-from tests.testbed.cast import hundredth, tenth, tiny
+from tests.testbed.shared_worlds import hundredth, tenth, tiny
 
 LABELS = read_labels()
 

@@ -8,7 +8,7 @@ from testbed.generate.addresses.machines import CROWDED, assign_machines, zone_d
 from testbed.generate.apportion import apportion
 from testbed.world.drafts import DomainDraft, Draft, drafts_of
 
-# Front ends whose address counts the study gives no figure for take what their zones ask.
+# Front ends without published address counts get as many as their zones need.
 FLEXIBLE = frozenset({"unclassified", "heroku"})
 FLEXIBLE_MAX = 3
 _BALANCED = ("elb", "beanstalk", "heroku-elb")
@@ -37,7 +37,7 @@ def _assign_counts(
     section: Mapping[str, Any],
     rng: random.Random,
 ) -> None:
-    """Deal the figure's counts; where names use many zones or regions they get the larger."""
+    """Assign the published counts, the larger ones to names with many zones or regions."""
     parts = apportion(len(drafts), [share for _, share in table])
     counts = [n for (n, _), part in zip(table, parts, strict=True) for _ in range(part)]
     need = zone_demand(section)
@@ -53,7 +53,7 @@ def _assign_counts(
 
 
 def _pin_names(domains: Sequence[DomainDraft], wanted: float, rng: random.Random) -> None:
-    """Let some names stand behind one common name of the platform, domain by domain."""
+    """Put some names behind one shared platform name, domain by domain."""
     groups = [[d for d in domain.drafts if d.label == "heroku"] for domain in domains]
     groups = [group for group in groups if group]
     rng.shuffle(groups)
@@ -64,7 +64,7 @@ def _pin_names(domains: Sequence[DomainDraft], wanted: float, rng: random.Random
 
 
 def split_by_region(draft: Draft) -> list[int]:
-    """The addresses of a draft, spread evenly over its regions."""
+    """Return the address counts of a draft, spread evenly over its regions."""
     if draft.label in FLEXIBLE:
         return [FLEXIBLE_MAX] * len(draft.regions)
     whole, rest = divmod(draft.count, len(draft.regions))

@@ -1,4 +1,4 @@
-"""How many machines stand behind the names of each domain (Figure 10a and section 4.4.1).
+"""Number of machines behind the names of each domain (Figure 10a and section 4.4.1).
 
 The names of a domain share its machines. Few domains have three machines or more, and they have
 all names with so many; they are the large ones, and those with a name in several regions.
@@ -28,7 +28,7 @@ ZoneDemand = Mapping[str, float]
 
 
 def zone_demand(section: Mapping[str, Any]) -> dict[str, float]:
-    """Mean identified zones of a name by region (Tables 10 and 12), as a share of its zones."""
+    """Return a name's mean share of identified zones by region (Tables 10 and 12)."""
     found = {}
     for region in section["regions"]:
         zones = region.get("zone_names", ())
@@ -70,7 +70,7 @@ def _counts(n: int, section: Mapping[str, Any]) -> Counter[int]:
 def _choose_many(
     groups: Sequence[list[Draft]], wanted: tuple[int, int], need: ZoneDemand, rng: random.Random
 ) -> set[int]:
-    """The domains with many machines: where a name is in several regions, then those that are
+    """Choose domains with many machines: where a name is in several regions, then those that are
     large, in crowded regions or in several. ``wanted`` are domains, and names that they hold."""
     draws = {id(group): rng.random() for group in groups}
     wide = sum(_max_regions(g) > 1 for g in groups)
@@ -100,7 +100,7 @@ def _max_regions(group: Sequence[Draft]) -> int:
 def _assign_many_machines(
     groups: list[list[Draft]], counts: Counter[int], section: Mapping[str, Any]
 ) -> None:
-    """Every domain here has a name with many machines; small ones have no other names."""
+    """Give each domain at least one name with many machines."""
     for group in groups:
         for draft in group:
             if len(draft.regions) > 1:
@@ -130,7 +130,7 @@ def _sort_key(group: list[Draft], three: set[str], need: ZoneDemand) -> tuple[bo
 
 
 def _pop_count(counts: Counter[int], least: int) -> int:
-    """The smallest number left of at least ``least`` machines, else the largest left."""
+    """Pop the smallest remaining count of at least ``least``, else the largest one."""
     left = [k for k, n in counts.items() if n > 0]
     fit = [k for k in left if k >= least]
     taken = min(fit) if fit else max(left, default=least)
@@ -144,7 +144,7 @@ def _assign_few_machines(
     section: Mapping[str, Any],
     rng: random.Random,
 ) -> None:
-    """One machine or two for each domain: two where its names are many and zones are crowded."""
+    """Give each domain one machine, or two where names are many and zones are crowded."""
     need = zone_demand(section)
     for group in groups:
         for draft in group:

@@ -2,7 +2,7 @@
 
 Names take consecutive addresses while a window slides over the pool: neighbours share, every
 address is used, and the distinct addresses of a kind are exactly those of its pools. Names of one
-home share what it took.
+machine domain share its allocation.
 """
 
 from collections import Counter, defaultdict
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from testbed.generate.addresses.supply import AddressAllocator
+from testbed.generate.addresses.allocator import AddressAllocator
 from testbed.generate.apportion import apportion, apportion_within
 from testbed.world.drafts import Draft, PoolKey
 
@@ -22,10 +22,10 @@ BALANCED = ("elb", "beanstalk", "heroku-elb")
 
 @dataclass(slots=True)
 class Pool:
-    """Addresses of one label in one zone; ``demand`` is how many will be asked for in all.
+    """Addresses of one label in one zone; ``demand`` is the total number of requests.
 
-    The first ``busy`` addresses serve more names than the others; ``fleets`` are the addresses that
-    each home will ask for, by number before and by position after it did.
+    The first ``busy`` addresses serve more names than the others; ``fleet_sizes`` counts the
+    addresses of each machine domain, ``held`` are their positions once allocated.
     """
 
     demand: int
@@ -36,8 +36,8 @@ class Pool:
     held: dict[str, list[int]] = field(default_factory=dict)
 
     def allocate(self, count: int, home: str = "") -> list[int]:
-        """Positions of ``count`` distinct addresses (all, if there are fewer): the next ones, or
-        the first of those of a home."""
+        """Return positions of ``count`` distinct addresses (all, if there are fewer): the next
+        ones, or the first of the fleet of a machine domain."""
         if not home:
             return self._next_positions(count)
         if home not in self.held:
@@ -58,7 +58,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class PublishedCounts:
-    """What publications say of the addresses of a cloud.
+    """Published address counts of a cloud.
 
     ``instances`` counts them by provider and label; ``identified`` is the share of those whose
     zone is known, and ``busy`` of load balancers' that many names share, by provider.
@@ -72,9 +72,9 @@ class PublishedCounts:
 def build_pools(
     drafts: Iterable[Draft], supplies: PublishedCounts, allocator: AddressAllocator
 ) -> dict[PoolKey, Pool]:
-    """Pools for all placements of ``drafts``.
+    """Build the pools for all placements of ``drafts``.
 
-    Fronts with an owner get addresses of their own; the rest of the number is shared.
+    Front ends with an owner get exclusive addresses; the others share the rest.
     """
     demand: Counter[PoolKey] = Counter()
     largest: Counter[PoolKey] = Counter()
@@ -110,7 +110,7 @@ def _sizes(
     total: int,
     identified: float | None,
 ) -> Iterable[tuple[PoolKey, int]]:
-    """Sizes that sum to ``total``, each large enough for the largest front if that is possible."""
+    """Yield pool sizes that sum to ``total``, each at least its largest front end if possible."""
     least = {key: demand[key] if key[4] else largest[key] for key in keys}
     if sum(least.values()) > total:
         least = {key: demand[key] if key[4] else 1 for key in keys}
@@ -140,7 +140,7 @@ def _apportion_pools(
 
 
 def _mark_busy_addresses(pools: Mapping[PoolKey, Pool], share: float) -> None:
-    """Let many names share some addresses of load balancers."""
+    """Mark some load-balancer addresses as shared by many names."""
     balanced = sum(len(p.addresses) for k, p in pools.items() if k[1] in BALANCED)
     able = [p for k, p in pools.items() if k[1] == "elb" and not k[4]]
     room = [

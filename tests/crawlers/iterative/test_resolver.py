@@ -24,6 +24,7 @@ from crawlers.iterative.delegation_cache import MAX_FURTHER_HOSTS
 from crawlers.iterative.resolver import IterativeResolver, open_iterative
 from crawlers.iterative.root_hints import read_root_hints
 from crawlers.iterative.state import MAX_QUERIES
+from testbed.hierarchy.generation import generate_hierarchy
 from testbed.hierarchy.internet import (
     FORGED_ADDRESS,
     Cut,
@@ -33,7 +34,6 @@ from testbed.hierarchy.internet import (
     Zone,
     is_within,
 )
-from testbed.hierarchy.plan import generate_hierarchy
 from testbed.hierarchy.server import PacketResponder, serving
 from tests.examples import examples
 

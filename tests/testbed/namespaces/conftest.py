@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.namespaces.ability import detect_capabilities
+from testbed.namespaces.capabilities import detect_capabilities
 from testbed.namespaces.laboratory import Laboratory
 from testbed.namespaces.six_by_four import six_by_four
 from tests.groups import mark_folder

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.probes import lab_claims
 from testbed.namespaces.laboratory import Laboratory
-from testbed.namespaces.random_plan import draw_topology
+from testbed.namespaces.random_topology import draw_topology
 from tests.testbed.namespaces.conftest import need_laboratory
 
 

@@ -11,7 +11,7 @@ from probes.kinds import icmp_echo, tcp_ping, throughput, traceroute
 from probes.records import ProbeStatus, Target
 from testbed.namespaces import netns
 from testbed.namespaces.laboratory import Laboratory
-from testbed.namespaces.plan import Link, LinkShape, Node, Topology
+from testbed.namespaces.topology import Link, LinkShape, Node, Topology
 from tests.testbed.namespaces.conftest import need_laboratory
 
 CLOCK = SystemClock()

@@ -11,7 +11,7 @@ import pytest
 
 from testbed.namespaces import netns
 from testbed.namespaces.laboratory import Laboratory
-from testbed.namespaces.plan import Link, LinkShape, Node, Topology
+from testbed.namespaces.topology import Link, LinkShape, Node, Topology
 from tests.testbed.namespaces.conftest import need_laboratory
 
 PROJECT = Path(__file__).parents[3]

@@ -1,10 +1,10 @@
-"""What makes an Internet hard to survey: wildcards, faults, refusals, names nobody can guess."""
+"""Injected obstacles to a survey: wildcards, faults, refused transfers, unguessable names."""
 
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from testbed.generate.addresses.supply import AddressAllocator
+from testbed.generate.addresses.allocator import AddressAllocator
 from testbed.generate.naming import Labeller
 from testbed.world.model import (
     ALLOW,
@@ -22,7 +22,7 @@ from testbed.world.model import (
 _KINDS = ("static", "rotating", "cname", "second")
 _POOL, _SHOWN = 4, 2
 _SECOND_LEVELS = ("dev", "staging", "demo", "users", "sites", "preview")
-# Words that any list of subdomains holds, and forms of names that providers gave out.
+# Common subdomain labels, and names of released provider resources.
 _DANGLING_LABELS = ("old", "beta", "promo", "staging", "shop2")
 _RELEASED_TARGETS = (
     "left-{}.azurewebsites.net",
@@ -35,7 +35,7 @@ IN_FAILING_ZONE = "every question to the zone fails"
 
 
 def abort_transfers(zones: Sequence[Zone], share: float, rng: random.Random) -> None:
-    """Let some of the zones that refuse a transfer begin one and break it off."""
+    """Let some of the zones that refuse transfers start one and abort it."""
     able = [zone for zone in zones if zone.transfer != ALLOW and zone.names]
     for zone in rng.sample(able, round(len(able) * share)):
         zone.transfer = CUT
@@ -88,7 +88,7 @@ def add_hidden_names(
 
 
 def add_dangling_aliases(zones: Sequence[Zone], share: float, rng: random.Random) -> None:
-    """Let some zones keep aliases to machines and platforms that were given back."""
+    """Add dangling aliases to released machines and platforms to some zones."""
     able = [zone for zone in zones if zone.names]
     for number, zone in enumerate(rng.sample(able, round(len(able) * share))):
         held = {name.fqdn for name in zone.names}
@@ -105,7 +105,7 @@ def inject_zone_faults(
     addresses: Sequence[str],
     rng: random.Random,
 ) -> None:
-    """Let some zones of the background fail for good, with cloud names that nobody sees."""
+    """Let some background zones fail permanently, with cloud names that are never found."""
     wanted = [
         (fault, max(1, round(total * hardship[key])))
         for fault, key in ((SERVFAIL, "failing_zones"), (SILENT, "silent_zones"))
@@ -122,7 +122,7 @@ def inject_zone_faults(
 
 
 def remove_zones(zones: Sequence[Zone], share: float, rng: random.Random) -> None:
-    """Let some listed domains be gone."""
+    """Remove some listed domains: their names do not exist."""
     for zone in rng.sample(list(zones), round(len(zones) * share)):
         zone.fault, zone.servers, zone.names = MISSING, (), []
 
@@ -130,7 +130,7 @@ def remove_zones(zones: Sequence[Zone], share: float, rng: random.Random) -> Non
 def inject_first_query_faults(
     zones: Sequence[Zone], hardship: Mapping[str, Any], rng: random.Random
 ) -> dict[str, str]:
-    """What befalls the first question for some names; at least one of each kind."""
+    """Return the injected fault of the first query by name; at least one of each kind."""
     able = [name.fqdn for zone in zones if not zone.fault for name in zone.names]
     drops = max(1, round(len(able) * hardship["drop_first"]))
     fails = max(1, round(len(able) * hardship["servfail_first"]))

@@ -13,7 +13,7 @@ _MOST_HOSTS = 250
 
 
 def connect_hosts(prefix: str, hosts: Sequence[str]) -> None:
-    """Lay a link from the centre to each host; raises ``OSError``."""
+    """Create a link from the centre to each host; raise ``OSError``."""
     if len(hosts) > _MOST_HOSTS:
         raise OSError(f"the centre has room for {_MOST_HOSTS} hosts")
     netns.batch(prefix + NODE, ["link set dev lo up", *_links(prefix, hosts)])

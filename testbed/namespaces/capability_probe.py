@@ -1,6 +1,6 @@
-"""What the kernel and its tools let us do is tried out in a namespace that ends with this process.
+"""Probe of what the kernel and its tools support, in a namespace that ends with this process.
 
-Run as a process of its own, since it leaves its own network; what was found is its output.
+Runs as a separate process, since it leaves its network namespace; prints JSON.
 """
 
 import contextlib
@@ -10,16 +10,16 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from testbed.namespaces import building, netns
-from testbed.namespaces.ability import Capabilities
-from testbed.namespaces.plan import LinkShape
+from testbed.namespaces import netns, setup_commands
+from testbed.namespaces.capabilities import Capabilities
+from testbed.namespaces.topology import LinkShape
 
 # All that links of a plan ever ask of netem, and numbers as they are written there.
 _ALL_OPTIONS = LinkShape(4.5, 0.3, 0.025, 40.0)
 
 
 class Unsupported(Exception):
-    """Why there can be no laboratory."""
+    """Why a laboratory is impossible."""
 
 
 def probe_capabilities() -> Capabilities:
@@ -82,11 +82,11 @@ def _configure_veth() -> None:
     ways = "nexthop via 28.0.0.2 dev here nexthop via 28.0.0.2 dev here"
     _command("ip", "link set dev there up", "devices cannot be taken up")
     _command("ip", f"route add 28.1.0.0/16 {ways}", "there are no routes with several ways")
-    _command("ip", building.BLACKHOLE_RULE, "there are no rules for routes")
+    _command("ip", setup_commands.BLACKHOLE_RULE, "there are no rules for routes")
 
 
 def _command(tool: str, line: str, what: str) -> None:
-    """As the laboratory gives its commands; raises ``OSError`` with what the tool says."""
+    """Run a command as the laboratory does; raise ``OSError`` with the tool's message."""
     found = netns.find_tool(tool)
     done = subprocess.run(
         [found or tool, "-batch", "-"], input=line, text=True, capture_output=True, check=False
@@ -101,7 +101,9 @@ def _supports_netem(seeded: bool) -> bool:
     if netns.find_tool("tc") is None:
         return False
     try:
-        _command("tc", building.netem_command("here", _ALL_OPTIONS, 7 if seeded else None), "")
+        _command(
+            "tc", setup_commands.netem_command("here", _ALL_OPTIONS, 7 if seeded else None), ""
+        )
     except OSError:
         return False
     return True
@@ -110,7 +112,7 @@ def _supports_netem(seeded: bool) -> bool:
 def _tun_error() -> str:
     """Why no TUN device can be opened; empty when one can."""
     try:
-        os.close(building.open_tun("tun"))
+        os.close(setup_commands.open_tun("tun"))
     except OSError as error:
         return f"/dev/net/tun: {error.strerror}"
     return ""

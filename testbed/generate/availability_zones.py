@@ -1,7 +1,7 @@
-"""Which availability zones each name uses, region by region, so that Table 12 comes out.
+"""Assignment of availability zones to names, region by region, that reproduces Table 12.
 
 A name may use no identified zone at all: the study could place 87 % of all instances. Zones are
-first dealt to domains, the large ones getting all, then to their names.
+first assigned to domains, all zones to the large ones, then to their names.
 """
 
 import random
@@ -14,7 +14,7 @@ from zlib import crc32
 from testbed.generate.addresses.instances import FLEXIBLE, split_by_region
 from testbed.generate.addresses.machines import zone_demand
 from testbed.generate.apportion import scaled
-from testbed.generate.levelling import LETTERS, RegionalDomain, RegionalName, balance_zones
+from testbed.generate.zone_balancing import LETTERS, RegionalDomain, RegionalName, balance_zones
 from testbed.world.drafts import DomainDraft, Draft
 
 # Shares of a region's domains without an identified zone. Where zones are crowded, the first that
@@ -34,20 +34,20 @@ _THREE_ZONES_SHARE = 0.57
 # identified in one of these only, more seldom in more regions (chosen to fit section 4.4.3).
 _MOST_ZONES = 6
 _ONE_REGION = 0.7
-# Share of names whose addresses beyond one for each zone stand in a zone that nobody identified:
+# Share of names whose addresses beyond one for each zone are in an unidentified zone:
 # of domains whose names share machines, and of other fronts.
 _UNIDENTIFIED_SHARES = (0.5, 0.12)
 # Share of the names of a domain that can be expected to use any one of its zones.
 _ZONE_USE_SHARE = 0.97
 
-# What is left to deal in a region, by zone: domains, and names that these must have.
+# What remains to be assigned in a region, by zone: domains, and the names they must have.
 RemainingZones = tuple[Counter[int], dict[int, float]]
 
 
 def assign_zones(
     domains: Sequence[DomainDraft], section: Mapping[str, Any], scale: Fraction, rng: random.Random
 ) -> dict[int, dict[str, list[int]]]:
-    """Zones (positions in ``LETTERS``) by ``id`` of the draft and region, for AWS."""
+    """Return zones (positions in ``LETTERS``) by ``id`` of the draft and region, for AWS."""
     found: dict[int, dict[str, list[int]]] = defaultdict(dict)
     by_region = _regional_domains(domains, zone_demand(section), rng)
     for region in section["regions"]:
@@ -63,7 +63,7 @@ def assign_zones(
 def _assign_region(
     domains: list[RegionalDomain], names: list[int], wanted: list[int], rng: random.Random
 ) -> None:
-    """Deal zones to domains and their names, with as few domains as possible that get none.
+    """Assign zones to domains and their names; as few domains as possible get none.
 
     ``wanted`` are domains by zone, ``names`` names.
     """
@@ -84,7 +84,7 @@ def _assign_with_share(
     share: float,
     rng: random.Random,
 ) -> int:
-    """Deal from the start; gives how many uses of zones found no name."""
+    """Assign all zones anew; return the number of zone uses without a name."""
     for domain in domains:
         domain.clear()
     left = Counter(dict(enumerate(names)))
@@ -96,7 +96,7 @@ def _assign_with_share(
 def _published(
     region: Mapping[str, Any], regional: Iterable[RegionalDomain], scale: Fraction
 ) -> tuple[list[int], list[int]]:
-    """Names and domains by zone: those of named domains, and all others at the scale."""
+    """Return names and domains by zone: named domains as published, others scaled."""
     zones = range(len(region["zone_names"]))
     held = [h for h in regional if h.published]
     domains = [sum(z in h.published for h in held) for z in zones]
@@ -131,7 +131,7 @@ def _regional_domains(
 def _limit_capacity(
     draft: Draft, capacities: Sequence[int], need: Mapping[str, float]
 ) -> list[int]:
-    """At most ``_MOST_ZONES`` zones in all, evenly over the regions, more in those that need it."""
+    """Limit a name to ``_MOST_ZONES`` zones over all regions, more where demand is high."""
     whole, rest = divmod(_MOST_ZONES, len(capacities))
     neediest = sorted(draft.regions, key=lambda code: -need[code])[:rest]
     pairs = zip(draft.regions, capacities, strict=True)
@@ -141,7 +141,7 @@ def _limit_capacity(
 def _assign_to_domains(
     domains: list[RegionalDomain], wanted: list[int], names: list[int], share: float
 ) -> None:
-    """Deal zones to domains: a share gets none, most get one, the largest get all.
+    """Assign zones to domains: a share gets none, most get one, the largest get all.
 
     ``wanted`` are domains by zone, ``names`` the names that these domains must provide.
     """
@@ -166,8 +166,8 @@ def _assign_to_domains(
 def _assign_multiple_zones(
     served: list[RegionalDomain], zones: RemainingZones, wide: float
 ) -> list[RegionalDomain]:
-    """Deal all zones to the largest domains, that have ``wide`` names, and to some small ones, and
-    two to others; gives those for which one is left each."""
+    """Assign all zones to the largest domains, which have ``wide`` names, and to some small ones,
+    and two to others; return the domains left with one zone each."""
     left = zones[0]
     extra = max(0, left.total() - len(served))
     rest: list[RegionalDomain] = []
@@ -193,8 +193,8 @@ def _assign_multiple_zones(
 def _assign_to_all_names(
     domains: list[RegionalDomain], zones: RemainingZones, most: int, extra: int
 ) -> int:
-    """Let all names of some domains use ``most`` zones, until ``extra`` beyond the first are dealt;
-    gives how many were."""
+    """Let all names of some domains use ``most`` zones, until ``extra`` beyond the first are
+    assigned; return how many were."""
     spent = 0
     for domain in domains:
         if extra - spent < most - 1 or sum(n > 0 for n in zones[0].values()) < most:
@@ -205,7 +205,7 @@ def _assign_to_all_names(
 
 
 def _assign_to_domain(domain: RegionalDomain, zones: RemainingZones, most: int) -> int:
-    """Deal up to ``most`` zones, first those that most names are due for each domain left; gives
+    """Assign up to ``most`` zones, first those with most names due per remaining domain; return
     how many beyond one."""
     left, due = zones
     unassigned = [z for z in left if left[z] > 0]
@@ -224,7 +224,7 @@ def _is_crowded(domains: list[RegionalDomain], names: Iterable[int]) -> bool:
 
 
 def _assign_to_names(domains: list[RegionalDomain], left: Counter[int], rng: random.Random) -> None:
-    """Deal zones to names until each zone has as many as the table says."""
+    """Assign zones to names until each zone has its published number."""
     crowded = _is_crowded(domains, left.values())
     for domain in domains:
         _assign_fixed_zones(domain, left)
@@ -254,7 +254,7 @@ def _assign_fixed_zones(domain: RegionalDomain, left: Counter[int]) -> None:
 
 
 def _cover(domain: RegionalDomain, left: Counter[int]) -> None:
-    """Every zone of a domain is used by at least one of its names."""
+    """Ensure that at least one name of a domain uses each of its zones."""
     missing = [z for z in domain.zones if not any(z in s.zones for s in domain.names)]
     free = (s for s in sorted(domain.names, key=lambda s: -s.capacity) if not s.fixed)
     name = next(free, None)
@@ -294,7 +294,7 @@ def _fill(zone: int, pairs: list[tuple[RegionalDomain, RegionalName]], left: Cou
 def addresses_by_zone(
     draft: Draft, zones: Mapping[str, Sequence[int]], rng: random.Random
 ) -> list[tuple[str, str, int]]:
-    """(region, zone letter, addresses) of a draft; no letter where no zone was identified."""
+    """Return (region, zone letter, addresses) of a draft; an unidentified zone has no letter."""
     placements: list[tuple[str, str, int]] = []
     for region, count in zip(draft.regions, split_by_region(draft), strict=True):
         letters = [LETTERS[z] for z in zones.get(region, ())]

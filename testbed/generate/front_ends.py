@@ -1,10 +1,10 @@
-"""From a draft to what DNS says about it: the CNAME chain and the addresses."""
+"""The CNAME chain and the addresses of a draft."""
 
 import random
 from collections.abc import Mapping, Sequence
 
+from testbed.generate.addresses.allocator import AddressAllocator
 from testbed.generate.addresses.pools import Pool
-from testbed.generate.addresses.supply import AddressAllocator
 from testbed.world.drafts import Draft, PoolKey
 
 FrontEnd = tuple[tuple[str, ...], tuple[str, ...]]  # CNAME targets, addresses
@@ -14,7 +14,7 @@ _HOSTERS = 40
 
 
 class FrontEndBuilder:
-    """Makes each draft concrete, in the order in which pools were demanded."""
+    """Builds the front end of each draft, in the order in which pools were demanded."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class FrontEndBuilder:
         )
 
     def build(self, draft: Draft) -> FrontEnd:
-        """The chain and the addresses of one draft."""
+        """Return the CNAME chain and the addresses of one draft."""
         self._serial += 1
         if draft.pinned and self._shared:
             return (self._heroku,), self._shared
@@ -79,7 +79,7 @@ class FrontEndBuilder:
 
 
 def edge_addresses(count: int, allocator: AddressAllocator) -> list[str]:
-    """The addresses that the CDN answers with."""
+    """Allocate the edge addresses of the CDN."""
     return [allocator.cdn_address() for _ in range(max(_EDGES_PER_NAME, count))]
 
 

@@ -10,7 +10,7 @@ from core.errors import BadInput
 from core.statuses import AddressKind
 from testbed.world.model import Place, PublishedRange, PublishedRanges
 
-# What a provider's own table calls rented capacity; the other services are nobody's front end.
+# Services of rented capacity in a provider's table; other services are no front ends.
 _GENERIC: dict[str, frozenset[str | None]] = {
     "aws": frozenset({"EC2", "AMAZON"}),
     "azure": frozenset({"AzureCloud", "Azure", "AZURE", "", None}),
@@ -29,7 +29,7 @@ _OTHER: AddressUse = ("", COMPUTE, None)
 
 @dataclass(slots=True)
 class AddressSpace:
-    """Free addresses of one use, handed out scattered over all its prefixes."""
+    """Unallocated addresses of one use, allocated scattered over all its prefixes."""
 
     spans: list[AddressRange]
     capacity: int
@@ -37,7 +37,7 @@ class AddressSpace:
     allocated: int = 0
 
     def next(self) -> str | None:
-        """The next address, or ``None`` when all are given."""
+        """Return the next address, or ``None`` when all are allocated."""
         if self.allocated >= self.capacity:
             return None
         offset = (self.allocated + 1) * self.step % self.capacity
@@ -51,7 +51,7 @@ class AddressSpace:
 
 def _build_space(spans: list[AddressRange]) -> AddressSpace:
     capacity = sum(end - first for first, end in spans)
-    step = max(1, int(capacity * 0.618)) | 1  # the golden cut scatters well
+    step = max(1, int(capacity * 0.618)) | 1  # the golden ratio scatters well
     while gcd(step, capacity) != 1:
         step += 2 if capacity % 2 == 0 else 1
     return AddressSpace(spans, capacity, step)
@@ -59,7 +59,7 @@ def _build_space(spans: list[AddressRange]) -> AddressSpace:
 
 @dataclass(slots=True)
 class AddressAllocator:
-    """Hands out each address once and remembers where it stands."""
+    """Allocates each address once and records its place."""
 
     spaces: dict[AddressUse, AddressSpace]
     places: dict[str, Place] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class AddressAllocator:
     substitutes: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def region(self, provider: str, region: str) -> str:
-        """``region`` if the provider publishes it, else a stand-in (said in ``notes``)."""
+        """Return ``region`` if the provider publishes it, else a substitute noted in ``notes``."""
         if (provider, COMPUTE, region) in self.spaces:
             return region
         known = self.substitutes.get((provider, region))
@@ -90,26 +90,26 @@ class AddressAllocator:
         return chosen
 
     def compute_address(self, provider: str, region: str, zone: str | None = None) -> str:
-        """A new address of rented capacity."""
+        """Allocate an address of rented capacity."""
         real = self.region(provider, region)
         kept = zone if real == region else None
         place = Place(provider, _SHOWN.get(provider), real, kept, AddressKind.CLOUD)
         return self._allocate((provider, COMPUTE, real), place)
 
     def cdn_address(self) -> str:
-        """A new CloudFront address."""
+        """Allocate a CloudFront address."""
         place = Place("aws", CLOUDFRONT, None, None, AddressKind.CDN)
         return self._allocate(("aws", CLOUDFRONT, None), place)
 
     def dns_address(self) -> str:
-        """A new address of Route 53, or of CloudFront where a table lists no Route 53."""
+        """Allocate an address of Route 53, or of CloudFront where no Route 53 is listed."""
         if ("aws", ROUTE53, None) not in self.spaces:
             return self.cdn_address()
         place = Place("aws", ROUTE53, None, None, AddressKind.CLOUD)
         return self._allocate(("aws", ROUTE53, None), place)
 
     def other_address(self) -> str:
-        """An address outside every published prefix; given again once all are used."""
+        """Allocate an address outside every published prefix; reused once all are allocated."""
         space = self.spaces[_OTHER]
         space.allocated %= space.capacity
         address = space.next()
@@ -158,7 +158,7 @@ def _subtract_interval(free: list[AddressRange], first: int, end: int) -> list[A
 
 
 def _classify(active: Sequence[PublishedRange]) -> AddressUse | None:
-    """The one use that all covering prefixes agree on; ``None`` when they do not."""
+    """Return the use that all covering prefixes agree on; ``None`` when they do not."""
     providers = {e.provider for e in active}
     if len(providers) != 1:
         return None
@@ -182,7 +182,7 @@ def _classify_special(
 def _elementary_intervals(
     entries: Sequence[PublishedRange],
 ) -> list[tuple[int, int, list[PublishedRange]]]:
-    """Elementary intervals that some prefix covers, each with every prefix that covers it."""
+    """Return the elementary intervals of the prefixes, each with its covering prefixes."""
     events: dict[int, list[tuple[bool, int]]] = defaultdict(list)
     for index, entry in enumerate(entries):
         network = IPv4Network(entry.prefix, strict=False)
@@ -205,7 +205,7 @@ def _elementary_intervals(
 
 
 def validate_ranges(ranges: Sequence[PublishedRanges]) -> tuple[PublishedRanges, ...]:
-    """The ranges as a tuple; raises ``BadInput`` on a prefix that is none."""
+    """Return the ranges as a tuple; raise ``BadInput`` on a malformed prefix."""
     for table in ranges:
         for entry in table.entries:
             try:

@@ -1,7 +1,7 @@
 import random
 from collections import Counter
 
-from testbed.generate.levelling import RegionalDomain, RegionalName, balance_zones
+from testbed.generate.zone_balancing import RegionalDomain, RegionalName, balance_zones
 from testbed.world.drafts import Draft
 
 

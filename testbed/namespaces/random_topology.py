@@ -1,12 +1,12 @@
-"""Plans drawn by lot: six vantage points and four regions of two zones between some ISPs.
+"""Random topologies: six vantage points and four regions of two zones between some ISPs.
 
-Balancers are up to ``width`` ways wide; some routers are silent, some links have private addresses.
+Load balancers have up to ``width`` paths; some routers are silent, some links private.
 """
 
 import random
 from dataclasses import dataclass
 
-from testbed.namespaces.plan import Family, Link, LinkShape, Node, Topology
+from testbed.namespaces.topology import Family, Link, LinkShape, Node, Topology
 from testbed.namespaces.truth import Truth
 
 CLOUD = 64_500

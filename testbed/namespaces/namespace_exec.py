@@ -1,6 +1,6 @@
-"""``python -m testbed.namespaces.within NAMESPACE PROGRAM …``: become a program in a namespace.
+"""Run a program in a namespace: ``python -m testbed.namespaces.namespace_exec NAME PROGRAM …``.
 
-It ends with the process that started it, so that nothing stays when that one is killed.
+The program is killed when the process that started it ends.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ __all__ = ["command", "main"]
 
 def command(name: str, program: list[str]) -> list[str]:
     """The command line that does so."""
-    return [sys.executable, "-S", "-m", "testbed.namespaces.within", name, *program]
+    return [sys.executable, "-S", "-m", "testbed.namespaces.namespace_exec", name, *program]
 
 
 if __name__ == "__main__":

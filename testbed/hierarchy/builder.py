@@ -1,4 +1,4 @@
-"""An Internet with a root in the making: addresses, zones and delegations are added one by one."""
+"""Builder of a DNS hierarchy: addresses, zones and delegations are added one by one."""
 
 import random
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from testbed.server.answers import Row
 
 @dataclass
 class HierarchyBuilder:
-    """A hierarchy in the making."""
+    """Builds a hierarchy step by step."""
 
     rng: random.Random
     network: str
@@ -19,11 +19,11 @@ class HierarchyBuilder:
     # Zones that aliases may lead to, and names in them.
     resolvable: list[str] = field(default_factory=list)
     used: int = 0
-    # Whether servers stand on ::1 as well.
+    # Whether servers listen on ::1 as well.
     ipv6: bool = False
 
     def new_address(self, behaviour: ServerBehaviour = ServerBehaviour.PLAIN) -> str:
-        """The next address of the network."""
+        """Allocate the next address of the network."""
         self.used += 1
         address = f"{self.network}.{self.used // 250}.{self.used % 250 + 1}"
         self.world.held[address] = []
@@ -32,12 +32,12 @@ class HierarchyBuilder:
         return address
 
     def data_address(self) -> str:
-        """An address that stands in answers and that nobody asks."""
+        """Draw an address for answers; it is never queried."""
         number = self.rng.randrange(1 << 17)
         return f"198.{18 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
 
     def add_zone(self, apex: str, hosts: Iterable[str], *addresses: str) -> Zone:
-        """A new zone on these addresses, not delegated yet."""
+        """Add a zone on these addresses without a delegation."""
         zone = self.world.zones[apex] = Zone(apex, tuple(hosts))
         zone.add(apex, "NS", *zone.hosts)
         zone.add(apex, "SOA", zone.soa[2])
@@ -46,7 +46,7 @@ class HierarchyBuilder:
         return zone
 
     def delegate(self, apex: str, hosts: Iterable[str], glue: Iterable[Row] = ()) -> None:
-        """Cut a zone off from the zone above."""
+        """Delegate a zone from the zone above."""
         above = self.world.zone_of(parent_of(apex))
         above.delegate(apex, Cut(tuple(hosts), tuple(glue)))
 
@@ -55,7 +55,7 @@ class HierarchyBuilder:
         return self.world.zone_of(host).rows[host, "A"]
 
     def add_delegated_zone(self, apex: str, *addresses: str) -> tuple[str, ...]:
-        """Host names of the zone's own, with addresses and true glue; the zone is delegated."""
+        """Add and delegate a zone with in-bailiwick name servers and correct glue; return them."""
         hosts = tuple(f"ns{i}.{apex}" for i in range(1, len(addresses) + 1))
         zone = self.add_zone(apex, hosts, *addresses)
         for host, address in zip(hosts, addresses, strict=True):
@@ -64,16 +64,16 @@ class HierarchyBuilder:
         return hosts
 
     def choose_hosting_zone(self) -> Zone:
-        """A hosting company by chance."""
+        """Draw a hosting provider's zone."""
         return self.rng.choice(self.hosting_zones)
 
     def hosting_addresses(self, count: int = 2) -> list[str]:
-        """Addresses of one company's servers."""
+        """Draw addresses of one hosting provider's servers."""
         hosts = self.rng.sample(self.choose_hosting_zone().hosts, count)
         return [address for host in hosts for address in self.addresses_of(host)]
 
     def shared_address(self, behaviour: ServerBehaviour) -> str:
-        """An address with this behaviour, one for all zones."""
+        """Return the shared address with this behaviour."""
         for address, known in self.world.behaviours.items():
             if known is behaviour:
                 return address

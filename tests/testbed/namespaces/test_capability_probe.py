@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from testbed.namespaces.building import netem_command
-from testbed.namespaces.plan import LinkShape
+from testbed.namespaces.setup_commands import netem_command
+from testbed.namespaces.topology import LinkShape
 from tests.testbed.namespaces.conftest import ROOT, need_laboratory
 
 ASK = """
-from testbed.namespaces.ability import detect_capabilities
+from testbed.namespaces.capabilities import detect_capabilities
 print(detect_capabilities().as_json())
 """
 # A plan of one delayed link is built, its delay is changed, and what it was is told.
 BUILD = """
 import json, sys
 from testbed.namespaces.laboratory import Laboratory
-from testbed.namespaces.plan import LinkShape
+from testbed.namespaces.topology import LinkShape
 from tests.testbed.namespaces.test_removal import small
 with Laboratory(small(), links=sys.argv[1] if len(sys.argv) > 1 else "") as lab:
     lab.shape(1, LinkShape(3.5, loss=0.07))

@@ -17,7 +17,7 @@ from testbed.server.answers import Authority
 from testbed.server.responder import Responder
 from testbed.server.server import running, serve
 from tests.examples import examples
-from tests.testbed.cast import ask, rows, tiny
+from tests.testbed.shared_worlds import ask, rows, tiny
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Names that stand in two clouds, in a cloud and elsewhere, or only elsewhere (Table 5), and names
+"""Names hosted in two clouds, in a cloud and elsewhere, or only elsewhere (Table 5), and names
 behind a CDN, which count in no region."""
 
 import random
@@ -13,7 +13,7 @@ from testbed.world.drafts import DomainDraft, Draft
 
 
 def exclude_mixed_names(target: Target, count: int) -> None:
-    """Take names in both clouds out of Azure's target: they are drafts of AWS there."""
+    """Subtract names in both clouds from Azure's target: they are drafts of AWS."""
     for _ in range(count):
         target.names["cs"] -= 1
         fullest = max(target.singles, key=lambda r: target.singles[r])
@@ -22,9 +22,9 @@ def exclude_mixed_names(target: Target, count: int) -> None:
 
 
 def without_edges(section: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A provider's section without its CDN, and the row of that (empty if there is none).
+    """Return a provider's section without its CDN, and the CDN's row (empty if there is none).
 
-    Its edges stand in the ranges of regions, but no publication counts them there (section 4.4.2).
+    CDN edges are in the ranges of regions, but no publication counts them there (section 4.4.2).
     """
     edges = [f for f in section["features"] if f["label"] == "cdn"]
     features = [f for f in section["features"] if f["label"] != "cdn"]

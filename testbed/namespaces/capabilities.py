@@ -1,4 +1,4 @@
-"""What this machine can do for a laboratory: namespaces, and what makes a link slow or lossy."""
+"""Capabilities of this machine for a laboratory: namespaces and link emulation."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from functools import cache
 
 from core.paths import PROJECT
 from testbed.namespaces.netns import find_tool
-from testbed.namespaces.plan import Family
+from testbed.namespaces.topology import Family
 
 _UNPRIVILEGED_HINT = (
     "as another user, begin with `unshare --user --map-root-user --net --mount` and "
@@ -19,9 +19,9 @@ _UNPRIVILEGED_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """``reason`` says why there can be no laboratory; ``links`` is netem or tun.
+    """``reason`` is why a laboratory is impossible; ``links`` is netem or tun.
 
-    With ``seeded`` the kernel's losses are the same ones every time.
+    With ``seeded`` the kernel's losses are reproducible.
     """
 
     reason: str = ""
@@ -31,7 +31,7 @@ class Capabilities:
 
     @property
     def summary(self) -> str:
-        """What people are told."""
+        """Summary in a sentence."""
         if self.reason:
             return f"No laboratory here: {self.reason}."
         without = "" if 6 in self.families else " There is no IPv6 here: all of it is IPv4."
@@ -43,13 +43,13 @@ class Capabilities:
         )
 
     def as_json(self) -> str:
-        """The form in which a trial tells it."""
+        """Return the capabilities as JSON, the output of the probe."""
         return json.dumps(asdict(self))
 
 
 @cache
 def detect_capabilities() -> Capabilities:
-    """Try it out; nothing stays behind."""
+    """Detect the capabilities in a temporary namespace."""
     if sys.platform != "linux":
         return Capabilities(f"network namespaces are Linux's, and this is {sys.platform}")
     if find_tool("ip") is None:
@@ -57,7 +57,7 @@ def detect_capabilities() -> Capabilities:
     if os.geteuid() != 0:
         return Capabilities(f"network namespaces need root; {_UNPRIVILEGED_HINT}")
     done = subprocess.run(
-        [sys.executable, "-S", "-m", "testbed.namespaces.capability"],
+        [sys.executable, "-S", "-m", "testbed.namespaces.capability_probe"],
         cwd=PROJECT,
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""A plan becomes namespaces, devices, addresses and routes: the commands that do so."""
+"""Commands that set up namespaces, devices, addresses and routes of a topology."""
 
 import fcntl
 import os
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from zlib import crc32
 
-from testbed.namespaces.plan import LinkShape, Node, Topology
 from testbed.namespaces.routing import Routes
+from testbed.namespaces.topology import LinkShape, Node, Topology
 
 _TUNSETIFF, _TUN, _NO_PI = 0x400454CA, 0x1, 0x1000
 # Octets of an Ethernet frame's head.
@@ -19,7 +19,7 @@ _SETTINGS: dict[str, int | str] = {
     "ipv4/ping_group_range": "0 0",
     "ipv4/conf/all/rp_filter": 0,
     "ipv4/conf/default/rp_filter": 0,
-    # Hosts without IPv6 of their own may be set up to have none anywhere.
+    # The host may have disabled IPv6 by default.
     "ipv6/conf/all/disable_ipv6": 0,
     "ipv6/conf/default/disable_ipv6": 0,
     "ipv6/conf/default/accept_dad": 0,
@@ -43,7 +43,7 @@ def apply_sysctls(node: Node) -> None:
     """The settings of a node, made in its namespace."""
     every_ms = 1000 if node.limited else 0
     limits = {"ipv4/icmp_ratelimit": every_ms, "ipv6/icmp/ratelimit": every_ms}
-    # Balancers in a row would all choose alike; newer kernels let each have a seed of its own.
+    # Consecutive load balancers would all choose alike; newer kernels support a seed for each.
     limits["ipv4/fib_multipath_hash_seed"] = crc32(node.name.encode())
     for key, value in {**_SETTINGS, **limits, **(_ROUTER if node.kind == "router" else {})}.items():
         # Settings that this kernel does not know are those of another one.
@@ -52,7 +52,7 @@ def apply_sysctls(node: Node) -> None:
 
 
 def device_name(plan: Topology, number: int, node: str) -> str:
-    """The name of a node's device on a link: that of the neighbour, where it tells."""
+    """Return the name of a node's device on a link: the neighbour's, numbered if ambiguous."""
     other = plan.links[number].other(node)
     twins = [n for n in plan.links_by_node[node] if plan.links[n].other(node) == other]
     return f"{other[:11]}.{twins.index(number)}" if len(twins) > 1 else other[:15]
@@ -82,7 +82,7 @@ def _mac(number: int, side: int) -> str:
 def netem_command(name: str, line: LinkShape, seed: int | None) -> str:
     """The command of ``tc`` for one end of a link; seeds are known from version 6.6 on.
 
-    Every value is said, since the kernel keeps the rate of before where none is.
+    Every value is explicit, since the kernel keeps the previous rate otherwise.
     """
     words = [f"qdisc replace dev {name} root netem limit 1000 delay {line.delay_ms:g}ms"]
     words += [f"{line.jitter_ms:g}ms"] if line.jitter_ms else []
@@ -120,7 +120,7 @@ def neighbour_commands(plan: Topology, node: str, number: int) -> Iterator[str]:
         yield f"neigh replace {near} lladdr {mac} dev {name} nud permanent"
 
 
-# For silent routers: packets of its own go nowhere; those of others pass.
+# Silent routers drop the packets they originate and forward all others.
 BLACKHOLE_RULE = "rule add iif lo blackhole pref 1"
 
 

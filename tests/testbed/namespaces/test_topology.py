@@ -10,7 +10,7 @@ from django.core.management import call_command
 from cartography.asn.files import read_origins
 from cartography.asn.tables import OriginTable
 from cartography.ranges import read_ranges
-from testbed.namespaces.random_plan import draw_topology
+from testbed.namespaces.random_topology import draw_topology
 from testbed.namespaces.six_by_four import six_by_four
 from testbed.namespaces.truth import (
     Truth,

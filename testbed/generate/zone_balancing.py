@@ -1,7 +1,7 @@
-"""How many zones names use: zones change hands between names until the published shares are met.
+"""Exchange of zones between names until the published numbers of zones per name are met.
 
-Names with the zones that Table 12 gives them go in; every zone keeps its number of names and of
-domains, since a name gives a zone only to another of its region, and never its domain's last.
+Every zone keeps its number of names and of domains (Table 12), since a name passes a zone only to
+another name of its region, and never the last use of its domain.
 """
 
 import random
@@ -16,12 +16,12 @@ LETTERS = "abcdef"
 
 @dataclass(slots=True, eq=False)
 class RegionalName:
-    """One name in one region: at most ``room`` zones, since an address has one zone."""
+    """One name in one region: at most ``capacity`` zones, since an address has one zone."""
 
     draft: Draft
     capacity: int
     zones: list[int] = field(default_factory=list)
-    fixed: bool = False  # for good: its zones are those of its domain, or published
+    fixed: bool = False  # not exchanged: its zones are those of its domain, or published
 
 
 @dataclass(slots=True, eq=False)
@@ -37,18 +37,18 @@ class RegionalDomain:
 
     @property
     def capacity(self) -> int:
-        """The most zones that it can use: few machines are those of several of its names."""
+        """Maximum number of zones: names with few machines share them."""
         few = max((name.capacity for name in self.names if name.draft.few_machines), default=0)
         return few + sum(name.capacity for name in self.names if not name.draft.few_machines)
 
     def clear(self) -> None:
-        """Take all zones back."""
+        """Remove all zones."""
         self.zones, self.full = [], False
         for name in self.names:
             name.zones, name.fixed = [], False
 
     def mean_capacity(self, most: int) -> float:
-        """Zones that its names use on average if it uses ``most``."""
+        """Return the mean number of zones per name if the domain uses ``most``."""
         return sum(min(name.capacity, most) for name in self.names) / len(self.names)
 
     @property
@@ -59,7 +59,7 @@ class RegionalDomain:
 
 @dataclass(slots=True)
 class _Region:
-    """Names of one region that may give or take, with the uses that each domain makes of a zone."""
+    """Names of one region that may exchange zones, with zone uses by domain."""
 
     names: list[tuple[RegionalDomain, RegionalName]]
     uses: dict[int, Counter[int]]
@@ -90,7 +90,7 @@ def _index_region(domains: list[RegionalDomain], rng: random.Random) -> _Region:
     names = [(h, s) for h in domains for s in h.names]
     uses = {id(h): Counter(z for s in h.names for z in s.zones) for h in domains}
     receivers: dict[int, list[tuple[RegionalDomain, RegionalName]]] = defaultdict(list)
-    # Domains of few names take first: so more domains have names in several zones (Figure 13b).
+    # Domains of few names receive first, so more domains have names in several zones (Figure 13b).
     order = sorted(names, key=lambda pair: (-len(pair[0].names), rng.random()))
     for domain, name in order:
         if _may_move(name, 1) and name.capacity > 1:
@@ -125,7 +125,7 @@ def _count_moves(counts: Counter[int], shares: Sequence[float]) -> tuple[int, in
 
 
 def _transfer_zone(region: _Region, domain: RegionalDomain, name: RegionalName) -> bool:
-    """Give one zone away, to a name with one that lacks it; whether there was one."""
+    """Move one zone to a name that has one other zone; return whether one was found."""
     for zone in sorted(name.zones, key=lambda z: -region.uses[id(domain)][z]):
         if region.uses[id(domain)][zone] < 2:
             return False

@@ -1,16 +1,13 @@
-"""Plans of an Internet with a root, by seed: every kind of delegation that goes well or wrong.
-
-A number of zones and a seed go in, a ``Hierarchy`` with its questions comes out.
-"""
+"""Generation of a DNS hierarchy from a seed, with every kind of working and faulty delegation."""
 
 import random
 from collections.abc import Callable
 
-from testbed.hierarchy.draft import HierarchyBuilder
+from testbed.hierarchy.builder import HierarchyBuilder
 from testbed.hierarchy.faults import FAULTS, TLDS, add_forged_records
 from testbed.hierarchy.internet import Hierarchy, Zone, is_within, parent_of
 
-REGISTRY = "co.east"  # zones that people register below a second label
+REGISTRY = "co.east"  # a registry below a second-level domain
 _LABELS = ("www", "mail", "api", "cdn", "shop", "dev", "img", "git", "vpn", "blog", "m", "db")
 _ZONES_PER_HOSTING_ZONE = 50
 _HOSTS_PER_HOSTING_ZONE = 3
@@ -25,7 +22,7 @@ def generate_hierarchy(
     faults: bool = True,
     ipv6: bool = False,
 ) -> Hierarchy:
-    """An Internet of about ``zones`` zones; with ``faults``, one in ten goes wrong somehow.
+    """Generate a hierarchy of about ``zones`` zones; with ``faults``, one in ten is faulty.
 
     With ``ipv6`` some servers stand on ::1 only.
     """
@@ -59,7 +56,7 @@ def _add_top_zones(builder: HierarchyBuilder) -> None:
     for host, address in zip(hosts, roots, strict=True):
         root.add(host, "A", address)
     for tld in TLDS:
-        # The servers of one top-level domain stand beside the root: no referral leads there.
+        # The root servers serve one top-level domain as well: no referral leads there.
         addresses = roots[:2] if tld == "west" else [builder.new_address(), builder.new_address()]
         builder.add_delegated_zone(tld, *addresses)
     # Parent and child share their servers here too.
@@ -79,13 +76,13 @@ def _add_hosting_zones(builder: HierarchyBuilder, count: int) -> None:
 
 
 def _in_bailiwick(builder: HierarchyBuilder, apex: str) -> None:
-    """Host names of its own with glue, on a company's machines."""
+    """In-bailiwick host names with glue, on a hosting provider's servers."""
     builder.add_delegated_zone(apex, *builder.hosting_addresses())
     builder.resolvable.append(apex)
 
 
 def _hosted(builder: HierarchyBuilder, apex: str) -> None:
-    """A company's host names; glue only where the parent can know it."""
+    """A hosting provider's host names; glue only where the parent can have it."""
     hosts = builder.rng.sample(builder.choose_hosting_zone().hosts, 2)
     addresses = [a for h in hosts for a in builder.addresses_of(h)]
     builder.add_zone(apex, hosts, *addresses)
@@ -97,7 +94,7 @@ def _hosted(builder: HierarchyBuilder, apex: str) -> None:
 
 
 def _with_subzones(builder: HierarchyBuilder, apex: str) -> None:
-    """A zone with cuts of its own: one on other machines, one on the same, one two levels down."""
+    """A zone with three cuts: on other servers, on the same, and two levels down."""
     addresses = builder.hosting_addresses()
     hosts = builder.add_delegated_zone(apex, *addresses)
     builder.add_delegated_zone(f"lab.{apex}", *builder.hosting_addresses())
@@ -108,7 +105,7 @@ def _with_subzones(builder: HierarchyBuilder, apex: str) -> None:
 
 
 def _add_names(builder: HierarchyBuilder, names: int) -> None:
-    """Names in every zone that people register, and the questions about them."""
+    """Add names to every registered zone, and the queries for them."""
     failing = [z.apex for z in builder.world.zones.values() if z.unresolvable]
     for zone in list(builder.world.zones.values()):
         if zone.apex.count(".") and zone.apex != REGISTRY:

@@ -9,7 +9,7 @@ from functools import cached_property
 from ipaddress import ip_address, ip_network
 from typing import Literal
 
-# Blocks that nobody announces, so that no reader takes a laboratory for the Internet: a block
+# Unannounced blocks, so that a laboratory is not mistaken for the Internet: a block
 # that was never routed (IPv4), and one that is not given to any registry (IPv6).
 _BLOCK_4, _BLOCK_6 = int(ip_address("28.0.0.0")), int(ip_address("2d00::"))
 Kind = Literal["vantage", "router", "instance"]
@@ -18,7 +18,7 @@ Family = Literal[4, 6]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One network namespace. ``asn`` 0 is nobody's; ``place`` is for maps."""
+    """One network namespace. ``asn`` 0 is unassigned; ``place`` is for maps."""
 
     name: str
     kind: Kind
@@ -29,7 +29,7 @@ class Node:
     # Routers that answer nothing, and that answer one error a second to each address.
     silent: bool = False
     limited: bool = False
-    # Networks at the edge carry nobody else's packets.
+    # Stub networks carry no transit traffic.
     stub: bool = False
 
 
@@ -51,7 +51,7 @@ class LinkShape:
 class Link:
     """Two nodes joined. ``metrics`` are what routes prefer, from the first and from the second.
 
-    ``block`` says whose addresses it has; a link of block 0 has private ones.
+    ``block`` is its address block; a link of block 0 has private addresses.
     """
 
     first: str
@@ -80,7 +80,7 @@ class Topology:
     blocks: dict[int, int]
     # Links over which the first node of each sends packets by chance, whatever their flow.
     sprays: tuple[tuple[int, ...], ...] = ()
-    # The families that all nodes speak; the first is the one that is meant where none is said.
+    # Address families of all nodes; the first is the default.
     families: tuple[Family, ...] = (4, 6)
 
     @cached_property
