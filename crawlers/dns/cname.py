@@ -1,4 +1,4 @@
-"""CNAME chains: what a reply says about the name that was asked."""
+"""Follow the CNAME chain of a reply from the name that was asked."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -1,6 +1,6 @@
-"""The spelling of names: text of any script in; letters, digits and hyphens, or a reason, out.
+"""Internationalised domain names (UTS 46, RFC 5891): text of any script to ASCII labels.
 
-Lists of domains and host names of others share these rules; what a label may hold is theirs.
+Domain lists and imported host names share these rules; the rules of labels are those of IDNA.
 """
 
 import re

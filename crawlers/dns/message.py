@@ -1,4 +1,4 @@
-"""Names and questions in wire form, the codes of types, and what a bad reply is."""
+"""Names and questions in wire form, codes of record types, and the error of a malformed reply."""
 
 import re
 import struct

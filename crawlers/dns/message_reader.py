@@ -1,7 +1,7 @@
-"""Replies from wire form to records, by a bounded reader: every byte of a reply is hostile.
+"""Parse replies from wire form into records, within bounds: every byte of a reply is untrusted.
 
-It follows compression pointers backwards only, reads nothing past the packet, and answers what
-it does not understand with ``Malformed``.
+Compression pointers are followed backwards only, nothing is read past the packet, and what cannot
+be parsed raises ``Malformed``.
 """
 
 import struct

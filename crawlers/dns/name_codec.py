@@ -1,7 +1,7 @@
-"""Names and strings in wire form become text: odd bytes as ``\\DDD``, names in lower case.
+"""Decode names and strings from wire form: unusual bytes as ``\\DDD``, names in lower case.
 
-Takes a packet and offsets, gives text and the offset behind it. It also keeps account of the
-bytes in front of an offset that compression pointers led to.
+Functions take a packet and an offset and return the text with the offset behind it. The bytes
+that compression pointers read before an offset are recorded.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""Record data as text, one function per type: from a packet's bytes to what a record shows.
+"""Decode record data from wire form to presentation text, one function per type.
 
-Names are in lower case without the final dot, and everything else is written as dnspython does.
-A length that lies raises ``ValueError``; data that breaks a rule of its own type, or whose type
-nobody knows, is given in the form of RFC 3597, since it is what the zone publishes.
+Names are in lower case without the final dot; everything else is written as dnspython does. A
+wrong length raises ``ValueError``. Data that breaks a rule of its type, and data of unknown types,
+are written in the generic form of RFC 3597, since the zone publishes them.
 """
 
 import importlib

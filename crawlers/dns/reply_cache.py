@@ -1,7 +1,8 @@
-"""What stands behind the answers of a reply, read once for all replies that end alike.
+"""Cache the parsed authority and additional sections that replies have in common.
 
-A zone's replies share their name servers, but the pointers in them move with the length of the
-name that was asked. So an end is known by its bytes, or by those of a template that was moved.
+Replies of a zone end with the same name servers, but compression pointers in them move with the
+length of the name that was asked. So the end of a packet is looked up by its bytes, or by those of
+a template whose pointers were moved.
 """
 
 from collections.abc import Iterator

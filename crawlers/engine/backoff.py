@@ -1,4 +1,4 @@
-"""What the engine remembers of servers and zones: round trips, silence, when to ask again."""
+"""Per-server state that decides when to send again: round-trip time, silence, congestion window."""
 
 from dataclasses import dataclass, field
 from math import ceil, log

@@ -1,4 +1,4 @@
-"""What an engine is asked, what it gives back, its limits and its counters."""
+"""Questions and results of an engine, its limits and its counters."""
 
 import math
 from collections.abc import Callable

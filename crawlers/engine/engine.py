@@ -1,4 +1,4 @@
-"""The bulk resolver: questions in, one final result each out, over few long-lived sockets."""
+"""The bulk resolver: one final result for each question, over few long-lived sockets."""
 
 import os
 import time

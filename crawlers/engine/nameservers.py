@@ -1,4 +1,4 @@
-"""Name servers: how they are written, which the system uses, and which may be asked at all."""
+"""Name servers: parsing of their addresses, those of the system, and which may be queried."""
 
 import ipaddress
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
-"""Outages of an engine's own servers: hold questions and probe until a server replies.
+"""Outages of an engine's own servers: hold queries and probe until a server replies.
 
-A question that got no reply says something about its name only if the servers answered anything
-else meanwhile; SERVFAIL says something only if they resolved anything else (a resolver that has
-lost its own line fails for all names). Where they did not, the question is held while one probe at
-a time asks whether they are there at all, and it is asked again once they are.
+A query without a reply tells something about its name only if the servers answered any other query
+meanwhile; SERVFAIL only if they resolved any other name (a resolver without upstream connection
+fails for all names). Otherwise the query is held while one probe at a time tests the servers, and
+it is sent again once they answer.
 """
 
 from collections import deque

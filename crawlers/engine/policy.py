@@ -1,4 +1,4 @@
-"""What may be asked at all: names by the opt-out list, found servers by their addresses."""
+"""What may be queried: names by the opt-out list, discovered servers by their addresses."""
 
 import ipaddress
 from collections.abc import Iterable, Sequence

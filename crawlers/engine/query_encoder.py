@@ -1,7 +1,7 @@
-"""Queries in wire form, put together from parts that are encoded once.
+"""Encode queries in wire form from parts that are encoded once.
 
-Names of a crawl share their endings: the wire form of everything behind the first label is kept,
-together with type and class.
+Names of a crawl have common suffixes: the wire form of everything behind the first label is cached,
+with type and class.
 """
 
 import ipaddress

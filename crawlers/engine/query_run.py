@@ -1,7 +1,7 @@
-"""One run of an engine: questions are sent, replies matched, silence noticed, results given out.
+"""One run of an engine: send queries, match replies, notice timeouts, return results.
 
-Most questions take the short way: one query, and one reply that says it all. It is written for
-speed, without an object per packet; whatever is out of the ordinary becomes a slot.
+Most questions take the fast path: one query and one reply that holds the whole answer. It creates
+no object per packet; every other case becomes a ``PendingQuery``.
 """
 
 import time

@@ -1,8 +1,8 @@
-"""How fast each server is asked: permissions to send, in evenly spaced slots reserved ahead.
+"""Rate limits per server: permissions to send, in evenly spaced slots that are reserved ahead.
 
-A pace gives grants of several slots per call, so that workers of one survey can share a limit by
-a store; a gate hands one grant out query by query, and lets late permissions lapse. No server
-sees more than 1.05 times its limit in any second, wherever the second begins.
+A pace grants several slots per call, so that the workers of one survey can share a limit through a
+store; a ``RateLimiter`` hands a grant out query by query and lets late slots expire. No server
+receives more than 1.05 times its limit in any second, wherever the second begins.
 """
 
 import math

@@ -1,8 +1,8 @@
-"""Receiving: replies are matched to what was asked; silence and TCP answers are noticed.
+"""Receive replies and match them to pending queries; notice timeouts and answers over TCP.
 
-A reply counts only when socket, id, source address and port, the QR bit and the whole question
-agree: id and question are the key under which a question waits, at the one channel that the
-packet's source can reach.
+A reply counts only if socket, id, source address and port, the QR bit and the whole question
+section agree. Id and question are the key of a pending query in the one channel that the packet's
+source address can reach.
 """
 
 import heapq

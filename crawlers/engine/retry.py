@@ -1,4 +1,4 @@
-"""Questions that leave the short way: second tries, chains, TCP, limits, odd replies."""
+"""Pending queries off the fast path: retransmission, CNAME chains, TCP, limits, unusual replies."""
 
 from copy import copy
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Sending: first tries in one go, everything else as limits and sockets allow."""
+"""Send queries: first tries in batches, retransmissions as limits and socket buffers allow."""
 
 import heapq
 from collections import deque

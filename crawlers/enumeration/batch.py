@@ -1,7 +1,7 @@
-"""A batch of domains with the engine that asks about them: every question goes through here.
+"""A batch of domains and the engine that resolves their names.
 
-Questions and columns of names go in; answers come out, counted for their domain and for whoever
-follows the progress.
+Every question of an enumeration is asked here, so that answers are counted per domain and progress
+is reported in one place.
 """
 
 import random

@@ -1,7 +1,4 @@
-"""Names that may exist, extra questions about them, and what became of both.
-
-``wildcards`` judges by them.
-"""
+"""Candidate names, the probes about them, and the verdicts of ``wildcard_filter``."""
 
 from dataclasses import dataclass, field
 from enum import Enum

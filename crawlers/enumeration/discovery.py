@@ -1,6 +1,6 @@
-"""What the sources propose for a batch, asked and sifted: found names stand in the states after.
+"""Query the names that sources propose for a batch and record those that exist.
 
-Zone data first, then lists and guesses, last what builds on names that were found.
+Order: zone data, then lists and guesses, then sources that derive names from names found.
 """
 
 from collections import defaultdict

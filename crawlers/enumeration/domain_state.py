@@ -1,4 +1,4 @@
-"""What a crawl knows of one domain so far: findings, failures and counts go in, an outcome out."""
+"""The state of one domain during a crawl: names found, failures and counts, and the outcome."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

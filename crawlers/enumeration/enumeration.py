@@ -1,7 +1,7 @@
-"""Domains in; their names, name servers and every failure out.
+"""Enumerate the names of domains: names, name servers and every failure.
 
-Every source proposes names: zone data first, then lists and guesses, last what builds on names
-that were found. All are asked, spread over the zones; what a wildcard explains is left out.
+Sources propose names: zone data first, then lists and guesses, then names derived from those found.
+All are queried, interleaved over the zones; names that a wildcard explains are left out.
 """
 
 from collections.abc import Sequence

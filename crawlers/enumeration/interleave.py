@@ -1,7 +1,7 @@
-"""Columns of work in, one even mixture out: nobody's share comes in a burst.
+"""Interleave columns of work evenly, so that no zone is queried in a burst.
 
-Each column (a zone with its names) is dealt evenly over the whole, however long it is, from a
-random point on. Columns are read only as far as they are needed.
+Each column (a zone with its names) is spread over the whole sequence from a random offset.
+Columns are read only as far as they are needed.
 """
 
 import heapq

@@ -1,7 +1,7 @@
-"""IPv6 addresses of found names, and what they tell: a name that comes and goes is a wildcard's.
+"""IPv6 addresses of found names, and wildcards that they reveal.
 
-A name that has an address exists for every type. Where it is denied for IPv6, either its server is
-broken or a wildcard made it that denies now and then.
+A name with an address exists for every type. Where its AAAA is denied with NXDOMAIN, either the
+server is broken or a wildcard that denies at random produced the name.
 """
 
 from collections import Counter, defaultdict

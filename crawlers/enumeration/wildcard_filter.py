@@ -1,6 +1,7 @@
-"""Candidates of many zones in, verdicts out: wildcards are learnt level by level and held apart.
+"""Decide which candidates of many zones are real names and which a wildcard explains.
 
-The extra questions go through the crawl's own way of asking; ``wildcards`` says how many.
+Wildcards are learnt level by level; the extra questions go through the crawl's engine and are
+counted.
 """
 
 import random

@@ -1,7 +1,7 @@
-"""Candidates judged by what is answered below them alone, so that most need not be asked.
+"""Screen candidates by what is answered below them, so that most need no query of their own.
 
-A wildcard does not answer below names that exist (RFC 4592 section 2.2.1). Once it was seen not to,
-a candidate below which it does answer does not exist, and its own question is saved.
+A wildcard does not answer below names that exist (RFC 4592 section 2.2.1). Once a level was seen to
+follow that rule, a candidate below which the wildcard answers does not exist.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
-"""How often a wildcard gives what: answers of one level in, "this is not the wildcard's" out.
+"""Statistics of a wildcard's answers: how often each part occurs, and which answers it explains.
 
-An answer is its addresses or, where it is an alias, the target, exact and with labels cut off. A
-part is taken for a name's own only when a wildcard that gives all its parts about equally often
-would have given it far more often than it was seen.
+The parts of an answer are its addresses or, for an alias, the target and its suffixes. A part is
+attributed to a name itself only if a wildcard that gives all its parts about equally often would
+have given it far more often than it was seen.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Domain lists as people have them, in; clean entries and one reason per unusable part, out."""
+"""Parse domain lists: clean entries, and one reason for each part that cannot be used."""
 
 import io
 import re

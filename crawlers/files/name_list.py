@@ -1,4 +1,4 @@
-"""Names to resolve, read from a file as it is asked for: text in, questions with numbers out."""
+"""Read names to resolve from a file, as questions with numbers, only as far as needed."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence

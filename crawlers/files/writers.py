@@ -1,7 +1,7 @@
-"""Where results of the bulk resolver go: JSON lines or a Parquet file, both able to go on.
+"""Writers of the bulk resolver's results: JSON lines or a Parquet file, both resumable.
 
-A sink's ``mark`` makes everything that was written so far safe and says where that ends; opened
-with that mark again, it drops what came after.
+``mark`` flushes everything written so far and returns its position; a writer opened with a mark
+drops what follows it.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""Addresses of name servers that came without: asked for once, for all walks that wait.
+"""Addresses of name servers without glue: looked up once for all resolutions that wait for them.
 
-Walks that cannot go on come in; they go back to their run once a server is known or none will be.
-Circles of name servers that wait for each other are found and ended.
+A resolution returns to its run once a server is known or none will be. Cycles of name servers that
+depend on each other are detected and ended.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
-"""What is known about who answers for which zone: cuts, server addresses, their health.
+"""The delegation cache: zone cuts, addresses of their servers, and the health of each server.
 
-Referrals that were checked go in; the deepest known cut for a name, and a server to ask, come out.
+Holds referrals that were checked; finds the deepest known cut of a name and a server to query.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set

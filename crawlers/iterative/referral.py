@@ -1,6 +1,6 @@
-"""What one reply of a zone's server is worth: an answer, an alias, a delegation, or nothing.
+"""Classify a reply of a zone's server: answer, alias, referral or nothing.
 
-Nothing that a server says counts for a zone that it has no say in (its bailiwick).
+Records outside the server's bailiwick are ignored.
 """
 
 from collections.abc import Sequence

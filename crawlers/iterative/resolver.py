@@ -1,7 +1,7 @@
-"""The bulk resolver without a resolver: from the root down to the servers that know.
+"""The iterative bulk resolver: resolve names from the root servers down.
 
-Questions go in and one final answer each comes out, as from ``Engine``. What was learnt about
-delegations is shared by all names and kept for as long as it lives.
+It gives one final answer per question, as ``Engine`` does. Delegations are shared by all names for
+as long as the resolver lives.
 """
 
 import gc

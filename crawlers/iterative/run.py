@@ -1,7 +1,7 @@
-"""One run of the iterative resolver: each name goes down from cut to cut until somebody knows.
+"""One run of the iterative resolver: each name follows referrals until a server answers it.
 
-Questions go in, results come out in the order in which they end. Names that need the same
-delegation wait for one question, and equal questions are asked once.
+Results are returned in the order in which they end. Names that need the same delegation wait for
+one query, and equal questions are asked once.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""Walks from the root to an answer, and what they wait for: the state of one iterative run."""
+"""State of an iterative run: resolutions on their way from the root, and what they wait for."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

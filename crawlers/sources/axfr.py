@@ -1,7 +1,7 @@
-"""One zone transfer as it streams in: bytes go in; names, records on request and a status come out.
+"""Parse one zone transfer (AXFR, RFC 5936) as it streams in: names, records on request, a status.
 
-No socket is touched here. Every byte is hostile: each record is checked for its bounds, and only
-owners of addresses, aliases and delegations are kept, so a transfer costs what its names cost.
+No socket is used here. Every byte is untrusted: each record is checked for its bounds, and only
+owners of addresses, aliases and delegations are stored, so the cost follows the number of names.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""What every source of names is: zones in, one harvest per zone out.
+"""The interface of name sources: one harvest for each zone.
 
-A source never decides whether a name exists; the names of a harvest are asked afterwards. A source
-that fails says so in the harvest, and the enumeration goes on with the others.
+A source never decides whether a name exists; its names are queried afterwards. A source that fails
+reports it in the harvest, and the enumeration continues with the others.
 """
 
 from collections.abc import Iterator, Sequence

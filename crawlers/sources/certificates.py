@@ -1,7 +1,7 @@
-"""Certificate-transparency search in crt.sh's JSON form: zones go in, names on certificates out.
+"""Search certificate-transparency logs in crt.sh's JSON form for names of zones.
 
-A server is asked only where the user names one, once per zone and politely; what is whole of a
-broken reply is used, and the harvest says that more is missing.
+A server is queried only where the user names one, once per zone and with pauses. Complete rows of a
+broken reply are used, and the harvest reports that more is missing.
 """
 
 from collections import Counter

@@ -1,6 +1,6 @@
-"""Host names as others wrote them come in; names that can be asked, or a reason, go out.
+"""Normalise host names from lists, certificates and zone files; raise with a reason otherwise.
 
-Lists, certificates and zone files share these rules; underscores stay, since such names exist.
+Underscores are allowed, since such names exist.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Lists that the user brings: files and the surveyed domains go in, names per domain come out.
+"""Import names from the user's lists, sorted by surveyed domain.
 
-A list is read once for a whole survey, block by block; only names in surveyed domains are kept,
+A list is read once for a whole survey, block by block. Only names in surveyed domains are stored;
 everything else is counted, each bad line with its number and reason.
 """
 

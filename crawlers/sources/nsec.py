@@ -1,8 +1,8 @@
-"""NSEC walks: signed zones with their servers go in, a harvest per zone comes out.
+"""NSEC walks (RFC 4034): list the names of a signed zone from its denials.
 
-A zone signed with NSEC names, at each of its names, the next one. A walk asks from name to name
-until the chain is back at the zone's own name, over one TCP connection per zone: no reply is cut
-there, none can be forged, and one question at a time is in flight.
+Each NSEC record names the next owner of the zone. A walk queries from name to name until the chain
+is back at the apex, over one TCP connection per zone: replies are not truncated there and cannot be
+forged off path, and one question at a time is in flight.
 """
 
 import secrets

@@ -1,7 +1,4 @@
-"""What a signed zone says about the names around a question: NSEC records from a reply, in order.
-
-A reply goes in; the links of the zone's chain, and what else decides how a walk goes on, come out.
-"""
+"""Parse the NSEC records of a reply: links of the zone's chain, and what ends a walk."""
 
 import struct
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""Many conversations over TCP side by side, in one thread: errands go in, and come out when over.
+"""Run many TCP exchanges with name servers concurrently in one thread.
 
-Each exchange is taken to its zone's servers in turn. Connections in all and per server, silence,
-time and what is held in memory are bounded; queries keep to the pace of the engine.
+Each exchange is tried at its zone's servers in turn. Connections in all and per server, idle time,
+total time and memory are bounded; queries follow the rate limits of the engine.
 """
 
 import heapq

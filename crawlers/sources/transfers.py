@@ -1,7 +1,7 @@
-"""Zone transfers (AXFR): zones with their servers go in, a harvest per zone comes out.
+"""Zone transfers (AXFR) of many zones: one harvest per zone.
 
-Each server of a zone is asked in turn until one gives the whole zone; what was cut on the way is
-kept as incomplete, with its reason.
+The servers of a zone are tried in turn until one sends the whole zone; an incomplete transfer is
+kept with its reason.
 """
 
 import secrets

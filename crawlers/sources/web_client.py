@@ -1,7 +1,7 @@
-"""One web server asked politely: a URL goes in, the bytes of its reply stream out, bounded.
+"""A bounded HTTP client for one web server: stream the body of a reply.
 
-One request at a time per server in this process, a pause between two, Retry-After kept. A redirect
-never leads to private addresses, and a reply never unpacks without an end.
+One request at a time per server in this process, with a pause between two; Retry-After is kept. A
+redirect never leads to a private address, and decompression is bounded.
 """
 
 import http.client

@@ -1,7 +1,7 @@
-"""Zone files (RFC 1035, section 5) by blocks of lines: owners of addresses and aliases come out.
+"""Parse zone files (RFC 1035 section 5) by blocks of lines: owners of addresses and aliases.
 
-Unlike a name server, which refuses a file as a whole, each bad entry is named and the rest is
-read. Entries beyond the plain ones are taken apart by dnspython.
+Unlike a name server, which refuses a whole file, the parser reports each bad entry and continues.
+dnspython parses unusual entries.
 """
 
 import re

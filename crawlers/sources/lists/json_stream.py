@@ -1,7 +1,7 @@
-"""JSON as it streams in, an array or values one after another: bytes in, whole values out.
+"""Parse JSON as it streams in: an array, or values one after another.
 
-A value that is broken is stepped over and counted; what is cut off at the end is told by
-``is_whole``. The memory is that of one value.
+A broken value is skipped and counted; ``is_whole`` is false where the end is cut off. Memory is
+bounded by the largest value.
 """
 
 import codecs

@@ -1,7 +1,6 @@
-"""A list's file, plain or gzip, comes in; blocks of whole lines with their numbers go out.
+"""Read a list, plain or gzip, as blocks of whole lines with their numbers.
 
-Only one block is in memory; bytes are bounded as they unpack, so that a small file cannot become
-an endless one.
+One block is in memory at a time; the decompressed size is bounded.
 """
 
 import codecs

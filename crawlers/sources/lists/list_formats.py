@@ -1,4 +1,4 @@
-"""The forms that lists of names come in: blocks of lines go in, texts that should be names go out.
+"""Formats of name lists: extract texts that should be names from blocks of lines.
 
 Text, CSV, JSON lines and JSON arrays; a field may be named, else the usual ones are tried.
 """

@@ -1,6 +1,6 @@
-"""Names of many lists, sorted onto the surveyed domains that they lie in; the rest is counted.
+"""Group names of many lists by the surveyed domain that holds them; count the others.
 
-Names stand in one byte string per domain, so that millions cost little more than their letters.
+Each domain has one byte string of names, so millions of names cost little more than their bytes.
 """
 
 from collections.abc import Iterable

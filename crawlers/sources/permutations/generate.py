@@ -1,7 +1,7 @@
-"""Altered labels: names that were found in a zone go in, names that are like them come out.
+"""Generate altered labels from names that were found in a zone.
 
-Kinds of alteration stand in the order of expected yield: a frequency for each, moved by what the
-survey itself found; each zone has a budget.
+Kinds of alteration are ordered by expected yield, a frequency that the survey's own results update;
+each zone has a budget.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
-"""The kinds of alteration: a view of what a zone has goes in, names that are like it come out.
+"""The kinds of alteration: each yields names similar to those of a zone.
 
-Each kind has the share of its names that should exist. The shares are suppositions from how
-operators name hosts, not measurements; what a survey sees moves them.
+Each kind has an expected share of existing names. The shares are assumptions from how operators
+name hosts, not measurements; results of the survey update them.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Numbered labels found in a zone: the series that they form, and the members that are missing.
+"""Numbered labels of a zone: the series that they form, and the missing members.
 
-``web03`` and ``web05`` give ``web01``, ``web02``, ``web04``, ``web06``, written as they are.
+``web03`` and ``web05`` give ``web01``, ``web02``, ``web04``, ``web06``, in the same notation.
 """
 
 import re
