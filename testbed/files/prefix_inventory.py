@@ -15,7 +15,7 @@ _SERVICES = {"azure": "AzureCloud", "google": "Google Cloud"}
 def invent_ranges(regions: Mapping[str, Sequence[str]]) -> tuple[PublishedRanges, ...]:
     """Invent prefixes for each provider and region, as the provider would list them.
 
-    AWS lists each block for AMAZON and for EC2, and has a CDN and a name service of its own.
+    AWS lists each block for AMAZON and for EC2, and has ranges of a CDN and a name service.
     """
     tables, at = [], _FIRST
     for provider, codes in regions.items():

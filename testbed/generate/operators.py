@@ -24,7 +24,7 @@ def serve_zones(
     """Set ``servers`` of all zones; return the addresses of every server by name.
 
     Servers of each place are as many as published (section 4.4.1), and every one serves some
-    domain; names of domains have as many servers as Figure 11 says.
+    domain; the numbers of servers per name follow Figure 11.
     """
     places = _places(cloud, raw, scale, rng)
     weights = {z.domain: sum(_in_cloud(n, allocator) for n in z.names) for z in cloud}

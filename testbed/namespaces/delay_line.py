@@ -1,7 +1,7 @@
 """Forwarding between TUN devices with delay, rate limit and loss.
 
-Run as a process of its own: directions come as one JSON line on standard input, changes as further
-lines; when its owner is gone, it removes what the owner made.
+Runs as a separate process: link directions come as one JSON line on standard input, changes as
+further lines; when its owner ends, it removes the owner's namespaces.
 """
 
 import contextlib

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Installation:
-    """A data folder of its own, and the command line in processes of their own."""
+    """A separate data folder, with the command line in child processes."""
 
     def __init__(self, folder):
         self.folder = copy_store(folder)

@@ -36,7 +36,7 @@ class Thing:
 
 @dataclass
 class TenantAccounts:
-    """The tenants, what the first has, and what opens it."""
+    """Two tenant accounts, the objects of the first, and its tokens."""
 
     anna: Any
     bert: Any

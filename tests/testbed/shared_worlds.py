@@ -1,4 +1,4 @@
-"""The worlds that these tests play in, each built once."""
+"""Worlds shared by the tests, each built once."""
 
 from fractions import Fraction
 from functools import cache

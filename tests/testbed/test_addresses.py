@@ -32,7 +32,7 @@ def networks(ranges, provider, region):
 
 
 @pytest.mark.parametrize("world", [tiny, hundredth])
-def test_every_address_lies_where_the_world_says(world):
+def test_every_address_is_within_its_published_range(world):
     found = world()
     every = [
         n
@@ -73,7 +73,7 @@ def test_ambiguous_space_is_not_drawn_from():
         allocator.compute_address("aws", "us-east-1")
 
 
-def test_other_hosting_stays_out_of_published_space():
+def test_other_hosting_is_outside_published_space():
     allocator = build_allocator([ranges_of(("198.18.0.0/15", "EC2", "us-east-1"))])
     assert not allocator.other_address().startswith("198.18.")
     everything = ranges_of(
@@ -83,7 +83,7 @@ def test_other_hosting_stays_out_of_published_space():
         build_allocator([everything])
 
 
-def test_a_missing_region_is_replaced_and_said():
+def test_missing_region_is_substituted_with_a_note():
     allocator = build_allocator([ranges_of(("240.0.0.0/24", "EC2", "us-east-1"))])
     assert (
         allocator.places[allocator.compute_address("aws", "sa-east-1", "a")].region == "us-east-1"
@@ -151,7 +151,7 @@ def real_ranges():
     ]
 
 
-def test_real_prefixes_place_every_address_the_same_way():
+def test_real_prefixes_place_addresses_consistently():
     radix = pytest.importorskip("radix")
     files = real_ranges()
     tree = radix.Radix()

@@ -13,7 +13,7 @@ def test_it_works():
 
 
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 10**6), min_size=1, max_size=12))
-def test_parts_sum_to_the_total_and_stay_within_one_of_exact(total, weights):
+def test_parts_sum_to_the_total_and_differ_by_less_than_one(total, weights):
     parts = apportion(total, weights)
     whole = sum(weights)
     if whole:

@@ -73,7 +73,7 @@ def test_a_circle_of_aliases_and_a_zone_without_servers_have_a_truth():
     assert world.truth("www.a.test", "A").status is Status.SERVFAIL
 
 
-def test_each_server_speaks_for_its_own_zones_only():
+def test_each_server_answers_for_its_zones_only():
     servers = Nameservers(small_world())
     referral = servers.ask(ROOT, "www.a.test", "A")
     assert not referral.authoritative
@@ -86,7 +86,7 @@ def test_each_server_speaks_for_its_own_zones_only():
     assert servers.ask(OWN, "no.a.test", "A").code == NXDOMAIN
 
 
-def test_manners_change_what_a_server_says():
+def test_server_behaviours_change_replies():
     world = small_world()
     for manner in (ServerBehaviour.SILENT, ServerBehaviour.CLOSED):
         world.behaviours[OWN] = manner
@@ -124,7 +124,7 @@ def test_servers_answer_on_their_own_addresses_by_udp_and_tcp():
         assert dns.query.tcp(question, TLD, 2, port).authority
 
 
-def test_the_command_tells_the_truth_and_serves_until_it_is_stopped(tmp_path):
+def test_command_prints_the_truth_and_serves_until_terminated(tmp_path):
     network = f"127.{20 + time.time_ns() % 40}"
     words = ("--zones", "6", "--names", "1", "--network", network, "--port", str(free_port()))
     command = [sys.executable, str(forks.ROOT / "manage.py"), "testbed", "hierarchy", "--json"]
@@ -144,6 +144,6 @@ def test_the_command_tells_the_truth_and_serves_until_it_is_stopped(tmp_path):
 
 
 @pytest.mark.parametrize("more", [{"network": "10.0"}, {"network": "127.300"}, {"zones": 0}])
-def test_a_hierarchy_stays_on_loopback_and_has_zones(more):
+def test_hierarchy_requires_loopback_and_zones(more):
     with pytest.raises(BadInput):
         build_hierarchy(**{"zones": 2, "names": 1, **more})

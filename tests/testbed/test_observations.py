@@ -1,4 +1,4 @@
-"""What a crawl would bring home from a world, without a question."""
+"""Simulated observations of a crawl, without queries."""
 
 from collections import Counter
 from fractions import Fraction

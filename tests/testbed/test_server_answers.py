@@ -76,7 +76,7 @@ def test_name_servers_and_their_addresses(server):
     assert ask(server, "ns1.gone.example", "A").rcode() == dns.rcode.NXDOMAIN
 
 
-def test_nothing_is_told_apart_from_not_existing(server):
+def test_nodata_differs_from_nxdomain(server):
     nodata = ask(server, "www.cedar.test", "MX")
     assert nodata.rcode() == dns.rcode.NOERROR
     missing = ask(server, "nope.birch.test", "A")
@@ -89,7 +89,7 @@ def test_nothing_is_told_apart_from_not_existing(server):
     assert ask(server, "gone.larch.test", "A").rcode() == dns.rcode.NXDOMAIN
 
 
-def test_case_is_kept_and_does_not_matter(server):
+def test_case_is_preserved_and_ignored(server):
     reply = ask(server, "WwW.AlDeR.tEsT", "A")
     assert reply.question[0].name.to_text() == "WwW.AlDeR.tEsT."
     assert len(rows(reply)) == 3
@@ -101,7 +101,7 @@ def test_targets_answer_for_themselves(server):
     assert len(rows(ask(server, "alder-env.elasticbeanstalk.com", "A"))) == 2
 
 
-def test_the_world_says_its_name(server):
+def test_world_identifies_itself_by_txt(server):
     text = rows(ask(server, "world.testbed.invalid", "TXT"))[0][2]
     assert text.strip('"') == "nephoscope-testbed world=tiny scale=1/1 seed=1"
 
@@ -135,7 +135,7 @@ def transfer(server, domain):
     }
 
 
-def test_transfers_give_the_whole_zone(server):
+def test_transfers_return_the_whole_zone(server):
     for domain in ("alder.test", "hazel.test"):
         zone = next(z for z in tiny().zones if z.domain == domain)
         wanted = {row for row in transfer_rows(zone) if row[1] != "SOA"}

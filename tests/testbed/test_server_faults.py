@@ -69,7 +69,7 @@ def test_a_turning_wildcard_shows_two_of_four(server):
     assert set().union(*seen) == set(card.pool)
 
 
-def test_a_wildcard_may_be_a_cname_or_stand_deeper(server):
+def test_wildcard_may_be_a_cname_or_below_the_apex(server):
     assert rows(udp(server, "no.gorse.test", 5))[0][1] == "CNAME"
     assert addresses(server, "x.dev.hazel.test")
     assert addresses(server, "web.dev.hazel.test") != addresses(server, "x.dev.hazel.test")
@@ -107,7 +107,7 @@ def test_garbage_never_stops_it(server):
 
 @given(st.binary(max_size=80), st.integers(0, 40))
 @settings(max_examples=examples(300), deadline=None)
-def test_whatever_comes_there_is_a_reply_or_silence(noise, at):
+def test_any_packet_gets_a_reply_or_none(noise, at):
     responder = Responder(Authority(tiny()))
     good = dns.message.make_query("cdn.cedar.test", "A", use_edns=0).to_wire()
     for packet in (noise, good[:at] + noise + good[at + len(noise) :], good[: 12 + at] + noise):
@@ -138,7 +138,7 @@ def test_questions_of_other_classes_and_versions_are_refused():
     assert dns.message.from_wire(responder.respond(newer.to_wire())).rcode() == dns.rcode.BADVERS
 
 
-def test_it_stays_on_loopback_and_says_when_a_port_is_taken():
+def test_only_loopback_and_free_ports_are_accepted():
     with pytest.raises(BadInput, match="loopback"):
         serve(tiny(), ["192.0.2.1"])
     with running(tiny()) as found, pytest.raises(Unavailable, match=str(found.port)):

@@ -85,7 +85,7 @@ def test_a_transfer_shows_names_that_no_word_list_has(seed):
     assert any(world.place(a).provider for n in unlisted for a in n.addresses)
 
 
-def test_all_names_are_counted_beside_the_findable():
+def test_all_names_are_counted_separately_from_findable_names():
     found = truth(tiny(), LABELS)
     everything = {r[0]: r[3] for r in found["tables_all"]["providers"]["rows"]}
     assert everything["total"] == found["names"]["all_cloud"]

@@ -35,7 +35,7 @@ def test_names_can_be_guessed():
     assert set(why) == {""}
 
 
-def test_equal_seeds_give_equal_worlds():
+def test_equal_seeds_build_equal_worlds():
     one, two, other = (build_world("wildcards", scale=Fraction(1, 20), seed=s) for s in (1, 1, 2))
     assert one.zones == two.zones
     assert one.zones != other.zones
@@ -47,7 +47,7 @@ def test_impossible_scales_are_refused(scale):
         build_world("wildcards", scale=scale)
 
 
-def test_wildcards_stand_at_up_to_four_levels_and_some_make_an_alias_for_each_name():
+def test_wildcards_at_four_levels_and_with_an_alias_per_name():
     world = build_world("wildcard-levels")
     cards = [zone.wildcards for zone in world.zones if zone.wildcards]
     assert {len(found) for found in cards} == {1, 2, 3, 4}

@@ -62,7 +62,7 @@ def same(one: World, other: World) -> bool:
     return all(getattr(one, part) == getattr(other, part) for part in parts)
 
 
-def test_equal_arguments_give_an_equal_world():
+def test_equal_arguments_build_equal_worlds():
     assert same(
         build_world("imc2013", scale=Fraction(1, 500), seed=3),
         build_world("imc2013", scale=Fraction(1, 500), seed=3),
@@ -189,7 +189,7 @@ def test_named_domains_are_as_published():
     ]
 
 
-def test_a_world_on_given_names_keeps_their_order():
+def test_world_on_listed_names_preserves_order():
     listed = [f"site{i}.test" for i in range(200)]
     listed[8], listed[34] = "amazon.com", "pinterest.com"
     world = build_world("imc2013", domains=listed)
@@ -232,7 +232,7 @@ def test_a_target_has_one_set_of_addresses():
         {"scale": Fraction(1), "domains": ["a.test"]},
     ],
 )
-def test_impossible_wishes_are_refused(arguments):
+def test_impossible_arguments_are_refused(arguments):
     with pytest.raises(BadInput):
         build_world("imc2013", **arguments)
 

@@ -32,7 +32,7 @@ def uses(regions):
     return names, domains
 
 
-def test_shares_are_met_and_every_zone_keeps_its_names_and_domains():
+def test_shares_are_met_with_unchanged_counts_per_zone():
     regions = regional_domains(1)
     before = uses(regions)
     balance_zones([regions], (400, 350), random.Random(2))
@@ -52,7 +52,7 @@ def test_no_name_gets_more_zones_than_it_has_addresses_or_its_domain_zones():
             assert set(name.zones) <= set(domain.zones)
 
 
-def test_published_zones_and_worlds_without_shares_stay_as_they_are():
+def test_published_zones_and_worlds_without_shares_are_unchanged():
     regions = regional_domains(4)
     for domain in regions:
         for name in domain.names[:5]:

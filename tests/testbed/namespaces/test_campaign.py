@@ -60,7 +60,7 @@ def test_every_slot_is_accounted_for_and_hardly_any_is_missed(world):
         assert sum(told["reasons"].values()) == told["missed"]
 
 
-def test_round_trips_are_those_that_are_configured(world):
+def test_median_rtt_equals_configured_rtt(world):
     assert len(world["latency"]) == 6 * 4
     for row in world["latency"]:
         # One link loses packets, and one vantage point has it on all its ways.
@@ -75,7 +75,7 @@ def test_transfers_are_as_fast_as_the_narrowest_link_lets_them(world):
     assert len(found) >= 20
 
 
-def test_all_ways_are_found_and_no_hop_is_wrong(world):
+def test_all_paths_are_found_without_wrong_hops(world):
     assert sum(row["wrong"] for row in world["paths"]) == 0
     traced = [row for row in world["paths"] if row["seen"]]
     assert len(traced) >= 22
@@ -93,7 +93,7 @@ def test_isps_are_the_truth_before_and_after_one_fails(world):
     assert {end for _, end in failed["lost"]} == {"lab-mumbai"}
 
 
-def test_the_report_says_what_was_lost(world):
+def test_report_shows_isp_shares_of_all_regions(world):
     outwards = Campaign.objects.get(slug=world["outwards"])
     tables = selectors.tables(outwards)
     shares = tables["isp-shares"].dicts()
@@ -105,7 +105,7 @@ def test_nothing_is_asked_of_a_broker_that_is_not_there(world):
     assert world["warnings"] == []
 
 
-def test_it_stays_labelled_and_takes_no_orders(world):
+def test_campaign_is_labelled_synthetic(world):
     found = Campaign.objects.get(slug=world["campaign"])
     assert (found.name, found.label, found.synthetic) == (INWARD, LABEL, True)
     points = VantagePoint.objects.filter(name__startswith="lab-")

@@ -1,6 +1,6 @@
-"""Machines as strangers have them: without tools, rights, devices or IPv6, each with its reason.
+"""Machines without tools, privileges, devices or IPv6, each with its reason.
 
-Whatever is missing is hidden in a mount namespace of a process of its own.
+What is missing is hidden in the mount namespace of a child process.
 """
 
 import json
@@ -91,7 +91,7 @@ def test_what_is_missing_is_named(tmp_path, hiding, why):
     assert not told["links"]
 
 
-def test_a_container_without_rights_says_so():
+def test_missing_privileges_are_reported():
     if shutil.which("setpriv") is None:
         pytest.skip("there is no setpriv to take rights away with")
     front = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
@@ -99,7 +99,7 @@ def test_a_container_without_rights_says_so():
     assert "does not let us make network namespaces" in told["reason"]
 
 
-def test_another_ip_command_is_named_with_what_it_says(tmp_path):
+def test_unsupported_ip_command_is_reported(tmp_path):
     program(tmp_path, "ip", "echo 'ip: unrecognized option: batch' >&2; exit 1")
     told = run("", ASK, path=tmp_path)
     assert "there are no veth devices, says ip: ip: unrecognized option" in told["reason"]

@@ -18,7 +18,7 @@ def drawn():
         pytest.skip(str(error))
 
 
-def test_isps_are_told_over_ipv6_alone_and_what_is_wrong_too(drawn):
+def test_isps_are_compared_over_ipv6_only(drawn):
     routes = lab_claims.measure_routes(drawn, 0)
     words, wrong = lab_claims.compared(drawn, "ISPs", routes)
     assert wrong == []

@@ -90,7 +90,7 @@ def test_the_isp_table_is_the_truth(lab, outward):
     assert table == {zone: len(own) for zone, own in isps_by_zone(lab.truth).items()}
 
 
-def test_the_way_in_may_have_another_isp(lab, allocator):
+def test_inbound_path_may_have_another_isp(lab, allocator):
     inward = find_isps(measure(lab, 0, "to"), allocator()).to_pylist()
     names = {(n.region, n.zone): n.name for n in lab.plan.of_kind("instance")}
     differs = set()
@@ -139,5 +139,5 @@ def test_an_isp_that_fails_shows_what_was_lost(lab, allocator, outward):
     assert told["cut_off"] == 1
 
 
-def test_what_failed_is_mended(lab, allocator, outward):
+def test_failed_links_are_restored(lab, allocator, outward):
     assert zones_of(find_isps(measure(lab, 2, "from"), allocator())) == zones_of(outward)

@@ -57,7 +57,7 @@ def row():
 
 @pytest.mark.parametrize("family", [4, 6])
 @pytest.mark.parametrize("protocol", ["udp", "icmp", "tcp"])
-def test_silent_and_private_routers_are_told_as_they_are(row, protocol, family):
+def test_silent_and_private_routers_are_reported(row, protocol, family):
     path = trace(row, family=family, protocol=protocol, attempts=2)
     (way,) = row.truth.paths("here", "there")
     true = row.truth.hops("here", way, family)
@@ -77,7 +77,7 @@ def test_a_router_that_answers_seldom_is_found_and_its_silence_counted(row):
     assert all(len(hop) <= 1 for hop in path.hops)
 
 
-def test_many_ways_are_found_behind_a_router_that_answers_seldom(row):
+def test_multipath_detection_behind_a_rate_limited_router(row):
     path = trace(row, mda=True, interval_s=0.001, attempts=2, timeout_s=0.1, risk=0.2)
     assert path.reached
     assert [len(hop) for hop in path.hops] == [1, 0, 1, 1, 1, 1]
@@ -143,7 +143,7 @@ def test_a_narrow_link_slows_nothing_down_and_a_black_hole_is_a_time_out(row, fa
     assert (lost.status, lost.values) == (ProbeStatus.TIMEOUT, ())
 
 
-def test_what_lies_behind_a_silent_way_of_a_balancer_is_found():
+def test_multipath_detection_behind_a_silent_branch():
     need_laboratory()
     middle = [router(f"m{n}", silent=n == 1) for n in range(4)]
     nodes = (
@@ -165,7 +165,7 @@ def test_what_lies_behind_a_silent_way_of_a_balancer_is_found():
     assert [len(hop) for hop in path.hops] == [1, 3, 4, 1]
 
 
-def test_no_way_at_all_is_no_route_of_a_router(row):
+def test_missing_route_is_unreachable_or_timeout(row):
     path = trace(row, end="28.77.0.1", attempts=1, silent_hops=2)
     assert not path.reached
     assert path.status in (ProbeStatus.UNREACHABLE, ProbeStatus.TIMEOUT)

@@ -32,7 +32,7 @@ def run_parallel_ping(lab, start):
     return json.loads(done.stdout)
 
 
-def test_round_trips_are_those_of_ping_and_of_the_plan(lab):
+def test_rtt_equals_ping_and_topology(lab):
     """Other work on the machine only ever slows packets down: a pair has some tries."""
     found = everywhere(lab, lambda start: run_parallel_ping(lab, start), at_once=AT_ONCE)
     wrong = {
@@ -45,7 +45,7 @@ def test_round_trips_are_those_of_ping_and_of_the_plan(lab):
     assert sum(map(len, found.values())) == 6 * 4
 
 
-def test_loss_lies_within_its_binomial_interval(lab):
+def test_loss_is_within_its_binomial_interval(lab):
     link = next(n for n in lab.plan.links_by_node["berlin-gw"] if not lab.plan.links[n].line.plain)
     line = lab.plan.links[link].line
     lab.shape(link, replace(line, loss=0.1, rate_mbit=0.0))
@@ -61,7 +61,7 @@ def test_loss_lies_within_its_binomial_interval(lab):
         assert result.lost / result.sent == pytest.approx(0.19, abs=spread)
 
 
-def test_what_may_be_the_repeat_of_a_lost_answer_is_no_round_trip(lab):
+def test_reply_after_retransmission_time_counts_as_lost(lab):
     """After a second, servers answer a SYN again: as late, both methods count it as lost."""
     link = next(n for n in lab.plan.links_by_node["berlin-gw"] if not lab.plan.links[n].line.plain)
     line = lab.plan.links[link].line
@@ -126,7 +126,7 @@ def path_of(lab, start, end, family, protocol):
 
 
 @pytest.mark.parametrize("protocol", ["udp", "tcp"])
-def test_a_flow_stays_on_its_way(lab, protocol):
+def test_a_flow_keeps_its_path(lab, protocol):
     target = Target(lab.plan.home("us-a"), 80 if protocol == "tcp" else 0)
     seen = set()
     for flow in range(8):
@@ -148,7 +148,7 @@ def test_a_flow_stays_on_its_way(lab, protocol):
         ("sydney", "br-b", "icmp", 4, 1),
     ],
 )
-def test_all_ways_are_found(lab, start, end, protocol, family, ways):
+def test_all_paths_are_found(lab, start, end, protocol, family, ways):
     target = Target(lab.plan.home(end, family), 80 if protocol == "tcp" else 0)
     config = traceroute.Config(
         protocol=protocol, mda=True, risk=0.001, timeout_s=0.5, interval_s=0.001

@@ -58,7 +58,7 @@ print(*(p.name for p in netns.RUN.iterdir()))
 """
 
 
-def test_a_laboratory_ends_where_ip_makes_its_first_namespace_meanwhile():
+def test_removal_after_ip_creates_its_first_namespace():
     """In a mount namespace where nobody has used ``/run/netns`` yet."""
     need_laboratory()
     fresh = 'mount -t tmpfs none /run && exec "$0" -c "$1"'
@@ -103,7 +103,7 @@ def test_killing_the_process_removes_its_laboratory(whole_group):
     process.stdout.close()
 
 
-def test_what_a_dead_process_left_is_swept_and_what_lives_is_not():
+def test_only_stale_namespaces_are_removed():
     need_laboratory()
     dead = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"],

@@ -37,6 +37,6 @@ def test_a_path_that_was_not_measured_is_no_path_without_hops():
     assert "six-by-four: 2 of 288 slots were missed: its time was over" in lines
 
 
-def test_where_all_was_measured_nothing_is_said_of_it():
+def test_complete_measurement_reports_no_missed_slots():
     lines = list(sentences(found([path("berlin", "us-a", 5)], {})))
     assert not [line for line in lines if "not measured" in line or "missed" in line]

@@ -24,7 +24,7 @@ PLAN = six_by_four()
 TRUTH = Truth.of(PLAN)
 
 
-def test_all_ends_reach_each_other_by_equally_long_ways():
+def test_all_ends_are_connected_by_paths_of_equal_delay():
     assert len(PLAN.of_kind("vantage")) == 6
     assert len({n.region for n in PLAN.of_kind("instance")}) == 4
     for vantage in PLAN.of_kind("vantage"):
@@ -77,7 +77,7 @@ def test_isps_and_what_fails_with_one():
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(("isps", "width"), [(3, 4), (1, 6), (5, 2)])
-def test_plans_by_lot_are_sound_and_always_the_same(seed, isps, width):
+def test_random_topologies_are_valid_and_reproducible(seed, isps, width):
     plan = draw_topology(seed, isps, width)
     assert plan == draw_topology(seed, isps, width)
     truth = Truth.of(plan)
@@ -94,7 +94,7 @@ def test_plans_by_lot_are_sound_and_always_the_same(seed, isps, width):
     assert any(link.block == 0 for link in plan.links) == (isps > 2)
 
 
-def test_a_plan_may_speak_ipv6_alone():
+def test_topology_with_ipv6_only():
     plan = draw_topology(2, families=(6,))
     assert ":" in plan.home("v1")
     assert all(":" in prefix for prefix, _ in region_prefixes(plan))
