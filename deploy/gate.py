@@ -89,7 +89,7 @@ def context_of(certificate: str, key: str) -> ssl.SSLContext:
 
 
 async def serve(options: argparse.Namespace) -> None:
-    """Keep the door until told to stop."""
+    """Keep the door until it is stopped."""
     host, _, port = options.listen.rpartition(":")
     gate = Gate(options.to)
     server = await asyncio.start_server(

@@ -12,7 +12,7 @@ from deploy import broker, certificates
 
 NAME = "links"
 USER = "centre"
-# A parcel has at most 4 MB; nobody can store a larger text, nor fill the machine's memory.
+# A results message has at most 4 MB; nobody can store a larger text, nor fill the machine's memory.
 _LARGEST_TEXT = "5mb"
 _MEMORY = "512mb"
 # What all connections may hold together; whoever holds most is cut. Half-sent texts on many

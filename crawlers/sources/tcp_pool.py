@@ -131,7 +131,7 @@ class _Connection:
 
 
 class TcpPool:
-    """All errands of one harvest: those that wait, are under way, and are done."""
+    """All exchanges of one harvest: those that wait, are under way, and are done."""
 
     def __init__(self, limits: StreamLimits, engine: Engine) -> None:
         self._limits = limits

@@ -104,7 +104,7 @@ def _capped(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rehearsal(found: Definition, dying: float) -> dict[str, Any]:
-    """A plan gone through on a clock of its own, a share of its vantage points dying."""
+    """A plan gone through on its own clock, a share of its vantage points dying."""
     if not 0 <= dying <= 1:
         raise BadInput(f"{dying} is no share; it is from 0 to 1", field="--dying")
     return rehearse(found.plan, FakeClock(), dying, found.plan.seed).as_json()

@@ -1,8 +1,8 @@
 """Units of a campaign become orders and go to their vantage points, each by the way of its source.
 
 A way takes an order and a moment after which nobody wants it any more; it raises ``Unavailable``
-when it does not work now. Results come back as parcels (``tasks.campaigns.results_receiver``),
-whatever the way.
+when it does not work now. Results come back as results messages
+(``tasks.campaigns.results_receiver``), whatever the way.
 """
 
 from collections.abc import Callable, Mapping

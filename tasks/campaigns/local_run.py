@@ -1,6 +1,6 @@
 """A campaign measured by the process that asks for it, from its own machine and without a broker.
 
-The same units, orders, parcels and parts as with vantage points elsewhere.
+The same units, orders, results messages and parts as with vantage points elsewhere.
 """
 
 import logging

@@ -26,9 +26,9 @@ from webapp.store.vantages import services
 
 log = logging.getLogger(__name__)
 Handler = Callable[[str, ResultsMessage], None]
-# What becomes of a parcel, by its kind. A handler is told who sent it, as the key says; it
-# stores everything at once or nothing, and the same parcel twice once. ``NephoscopeError`` that
-# is permanent means: never to be stored; anything else is tried again.
+# Handlers of results messages by kind. A handler gets the sender, which the key determines; it stores
+# all of a message or nothing, and a message that comes twice only once. A permanent
+# ``NephoscopeError`` means that it can never be stored; after any other error it is tried again.
 HANDLERS: Mapping[str, Handler] = {LOOKUPS: second_pass.store_answers, **results_receiver.HANDLERS}
 _PAUSE_S = 0.2
 _TEND_EVERY_S = 5.0
@@ -40,7 +40,7 @@ _HOLDER = "collector"
 
 
 class Collector:
-    """One process's round: parcels often, users and pulses now and then."""
+    """One process's round: results messages often, users and heartbeats now and then."""
 
     def __init__(
         self, handlers: Mapping[str, Handler] = HANDLERS, clock: Clock | None = None
@@ -54,7 +54,7 @@ class Collector:
         self.stored = self.refused = 0
 
     def run(self, stop: threading.Event) -> None:
-        """Collect until told to stop; a broker that is away is waited for."""
+        """Collect until it is stopped; a broker that is away is waited for."""
         while not stop.is_set():
             pause_s = _PAUSE_S
             try:
@@ -70,7 +70,7 @@ class Collector:
         self._release()
 
     def collect(self) -> int:
-        """One round; how many parcels were stored."""
+        """One round; how many results messages were stored."""
         if self._clock.monotonic() - self._tended_at >= _TEND_EVERY_S:
             self._tend()
         before = self.stored
@@ -105,7 +105,7 @@ class Collector:
         try:
             self._store(received)
         except Unavailable:
-            # A full disk is no fault of the parcel's: all wait until there is room.
+            # A full disk is no fault of the results message's: all wait until there is room.
             raise
         except NephoscopeError as error:
             if not error.permanent:
@@ -115,7 +115,7 @@ class Collector:
         except OperationalError:
             raise
         except Exception as error:
-            # One parcel must not stop those of all others.
+            # One results message must not stop those of all others.
             log.exception("a parcel of %s", received.vantage)
             self._try_later(received, error)
             return

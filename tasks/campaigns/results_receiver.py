@@ -1,7 +1,7 @@
 """Store results messages of vantage points as parts of the lake, and end their units.
 
-Whose a parcel is was told by where it lay; it is taken for the sender's own unit only, and what
-it says is checked against the plan.
+The sender of a results message is known by its key; a message counts only for a unit of its sender,
+and its contents are checked against the plan.
 """
 
 import logging
@@ -79,7 +79,7 @@ def record_start(vantage: str, parcel: ResultsMessage, clock: Clock | None = Non
 def store_result(vantage: str, parcel: ResultsMessage, clock: Clock | None = None) -> None:
     """Store a unit's result as its one part; a unit that has one is left as it is.
 
-    Raises ``Unavailable`` when the disk refuses: then the parcel has to come again.
+    Raises ``Unavailable`` when the disk refuses: then the results message has to come again.
     """
     now = (clock or SystemClock()).now()
     unit = units.open_unit(*_parse_unit_id(vantage, parcel))

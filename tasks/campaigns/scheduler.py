@@ -29,7 +29,7 @@ _QUEUED_S = 60
 
 
 def run(stop: threading.Event, clock: Clock | None = None) -> None:
-    """Tick until told to stop."""
+    """Tick until it is stopped."""
     while not stop.is_set():
         close_old_connections()
         try:

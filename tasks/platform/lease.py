@@ -1,4 +1,4 @@
-"""The lease of a running shard, renewed beside the crawl by a thread of its own.
+"""The lease of a running shard, renewed beside the crawl by a separate thread.
 
 A crawl may be silent for long: a slow limit, a large zone transfer, servers that do not answer.
 Only a worker that is dead or stands still loses its shard.

@@ -1,4 +1,4 @@
-"""Parcels of results: columns as compressed JSON, made and read with the standard library alone.
+"""Results messages: columns as compressed JSON, with the standard library alone.
 
 Arrow would halve their size and double a vantage point's memory; they are small.
 """
@@ -12,7 +12,7 @@ from typing import Any
 from core.errors import BadInput
 from core.files import decompress
 
-# A unit of work gives some tens of kilobytes; more than this is no parcel of ours.
+# A unit of work gives some tens of kilobytes; more than this is no results message of ours.
 LARGEST_BYTES = 4 * 1024 * 1024
 # Columns of numbers shrink to a fifth, of equal texts to a hundredth. Read, it takes twenty times
 # its size at worst, which a stranger must not be able to make much of.
@@ -45,7 +45,7 @@ def columns_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[
 
 
 def pack(parcel: ResultsMessage) -> bytes:
-    """A parcel as octets; raises ``BadInput`` for one that is too large to be taken."""
+    """A results message as octets; raises ``BadInput`` for one that is too large to be taken."""
     body = [parcel.kind, parcel.head, parcel.columns]
     text = json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
     packed = _MARK + zlib.compress(text, 6)
@@ -55,7 +55,7 @@ def pack(parcel: ResultsMessage) -> bytes:
 
 
 def unpack(data: bytes) -> ResultsMessage:
-    """The parcel of octets from elsewhere; raises ``BadInput`` for anything else."""
+    """The results message of octets from elsewhere; raises ``BadInput`` for anything else."""
     if not data.startswith(_MARK) or len(data) > LARGEST_BYTES:
         raise BadInput("this is no parcel, or one that is too large", field="parcel")
     try:

@@ -1,7 +1,7 @@
 """The site's side of the queues to vantage points: send tasks, receive results messages.
 
 Every vantage point has keys of its own in a Valkey that is not the centre's own broker; who sent
-a parcel is told by the key in which it lies, never by what it says.
+The sender of a results message is known by its key, never by its content.
 """
 
 import base64
@@ -33,7 +33,7 @@ _ANSWER_WITHIN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A parcel that was taken in, and has to be acknowledged when it is stored."""
+    """A results message that was taken in, and has to be acknowledged when it is stored."""
 
     vantage: str
     data: bytes
@@ -56,7 +56,7 @@ def _client(url: str) -> redis.Redis:
 
 
 def key(vantage: str, part: str) -> str:
-    """A key of a vantage point: tasks, results, storing, pulse, orders, holder."""
+    """A key of a vantage point: tasks, results, storing, heartbeat, orders, holder."""
     return f"v:{vantage}:{part}"
 
 
@@ -110,10 +110,10 @@ def delete_tasks(vantage: str) -> None:
 
 
 def receive_messages(vantages: Sequence[str]) -> Iterator[Received]:
-    """What vantage points sent, each parcel until it is acknowledged; raises ``Unavailable``.
+    """Yield results messages of vantage points until each is acknowledged; raises ``Unavailable``.
 
-    A parcel is moved to a list that no vantage point can touch, so that a collector that dies
-    finds it there when it starts again. What was left there comes first.
+    A message is moved to a list that no vantage point can write, so that a collector that is killed
+    finds it there when it starts again. Messages that were left there come first.
     """
     waiting = _lengths(vantages)
     for vantage, (left, sent) in waiting.items():
@@ -149,7 +149,7 @@ def trim_over_quota(vantages: Sequence[str]) -> list[str]:
 
 
 def _lengths(vantages: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Parcels that are being stored, and that wait, of those that have any."""
+    """Results messages that are being stored, and that wait, of those that have any."""
     pipe = client().pipeline(transaction=False)
     for vantage in vantages:
         pipe.llen(key(vantage, "storing"))
@@ -165,7 +165,7 @@ def _move(vantage: str) -> bytes | None:
 
 
 def acknowledge(received: Received) -> None:
-    """Forget a parcel that is stored, or that never will be; raises ``Unavailable``."""
+    """Forget a results message that is stored, or that never will be; raises ``Unavailable``."""
     asked(client().lrem, key(received.vantage, "storing"), 1, received.data)
 
 

@@ -50,7 +50,7 @@ class Parts(StrEnum):
 
 
 # A page that changes under somebody's hands shows the set first; runners-up and intervals of all
-# sizes follow by a request of their own.
+# sizes follow in a separate request.
 _EFFORTS: dict[Parts, dict[str, Any]] = {
     Parts.ALL: {"time_limit_s": EACH_SIZE_S},
     Parts.SET: {"runners_up": 0, "with_peer": False, "time_limit_s": AT_ONCE_S},

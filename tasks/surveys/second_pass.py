@@ -136,7 +136,7 @@ def store_answers(vantage: str, parcel: ResultsMessage) -> None:
 
 
 def _answers_of(parcel: ResultsMessage) -> list[dict[str, Any]]:
-    """Rows of the lake from a parcel; raises ``BadInput`` for anything that is none."""
+    """Rows of the lake from a results message; raises ``BadInput`` for anything that is none."""
     if set(parcel.columns) != set(ANSWER_COLUMNS):
         raise BadInput("answers have other columns; do all run one version?", field="batch")
     return [_answer(row) for row in parcel.rows()]

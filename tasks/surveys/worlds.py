@@ -96,7 +96,7 @@ def world_truth(world: World, options: WorldOptions, *, axfr: bool = True) -> di
 def serve_world(
     world: World, addresses: tuple[str, ...], port: int, ready: Callable[[int], None]
 ) -> None:
-    """Answer until told to stop."""
+    """Answer until it is stopped."""
     server.serve(world, addresses, port, ready)
 
 

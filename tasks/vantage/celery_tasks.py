@@ -66,7 +66,7 @@ def resolve_batch(batch: int, attempt: int, names: list[str], options: dict[str,
 def measure(order: dict[str, Any]) -> None:
     """Run a unit of a measurement campaign from here, slot by slot, and send its results home."""
     place = client.here()
-    # The order's moments are the site's; the station's clock tells how far ours is ahead.
+    # The order's moments are the site's; the vantage point's clock tells how far ours is ahead.
     told = Order.from_json({**order, "offset_s": place.clock[1]})
     fulfil(told, build_context(place), report_of(place))
 

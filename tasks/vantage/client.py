@@ -1,4 +1,4 @@
-"""A vantage point's own side of its link: results home, pulses, orders and limits; no Django."""
+"""A vantage point's side of its link: results, heartbeats, orders and limits; no Django."""
 
 import logging
 import os
@@ -117,7 +117,7 @@ class VantageClient:
     def report(
         self, kind: str, head: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]
     ) -> None:
-        """Send a parcel home, however long the broker is away; raises ``Unavailable``."""
+        """Send a results message home, however long the broker is away; raises ``Unavailable``."""
         data = pack(ResultsMessage(kind, head, columns))
         give_up_at = time.monotonic() + PATIENCE_S
         pause_s = 0.2
@@ -170,7 +170,7 @@ def connect(identity: Identity, folder: Path) -> VantageClient:
 
 
 def here() -> VantageClient:
-    """The station of this process; raises ``MissingData`` where this is no vantage point."""
+    """The vantage point of this process; raises ``MissingData`` where this is no vantage point."""
     if not _current:
         raise MissingData("this process is no vantage point; start one with tasks.vantage.joining")
     return _current[0]

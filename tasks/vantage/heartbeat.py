@@ -20,9 +20,9 @@ from tasks.vantage.site_api import Presence, report_presence
 
 log = logging.getLogger(__name__)
 PULSE_S = 10.0
-# Three missed pulses: a process that was killed on another machine frees the name after this.
+# Three missed heartbeats: a process that was killed on another machine frees the name after this.
 HOLD_S = 35
-# A pulse lies for an hour, so that a centre that was away sees who fell silent when.
+# A heartbeat lies for an hour, so that a centre that was away sees who fell silent when.
 _KEPT_S = 3_600
 _PRESENCE_EVERY_S = 3_600.0
 REVOKED, TAKEN = 3, 4

@@ -84,7 +84,7 @@ def change_limits(point: VantagePoint, limits: Mapping[str, Any]) -> None:
 
 
 def publish_orders(point: VantagePoint) -> None:
-    """Lay down what a vantage point reads with its next pulse; raises ``Unavailable``."""
+    """Lay down what a vantage point reads with its next heartbeat; raises ``Unavailable``."""
     stopped = services.recently_stopped(point.name)
     orders = json.dumps({"limits": point.limits, "state": point.state, "stopped": stopped})
     vantage_queues.asked(
@@ -114,7 +114,7 @@ def grant(point: VantagePoint) -> None:
 def withdraw(name: str) -> None:
     """Remove its user, which ends its connections, and empty its keys; raises ``Unavailable``.
 
-    Parcels that came before are stored still; ``storing`` is the collector's.
+    Results messages that came before are stored still; ``storing`` is the collector's.
     """
     vantage_queues.asked(vantage_queues.client().execute_command, "ACL", "DELUSER", USER + name)
     _empty(name)

@@ -11,7 +11,7 @@ from tasks.protocol import vantage_queues
 from webapp.store.vantages import services
 
 _LONGEST = 4_096
-# As the vantage point sets it; what is left of it tells how old the pulse is by the broker's
+# As the vantage point sets it; what is left of it tells how old the heartbeat is by the broker's
 # clock, whatever the vantage point's own says.
 _KEPT_MS = 3_600_000
 _LOAD = ("rss_mb", "cpu_s", "up_s", "parcels", "spent_bytes")
@@ -19,7 +19,7 @@ _MOST = 1e15
 
 
 def store_heartbeats(names: Sequence[str], clock: Clock) -> int:
-    """Store the newest pulses; how many there were; raises ``Unavailable``."""
+    """Store the newest heartbeats; how many there were; raises ``Unavailable``."""
     pipe = vantage_queues.client().pipeline(transaction=False)
     for name in names:
         key = vantage_queues.key(name, "pulse")
@@ -40,7 +40,7 @@ def _moment(clock: Clock, left_ms: int) -> datetime:
 
 
 def parse_heartbeat(text: bytes) -> dict[str, Any] | None:
-    """The fields of the store from a pulse; ``None`` for anything that is none."""
+    """The fields of the store from a heartbeat; ``None`` for anything that is none."""
     try:
         word = json.loads(text)
     except (ValueError, RecursionError):

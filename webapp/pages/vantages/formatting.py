@@ -37,7 +37,7 @@ SOURCES = {
 
 
 def health(point: VantagePoint, found: Health) -> str:
-    """The word for its health; what has no pulse is told by what it is."""
+    """The word for its health; what has no heartbeat is told by what it is."""
     if found != Health.OUTSIDE:
         return HEALTH[found]
     return "Synthetic" if point.source == VantagePoint.Source.SYNTHETIC else "On demand"
