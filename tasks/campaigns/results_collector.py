@@ -26,7 +26,7 @@ from webapp.store.vantages import services
 
 log = logging.getLogger(__name__)
 Handler = Callable[[str, ResultsMessage], None]
-# Handlers of results messages by kind. A handler gets the sender, which the key determines; it stores
+# Handlers of results messages by kind. A handler gets the sender, known by the key; it stores
 # all of a message or nothing, and a message that comes twice only once. A permanent
 # ``NephoscopeError`` means that it can never be stored; after any other error it is tried again.
 HANDLERS: Mapping[str, Handler] = {LOOKUPS: second_pass.store_answers, **results_receiver.HANDLERS}
