@@ -22,6 +22,8 @@ COMMANDS = [name for names in SUBJECTS.values() for name in names if name != "mi
 READS = (input_files.input_file, input_files.input_file_of)
 # Files and folders that are written, folders of files, and the list that is read line by line.
 OTHERS = {
+    ("audit", "output"),
+    ("audit", "policy"),
     ("survey", "out"),
     ("resolve", "output"),
     ("resolve", "names_file"),
@@ -57,7 +59,11 @@ def title(row):
 
 def line_for(prefix, parser, action, text):
     """A command line that names ``text`` as the file, and what else must be there."""
-    needed = [a for a in parser._actions if not a.option_strings and a.nargs not in ("?", "*")]
+    needed = [
+        a
+        for a in parser._actions
+        if not a.option_strings and (a is action or a.nargs not in ("?", "*"))
+    ]
     before, after = prefix.split()[1:], []
     text = f"aws={text}" if action.type is input_files.input_file_of else text
     for other in needed:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.services
 
 @pytest.fixture
 def installation(tmp_path):
-    return Installation(tmp_path / "installation")
+    return Installation(tmp_path / "installation", has_store=False)
 
 
 @pytest.fixture

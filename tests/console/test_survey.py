@@ -25,8 +25,9 @@ ROOT = Path(__file__).resolve().parents[2]
 class Installation:
     """A separate data folder, with the command line in child processes."""
 
-    def __init__(self, folder):
-        self.folder = copy_store(folder)
+    def __init__(self, folder, *, has_store=True):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = copy_store(folder) if has_store else folder
         self.env = forks.bare_environment(folder)
 
     def start(self, *arguments, **more):

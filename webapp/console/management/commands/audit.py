@@ -40,7 +40,7 @@ class Command(SurveyRunner):
         )
         parser.add_argument("-o", "--output", type=Path, metavar="FILE")
         parser.add_argument(
-            "--baseline", type=Path, metavar="FILE", help="an earlier report of --format json"
+            "--baseline", type=input_file, metavar="FILE", help="an earlier report of --format json"
         )
         parser.add_argument(
             "--previous", default="", metavar="NAME", help="the survey before, to list changes"
