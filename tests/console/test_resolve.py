@@ -103,7 +103,7 @@ def test_a_stopped_table_goes_on(installation, server, tmp_path):
     out = tmp_path / "x.parquet"
     assert stop_and_go_on(installation, server, tmp_path, out, signal.SIGINT) == 130
     assert pq.read_table(out)["name_id"].to_pylist() == list(range(2_000))
-    assert {p.name for p in tmp_path.iterdir()} == {"house", "names.txt", "x.parquet"}
+    assert {p.name for p in tmp_path.iterdir()} == {"installation", "names.txt", "x.parquet"}
 
 
 def test_another_list_cannot_go_on(installation, server, tmp_path):
