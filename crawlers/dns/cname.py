@@ -9,10 +9,10 @@ MAX_CHAIN = 16
 
 
 class Chain(NamedTuple):
-    """Records that answer a question, in chain order.
+    """Return the records that answer a question, in chain order.
 
-    ``target`` is the last CNAME target when the reply does not say what is there, so it has to
-    be asked; ``loop`` says that the chain comes back to itself or is longer than allowed.
+    ``target`` is the last CNAME target where the reply has no records of it, so that it must be
+    queried; ``loop`` is true where the chain repeats a name or exceeds the limit.
     """
 
     records: tuple[Record, ...]

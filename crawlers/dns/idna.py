@@ -16,7 +16,7 @@ from crawlers.dns import punycode
 
 MAX_NAME = 253
 MAX_LABEL = 63
-# How much of a refused text stands in the reason.
+# Characters of a rejected text that are quoted in the reason.
 _SHOWN = 80
 _PLAIN_LABEL = re.compile(r"(?!..--)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 # Characters whose properties are kept at once; there are over a million.
@@ -55,7 +55,7 @@ class _Directions(dict[str, str]):
 
 
 def _direction_of(character: str) -> str:
-    """``R``, ``L`` (also for what has no direction of its own) or "" (RFC 5892, RFC 5893)."""
+    """Return the direction ``R`` or ``L`` (also for neutral characters), or "" (RFC 5893)."""
     kind = unicodedata.bidirectional(character)
     if kind in ("", "AN") or not intranges_contain(ord(character), codepoint_classes["PVALID"]):
         return ""
@@ -86,7 +86,7 @@ def _encode_plain(host: str) -> str:
 # Names of a list share their top-level domains.
 @lru_cache(2**10)
 def _encode_label(label: str, is_known: bool) -> str:
-    """The ASCII form of a mapped label; ``is_known`` says that all of it is in ``_UNCHANGED``."""
+    """Return the ASCII form of a mapped label; ``is_known``: all of it is in ``_UNCHANGED``."""
     if label.isascii():
         is_plain = len(label) <= MAX_LABEL and _PLAIN_LABEL.fullmatch(label)
         return label if is_plain else ""

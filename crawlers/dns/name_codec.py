@@ -105,7 +105,7 @@ class Names:
         while pointer:
             hops += 1
             start = pointer - _POINTER
-            # No name stands in the header, and its first bytes are new in each reply.
+            # The header holds no name, and its first bytes are new in each reply.
             if start < _QUESTION or hops > MAX_POINTERS:
                 raise ValueError("bad label type, or pointers into the header or too many in a row")
             # What a pointer leads to must end before the name begins that holds the pointer, so
@@ -185,6 +185,6 @@ def _check_length(text: str) -> None:
 
 
 def random_label() -> str:
-    """A label that nobody made; no two need begin alike or be equally long."""
+    """Return a random label; no two need to begin alike or be equally long."""
     length = 5 + secrets.randbelow(4)
     return secrets.choice(ascii_lowercase) + secrets.token_hex(length)

@@ -12,5 +12,5 @@ def _suffix_list() -> PublicSuffixList:
 
 @lru_cache(maxsize=100_000)
 def registered_domain(name: str) -> str:
-    """The name's part that somebody registered, or the whole name if it is a suffix itself."""
+    """Return the registered domain of a name, or the name if it is a public suffix itself."""
     return _suffix_list().privatesuffix(name) or name

@@ -73,7 +73,7 @@ RARE_TYPES = {
     262: "WALLET",
     32769: "DLV",
 }
-# Types that stand in a bit map of NSEC without having data of their own here.
+# Types that occur in NSEC bit maps and have no decoder here.
 _OTHER_NAMES = {128: "NXNAME", 249: "TKEY", 250: "TSIG", 251: "IXFR", 255: "ANY"}
 # In place of a header, so that a name that leads there is none: the id is new in each reply.
 _NO_HEADER = b"\xff" * 12

@@ -76,7 +76,7 @@ class SectionCache:
         self._additionals = additionals
         self._left_octets = self._BUDGET_OCTETS
         self._left_template_octets = self._TEMPLATE_OCTETS
-        # By the two counts that say which record is in which section.
+        # By the two counts that assign records to sections.
         self._entries: dict[bytes, Entries] = {}
         self._templates: dict[tuple[bytes, bytes], _Template] = {}
 
@@ -88,7 +88,7 @@ class SectionCache:
         found = self._entries.get(counts)
         if found is None:
             found = {}
-            # Honest servers use few counts; others get entries that nobody finds again.
+            # Regular servers use few counts; entries of others are not found again.
             if len(self._entries) < _KEPT_COUNTS:
                 self._entries[counts] = found
         return found
@@ -186,7 +186,7 @@ def _zone_of(packet: bytes) -> bytes:
 
 
 def _find_pointers(packet: bytes, offset: int) -> Iterator[int]:
-    """Where pointers stand in a whole end; raises one of ``FAULTS`` where that is not certain."""
+    """Return the offsets of pointers in a whole end; raise one of ``FAULTS`` if not certain."""
     while offset < len(packet):
         name, pointer = _skip_name(packet, offset)
         yield from pointer

@@ -25,7 +25,7 @@ _NEEDS_VALUE = frozenset((0, 1, 3, 4, 5, 6))
 
 
 class InvalidRecordData(NephoscopeError):
-    """Record data of sound lengths that breaks a rule of its own type."""
+    """Record data with valid lengths that breaks a rule of its type."""
 
 
 def service_text(priority: int, target: str, parameters: bytes) -> str:
@@ -90,7 +90,7 @@ def _strings(value: bytes) -> str:
             raise InvalidRecordData("empty or cut string in a list")
         strings.append(value[offset + 1 : after])
         offset = after
-    # Twice escaped: once for the list, once for the string that the list stands in.
+    # Escaped twice: once for the list, once for the string that contains the list.
     escaped = (s.replace(b"\\", b"\\\\").replace(b",", b"\\,") for s in strings)
     return quote(b",".join(escaped))
 

@@ -69,12 +69,12 @@ class OutageLimit:
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """Limits and manners of one engine.
+    """Limits and options of one engine.
 
     ``rate_per_server`` and ``zone_rate`` are queries per second, none means no limit; ``pace``
     shares limits per server with other engines. ``recursion`` sets the RD bit, ``follow`` asks on
     behind a CNAME, ``additionals`` keeps that section, ``case_mixing`` is "0x20". Without
-    ``patience`` the silence of all servers is an answer as any other, TIMEOUT.
+    ``patience`` a question that no server answers ends as TIMEOUT.
     """
 
     window: int = 2_000

@@ -79,7 +79,7 @@ class Outages:
             self._zones.append(zone)
 
     def hold(self, slot: "PendingQuery", now: float) -> bool:
-        """Keep a question that nobody answered, unless its servers answered others meanwhile."""
+        """Hold a query without reply, unless its servers answered others meanwhile."""
         is_failed = slot.status == DnsStatus.SERVFAIL
         is_outage = is_failed or slot.status in SILENCE
         if self.patience is None or not is_outage or not slot.peer.is_own:
@@ -115,7 +115,7 @@ class Outages:
         return [slot for slot in self.held if slot.status == DnsStatus.SERVFAIL]
 
     def _ask_after_gap(self, slot: "PendingQuery") -> bool:
-        """Ask once more what went while nobody was there to take it; whether it did."""
+        """Send queries again that were sent during an outage; return whether there were any."""
         began, ended = self._gap
         if slot.resend is not Resend.NONE or not began < slot.sent_at < ended:
             return False
@@ -184,14 +184,14 @@ class Outages:
         return True
 
     def _miss_probe(self, now: float) -> None:
-        """Note that a probe got no answer; raises ``Unavailable`` when patience is over."""
+        """Record an unanswered probe; raise ``Unavailable`` after the outage limit."""
         self.run.in_flight -= 1
         self._n_probes -= 1
         if self._n_probes or not self.held:
             return
         failed = self._failed()
         if failed and len({slot.question[5] or slot.question[0] for slot in failed}) < _LEAST_ZONES:
-            # Too few to tell a line that is cut from zones that are broken.
+            # Too few to distinguish a lost connection from broken zones.
             self._release(failed)
             return
         self._is_confirmed = True

@@ -52,9 +52,9 @@ class Encoder:
         self.head = self._flags + _ONE_QUESTION + b"\0\1"
 
     def encode_short(self, questions: Sequence[Question]) -> tuple[list[Question], list[bytes]]:
-        """The questions that are as most are, with their question sections.
+        """Return the questions of the fast path with their question sections.
 
-        What has a subnet of its own, or a name that needs a closer look, is left out.
+        Questions with a client subnet, or with unusual names, are left out.
         """
         fit: list[Question] = []
         sections: list[bytes] = []

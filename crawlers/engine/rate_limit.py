@@ -19,7 +19,7 @@ LATE_S = 0.03
 # for a process that loses its core between looking at the clock and sending.
 _ALLOWANCE_S = 0.04
 _OVERSHOOT = 1.05
-# Nobody reserves further ahead than this, so a killed worker takes little with it.
+# The longest reservation, so that a killed worker wastes little of the limit.
 AHEAD_S = 2.0
 # The most that one grant holds: long enough to ask the store rarely, short enough to waste little.
 _GRANT_S = 0.1
@@ -33,7 +33,7 @@ class Grant(NamedTuple):
     """``size`` queries: number i may be sent from ``first_at + i * interval_s`` on.
 
     Each lapses ``LATE_S`` after its time, the last at ``expires_at``; times are those of
-    ``time.monotonic``. A size of 0 says to ask again at ``first_at``.
+    ``time.monotonic``. A size of 0 means: request again at ``first_at``.
     """
 
     first_at: float
@@ -101,7 +101,7 @@ class LocalRateLimits:
             now = self._monotonic()
             if not interval_s:
                 return unlimited(now, wanted)
-            # What nobody reserved stays good for as long as half of what may be late.
+            # Unreserved slots stay valid for half of the time that a slot may be late.
             first_at = max(self._free_at.get(key, 0.0), now - LATE_S / 2)
             if first_at - now > AHEAD_S:
                 return Grant(first_at - AHEAD_S, 0, interval_s, first_at)

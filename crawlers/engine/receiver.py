@@ -153,7 +153,7 @@ class Receiver:
     def _read_whole(
         self, packet: bytes, end: int, question: Question, n_answers: int
     ) -> tuple[tuple[Record, ...], SectionTail] | None:
-        """Answers and the rest of a reply that says all, or nothing for the long way."""
+        """Return answers and the rest of a complete reply, or nothing for the slow path."""
         try:
             if n_answers:
                 return self._read_chain(packet, end, question, n_answers)
@@ -215,7 +215,7 @@ class Receiver:
         slot = waiting[2]
         if isinstance(slot, PendingQuery):
             slot.is_waiting = False
-        # Letters that were not mixed say nothing; mixed ones that changed may be a forgery.
+        # Without case mixing the case is irrelevant; with it a changed case may be a forgery.
         if is_same and (answered == asked or not self.run.config.case_mixing):
             self._accept(channel, waiting, packet, now)
             return

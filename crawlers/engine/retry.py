@@ -76,7 +76,7 @@ class PendingQuery:
         self.parts: list[tuple[Record, ...]] = []
         self.status = DnsStatus.TIMEOUT
         self.sent_at = 0.0
-        # Nobody answered it, and perhaps because nobody was there (``crawlers.engine.outages``).
+        # It got no reply, perhaps because of an outage (``crawlers.engine.outages``).
         self.resend = Resend.NONE
 
 
@@ -217,7 +217,7 @@ class PendingQueries:
         """Try another server, or end with the most telling status that was seen."""
         if slot.status == DnsStatus.TIMEOUT or status != DnsStatus.TIMEOUT:
             slot.status = status
-        # A server that was asked on purpose says no just as well a second time.
+        # A server that was named explicitly would refuse again.
         is_final = slot.question[3] is not None and status in _REFUSALS
         if is_final or status not in RETRY_ELSEWHERE or slot.tries >= self.config.retries:
             if not (self.run.outages.hold(slot, now) or self._repeat(slot)):

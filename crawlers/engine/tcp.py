@@ -20,9 +20,9 @@ def send_message(sock: socket.socket, message: bytes) -> None:
 
 
 def read_messages(sock: socket.socket, deadline: float) -> Iterator[bytes]:
-    """Whole messages until the peer closes; raises ``Malformed`` when cut within one.
+    """Yield whole messages until the peer closes; raise ``Malformed`` when cut within one.
 
-    ``deadline`` is a monotonic time, so that a byte now and then keeps nobody waiting; after it
+    ``deadline`` is a monotonic time, so that single bytes do not extend the wait; after it
     ``TimeoutError`` is raised.
     """
     buffer = bytearray()

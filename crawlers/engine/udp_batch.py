@@ -19,7 +19,7 @@ LONGEST_REPLY = 4_096
 _LONGEST_QUERY = 512
 _CELLS = range(0, BATCH * LONGEST_REPLY, LONGEST_REPLY)
 _TRIES = 4
-# An error of an earlier packet, told at the next call; it says nothing about this one.
+# An error of an earlier packet that is reported at the next call.
 _PASSING = (errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EINTR)
 
 
@@ -103,7 +103,7 @@ class BatchSockets:
 
 
 def _call(function: Any, sock: socket.socket, batch: _Batch, n: int, *rest: Any) -> int:
-    """How many messages went through: an error that is told late is waited out."""
+    """Return the number of messages sent; a late error of an earlier packet is retried."""
     for _ in range(_TRIES):
         done = function(sock.fileno(), batch.messages, n, socket.MSG_DONTWAIT, *rest)
         if done >= 0:

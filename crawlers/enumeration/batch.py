@@ -109,7 +109,7 @@ class Batch:
             self.report()
 
     def report(self) -> None:
-        """Tell whoever follows how far it is."""
+        """Report the progress."""
         progress = self.progress
         progress.queries = self.engine.stats.queries - self._before
         progress.found = sum(state.counts["found"] for state in self.states)

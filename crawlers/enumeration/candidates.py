@@ -8,7 +8,7 @@ from crawlers.enumeration.wildcard_statistics import Evidence
 
 
 class Verdict(Enum):
-    """What a candidate turned out to be; a suspected one cannot be told from the wildcard."""
+    """The verdict about a candidate; SUSPECT: it cannot be distinguished from the wildcard."""
 
     GENUINE = "genuine"
     WILDCARD = "wildcard"

@@ -33,13 +33,13 @@ class Learner(Protocol):
 
 
 def ask_zone_data(batch: Batch, states: list[DomainState]) -> None:
-    """What zones tell of themselves; names of a whole zone leave nothing to guess."""
+    """Import zone data; a complete zone needs no guesses."""
     own = [s for s in batch.config.sources if s.is_zone_data]
     for source in [Transfers(), *own] if batch.config.axfr else own:
         left = [x for x in states if not x.is_complete]
         silent = _import_zone_data(batch, source, left)
         if silent and batch.engine.config.patience:
-            # Servers of our own were away; once they answer again, so do these zones.
+            # The engine's own servers had an outage; these zones answer again once they do.
             list(batch.engine.ask([Question(*PROBE)]))
             _import_zone_data(batch, source, silent)
     columns = [Column(x, _all_but_apex(x), len(x.tags)) for x in states]
@@ -48,7 +48,7 @@ def ask_zone_data(batch: Batch, states: list[DomainState]) -> None:
 
 
 def _import_zone_data(batch: Batch, source: Source, states: list[DomainState]) -> list[DomainState]:
-    """Take what zones tell; returns those whose servers are the engine's own and were silent."""
+    """Import zone data; return zones whose servers are the engine's own and were silent."""
     silent = []
     for state, harvest in _harvest(batch, source, states):
         if source.technique == Technique.AXFR:

@@ -11,7 +11,7 @@ from crawlers.sources.wordlist import Words
 
 @dataclass(slots=True)
 class Progress:
-    """Running counters of one batch; ``sources`` counts what lists said, by status."""
+    """Running counters of one batch; ``sources`` counts entries of lists by status."""
 
     domains_done: int = 0
     queries: int = 0
@@ -54,7 +54,7 @@ class DomainState:
         return self.entry.domain
 
     def tag(self, names: Iterable[str], technique: Technique) -> list[str]:
-        """Remember who named them; gives those that nobody named before."""
+        """Record the source of names; return the names that are new."""
         fresh = []
         for name in names:
             known = self.tags.get(name, ())
@@ -97,7 +97,7 @@ class DomainState:
             counts["nxdomain" if answer.status == DnsStatus.NXDOMAIN else "nodata"] += 1
 
     def filter_out(self, answer: Answer, *, is_suspect: bool) -> None:
-        """Count a name that a wildcard explains, or one that cannot be told from it."""
+        """Count a name that a wildcard explains, or that cannot be distinguished from it."""
         self.counts["asked"] += 1
         self.counts["wildcard"] += 1
         if is_suspect:

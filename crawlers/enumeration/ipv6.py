@@ -14,7 +14,7 @@ from crawlers.enumeration.wildcard_filter import Key, WildcardFilter
 
 # So many names at one address that go when asked for IPv6, where others stay, are chance.
 _MIXED = 2
-# Names that zones told of themselves, and no wildcard could have made.
+# Names from zone data, which no wildcard produced.
 _CERTAIN = frozenset({Technique.AXFR, Technique.NSEC, Technique.LISTED})
 
 

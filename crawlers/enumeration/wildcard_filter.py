@@ -39,7 +39,7 @@ class WildcardFilter:
         self._rng = random.Random(0)
 
     def open(self, zones: Iterable[Key]) -> None:
-        """Learn what the zones (number, domain) answer for names that nobody made."""
+        """Learn what the zones (number, domain) answer for random names."""
         fresh = [key for key in zones if key not in self._levels]
         for key in fresh:
             self._tops[key[0]] = self._level(key)
@@ -103,7 +103,7 @@ class WildcardFilter:
         level.offered += denied
 
     def _release(self, key: Key) -> Iterator[Judged]:
-        """Verdicts of one level; the level above learns what they say about its name."""
+        """Return the verdicts of one level; the level above learns from them."""
         number, name = key
         above = self._levels.get((number, _parent(name)))
         level = self._levels[key]

@@ -51,10 +51,10 @@ _ROUND = 6
 _DENIALS = 2
 _DENIALS_OF_FLAPPING = 3
 DENIALS_OF_DENYING = 5
-# Candidates with a wildcard of their own below them at most; more are rare answers of the level's.
+# At most so many candidates with a nested wildcard; more are rare answers of the level's.
 _MOST_NESTED = 8
 _NESTED_ANSWERS = 3
-# Times that a name is asked again which only its answer tells from the wildcard.
+# Repetitions for a name that only its answer distinguishes from the wildcard.
 _REPEATS = 2
 _DENIED = (DnsStatus.NXDOMAIN, DnsStatus.NODATA)
 
@@ -100,7 +100,7 @@ class Level:
 
     @property
     def answers(self) -> bool:
-        """Whether names that nobody made are answered here."""
+        """Whether random names are answered at this level."""
         return bool(self.random) or self.has_ipv6 or self.is_fickle
 
     @property
@@ -205,7 +205,7 @@ class Level:
     def _recheck_probes(
         self, open_: Sequence[Held], tally: AnswerStatistics, nested: frozenset[str]
     ) -> list[Probe]:
-        """Names with a wildcard of their own, as it seems, and those that would be kept."""
+        """Return probes of names that seem to hold a wildcard, and of those found genuine."""
         found = []
         for held in open_:
             known = self.tests.setdefault(held.name, Tests())
@@ -279,7 +279,7 @@ class Level:
             self.offered += 1
             self.denials += 1
         elif self.is_deep:
-            # Where the wildcard reaches down, only a name that exists can stand in its way.
+            # Where the wildcard covers lower levels, only an existing name blocks it (RFC 4592).
             self.learn_below(f"{child.rpartition('.')[2]}.{self.name}", None)
 
     def offer(self, name: str, answers: Sequence[Record], load: Any) -> Verdict | None:
@@ -307,10 +307,10 @@ class Level:
         return AnswerStatistics(samples, counts, SURE if is_sure else UNCHECKED)
 
     def _compare(self) -> tuple[AnswerStatistics, frozenset[str]]:
-        """All answers of the wildcard, and candidates below which something else answers.
+        """Return the wildcard's answers, and candidates below which something else answers.
 
-        These have a wildcard of their own, unless they are many: then it is the level's, which
-        gives rare answers too.
+        Below few such candidates there is a nested wildcard; many of them mean that the level's
+        wildcard gives rare answers.
         """
         tally = self._tally(self.random)
         below = {h.name: self.tests[h.name].answers for h in self.held if h.name in self.tests}

@@ -24,7 +24,7 @@ _DENYING_NAMES = 100
 
 
 class Evidence(NamedTuple):
-    """What an answer says: the first alias, or else the addresses."""
+    """The content of an answer: the first alias, or else the addresses."""
 
     alias: str
     addresses: frozenset[str]

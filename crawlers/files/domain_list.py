@@ -71,7 +71,7 @@ def normalise_domain(text: str) -> str:
 
 def _is_address(text: str) -> bool:
     if ":" not in text and not text.rstrip("]")[-1:].isdigit():
-        return False  # what most names are told by at once
+        return False  # decides most names at once
     try:
         ip_address(text.strip("[]"))
     except ValueError:

@@ -110,7 +110,7 @@ class AddressLookups:
             del self._open[fetch.cut]
             self._retry_budget_failures(fetch)
             if not (grown or fetch.spoiled):
-                # Nobody can be asked: after a while the parent is asked anew.
+                # No server can be queried: the parent is queried again after a while.
                 fetch.cut.expires = min(fetch.cut.expires, now + FAILURE_S)
         if grown or not fetch.active:
             for walk in fetch.waiting:

@@ -10,7 +10,7 @@ from itertools import islice
 from crawlers.engine.nameservers import Network, Server, may_query_found
 from crawlers.iterative.referral import Referral, is_within
 
-# More addresses than any honest host name has are not looked at.
+# Further addresses of a host name are ignored.
 MAX_ADDRESSES_PER_HOST = 4
 # Hosts of one cut that are asked for at most: against delegations that name very many hosts of a
 # victim ("NXNSAttack").
@@ -32,7 +32,7 @@ _MAX_REST_S = 60.0
 # Servers within this much of the fastest share the questions (Unbound's band is as wide).
 _BAND_MS = 400.0
 _PICKS_PER_ORDER = 256
-# Silence counts against a server only while others are heard: it may be our own line that is cut.
+# Silence counts against a server only while others reply: our own connection may be lost.
 _HEARD_WITHIN_S = 1.0
 # Names right below a cut that are known to be none, before they are forgotten.
 _MAX_FLAT = 1_000
@@ -79,7 +79,7 @@ class ZoneCut:
     turn: int = 0
     # Most cuts never need these two, so they are made when first needed.
     faults: Mapping[str, tuple[int, float]] = field(default_factory=lambda: _NOTHING)
-    # Names just below that were seen to be no cut, so nobody has to wait for a referral there.
+    # Names just below that are no zone cut, so that no query waits for a referral there.
     flat: Set[str] = frozenset()
 
     def pick(self, now: float) -> ServerHealth:
@@ -90,7 +90,7 @@ class ZoneCut:
         return self.ready[self.turn % len(self.ready)]
 
     def order(self, now: float) -> None:
-        """Look anew who is asked first; ``ready`` stays empty when nobody can be."""
+        """Order the servers again; ``ready`` stays empty where none can be queried."""
         usable, faults = self._usable(now), self.faults
         if faults:
             usable = [h for h in usable if h.server.address not in faults] or usable
@@ -131,7 +131,7 @@ class ZoneCut:
             self.order(now)
 
     def note_flat(self, name: str) -> None:
-        """Remember that a name just below is no cut of its own."""
+        """Record that a name just below is no zone cut."""
         if not isinstance(self.flat, set) or len(self.flat) >= _MAX_FLAT:
             self.flat = set()
         self.flat.add(name)
@@ -248,7 +248,7 @@ class DelegationCache:
         return addresses if now < expires else None
 
     def record_reply(self, health: ServerHealth, rtt_ms: float | None, now: float) -> None:
-        """A server answered, whatever it said."""
+        """Record a reply of a server, whatever its content."""
         self.heard_at = now
         health.record_reply(rtt_ms)
 

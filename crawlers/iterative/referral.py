@@ -11,7 +11,7 @@ from core.records import Record
 from core.statuses import DnsStatus
 from crawlers.dns.cname import MAX_CHAIN
 
-# More host names than any honest delegation has are not looked at.
+# Further host names of a delegation are ignored.
 MAX_HOSTS = 16
 # Shorter lives would only cost the parent's servers questions.
 MIN_TTL_S = 60
@@ -68,7 +68,7 @@ class Kind(Enum):
     ANSWER = 1  # it ends the question
     ALIAS = 2  # the name that it leads to has to be asked
     REFERRAL = 3  # servers further down have to be asked
-    LAME = 4  # this server has no say, or does not use it
+    LAME = 4  # this server is not authoritative, or does not answer as such
 
 
 class Verdict(NamedTuple):

@@ -98,7 +98,7 @@ class IterativeRun:
         return ended
 
     def _advance(self, walk: Resolution) -> None:
-        """Ask the deepest known servers for a walk, or let it wait for somebody's answer."""
+        """Query the deepest known servers for a resolution, or let it wait for another's reply."""
         if walk.gives_up or self._is_out_of_bounds(walk):
             self._end(walk, DnsStatus.SERVFAIL)
             return
@@ -230,7 +230,7 @@ class IterativeRun:
         self.due.append(walk)
 
     def _note_flat(self, walk: Resolution) -> None:
-        """There is no cut at the name that this walk led: nobody has to wait there again."""
+        """Record that there is no zone cut at a name, so that no resolution waits there again."""
         if walk.leads and walk.cut is not None:
             walk.cut.note_flat(walk.leads)
             self._release(walk)
@@ -258,9 +258,9 @@ class IterativeRun:
             self._emit(walk, status, walk.parts + records, result)
 
     def _end_followers(self, walk: Resolution, status: DnsStatus) -> None:
-        """Who waited for a delegation fails with the walk that asked, if nobody answers at all.
+        """Fail the resolutions that waited for a delegation, if no server answers at all.
 
-        Other failures may lie in the one name, so everybody asks for himself.
+        Other failures may concern the one name, so the others query by themselves.
         """
         if walk.is_budget_failure:
             self._release(walk)
@@ -282,7 +282,7 @@ class IterativeRun:
     ) -> None:
         question, zone = walk.question, walk.cut.zone if walk.cut else ""
         authorities = result[3] if result else ()
-        # What a server says about zones beside its own is worth nothing.
+        # Records out of bailiwick are ignored.
         if authorities and not all(is_within(r[0], zone) for r in authorities):
             authorities = tuple(r for r in authorities if is_within(r[0], zone))
         fate = (status, answers, authorities)

@@ -88,7 +88,7 @@ def _awaited(fetch: AddressLookup) -> Iterator[AddressLookup]:
 
 
 def more_severe(old: DnsStatus | None, new: DnsStatus) -> DnsStatus:
-    """The status that says more; all failures but silence and a dead line are SERVFAIL."""
+    """Return the more specific status; failures other than TIMEOUT and NETWORK are SERVFAIL."""
     weak = (DnsStatus.TIMEOUT, DnsStatus.NETWORK)
     if new not in weak:
         return DnsStatus.SERVFAIL

@@ -21,7 +21,7 @@ MAX_RECORDS = 500_000
 MAX_OCTETS = 256 * 1024 * 1024
 # Well-formed, but not what was asked for: another zone, another id, or two zones mixed.
 MISMATCH = "MISMATCH"
-# What a server said that lies in this way is not kept.
+# Records out of the zone are not stored.
 UNTRUSTED = frozenset({MISMATCH, str(DnsStatus.MALFORMED)})
 STATUS_BY_RCODE = {
     1: DnsStatus.FORMERR,
@@ -63,10 +63,10 @@ def is_askable(name: str) -> bool:
 
 
 class TransferReader:
-    """Reads one transfer; ``status`` is empty until it is known, then final.
+    """Parse one transfer; ``status`` is empty until it is known, then final.
 
-    ``n_records`` counts what was read, ``wildcard`` says that one of them was a wildcard. With
-    ``keep`` the records themselves are kept, those outside the zone and the last SOA left out.
+    ``n_records`` counts records, ``wildcard`` is true if one is a wildcard. With ``keep`` the
+    records themselves are stored, without those outside the zone and the last SOA.
     """
 
     __slots__ = (
@@ -170,7 +170,7 @@ class TransferReader:
             return
         self._read_records(packet, offset, n_answers)
         if not self._serial:
-            # Servers say no in this way too: a message without records.
+            # Some servers refuse by a message without records.
             self.status = DnsStatus.REFUSED
         elif not self.status and self.n_records > self._limits.records:
             self.status = BUDGET

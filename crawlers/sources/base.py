@@ -28,11 +28,11 @@ class Zone:
 
 @dataclass(frozen=True, slots=True)
 class Harvest:
-    """What one source gave for one zone.
+    """The names that one source has for one zone.
 
-    ``status`` is "OK", a ``DnsStatus``, or one word for why there is nothing; a harvest that is
-    not OK may hold names all the same (``complete`` is then false). ``wildcard`` says that the
-    zone's own data hold a wildcard; ``failed`` counts failures by status.
+    ``status`` is "OK", a ``DnsStatus``, or one word for the reason of a failure; a harvest that
+    is not OK may hold names (``complete`` is then false). ``wildcard``: the zone data hold a
+    wildcard; ``failed`` counts failures by status.
     """
 
     domain: str

@@ -26,7 +26,7 @@ MAX_NAMES_PER_ZONE = 1_000_000
 # Rejections are shown to a person; past this many only their number is kept.
 KEPT_REJECTIONS = 1_000
 _NAME_CHARS = b"abcdefghijklmnopqrstuvwxyz0123456789-_.\n"
-# Where none of these stands in a block, each line is a row of whole labels.
+# Where a block contains none of these, each line is a row of whole labels.
 _ODD_PLACES = (b"..", b".-", b"-.", b"\n-", b"-\n", b"\n.", b".\n", b"\n\n")
 _ENDS_IN_NUMBER = re.compile(rb"\.[0-9]+\n")
 _LONGEST_SURE = 63
@@ -50,10 +50,10 @@ class ImportConfig:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What became of one file; entries = names + absent + bad, and names outside are counted.
+    """The result of one file; entries = names + absent + bad; names outside are counted.
 
     ``status`` is "OK", "TRUNCATED" where gzip or JSON broke off, or "BUDGET". ``absent`` are
-    rows that say themselves that the name does not exist.
+    rows that report the name as not existing.
     """
 
     path: str
@@ -95,7 +95,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Imports:
-    """Names from the user's own lists, but the domain itself; asks nobody."""
+    """Names from the user's lists, without the domain itself; sends no query."""
 
     imported: Imported
 

@@ -38,7 +38,7 @@ OPTED_OUT = "OPTED_OUT"
 # One record that denies next to nothing may be a strange name; two are a server that makes them.
 _MAX_MINIMAL = 2
 _A, _NSEC = dns_message.TYPE_CODES["A"], dns_message.TYPE_CODES["NSEC"]
-# EDNS with the DO bit (RFC 3225); the size says nothing over TCP.
+# EDNS with the DO bit (RFC 3225); the size has no meaning over TCP.
 _DO_RECORD = b"\0\0\x29" + struct.pack("!HIH", dns_message.EDNS_SIZE, 0x8000, 0)
 # A delegation may be a name with an address, too; the zone's own name always has name servers.
 _TYPES = frozenset({"A", "AAAA", "CNAME", "NS"})
@@ -202,7 +202,7 @@ class _ZoneWalk:
         elif denial.hashed:
             self.status = NSEC3
         elif any(not self._is_inside(labels_of(cut)) for cut in denial.cuts):
-            # A server that knows nothing of the zone refers to others.
+            # A server without the zone sends a referral.
             return str(DnsStatus.REFUSED)
         elif self._probe is None:
             return self._start_probe(denial)

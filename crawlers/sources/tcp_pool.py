@@ -57,9 +57,9 @@ class Exchange(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StreamLimits:
-    """Bounds; ``per_server`` connections at a time are polite, ``parallel`` in all.
+    """Bounds: ``per_server`` connections to one server at a time, ``parallel`` in all.
 
-    ``silence_s`` is how long a server may say nothing, ``whole_s`` how long one server may take.
+    ``silence_s`` is how long a server may be silent, ``whole_s`` how long one server may take.
     ``held`` records may be in memory before the exchange that holds most is ended.
     """
 
@@ -138,7 +138,7 @@ class TcpPool:
         self._stats = engine.stats
         self._pace: Pace | None = engine.pace
         self._hosts: dict[Server, _Host] = {}
-        # Servers with somebody waiting and room for a connection, each once.
+        # Servers with waiting exchanges and a free connection, each once.
         self._ready: dict[Server, None] = {}
         self._selector = selectors.DefaultSelector()
         self._open: dict[int, _Connection] = {}

@@ -81,7 +81,7 @@ class Transfers:
 
 
 def most_severe_failure(failed: Counter[str]) -> str:
-    """Of all reasons why servers gave nothing, the one that says most."""
+    """Return the most specific of the reasons why servers gave nothing."""
     return next((str(s) for s in TELLING if s in failed), str(DnsStatus.SKIPPED))
 
 

@@ -22,7 +22,7 @@ from crawlers.engine.nameservers import Network, may_query_found
 _CHUNK_OCTETS = 65_536
 _MAX_REDIRECTS = 3
 _MAX_ADDRESSES = 4
-# Names repeat in every row, so honest replies pack well; no honest one packs like a bomb.
+# Names repeat in every row, so regular replies compress well, but not like a decompression bomb.
 _MAX_RATIO = 200
 _RATIO_FROM_OCTETS = 4 * 1024 * 1024
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -132,7 +132,7 @@ class WebClient:
 
     @contextmanager
     def _turn(self, target: _Target) -> Iterator[None]:
-        """One request at a time, and a pause after it, whoever asks in this process."""
+        """Allow one request at a time in this process, with a pause after it."""
         with _TURNS_LOCK:
             turn = _TURNS.setdefault((target.host, target.port), _Request())
         with turn.lock:
@@ -347,7 +347,7 @@ def _join(target: _Target, location: str) -> str:
 
 
 def _read_retry_after(text: str, clock: Clock) -> float:
-    """Seconds that the server asks to wait, given as a number or a date; 0 where it says none."""
+    """Return the seconds of Retry-After, given as a number or a date; 0 without one."""
     text = text.strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])

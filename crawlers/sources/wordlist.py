@@ -46,7 +46,7 @@ def default_wordlist() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """``word.domain`` for every word, best words first; asks nobody."""
+    """``word.domain`` for every word, best words first; sends no query."""
 
     words: tuple[str, ...]
 

@@ -116,7 +116,7 @@ class JsonStream:
 
 
 def _is_incomplete(error: Exception, size: int) -> bool:
-    """Whether more text could mend what failed: the scanner stopped at the very end."""
+    """Whether more text could complete the value: the scanner stopped at the very end."""
     if not isinstance(error, json.JSONDecodeError):
         return False
     # Literals and escapes that are cut in two are noticed where they begin.

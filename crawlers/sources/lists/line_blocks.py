@@ -33,7 +33,7 @@ class Block:
 
 
 class BlockFile:
-    """Reads one file; ``status`` says how it ended: "OK", "TRUNCATED" or "BUDGET".
+    """Read one file; ``status`` is "OK", "TRUNCATED" or "BUDGET".
 
     Raises ``MissingData`` where there is no such file, ``BadInput`` where it is no text.
     """
@@ -94,7 +94,7 @@ class BlockFile:
         try:
             chunk = file.read(min(_BLOCK_OCTETS, self._left))
         except (OSError, DamagedStream):
-            # What was whole up to here is used, and the status says that more is missing.
+            # Complete lines up to here are used, and the status reports the truncation.
             self.status = "TRUNCATED"
             return b""
         self._left -= len(chunk)

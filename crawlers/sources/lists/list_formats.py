@@ -14,7 +14,7 @@ from crawlers.sources.lists.json_stream import Broken, JsonStream
 from crawlers.sources.lists.line_blocks import Block
 
 FORMS = ("text", "csv", "json", "zone")
-# In this order: subfinder and dnsx say host; amass, zdns, massdns and this product say name;
+# In this order: subfinder and dnsx write host; amass, zdns, massdns and this product write name;
 # crt.sh has name_value. An amass row's domain is only its zone, so it comes late.
 FIELDS = (
     "name_value",
@@ -36,7 +36,7 @@ _ZONE_START = re.compile(
 
 
 class Found(NamedTuple):
-    """Text of one entry: perhaps a name. ``reason`` says why there is none."""
+    """Text of one entry, perhaps a name, or the ``reason`` why it has none."""
 
     line: int
     text: str
@@ -47,10 +47,10 @@ class Form(Protocol):
     """Reads the blocks of one file in their order."""
 
     def read(self, block: Block) -> Iterable[Found]:
-        """What stands in the lines of one block."""
+        """Yield the entries of one block."""
 
     def finish(self) -> Iterable[Found]:
-        """What only the end of the file tells."""
+        """Yield entries that are known only at the end of the file."""
 
 
 def guess_form(first: bytes) -> str:
@@ -160,7 +160,7 @@ def _most_common_delimiter(line: bytes) -> str:
 class Json:
     """JSON lines or one array; objects, or plain strings.
 
-    Rows that say themselves that a name does not exist have the reason ``NXDOMAIN``.
+    Rows that report a name as not existing have the reason ``NXDOMAIN``.
     """
 
     def __init__(self, field: str = "") -> None:
@@ -198,7 +198,7 @@ class Json:
         yield from _broken(stream, broken)
 
     def finish(self) -> Iterator[Found]:
-        """What the end of the file tells: an array that was not closed."""
+        """Report an array that was not closed."""
         if self._stream is not None and not self._stream.is_whole:
             yield Found(self._stream.line, "", "the array is cut off")
 

@@ -5,7 +5,7 @@ Each domain has one byte string of names, so millions of names cost little more 
 
 from collections.abc import Iterable
 
-# Repeats are taken out when a shelf has grown to this, and then to twice what is left.
+# A group is deduplicated at this size, and again at twice the size that is left.
 _FIRST_TIDYING_OCTETS = 64 * 1024
 
 
@@ -39,7 +39,7 @@ class _DomainNames:
 
 
 class NamesByDomain:
-    """One shelf per domain; a name lies on the shelf of every domain that it is in."""
+    """One group of names per domain; a name belongs to every listed domain above it."""
 
     def __init__(self, domains: Iterable[str], max_names: int) -> None:
         self._domains = frozenset(domain.encode() for domain in domains)
@@ -49,7 +49,7 @@ class NamesByDomain:
         self._depths = range(min(depths, default=1), max(depths, default=0) + 1)
 
     def add(self, names: Iterable[bytes]) -> int:
-        """Sort names in, and say how many are in no domain."""
+        """Add names to their domains; return how many belong to none."""
         domains, first, last = self._domains, self._depths.start, self._depths.stop - 1
         outside = 0
         for name in names:
@@ -82,7 +82,7 @@ class NamesByDomain:
 
     @property
     def count_names(self) -> int:
-        """Names on all shelves without repeats."""
+        """Return the number of distinct names of all domains."""
         for shelf in self._shelves.values():
             shelf.deduplicate(self._max_names)
         return sum(shelf.data.count(b"\n") for shelf in self._shelves.values())

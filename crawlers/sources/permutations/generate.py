@@ -64,10 +64,10 @@ class Yields:
 
 @dataclass(slots=True)
 class Permutations:
-    """Alterations of ``Zone.found``; asks nobody.
+    """Alterations of ``Zone.found``; sends no query.
 
-    ``learn`` takes what of a harvest was found, so that later zones get what pays first. The same
-    zones and lessons always give the same names.
+    ``learn`` receives which names of a harvest exist, so that later zones get the best kinds first.
+    The same zones and results always give the same names.
     """
 
     config: PermutationConfig = PermutationConfig()
