@@ -4,12 +4,14 @@ import gc
 import os
 import shutil
 import sys
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 from django.conf import settings
 from execnet import XSpec
 from hypothesis import settings as hypothesis_settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from tests import forks
 from tests.examples import examples
@@ -22,14 +24,31 @@ hypothesis_settings.load_profile("patient")
 
 
 _HERE = Path(__file__).parent
+# Each folder's tests share one Chromium and one filled site, so that one process runs them all.
+SHARED_FOLDERS = ("browser", "journey")
 _SHARES = "PYTEST_XDIST_WORKER" in os.environ
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """All processes of a run share what forks theirs; each gets whole groups of tests."""
+    """All processes of a run share what forks theirs."""
     forks.start_server()
-    if config.getoption("numprocesses", None):
-        config.option.dist = "loadgroup"
+
+
+class FileScheduling(LoadScopeScheduling):
+    """Assign whole files to a process, and whole folders whose tests share a browser and a site.
+
+    The ``loadgroup`` of pytest-xdist 3.8 appends groups to an attribute of items that pytest 9.2
+    no longer reads, and without them it assigns each test alone.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = PurePosixPath(nodeid.partition("::")[0])
+        return path.parts[1] if path.parts[1] in SHARED_FOLDERS else str(path)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling:
+    return FileScheduling(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -60,20 +79,15 @@ def pytest_xdist_setupnodes(specs: list[XSpec]) -> None:
         specs[n].id = spec.id
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A file is a group unless its tests are in one that shares a browser, site or laboratory.
-
-    What takes longest, or waits for other processes, begins first.
-    """
-    items.sort(key=lambda item: (_find_turn(item), item.path))
+    """Mark the tests of browsers; sort what takes longest, or waits for processes, to the front."""
     for item in items:
-        if not item.get_closest_marker("xdist_group"):
-            name = item.path.relative_to(_HERE).with_suffix("").as_posix()
-            item.add_marker(pytest.mark.xdist_group(name))
+        if item.path.relative_to(_HERE).parts[0] in SHARED_FOLDERS:
+            item.add_marker(pytest.mark.browser)
+    items.sort(key=lambda item: (_find_turn(item), item.path))
 
 
 def _find_turn(item: pytest.Item) -> int:
-    if item.get_closest_marker("xdist_group"):
+    if item.get_closest_marker("browser"):
         return 0
     return 1 if item.get_closest_marker("services") else 2

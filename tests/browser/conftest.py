@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.groups import mark_folder
 from tests.sites import PATIENCE_MS, filled, launch, serve
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    mark_folder(items, Path(__file__).parent, pytest.mark.browser)
 
 
 class Gallery:

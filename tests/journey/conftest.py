@@ -1,18 +1,11 @@
 """A filled site in a process of its own, and a real Chromium that may only talk to it."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tests.browser.visitor import Visitor
-from tests.groups import mark_folder
 from tests.sites import filled, launch, serve
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    mark_folder(items, Path(__file__).parent, pytest.mark.browser)
 
 
 # One driver at a time may run in a process, so this one ends with the folder's tests.

@@ -250,7 +250,8 @@ def test_who_fills_the_broker_crowds_out_nobody(anna, fill):
         fill(anna, text, n)
     assert vantage_queues.trim_over_quota(["anna", "bert"]) == ["anna"]
     assert vantage_queues.trim_over_quota(["anna", "bert"]) == []
-    assert int(vantage_queues.client().info("memory")["used_memory"]) < 40_000_000
+    # Valkey frees large values in a thread of its own.
+    wait(lambda: int(vantage_queues.client().info("memory")["used_memory"]) < 40_000_000, 10)
     # Others keep what they have, and it can go on with less.
     assert vantage_queues.client().lrange("v:bert:results", 0, -1) == [b"of bert"]
     anna.rpush("v:anna:results", "parcel")
