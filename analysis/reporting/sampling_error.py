@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analysis.deployment.cloud_names import Connection, fetch
+from core.wording import percent
 
 # 99 of 100 draws lie within this many standard deviations.
 _DEVIATIONS = 2.576
@@ -86,11 +87,11 @@ def explanation(
     low, high = (end * whole for end in interval(expected / whole, effective))
     if not low <= found <= high:
         return ""
-    say = _percent if whole == 1 else _count
+    form = percent if whole == 1 else _count
     alike = "" if by_domain else f", whose names vary as {effective:,.0f} independent ones,"
     return (
-        f"few domains: of {of.domains:,}{alike} 99 of 100 draws give {say(low)} to {say(high)} "
-        f"where {say(expected)} is expected"
+        f"few domains: of {of.domains:,}{alike} 99 of 100 draws give {form(low)} to {form(high)} "
+        f"where {form(expected)} is expected"
     )
 
 
@@ -114,7 +115,3 @@ def _counts_domains(table_id: str, row: str, column: str) -> bool:
 
 def _count(value: float) -> str:
     return f"{value:,.1f}"
-
-
-def _percent(value: float) -> str:
-    return f"{value:.1%}"
