@@ -4,7 +4,7 @@ import gc
 import os
 import shutil
 import sys
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -24,14 +24,23 @@ hypothesis_settings.load_profile("patient")
 
 
 _HERE = Path(__file__).parent
-# Each folder's tests share one Chromium and one filled site, so that one process runs them all.
-SHARED_FOLDERS = ("browser", "journey")
+# The tests of a folder share a Chromium with a filled site, or namespaces: one process runs them.
+SHARED_FOLDERS = {
+    "browser": pytest.mark.browser,
+    "journey": pytest.mark.browser,
+    "testbed/namespaces": pytest.mark.root,
+}
 _SHARES = "PYTEST_XDIST_WORKER" in os.environ
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """All processes of a run share what forks theirs."""
     forks.start_server()
+
+
+def find_shared_folder(path: str) -> str:
+    """Return the shared folder that holds a path below ``tests``, or the empty text."""
+    return next((folder for folder in SHARED_FOLDERS if path.startswith(folder + "/")), "")
 
 
 class FileScheduling(LoadScopeScheduling):
@@ -42,8 +51,8 @@ class FileScheduling(LoadScopeScheduling):
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        path = PurePosixPath(nodeid.partition("::")[0])
-        return path.parts[1] if path.parts[1] in SHARED_FOLDERS else str(path)
+        path = nodeid.partition("::")[0]
+        return find_shared_folder(path.removeprefix("tests/")) or path
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -80,14 +89,14 @@ def pytest_xdist_setupnodes(specs: list[XSpec]) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of browsers; sort what takes longest, or waits for processes, to the front."""
+    """Mark the tests of shared folders; begin with those, then with what waits for processes."""
     for item in items:
-        if item.path.relative_to(_HERE).parts[0] in SHARED_FOLDERS:
-            item.add_marker(pytest.mark.browser)
+        if folder := find_shared_folder(item.path.relative_to(_HERE).as_posix()):
+            item.add_marker(SHARED_FOLDERS[folder])
     items.sort(key=lambda item: (_find_turn(item), item.path))
 
 
 def _find_turn(item: pytest.Item) -> int:
-    if item.get_closest_marker("browser"):
+    if find_shared_folder(item.path.relative_to(_HERE).as_posix()):
         return 0
     return 1 if item.get_closest_marker("services") else 2

@@ -8,14 +8,8 @@ import pytest
 from testbed.namespaces.capabilities import detect_capabilities
 from testbed.namespaces.laboratory import Laboratory
 from testbed.namespaces.six_by_four import six_by_four
-from tests.groups import mark_folder
 
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    mark_folder(items, Path(__file__).parent, pytest.mark.root)
 
 
 def need_laboratory():
