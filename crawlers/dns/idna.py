@@ -7,12 +7,12 @@ import re
 import unicodedata
 from functools import lru_cache
 
+import ada_url
 import idna
 from idna.idnadata import codepoint_classes
 from idna.intranges import intranges_contain
 
 from core.errors import BadInput
-from crawlers.dns import punycode
 
 MAX_NAME = 253
 MAX_LABEL = 63
@@ -64,8 +64,10 @@ def _direction_of(character: str) -> str:
 
 _MAPPING, _DIRECTIONS = _Mapping(), _Directions()
 _WRITTEN_ONE_WAY = ({"L"}, {"R"})
-# Characters from left to right that UTS 46 leaves as they are, and the dot between labels.
+# Characters from left to right that UTS 46 leaves as they are and that may begin a label, and dots.
 _UNCHANGED = set("abcdefghijklmnopqrstuvwxyz0123456789-.")
+# An empty label, or a hyphen where a label may have none.
+_MISPLACED = re.compile(r"(?:^|\.)(?:-|\.|$|[^.]{2}--)|-\.|-$")
 
 
 def _encode_plain(host: str) -> str:
@@ -74,38 +76,31 @@ def _encode_plain(host: str) -> str:
     ``idna`` looks each character of each name up in its tables, which takes longer than all else
     in the reading of a list.
     """
-    is_known = _UNCHANGED.issuperset(host)
-    mapped = host if is_known else host.translate(_MAPPING)
-    composed = unicodedata.normalize("NFC", mapped)
-    is_known = is_known and composed == host
-    labels = [_encode_label(label, is_known) for label in composed.split(".")]
-    found = ".".join(labels)
-    return found if all(labels) and len(found) <= MAX_NAME else ""
+    if not _UNCHANGED.issuperset(host):
+        host = unicodedata.normalize("NFC", host.translate(_MAPPING))
+        if not all(map(_has_one_direction, host.split("."))):
+            return ""
+    if _MISPLACED.search(host):
+        return ""
+    found: str = ada_url.idna.encode(host).decode("ascii")
+    is_short = len(found) <= MAX_NAME and max(map(len, found.split("."))) <= MAX_LABEL
+    return found if is_short else ""
 
 
 # Names of a list share their top-level domains.
 @lru_cache(2**10)
-def _encode_label(label: str, is_known: bool) -> str:
-    """Return the ASCII form of a mapped label; ``is_known``: all of it is in ``_UNCHANGED``."""
-    if label.isascii():
-        is_plain = len(label) <= MAX_LABEL and _PLAIN_LABEL.fullmatch(label)
-        return label if is_plain else ""
-    if not (is_known or _has_one_direction(label)):
-        return ""
-    if label[2:4] == "--" or label[0] == "-" or label[-1] == "-":
-        return ""
-    if unicodedata.category(label[0])[0] == "M":
-        return ""
-    found = f"xn--{punycode.encode(label)}"
-    return found if len(found) <= MAX_LABEL else ""
-
-
 def _has_one_direction(label: str) -> bool:
     """Whether all characters are valid in every context, and written in the same direction."""
+    if label.isascii():
+        return bool(_PLAIN_LABEL.fullmatch(label))
     directions = {_DIRECTIONS[character] for character in label}
     if len(_UNCHANGED) < _MOST_KNOWN and directions == {"L"}:
-        _UNCHANGED.update(c for c in label if _MAPPING[ord(c)] == c)
-    return directions in _WRITTEN_ONE_WAY
+        _UNCHANGED.update(c for c in label if _MAPPING[ord(c)] == c and not _is_mark(c))
+    return directions in _WRITTEN_ONE_WAY and not _is_mark(label[0])
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character)[0] == "M"
 
 
 def check_name(host: str, label: re.Pattern[str]) -> str:

@@ -7,7 +7,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.errors import BadInput
-from crawlers.dns import punycode
 from crawlers.dns.idna import to_ascii
 from crawlers.files.domain_list import Limit, normalise_domain, read_domain_list
 from tests.shared import shared_file
@@ -180,8 +179,3 @@ def test_international_names_are_those_of_the_idna_package(text):
     except BadInput:
         found = None
     assert found == (host if host.isascii() else expected)
-
-
-@given(st.text(max_size=40))
-def test_punycode_is_that_of_the_standard_library(text):
-    assert punycode.encode(text) == text.encode("punycode").decode("ascii")
