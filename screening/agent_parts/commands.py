@@ -26,7 +26,7 @@ from screening.agent_parts.kernel import (
 from screening.agent_parts.network import PORT, RATES, call_servers, serve
 from screening.agent_parts.sampler_pool import measure
 from screening.agent_parts.sampling import Order, Tally
-from screening.agent_parts.verdict import STALLS_KEPT, describe_cpu, judge_cpus
+from screening.agent_parts.verdict import STALLS_KEPT, classify_cpus, describe_cpu
 
 AGENT_VERSION = "1.1"
 SCHEMA = "nephoscope.screening/1"
@@ -209,7 +209,7 @@ def measure_report(options: argparse.Namespace) -> dict[str, Any]:
         cpus = sample_cpus(options, report)
     if options.battery:
         report["battery"] = run_battery(_plan(options))
-    verdict, reasons = judge_cpus(cpus)
+    verdict, reasons = classify_cpus(cpus)
     return {
         **report,
         "seconds": options.seconds,

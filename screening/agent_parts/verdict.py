@@ -82,7 +82,7 @@ def find_rate(cpu: dict[str, Any]) -> float:
     return float(100 * cpu["stalls_10ms"] / cpu["seconds"])
 
 
-def judge_cpus(cpus: list[dict[str, Any]]) -> tuple[str, list[str]]:
+def classify_cpus(cpus: list[dict[str, Any]]) -> tuple[str, list[str]]:
     """Verdict by the worst virtual CPU, and why: a server's tail is made there."""
     if not cpus:
         return UNKNOWN, ["no virtual CPU was measured"]

@@ -9,7 +9,7 @@ from scipy import stats
 
 from screening.agent_parts.causes import Stall, find_cause
 from screening.agent_parts.histograms import find_slot
-from screening.agent_parts.verdict import judge_cpus, place
+from screening.agent_parts.verdict import classify_cpus, place
 from screening.decision import pools
 from screening.decision.cause import attribute
 from screening.decision.ground_truth import find_truth
@@ -139,7 +139,7 @@ def test_mixed_causes_are_told_apart(sample):
 def test_the_agent_says_the_same_as_the_site(sample):
     report = make_report(sample, spread_stalls(40, 0, 0, 0))
     cpu = dataclasses.asdict(report.cpus[0]) | {"causes": {"unexplained": {"stalls": 40}}}
-    assert judge_cpus([cpu])[0] == find_verdict(report).verdict == "network-test"
+    assert classify_cpus([cpu])[0] == find_verdict(report).verdict == "network-test"
 
 
 def make_calls(rate, calls, over, late_ms=20.0, lost=0):
