@@ -152,9 +152,15 @@ def _suppress(
 ) -> set[Suppression]:
     """Mark the findings that a suppression in force covers; return those that cover one."""
     used: set[Suppression] = set()
+    # Globs by rule, others by rule and subject: there may be thousands.
+    by_place: dict[tuple[str, str], list[Suppression]] = {}
+    for suppression in suppressions:
+        subject = "*" if suppression.is_glob else suppression.subject
+        by_place.setdefault((suppression.rule, subject), []).append(suppression)
     for i, found in enumerate(tally.findings):
         j = found.judgement
-        for suppression in suppressions:
+        exact, globs = (by_place.get((found.rule, place), []) for place in (j.subject, "*"))
+        for suppression in (*exact, *globs):
             if suppression.covers(found.rule, j.subject, j.discriminator):
                 used.add(suppression)
                 if suppression.expires >= today and not found.suppressed:

@@ -2,10 +2,12 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
 from typing import Any
 
 from audits.evaluation import Baseline
-from audits.findings import AuditReport
+from audits.findings import AuditReport, Evidence, Finding, Judgement, Outcome, Severity
 from core.errors import BadInput
 
 FORMAT = "nephoscope-audit-report"
@@ -15,18 +17,86 @@ FORMAT_VERSION = 1
 def as_document(report: AuditReport) -> dict[str, Any]:
     """The report as JSON-ready data."""
     return {
-        "format": FORMAT,
-        "version": FORMAT_VERSION,
-        "policy": report.policy,
-        "source": report.source,
-        "generated_at": report.generated_at.isoformat(),
-        "summary": summary(report),
+        **header_of(report),
         "findings": [f.as_json() for f in report.findings],
         "not_judged": [f.as_json() for f in report.not_judged],
         "resolved": list(report.resolved),
         "stale": list(report.stale),
         "suppression_problems": list(report.suppression_problems),
     }
+
+
+def header_of(report: AuditReport) -> dict[str, Any]:
+    """The fields of the document that come before its lists."""
+    return {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "policy": report.policy,
+        "source": report.source,
+        "generated_at": report.generated_at.isoformat(),
+        "summary": summary(report),
+    }
+
+
+def parse_report(document: Mapping[str, Any]) -> AuditReport:
+    """The report of a document, from which every format is written again; raises ``BadInput``.
+
+    Confidence and age are as precise as the document has them.
+    """
+    try:
+        if document["format"] != FORMAT or document["version"] != FORMAT_VERSION:
+            raise BadInput("this is not a JSON report of an audit in a version that is known here")
+        counts = document["summary"]
+        return AuditReport(
+            policy=document["policy"],
+            source=document["source"],
+            generated_at=datetime.fromisoformat(document["generated_at"]),
+            domains=counts["domains"],
+            findings=_parse_findings(document["findings"]),
+            not_judged=_parse_findings(document["not_judged"]),
+            passed=counts["passed"],
+            not_applicable=counts["not_applicable"],
+            resolved=tuple(document["resolved"]),
+            stale=tuple(document["stale"]),
+            suppression_problems=tuple(document["suppression_problems"]),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadInput("this is not a JSON report of an audit") from error
+
+
+def _parse_findings(rows: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
+    return tuple(_parse_finding(row) for row in rows)
+
+
+def _parse_finding(row: Mapping[str, Any]) -> Finding:
+    judgement = Judgement(
+        row["subject"],
+        Outcome(row["outcome"]),
+        row["message"],
+        n=row["n"],
+        confidence=row["confidence"],
+        discriminator=row["discriminator"],
+        evidence=tuple(_parse_evidence(item) for item in row["evidence"]),
+    )
+    observed_at = row["observed_at"]
+    return Finding(
+        row["rule"],
+        judgement,
+        Severity(row["severity"]),
+        row["title"],
+        row["suggestion"],
+        state=row["state"],
+        suppressed=row["suppressed"],
+        observed_at=datetime.fromisoformat(observed_at) if observed_at else None,
+        age_days=row["age_days"],
+    )
+
+
+def _parse_evidence(item: Mapping[str, str]) -> Evidence:
+    values: dict[str, Any] = dict(item)
+    if "as_of" in values:
+        values["as_of"] = date.fromisoformat(values["as_of"])
+    return Evidence(**values)
 
 
 def summary(report: AuditReport) -> dict[str, Any]:

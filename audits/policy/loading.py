@@ -26,11 +26,16 @@ def preset_names() -> list[str]:
     return sorted(path.stem for path in _PRESETS.glob("*.toml"))
 
 
-def load_preset(name: str = _DEFAULT_PRESET) -> Policy:
-    """A delivered policy; raises ``BadInput`` where there is none of that name."""
+def preset_document(name: str) -> str:
+    """The text of a delivered policy; raises ``BadInput`` where there is none of that name."""
     if name not in preset_names():
         raise BadInput(f"there is no preset {name!r}; presets are {', '.join(preset_names())}")
-    return parse_policy((_PRESETS / f"{name}.toml").read_bytes())
+    return (_PRESETS / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def load_preset(name: str = _DEFAULT_PRESET) -> Policy:
+    """A delivered policy; raises ``BadInput`` where there is none of that name."""
+    return parse_policy(preset_document(name).encode())
 
 
 def parse_policy(data: bytes) -> Policy:

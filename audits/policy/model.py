@@ -1,6 +1,7 @@
 """The policy of an audit: closed documents of TOML or JSON, with a JSON Schema."""
 
 import fnmatch
+from collections.abc import Iterable
 from datetime import date
 from typing import Any, Literal
 
@@ -51,6 +52,15 @@ class Suppression(_Closed):
         if value not in RULES:
             raise ValueError(f"there is no rule {value!r}; rules are {', '.join(RULES)}")
         return value
+
+    @property
+    def is_glob(self) -> bool:
+        """Whether the subject may match other domains than the one it names."""
+        return any(sign in self.subject for sign in "*?[")
+
+    def matches_any(self, domains: Iterable[str]) -> bool:
+        """Whether the subject matches one of the domains."""
+        return any(fnmatch.fnmatchcase(domain, self.subject) for domain in domains)
 
     def covers(self, rule: str, subject: str, discriminator: str) -> bool:
         """Whether this suppression is about a finding, its expiry apart."""

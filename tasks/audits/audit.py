@@ -1,6 +1,6 @@
 """One audit of a finished survey: read its facts, apply a policy."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from audits.policy.model import Policy
 from audits.rules.base import Context
 from core.clock import Clock, SystemClock
 from tasks.resolution.engine_factory import Resolving
+from webapp.store.audits.policies import with_suppressions
 from webapp.store.models import Survey
 from webapp.store.surveys import selectors
 
@@ -32,6 +33,8 @@ class AuditOptions:
     baseline: Baseline | None = None
     previous: Survey | None = None
     campaign: CampaignFacts | None = None
+    # Saved suppressions; those about domains of the survey apply beside the policy's own.
+    suppressions: Sequence[Mapping[str, Any]] = ()
     clock: Clock = field(default_factory=SystemClock)
 
 
@@ -39,6 +42,8 @@ def run_audit(survey: Survey, policy: Policy, options: AuditOptions | None = Non
     """Judge every domain of a finished survey; raises ``Damaged`` where a part of it is."""
     options = options or AuditOptions()
     facts = load_facts(survey, policy)
+    if options.suppressions:
+        policy = with_suppressions(policy, options.suppressions, facts.by_domain)
     previous = load_facts(options.previous, policy) if options.previous else None
     context = Context(
         now=options.clock.now(),

@@ -29,7 +29,9 @@ def were_asked(survey: Survey) -> bool:
     return bool(parts_of(Path(settings.LAKE_DIR), survey.slug, TABLE))
 
 
-def ask_records(survey: Survey, options: Resolving | None = None) -> int:
+def ask_records(
+    survey: Survey, options: Resolving | None = None, *, in_worker: bool = False
+) -> int:
     """Ask for every domain of a survey and store the answers; return the number of questions.
 
     Asks the servers that the survey asked unless ``options`` name others. Domains that opted out
@@ -44,7 +46,7 @@ def ask_records(survey: Survey, options: Resolving | None = None) -> int:
     ]
     questions = list(_questions(domains))
     answers: list[Answer | None] = [None] * len(questions)
-    with open_engine(options, pace_for(options, in_worker=False)) as engine:
+    with open_engine(options, pace_for(options, in_worker=in_worker)) as engine:
         asked = (Question(name, kind, tag) for tag, (_, name, kind) in enumerate(questions))
         for question, answer in engine.resolve(asked):
             answers[question.tag] = answer

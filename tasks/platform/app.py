@@ -63,6 +63,7 @@ app.conf.update(
         "tasks.campaigns.scheduler",
         "tasks.networks.celery_tasks",
         "tasks.networks.search",
+        "tasks.audits.celery_tasks",
     ]
     if os.environ.get("DJANGO_SETTINGS_MODULE")
     else ["tasks.vantage.celery_tasks"],
@@ -85,6 +86,7 @@ app.conf.update(
         # Units are sent twenty seconds before they begin, so a late step makes nothing late.
         "take measurement campaigns a step further": _periodic("tasks.campaigns.sweep", 3.0),
         "take up recommendations of silent workers": _periodic("tasks.advising.sweep", 20.0),
+        "take up audits of silent workers": _periodic("tasks.audits.sweep", 5.0),
         "analyse pools that have new reports": _periodic("tasks.screening.sweep", 5.0),
         # Providers publish new ranges every few days; the odd hour spares their servers.
         "ask for newer range files": {

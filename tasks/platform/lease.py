@@ -1,33 +1,41 @@
-"""The lease of a running shard, renewed beside the crawl by a separate thread.
+"""The lease of a running unit of work, renewed beside the work by a separate thread.
 
 A crawl may be silent for long: a slow limit, a large zone transfer, servers that do not answer.
-Only a worker that is dead or stands still loses its shard.
+Only a worker that is dead or stands still loses its shard or audit.
 """
 
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
 from django.db import DatabaseError, connection
 
 from tasks.platform.stop import Stopped
-from webapp.store.models import Shard
-from webapp.store.surveys import services
 
 log = logging.getLogger(__name__)
 RENEW_EVERY_S = 1.0
+_LOST = "the work was cancelled, or another worker took it over"
 
 
 class Lease:
-    """Keeps one claimed shard; use it as a context manager around the work."""
+    """Keeps one claimed unit of work; use it as a context manager around the work.
 
-    def __init__(self, shard: Shard) -> None:
-        self._shard = shard
+    ``renew`` stores counters and extends the lease; it returns false once the lease is lost.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        renew: Callable[[Mapping[str, Any]], bool],
+        counters: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._name = name
+        self._renew_with = renew
         # For what it waited stands there until it has progressed.
-        self._counters: Mapping[str, Any] = shard.counters if "waits" in shard.counters else {}
+        self._counters = counters if counters and "waits" in counters else {}
         self._counted_at = 0.0
         self._ended = threading.Event()
         self._lost = threading.Event()
@@ -47,9 +55,9 @@ class Lease:
         self._thread.join()
 
     def wants_counters(self) -> bool:
-        """Whether it is time for new counters; raises ``Stopped`` once the shard is lost."""
+        """Whether it is time for new counters; raises ``Stopped`` once the lease is lost."""
         if self._lost.is_set():
-            raise Stopped("the survey was cancelled or the shard was taken over")
+            raise Stopped(_LOST)
         return time.monotonic() - self._counted_at >= RENEW_EVERY_S
 
     def count(self, counters: Mapping[str, Any]) -> None:
@@ -63,9 +71,9 @@ class Lease:
         self.count({**counters, "waits": what})
 
     def confirm(self) -> None:
-        """Renew now, before results are made visible; raises ``Stopped`` for a lost shard."""
-        if not services.renew(self._shard, self._counters):
-            raise Stopped("the survey was cancelled or the shard was taken over")
+        """Renew now, before results are made visible; raises ``Stopped`` for a lost lease."""
+        if not self._renew_with(self._counters):
+            raise Stopped(_LOST)
 
     def _renew_until_ended(self) -> None:
         try:
@@ -77,9 +85,9 @@ class Lease:
 
     def _renew(self) -> None:
         try:
-            if not services.renew(self._shard, self._counters):
+            if not self._renew_with(self._counters):
                 self._lost.set()
         except DatabaseError as error:
             # The lease outlasts many renewals; whether it was lost is asked before storing.
-            log.warning("shard %s: lease not renewed: %s", self._shard.key, error)
+            log.warning("%s: lease not renewed: %s", self._name, error)
             connection.close()

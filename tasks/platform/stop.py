@@ -1,9 +1,9 @@
-"""How a running shard learns that it should stop."""
+"""How running work learns that it should stop."""
 
 from core.errors import NephoscopeError
 
 
 class Stopped(NephoscopeError):
-    """The survey was cancelled, or another worker took the shard over."""
+    """The work was cancelled, or another worker took it over."""
 
     permanent = False

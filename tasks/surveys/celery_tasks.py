@@ -80,8 +80,9 @@ def conclude(survey_id: int) -> None:
         waiting.save_error(survey, str(error))
         log.warning("survey %s waits: %s", survey.slug, error)
         return
-    # Whatever recommendation waited for its regions.
+    # Recommendations that wait for its regions, and audits of its domains.
     app.send_task("tasks.advising.arrive", args=[survey.pk])
+    app.send_task("tasks.audits.survey_ended", args=[survey.pk])
 
 
 @app.task(name="tasks.crawl.sweep")

@@ -5,6 +5,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,8 @@ def progress_counters(progress: Progress) -> dict[str, Any]:
 def run_shard(shard: Shard, pace: Pace | None = None) -> bool:
     """Crawl, place and store one claimed shard; false when it was given back."""
     try:
-        with Lease(shard) as lease:
+        renew = partial(services.renew, shard)
+        with Lease(f"shard {shard.key}", renew, shard.counters) as lease:
             rows, counters = _work(shard, lease, pace)
     except Stopped:
         services.release(shard)

@@ -1,4 +1,4 @@
-"""Publication of surveys and campaigns, and their share links."""
+"""Publication of surveys, campaigns and audits, and their share links."""
 
 import secrets
 from base64 import urlsafe_b64encode
@@ -13,9 +13,9 @@ from django.utils.crypto import salted_hmac
 from core.errors import BadInput
 from webapp.store.access.tokens import digest
 from webapp.store.access.url_ownership import MODELS
-from webapp.store.models import Campaign, ShareLink, Survey
+from webapp.store.models import Audit, Campaign, ShareLink, Survey
 
-Shareable = Survey | Campaign
+Shareable = Survey | Campaign | Audit
 MAX_LINKS = 20
 LIFETIME_DAYS = (7, 30, 365, 0)
 # Minimum interval between updates of ``last_used_at``.
@@ -48,7 +48,8 @@ def withdraw(thing: Shareable) -> None:
 
 
 def _target_field(thing: Shareable) -> dict[str, Any]:
-    return {"survey" if isinstance(thing, Survey) else "campaign": thing}
+    kind = next(kind for kind, model in MODELS.items() if isinstance(thing, model))
+    return {kind: thing}
 
 
 def issue(owner: Any, thing: Shareable, days: int = 0) -> ShareLink:

@@ -1,15 +1,16 @@
-"""Routes of owned objects: which pages and API addresses name a survey or campaign."""
+"""Routes of owned objects: which pages and API addresses name a survey, campaign or audit."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from webapp.store.models import Campaign, Survey
+from webapp.store.models import Audit, Campaign, Survey
 
 # Models with a slug in addresses, a creator and share links.
-MODELS: dict[str, type[Survey] | type[Campaign]] = {
+MODELS: dict[str, type[Survey] | type[Campaign] | type[Audit]] = {
     "survey": Survey,
     "campaign": Campaign,
+    "audit": Audit,
 }
 _ROUTES = {
     "survey": re.compile(
@@ -20,6 +21,7 @@ _ROUTES = {
         r"(?:api/v1/(?:measurements|wide-area)/<(?:\w+:)?slug>|wide-area/<slug:slug>/"
         r"|(?:api/v1/wide-area-comparison|wide-area/compare)/<(?:slug:)?before>/<(?:slug:)?after>)"
     ),
+    "audit": re.compile(r"(?:api/v1/)?audits/<(?:\w+:)?slug>"),
 }
 _PARAMETERS = ("slug", "before", "after")
 # Sharing, deletion, cloning and actions are for the creator.

@@ -1,4 +1,4 @@
-"""Deletion of surveys, campaigns and accounts with their files."""
+"""Deletion of surveys, campaigns, audits and accounts with their files."""
 
 import shutil
 from contextlib import suppress
@@ -10,9 +10,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from lake.schemas import SCHEMAS
+from webapp.store.audits import lists
+from webapp.store.audits import services as audit_services
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns import services as campaign_services
-from webapp.store.models import Campaign, Pool, Recommendation, Survey
+from webapp.store.models import Audit, Campaign, Pool, Recommendation, SavedList, Survey
 from webapp.store.recommendations import services as recommendation_services
 from webapp.store.screening import body_files
 from webapp.store.surveys import batches, derived, services, snapshots
@@ -27,18 +29,25 @@ def remove_account(user: Any) -> None:
         recommendation_services.delete(row)
     for found in Campaign.objects.filter(owner=user):
         remove_campaign(found)
+    for audit in Audit.objects.filter(owner=user):
+        audit_services.delete(audit)
+    for saved in SavedList.objects.filter(owner=user):
+        lists.delete_list(saved)
     folders = [body_files.folder_of(pool.pk) for pool in Pool.objects.filter(owner=user)]
-    # Keys of surveys without a creator must stay unique.
+    # Keys of rows without a creator must stay unique.
     Survey.objects.filter(maker=user).update(idempotency_key=None)
+    Audit.objects.filter(maker=user).update(idempotency_key=None)
     user.delete()
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def remove(thing: Survey | Campaign) -> None:
-    """Delete a survey or campaign with its files."""
+def remove(thing: Survey | Campaign | Audit) -> None:
+    """Delete a survey, campaign or audit with its files."""
     if isinstance(thing, Survey):
         remove_survey(thing)
+    elif isinstance(thing, Audit):
+        audit_services.delete(thing)
     else:
         remove_campaign(thing)
 

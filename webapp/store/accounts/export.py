@@ -17,8 +17,18 @@ from django.utils import timezone
 
 from lake.schemas import SCHEMAS
 from webapp.store.access import sharing, tokens
+from webapp.store.audits import findings, lists, policies
 from webapp.store.campaigns import selectors
-from webapp.store.models import Campaign, Pool, PoolReport, Recommendation, Survey
+from webapp.store.models import (
+    Audit,
+    Campaign,
+    Pool,
+    PoolReport,
+    Recommendation,
+    SavedList,
+    SavedPolicy,
+    Survey,
+)
 from webapp.store.recommendations import services
 from webapp.store.screening import body_files
 from webapp.store.screening.body_files import Place
@@ -53,6 +63,10 @@ def members(user: Any) -> Iterator[Member]:
         yield from _recommendation(row)
     for found in Campaign.objects.filter(Q(owner=user) | Q(maker=user)):
         yield from _campaign(found)
+    for audit in Audit.objects.filter(Q(owner=user) | Q(maker=user)):
+        yield f"audits/{audit.slug}/audit.json", _text(_plain(audit))
+        yield from _files(f"audits/{audit.slug}", findings.folder_of(audit.slug))
+    yield from _saved(user)
     for pool in Pool.objects.filter(owner=user):
         yield from _pool(pool)
 
@@ -90,6 +104,18 @@ def _campaign(found: Campaign) -> Iterator[Member]:
     yield f"{base}/campaign.json", _text({**_plain(found), "tables": reports})
     yield from _files(f"{base}/lake", selectors.lake_root() / found.slug)
     yield from _files(f"{base}/tables", selectors.folder_of(found))
+
+
+def _saved(user: Any) -> Iterator[Member]:
+    """Saved domain lists and policies, and suppressions."""
+    for saved in SavedList.objects.filter(owner=user):
+        yield f"domain-lists/{saved.slug}/list.json", _text(_plain(saved))
+        yield from _files(f"domain-lists/{saved.slug}", lists.folder_of(saved.slug))
+    for policy in SavedPolicy.objects.filter(owner=user):
+        yield f"audit-policies/{policy.slug}.json", _text(_plain(policy))
+    rows = policies.suppressions_of(user)
+    if rows:
+        yield "audit-suppressions.json", _text([_plain(row) for row in rows])
 
 
 def _pool(pool: Pool) -> Iterator[Member]:

@@ -4,6 +4,7 @@ Observations are never rows here; a shard's manifest names its Parquet parts in 
 """
 
 from webapp.store.models.accounts import ApiToken, ShareLink, SignInFailure
+from webapp.store.models.audits import Audit, AuditSuppression, SavedList, SavedPolicy
 from webapp.store.models.campaigns import Campaign, CampaignReport, CampaignUnit
 from webapp.store.models.recommendations import Recommendation
 from webapp.store.models.screening import Pool, PoolInstance, PoolLog, PoolReport, PoolToken
@@ -12,6 +13,8 @@ from webapp.store.models.vantages import JoinToken, VantagePoint
 
 __all__ = [
     "ApiToken",
+    "Audit",
+    "AuditSuppression",
     "Campaign",
     "CampaignReport",
     "CampaignUnit",
@@ -24,6 +27,8 @@ __all__ = [
     "RangeTable",
     "Recommendation",
     "Report",
+    "SavedList",
+    "SavedPolicy",
     "Shard",
     "ShareLink",
     "SignInFailure",

@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 
+from webapp.store.models.audits import Audit
 from webapp.store.models.bases import HashedToken
 from webapp.store.models.campaigns import Campaign
 from webapp.store.models.surveys import Survey
@@ -30,7 +31,7 @@ class ApiToken(HashedToken):
 
 
 class ShareLink(HashedToken):
-    """A link that gives read access to one survey or one measurement campaign.
+    """A link that gives read access to one survey, one measurement campaign or one audit.
 
     Its token is derived from the seed and the installation's secret key, so that its owner can copy
     it again while the database alone grants no access.
@@ -39,20 +40,24 @@ class ShareLink(HashedToken):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="share_links"
     )
-    # The target: exactly one of the two.
+    # The target: exactly one of the three.
     survey = models.ForeignKey(
         Survey, on_delete=models.CASCADE, null=True, blank=True, related_name="share_links"
     )
     campaign = models.ForeignKey(
         Campaign, on_delete=models.CASCADE, null=True, blank=True, related_name="share_links"
     )
+    audit = models.ForeignKey(
+        Audit, on_delete=models.CASCADE, null=True, blank=True, related_name="share_links"
+    )
     seed = models.CharField(max_length=64)
 
     class Meta(HashedToken.Meta):
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(survey__isnull=False, campaign__isnull=True)
-                | models.Q(survey__isnull=True, campaign__isnull=False),
+                condition=models.Q(survey__isnull=False, campaign__isnull=True, audit__isnull=True)
+                | models.Q(survey__isnull=True, campaign__isnull=False, audit__isnull=True)
+                | models.Q(survey__isnull=True, campaign__isnull=True, audit__isnull=False),
                 name="share_link_opens_one",
             )
         ]
@@ -62,7 +67,8 @@ class ShareLink(HashedToken):
 
     @property
     def kind(self) -> str:
-        return "campaign" if self.survey_id is None else "survey"
+        targets = {"survey": self.survey_id, "campaign": self.campaign_id, "audit": self.audit_id}
+        return next(kind for kind, pk in targets.items() if pk is not None)
 
     @property
     def slug(self) -> str:
@@ -73,8 +79,8 @@ class ShareLink(HashedToken):
         return self._opened.name
 
     @property
-    def _opened(self) -> Survey | Campaign:
-        opened = self.survey or self.campaign
+    def _opened(self) -> Survey | Campaign | Audit:
+        opened = self.survey or self.campaign or self.audit
         assert opened is not None
         return opened
 

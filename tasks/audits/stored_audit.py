@@ -1,0 +1,97 @@
+"""Run an audit of the store: ask what its rules need, judge the facts, store the findings."""
+
+import logging
+from datetime import timedelta
+from functools import partial
+
+from django.utils import timezone
+
+from audits.findings import AuditReport
+from audits.policy.loading import parse_policy
+from core.errors import MissingData, NephoscopeError
+from core.statuses import SurveyState
+from tasks.audits import records
+from tasks.audits.audit import AuditOptions, run_audit
+from tasks.audits.command import exit_code, needs_records
+from tasks.platform.lease import Lease
+from tasks.platform.stop import Stopped
+from webapp.store.access.sharing import may_change
+from webapp.store.access.visibility import visible
+from webapp.store.audits import findings, services
+from webapp.store.models import Audit, Survey
+
+log = logging.getLogger(__name__)
+# How soon an audit is tried again that waits for a server or for room on the disk.
+RETRY_S = 10.0
+# After this it is given up.
+PATIENCE = timedelta(days=1)
+_WITH_DATA = (SurveyState.FINISHED, SurveyState.PARTIAL)
+
+
+def run(row: Audit, *, in_worker: bool) -> bool:
+    """Run a claimed audit; return whether its findings were stored.
+
+    An error is stored with its reason. One that may pass gives the audit back for a while.
+    """
+    try:
+        with Lease(f"audit {row.slug}", partial(services.renew, row)) as lease:
+            report = _judge(row, lease, in_worker=in_worker)
+            lease.confirm()
+            return services.finish(row, report, exit_code(report, row.fail_on, strict=row.strict))
+    except Stopped:
+        return False
+    except NephoscopeError as error:
+        if error.permanent or timezone.now() - row.created_at > PATIENCE:
+            services.fail(row, str(error))
+        else:
+            services.release(row, str(error), RETRY_S)
+        log.warning("audit %s: %s", row.slug, error)
+    except Exception as error:
+        log.exception("audit %s", row.slug)
+        services.fail(row, f"a fault of this site, {type(error).__name__}; its log has the details")
+    return False
+
+
+def _judge(row: Audit, lease: Lease, *, in_worker: bool) -> AuditReport:
+    survey = _survey_of(row)
+    policy = parse_policy(row.policy_document.encode())
+    if _may_ask(row, survey) and needs_records(policy) and not records.were_asked(survey):
+        _show(lease, "ask")
+        records.ask_records(survey, in_worker=in_worker)
+    _show(lease, "judge")
+    before = row.previous
+    baseline = findings.read_baseline(before) if before else None
+    previous = _previous_survey(row, survey)
+    options = AuditOptions(baseline=baseline, previous=previous, suppressions=row.suppressions)
+    return run_audit(survey, policy, options)
+
+
+def _show(lease: Lease, step: str) -> None:
+    """Show a step; raises ``Stopped`` where the audit was deleted or taken over."""
+    lease.count({"step": step})
+    lease.confirm()
+
+
+def _survey_of(row: Audit) -> Survey:
+    """The survey to judge; raises ``MissingData`` where there is none that may be judged."""
+    survey = row.survey
+    # A survey may have become private since the audit was asked for.
+    if survey is None or not visible(Survey.objects.filter(pk=survey.pk), row.maker).exists():
+        raise MissingData("its survey is gone")
+    if survey.state not in _WITH_DATA:
+        reason = f": {survey.error}" if survey.error else ""
+        raise MissingData(f"its survey ended as {survey.state}{reason}")
+    return survey
+
+
+def _may_ask(row: Audit, survey: Survey) -> bool:
+    """Whether the audit may add records to the survey: to its maker's, or to one of nobody."""
+    return may_change(row.maker, survey)
+
+
+def _previous_survey(row: Audit, survey: Survey) -> Survey | None:
+    """The survey of the audit before, where it is another one and still there."""
+    before = row.previous.survey if row.previous else None
+    if before is None or before.pk == survey.pk or before.state not in _WITH_DATA:
+        return None
+    return visible(Survey.objects.filter(pk=before.pk), row.maker).first()

@@ -1,0 +1,1 @@
+"""Audits: their rows, findings as files, saved domain lists and policies, suppressions."""

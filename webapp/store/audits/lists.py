@@ -1,0 +1,81 @@
+"""Saved domain lists: a row each, and the text as it was given as a file."""
+
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from core.errors import Damaged
+from core.files import write_bytes
+from webapp.store.audits import documents
+from webapp.store.models import SavedList
+from webapp.store.surveys.services import plan_survey
+
+
+def folder_of(slug: str) -> Path:
+    """Where the versions of a list stand."""
+    return Path(settings.DATA_DIR) / "domain-lists" / slug
+
+
+def create_list(
+    owner: Any, name: str, data: bytes, gone: threading.Event | None = None
+) -> SavedList:
+    """Save a domain list; raises ``BadInput`` where no line is usable or the account has too many.
+
+    Large lists are read one at a time; once ``gone`` is set, reading ends (``ClientGone``).
+    """
+    name = documents.check_name(name)
+    documents.check_count(SavedList, owner)
+    row = SavedList(owner=owner, slug=documents.slug_of(name, "list"))
+    _store(row, name, data, gone)
+    return row
+
+
+def change_list(
+    row: SavedList,
+    name: str | None = None,
+    data: bytes | None = None,
+    gone: threading.Event | None = None,
+) -> None:
+    """Rename a list, or replace its domains; raises ``BadInput``."""
+    name = row.name if name is None else documents.check_name(name)
+    _store(row, name, read_list(row) if data is None else data, gone)
+
+
+def _store(row: SavedList, name: str, data: bytes, gone: threading.Event | None) -> None:
+    plan, _ = plan_survey(data, 0, gone)
+    digest = documents.digest_of(data)
+    write_bytes(_path(row.slug, digest), data)
+    values = {
+        "name": name,
+        "n_domains": plan.accepted,
+        "n_duplicates": plan.duplicates,
+        "n_rejected": plan.n_rejected,
+        "rejected": plan.rejected,
+        "notes": plan.notes,
+    }
+    documents.store(row, values, digest)
+    for path in folder_of(row.slug).iterdir():
+        if path.name.endswith(".txt") and path.stem != digest:
+            path.unlink(missing_ok=True)
+
+
+def read_list(row: SavedList) -> bytes:
+    """The text as it was given; raises ``Damaged`` where its file is gone."""
+    path = _path(row.slug, row.sha256)
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise Damaged(f"the stored file {path.parent.name}/{path.name} is gone") from error
+
+
+def _path(slug: str, digest: str) -> Path:
+    return folder_of(slug) / f"{digest}.txt"
+
+
+def delete_list(row: SavedList) -> None:
+    """Delete a list with its file; audits of it stay."""
+    row.delete()
+    shutil.rmtree(folder_of(row.slug), ignore_errors=True)
