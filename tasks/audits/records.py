@@ -38,13 +38,7 @@ def ask_records(
     are not asked about. Raises ``Unavailable`` where no server or no disk room is left.
     """
     options = options or Resolving.from_json(survey.options)
-    excluded = opted_out()
-    domains = [
-        entry.domain
-        for entry in load_entries(survey.slug, 0, survey.n_domains)
-        if entry.domain not in excluded
-    ]
-    questions = list(_questions(domains))
+    questions = list(_questions(domains_of(survey)))
     answers: list[Answer | None] = [None] * len(questions)
     with open_engine(options, pace_for(options, in_worker=in_worker)) as engine:
         asked = (Question(name, kind, tag) for tag, (_, name, kind) in enumerate(questions))
@@ -57,6 +51,18 @@ def ask_records(
     ]
     write_part(part_path(Path(settings.LAKE_DIR), survey.slug, TABLE, _PART), TABLE, rows)
     return len(rows)
+
+
+def domains_of(survey: Survey) -> list[str]:
+    """The listed domains that may be asked about."""
+    excluded = opted_out()
+    entries = load_entries(survey.slug, 0, survey.n_domains)
+    return [entry.domain for entry in entries if entry.domain not in excluded]
+
+
+def count_questions(domains: Iterable[str]) -> int:
+    """The number of questions about these domains."""
+    return sum(1 for _ in _questions(domains))
 
 
 def _questions(domains: Iterable[str]) -> Iterator[tuple[str, str, str]]:

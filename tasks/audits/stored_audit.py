@@ -35,7 +35,7 @@ def run(row: Audit, *, in_worker: bool) -> bool:
     """
     try:
         with Lease(f"audit {row.slug}", partial(services.renew, row)) as lease:
-            report = _judge(row, lease, in_worker=in_worker)
+            report = _apply_policy(row, lease, in_worker=in_worker)
             lease.confirm()
             return services.finish(row, report, exit_code(report, row.fail_on, strict=row.strict))
     except Stopped:
@@ -52,7 +52,7 @@ def run(row: Audit, *, in_worker: bool) -> bool:
     return False
 
 
-def _judge(row: Audit, lease: Lease, *, in_worker: bool) -> AuditReport:
+def _apply_policy(row: Audit, lease: Lease, *, in_worker: bool) -> AuditReport:
     survey = _survey_of(row)
     policy = parse_policy(row.policy_document.encode())
     if _may_ask(row, survey) and needs_records(policy) and not records.were_asked(survey):

@@ -11,7 +11,7 @@ from django.db import transaction
 from audits.findings import Severity
 from core.errors import BadInput
 from tasks.audits.celery_tasks import submit
-from tasks.resolution.engine_factory import count_words
+from tasks.resolution.engine_factory import Resolving, count_words
 from tasks.resolution.options import resolving_from
 from tasks.surveys import submission as survey_submission
 from webapp.store.audits import documents, lists, policies, selectors, services
@@ -59,7 +59,7 @@ class NewAudit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Resolved:
     """The rows that a request names."""
 
     policy: PolicyText
@@ -79,7 +79,7 @@ def start_audit(asked: NewAudit, maker: Requester, key: str | None = None) -> Au
     known = services.find_by_key(key, maker, asked.sha256)
     if known is not None:
         return known
-    found = _find(asked, maker)
+    found = resolve(asked, maker)
     with transaction.atomic():
         services.check_quota(maker)
         survey = found.survey or _create_survey(asked, found, maker)
@@ -91,7 +91,7 @@ def start_audit(asked: NewAudit, maker: Requester, key: str | None = None) -> Au
     return row
 
 
-def _find(asked: NewAudit, maker: Requester) -> _Found:
+def resolve(asked: NewAudit, maker: Requester) -> Resolved:
     """The rows that a request names, if the maker may see them; raises ``BadInput``."""
     _check(asked)
     if asked.policy_document:
@@ -104,7 +104,7 @@ def _find(asked: NewAudit, maker: Requester) -> _Found:
     previous = selectors.find_previous(asked.previous, maker.user) if named else None
     if maker.owner is None and any(row and row.owner_id for row in (survey, campaign, previous)):
         raise BadInput("a public audit cannot name what is private", field="public")
-    return _Found(policy, survey, _saved_list(asked, maker), campaign, previous)
+    return Resolved(policy, survey, _saved_list(asked, maker), campaign, previous)
 
 
 def _check(asked: NewAudit) -> None:
@@ -124,18 +124,31 @@ def _saved_list(asked: NewAudit, maker: Requester) -> SavedList | None:
     return row
 
 
-def _create_survey(asked: NewAudit, found: _Found, maker: Requester) -> Survey:
-    data = lists.read_list(found.saved_list) if found.saved_list else asked.domains
-    options = resolving_from(
+def survey_options(asked: NewAudit) -> Resolving:
+    """How the survey that runs first asks."""
+    return resolving_from(
         {f"no_{name}": not asked.options.get(name, True) for name in ("axfr", "aaaa")}
     )
+
+
+def list_bytes_of(asked: NewAudit, found: Resolved) -> bytes:
+    """The text of the list that is surveyed first."""
+    return lists.read_list(found.saved_list) if found.saved_list else asked.domains
+
+
+def _create_survey(asked: NewAudit, found: Resolved, maker: Requester) -> Survey:
+    options = survey_options(asked)
     name = asked.name or (f"Audit of {found.saved_list.name}" if found.saved_list else "")
     return create_survey(
-        data, name=name, options=options.as_json(), n_words=count_words(options), maker=maker
+        list_bytes_of(asked, found),
+        name=name,
+        options=options.as_json(),
+        n_words=count_words(options),
+        maker=maker,
     )
 
 
-def _row(asked: NewAudit, found: _Found, survey: Survey, maker: Requester) -> services.AuditRow:
+def _row(asked: NewAudit, found: Resolved, survey: Survey, maker: Requester) -> services.AuditRow:
     policy = found.policy.policy
     return services.AuditRow(
         name=(asked.name or _name(found, survey)).strip(),
@@ -152,7 +165,7 @@ def _row(asked: NewAudit, found: _Found, survey: Survey, maker: Requester) -> se
     )
 
 
-def _name(found: _Found, survey: Survey) -> str:
+def _name(found: Resolved, survey: Survey) -> str:
     subject = found.saved_list.name if found.saved_list else survey.name
     return f"{subject}: {found.policy.policy.title or found.policy.policy.name}"
 
@@ -163,7 +176,7 @@ def _source(asked: NewAudit) -> str:
     return Audit.Source.DOMAIN_LIST if asked.domain_list else Audit.Source.DOMAINS
 
 
-def _previous(asked: NewAudit, found: _Found, survey: Survey, maker: Requester) -> Audit | None:
+def _previous(asked: NewAudit, found: Resolved, survey: Survey, maker: Requester) -> Audit | None:
     """The audit to compare with; a public one is compared with public ones only."""
     if asked.previous:
         return found.previous

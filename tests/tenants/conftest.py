@@ -10,11 +10,16 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.test import Client
 
+from core.statuses import SurveyState
+from tasks.audits import stored_audit
+from tasks.audits.submission import NewAudit, start_audit
 from tests.pages import cast
 from tests.pages.campaigns import campaign_cast
 from webapp.store.access import sharing, tokens
-from webapp.store.models import Campaign, Survey
+from webapp.store.audits import findings, services
+from webapp.store.models import Audit, Campaign, Survey
 from webapp.store.surveys.selectors import reports
+from webapp.store.surveys.services import Requester
 
 # Nothing of these may be in an answer to anybody who is not entitled.
 NAME = "Merger with Umbrella"
@@ -42,13 +47,14 @@ class TenantAccounts:
     bert: Any
     survey: Thing
     campaign: Thing
+    audit: Thing
     anna_token: str
     bert_token: str
     table: str
 
     @property
     def things(self) -> tuple[Thing, ...]:
-        return self.survey, self.campaign
+        return self.survey, self.campaign, self.audit
 
     def client(self, user: Any = None) -> Client:
         client = Client(raise_request_exception=False)
@@ -68,6 +74,7 @@ class TenantAccounts:
             "page": "regions",
             "table": self.table if is_survey else "latency-grid.csv",
             "kind": "csv",
+            "row": 0,
             "kind_of_file": "csv",
             "vantage": "v-one",
             "region": "us-east-1",
@@ -101,6 +108,31 @@ def _campaigns(anna: Any, bert: Any) -> Thing:
     return _shared("campaign", private, public, anna, bert)
 
 
+POLICY = b"""version = 1
+name = "own"
+[data]
+max_age_days = 100000
+[rules.single-region]
+[rules.single-dns-operator]
+"""
+
+
+def _audits(anna: Any, bert: Any, private: Any, public: Any) -> Thing:
+    """An audit of each survey, judged."""
+    rows = []
+    for who, survey, name in ((anna, private, NAME), (bert, public, "Open")):
+        maker = Requester(user=who, is_public=who is bert)
+        asked = NewAudit(survey=survey.slug, policy_document=POLICY, name=name)
+        Survey.objects.filter(pk=survey.pk).update(state=SurveyState.FINISHED)
+        row = services.claim(start_audit(asked, maker).pk)
+        assert row is not None
+        assert stored_audit.run(row, in_worker=False), row.error
+        rows.append(row)
+    Audit.objects.filter(pk=rows[0].pk).update(slug=PRIVATE)
+    findings.folder_of(rows[0].slug).rename(findings.folder_of(PRIVATE))
+    return _shared("audit", *rows, anna, bert)
+
+
 def _shared(kind: str, private: Any, public: Any, anna: Any, bert: Any) -> Thing:
     type(public).objects.filter(pk=public.pk).update(maker=bert)
     for thing in (private, public):
@@ -114,17 +146,20 @@ def settled(
     django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[TenantAccounts]:
     """The accounts, once for the module: each test's own transaction is within its."""
-    folder, before = tmp_path_factory.mktemp("town"), (site.LAKE_DIR, site.UPLOADS_DIR)
-    site.LAKE_DIR, site.UPLOADS_DIR = folder / "lake", folder / "uploads"
+    folder = tmp_path_factory.mktemp("town")
+    before = site.LAKE_DIR, site.UPLOADS_DIR, site.DATA_DIR
+    site.LAKE_DIR, site.UPLOADS_DIR, site.DATA_DIR = folder / "lake", folder / "uploads", folder
     with django_db_blocker.unblock(), transaction.atomic():
         make = get_user_model().objects.create_user
         anna, bert = make("anna"), make("bert")
-        things = [_surveys(anna, bert), _campaigns(anna, bert)]
+        surveys = _surveys(anna, bert)
+        audits = _audits(anna, bert, surveys.private, surveys.public)
+        things = [surveys, _campaigns(anna, bert), audits]
         keys = [tokens.issue(who, "theirs", "write")[1] for who in (anna, bert)]
         both = {*reports(PRIVATE)} & {*reports(things[0].public.slug)}
         yield TenantAccounts(anna, bert, *things, *keys, sorted(both)[0])
         transaction.set_rollback(True)
-    site.LAKE_DIR, site.UPLOADS_DIR = before
+    site.LAKE_DIR, site.UPLOADS_DIR, site.DATA_DIR = before
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ OPEN = "open"
 ACCOUNT = "account"
 
 # What an address of the first two classes names.
-SURVEY, MEASUREMENT = "survey", "campaign"
+SURVEY, MEASUREMENT, AUDIT = "survey", "campaign", "audit"
 _FOR_MAKERS = r"(visibility|links(/<int:number>)?)"
 RULES = (
     (MAKER, SURVEY, r"s/<slug:slug>/(sharing/.*|delete/)"),
@@ -36,6 +36,15 @@ RULES = (
     (SHOWN, MEASUREMENT, r"wide-area/compare/<slug:before>/<slug:after>/"),
     (SHOWN, MEASUREMENT, r"api/v1/(measurements|wide-area)/<slug>.*"),
     (SHOWN, MEASUREMENT, r"api/v1/wide-area-comparison/<before>/<after>.*"),
+    (MAKER, AUDIT, rf"api/v1/audits/<slug>/{_FOR_MAKERS}"),
+    (MAKER, AUDIT, r"audits/<slug:slug>/(sharing/.*|delete/)"),
+    (SHOWN, AUDIT, r"audits/<slug:slug>/.*"),
+    (SHOWN, AUDIT, r"api/v1/audits/<slug>.*"),
+    (OPEN, "", r"audits/(new/|run/|lists/|policies/|suppressions/)?"),
+    (OWNED, "", r"audits/(lists|policies|suppressions)/.+"),
+    (OPEN, "", r"api/v1/audits(/plan)?|api/v1/audit-(rules|policies|suppressions|policies/schema)"),
+    (OPEN, "", r"api/v1/domain-lists"),
+    (OWNED, "", r"api/v1/(domain-lists|audit-policies|audit-suppressions)/.*"),
     (ACCOUNT, "", r"account/.*|sign-(in|out|up)/|welcome/<str:who>/<str:key>/|api/v1/account"),
     (OPEN, "", r"|search/|surveys/(new/|run/)?|compare/|about/|components/"),
     (OPEN, "", r"traffic/(<slug:name>/)?|api/v1/captures.*"),

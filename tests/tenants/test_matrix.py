@@ -15,7 +15,7 @@ from tests.tenants.conftest import NAME, NEVER, PRIVATE, TenantAccounts
 from tests.tenants.routes import ACCOUNT, MAKER, OPEN, SHOWN, Address, every_address
 
 OPENED = (200, 202, 302, 405)
-KINDS = pytest.mark.parametrize("kind", ["survey", "campaign"])
+KINDS = pytest.mark.parametrize("kind", ["survey", "campaign", "audit"])
 
 
 def addresses(*classes: str, of: str = "") -> list[Address]:
@@ -45,7 +45,8 @@ def ask(client: Client, method: str, path: str, query: dict[str, str], **headers
 def strangers(accounts: TenantAccounts, kind: str) -> dict[str, tuple[Client, str, dict[str, str]]]:
     """Clients without a right, with what their addresses begin with and their headers."""
     his = f"Bearer {accounts.bert_token}"
-    other, another = (accounts.survey, accounts.campaign)[:: 1 if kind == "survey" else -1]
+    own = getattr(accounts, kind)
+    other, another = own, next(thing for thing in accounts.things if thing.kind != kind)
     return {
         "second tenant": (accounts.client(accounts.bert), "", {}),
         "nobody": (accounts.client(), "", {}),
@@ -146,10 +147,14 @@ def leading_out(page: str, prefix: str) -> list[str]:
 @KINDS
 def test_a_link_opens_nothing_else(accounts: TenantAccounts, kind: str) -> None:
     client, prefix = accounts.client(accounts.anna), f"/shared/{getattr(accounts, kind).link}"
-    fronts = {"survey": ("", "search/", "about/"), "campaign": ("", "about/")}[kind]
+    fronts = {
+        "survey": ("", "search/", "about/"),
+        "campaign": ("", "about/"),
+        "audit": ("", "about/"),
+    }[kind]
     for address in every_address():
         is_shown = address.kind == SHOWN and address.of == kind and "before" not in address.route
-        if is_shown or address.route in (*fronts, "wide-area/"):
+        if is_shown or address.route in (*fronts, "wide-area/", "audits/"):
             continue
         path = prefix + address.fill(accounts.values(PRIVATE, address.of))
         assert client.get(path).status_code == 404, address.route

@@ -5,7 +5,7 @@ from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, Query, Schema, Status
 from ninja.errors import HttpError
 
@@ -15,16 +15,18 @@ from tasks.surveys import export
 from tasks.surveys.submission import submit
 from webapp.api.accounts import routes, sharing
 from webapp.api.accounts.sharing import get_own_or_error
+from webapp.api.audits import lists, policies
+from webapp.api.audits import routes as audit_routes
 from webapp.api.campaigns import scheduling, tables
 from webapp.api.framework import problems
-from webapp.api.framework.documents import etag_of, survey_json
-from webapp.api.framework.events import limit_streams, stream_survey
+from webapp.api.framework.documents import survey_json, tagged
+from webapp.api.framework.events import event_stream, stream_survey
 from webapp.api.framework.files import download, table_file
 from webapp.api.framework.openapi import DescribedAPI, DocsWithProblems
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.problems import ERRORS
 from webapp.api.framework.routers import Router
-from webapp.api.framework.strict_bodies import Body
+from webapp.api.framework.strict_bodies import Body, list_bytes
 from webapp.api.recommendations import routes as recommendation_routes
 from webapp.api.screening import pools, shared_pools
 from webapp.api.surveys import comparison, studies
@@ -56,6 +58,9 @@ api.add_router("", vantage_routes.router)
 api.add_router("", networks.router)
 api.add_router("", tables.router)
 api.add_router("", scheduling.router)
+api.add_router("", audit_routes.router)
+api.add_router("", lists.router)
+api.add_router("", policies.router)
 api.add_router("/screening", pools.router)
 api.add_router("/screening", shared_pools.router)
 
@@ -73,11 +78,6 @@ class SurveyIn(Body):
     public: bool = False
 
 
-def _list_bytes(domains: list[str] | str) -> bytes:
-    text = domains if isinstance(domains, str) else "\n".join(domains)
-    return text.encode("utf-8", "surrogatepass")
-
-
 def _known(request: HttpRequest, slug: str) -> selectors.SurveyRow:
     row = selectors.survey(slug, request.user)
     if row is None:
@@ -93,7 +93,7 @@ def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse
         raise HttpError(401, "send a token: here only people with an account start surveys")
     options = resolving_from({"no_axfr": not survey.axfr, "no_aaaa": not survey.aaaa})
     row = services.create_survey(
-        _list_bytes(survey.domains),
+        list_bytes(survey.domains),
         name=survey.name,
         options=options.as_json(),
         n_words=count_words(options),
@@ -112,7 +112,7 @@ def plan(request: HttpRequest, survey: SurveyIn) -> Any:
     """Predict the cost of a survey of these domains; no query is sent."""
     options = resolving_from({})
     gone = get_body_progress(request).gone
-    return asdict(services.plan_survey(_list_bytes(survey.domains), count_words(options), gone)[0])
+    return asdict(services.plan_survey(list_bytes(survey.domains), count_words(options), gone)[0])
 
 
 @api.get("/surveys", response={200: dict, **ERRORS}, tags=["surveys"])
@@ -129,13 +129,7 @@ def _shown(survey: Survey) -> dict[str, Any]:
 @api.get("/surveys/{slug}", response={200: dict, **ERRORS}, tags=["surveys"])
 def get_survey(request: HttpRequest, slug: str) -> Any:
     """State and counters; ``ETag`` changes when they do."""
-    document = survey_json(_known(request, slug))
-    tag = etag_of(document)
-    if request.headers.get("If-None-Match") == tag:
-        return HttpResponse(status=304, headers={"ETag": tag})
-    answer = api.create_response(request, document, status=200)
-    answer["ETag"] = tag
-    return answer
+    return tagged(request, survey_json(_known(request, slug)))
 
 
 @api.post("/surveys/{slug}/cancel", response={200: dict, **ERRORS}, tags=["surveys"])
@@ -160,11 +154,7 @@ def survey_events(request: HttpRequest, slug: str) -> Any:
     """Server-sent events: the survey document about once a second until it has ended."""
     _known(request, slug)
     address = str(request.META.get("REMOTE_ADDR", ""))
-    events = limit_streams(address, stream_survey(slug, request.user))
-    answer = StreamingHttpResponse(events, content_type="text/event-stream")
-    answer["Cache-Control"] = "no-store"
-    answer["X-Accel-Buffering"] = "no"
-    return answer
+    return event_stream(address, stream_survey(slug, request.user))
 
 
 @api.get("/surveys/{slug}/report.json", response={200: dict, **ERRORS}, tags=["reports"])

@@ -50,6 +50,7 @@ urlpatterns = [
     path("", include("webapp.pages.accounts.urls")),
     path("wide-area/", include("webapp.pages.campaigns.planning.urls")),
     path("wide-area/", include("webapp.pages.campaigns.urls")),
+    path("audits/", include("webapp.pages.audits.urls")),
     path("vantage-points/", include("webapp.pages.vantages.urls")),
     path("about/", about.about, name="about"),
     path("components/", about.components, name="components"),

@@ -1,4 +1,4 @@
-"""REST API v1: visibility and share links of surveys and measurement campaigns."""
+"""REST API v1: visibility and share links of surveys, campaigns and audits."""
 
 from functools import partial
 from operator import attrgetter
@@ -137,3 +137,28 @@ def create_campaign_link(request: HttpRequest, slug: str, asked: NewLink) -> Any
 def revoke_campaign_link(request: HttpRequest, slug: str, number: int) -> Any:
     """Revoke a link."""
     return _revoke_link(request, "campaign", slug, number)
+
+
+@router.put("/audits/{slug}/visibility", response={200: dict, **_ERRORS})
+def change_audit_visibility(request: HttpRequest, slug: str, change: Visibility) -> Any:
+    """Publish an audit or make it private again; its creator only."""
+    found = _set_visibility(request, "audit", slug, change)
+    return {"audit": found.slug, "is_public": found.owner_id is None}
+
+
+@router.get("/audits/{slug}/links", response={200: dict, **_ERRORS})
+def list_audit_links(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
+    """List the share links of an audit; its creator only."""
+    return _list_links(request, "audit", slug, page)
+
+
+@router.post("/audits/{slug}/links", response={201: dict, **_ERRORS})
+def create_audit_link(request: HttpRequest, slug: str, asked: NewLink) -> Any:
+    """Create a share link that gives read access to the report and findings of the audit."""
+    return _create_link(request, "audit", slug, asked)
+
+
+@router.delete("/audits/{slug}/links/{int:number}", response={204: None, **_ERRORS})
+def revoke_audit_link(request: HttpRequest, slug: str, number: int) -> Any:
+    """Revoke a link."""
+    return _revoke_link(request, "audit", slug, number)

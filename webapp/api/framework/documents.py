@@ -4,6 +4,7 @@ import hashlib
 import json
 from typing import Any
 
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import get_script_prefix
 
 from webapp.store.surveys.selectors import SurveyRow
@@ -42,8 +43,15 @@ def survey_json(row: SurveyRow) -> dict[str, Any]:
 
 def etag_of(document: dict[str, Any]) -> str:
     """A tag of what is worth asking for again: time that merely passes does not change it."""
-    counters = {
-        k: v for k, v in document["counters"].items() if k not in ("elapsed_s", "rate_qps", "eta_s")
-    }
+    passing = ("elapsed_s", "rate_qps", "eta_s")
+    counters = {k: v for k, v in document.get("counters", {}).items() if k not in passing}
     text = json.dumps({**document, "counters": counters}, sort_keys=True, default=str)
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
+
+
+def tagged(request: HttpRequest, document: dict[str, Any]) -> HttpResponse:
+    """The document with its ``ETag``; 304 where the requester has it already."""
+    tag = etag_of(document)
+    if request.headers.get("If-None-Match") == tag:
+        return HttpResponse(status=304, headers={"ETag": tag})
+    return JsonResponse(document, headers={"ETag": tag})

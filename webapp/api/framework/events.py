@@ -1,12 +1,13 @@
-"""Server-sent events of one survey."""
+"""Server-sent events of one survey or audit."""
 
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.http import StreamingHttpResponse
 
 from core.errors import NephoscopeError
 from webapp.api.framework.documents import etag_of, survey_json
@@ -45,23 +46,46 @@ async def _counted(address: str, events: AsyncIterator[str]) -> AsyncIterator[st
             del _open[address]
 
 
+# The document of a row, its status and whether that is final; ``None`` once the row is gone.
+State = tuple[dict[str, Any], str, bool]
+
+
 async def stream_survey(slug: str, reader: Any = None) -> AsyncIterator[str]:
     """Yield the survey document on change, heartbeat comments, and ``end`` when the survey ends."""
+
+    def read() -> State | None:
+        row = selectors.survey(slug, reader)
+        return None if row is None else (survey_json(row), row.state, row.is_final)
+
+    async for event in stream_states(read):
+        yield event
+
+
+async def stream_states(read: Callable[[], State | None]) -> AsyncIterator[str]:
+    """Yield a document on change, heartbeat comments, and ``end`` with its final status."""
     last, silent_s = "", 0.0
     while True:
-        row = await sync_to_async(selectors.survey)(slug, reader)
-        if row is None:
+        found = await sync_to_async(read)()
+        if found is None:
             return
-        document = survey_json(row)
+        document, status, is_final = found
         tag = etag_of(document)
         if tag != last:
             last, silent_s = tag, 0.0
             yield f"id: {tag}\nevent: progress\ndata: {json.dumps(document, default=str)}\n\n"
-        if row.is_final:
-            yield f"event: end\ndata: {json.dumps({'status': row.state})}\n\n"
+        if is_final:
+            yield f"event: end\ndata: {json.dumps({'status': status})}\n\n"
             return
         await asyncio.sleep(POLL_S)
         silent_s += POLL_S
         if silent_s >= HEARTBEAT_S:
             silent_s = 0.0
             yield ": still here\n\n"
+
+
+def event_stream(address: str, events: AsyncIterator[str]) -> StreamingHttpResponse:
+    """The response of a stream; raises ``TooManyStreams`` at the limit of an address, or of all."""
+    answer = StreamingHttpResponse(limit_streams(address, events), content_type="text/event-stream")
+    answer["Cache-Control"] = "no-store"
+    answer["X-Accel-Buffering"] = "no"
+    return answer

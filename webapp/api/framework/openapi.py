@@ -21,14 +21,20 @@ _FILES = ("text/csv", "application/jsonl", "application/vnd.apache.parquet")
 # Further content types of successful answers, by address.
 _ALSO = (
     (re.compile(r"\.\{kind(_of_file)?\}|/tables/\{table\}"), _FILES),
+    (
+        re.compile(r"/audits/\{slug\}/report"),
+        ("application/sarif+json", "application/xml", "text/markdown", "text/csv"),
+    ),
     (re.compile(r"/screening/agent"), ("text/x-python",)),
     (re.compile(r"/screening/schema"), ("application/schema+json",)),
 )
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _OBJECT = {"schema": {"type": "object"}}
 # Operations with an idempotency key, and those with an entity tag.
-_KEYED = re.compile(r"/(surveys|measurements|recommendations)$")
-_TAGGED = re.compile(r"/(surveys|measurements|recommendations|pools)/\{\w+\}$")
+_KEYED = re.compile(r"/(surveys|measurements|recommendations|audits)$")
+_TAGGED = re.compile(
+    r"/(surveys|measurements|recommendations|pools|audits|domain-lists|audit-policies)/\{\w+\}$"
+)
 _SECURITY = {
     "token": {"type": "http", "scheme": "bearer", "description": "A token of an account."},
     "session": {"type": "apiKey", "in": "cookie", "name": settings.SESSION_COOKIE_NAME},

@@ -19,6 +19,7 @@ KINDS = {
     "missing-data": "Something has to be imported first; the detail names the command.",
     "no-token": "A report needs the token of its pool.",
     "not-found": "There is nothing here, or nothing of yours.",
+    "open-audits": "Too many audits wait or run, of you or of all.",
     "open-recommendations": "Too many recommendations wait or run.",
     "pool-full": "The pool has as many reports as it may.",
     "read-only-token": "The token may read and no more.",

@@ -12,6 +12,7 @@ from ninja.errors import HttpError, ValidationError
 from core.errors import BadInput, Damaged, MissingData, NephoscopeError
 from webapp.api.framework.events import TooManyStreams
 from webapp.api.framework.paging import ListChanged
+from webapp.store.audits.services import TooManyAudits
 from webapp.store.recommendations.services import TooManyRecommendations
 from webapp.store.requests import failures
 from webapp.store.requests.idempotency import KeyReused
@@ -110,6 +111,7 @@ def register(api: NinjaAPI) -> None:
         ValidationError: _invalid,
         TooManySurveys: _limited,
         TooManyRecommendations: _busy,
+        TooManyAudits: lambda r, e: problem(429, "open-audits", str(e), retry_after=30),
         MissingData: lambda r, e: problem(422, "missing-data", str(e)),
         NephoscopeError: lambda r, e: problem(503, "unavailable", str(e)),
         RequestDataTooBig: lambda r, e: problem(413, "too-large", "the body is over 40 MiB"),

@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 
 from webapp.api.framework import measurement_schemas, schemas
 from webapp.api.framework.problems import Problem
+from webapp.api.framework.replies import audits
 from webapp.store.screening.selectors import InstanceRow, LogRow, TokenRow
 from webapp.store.surveys.services import Plan
 
@@ -73,6 +74,29 @@ _SHAPES: dict[str, Any] = {
     f"get {_SHARED}/instances": schemas.Page[InstanceRow],
     f"get {_SHARED}/findings": measurement_schemas.Findings,
     "post /screening/verdict": measurement_schemas.Series,
+    "post /audits": audits.Audit,
+    "post /audits/plan": audits.AuditPlan,
+    "get /audits": schemas.Page[audits.Audit],
+    "get /audits/{slug}": audits.Audit,
+    "get /audits/{slug}/findings": audits.AuditFindings,
+    "get /audits/{slug}/report": audits.AuditReport,
+    "get /audits/{slug}/report.{kind}": audits.AuditReport,
+    "put /audits/{slug}/visibility": audits.AuditVisibility,
+    "get /audits/{slug}/links": schemas.Page[schemas.Link],
+    "post /audits/{slug}/links": schemas.Link,
+    "get /domain-lists": schemas.Page[audits.DomainList],
+    "post /domain-lists": audits.DomainList,
+    "get /domain-lists/{slug}": audits.DomainList,
+    "patch /domain-lists/{slug}": audits.DomainList,
+    "get /audit-rules": schemas.Page[audits.AuditRule],
+    "get /audit-policies": schemas.Page[audits.AuditPolicy],
+    "get /audit-policies/schema": audits.JsonSchema,
+    "post /audit-policies": audits.AuditPolicyWithDocument,
+    "get /audit-policies/{slug}": audits.AuditPolicyWithDocument,
+    "patch /audit-policies/{slug}": audits.AuditPolicyWithDocument,
+    "get /audit-suppressions": schemas.Page[audits.Suppression],
+    "post /audit-suppressions": audits.Suppression,
+    "patch /audit-suppressions/{number}": audits.Suppression,
     "post /surveys": schemas.Survey,
     "get /surveys/{slug}/report.json": schemas.Summary,
     "get /surveys/{slug}/links": schemas.Page[schemas.Link],

@@ -41,7 +41,10 @@ MOST_EACH, MOST_TOGETHER = 288 * MIB, 768 * MIB
 DRAIN_S, MOST_READ = 2.0, 60_000_000
 
 _SCREENING = re.compile(r"/api/v1/screening/")
-_LISTS = re.compile(r"/(api/v1/(plan|surveys)|surveys/new|recommendations/domains)/?$")
+_LISTS = re.compile(
+    r"/(api/v1/(plan|surveys|audits(/plan)?|domain-lists(/[^/]+)?)"
+    r"|surveys/new|recommendations/domains|audits/(new|lists(/[^/]+)?))/?$"
+)
 _TABLES = re.compile(r"/recommendations/samples/?$")
 
 

@@ -17,6 +17,8 @@ from webapp.store.models import ApiToken, Campaign, Survey
 from webapp.store.surveys import selectors
 
 SHOWN = 200
+# The sharing page of each kind of thing.
+_SHARING = {"survey": "sharing", "campaign": "campaign-sharing", "audit": "audit-sharing"}
 
 
 def lifetime_choices(days: tuple[int, ...]) -> list[tuple[int, str]]:
@@ -72,7 +74,8 @@ def _campaigns(user: Any) -> list[Campaign]:
 
 
 def _link(request: HttpRequest, link: Any) -> dict[str, Any]:
-    return {"row": link, "address": share_url(request, link)}
+    page = reverse(_SHARING[link.kind], args=[link.slug])
+    return {"row": link, "address": share_url(request, link), "page": page}
 
 
 def share_url(request: HttpRequest, link: Any) -> str:

@@ -19,10 +19,10 @@ from webapp.store.access.visibility import SharedReader
 _PREFIX = re.compile(r"/shared/([A-Za-z0-9_-]{20,100})(/.*)?")
 READING = ("GET", "HEAD", "OPTIONS")
 # Where a link leads: the first page of what it shows. Lists of such things lead there too.
-HOMES = {"survey": "survey", "campaign": "campaign"}
-_FRONTS = ("atlas", "campaigns")
+HOMES = {"survey": "survey", "campaign": "campaign", "audit": "audit"}
+_FRONTS = ("atlas", "campaigns", "audits")
 # Pages that a visitor may open although they are of no single thing.
-_OTHERS = {"survey": ("search", "about"), "campaign": ("about",)}
+_OTHERS = {"survey": ("search", "about"), "campaign": ("about",), "audit": ("about",)}
 
 
 class SharedView(MiddlewareMixin):

@@ -1,6 +1,6 @@
-"""Sharing of a survey or campaign by its owner: visibility, share links, deletion.
+"""Sharing of a survey, campaign or audit by its owner: visibility, share links, deletion.
 
-The URL names the kind; both kinds have the same pages.
+The URL names the kind; all kinds have the same pages.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from webapp.pages.ui.access import signed_in
 from webapp.pages.ui.report_families import FAMILIES
 from webapp.store.access import sharing
 from webapp.store.accounts import deletion
-from webapp.store.models import Survey
+from webapp.store.models import Audit, Survey
 from webapp.store.surveys import selectors
 
 # Names of each kind's addresses.
@@ -37,16 +37,23 @@ _PAGES = {
         "new": "new-campaign-link",
         "delete": "delete-campaign",
     },
+    "audit": {
+        "home": "audit",
+        "sharing": "audit-sharing",
+        "visibility": "audit-visibility",
+        "new": "new-audit-link",
+        "delete": "delete-audit",
+    },
 }
 
 
 def sharing_page(kind: str, slug: str) -> str:
-    """Return the address of the sharing page of a survey or campaign."""
+    """Return the address of the sharing page of a survey, campaign or audit."""
     return reverse(_PAGES[kind]["sharing"], args=[slug])
 
 
 def _owned_or_404(request: HttpRequest, kind: str, slug: str) -> sharing.Shareable:
-    """Return the survey or campaign if the reader owns it, else raise ``Http404``."""
+    """Return what the reader has made, else raise ``Http404``."""
     found = sharing.find_own(request.user, kind, slug)
     if found is None:
         raise Http404(f"no such {kind}")
@@ -64,6 +71,8 @@ def _context(request: HttpRequest, kind: str, thing: sharing.Shareable) -> dict[
     if isinstance(thing, Survey):
         row = selectors.row_of(thing)
         return {"section": "sharing", "survey": row, "families": FAMILIES, **own}
+    if isinstance(thing, Audit):
+        return {"nav": "audits", **own}
     return frame_or_404(request, thing.slug).context(request, **own)
 
 

@@ -4,12 +4,18 @@ from django.urls import include, path
 
 from webapp.pages.accounts import account, export, sharing, sign_in
 
-# The same pages for measurements.
+# The same pages for campaigns and audits.
 _CAMPAIGN = [
     path("sharing/", sharing.overview, name="campaign-sharing"),
     path("sharing/links/", sharing.new_link, name="new-campaign-link"),
     path("sharing/visibility/", sharing.visibility, name="campaign-visibility"),
     path("delete/", sharing.delete, name="delete-campaign"),
+]
+_AUDIT = [
+    path("sharing/", sharing.overview, name="audit-sharing"),
+    path("sharing/links/", sharing.new_link, name="new-audit-link"),
+    path("sharing/visibility/", sharing.visibility, name="audit-visibility"),
+    path("delete/", sharing.delete, name="delete-audit"),
 ]
 urlpatterns = [
     path("sign-in/", sign_in.sign_in, name="sign-in"),
@@ -28,4 +34,5 @@ urlpatterns = [
     path("s/<slug:slug>/sharing/visibility/", sharing.visibility, name="visibility"),
     path("s/<slug:slug>/delete/", sharing.delete, name="delete-survey"),
     path("wide-area/<slug:slug>/", include(_CAMPAIGN), {"kind": "campaign"}),
+    path("audits/<slug:slug>/", include(_AUDIT), {"kind": "audit"}),
 ]

@@ -53,6 +53,7 @@ _REASONS = {
 }
 _STATES = {
     "queued": "Waiting",
+    "surveying": "Surveying",
     "running": "Running",
     "finished": "Finished",
     "partial": "Partly finished",

@@ -41,7 +41,10 @@ _SCHEMA = pa.schema(
     ]
 )
 _COLUMNS = tuple(_SCHEMA.names)
-_GROUP_ROWS = 2_000
+# A page shows the first rows of each rule.
+_GROUP_ROWS = 256
+# Fields of the header that pages read and documents do not have.
+_FOR_PAGES = ("domains_failing", "domains_open", "domains_not_judged")
 
 
 def folder_of(slug: str) -> Path:
@@ -82,8 +85,20 @@ def write(audit: Audit, report: AuditReport) -> tuple[Row, list[Row]]:
     header = {
         **header_of(report),
         "suppression_problems": list(report.suppression_problems),
+        **_count_domains(audit, report),
     }
     return header, _groups(found)
+
+
+def _count_domains(audit: Audit, report: AuditReport) -> dict[str, int]:
+    """Domains that fail, have open findings, or are not judged in full, each in the first of these.
+
+    The other domains pass every rule that applies to them.
+    """
+    failing = {f.judgement.subject for f in report.failing(Severity(audit.fail_on))}
+    found = {f.judgement.subject for f in report.open_findings} - failing
+    unjudged = {f.judgement.subject for f in report.not_judged} - failing - found
+    return dict(zip(_FOR_PAGES, map(len, (failing, found, unjudged)), strict=True))
 
 
 def _categories(report: AuditReport) -> Iterator[tuple[str, list[Row]]]:
@@ -199,7 +214,7 @@ def read_document(audit: Audit) -> Row:
     rows = _open(audit)
     for row in rows.rows(0, rows.n_rows, ("category", "document")):
         lists[row["category"]].append(json.loads(row["document"]))
-    header = dict(audit.report)
+    header = {k: v for k, v in audit.report.items() if k not in _FOR_PAGES}
     problems = header.pop("suppression_problems", [])
     return {
         **header,

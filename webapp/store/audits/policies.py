@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -26,6 +26,21 @@ class PolicyText:
     text: str
     policy: Policy
     saved: SavedPolicy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A policy that is delivered with the product."""
+
+    name: str
+    text: str
+    policy: Policy
+
+
+@lru_cache(maxsize=1)
+def presets() -> tuple[Preset, ...]:
+    """The delivered policies by name."""
+    return tuple(Preset(name, preset_document(name), load_preset(name)) for name in preset_names())
 
 
 def create_policy(owner: Any, name: str, data: bytes) -> SavedPolicy:
@@ -54,14 +69,13 @@ def _store(row: SavedPolicy, name: str, data: bytes, policy: Policy) -> None:
 
 def find_policy(name: str, user: Any) -> PolicyText:
     """A preset by name, or a saved policy of the account by slug; raises ``BadInput``."""
-    if name in preset_names():
-        return PolicyText(preset_document(name), load_preset(name))
+    preset = next((one for one in presets() if one.name == name), None)
+    if preset is not None:
+        return PolicyText(preset.text, preset.policy)
     row = documents.find(SavedPolicy, name, user)
     if row is None:
-        presets = ", ".join(preset_names())
-        raise BadInput(
-            f"there is no policy {name!r} of yours; presets are {presets}", field="policy"
-        )
+        names = ", ".join(one.name for one in presets())
+        raise BadInput(f"there is no policy {name!r} of yours; presets are {names}", field="policy")
     return PolicyText(row.document, parse_policy(row.document.encode()), row)
 
 
@@ -143,8 +157,3 @@ def suppressions_of(user: Any) -> list[AuditSuppression]:
     if user is None or not user.is_authenticated:
         return []
     return list(AuditSuppression.objects.filter(owner=user.pk).select_related("policy"))
-
-
-def is_expired(row: AuditSuppression, today: date) -> bool:
-    """Whether a suppression no longer holds."""
-    return row.expires < today

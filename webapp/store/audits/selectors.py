@@ -70,3 +70,15 @@ def newest_like(
         same_list, owner=owner, maker=maker, policy_name=policy_name, state__in=JUDGED
     )
     return rows.order_by("-created_at", "-id").first()
+
+
+def surveys_for(user: Any, limit: int = 200) -> list[tuple[str, str]]:
+    """Slug and name of surveys that the user may audit, newest first."""
+    rows = visible(Survey.objects.filter(state__in=_WITH_DATA), user)
+    return list(rows.values_list("slug", "name")[:limit])
+
+
+def campaigns_for(user: Any, limit: int = 200) -> list[tuple[str, str]]:
+    """Slug and name of campaigns whose measurements an audit of the user may judge."""
+    rows = visible(Campaign.objects.filter(reported_at__isnull=False), user)
+    return list(rows.values_list("slug", "name")[:limit])

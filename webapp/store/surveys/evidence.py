@@ -28,7 +28,7 @@ def domains(slug: str, query: str = "", page: int = 1) -> Row:
         )
     size, text = profiles.DOMAINS_PER_PAGE, query.strip().lower()
     places = index.matches(text) if text else range(index.domains.n_rows)
-    found = _page(len(places), page, size)
+    found = page_place(len(places), page, size)
     first = (found["page"] - 1) * size
     if text:
         chosen = [int(place) for place in places[first : first + size]]
@@ -38,7 +38,7 @@ def domains(slug: str, query: str = "", page: int = 1) -> Row:
     return {**found, "rows": rows}
 
 
-def _page(total: int, page: int, size: int) -> Row:
+def page_place(total: int, page: int, size: int) -> Row:
     """A page that is there: beyond the end, the last."""
     pages = max(1, -(-total // size))
     return {"total": total, "page": min(max(1, page), pages), "pages": pages}
@@ -53,7 +53,7 @@ def domain(slug: str, name: str, page: int = 1) -> Row | None:
     row = index.domain(name.strip().lower())
     if row is None:
         return None
-    found = _page(row["total"], page, profiles.NAMES_PER_PAGE)
+    found = page_place(row["total"], page, profiles.NAMES_PER_PAGE)
     first = (found["page"] - 1) * profiles.NAMES_PER_PAGE
     names = [_name(n) for n in index.names(row, first, profiles.NAMES_PER_PAGE)]
     return {k: v for k, v in row.items() if k not in _OWN} | {"names": {**found, "rows": names}}

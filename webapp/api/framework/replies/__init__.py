@@ -1,0 +1,1 @@
+"""Response schemas by subject."""

@@ -1,0 +1,1 @@
+"""Pages of audits, saved domain lists and policies, and suppressions."""
