@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.errors import BadInput
@@ -66,6 +66,38 @@ def read_rows(data: bytes, table: str, needed: Sequence[str], allowed: Sequence[
         return list(_rows(reader, head, table))
     except csv.Error as error:
         raise BadInput(f"{table}: {error}", line=reader.line_num) from error
+
+
+def read_published_rows(
+    stream: Iterable[str], table: str, columns: Mapping[str, Sequence[str]]
+) -> Iterator[Row]:
+    """Read a CSV that others published: each column by any of its names, all others ignored.
+
+    Raise BadInput naming the table, and the line or the column that has none of its names.
+    """
+    reader = csv.reader(stream)
+    try:
+        head = [cell.strip("\ufeff ").lower() for cell in next(reader, [])]
+        places = {name: _place_of(head, table, known) for name, known in columns.items()}
+        least = max(places.values())
+        for cells in reader:
+            if len(cells) > least:
+                named = {name: cells[place].strip() for name, place in places.items()}
+                yield Row(table, reader.line_num, named)
+            elif any(cell.strip() for cell in cells):
+                reason = f"{len(cells)} cells under {len(head)} columns"
+                raise BadInput(f"{table}: {reason}", line=reader.line_num)
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{table}: the file is not UTF-8") from error
+    except csv.Error as error:
+        raise BadInput(f"{table}: {error}", line=reader.line_num) from error
+
+
+def _place_of(head: Sequence[str], table: str, names: Sequence[str]) -> int:
+    for name in names:
+        if name in head:
+            return head.index(name)
+    raise BadInput(f"{table}: a column {' or '.join(map(repr, names))} is missing", line=1)
 
 
 def _check_head(head: list[str], table: str, needed: Sequence[str], allowed: Sequence[str]) -> None:

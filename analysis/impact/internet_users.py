@@ -7,7 +7,11 @@ import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from analysis.deployment.countries import continents, region_places
+from analysis.impact.assignment import Floats
+from analysis.impact.distances import great_circle_km, points_of
 from analysis.impact.places import Client, Point, Region
 from core.paths import FIXTURES
 
@@ -51,6 +55,19 @@ def cities_of(weights: dict[str, float]) -> dict[str, Client]:
             name = code if len(places) == 1 else f"{code}-{number}"
             found[name] = Client(code, home, at, weight / len(places))
     return found
+
+
+def nearest_country(at: Point) -> str:
+    """Return the country of the nearest listed city."""
+    codes, cities = _listed_cities()
+    return codes[int(np.argmin(great_circle_km(points_of([at]), cities)))]
+
+
+@lru_cache(maxsize=1)
+def _listed_cities() -> tuple[list[str], Floats]:
+    """Return all listed cities: the country of each, and rows of latitude and longitude."""
+    pairs = [(code, at) for code, people in country_users().items() for at in people.at]
+    return [code for code, _ in pairs], points_of([at for _, at in pairs])
 
 
 def open_regions() -> dict[str, Region]:

@@ -1,20 +1,21 @@
 """Build latency samples, measured or modelled, for weighted client countries.
 
-Measured ones are those of a campaign that the asker may see. Where nothing was measured the stated
-model of distance is used, and its samples are marked as modelled; the two are never in one matrix.
+Measured ones are those of a campaign that the asker may see. Where nothing was measured a model is
+used, and its samples are marked as modelled; the two are never in one matrix.
 """
 
 import csv
 import io
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.impact.client_weights import Audience
 from analysis.impact.internet_users import cities_of, country_users, open_regions, users
+from analysis.impact.latency_models.stated_model import modelled_samples
 from analysis.impact.places import Client
-from analysis.impact.rtt_model import STATED, modelled_samples
 from core.errors import BadInput
+from tasks.recommendations.latency_model import current_model
 from webapp.store.campaigns import selectors
 from webapp.store.models import Campaign
 
@@ -180,7 +181,8 @@ def _isps(campaign: Campaign) -> dict[str, bytes]:
 def _modelled(audience: Audience, reason: str) -> Latencies:
     weights = audience or users()
     clients, regions = cities_of(dict(weights)), open_regions()
-    samples = modelled_samples(clients, regions)
+    fitted = current_model()
+    samples = modelled_samples(clients, regions, fitted.model)
     rows = (
         ("modelled", client, region, f"{samples.values[j, i, 0]:.1f}")
         for j, region in enumerate(samples.regions)
@@ -194,8 +196,8 @@ def _modelled(audience: Audience, reason: str) -> Latencies:
     }
     source = {
         "kind": "modelled",
-        "name": "Model of distance",
-        "model": asdict(STATED),
+        "name": "Model of paths" if fitted.about["kind"] == "paths" else "Model of distance",
+        "model": dict(fitted.about),
         "reason": reason,
         "countries": len(weights),
         "zones": ZONES_IN_USE,

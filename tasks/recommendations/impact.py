@@ -13,8 +13,8 @@ import numpy as np
 from analysis.impact import availability, latency_statistics, prices
 from analysis.impact import failures as impact_failures
 from analysis.impact.assignment import Assignment, Floats, serve
-from analysis.impact.client_model import Model, cover, fit
 from analysis.impact.distances import distance
+from analysis.impact.latency_models.distance_model import Model, cover, fit
 from analysis.impact.latency_statistics import Spread
 from analysis.impact.map_points import MapPoints, build_map_points, served
 from analysis.impact.places import Client

@@ -23,13 +23,13 @@ PLACES = ((39, -77), (46, -120), (53, -6), (52, 5), (35.7, 139.7))
 CLIENTS, ROUNDS = 30, 6
 
 
-def run(folder, *arguments):
+def run(folder, *arguments, action="recommend"):
     """The command within this process, as its output and exit code."""
     out, err, code = io.StringIO(), io.StringIO(), 0
     with redirect_stdout(out), redirect_stderr(err):
         try:
             Command(stdout=out, stderr=err, no_color=True).run_from_argv(
-                ["manage.py", "regions", "recommend", *map(str, arguments)]
+                ["manage.py", "regions", action, *map(str, arguments)]
             )
         except SystemExit as end:
             code = end.code or 0
@@ -334,3 +334,39 @@ def test_bad_input_is_one_line(world, arguments, message):
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_model_of_measured_pairs_replaces_the_stated_one(tmp_path, settings):
+    settings.DATA_DIR = tmp_path
+    stated = run(tmp_path, action="model")
+    assert stated.stdout.startswith("stated model of distance: 21 ms + 1.8")
+    rng = np.random.default_rng(5)
+    names = [f"p{i}" for i in range(20)]
+    points = rng.uniform(-50, 50, (20, 2))
+    places = write(
+        tmp_path / "places.csv", ["city", "lat", "long"], zip(names, *points.T, strict=True)
+    )
+    rows = [(a, b, 50 + i + j) for i, a in enumerate(names) for j, b in enumerate(names)]
+    pairs = write(
+        tmp_path / "pairs.csv", ["source", "destination", "rtt_ms"], [*rows, ("x", "p1", 9)]
+    )
+    done = run(tmp_path, pairs, "--places", places, "--json", action="model")
+    assert (done.returncode, done.stderr) == (0, "")
+    fitted = json.loads(done.stdout)
+    assert fitted["inputs"][0] | {"name": ""} == {
+        "kind": "file",
+        "name": "",
+        "sources": 20,
+        "pairs": 380,
+        "unknown": ["x"],
+    }
+    assert fitted["held_out"]["pairs"] == 380
+    assert json.loads(run(tmp_path, "--json", action="model").stdout) == fitted
+    lines = run(tmp_path, action="model").stdout.splitlines()
+    assert [line.split("\t")[0] for line in lines][-1] == "stated model"
+    # A damaged file is named, and a new fit replaces it.
+    (tmp_path / "latency-model.npz").write_bytes(b"PK")
+    assert "latency-model.npz is damaged" in run(tmp_path, action="model").stderr
+    assert run(tmp_path, pairs, "--places", places, action="model").returncode == 0
+    lost = run(tmp_path, pairs, action="model")
+    assert (lost.returncode, "no place is known" in lost.stderr) == (2, True)

@@ -112,7 +112,7 @@ def test_domains_become_a_recommendation(ada, tenancy):
     assert "survey" in ada.waiting.lower() or "worker" in ada.waiting.lower()
     text = page.inner_text("main")
     assert "optimal for these inputs" in text
-    assert "modelled by distance, not measured" in text
+    assert "modelled, not measured" in text
     assert "now: " in page.inner_text("[data-part=curve]")
     assert page.locator(".station--chosen").count() >= 1
     assert page.locator(".arc").count() >= 3

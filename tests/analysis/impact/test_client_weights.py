@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from analysis.deployment.countries import continents
 from analysis.impact.client_weights import read_audience, split_list
 from analysis.impact.internet_users import cities_of, country_users, open_regions, users
-from analysis.impact.rtt_model import STATED, modelled_samples
+from analysis.impact.latency_models.stated_model import STATED, modelled_samples
 from core.errors import BadInput
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from analysis.impact import availability, failures, latency_statistics, prices
 from analysis.impact.assignment import serve
-from analysis.impact.client_model import FIBRE_KM_PER_MS, cover, fit
 from analysis.impact.distances import distance, great_circle_km
+from analysis.impact.latency_models.distance_model import FIBRE_KM_PER_MS, cover, fit
 from analysis.impact.places import (
     Client,
     Region,

@@ -12,6 +12,7 @@ from django.test import Client
 from core.errors import BadInput
 from tasks.recommendations import celery_tasks, from_domains
 from tasks.recommendations.client_latencies import latencies_for, name_in
+from tasks.recommendations.latency_model import fit_model
 from webapp.pages.recommendations.answer import choose_size
 from webapp.pages.recommendations.comparison import changes
 from webapp.pages.recommendations.constraints import controls, read_constraints
@@ -51,13 +52,47 @@ TWO = b"".join(b"1,c%d,a,%d\n1,c%d,b,%d\n" % (i, 5 + i, i, 50 - i) for i in rang
 def test_clients_alone_lead_to_a_modelled_answer():
     reply = Client().post("/recommendations/clients/", {"audience": "DE 40\nJP 60"})
     text = Client().get(reply["Location"]).content.decode()
-    assert "modelled by distance, not measured" in text
+    assert "modelled, not measured" in text
     assert "optimal for these inputs" in text
     row = Recommendation.objects.get()
     assert row.source["kind"] == "modelled"
     best = next(r for r in row.result["results"] if r["k"] == 2)
     assert "One of 2 zones" in text or "<td>Zone</td>" in text
     assert {n.split("/")[1][:2] for n in best["regions"]} & {"ap", "ja", "as", "jp"}
+
+
+def test_a_fitted_model_replaces_the_stated_one_and_states_its_errors(tmp_path):
+    lines = ["cty1,cty2,rtt_avg\n"]
+    codes = (
+        "DE",
+        "FR",
+        "GB",
+        "IT",
+        "ES",
+        "PL",
+        "SE",
+        "NL",
+        "JP",
+        "KR",
+        "SG",
+        "IN",
+        "US",
+        "CA",
+        "BR",
+    )
+    lines += [
+        f"{a},{b},{20 + 7 * abs(i - j)}\n" for i, a in enumerate(codes) for j, b in enumerate(codes)
+    ]
+    path = tmp_path / "countries.csv"
+    path.write_text("".join(lines))
+    fit_model([path], {}, {})
+    reply = Client().post("/recommendations/clients/", {"audience": "DE 40\nJP 60"})
+    text = " ".join(Client().get(reply["Location"]).content.decode().split())
+    row = Recommendation.objects.get()
+    assert (row.source["kind"], row.source["model"]["kind"]) == ("modelled", "paths")
+    assert "210 measured pairs of places (countries.csv)" in text
+    assert "North America" in text
+    assert "modelled, not measured" in text
 
 
 def test_a_deployment_stands_beside_the_best():

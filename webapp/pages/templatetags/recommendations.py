@@ -49,6 +49,12 @@ def country_name(code: str | None) -> str:
 
 
 @register.filter
+def continent_name(continent: str) -> str:
+    """Return ``North America`` for ``north-america``."""
+    return continent.replace("-", " ").title()
+
+
+@register.filter
 def add_px(value: float, more: float) -> float:
     """A length that is longer by so much."""
     return round(float(value) + float(more), 1)

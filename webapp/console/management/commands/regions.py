@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import django
 from django.core.management.base import CommandParser
 
 from core.errors import BadInput
 from webapp.console.input_files import input_file
-from webapp.console.product_command import ProductCommand
+from webapp.console.product_command import ProductCommand, prepare_store
 
 _MANY = ("include", "exclude", "provider", "country", "continent", "presence", "current")
 _FILES = ("weights", "regions", "clients", "isps", "prices", "populations", "beside")
@@ -32,7 +33,7 @@ _NUMBERS = {
 class Command(ProductCommand):
     """Where a deployment should be."""
 
-    help = "regions: recommend"
+    help = "regions: recommend, model"
     needs_store = False
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -59,8 +60,46 @@ class Command(ProductCommand):
         take.add_argument("--draws", type=int, metavar="N", help="0: no intervals; default 200")
         take.add_argument("--seed", type=int, metavar="N")
         take.add_argument("--json", action="store_true")
+        model = actions.add_parser(
+            "model", help="show the model of round trips, or fit one to measured pairs"
+        )
+        model.add_argument(
+            "pairs", nargs="*", type=input_file, metavar="PAIRS", help="CSV: source,destination,rtt"
+        )
+        model.add_argument(
+            "--places", type=input_file, metavar="F", help="CSV: place,latitude,longitude"
+        )
+        model.add_argument(
+            "--campaign", action="append", default=[], metavar="SLUG", help="measured round trips"
+        )
+        model.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["action"] == "model":
+            self._model(options)
+        else:
+            self._recommend(options)
+
+    def _model(self, options: dict[str, Any]) -> None:
+        from tasks.recommendations import latency_model  # noqa: PLC0415
+
+        if options["pairs"] or options["campaign"]:
+            files = [_file(path) for path in options["pairs"]]
+            places = {}
+            if options["places"]:
+                places = latency_model.read_places_file(_file(options["places"]))
+            about = latency_model.fit_model(
+                files, places, _campaign_pairs(options["campaign"], places)
+            )
+        else:
+            about = dict(latency_model.current_model().about)
+        if options["json"]:
+            self.write_json(about)
+            return
+        for line in _model_lines(about):
+            self.stdout.write(line)
+
+    def _recommend(self, options: dict[str, Any]) -> None:
         # The products of this job are small: more threads only wait for each other, busily.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         # Loaded here, so that help and bad options are not kept waiting for the solver.
@@ -89,6 +128,34 @@ def _file(path: Path) -> Path:
     if not path.exists():
         raise BadInput(f"cannot read {path}: there is no such file")
     return path
+
+
+def _campaign_pairs(slugs: list[str], places: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
+    if not slugs:
+        return {}
+    django.setup()
+    prepare_store()
+    from tasks.campaigns.commands import find  # noqa: PLC0415
+    from tasks.recommendations.campaign_pairs import campaign_pairs  # noqa: PLC0415
+
+    return {slug: campaign_pairs(find(slug), places) for slug in slugs}
+
+
+def _model_lines(about: Mapping[str, Any]) -> Iterator[str]:
+    if about["kind"] == "distance":
+        yield (
+            "stated model of distance: {access_ms:g} ms + {stretch:g} × light time, median error "
+            "{error:.0%} of {pairs:,} pairs of countries".format(**about)
+        )
+        return
+    for row in about["inputs"]:
+        yield "{kind}\t{name}\t{sources:,} sources\t{pairs:,} pairs".format(**row)
+        if row.get("unknown"):
+            yield f"places not known, left out: {', '.join(row['unknown'])}"
+    yield "held out\tpairs\tmedian error\tp90 error"
+    held = {"all": about["held_out"], **about["continents"]}
+    for name, row in (held | {"stated model": about["stated_held_out"]}).items():
+        yield f"{name}\t{row['pairs']:,}\t{row['median']:.1%}\t{row['p90']:.1%}"
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:

@@ -41,9 +41,10 @@ class Model:
     low: float
     high: float
 
-    def rtt_ms(self, ideal_ms: Floats) -> Floats:
-        """Return modelled round trips."""
-        return np.asarray(self.access_ms + self.stretch * ideal_ms, np.float64)
+    def predict(self, clients: Sequence[Client], regions: Sequence[Region]) -> Floats:
+        """Return modelled round trips in ms, clients by regions."""
+        light_ms = ideal_ms(clients, regions)
+        return np.asarray(self.access_ms + self.stretch * light_ms, np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def cover(
     model: Model, populations: Sequence[Client], facts: Mapping[str, Region], regions: Sequence[str]
 ) -> Coverage | None:
     """Return how a set serves populations; None where a chosen region's place is not known."""
-    rtts = model.rtt_ms(ideal_ms(populations, [facts[name] for name in regions]))
+    rtts = model.predict(populations, [facts[name] for name in regions])
     weights = np.array([p.weight for p in populations], np.float64)
     best = rtts.min(axis=1)
     if np.isnan(rtts).any() or not weights.sum():

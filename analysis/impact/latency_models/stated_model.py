@@ -3,11 +3,13 @@
 Modelled values are labelled as such wherever shown, and never mixed with measured values.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
-from analysis.impact.client_model import Model, ideal_ms
+from analysis.impact.assignment import Floats
+from analysis.impact.latency_models.distance_model import Model
 from analysis.impact.places import Client, Region
 from analysis.optimization import Samples
 from core.errors import BadInput
@@ -20,15 +22,22 @@ STATED = Model(
 )
 
 
+class LatencyModel(Protocol):
+    """Whatever gives a round trip for a client and a region of known places."""
+
+    def predict(self, clients: Sequence[Client], regions: Sequence[Region]) -> Floats:
+        """Return modelled round trips in ms, clients by regions."""
+
+
 def modelled_samples(
-    clients: Mapping[str, Client], regions: Mapping[str, Region], model: Model = STATED
+    clients: Mapping[str, Client], regions: Mapping[str, Region], model: LatencyModel = STATED
 ) -> Samples:
     """Return one round of modelled round trips; raise BadInput where a place is not known."""
     lost = [name for name, client in clients.items() if client.at is None]
     lost += [name for name, region in regions.items() if region.at is None]
     if lost or not clients or not regions:
         raise BadInput(f"the place of {lost[0]!r} is not known" if lost else "nobody is there")
-    ideal = ideal_ms(list(clients.values()), list(regions.values()))
-    values = np.round(model.rtt_ms(ideal), 1).T[:, :, None]
+    modelled = model.predict(list(clients.values()), list(regions.values()))
+    values = np.round(modelled, 1).T[:, :, None]
     weights = np.array([client.weight for client in clients.values()])
     return Samples(tuple(regions), tuple(clients), ("modelled",), values, weights)
