@@ -97,6 +97,11 @@ def sync_folder(folder: Path) -> None:
     _sync(folder)
 
 
+def sync_file(path: Path) -> None:
+    """Flush the bytes of a file to disk."""
+    _sync(path)
+
+
 def _sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:

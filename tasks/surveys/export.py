@@ -42,10 +42,14 @@ def survey_document(slug: str, out: str | None = None) -> dict[str, Any]:
         },
         "rejected": row.rejected,
         "vantages": row.summary.get("vantages", {}),
-        "range_tables": [
-            {"provider": t["provider"], "as_of": str(t["as_of"]), "sha256": t["sha256"]}
-            for t in row.range_tables
-        ],
+        # Sorted by what stands in the document, since rebuilt surveys import them in other orders.
+        "range_tables": sorted(
+            (
+                {"provider": t["provider"], "as_of": str(t["as_of"]), "sha256": t["sha256"]}
+                for t in row.range_tables
+            ),
+            key=lambda table: tuple(table.values()),
+        ),
         "tables": {
             table_id: {"columns": r.columns, "rows": r.rows, "n": r.n, "headline": r.headline}
             for table_id, r in selectors.reports(slug).items()
@@ -111,9 +115,19 @@ def write_tables(document: dict[str, Any], out: Path) -> None:
         for table_id, table in document["tables"].items():
             text = table_csv(table["columns"], table["rows"])
             (out / "tables" / f"{table_id}.csv").write_text(text)
-        (out / "report.json").write_text(json.dumps(document, default=str, indent=1))
+        (out / "report.json").write_bytes(report_json(document))
     except OSError as error:
         raise Unavailable(f"cannot write {out}: {error.strerror or error}") from error
+
+
+def report_json(document: dict[str, Any]) -> bytes:
+    """``report.json``: the same bytes wherever the survey stands.
+
+    It does not say where it was written, and its keys are sorted, since PostgreSQL does not keep
+    their order.
+    """
+    kept = {key: value for key, value in document.items() if key != "out"}
+    return json.dumps(kept, default=str, indent=1, sort_keys=True).encode()
 
 
 def copy_observations(slug: str, folder: Path) -> None:

@@ -4,7 +4,7 @@ import logging
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from analysis.reporting import checks, summary, survey_tables
 from analysis.reporting import headlines as reporting_headlines
 from cartography.placement.placement import Placed, is_name, place_lookups
 from core.errors import NephoscopeError, Unavailable, reason_of
+from core.report_tables import Table
 from core.statuses import AddressKind
 from crawlers.engine.engine import OutageLimit
 from crawlers.engine.rate_limit import Pace
@@ -199,23 +200,39 @@ def conclude(survey: Survey) -> None:
     require_disk_space()
     root, slug = Path(settings.LAKE_DIR), survey.slug
     shards = selectors.finished_shards(slug)
-    stages = Stages()
+    lost, stages = waiting.lost_domains(survey), Stages()
     with stages.measure("report"):
-        tables = survey_tables.compute_tables(root, slug, shards)
-        complaints = checks.check_tables(tables)
-        lost = waiting.lost_domains(survey)
-        n = survey.n_domains - lost
-        headlines = {
-            table_id: reporting_headlines.headline(table_id, tables, n) for table_id in tables
-        }
-        counts = summary.summarise(root, slug, shards)
+        report = compute_report(root, slug, shards, survey.n_domains - lost)
+        counts = summarise(root, slug, shards, survey.options)
     counts["stages"] = stages.taken
-    if survey.options.get("vantages"):
-        counts["vantages"] = second_pass.count_vantages(root, slug, shards)
     with transaction.atomic():
-        services.save_reports(survey, tables, headlines, complaints)
+        services.save_reports(survey, *report)
         services.finish(survey, counts, error=_why_partial(survey, lost))
     derived.try_index_survey(survey)
+
+
+def compute_report(
+    root: Path, slug: str, shards: Sequence[str], n_domains: int
+) -> tuple[dict[str, Table], dict[str, str], list[str]]:
+    """Every table of the parts of these shards, with headlines and what does not add up.
+
+    ``n_domains`` counts the domains that were asked, without those of shards that were given up.
+    """
+    tables = survey_tables.compute_tables(root, slug, shards)
+    headlines = {
+        table_id: reporting_headlines.headline(table_id, tables, n_domains) for table_id in tables
+    }
+    return tables, headlines, checks.check_tables(tables)
+
+
+def summarise(
+    root: Path, slug: str, shards: Sequence[str], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Counts of the whole survey, and of the second pass where it had one."""
+    counts = summary.summarise(root, slug, shards)
+    if options.get("vantages"):
+        counts["vantages"] = second_pass.count_vantages(root, slug, shards)
+    return counts
 
 
 def _why_partial(survey: Survey, lost: int) -> str:

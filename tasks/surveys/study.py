@@ -12,22 +12,16 @@ from typing import Any
 
 from django.conf import settings
 
-from analysis.reporting import (
-    checks,
-    paper_comparison,
-    survey_tables,
-)
-from analysis.reporting import (
-    headlines as reporting_headlines,
-)
+from analysis.reporting import paper_comparison, survey_tables
 from analysis.reporting.sampling_error import populations
 from cartography.zones.input_files import Row, rows_of
 from core.errors import BadInput, MissingData
 from lake.parts import part_path, write_part
 from tasks.surveys import derived as survey_derived
+from tasks.surveys import shard_run
 from testbed.worlds.loading import named_domains
 from webapp.store.models import Survey
-from webapp.store.surveys import derived, selectors, services
+from webapp.store.surveys import derived, selectors, services, waiting
 
 # The one part of a table that is brought; a second import replaces it.
 BROUGHT = "brought"
@@ -107,10 +101,10 @@ def finished(slug: str) -> Survey:
 
 def recompute(survey: Survey) -> None:
     """Compute every table of an ended survey anew, with its checks and headlines."""
-    shards = selectors.finished_shards(survey.slug)
-    tables = survey_tables.compute_tables(Path(settings.LAKE_DIR), survey.slug, shards)
-    headlines = {t: reporting_headlines.headline(t, tables, survey.n_domains) for t in tables}
-    services.save_reports(survey, tables, headlines, checks.check_tables(tables))
+    root, shards = Path(settings.LAKE_DIR), selectors.finished_shards(survey.slug)
+    n_domains = survey.n_domains - waiting.lost_domains(survey)
+    report = shard_run.compute_report(root, survey.slug, shards, n_domains)
+    services.save_reports(survey, *report)
     _remove_derived(survey.slug)
     survey_derived.try_index_survey(survey)
 

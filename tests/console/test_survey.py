@@ -257,3 +257,39 @@ def test_resolve_and_enumerate(installation, testbed, truth):
     found = [json.loads(line) for line in out.splitlines()]
     assert len(found) == truth["tables"]["top-domains"]["rows"][0][2]
     assert {f["technique"] for f in found} <= {"axfr", "wordlist", "listed"}
+
+
+def files_below(folder):
+    """Bytes of the report of ``--out``, by name."""
+    names = ["report.json", "names.csv", *(p.relative_to(folder) for p in folder.glob("tables/*"))]
+    return {str(name): (folder / name).read_bytes() for name in names}
+
+
+def test_a_package_gives_the_same_report_on_another_installation(
+    installation, survey, tmp_path_factory
+):
+    other = Installation(tmp_path_factory.mktemp("other"))
+    package, again = installation.folder / "whole.tar", other.folder / "again.tar"
+    code, out, err = installation.run("survey", "export", "whole", "-o", package, "--json")
+    assert code == 0, err
+    assert json.loads(out)["bytes"] == package.stat().st_size
+    rebuilt = other.folder / "rebuilt"
+    code, out, err = other.run("survey", "rebuild", package, "--out", rebuilt, "--json")
+    assert code == 0, err
+    assert json.loads(out) == {"survey": "whole", "differences": []}
+    assert files_below(rebuilt) == files_below(survey[1])
+    assert len(files_below(rebuilt)) > 20
+    code, out, err = other.run("survey", "export", "whole", "-o", again)
+    assert code == 0, err
+    assert again.read_bytes() == package.read_bytes()
+    assert len(list((other.folder / "lake" / "whole" / "lookups").glob("*.parquet"))) > 1
+    for arguments, words in (
+        (("rebuild", package), "--slug"),
+        (("rebuild", again.with_name("none.tar")), "none.tar"),
+        (("export", "never", "-o", again), "no survey never"),
+        (("rebuild", rebuilt / "report.json"), "package"),
+    ):
+        code, out, err = other.run("survey", *arguments)
+        assert (code, out) == (2, ""), arguments
+        assert words in err
+        assert len(err.splitlines()) == 1

@@ -10,6 +10,7 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.test import Client
 
+from core.records import DomainEntry
 from core.statuses import SurveyState
 from tasks.audits import stored_audit
 from tasks.audits.submission import NewAudit, start_audit
@@ -20,6 +21,7 @@ from webapp.store.audits import findings, services
 from webapp.store.models import Audit, Campaign, Survey
 from webapp.store.surveys.selectors import reports
 from webapp.store.surveys.services import Requester
+from webapp.store.surveys.uploads import save_entries
 
 # Nothing of these may be in an answer to anybody who is not entitled.
 NAME = "Merger with Umbrella"
@@ -97,6 +99,9 @@ def _surveys(anna: Any, bert: Any) -> Thing:
     public, private = cast.empty(), cast.atlas(NAME)
     Survey.objects.filter(pk=private.pk).update(owner=anna, maker=anna, slug=PRIVATE)
     (site.LAKE_DIR / private.slug).rename(site.LAKE_DIR / PRIVATE)
+    # Its package holds the list and the range files, which the cast has only as rows.
+    save_entries(PRIVATE, [DomainEntry(DOMAIN, 1, 1)])
+    private.range_tables.clear()
     return _shared("survey", private, public, anna, bert)
 
 

@@ -29,7 +29,7 @@ from webapp.api.framework.routers import Router
 from webapp.api.framework.strict_bodies import Body, list_bytes
 from webapp.api.recommendations import routes as recommendation_routes
 from webapp.api.screening import pools, shared_pools
-from webapp.api.surveys import comparison, studies
+from webapp.api.surveys import comparison, packages, studies
 from webapp.api.vantages import networks
 from webapp.api.vantages import routes as vantage_routes
 from webapp.store.access.sharing import may_change
@@ -51,6 +51,7 @@ api = DescribedAPI(
 problems.register(api)
 api.add_router("/compare", comparison.router)
 api.add_router("", studies.router)
+api.add_router("", packages.router)
 api.add_router("", routes.router)
 api.add_router("", sharing.router)
 api.add_router("", recommendation_routes.router)

@@ -36,6 +36,7 @@ def survey_json(row: SurveyRow) -> dict[str, Any]:
             "events": f"{base}/events",
             "report": f"{base}/report.json",
             "tables": f"{base}/tables",
+            "package": f"{base}/package",
             "page": f"{root}s/{row.slug}/",
         },
     }

@@ -1,10 +1,10 @@
-"""Server-sent events of one survey or audit."""
+"""Server-sent events of one survey or audit, and the limit on all streams."""
 
 import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.http import StreamingHttpResponse
@@ -13,6 +13,7 @@ from core.errors import NephoscopeError
 from webapp.api.framework.documents import etag_of, survey_json
 from webapp.store.surveys import selectors
 
+T = TypeVar("T", str, bytes)
 POLL_S = 0.7
 HEARTBEAT_S = 15.0
 # Streams that one address, and everybody together, may hold open in one process.
@@ -28,18 +29,18 @@ class TooManyStreams(NephoscopeError):
 _open: Counter[str] = Counter()
 
 
-def limit_streams(address: str, events: AsyncIterator[str]) -> AsyncIterator[str]:
-    """Count the stream while it is open; raise ``TooManyStreams`` at the limit."""
+def limit_streams(address: str, pieces: AsyncIterator[T]) -> AsyncIterator[T]:
+    """Count a stream of events or bytes while it is open; raise ``TooManyStreams`` at the limit."""
     if _open[address] >= MOST_STREAMS_EACH or _open.total() >= MOST_STREAMS:
-        raise TooManyStreams("too many event streams are open: close one, or poll instead")
-    return _counted(address, events)
+        raise TooManyStreams("too many streams are open: close one, or try again later")
+    return _counted(address, pieces)
 
 
-async def _counted(address: str, events: AsyncIterator[str]) -> AsyncIterator[str]:
+async def _counted(address: str, pieces: AsyncIterator[T]) -> AsyncIterator[T]:
     _open[address] += 1
     try:
-        async for event in events:
-            yield event
+        async for piece in pieces:
+            yield piece
     finally:
         _open[address] -= 1
         if not _open[address]:

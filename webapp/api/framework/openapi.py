@@ -25,6 +25,7 @@ _ALSO = (
         re.compile(r"/audits/\{slug\}/report"),
         ("application/sarif+json", "application/xml", "text/markdown", "text/csv"),
     ),
+    (re.compile(r"/surveys/\{slug\}/package$"), ("application/x-tar",)),
     (re.compile(r"/screening/agent"), ("text/x-python",)),
     (re.compile(r"/screening/schema"), ("application/schema+json",)),
 )
@@ -34,6 +35,7 @@ _OBJECT = {"schema": {"type": "object"}}
 _KEYED = re.compile(r"/(surveys|measurements|recommendations|audits)$")
 _TAGGED = re.compile(
     r"/(surveys|measurements|recommendations|pools|audits|domain-lists|audit-policies)/\{\w+\}$"
+    r"|/surveys/\{slug\}/package$"
 )
 _SECURITY = {
     "token": {"type": "http", "scheme": "bearer", "description": "A token of an account."},

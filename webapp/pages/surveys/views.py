@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from core.errors import BadInput, NephoscopeError
 from tasks.resolution.engine_factory import Resolving, count_words
 from tasks.resolution.options import resolving_from
+from tasks.surveys.packages import packing
 from tasks.surveys.submission import submit
 from webapp.pages.surveys.forms import SurveyForm
 from webapp.pages.surveys.reports import survey_or_404
@@ -54,6 +55,7 @@ def survey(request: HttpRequest, slug: str) -> HttpResponse:
         "failed": failures(survey),
         **progress_of(survey),
     }
+    context["package"] = package_of(survey)
     # The closing summary counts every reason; the live counters may lag behind it.
     context["failed_sum"] = sum(context["failed"].values())
     return render(request, "surveys/overview.html", context)
@@ -79,6 +81,16 @@ def progress_of(survey: selectors.SurveyRow) -> dict[str, Any]:
         "done_share": done / whole if whole else 0.0,
         "failed_sum": sum(counters.get("failed", {}).values()),
     }
+
+
+def package_of(survey: selectors.SurveyRow) -> packing.Contents | None:
+    """What the package of a survey holds; None without a report, or where files are gone."""
+    if not packing.is_packageable(survey.state):
+        return None
+    try:
+        return packing.describe(Survey.objects.get(pk=survey.id))
+    except OSError:
+        return None
 
 
 def failures(survey: selectors.SurveyRow) -> dict[str, int]:

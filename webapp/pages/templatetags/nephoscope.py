@@ -25,6 +25,7 @@ for _name in (
     "share",
     "share_of",
     "bracket",
+    "size",
     "duration",
     "join_units",
     "provider_name",

@@ -1,4 +1,7 @@
-"""Surveys whose observations come from elsewhere than a crawl: stored with a full manifest."""
+"""Surveys whose observations come from elsewhere than a crawl: stored with a full manifest.
+
+Range tables of a package are stored under a separate origin, so that no other survey uses them.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -11,8 +14,12 @@ from django.utils import timezone
 from core.records import DomainEntry
 from core.statuses import SurveyState
 from webapp.store.models import RangeTable, Shard, Survey
+from webapp.store.ranges.tables import store_file
 from webapp.store.surveys.services import free_slug
 from webapp.store.surveys.uploads import save_entries
+
+# Origins of range tables that came with a package begin so.
+PACKAGED = "package:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +70,44 @@ def add_shard(
         counters=dict(counters),
         finished_at=timezone.now(),
     )
+
+
+def published_origin(row: RangeTable) -> str:
+    """The origin of a range table where it was imported first."""
+    return row.origin.removeprefix(PACKAGED)
+
+
+def find_or_store_ranges(described: RangeTable, data: bytes) -> RangeTable:
+    """The stored table of a packaged range file, with its file; ``described`` is not saved.
+
+    A table that is here already is used as it is. Another one is stored so that it is in force for
+    the surveys of packages alone: a package must not change how this installation maps addresses.
+    """
+    same = RangeTable.objects.filter(
+        provider=described.provider,
+        sha256=described.sha256,
+        as_of=described.as_of,
+        variant=described.variant,
+        origin__in=(described.origin, f"{PACKAGED}{described.origin}"),
+    )
+    found = same.order_by("origin").first()
+    origin = found.origin if found else f"{PACKAGED}{described.origin}"
+    # Once more for a table that is known: its file may be gone.
+    row = store_file(
+        described.provider, data, described.as_of, origin, described.counts, described.variant
+    )
+    return found or row
+
+
+def store_rebuilt(
+    fields: Mapping[str, Any], tables: Sequence[RangeTable], shards: Sequence[Mapping[str, Any]]
+) -> Survey:
+    """Store an ended survey with its manifest; the caller stores its reports and files."""
+    survey = Survey.objects.create(**fields)
+    # Set by the model on creation.
+    Survey.objects.filter(pk=survey.pk).update(created_at=fields["created_at"])
+    survey.range_tables.set(tables)
+    Shard.objects.bulk_create(
+        (Shard(survey=survey, attempt=1, **shard) for shard in shards), batch_size=500
+    )
+    return survey

@@ -1,4 +1,4 @@
-"""``manage.py survey``: the whole main job."""
+"""``manage.py survey``: the whole main job; ``survey export`` and ``survey rebuild``."""
 
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from core.statuses import SurveyState
 from tasks.surveys import export
 from webapp.console.input_files import input_file, read_input
 from webapp.console.product_command import add_crawling
+from webapp.console.survey_package import ACTIONS, PackageCommand
 from webapp.console.survey_runner import SurveyRunner
 from webapp.store.ranges import tables
 
@@ -17,7 +18,17 @@ from webapp.store.ranges import tables
 class Command(SurveyRunner):
     """Survey a domain list: crawl, place, report."""
 
-    help = "domain list to report; run again with the same list and name to resume"
+    help = (
+        "domain list to report; run again with the same list and name to resume. "
+        "survey export --help and survey rebuild --help: raw data as one file"
+    )
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        # Sub-parsers and a file as first argument exclude each other; ./export is a file.
+        if argv[2:3] and argv[2] in ACTIONS:
+            PackageCommand().run_from_argv(argv)
+        else:
+            super().run_from_argv(argv)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

@@ -1,0 +1,1 @@
+"""A survey's raw data as one file: its manifest, the writing, the rebuilding."""
