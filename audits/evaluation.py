@@ -77,12 +77,13 @@ def evaluate_domain(
     if unusable:
         yield THIN_DATA.id, not_judged(facts, unusable, n=facts.found)
         return
-    incomplete = _incomplete(facts, policy)
+    incomplete, outdated = _incomplete(facts, policy), _outdated(policy, context)
     for rule_id, setting in policy.rules.items():
         rule = RULES[rule_id]
+        doubt = (incomplete if rule.universal else "") or (outdated if rule.of_campaign else "")
         for judgement in rule.decide(facts, context, setting.parameters):
-            if incomplete and rule.universal and judgement.outcome != Outcome.NOT_APPLICABLE:
-                yield rule_id, not_judged(facts, incomplete, n=facts.found)
+            if doubt and judgement.outcome != Outcome.NOT_APPLICABLE:
+                yield rule_id, not_judged(facts, doubt, n=facts.found)
                 break
             yield rule_id, judgement
 
@@ -103,6 +104,19 @@ def _incomplete(facts: DomainFacts, policy: Policy) -> str:
     return (
         f"{facts.failed:,} of {facts.asked:,} questions failed ({share:.0%}), at most "
         f"{policy.data.max_failed_share:.0%} are accepted for a claim about all names"
+    )
+
+
+def _outdated(policy: Policy, context: Context) -> str:
+    """Why the measurements of the campaign are not judged; empty where they are."""
+    if context.campaign is None:
+        return ""
+    age_days = (context.now - context.campaign.ended_at).total_seconds() / _DAY_SECONDS
+    if age_days <= policy.data.max_age_days:
+        return ""
+    return (
+        f"{context.campaign.label} ended {age_days:.1f} days ago, at most "
+        f"{policy.data.max_age_days:g} are accepted"
     )
 
 

@@ -1,18 +1,24 @@
-"""Requests over HTTP within bounds: size of the reply, time, and where redirects may lead."""
+"""Requests over HTTP within bounds: size of the reply, time, and where redirects may lead.
+
+The API of another installation is asked with JSON and a secret; refusals are errors.
+"""
 
 import http.client
+import json
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.message import Message
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
-from core.errors import Unavailable, reason_of
+from core.errors import BadInput, Unavailable, reason_of
 from core.files import TooLarge
+from core.release import VERSION
 
 _MAX_ERROR_BYTES = 65_536
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +97,71 @@ def _read_start(error: urllib.error.HTTPError) -> bytes:
 
 def _lower(headers: Message) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}
+
+
+class LimitReached(Unavailable):
+    """The site takes no more for now; ``wait_s`` is when to ask again."""
+
+    def __init__(self, message: str, wait_s: float) -> None:
+        super().__init__(message)
+        self.wait_s = wait_s
+
+
+def check_site(site: str, field: str, *, plain: bool = False, plain_option: str = "") -> str:
+    """The address without a last slash; raises ``BadInput`` where a secret would travel openly.
+
+    ``plain_option`` is the option that allows it.
+    """
+    parts = urlsplit(site)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise BadInput(f"{site!r} is no address like https://example.org", field=field)
+    if parts.scheme == "http" and parts.hostname not in _LOOPBACK and not plain:
+        hint = plain_option and f", or {plain_option} in a lab"
+        raise BadInput(f"a secret would travel over http unencrypted; use https{hint}", field=field)
+    return site.rstrip("/")
+
+
+def request_site(
+    address: str,
+    body: Mapping[str, Any] | None = None,
+    headers: Mapping[str, str] | None = None,
+    *,
+    timeout_s: float,
+    max_bytes: int,
+) -> Reply:
+    """POST a JSON body, or GET without one; the reply is a success or 304.
+
+    Redirects are not followed. Raises ``BadInput`` where the site refuses, ``LimitReached`` and
+    ``Unavailable``.
+    """
+    sent = {"User-Agent": f"nephoscope/{VERSION}", **(headers or {})}
+    data = None
+    if body is not None:
+        data, sent = json.dumps(body).encode(), {**sent, "Content-Type": "application/json"}
+    try:
+        reply = send(urllib.request.Request(address, data, sent), timeout_s, max_bytes)
+    except (NoReply, TooLarge, ValueError) as error:
+        raise Unavailable(f"{address} does not answer: {error}") from error
+    if not (200 <= reply.status < 300 or reply.status == 304):
+        raise _refusal(reply)
+    return reply
+
+
+def read_json(reply: Reply, address: str) -> dict[str, Any]:
+    """The JSON object of a reply; raises ``Unavailable`` for anything else."""
+    try:
+        return dict(json.loads(reply.body))
+    except (ValueError, TypeError) as error:
+        raise Unavailable(f"{address} does not answer: {error}") from error
+
+
+def _refusal(reply: Reply) -> BadInput | Unavailable:
+    try:
+        detail = str(json.loads(reply.body)["detail"])
+    except (ValueError, KeyError, TypeError):
+        detail = f"HTTP {reply.status}"
+    # Too many requests, and faults of the server, say nothing about what was sent.
+    if reply.status == 429:
+        after = reply.headers.get("retry-after", "")
+        return LimitReached(detail, float(after) if after.isdigit() else 30.0)
+    return BadInput(detail) if 400 <= reply.status < 500 else Unavailable(detail)

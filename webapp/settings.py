@@ -48,6 +48,8 @@ MAX_WAIT_H = read_int("NEPHOSCOPE_MAX_WAIT_H", 24)
 # How long a shard that is under way waits for name servers before it gives its work up.
 RESOLVER_PATIENCE_S = read_int("NEPHOSCOPE_RESOLVER_PATIENCE_S", 120)
 # Public measurement networks: where they are, and the keys of this installation.
+# The token of an account at another installation, for ``audit --server``.
+API_TOKEN = read_text("NEPHOSCOPE_TOKEN", "")
 GLOBALPING_URL = read_text("NEPHOSCOPE_GLOBALPING_URL", "https://api.globalping.io")
 GLOBALPING_TOKEN = read_text("NEPHOSCOPE_GLOBALPING_TOKEN", "")
 ATLAS_URL = read_text("NEPHOSCOPE_ATLAS_URL", "https://atlas.ripe.net")

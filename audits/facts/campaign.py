@@ -50,10 +50,19 @@ class RegretFact:
 
 @dataclass(frozen=True, slots=True)
 class CampaignFacts:
-    """What a campaign measured; ``regret`` solves for a set of regions, if all were measured."""
+    """What a campaign measured; ``regret`` solves for a set of regions, if all were measured.
+
+    ``synthetic`` says that a model made the values up; findings then say so.
+    """
 
     campaign: str
     ended_at: datetime
+    synthetic: bool = False
     latencies: Mapping[tuple[str, Region], LatencyFact] = field(default_factory=dict)
     isps: Mapping[Region, IspFact] = field(default_factory=dict)
     regret: Callable[[frozenset[Region]], RegretFact | None] | None = None
+
+    @property
+    def label(self) -> str:
+        """What evidence calls the campaign."""
+        return f"campaign {self.campaign}" + (" (synthetic)" if self.synthetic else "")

@@ -38,7 +38,8 @@ class Rule:
     """One rule.
 
     ``universal`` says that its claim is about all names of a domain, so that names whose lookup
-    failed make it uncertain. ``security_severity`` (0 to 10, as SARIF readers expect it) is set for
+    failed make it uncertain; ``of_campaign`` that it reads measurements of a campaign, which may be
+    too old. ``security_severity`` (0 to 10, as SARIF readers expect it) is set for
     security rules only.
     """
 
@@ -51,6 +52,7 @@ class Rule:
     decide: Callable[[DomainFacts, Context, Any], Iterable[Judgement]]
     parameters: type[Parameters] = Parameters
     universal: bool = False
+    of_campaign: bool = False
     security_severity: float | None = None
 
 

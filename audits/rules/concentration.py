@@ -261,7 +261,7 @@ def _evaluate_isps(
     first = fact.shares[0]
     if first.share < parameters.max_share and len(fact.shares) >= parameters.min_isps:
         return passed(facts, fact.routes)
-    detail = f"campaign {context.campaign.campaign}: AS{first.asn} {first.name} {first.share:.0%}"
+    detail = f"{context.campaign.label}: AS{first.asn} {first.name} {first.share:.0%}"
     return finding(
         facts,
         f"{first.share:.0%} of {count_of(fact.routes, 'route')} of {place} through "
@@ -328,5 +328,6 @@ RULES = (
         "Use a region with more downstream ISPs beside it.",
         decide_isp_concentration,
         IspConcentration,
+        of_campaign=True,
     ),
 )

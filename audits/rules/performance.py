@@ -78,9 +78,7 @@ def _evaluate_country(
         f"at most {parameters.max_p95_ms:.0f} ms is asked for",
         n=fact.n,
         discriminator=country,
-        evidence=[
-            Evidence("samples", facts.domain, detail=f"campaign {campaign.campaign}: {text}")
-        ],
+        evidence=[Evidence("samples", facts.domain, detail=f"{campaign.label}: {text}")],
     )
 
 
@@ -116,9 +114,7 @@ def decide_region_regret(
         f"{fact.now_ms:.1f} ms on average; {best} would give {fact.best_ms:.1f} ms "
         f"(± {fact.margin_ms:.1f})",
         n=fact.clients,
-        evidence=[
-            Evidence("samples", facts.domain, detail=f"campaign {context.campaign.campaign}")
-        ],
+        evidence=[Evidence("samples", facts.domain, detail=context.campaign.label)],
     )
 
 
@@ -133,6 +129,7 @@ RULES = (
         "Add a region nearer to the country.",
         decide_slow_country,
         SlowCountry,
+        of_campaign=True,
     ),
     Rule(
         "region-regret",
@@ -144,5 +141,6 @@ RULES = (
         "See the recommendation for these clients; prices and laws are not part of the figure.",
         decide_region_regret,
         RegionRegret,
+        of_campaign=True,
     ),
 )

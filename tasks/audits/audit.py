@@ -9,16 +9,16 @@ from django.conf import settings
 
 from analysis.deployment.countries import region_countries
 from audits.evaluation import Baseline, evaluate
-from audits.facts.campaign import CampaignFacts
 from audits.facts.domains import SurveyFacts, read_facts
 from audits.facts.exposures import add_exposures
 from audits.findings import AuditReport
 from audits.policy.model import Policy
 from audits.rules.base import Context
 from core.clock import Clock, SystemClock
+from tasks.audits.campaign_facts import read_campaign_facts
 from tasks.resolution.engine_factory import Resolving
 from webapp.store.audits.policies import with_suppressions
-from webapp.store.models import Survey
+from webapp.store.models import Campaign, Survey
 from webapp.store.surveys import selectors
 
 # Rules that read what ``tasks.audits.records`` asks.
@@ -32,7 +32,7 @@ class AuditOptions:
 
     baseline: Baseline | None = None
     previous: Survey | None = None
-    campaign: CampaignFacts | None = None
+    campaign: Campaign | None = None
     # Saved suppressions; those about domains of the survey apply beside the policy's own.
     suppressions: Sequence[Mapping[str, Any]] = ()
     clock: Clock = field(default_factory=SystemClock)
@@ -49,7 +49,7 @@ def run_audit(survey: Survey, policy: Policy, options: AuditOptions | None = Non
         now=options.clock.now(),
         countries=region_countries(),
         asked_ipv6=Resolving.from_json(survey.options).aaaa,
-        campaign=options.campaign,
+        campaign=read_campaign_facts(options.campaign, facts, policy) if options.campaign else None,
         previous=previous.by_domain if previous else None,
     )
     return evaluate(facts.domains, policy, context, source_of(survey, options), options.baseline)
@@ -70,7 +70,7 @@ def source_of(survey: Survey, options: AuditOptions) -> Mapping[str, Any]:
         "survey": survey.slug,
         "survey_finished_at": survey.finished_at.isoformat() if survey.finished_at else None,
         "previous_survey": options.previous.slug if options.previous else None,
-        "campaign": options.campaign.campaign if options.campaign else None,
+        "campaign": options.campaign.slug if options.campaign else None,
         "world": survey.world,
         "range_tables": [
             {"provider": t.provider, "as_of": str(t.as_of), "sha256": t.sha256}

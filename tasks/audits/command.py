@@ -19,6 +19,8 @@ from crawlers.files.domain_list import read_domain_list
 from tasks.audits import records
 from tasks.audits.audit import RECORD_RULES, AuditOptions, run_audit
 from tasks.surveys.study import finished
+from webapp.store.access.visibility import OPERATOR
+from webapp.store.audits.selectors import find_campaign
 
 __all__ = ["json_schema", "rule_reference", "summary"]
 FORMAT_NAMES = tuple(FORMATS)
@@ -43,6 +45,7 @@ class AuditRequest:
     baseline: Baseline | None = None
     previous: str = ""
     ask_records: bool = False
+    campaign: str = ""
 
 
 def find_policy(text: str) -> Policy:
@@ -57,6 +60,20 @@ def find_policy(text: str) -> Policy:
         raise BadInput(
             f"cannot read {text}: {error.strerror}; presets are {presets}", field="policy"
         ) from error
+
+
+def read_policy_file(text: str) -> bytes | None:
+    """The document of a policy that is a file here; ``None`` for a name that a server knows.
+
+    Raises ``BadInput`` where the file is no policy, before anything is sent.
+    """
+    path = Path(text)
+    if not path.is_file():
+        if path.suffix in (".toml", ".json"):
+            raise BadInput(f"there is no file {text}", field="policy")
+        return None
+    find_policy(text)
+    return path.read_bytes()
 
 
 def find_baseline(path: Path) -> Baseline:
@@ -81,9 +98,9 @@ def audit_survey(request: AuditRequest) -> AuditReport:
     if request.ask_records and needs_records(request.policy):
         records.ask_records(survey)
     previous = finished(request.previous) if request.previous else None
-    return run_audit(
-        survey, request.policy, AuditOptions(baseline=request.baseline, previous=previous)
-    )
+    campaign = find_campaign(request.campaign, OPERATOR) if request.campaign else None
+    options = AuditOptions(baseline=request.baseline, previous=previous, campaign=campaign)
+    return run_audit(survey, request.policy, options)
 
 
 def needs_records(policy: Policy) -> bool:

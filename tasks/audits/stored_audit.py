@@ -18,7 +18,7 @@ from tasks.platform.stop import Stopped
 from webapp.store.access.sharing import may_change
 from webapp.store.access.visibility import visible
 from webapp.store.audits import findings, services
-from webapp.store.models import Audit, Survey
+from webapp.store.models import Audit, Campaign, Survey
 
 log = logging.getLogger(__name__)
 # How soon an audit is tried again that waits for a server or for room on the disk.
@@ -62,7 +62,12 @@ def _apply_policy(row: Audit, lease: Lease, *, in_worker: bool) -> AuditReport:
     before = row.previous
     baseline = findings.read_baseline(before) if before else None
     previous = _previous_survey(row, survey)
-    options = AuditOptions(baseline=baseline, previous=previous, suppressions=row.suppressions)
+    options = AuditOptions(
+        baseline=baseline,
+        previous=previous,
+        campaign=_campaign_of(row),
+        suppressions=row.suppressions,
+    )
     return run_audit(survey, policy, options)
 
 
@@ -82,6 +87,16 @@ def _survey_of(row: Audit) -> Survey:
         reason = f": {survey.error}" if survey.error else ""
         raise MissingData(f"its survey ended as {survey.state}{reason}")
     return survey
+
+
+def _campaign_of(row: Audit) -> Campaign | None:
+    """The campaign that was named; raises ``MissingData`` where it was and may not be read now."""
+    if row.campaign_id is None:
+        return None
+    found = visible(Campaign.objects.filter(pk=row.campaign_id), row.maker).first()
+    if found is None:
+        raise MissingData("its campaign is not to be read any more")
+    return found
 
 
 def _may_ask(row: Audit, survey: Survey) -> bool:

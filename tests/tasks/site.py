@@ -42,6 +42,7 @@ class Site:
             "REDIS_URL": f"redis+socket://{broker.socket_path(folder)}",
         }
         self.children = []
+        self.gate_port = 0
 
     def start(self, *command, env=None, **more):
         more.setdefault("stdout", subprocess.DEVNULL)
@@ -93,7 +94,8 @@ class Site:
         with socket.socket() as sock:
             sock.bind(("127.0.0.1", 0))
             port = sock.getsockname()[1]
-        env = self.env | {"NEPHOSCOPE_LINKS_ADDRESS": f"127.0.0.1:{self.gate_port}"}
+        gate = f"127.0.0.1:{self.gate_port}" if self.gate_port else ""
+        env = self.env | ({"NEPHOSCOPE_LINKS_ADDRESS": gate} if gate else {})
         command = ["-m", "webapp.server", "--port", str(port)]
         self.start(sys.executable, *command, env=env)
         wait(lambda: answers(port), 30)
@@ -142,10 +144,11 @@ class Site:
             stderr=subprocess.PIPE,
         )
 
-    def sweep(self):
+    def sweep(self, *tasks):
         """What the scheduler asks for every few seconds, now."""
         with Celery(broker=self.env["REDIS_URL"]) as app:
-            app.send_task("tasks.crawl.sweep", queue="crawl")
+            for task in tasks or ("tasks.crawl.sweep",):
+                app.send_task(task, queue="crawl")
 
     def pretend_attempts(self, n):
         """As if every shard had been taken up so often, and its workers had died each time."""

@@ -22,7 +22,7 @@ from webapp.console import parser as console_parser
 from webapp.console.input_files import input_file, standard_input_as_file
 
 INTERRUPTED = 130
-_TRY_AGAIN, _MEND_FIRST = 1, 2
+_MEND_FIRST = 2
 # A file or folder that is not as the command needs it; anything else may be better later.
 _WRONG_PATHS = frozenset(
     {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EROFS}
@@ -36,6 +36,8 @@ class ProductCommand(BaseCommand):
     suppressed_base_arguments = set(console_parser.QUIET)
     # Commands that use neither the store nor the site start without them, see ``manage.py``.
     needs_store = True
+    # The exit code of an error that may pass.
+    try_again_code = 1
     # Django sets it where a person called, who wants a line and not an exception.
     _called_from_command_line = False
 
@@ -64,7 +66,7 @@ class ProductCommand(BaseCommand):
             sys.stdout.flush()
             return output
         except NephoscopeError as error:
-            code = _MEND_FIRST if error.permanent else _TRY_AGAIN
+            code = _MEND_FIRST if error.permanent else self.try_again_code
             self._refuse(str(error), code, error, options)
         except KeyboardInterrupt:
             self.stderr.write("interrupted; run the same command again to go on")
@@ -74,10 +76,10 @@ class ProductCommand(BaseCommand):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(0) from None
         except OSError as error:
-            code = _MEND_FIRST if error.errno in _WRONG_PATHS else _TRY_AGAIN
+            code = _MEND_FIRST if error.errno in _WRONG_PATHS else self.try_again_code
             self._refuse(_describe_os_error(error), code, error, options)
         except DatabaseError as error:
-            self._refuse(store_error(error), _TRY_AGAIN, error, options)
+            self._refuse(store_error(error), self.try_again_code, error, options)
         return None
 
     def _refuse(self, text: str, code: int, error: Exception, options: dict[str, Any]) -> None:

@@ -1,13 +1,16 @@
 """``manage.py audit``: a policy applied to a domain list or to a finished survey."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandParser
 
 from core.errors import BadInput
 from tasks.audits import command as audits
+from tasks.audits.remote_audit import RemoteSite, describe_step, list_text, policy_fields
 from webapp.console.input_files import STANDARD_INPUT, input_file, read_input
 from webapp.console.product_command import add_crawling
 from webapp.console.survey_runner import SurveyRunner
@@ -17,6 +20,8 @@ from webapp.store.ranges import tables
 class Command(SurveyRunner):
     """Audit domains and end with a code that a pipeline understands."""
 
+    # 1 would say that there are findings.
+    try_again_code = 3
     help = "apply a policy to domains; exit 0 clean, 1 findings, 2 bad input, 3 not judged"
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -48,36 +53,90 @@ class Command(SurveyRunner):
         parser.add_argument(
             "--ask-records", action="store_true", help="ask for CAA, DS and MX of --survey now"
         )
+        parser.add_argument(
+            "--campaign",
+            default="",
+            metavar="NAME",
+            help="the measurement campaign that rules about latency, routes and regret read",
+        )
+        parser.add_argument(
+            "--server",
+            default="",
+            metavar="URL",
+            help="run the audit on this site; the token of an account is in NEPHOSCOPE_TOKEN",
+        )
+        parser.add_argument(
+            "--domain-list", default="", metavar="ID", help="with --server: a saved list there"
+        )
         parser.add_argument("--list-rules", action="store_true", help="print the rules and end")
         parser.add_argument("--schema", action="store_true", help="print the policy's JSON Schema")
+        own = {action.dest for action in parser._actions}
         add_crawling(parser)
+        crawling = (action for action in parser._actions if action.dest not in own)
+        self._crawling = {action.dest: action.default for action in crawling}
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["list_rules"] or options["schema"]:
             self._describe(options)
             return
-        policy = audits.find_policy(options["policy"])
-        baseline = audits.find_baseline(options["baseline"]) if options["baseline"] else None
         location = self._location(options)
-        slug = options["survey"] or self._survey(options)
-        report = audits.audit_survey(
-            audits.AuditRequest(
-                slug,
-                policy,
-                baseline,
-                options["previous"],
-                ask_records=options["ask_records"] or not options["survey"],
-            )
-        )
-        code = audits.exit_code(
-            report, options["fail_on"] or str(policy.fail_on), strict=options["strict"]
-        )
+        run = self._run_there if options["server"] else self._run_here
+        report, fail_on = run(options)
+        code = audits.exit_code(report, options["fail_on"] or fail_on, strict=options["strict"])
         form = "json" if options["json"] else options["format"] or "markdown"
         if report.judged:
             self._write(audits.render(report, form, location), options["output"])
         self._summarise(report)
         if code:
             raise SystemExit(int(code))
+
+    def _run_here(self, options: dict[str, Any]) -> tuple[Any, str]:
+        """The report of an audit in this installation, and the severity at which it fails."""
+        if options["domain_list"]:
+            raise BadInput("saved lists are on a server; name it", field="--server")
+        policy = audits.find_policy(options["policy"])
+        baseline = audits.find_baseline(options["baseline"]) if options["baseline"] else None
+        slug = options["survey"] or self._survey(options)
+        request = audits.AuditRequest(
+            slug,
+            policy,
+            baseline,
+            options["previous"],
+            ask_records=options["ask_records"] or not options["survey"],
+            campaign=options["campaign"],
+        )
+        return audits.audit_survey(request), str(policy.fail_on)
+
+    def _run_there(self, options: dict[str, Any]) -> tuple[Any, str]:
+        """The same of an audit that a server runs."""
+        self._refuse_local(options)
+        site = RemoteSite.at(options["server"], settings.API_TOKEN)
+        document = audits.read_policy_file(options["policy"])
+        list_path = options["domains_file"]
+        names = ("survey", "previous", "campaign", "domain_list", "fail_on", "strict")
+        body: dict[str, Any] = {
+            **policy_fields(options["policy"], document),
+            **{name: options[name] for name in names if options[name]},
+        }
+        if "survey" not in body and "domain_list" not in body:
+            if list_path is None:
+                raise BadInput("name a DOMAINS_FILE, a --survey or a --domain-list")
+            body["domains"] = list_text(read_input(list_path))
+        ended: dict[str, Any] = {}
+
+        def show(state: Mapping[str, Any]) -> None:
+            ended.update(state)
+            self.write_note(describe_step(state))
+
+        return site.run_audit(body, show), str(ended["fail_on"])
+
+    def _refuse_local(self, options: dict[str, Any]) -> None:
+        """Raise ``BadInput`` for options that say how this installation asks or compares."""
+        local = {**self._crawling, "baseline": None, "ask_records": False}
+        for name, usual in local.items():
+            if options[name] != usual:
+                option = f"--{name.replace('_', '-')}"
+                raise BadInput("a --server asks and compares by itself; leave it out", field=option)
 
     def _describe(self, options: dict[str, Any]) -> None:
         if options["schema"]:
