@@ -7,6 +7,7 @@ from datetime import timedelta
 from xml.etree import ElementTree
 
 import pytest
+from junitparser import JUnitXml
 
 from audits.evaluation import evaluate
 from audits.findings import Severity
@@ -18,6 +19,7 @@ from audits.rules.base import Context
 from audits.rules.registry import RULES
 from core.errors import BadInput
 from tests.audits.facts import COUNTRIES, NOW, deployment, domain
+from tests.audits.sarif import validate_sarif
 
 POLICY = 'version = 1\nname = "test"\n[rules.single-region]\n[rules.wildcard]\n[rules.no-caa]\n'
 SUPPRESSED = (
@@ -177,6 +179,34 @@ def test_the_github_profile_leaves_suppressed_results_out_and_keeps_stale_ones()
     assert {r["level"] for r in run["results"]} == {"error", "note"}
 
 
+def test_independent_validators_accept_every_kind_of_result(tmp_path):
+    """Findings that are new, persist, are suppressed or stale; runs without a finding."""
+    baseline = read_baseline(as_json(audit(facts())).encode())
+    reports = [
+        audit(facts(), policy=SUPPRESSED, baseline=baseline),
+        audit(facts(), baseline=baseline, now=NOW + timedelta(days=60)),
+        audit(domain(deployment("aws", "us-east-1"), deployment("aws", "eu-west-1"))),
+    ]
+    logs = [
+        json.loads(FORMATS[form](report, LOCATION))
+        for form in ("sarif", "sarif-github")
+        for report in reports
+    ]
+    # A log may have several runs, which one start of the validators reads.
+    path = tmp_path / "runs.sarif"
+    path.write_text(json.dumps({**logs[0], "runs": [log["runs"][0] for log in logs]}))
+    validate_sarif(path)
+
+
+def test_the_validators_refuse_a_result_without_a_place(tmp_path):
+    log = json.loads(FORMATS["sarif-github"](audit(facts()), LOCATION))
+    del log["runs"][0]["results"][0]["locations"]
+    path = tmp_path / "broken.sarif"
+    path.write_text(json.dumps(log))
+    with pytest.raises(AssertionError):
+        validate_sarif(path)
+
+
 def test_a_clean_report_is_one_run_without_results():
     clean = domain(deployment("aws", "us-east-1"), deployment("aws", "eu-west-1"))
     (run,) = json.loads(FORMATS["sarif-github"](audit(clean), LOCATION))["runs"]
@@ -194,6 +224,20 @@ def test_junit_counts_findings_suppressions_and_what_was_not_judged():
         names = [case.get("name") for case in suite]
         assert len(names) == len(set(names)) == int(suite.get("tests"))
         assert {case.get("classname") for case in suite} == {suite.get("name")}
+
+
+def test_a_parser_of_ci_tools_reads_junit_with_the_same_counts(tmp_path):
+    path = tmp_path / "audit.xml"
+    path.write_text(FORMATS["junit"](audit(facts(), policy=SUPPRESSED), LOCATION))
+    kinds = {}
+    for suite in JUnitXml.fromfile(str(path)):
+        results = [result for case in suite for result in case.result]
+        kinds[suite.name] = [type(result).__name__ for result in results]
+        counts = [kinds[suite.name].count(kind) for kind in ("Failure", "Error", "Skipped")]
+        assert [suite.failures, suite.errors, suite.skipped] == counts
+        assert suite.tests == len(list(suite))
+        assert all(result.message for result in results)
+    assert kinds == {"no-caa": ["Error"], "single-region": ["Failure"], "wildcard": ["Skipped"]}
 
 
 def test_code_quality_lists_open_findings_only():
