@@ -68,6 +68,11 @@ LISTS = [
     "captures",
     "screening/pools",
     "range-tables",
+    "audits",
+    "domain-lists",
+    "audit-rules",
+    "audit-policies",
+    "audit-suppressions",
 ]
 
 

@@ -48,6 +48,18 @@ PAGES = (
     "/s/{empty}/reports/regions/",
     "/s/{running}/",
     "/s/{failed}/",
+    "/audits/",
+    "/audits/new/",
+    "/audits/lists/",
+    "/audits/policies/",
+    "/audits/policies/default/",
+    "/audits/suppressions/",
+    "/audits/{audited}/",
+    "/audits/{audited}/findings/",
+    "/audits/{audited}/findings/?rule=no-such",
+    "/audits/{audited}/findings/0/",
+    "/audits/{waiting_audit}/",
+    "/audits/{failed_audit}/",
     "/no-such-page/",
 )
 

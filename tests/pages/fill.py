@@ -32,6 +32,7 @@ def main() -> None:
     call_command("migrate", verbosity=0)
     from tasks.surveys import derived
     from tests.pages import cast
+    from tests.pages.audits import audit_cast
     from tests.pages.campaigns import pairs
 
     everyone = cast.everyone()
@@ -42,6 +43,8 @@ def main() -> None:
     derived.index_survey(everyone["edges"])
     everyone["measured"] = campaign_of("grace", "a walnut on the shelf")
     slugs = {name: campaign.slug for name, campaign in everyone.items()}
+    audits = audit_cast.everyone(everyone["atlas"], everyone["later"])
+    slugs |= {name: audit.slug for name, audit in audits.items()}
     sys.stdout.write(json.dumps(slugs))
 
 

@@ -5,9 +5,17 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.tenants.conftest import TenantAccounts
+from tests.tenants.conftest import POLICY, TenantAccounts
 from tests.tenants.routes import OWNED, every_address
-from webapp.store.models import Pool, PoolInstance, Recommendation
+from webapp.store.audits import lists, policies
+from webapp.store.models import (
+    AuditSuppression,
+    Pool,
+    PoolInstance,
+    Recommendation,
+    SavedList,
+    SavedPolicy,
+)
 
 MARK = "Secret of Anna"
 
@@ -20,7 +28,14 @@ def hers(accounts: TenantAccounts) -> dict[str, Any]:
     )
     pool = Pool.objects.create(key="aaaabbbbcccc", owner=accounts.anna, name=MARK)
     machine = PoolInstance.objects.create(pool=pool, name=MARK)
+    saved = lists.create_list(accounts.anna, MARK, b"secret.example\n")
+    policy = policies.create_policy(accounts.anna, MARK, POLICY)
+    given = {"rule": "single-region", "subject": "*", "reason": MARK, "owner": MARK}
+    accepted = policies.create_suppression(accounts.anna, {**given, "expires": "2099-01-01"})
     return {
+        "list": saved.slug,
+        "policy": policy.slug,
+        "number": accepted.pk,
         "token": answer.token,
         "other": answer.token,
         "key": pool.key,
@@ -31,6 +46,15 @@ def hers(accounts: TenantAccounts) -> dict[str, Any]:
         "log": "l",
         "section": "s",
     }
+
+
+def named_by(route: str, hers: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of one route; several routes call theirs alike."""
+    if "policies/" in route:
+        return {**hers, "slug": hers["policy"], "key": hers["policy"]}
+    if "lists/" in route:
+        return {**hers, "slug": hers["list"], "key": hers["list"]}
+    return {**hers, "pk": hers["number"]} if "suppressions/" in route else hers
 
 
 @pytest.mark.parametrize("method", ["get", "post", "put", "patch", "delete"])
@@ -45,14 +69,14 @@ def test_what_is_owned_is_not_there_for_others(
             if address.kind != OWNED or (headers and not address.is_api):
                 continue
             answer = getattr(client, method)(
-                address.fill(hers),
+                address.fill(named_by(address.route, hers)),
                 "{}" if method != "get" else None,
                 content_type="application/json",
                 headers=headers,
             )
             is_named = any(
                 f":{name}>" in address.route or f"<{name}>" in address.route
-                for name in ("token", "key")
+                for name in ("token", "key", "slug", "number")
             )
             is_shut = answer.status_code in (302, 401, 403, 404, 405, 422)
             if (is_named and not is_shut) or MARK.encode() in answer.content:
@@ -61,3 +85,6 @@ def test_what_is_owned_is_not_there_for_others(
     kept = Recommendation.objects.get(owner=accounts.anna)
     assert (kept.title, kept.is_shared) == (MARK, False)
     assert Pool.objects.get(owner=accounts.anna).name == MARK
+    assert SavedList.objects.get(owner=accounts.anna).name == MARK
+    assert SavedPolicy.objects.get(owner=accounts.anna).name == MARK
+    assert AuditSuppression.objects.get(owner=accounts.anna).reason == MARK

@@ -35,6 +35,7 @@ class AuditForm(SurveyForm):
         }
         for name, options in choices.items():
             self.fields[name].choices = options  # type: ignore[attr-defined]
+        self.fields["policy"].initial = "default"
 
     def clean(self) -> dict[str, Any]:
         cleaned = forms.Form.clean(self) or {}

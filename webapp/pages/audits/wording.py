@@ -28,6 +28,15 @@ CATEGORIES = {
     "resolved": ("Resolved since the last audit", ""),
 }
 
+# The same in a word.
+KINDS = {
+    "finding": "Finding",
+    "not-judged": "Not judged",
+    "suppressed": "Accepted",
+    "stale": "Stale",
+    "resolved": "Resolved",
+}
+
 
 def headline(row: Audit) -> str:
     """One sentence that says how an ended audit went."""
@@ -105,6 +114,7 @@ def shown_finding(finding: Mapping[str, Any], reader: Reader) -> dict[str, Any]:
         "evidence": evidence,
         "confidence": confidence(finding),
         "is_new": finding.get("state") == "new",
+        "kind": KINDS[finding["category"]],
     }
 
 

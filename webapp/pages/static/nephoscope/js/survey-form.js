@@ -3,6 +3,8 @@ const form = document.querySelector("[data-survey-form]");
 const text = form.querySelector("textarea");
 const file = form.querySelector("input[type=file]");
 const field = text.closest(".field");
+const button = form.querySelector("[type=submit]");
+const action = button.textContent;
 
 for (const kind of ["dragover", "dragleave", "drop"]) {
   text.addEventListener(kind, (event) => {
@@ -13,14 +15,12 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
   });
 }
 form.addEventListener("submit", () => {
-  const button = form.querySelector("[type=submit]");
   setTimeout(() => {
     button.disabled = true;
     button.textContent = "Reading the list…";
   });
 });
 addEventListener("pageshow", () => {
-  const button = form.querySelector("[type=submit]");
   button.disabled = false;
-  button.textContent = "See the plan";
+  button.textContent = action;
 });
