@@ -37,6 +37,17 @@ SELECT provider, CAST({EDGE} AS DOUBLE), count(*) FROM (
 GROUP BY ALL
 """
 
+_OF_DOMAINS = """
+SELECT text, provider, region, count(DISTINCT name) AS names
+FROM places JOIN domain_texts USING (domain) GROUP BY ALL
+ORDER BY text, names DESC, provider, region
+"""
+
+
+def domain_regions(connection: Connection) -> list[tuple[str, str, str, int]]:
+    """Return domain, provider, region and number of names of every region that a domain uses."""
+    return fetch(connection, _OF_DOMAINS)
+
 
 def regions(connection: Connection) -> Table:
     """One count per (name, region); CDN addresses are left out."""

@@ -118,7 +118,9 @@ def _measured(campaign: Campaign, audience: Audience) -> Latencies:
     kept = set(names) if not audience else {n for n, c in clients.items() if c.country in audience}
     rows = zip(*(table[c].to_pylist() for c in ("round", "vantage", "region", "mean")), strict=True)
     files = {
-        "samples": _csv(("round", "client", "region", "value"), (r for r in rows if r[1] in kept)),
+        "samples": write_csv(
+            ("round", "client", "region", "value"), (r for r in rows if r[1] in kept)
+        ),
         "clients": _client_rows({n: c for n, c in clients.items() if n in kept}),
     }
     files |= _weights(clients, audience) | _isps(campaign)
@@ -160,7 +162,7 @@ def _weights(clients: Mapping[str, Client], audience: Audience) -> dict[str, byt
         for name, c in clients.items()
         if c.country in audience
     )
-    return {"weights": _csv(("client", "weight"), rows)}
+    return {"weights": write_csv(("client", "weight"), rows)}
 
 
 def _isps(campaign: Campaign) -> dict[str, bytes]:
@@ -175,7 +177,9 @@ def _isps(campaign: Campaign) -> dict[str, bytes]:
             told[region, name] = min(1.0, told.get((region, name), 0.0) + float(share))
     if not told:
         return {}
-    return {"isps": _csv(("region", "isp", "share"), ((r, n, s) for (r, n), s in told.items()))}
+    return {
+        "isps": write_csv(("region", "isp", "share"), ((r, n, s) for (r, n), s in told.items()))
+    }
 
 
 def _modelled(audience: Audience, reason: str) -> Latencies:
@@ -189,9 +193,9 @@ def _modelled(audience: Audience, reason: str) -> Latencies:
         for i, client in enumerate(samples.clients)
     )
     files = {
-        "samples": _csv(("round", "client", "region", "value"), rows),
+        "samples": write_csv(("round", "client", "region", "value"), rows),
         "clients": _client_rows(clients),
-        "weights": _csv(("client", "weight"), ((n, c.weight) for n, c in clients.items())),
+        "weights": write_csv(("client", "weight"), ((n, c.weight) for n, c in clients.items())),
         "regions": _zones(list(regions)),
     }
     source = {
@@ -207,12 +211,12 @@ def _modelled(audience: Audience, reason: str) -> Latencies:
 
 
 def _zones(regions: Sequence[str]) -> bytes:
-    return _csv(("region", "zones"), ((name, ZONES_IN_USE) for name in regions))
+    return write_csv(("region", "zones"), ((name, ZONES_IN_USE) for name in regions))
 
 
 def _client_rows(clients: Mapping[str, Client]) -> bytes:
     rows = ((n, c.country, *(c.at or ("", ""))) for n, c in clients.items())
-    return _csv(("client", "country", "latitude", "longitude"), rows)
+    return write_csv(("client", "country", "latitude", "longitude"), rows)
 
 
 def _populations(audience: Audience) -> bytes:
@@ -222,10 +226,11 @@ def _populations(audience: Audience) -> bytes:
             {c: w for c, w in audience.items() if c in country_users()}
         ).items()
     )
-    return _csv(("population", "latitude", "longitude", "country", "weight"), rows)
+    return write_csv(("population", "latitude", "longitude", "country", "weight"), rows)
 
 
-def _csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+def write_csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return a header and rows as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)

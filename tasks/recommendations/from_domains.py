@@ -3,16 +3,28 @@
 The regions that the survey found are the deployment as it is. Nothing is solved here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
+
+from analysis.deployment.cloud_names import open_names
+from analysis.deployment.regions import domain_regions
 from analysis.impact.client_weights import Audience, read_audience, split_list
 from analysis.impact.internet_users import country_users
 from core.errors import BadInput, NephoscopeError
 from core.statuses import SurveyState
 from crawlers.files.domain_list import read_text
-from tasks.recommendations.client_latencies import AUTO, Latencies, latencies_for, name_in
+from tasks.recommendations.client_latencies import (
+    AUTO,
+    Latencies,
+    latencies_for,
+    name_in,
+    write_csv,
+)
 from tasks.resolution.engine_factory import count_words
 from tasks.resolution.options import resolving_from
 from webapp.store.models import Recommendation, Survey
@@ -90,7 +102,20 @@ def prepare(row: Recommendation) -> bool:
         recommendation_services.fail_awaiting(row, str(error))
         return False
     options, source = options_for(found, used)
-    return recommendation_services.enqueue(row, found.files, options, {**row.source, **source})
+    files = {**found.files, **_domain_file(survey, found.regions)}
+    return recommendation_services.enqueue(row, files, options, {**row.source, **source})
+
+
+def _domain_file(survey: Survey, regions: Collection[str]) -> dict[str, bytes]:
+    """Return the regions of each domain of a survey that have samples, weighted by names."""
+    shards = selectors.finished_shards(survey.slug)
+    with closing(open_names(Path(settings.LAKE_DIR), survey.slug, shards)) as connection:
+        rows = [
+            (domain, name, names)
+            for domain, provider, region, names in domain_regions(connection)
+            if (name := name_in(regions, provider, region))
+        ]
+    return {"domains": write_csv(("domain", "region", "weight"), rows)} if rows else {}
 
 
 def _why_not(survey: Survey | None) -> str:

@@ -5,12 +5,13 @@ The command, the API and the pages give the same names of options and files.
 
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from analysis.impact.availability import Assumed
+from analysis.impact.domain_regret import DomainUse, read_domain_uses
 from analysis.impact.places import (
     Client,
     Region,
@@ -35,7 +36,7 @@ from core.errors import BadInput
 # Sizes of sets in one question.
 MAX_SIZES = 32
 # Files besides the samples, by the name of their option.
-FILES = ("weights", "regions", "clients", "isps", "prices", "populations", "beside")
+FILES = ("weights", "regions", "clients", "isps", "prices", "populations", "beside", "domains")
 # Forms of samples: the CSV of the command, a square table of numbers, pings between cities.
 FORMS = ("samples", "square", "city-pairs")
 _RANGE = re.compile(r"(\d{1,4})(?:\.\.(\d{1,4}))?")
@@ -73,6 +74,7 @@ class Known:
     prices: Prices | None = None
     populations: Mapping[str, Client] = field(default_factory=dict)
     beside: Samples | None = None
+    domains: Sequence[DomainUse] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +128,8 @@ def read(
         )
     populations = _bytes(files, "populations", read_populations) or {}
     routes = _bytes(files, "isps", read_routes) or {}
-    return Known(found, regions, clients, routes, prices, populations, beside)
+    domains = _bytes(files, "domains", read_domain_uses) or ()
+    return Known(found, regions, clients, routes, prices, populations, beside, domains)
 
 
 def ask(known: Known, options: Mapping[str, Any]) -> Question:

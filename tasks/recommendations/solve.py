@@ -27,6 +27,7 @@ from analysis.optimization import (
 )
 from analysis.optimization.uncertainty.bootstrap import INTERVAL, interval
 from core.errors import NephoscopeError
+from tasks.recommendations.domains import describe_domains, domain_sizes
 from tasks.recommendations.impact import compute_impact
 from tasks.recommendations.request import Question
 
@@ -50,7 +51,7 @@ def recommend(
     tell = on_step or _silent
     load_loops()
     study = study or Study(question.samples, question.objective)
-    sizes = sorted({*question.ks, *_size_of_current(question)})
+    sizes = sorted({*question.ks, *_size_of_current(question), *domain_sizes(question)})
     answers: dict[int, Recommendation] = {}
     for done, k in enumerate(sizes):
         tell(f"k = {k}", done, len(sizes) + 1)
@@ -69,6 +70,7 @@ def recommend(
         "constraints": _asked(question.constraints),
         "doubt": {"draws": question.draws, "seed": question.seed, "level": 0.95},
         "current": _current(study, question, answers),
+        "domains": describe_domains(study, question, answers),
         "consequences": compute_impact(study, question, asked) if question.with_outlook else None,
     }
 

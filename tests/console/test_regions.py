@@ -336,6 +336,32 @@ def test_bad_input_is_one_line(world, arguments, message):
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+def test_domains_are_listed_by_what_they_lose(world):
+    folder, samples, values, *_ = world
+    table = write(
+        folder / "domains.csv",
+        ["domain", "region", "weight"],
+        [
+            ("far.example", REGIONS[4], 3),
+            ("both.example", REGIONS[0], 1),
+            ("both.example", REGIONS[1], 1),
+            ("else.example", "nowhere", 1),
+        ],
+    )
+    done = run(folder, samples, "--k", 1, "--domains", table, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["domains"]
+    assert (found["n"], found["compared"], found["without_samples"]) == (3, 2, 1)
+    assert found["proven"]
+    assert {row["domain"] for row in found["rows"]} == {"far.example", "both.example"}
+    for row in found["rows"]:
+        assert row["regret"] == pytest.approx(row["value"] - row["best_value"])
+        assert len(row["best"]) == len(row["regions"])
+    lines = run(folder, samples, "--k", 1, "--domains", table).stderr
+    assert "2 of 3 domains" in lines
+    assert "far.example: " in lines
+
+
 def test_a_model_of_measured_pairs_replaces_the_stated_one(tmp_path, settings):
     settings.DATA_DIR = tmp_path
     stated = run(tmp_path, action="model")

@@ -206,6 +206,9 @@ def test_exports_hold_what_is_shown(ada):
     document = page.request.get(ada.url + page.locator("text=JSON").first.get_attribute("href"))
     assert document.json()["title"] == "Ada's shops"
     assert document.json()["source"]["kind"] == "modelled"
+    domains = document.json()["result"]["domains"]
+    assert domains["n"] >= domains["compared"] > 0
+    assert domains["rows"][0]["domain"] in page.inner_text("[aria-labelledby=by-domain]")
 
 
 def test_others_see_nothing_until_it_is_shared_and_then_only_read(ada, person):

@@ -71,9 +71,13 @@ class RecommendationIn(OptionsIn):
     prices: Table | None = None
     populations: Table | None = None
     beside: str | None = None
+    domains: Table | None = None
 
 
-_FILES = ("samples", "weights", "regions", "clients", "isps", "prices", "populations", "beside")
+_FILES = (
+    *("samples", "weights", "regions", "clients", "isps", "prices", "populations", "beside"),
+    "domains",
+)
 
 
 @router.post("/recommendations", response={201: dict, 202: dict})

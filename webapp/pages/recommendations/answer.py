@@ -83,6 +83,7 @@ def answer_context(result: Part, look: AnswerView, source: Part) -> dict[str, An
     scene = _select_set(result, look, is_modelled=source.get("kind") == "modelled")
     return {
         "result": result,
+        "domains": result.get("domains"),
         "client_rounds": result["n_clients"] * result["n_rounds"],
         "look": look,
         **_finding(result, look, scene),

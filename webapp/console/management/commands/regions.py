@@ -14,7 +14,7 @@ from webapp.console.input_files import input_file
 from webapp.console.product_command import ProductCommand, prepare_store
 
 _MANY = ("include", "exclude", "provider", "country", "continent", "presence", "current")
-_FILES = ("weights", "regions", "clients", "isps", "prices", "populations", "beside")
+_FILES = ("weights", "regions", "clients", "isps", "prices", "populations", "beside", "domains")
 _NUMBERS = {
     "percentile": "P",
     "penalty": "V",
@@ -28,6 +28,8 @@ _NUMBERS = {
     "after-loss-ms": "MS",
     "after-loss-share": "SHARE",
 }
+# Domains that lines list, the largest regrets first; --json lists more.
+MOST_DOMAIN_LINES = 10
 
 
 class Command(ProductCommand):
@@ -185,3 +187,25 @@ def _note_lines(document: Mapping[str, Any]) -> Iterator[str]:
             f"the current deployment gives {current['value']:.3f}, {current['regret']:.3f} worse "
             f"than the best of its size"
         )
+    yield from _domain_lines(document["domains"])
+
+
+def _domain_lines(found: Mapping[str, Any] | None) -> Iterator[str]:
+    if not found or found["value"] is None:
+        return
+    yield (
+        f"{found['compared']:,} of {found['n']:,} domains: {found['value']:.3f} now, "
+        f"{found['best_value']:.3f} by the best sets of as many regions"
+    )
+    for row in found["rows"][:MOST_DOMAIN_LINES]:
+        moves = [
+            f"{verb} {change['region']}: {change['value']:.3f}"
+            for verb, change in (_describe_move(row["move"]), ("add", row["addition"]))
+            if change
+        ]
+        found_moves = "; ".join(moves) or "no single change gains"
+        yield f"{row['domain']}: {row['value']:.3f}, {row['regret']:.3f} worse; {found_moves}"
+
+
+def _describe_move(move: Mapping[str, Any] | None) -> tuple[str, Mapping[str, Any] | None]:
+    return (f"{move['instead_of']} to", move) if move else ("", None)
