@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from analysis.campaigns.tables.tables import LATENCY_PROBES
 from core.clock import SystemClock
 from probes.records import Outcome, ProbeStatus, Target
 from probes.registry import PROBES, configure, find_probe
+from probes.schedule.cost import cost_of
+from probes.schedule.schedule import Activity
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,6 +24,21 @@ def test_every_probe_has_the_silhouette(probe):
     assert {"allow", "deny"} <= set(probe.Config.__dataclass_fields__)
     assert Path(probe.__file__).read_text().count("\n") <= 180
     assert find_probe(probe.NAME) is probe
+
+
+@pytest.mark.parametrize("probe", PROBES, ids=lambda p: p.NAME)
+def test_every_probe_has_a_cost_and_a_row_in_the_readme(probe):
+    cost = cost_of(Activity("a", probe.NAME, {}, 10.0))
+    assert cost.requests >= 1
+    assert cost.octets > cost.packets > 0
+    assert f"`{probe.NAME}`" in (ROOT / "probes" / "README.md").read_text()
+
+
+def test_each_probe_in_ms_counts_as_latency_or_is_named_here():
+    """Tables of campaigns take round trips from ``LATENCY_PROBES`` alone."""
+    others = {"http", "resolver", "game-query", "echo", "jitter", "traceroute"}
+    in_ms = {probe.NAME for probe in PROBES if probe.UNIT == "ms"}
+    assert in_ms - others <= set(LATENCY_PROBES)
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda p: p.NAME)
