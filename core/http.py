@@ -1,16 +1,21 @@
-"""Requests over HTTP within bounds: size of the reply, time, and where redirects may lead.
+"""Requests over HTTP within bounds: size of the reply, time, addresses, and redirects.
 
 The API of another installation is asked with JSON and a secret; refusals are errors.
 """
 
 import http.client
 import json
+import socket
+import ssl
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from email.message import Message
-from typing import Any
+from ipaddress import ip_address
+from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from core.errors import BadInput, Unavailable, reason_of
@@ -19,6 +24,7 @@ from core.release import VERSION
 
 _MAX_ERROR_BYTES = 65_536
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+_Socket = TypeVar("_Socket", bound=socket.socket)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +59,95 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
+@dataclass(frozen=True, slots=True)
+class PinnedAddress:
+    """The address of one connection, which was checked before; the host is not resolved again."""
+
+    address: str
+    port: int
+
+
+class _Pinned:
+    """Connections to one checked address, each shut down once the time is over.
+
+    A time-out of a socket holds for one wait only: a server that sends a byte now and then would
+    keep the connection for ever.
+    """
+
+    def __init__(self, pin: PinnedAddress, timeout_s: float) -> None:
+        self._pin = pin
+        self._timeout_s = timeout_s
+        self._timer = threading.Timer(timeout_s, self._shut)
+        self._timer.daemon = True
+        self._sock: socket.socket | None = None
+
+    def handlers(self) -> list[urllib.request.BaseHandler]:
+        """Handlers of an opener whose connections are these; no proxy is asked."""
+        pinned = self
+
+        class Plain(http.client.HTTPConnection):
+            def connect(self) -> None:
+                self.sock = pinned.connect()
+
+        class Secure(http.client.HTTPSConnection):
+            def connect(self) -> None:
+                context = ssl.create_default_context()
+                self.sock = pinned.hold(
+                    context.wrap_socket(pinned.connect(), server_hostname=self.host)
+                )
+
+        class PlainHandler(urllib.request.HTTPHandler):
+            def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+                return self.do_open(Plain, req)
+
+        class SecureHandler(urllib.request.HTTPSHandler):
+            def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+                return self.do_open(Secure, req)
+
+        return [urllib.request.ProxyHandler({}), PlainHandler(), SecureHandler()]
+
+    def connect(self) -> socket.socket:
+        """Connect; raise ``OSError``, also where another address answered."""
+        sock = socket.create_connection((self._pin.address, self._pin.port), self._timeout_s)
+        peer = sock.getpeername()[0]
+        if ip_address(peer) != ip_address(self._pin.address):
+            sock.close()
+            raise ConnectionError(f"connected to {peer} instead of {self._pin.address}")
+        self._timer.start()
+        return self.hold(sock)
+
+    def hold(self, sock: _Socket) -> _Socket:
+        """Remember which socket to shut down."""
+        self._sock = sock
+        return sock
+
+    def end(self) -> None:
+        """Stop the timer."""
+        self._timer.cancel()
+
+    def _shut(self) -> None:
+        if self._sock is not None:
+            with suppress(OSError):
+                self._sock.shutdown(socket.SHUT_RDWR)
+
+
 def send(
     request: urllib.request.Request,
     timeout_s: float,
     max_bytes: int,
     check_redirect: Callable[[str], object] | None = None,
+    pin: PinnedAddress | None = None,
 ) -> Reply:
     """Send a request and return the reply as it came, packed or not.
 
     Without ``check_redirect`` a redirect is the reply: keys go to the server they were given for,
-    and to no other. Raise ``NoReply``, ``TooLarge``, and what ``check_redirect`` raises.
+    and to no other. With ``pin`` the connection goes to that address without any proxy; name and
+    certificate are still those of the URL. Raise ``NoReply``, ``TooLarge``, and what
+    ``check_redirect`` raises.
     """
-    opener = urllib.request.build_opener(_Redirects(check_redirect))
+    pinned = _Pinned(pin, timeout_s) if pin else None
+    handlers = pinned.handlers() if pinned else []
+    opener = urllib.request.build_opener(_Redirects(check_redirect), *handlers)
     try:
         try:
             with opener.open(request, timeout=timeout_s) as reply:
@@ -74,6 +157,9 @@ def send(
                 return Reply(error.code, error.reason, _lower(error.headers), _read_start(error))
     except (OSError, http.client.HTTPException) as error:
         raise NoReply(reason_of(getattr(error, "reason", error))) from error
+    finally:
+        if pinned:
+            pinned.end()
 
 
 def _read(reply: Any, max_bytes: int) -> Reply:

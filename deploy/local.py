@@ -176,6 +176,8 @@ def start_workers(family: Family, data: Path) -> None:
     # Threads: a sweep that takes long keeps no other from its time.
     sweeps = ["--pool", "threads", "--concurrency", "3", "--queues", "sweeps"]
     family.start(Child("sweeps", [*worker, *sweeps, "--hostname", "sweeps@%h"]))
+    alerts = ["--pool", "threads", "--concurrency", "4", "--queues", "alerts"]
+    family.start(Child("alerts", [*worker, *alerts, "--hostname", "alerts@%h"]))
     schedule = str(data / "beat-schedule")
     family.start(Child("beat", [*celery, "beat", "--schedule", schedule, "--pidfile", ""]))
 

@@ -54,6 +54,16 @@ GLOBALPING_URL = read_text("NEPHOSCOPE_GLOBALPING_URL", "https://api.globalping.
 GLOBALPING_TOKEN = read_text("NEPHOSCOPE_GLOBALPING_TOKEN", "")
 ATLAS_URL = read_text("NEPHOSCOPE_ATLAS_URL", "https://atlas.ripe.net")
 ATLAS_KEY = read_text("NEPHOSCOPE_ATLAS_KEY", "")
+# Receivers of webhooks, HOST:PORT, that may be private and without TLS: testbeds, nothing else.
+WEBHOOK_TEST_TARGETS = read_list("NEPHOSCOPE_WEBHOOK_TEST_TARGETS")
+# The mail server that alerts by e-mail go through; without one there are none.
+EMAIL_HOST = read_text("NEPHOSCOPE_SMTP_HOST", "")
+EMAIL_PORT = read_int("NEPHOSCOPE_SMTP_PORT", 587)
+EMAIL_HOST_USER = read_text("NEPHOSCOPE_SMTP_USER", "")
+EMAIL_HOST_PASSWORD = read_text("NEPHOSCOPE_SMTP_PASSWORD", "")
+EMAIL_USE_TLS = read_flag("NEPHOSCOPE_SMTP_TLS", True)
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = read_text("NEPHOSCOPE_EMAIL_FROM", "nephoscope@localhost")
 # Compressed reports of one pool of screened machines.
 MAX_POOL_BYTES = read_int("NEPHOSCOPE_MAX_POOL_MB", 4_000) * 1_000_000
 # Whether who is not signed in may start surveys, which everybody then sees.
@@ -86,7 +96,6 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
-    "django_celery_beat",
     "ninja",
     "webapp.store",
     "webapp.pages",

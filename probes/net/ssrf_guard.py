@@ -96,6 +96,26 @@ def admit(
     return Refusal(ProbeStatus.FORBIDDEN, refused, str(found[:_MOST_ADDRESSES][-1]))
 
 
+def admit_all(
+    target: Target, allow: tuple[str, ...] = (), timeout_s: float = 5.0
+) -> Endpoint | Refusal:
+    """The same for a target that strangers name: refused where any of its addresses is.
+
+    Names with a public and a private address are made for rebinding. Raises ``ValueError``.
+    """
+    found = _resolve(target, timeout_s)
+    if isinstance(found, Refusal):
+        return found
+    for address in found[:_MOST_ADDRESSES]:
+        refused = why_forbidden(address, allow, ())
+        endpoint = Endpoint(address.version, str(address), target.port)
+        if not refused and not _within(address, allow) and is_own(endpoint):
+            refused = f"{address} is this machine's own"
+        if refused:
+            return Refusal(ProbeStatus.FORBIDDEN, refused, str(address))
+    return Endpoint(found[0].version, str(found[0]), target.port)
+
+
 def why_forbidden(address: Address, allow: tuple[str, ...], deny: tuple[str, ...]) -> str:
     """The reason not to probe an address; empty when it may be probed.
 

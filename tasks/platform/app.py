@@ -37,6 +37,8 @@ def _backend_url(url: str) -> str:
 
 # Sweeps are short and have a worker process of their own, so that no survey keeps them waiting.
 SWEEPS = "sweeps"
+# Receivers of alerts may be slow, and keep nothing but each other waiting.
+ALERTS = "alerts"
 
 
 def _periodic(task: str, every_s: float) -> dict[str, Any]:
@@ -64,6 +66,7 @@ app.conf.update(
         "tasks.networks.celery_tasks",
         "tasks.networks.search",
         "tasks.audits.celery_tasks",
+        "tasks.schedules.celery_tasks",
     ]
     if os.environ.get("DJANGO_SETTINGS_MODULE")
     else ["tasks.vantage.celery_tasks"],
@@ -88,6 +91,8 @@ app.conf.update(
         "take up recommendations of silent workers": _periodic("tasks.advising.sweep", 20.0),
         "take up audits of silent workers": _periodic("tasks.audits.sweep", 5.0),
         "analyse pools that have new reports": _periodic("tasks.screening.sweep", 5.0),
+        "start what is due by a schedule": _periodic("tasks.schedules.tick", 60.0),
+        "send alerts that are due": _periodic("tasks.schedules.deliver_due", 10.0),
         # Providers publish new ranges every few days; the odd hour spares their servers.
         "ask for newer range files": {
             "task": "tasks.ranges.fetch",

@@ -66,7 +66,7 @@ class Site:
             "--concurrency",
             str(concurrency),
             "--queues",
-            "crawl,sweeps",
+            "crawl,sweeps,alerts",
             "--without-gossip",
         )
         return self.celery("worker", *options, "--without-mingle", "--hostname", f"{name}@%h")

@@ -7,11 +7,20 @@ from webapp.store.models.accounts import ApiToken, ShareLink, SignInFailure
 from webapp.store.models.audits import Audit, AuditSuppression, SavedList, SavedPolicy
 from webapp.store.models.campaigns import Campaign, CampaignReport, CampaignUnit
 from webapp.store.models.recommendations import Recommendation
+from webapp.store.models.schedules import (
+    AlertDelivery,
+    AlertEndpoint,
+    Schedule,
+    ScheduleEvent,
+    ScheduleRun,
+)
 from webapp.store.models.screening import Pool, PoolInstance, PoolLog, PoolReport, PoolToken
 from webapp.store.models.surveys import RangeTable, Report, Shard, Survey
 from webapp.store.models.vantages import JoinToken, VantagePoint
 
 __all__ = [
+    "AlertDelivery",
+    "AlertEndpoint",
     "ApiToken",
     "Audit",
     "AuditSuppression",
@@ -29,6 +38,9 @@ __all__ = [
     "Report",
     "SavedList",
     "SavedPolicy",
+    "Schedule",
+    "ScheduleEvent",
+    "ScheduleRun",
     "Shard",
     "ShareLink",
     "SignInFailure",

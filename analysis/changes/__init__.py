@@ -1,0 +1,1 @@
+"""Changes between repeated surveys and campaigns: domains, name servers, ISPs, latency."""

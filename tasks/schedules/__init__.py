@@ -1,0 +1,1 @@
+"""Schedules: what recurs is started, compared with the run before, and alerted."""

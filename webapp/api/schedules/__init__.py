@@ -1,0 +1,1 @@
+"""REST API v1 of schedules, and of the endpoints that alerts are sent to."""

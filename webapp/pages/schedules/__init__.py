@@ -1,0 +1,1 @@
+"""Pages of schedules, and of the endpoints that alerts are sent to."""
