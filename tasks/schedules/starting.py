@@ -91,9 +91,16 @@ def _check_survey(request: Mapping[str, Any], user: Any) -> Request:
         if not isinstance(request.get(field, False), bool):
             raise BadInput("must be true or false", field=f"request.{field}")
     domains = _domains(request, user)
-    survey_services.plan_survey(domains.encode("utf-8", "surrogatepass"), 0)
+    _check_list(domains.encode("utf-8", "surrogatepass"))
     own = {k: request[k] for k in ("axfr", "aaaa", "public") if k in request}
     return {"axfr": True, "aaaa": True, "public": False, **own, "domains": domains}
+
+
+def _check_list(data: bytes) -> None:
+    try:
+        survey_services.plan_survey(data, 0)
+    except BadInput as error:
+        raise BadInput(str(error), field="request.domains") from error
 
 
 def _domains(request: Mapping[str, Any], user: Any) -> str:
@@ -169,7 +176,7 @@ def _check_audit(request: Mapping[str, Any], user: Any) -> Request:
             raise BadInput("is of another type than an audit takes", field=f"request.{field}")
     resolve(new_audit(request), survey_services.Requester(user=user))
     if not request.get("domain_list"):
-        survey_services.plan_survey(new_audit(request).domains, 0)
+        _check_list(new_audit(request).domains)
     return dict(request)
 
 

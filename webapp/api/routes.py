@@ -28,6 +28,7 @@ from webapp.api.framework.problems import ERRORS
 from webapp.api.framework.routers import Router
 from webapp.api.framework.strict_bodies import Body, list_bytes
 from webapp.api.recommendations import routes as recommendation_routes
+from webapp.api.schedules import alert_endpoints, schedules
 from webapp.api.screening import pools, shared_pools
 from webapp.api.surveys import comparison, packages, studies
 from webapp.api.vantages import networks
@@ -60,6 +61,8 @@ api.add_router("", networks.router)
 api.add_router("", tables.router)
 api.add_router("", scheduling.router)
 api.add_router("", audit_routes.router)
+api.add_router("", schedules.router)
+api.add_router("", alert_endpoints.router)
 api.add_router("", lists.router)
 api.add_router("", policies.router)
 api.add_router("/screening", pools.router)

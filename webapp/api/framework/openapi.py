@@ -35,7 +35,7 @@ _OBJECT = {"schema": {"type": "object"}}
 _KEYED = re.compile(r"/(surveys|measurements|recommendations|audits)$")
 _TAGGED = re.compile(
     r"/(surveys|measurements|recommendations|pools|audits|domain-lists|audit-policies)/\{\w+\}$"
-    r"|/surveys/\{slug\}/package$"
+    r"|/(schedules|alert-endpoints)/\{slug\}$|/surveys/\{slug\}/package$"
 )
 _SECURITY = {
     "token": {"type": "http", "scheme": "bearer", "description": "A token of an account."},

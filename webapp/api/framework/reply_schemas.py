@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from webapp.api.framework import measurement_schemas, schemas
 from webapp.api.framework.problems import Problem
-from webapp.api.framework.replies import audits
+from webapp.api.framework.replies import audits, schedules
 from webapp.store.screening.selectors import InstanceRow, LogRow, TokenRow
 from webapp.store.surveys.services import Plan
 
@@ -97,6 +97,21 @@ _SHAPES: dict[str, Any] = {
     "get /audit-suppressions": schemas.Page[audits.Suppression],
     "post /audit-suppressions": audits.Suppression,
     "patch /audit-suppressions/{number}": audits.Suppression,
+    "get /schedules": schemas.Page[schedules.Schedule],
+    "post /schedules": schedules.Schedule,
+    "get /schedules/{slug}": schedules.Schedule,
+    "patch /schedules/{slug}": schedules.Schedule,
+    "get /schedules/{slug}/runs": schemas.Page[schedules.ScheduleRun],
+    "post /schedules/{slug}/runs": schedules.ScheduleRun,
+    "get /schedules/{slug}/events": schemas.Page[schedules.ScheduleEvent],
+    "get /alert-endpoints": schemas.Page[schedules.AlertEndpoint],
+    "post /alert-endpoints": schedules.NewAlertEndpoint,
+    "get /alert-endpoints/{slug}": schedules.AlertEndpoint,
+    "patch /alert-endpoints/{slug}": schedules.AlertEndpoint,
+    "post /alert-endpoints/{slug}/secret": schedules.NewAlertEndpoint,
+    "post /alert-endpoints/{slug}/test": schedules.AlertDelivery,
+    "get /alert-endpoints/{slug}/deliveries": schemas.Page[schedules.AlertDelivery],
+    "post /alert-endpoints/{slug}/deliveries/{message_id}/resend": schedules.AlertDelivery,
     "post /surveys": schemas.Survey,
     "get /surveys/{slug}/report.json": schemas.Summary,
     "get /surveys/{slug}/links": schemas.Page[schemas.Link],

@@ -42,7 +42,7 @@ DRAIN_S, MOST_READ = 2.0, 60_000_000
 
 _SCREENING = re.compile(r"/api/v1/screening/")
 _LISTS = re.compile(
-    r"/(api/v1/(plan|surveys|audits(/plan)?|domain-lists(/[^/]+)?)"
+    r"/(api/v1/(plan|surveys|audits(/plan)?|schedules|domain-lists(/[^/]+)?)"
     r"|surveys/new|recommendations/domains|audits/(new|lists(/[^/]+)?))/?$"
 )
 _TABLES = re.compile(r"/recommendations/samples/?$")

@@ -90,7 +90,7 @@ def change_endpoint(row: AlertEndpoint, given: Mapping[str, Any], now: datetime)
     """Change an endpoint; a disabled one can be enabled again. Raises ``BadInput``."""
     if "name" in given:
         row.name = check_name(given["name"])
-    if "target" in given and given["target"] != row.target:
+    if "target" in given and given["target"] not in (row.target, shown_target(row)):
         row.target = check_target(row.format, given["target"])
         if row.format == Format.EMAIL:
             row.state = State.UNCONFIRMED

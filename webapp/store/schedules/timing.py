@@ -76,6 +76,12 @@ def check_interval(minutes: int) -> int:
     return minutes
 
 
+def explain(expression: str) -> str:
+    """A cron expression in words: ``at 02:30 every day``."""
+    text: str = CronSim(expression, datetime(2026, 1, 1, tzinfo=UTC)).explain()
+    return text[:1].lower() + text[1:]
+
+
 def _cron_times(expression: str, time_zone: str, after: datetime) -> Iterator[datetime]:
     for moment in CronSim(expression, after.astimezone(ZoneInfo(time_zone))):
         yield moment.astimezone(UTC)
