@@ -63,10 +63,10 @@ def _post(endpoint: AlertEndpoint, row: AlertDelivery, clock: Clock) -> dict[str
         return {"is_accepted": False, "reason": f"no reply: {error}"}
     except OSError as error:
         return {"is_accepted": False, "reason": reason_of(error)}
-    return _judge(reply, now)
+    return _attempt_of(reply, now)
 
 
-def _judge(reply: Reply, now: datetime) -> dict[str, Any]:
+def _attempt_of(reply: Reply, now: datetime) -> dict[str, Any]:
     """A status of success is an acceptance; a redirect is not followed and is none."""
     is_accepted = 200 <= reply.status < 300
     reason = "accepted" if is_accepted else f"status {reply.status} {reply.reason}".strip()

@@ -89,7 +89,7 @@ def test_every_way_of_recurring(client, changed, cron):
         ({"every": "cron"}, "Fill this in"),
         ({"time_zone": "Mars/Base"}, "not an IANA time zone"),
         ({"domains": ""}, "one of the two"),
-        ({"domains": "_"}, "id_domains-error"),
+        ({"domains": "_"}, "id_domains_error"),
         ({"at": "25:00"}, "valid time"),
     ],
 )

@@ -16,7 +16,7 @@ from webapp.api.framework.problems import ERRORS
 from webapp.api.framework.routers import Router
 from webapp.api.framework.strict_bodies import Body
 from webapp.api.schedules.documents import delivery_json, endpoint_json
-from webapp.api.schedules.schedules import MAX_ROWS, Name, Zone, given_fields, require_account
+from webapp.api.schedules.schedules import MAX_ROWS, Name, Zone, require_account, set_fields
 from webapp.store.models import AlertDelivery, AlertEndpoint, Schedule
 from webapp.store.schedules import deliveries, endpoints, services
 
@@ -120,7 +120,7 @@ def get_endpoint(request: HttpRequest, slug: str) -> Any:
 def change_endpoint(request: HttpRequest, slug: str, change: AlertEndpointChange) -> Any:
     """Change an endpoint, disable it or enable it again (``is_active``)."""
     row = _own(request, slug)
-    given = given_fields(change)
+    given = set_fields(change)
     wanted = {k: v for k, v in given.items() if v is not None or k == "digest_hour"}
     endpoints.change_endpoint(row, wanted, timezone.now())
     if row.state == AlertEndpoint.State.UNCONFIRMED and "target" in wanted:

@@ -61,7 +61,7 @@ def require_account(request: HttpRequest) -> Any:
     return user
 
 
-def given_fields(body: Body) -> dict[str, Any]:
+def set_fields(body: Body) -> dict[str, Any]:
     """The fields that a change names."""
     return body.model_dump(exclude_unset=True)
 
@@ -104,7 +104,7 @@ def get_schedule(request: HttpRequest, slug: str) -> Any:
 def change_schedule(request: HttpRequest, slug: str, change: ScheduleChange) -> Any:
     """Rename, pause (``is_active``) or resume a schedule, or change when it is due."""
     row = _own(request, slug)
-    wanted = {k: v for k, v in given_fields(change).items() if v is not None}
+    wanted = {k: v for k, v in set_fields(change).items() if v is not None}
     services.change_schedule(row, wanted, timezone.now())
     return schedule_json(row)
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -46,7 +45,6 @@ def alert_endpoints(request: HttpRequest) -> HttpResponse:
         "rows": rows,
         "form": form,
         "zones": zones(),
-        "sends_mail": bool(settings.EMAIL_HOST),
     }
     return render(request, "schedules/endpoints.html", context, status=422 if form.errors else 200)
 

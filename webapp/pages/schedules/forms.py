@@ -4,6 +4,7 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from django import forms
+from django.conf import settings
 
 from tasks.schedules.messages import TITLES
 from webapp.store.audits import documents, policies
@@ -22,6 +23,7 @@ EVERY = (
 )
 HOURS = tuple((hour, f"{hour:02d}:00") for hour in range(24))
 _AT_ONCE = ("", "At once")
+_PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
 
 
 def zones() -> list[str]:
@@ -29,17 +31,47 @@ def zones() -> list[str]:
     return sorted(name for name in available_timezones() if "/" in name or name == "UTC")
 
 
+def _zone_field(label: str) -> forms.CharField:
+    return forms.CharField(
+        max_length=64,
+        initial="UTC",
+        label=label,
+        help_text="Such as Europe/Oslo",
+        widget=forms.TextInput(attrs={**_PLAIN, "list": "zones"}),
+    )
+
+
 class ScheduleForm(forms.Form):
     """When a schedule is due; forms of kinds add what recurs."""
 
     kind = ""
     name = forms.CharField(max_length=200, strip=True)
-    every = forms.ChoiceField(choices=EVERY, initial="day")
-    at = forms.TimeField(required=False, initial="02:30", input_formats=["%H:%M", "%H:%M:%S"])
-    weekday = forms.ChoiceField(choices=list(enumerate(DAYS)), initial=1)
-    hours = forms.IntegerField(required=False, min_value=1, max_value=8_760, initial=6)
-    cron = forms.CharField(required=False, max_length=120)
-    time_zone = forms.CharField(max_length=64, initial="UTC")
+    every = forms.ChoiceField(choices=EVERY, initial="day", label="Recurs")
+    at = forms.TimeField(
+        required=False,
+        initial="02:30",
+        help_text="Local time; used by days, weeks and months",
+        widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
+    )
+    weekday = forms.ChoiceField(
+        choices=list(enumerate(DAYS)), initial=1, label="Day of the week", help_text="Used by weeks"
+    )
+    hours = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=8_760,
+        initial=6,
+        label="Hours between runs",
+        help_text="Used by hours",
+    )
+    cron = forms.CharField(
+        required=False,
+        max_length=120,
+        label="Cron expression",
+        help_text="Minute, hour, day of month, month, day of week",
+        widget=forms.TextInput(attrs=_PLAIN),
+    )
+    time_zone = _zone_field("Time zone")
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -70,7 +102,12 @@ class _ListForm(ScheduleForm):
     """A domain list as text."""
 
     domains = forms.CharField(
-        required=False, strip=False, max_length=5_000_000, widget=forms.Textarea
+        required=False,
+        strip=False,
+        max_length=5_000_000,
+        label="Or domains",
+        help_text="One on each line",
+        widget=forms.Textarea(attrs={**_PLAIN, "rows": 6}),
     )
 
     def require_one(self, other: str, cleaned: dict[str, Any]) -> None:
@@ -83,7 +120,7 @@ class SurveyScheduleForm(_ListForm):
     """A survey of a list, or of the list of another survey."""
 
     kind = Schedule.Kind.SURVEY
-    survey = forms.ChoiceField(required=False)
+    survey = forms.ChoiceField(required=False, label="Domains of an earlier survey")
 
     def __init__(self, *args: Any, user: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -104,7 +141,10 @@ class CampaignScheduleForm(ScheduleForm):
     """A copy of a campaign."""
 
     kind = Schedule.Kind.CAMPAIGN
-    campaign = forms.ChoiceField()
+    campaign = forms.ChoiceField(
+        label="Campaign to repeat",
+        help_text="Its targets, vantage points and schedule are copied.",
+    )
 
     def __init__(self, *args: Any, user: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -119,7 +159,11 @@ class AuditScheduleForm(_ListForm):
     """An audit of a saved list or of pasted domains."""
 
     kind = Schedule.Kind.AUDIT
-    domain_list = forms.ChoiceField(required=False)
+    domain_list = forms.ChoiceField(
+        required=False,
+        label="Saved domain list",
+        help_text="Each run reads the list as it is then.",
+    )
     policy = forms.ChoiceField()
 
     def __init__(self, *args: Any, user: Any, **more: Any) -> None:
@@ -154,31 +198,48 @@ class EndpointForm(forms.Form):
 
     name = forms.CharField(max_length=200, strip=True)
     format = forms.ChoiceField(choices=AlertEndpoint.Format.choices)
-    target = forms.CharField(max_length=1_000, strip=True)
+    target = forms.CharField(
+        max_length=1_000,
+        strip=True,
+        label="URL or e-mail address",
+        help_text="Webhooks begin with https://",
+        widget=forms.TextInput(attrs=_PLAIN),
+    )
     kinds = forms.MultipleChoiceField(
         choices=[(kind, TITLES[kind]) for kind in kinds.KINDS], initial=list(kinds.KINDS)
     )
     schedule = forms.ChoiceField(required=False)
     digest_hour = forms.TypedChoiceField(
-        choices=[_AT_ONCE, *HOURS], required=False, coerce=int, empty_value=None
+        choices=[_AT_ONCE, *HOURS],
+        required=False,
+        coerce=int,
+        empty_value=None,
+        label="When",
+        help_text="At once, or one message a day",
     )
-    time_zone = forms.CharField(max_length=64, initial="UTC")
-    quiet_after = forms.IntegerField(min_value=0, max_value=1_000, initial=3)
+    time_zone = _zone_field("Time zone of the hour")
+    quiet_after = forms.IntegerField(
+        min_value=0,
+        max_value=1_000,
+        initial=3,
+        help_text="Runs in a row with the same alert; 0 for no limit",
+    )
 
     def __init__(self, *args: Any, user: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         own = [(row.slug, row.name) for row in schedules_of(user)]
         _choose(self, "schedule", [("", "All schedules"), *own])
+        if not settings.EMAIL_HOST:
+            self.fields["format"].help_text = "This site is not set up to send e-mail."
 
 
 class EndpointChangeForm(EndpointForm):
     """What may be changed of an endpoint."""
 
-    format = None  # type: ignore[assignment]
-
     def __init__(self, *args: Any, user: Any, **more: Any) -> None:
         super().__init__(*args, user=user, **more)
         del self.fields["schedule"]
+        del self.fields["format"]
 
 
 def _choose(form: forms.Form, name: str, choices: list[Any]) -> None:

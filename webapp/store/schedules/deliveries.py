@@ -216,7 +216,7 @@ def record(row: AlertDelivery, attempt: Attempt, now: datetime) -> None:
     row.log = [*row.log, entry][-KEPT_ATTEMPTS:]
     if attempt.is_accepted:
         row.state, row.delivered_at = State.DELIVERED, now
-    elif _is_given_up(row, attempt, now):
+    elif _is_over(row, attempt, now):
         row.state = State.FAILED
     else:
         chance = random.Random(f"{row.message_id}/{row.attempts}")
@@ -225,7 +225,7 @@ def record(row: AlertDelivery, attempt: Attempt, now: datetime) -> None:
     row.save()
 
 
-def _is_given_up(row: AlertDelivery, attempt: Attempt, now: datetime) -> bool:
+def _is_over(row: AlertDelivery, attempt: Attempt, now: datetime) -> bool:
     is_old = now - row.queued_at >= GIVE_UP_AFTER
     return attempt.is_final or is_old or (attempt.is_refusal and row.attempts >= MAX_REFUSALS)
 
