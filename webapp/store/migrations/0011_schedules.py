@@ -6,152 +6,346 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('store', '0010_audits'),
+        ("store", "0010_audits"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Schedule',
+            name="Schedule",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.SlugField(max_length=120, unique=True)),
-                ('name', models.CharField(max_length=200)),
-                ('kind', models.CharField(choices=[('survey', 'Survey'), ('campaign', 'Campaign'), ('audit', 'Audit')], max_length=8)),
-                ('request', models.JSONField()),
-                ('cron', models.CharField(blank=True, default='', max_length=120)),
-                ('interval_minutes', models.PositiveIntegerField(blank=True, null=True)),
-                ('time_zone', models.CharField(default='UTC', max_length=64)),
-                ('is_active', models.BooleanField(default=True)),
-                ('next_due', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='schedules', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("slug", models.SlugField(max_length=120, unique=True)),
+                ("name", models.CharField(max_length=200)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("survey", "Survey"),
+                            ("campaign", "Campaign"),
+                            ("audit", "Audit"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("request", models.JSONField()),
+                ("cron", models.CharField(blank=True, default="", max_length=120)),
+                ("interval_minutes", models.PositiveIntegerField(blank=True, null=True)),
+                ("time_zone", models.CharField(default="UTC", max_length=64)),
+                ("is_active", models.BooleanField(default=True)),
+                ("next_due", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="schedules",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['name', 'id'],
+                "ordering": ["name", "id"],
             },
         ),
         migrations.CreateModel(
-            name='AlertEndpoint',
+            name="AlertEndpoint",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.SlugField(max_length=120, unique=True)),
-                ('name', models.CharField(max_length=200)),
-                ('format', models.CharField(choices=[('webhook', 'Signed webhook'), ('slack', 'Slack-compatible webhook'), ('email', 'E-mail')], max_length=8)),
-                ('target', models.CharField(max_length=1000)),
-                ('kinds', models.JSONField(default=list)),
-                ('quiet_after', models.PositiveIntegerField(default=3)),
-                ('digest_hour', models.PositiveSmallIntegerField(blank=True, null=True)),
-                ('time_zone', models.CharField(default='UTC', max_length=64)),
-                ('next_digest', models.DateTimeField(blank=True, null=True)),
-                ('last_digest', models.DateTimeField(blank=True, null=True)),
-                ('state', models.CharField(choices=[('active', 'Active'), ('unconfirmed', 'Unconfirmed'), ('disabled', 'Disabled')], default='active', max_length=12)),
-                ('disabled_reason', models.CharField(blank=True, default='', max_length=300)),
-                ('seed', models.CharField(blank=True, default='', max_length=64)),
-                ('previous_seed', models.CharField(blank=True, default='', max_length=64)),
-                ('previous_until', models.DateTimeField(blank=True, null=True)),
-                ('lease', models.CharField(blank=True, default='', max_length=32)),
-                ('leased_until', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='alert_endpoints', to=settings.AUTH_USER_MODEL)),
-                ('schedule', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='endpoints', to='store.schedule')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("slug", models.SlugField(max_length=120, unique=True)),
+                ("name", models.CharField(max_length=200)),
+                (
+                    "format",
+                    models.CharField(
+                        choices=[
+                            ("webhook", "Signed webhook"),
+                            ("slack", "Slack-compatible webhook"),
+                            ("email", "E-mail"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("target", models.CharField(max_length=1000)),
+                ("kinds", models.JSONField(default=list)),
+                ("quiet_after", models.PositiveIntegerField(default=3)),
+                ("digest_hour", models.PositiveSmallIntegerField(blank=True, null=True)),
+                ("time_zone", models.CharField(default="UTC", max_length=64)),
+                ("next_digest", models.DateTimeField(blank=True, null=True)),
+                ("last_digest", models.DateTimeField(blank=True, null=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("active", "Active"),
+                            ("unconfirmed", "Unconfirmed"),
+                            ("disabled", "Disabled"),
+                        ],
+                        default="active",
+                        max_length=12,
+                    ),
+                ),
+                ("disabled_reason", models.CharField(blank=True, default="", max_length=300)),
+                ("seed", models.CharField(blank=True, default="", max_length=64)),
+                ("previous_seed", models.CharField(blank=True, default="", max_length=64)),
+                ("previous_until", models.DateTimeField(blank=True, null=True)),
+                ("lease", models.CharField(blank=True, default="", max_length=32)),
+                ("leased_until", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="alert_endpoints",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "schedule",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="endpoints",
+                        to="store.schedule",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['name', 'id'],
+                "ordering": ["name", "id"],
             },
         ),
         migrations.CreateModel(
-            name='ScheduleEvent',
+            name="ScheduleEvent",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('event_id', models.CharField(max_length=64, unique=True)),
-                ('kind', models.CharField(max_length=40)),
-                ('subject', models.CharField(blank=True, default='', max_length=300)),
-                ('key', models.CharField(blank=True, default='', max_length=300)),
-                ('before', models.TextField(blank=True, default='')),
-                ('after', models.TextField(blank=True, default='')),
-                ('detail', models.JSONField(default=dict)),
-                ('repeats', models.PositiveIntegerField(default=1)),
-                ('created_at', models.DateTimeField()),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='schedule_events', to=settings.AUTH_USER_MODEL)),
-                ('schedule', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='events', to='store.schedule')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("event_id", models.CharField(max_length=64, unique=True)),
+                ("kind", models.CharField(max_length=40)),
+                ("subject", models.CharField(blank=True, default="", max_length=300)),
+                ("key", models.CharField(blank=True, default="", max_length=300)),
+                ("before", models.TextField(blank=True, default="")),
+                ("after", models.TextField(blank=True, default="")),
+                ("detail", models.JSONField(default=dict)),
+                ("repeats", models.PositiveIntegerField(default=1)),
+                ("created_at", models.DateTimeField()),
+                (
+                    "owner",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="schedule_events",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "schedule",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="events",
+                        to="store.schedule",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-id'],
+                "ordering": ["-created_at", "-id"],
             },
         ),
         migrations.CreateModel(
-            name='AlertDelivery',
+            name="AlertDelivery",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('message_id', models.CharField(max_length=64)),
-                ('kind', models.CharField(max_length=40)),
-                ('payload', models.JSONField()),
-                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('delivered', 'Delivered'), ('failed', 'Failed')], default='waiting', max_length=9)),
-                ('attempts', models.PositiveIntegerField(default=0)),
-                ('queued_at', models.DateTimeField()),
-                ('next_attempt_at', models.DateTimeField()),
-                ('delivered_at', models.DateTimeField(blank=True, null=True)),
-                ('last_status', models.PositiveIntegerField(blank=True, null=True)),
-                ('last_reason', models.CharField(blank=True, default='', max_length=300)),
-                ('log', models.JSONField(default=list)),
-                ('endpoint', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='store.alertendpoint')),
-                ('event', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='deliveries', to='store.scheduleevent')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("message_id", models.CharField(max_length=64)),
+                ("kind", models.CharField(max_length=40)),
+                ("payload", models.JSONField()),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("waiting", "Waiting"),
+                            ("delivered", "Delivered"),
+                            ("failed", "Failed"),
+                        ],
+                        default="waiting",
+                        max_length=9,
+                    ),
+                ),
+                ("attempts", models.PositiveIntegerField(default=0)),
+                ("queued_at", models.DateTimeField()),
+                ("next_attempt_at", models.DateTimeField()),
+                ("delivered_at", models.DateTimeField(blank=True, null=True)),
+                ("last_status", models.PositiveIntegerField(blank=True, null=True)),
+                ("last_reason", models.CharField(blank=True, default="", max_length=300)),
+                ("log", models.JSONField(default=list)),
+                (
+                    "endpoint",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="deliveries",
+                        to="store.alertendpoint",
+                    ),
+                ),
+                (
+                    "event",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="deliveries",
+                        to="store.scheduleevent",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-queued_at', '-id'],
+                "ordering": ["-queued_at", "-id"],
             },
         ),
         migrations.CreateModel(
-            name='ScheduleRun',
+            name="ScheduleRun",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('due_at', models.DateTimeField()),
-                ('state', models.CharField(choices=[('due', 'Due'), ('started', 'Started'), ('compared', 'Compared'), ('failed', 'Failed'), ('skipped', 'Skipped')], default='due', max_length=8)),
-                ('missed', models.PositiveIntegerField(default=0)),
-                ('changes', models.JSONField(default=dict)),
-                ('error', models.TextField(blank=True, default='')),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('audit', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='store.audit')),
-                ('campaign', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='store.campaign')),
-                ('previous', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='store.schedulerun')),
-                ('schedule', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='runs', to='store.schedule')),
-                ('survey', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='store.survey')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("due_at", models.DateTimeField()),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("due", "Due"),
+                            ("started", "Started"),
+                            ("compared", "Compared"),
+                            ("failed", "Failed"),
+                            ("skipped", "Skipped"),
+                        ],
+                        default="due",
+                        max_length=8,
+                    ),
+                ),
+                ("missed", models.PositiveIntegerField(default=0)),
+                ("changes", models.JSONField(default=dict)),
+                ("error", models.TextField(blank=True, default="")),
+                ("started_at", models.DateTimeField(blank=True, null=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "audit",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="store.audit",
+                    ),
+                ),
+                (
+                    "campaign",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="store.campaign",
+                    ),
+                ),
+                (
+                    "previous",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="store.schedulerun",
+                    ),
+                ),
+                (
+                    "schedule",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="runs",
+                        to="store.schedule",
+                    ),
+                ),
+                (
+                    "survey",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="store.survey",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-due_at', '-id'],
+                "ordering": ["-due_at", "-id"],
             },
         ),
         migrations.AddField(
-            model_name='scheduleevent',
-            name='run',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='events', to='store.schedulerun'),
+            model_name="scheduleevent",
+            name="run",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="events",
+                to="store.schedulerun",
+            ),
         ),
         migrations.AddIndex(
-            model_name='schedule',
-            index=models.Index(fields=['is_active', 'next_due'], name='schedule_due'),
+            model_name="schedule",
+            index=models.Index(fields=["is_active", "next_due"], name="schedule_due"),
         ),
         migrations.AddConstraint(
-            model_name='schedule',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('cron', ''), ('interval_minutes__isnull', False)), models.Q(models.Q(('cron', ''), _negated=True), ('interval_minutes__isnull', True)), _connector='OR'), name='schedule_cron_or_interval'),
+            model_name="schedule",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("cron", ""), ("interval_minutes__isnull", False)),
+                    models.Q(
+                        models.Q(("cron", ""), _negated=True), ("interval_minutes__isnull", True)
+                    ),
+                    _connector="OR",
+                ),
+                name="schedule_cron_or_interval",
+            ),
         ),
         migrations.AddIndex(
-            model_name='alertdelivery',
-            index=models.Index(fields=['endpoint', 'state', 'queued_at'], name='alert_delivery_queue'),
+            model_name="alertdelivery",
+            index=models.Index(
+                fields=["endpoint", "state", "queued_at"], name="alert_delivery_queue"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='alertdelivery',
-            constraint=models.UniqueConstraint(fields=('endpoint', 'message_id'), name='alert_delivery_once'),
+            model_name="alertdelivery",
+            constraint=models.UniqueConstraint(
+                fields=("endpoint", "message_id"), name="alert_delivery_once"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='schedulerun',
-            constraint=models.UniqueConstraint(fields=('schedule', 'due_at'), name='schedule_run_once'),
+            model_name="schedulerun",
+            constraint=models.UniqueConstraint(
+                fields=("schedule", "due_at"), name="schedule_run_once"
+            ),
         ),
         migrations.AddIndex(
-            model_name='scheduleevent',
-            index=models.Index(fields=['schedule', 'kind', 'key'], name='schedule_event_key'),
+            model_name="scheduleevent",
+            index=models.Index(fields=["schedule", "kind", "key"], name="schedule_event_key"),
         ),
     ]
