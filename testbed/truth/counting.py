@@ -56,6 +56,8 @@ def truth(world: World, wordlist: Iterable[str], *, axfr: bool = True) -> dict[s
         "notes": list(world.notes),
         # What an audit has to find; only worlds of kind ``audit`` have it.
         "violations": [list(row) for row in world.violations],
+        "customers": [list(row) for row in world.customers],
+        "rtt_ms": world.rtt_ms,
     }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from testbed.generate.addresses.allocator import AddressAllocator
 from testbed.world.model import PublishedRanges, World
+from testbed.worlds.audit_latencies import plant_latencies
 from testbed.worlds.explicit import build_explicit
 
 _LABELS = ("www", "api", "mail", "blog", "shop", "app", "dev", "test")
@@ -44,14 +45,23 @@ Violation = tuple[str, str, str]
 
 
 @dataclass(slots=True)
-class _Draft:
+class Draft:
     """One domain while it is drawn; ``planted`` are (rule, discriminator)."""
 
     domain: str
     random: Random
     entry: dict[str, Any] = field(default_factory=dict)
     planted: set[tuple[str, str]] = field(default_factory=set)
+    # The place of each label, in their order.
+    hosts: list[str] = field(default_factory=list)
+    # (country, weight) of the domain's customers.
+    customers: list[tuple[str, float]] = field(default_factory=list)
     _address: int = 0
+
+    @property
+    def regions(self) -> list[str]:
+        """Regions of clouds, such as ``aws us-east-1``."""
+        return sorted({_region(place) for place in self.hosts if "/" in place})
 
     def tokens(self, place: str, n: int = 1) -> list[str]:
         """Fresh address tokens of a place such as ``aws/us-east-1a``."""
@@ -71,6 +81,8 @@ def build_audit_world(
     n = max(1, round(int(raw["domains"]) * (scale or Fraction(1))))
     random = Random(f"audit-world-{seed}")
     drafts = [_draw(f"d{i + 1}.example", Random(random.random())) for i in range(n)]
+    for draft in drafts:
+        _complete(draft, raw, seed)
     document = {
         **raw,
         "name_servers": {
@@ -86,11 +98,31 @@ def build_audit_world(
         for draft in drafts
         for rule, discriminator in draft.planted
     )
+    world.customers = [
+        (draft.domain, country, weight) for draft in drafts for country, weight in draft.customers
+    ]
+    world.rtt_ms = raw.get("rtt_ms", {})
     return world
 
 
-def _draw(domain: str, random: Random) -> _Draft:
-    draft = _Draft(domain, random, {"domain": domain, "names": {}})
+def _complete(draft: Draft, raw: Mapping[str, Any], seed: int) -> None:
+    """What is drawn apart, so that another version of the world has the same domains."""
+    customers, failing, changed = (
+        Random(f"{seed} {draft.domain} {what}") for what in ("customers", "failing", "changed")
+    )
+    _add_customers(draft, customers)
+    if changed.random() < float(raw.get("changed", 0)):
+        _change(draft, changed)
+    _plant_regions(draft)
+    _plant_customers(draft)
+    draft.planted |= plant_latencies(draft.regions, raw.get("rtt_ms", {}))
+    if failing.random() < float(raw.get("failing", 0)):
+        draft.entry["fault"] = failing.choice(["servfail", "missing"])
+        draft.planted.add(("thin-data", ""))
+
+
+def _draw(domain: str, random: Random) -> Draft:
+    draft = Draft(domain, random, {"domain": domain, "names": {}})
     labels = random.sample(_LABELS, random.randint(4, len(_LABELS)))
     names, weights = zip(*_DEPLOYMENTS, strict=True)
     _deploy(draft, random.choices(names, weights)[0], labels)
@@ -101,7 +133,7 @@ def _draw(domain: str, random: Random) -> _Draft:
     return draft
 
 
-def _deploy(draft: _Draft, kind: str, labels: list[str]) -> None:
+def _deploy(draft: Draft, kind: str, labels: list[str]) -> None:
     """Give each label a place; ``cloudfront`` is a CDN, ``other`` no cloud."""
     random = draft.random
     here, there = random.sample(["us-east-1", "eu-west-1", "us-west-2", "eu-central-1"], 2)
@@ -120,7 +152,7 @@ def _deploy(draft: _Draft, kind: str, labels: list[str]) -> None:
     for label, place in zip(labels, hosts, strict=True):
         alias = [f"{number}{label}.cloudfront.net."] if place == "cloudfront" else []
         draft.entry["names"][label] = alias + draft.tokens(place, random.randint(1, 3))
-    _plant_region_violations(draft, hosts)
+    draft.hosts = hosts
     _plant_operator_violations(draft, hosts)
 
 
@@ -129,9 +161,9 @@ def _region(place: str) -> str:
     return place.rstrip("ab").replace("/", " ")
 
 
-def _plant_region_violations(draft: _Draft, hosts: list[str]) -> None:
+def _plant_regions(draft: Draft) -> None:
+    hosts, regions = draft.hosts, draft.regions
     placed = [place for place in hosts if "/" in place]
-    regions = sorted({_region(place) for place in placed})
     if len(regions) == 1 and "other" not in hosts:
         draft.planted.add(("single-region", ""))
         if len(set(placed)) == 1:
@@ -147,7 +179,7 @@ def _plant_region_violations(draft: _Draft, hosts: list[str]) -> None:
             draft.planted.add(("outage-exposure", f"zone {_region(place)} {place[-1]}"))
 
 
-def _plant_operator_violations(draft: _Draft, hosts: list[str]) -> None:
+def _plant_operator_violations(draft: Draft, hosts: list[str]) -> None:
     clouds = ["aws" if p == "cloudfront" else p.partition("/")[0] for p in hosts if p != "other"]
     for provider in set(clouds):
         draft.planted.add(("operator-jurisdiction", f"{_PARENTS[provider]} (US)"))
@@ -157,7 +189,7 @@ def _plant_operator_violations(draft: _Draft, hosts: list[str]) -> None:
         draft.planted.add(("cdn-concentration", _PARENTS["aws"]))
 
 
-def _delegate(draft: _Draft) -> None:
+def _delegate(draft: Draft) -> None:
     random = draft.random
     if random.random() < 0.5:
         operator = random.choice(sorted(_SERVERS))
@@ -167,20 +199,18 @@ def _delegate(draft: _Draft) -> None:
         draft.entry["servers"] = [hosts[0] for hosts in _SERVERS.values()]
 
 
-def _add_dangling(draft: _Draft) -> None:
+def _add_dangling(draft: Draft) -> None:
     random, names = draft.random, draft.entry["names"]
     number = draft.domain.partition(".")[0]
     if random.random() < 0.2:
-        names["old"] = [f"gone-{number}.cloudapp.net."]
-        draft.planted |= {
-            (rule, f"old.{draft.domain}") for rule in ("dangling-name", "claimable-name")
-        }
+        names["old"] = _claimable_alias(draft)
+        draft.planted |= _claimable(draft)
     if random.random() < 0.2:
         names["beta"] = [f"gone-{number}.us-east-1.elb.amazonaws.com."]
         draft.planted.add(("dangling-name", f"beta.{draft.domain}"))
 
 
-def _add_records(draft: _Draft) -> None:
+def _add_records(draft: Draft) -> None:
     random = draft.random
     records: dict[str, list[str]] = {}
     if random.random() < 0.5:
@@ -208,7 +238,7 @@ def _add_records(draft: _Draft) -> None:
         draft.planted.add(("no-ipv6", ""))
 
 
-def _add_settings(draft: _Draft) -> None:
+def _add_settings(draft: Draft) -> None:
     random = draft.random
     if random.random() < 0.2:
         draft.entry["transfer"] = "allow"
@@ -216,3 +246,94 @@ def _add_settings(draft: _Draft) -> None:
     if random.random() < 0.2:
         draft.entry["wildcard"] = {"answer": draft.tokens("other")}
         draft.planted.add(("wildcard", ""))
+
+
+def _add_customers(draft: Draft, random: Random) -> None:
+    """Most customers in a country that hosts the domain, or in one that hosts nothing."""
+    hosting = sorted({_COUNTRIES[region] for region in draft.regions})
+    is_away = random.random() < 0.4
+    draft.customers = [("JP", 3.0 if is_away else 1.0)]
+    draft.customers += [(country, 1.0 if is_away else 3.0) for country in hosting[:1]]
+
+
+def _plant_customers(draft: Draft) -> None:
+    hosting = {_COUNTRIES[region] for region in draft.regions}
+    away = sum(weight for country, weight in draft.customers if country not in hosting)
+    # Behind a CDN alone no country of hosting is visible.
+    if hosting and away > 0.5 * sum(weight for _, weight in draft.customers):
+        draft.planted.add(("customer-country", ""))
+
+
+def _change(draft: Draft, random: Random) -> None:
+    """Change one thing of a domain, and plant what differs from the version before."""
+    before = _posture(draft)
+    changes = [_change_servers, _toggle_transfer, _toggle_wildcard, _toggle_dangling]
+    if any(place.startswith("aws/") for place in draft.hosts):
+        changes.append(_move_to_another_region)
+    random.choice(changes)(draft, random)
+    after = _posture(draft)
+    for verb, values in (("added", after - before), ("removed", before - after)):
+        draft.planted |= {("posture-change", f"{kind} {verb} {value}") for kind, value in values}
+
+
+def _posture(draft: Draft) -> set[tuple[str, str]]:
+    """(kind, value) of everything in which two versions of a domain may differ."""
+    entry = draft.entry
+    found = {("region", region) for region in draft.regions}
+    zones = {place for place in draft.hosts if place.startswith("aws/")}
+    found |= {("zone", f"{_region(place)} {place[-1]}") for place in zones}
+    found |= {("DNS operator", host.partition(".")[2]) for host in entry["servers"]}
+    dangling = [label for label in ("old", "beta") if label in entry["names"]]
+    found |= {("dangling name", f"{label}.{draft.domain}") for label in dangling}
+    if entry.get("transfer") == "allow":
+        found.add(("zone transfer", "open"))
+    if "wildcard" in entry:
+        found.add(("wildcard", "answers"))
+    return found
+
+
+def _move_to_another_region(draft: Draft, random: Random) -> None:
+    here = random.choice(sorted({p for p in draft.hosts if p.startswith("aws/")}))
+    places = (f"aws/{region.partition(' ')[2]}a" for region in _COUNTRIES if region[:3] == "aws")
+    there = random.choice([place for place in places if _region(place) not in draft.regions])
+    draft.hosts = [there if place == here else place for place in draft.hosts]
+    names = draft.entry["names"]
+    for label, tokens in names.items():
+        names[label] = [token.replace(f"{here}#", f"{there}#") for token in tokens]
+
+
+def _change_servers(draft: Draft, random: Random) -> None:
+    operators = sorted({host.partition(".")[2] for host in draft.entry["servers"]})
+    draft.planted -= {("single-dns-operator", operator) for operator in operators}
+    if len(operators) > 1:
+        name = random.choice(sorted(_SERVERS))
+        draft.entry["servers"] = list(_SERVERS[name])
+        draft.planted.add(("single-dns-operator", f"{name}-dns.example"))
+    else:
+        draft.entry["servers"] = [hosts[0] for hosts in _SERVERS.values()]
+
+
+def _toggle_transfer(draft: Draft, random: Random) -> None:
+    if draft.entry.pop("transfer", None) is None:
+        draft.entry["transfer"] = "allow"
+    draft.planted ^= {("open-zone-transfer", "")}
+
+
+def _toggle_wildcard(draft: Draft, random: Random) -> None:
+    if draft.entry.pop("wildcard", None) is None:
+        draft.entry["wildcard"] = {"answer": draft.tokens("other")}
+    draft.planted ^= {("wildcard", "")}
+
+
+def _toggle_dangling(draft: Draft, random: Random) -> None:
+    if draft.entry["names"].pop("old", None) is None:
+        draft.entry["names"]["old"] = _claimable_alias(draft)
+    draft.planted ^= _claimable(draft)
+
+
+def _claimable_alias(draft: Draft) -> list[str]:
+    return [f"gone-{draft.domain.partition('.')[0]}.cloudapp.net."]
+
+
+def _claimable(draft: Draft) -> set[tuple[str, str]]:
+    return {(rule, f"old.{draft.domain}") for rule in ("dangling-name", "claimable-name")}

@@ -293,3 +293,14 @@ def test_a_package_gives_the_same_report_on_another_installation(
         assert (code, out) == (2, ""), arguments
         assert words in err
         assert len(err.splitlines()) == 1
+
+
+def test_without_json_a_summary_is_printed(installation, testbed, labels, tmp_path):
+    server, domains = testbed
+    short = tmp_path / "one.txt"
+    short.write_text(Path(domains).read_text().splitlines()[0] + "\n")
+    options = ("--name-server", server, "--wordlist", labels)
+    code, out, err = installation.run("survey", short, "--name", "one", *options)
+    assert code == 0, err
+    assert out.startswith("one: ")
+    assert len(out.splitlines()) > 20

@@ -65,7 +65,7 @@ class Command(SurveyRunner):
     def _write_summary(self, document: dict[str, Any]) -> None:
         names = document["names"]
         self.stdout.write(
-            f"{document['survey']}: {names['resolved']:,} names resolved, "
+            f"{document['campaign']}: {names['resolved']:,} names resolved, "
             f"{names['cloud']:,} in a cloud, {sum(names['failed'].values()):,} questions failed"
         )
         for table in document["tables"].values():
