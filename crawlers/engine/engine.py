@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from core.clock import Clock, SystemClock
 from core.errors import BadInput
 from core.records import Answer
-from crawlers.engine.backoff import CongestionWindow, RoundTripEstimator
 from crawlers.engine.config import EngineConfig, EngineStats, OutageLimit, Question, Result
 from crawlers.engine.nameservers import Server
 from crawlers.engine.query_run import Run
 from crawlers.engine.rate_limit import LocalRateLimits, RateLimiter, Rates
+from crawlers.engine.retransmit_timer import CongestionWindow, RoundTripEstimator
 from crawlers.engine.sockets import Peer, Sockets
 
 __all__ = ["Engine", "EngineConfig", "EngineStats", "OutageLimit", "Question", "Result"]

@@ -9,10 +9,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from crawlers.engine.backoff import ReceiveWindow
 from crawlers.engine.config import Question, Result
 from crawlers.engine.outages import Outages
 from crawlers.engine.receiver import Receiver
+from crawlers.engine.retransmit_timer import ReceiveWindow
 from crawlers.engine.retry import PendingQueries, PendingQuery
 from crawlers.engine.sender import Sender
 from crawlers.engine.sockets import Peer, Silence

@@ -7,9 +7,9 @@ from itertools import count, islice, repeat
 from typing import TYPE_CHECKING
 
 from core.statuses import DnsStatus
-from crawlers.engine.backoff import ZoneLimit
 from crawlers.engine.config import Question
 from crawlers.engine.query_encoder import OPT_RECORD, Encoder
+from crawlers.engine.retransmit_timer import ZoneLimit
 from crawlers.engine.retry import PendingQuery
 from crawlers.engine.sockets import Channel, Peer
 from crawlers.engine.udp_batch import BATCH

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from crawlers.engine.backoff import CongestionWindow, Health, RoundTripEstimator
 from crawlers.engine.config import Question
 from crawlers.engine.nameservers import Server
 from crawlers.engine.rate_limit import RateLimiter
+from crawlers.engine.retransmit_timer import CongestionWindow, Health, RoundTripEstimator
 from crawlers.engine.udp_batch import LONGEST_REPLY, open_datagrams
 
 if TYPE_CHECKING:

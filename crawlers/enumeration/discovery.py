@@ -15,7 +15,7 @@ from crawlers.enumeration.batch import Batch, Column
 from crawlers.enumeration.candidates import Verdict
 from crawlers.enumeration.domain_state import DomainState
 from crawlers.enumeration.wildcard_filter import WildcardFilter
-from crawlers.enumeration.wildcard_probe import MOST_HELD
+from crawlers.enumeration.wildcard_level import MOST_HELD
 from crawlers.sources.base import Harvest, Source, Zone
 from crawlers.sources.transfers import Transfers
 from crawlers.sources.wordlist import Words

@@ -12,7 +12,7 @@ from core.records import Answer
 from core.statuses import DnsStatus
 from crawlers.enumeration.candidates import Probe, Verdict
 from crawlers.enumeration.interleave import spread
-from crawlers.enumeration.wildcard_probe import PROBES, Level
+from crawlers.enumeration.wildcard_level import PROBES, Level
 from crawlers.enumeration.wildcard_screening import can_screen, screen, screen_probes
 
 # (number of the zone, name, type) out, the same number with the answer in.

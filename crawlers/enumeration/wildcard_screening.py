@@ -7,7 +7,7 @@ follow that rule, a candidate below which the wildcard answers does not exist.
 from collections.abc import Sequence
 
 from crawlers.enumeration.candidates import Probe
-from crawlers.enumeration.wildcard_probe import DENIALS_OF_DENYING, Level
+from crawlers.enumeration.wildcard_level import DENIALS_OF_DENYING, Level
 from crawlers.enumeration.wildcard_statistics import (
     UNCHECKED,
     AnswerStatistics,

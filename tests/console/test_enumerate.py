@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from crawlers.enumeration.wildcard_probe import PROBES
+from crawlers.enumeration.wildcard_level import PROBES
 from testbed.server.server import running
 from testbed.truth.counting import hidden_reason
 from testbed.worlds.loading import build_world, read_labels

@@ -19,11 +19,11 @@ from analysis.optimization.model.objectives import Measure, Objective
 from analysis.optimization.model.samples import Samples
 from analysis.optimization.solver.branch_and_bound import ROOT_LENGTH, ROOT_STEPS, rough_dual
 from analysis.optimization.solver.certificate import Box, Proof, ProofLog
+from analysis.optimization.solver.lagrangian_bound import Ascent, Effort, Node
 from analysis.optimization.solver.local_search import exchange, exchange_losses, start
 from analysis.optimization.solver.mean import Aim, Solution, solve_mean
 from analysis.optimization.solver.problem import Problem, field_of, rules_of
 from analysis.optimization.solver.search_kernels import Field, Rules, as_ints
-from analysis.optimization.solver.subgradient import Ascent, Effort, Node
 from core.errors import BadInput
 
 Sets = tuple[tuple[tuple[int, ...], Fraction], ...]

@@ -35,11 +35,11 @@ from analysis.optimization.model.costs import Costs
 from analysis.optimization.solver.branch_and_bound import ROOT_LENGTH, ROOT_STEPS, rough_dual
 from analysis.optimization.solver.certificate import Proof, ProofLog
 from analysis.optimization.solver.cost_kernels import weigh
+from analysis.optimization.solver.lagrangian_bound import Ascent, Effort, Node
 from analysis.optimization.solver.local_search import exchange_losses, start
 from analysis.optimization.solver.mean import Aim, Solution
 from analysis.optimization.solver.problem import field_of
 from analysis.optimization.solver.search_kernels import as_ints
-from analysis.optimization.solver.subgradient import Ascent, Effort, Node
 
 # Above this multiple of ``plain_cells``, subgradient steps before the search pay off.
 PLAIN_FACTOR = 10

@@ -21,6 +21,7 @@ from analysis.optimization.solver.branch_and_bound import (
     rough_dual,
 )
 from analysis.optimization.solver.certificate import Box, ProofLog
+from analysis.optimization.solver.lagrangian_bound import Ascent, Effort, Node
 from analysis.optimization.solver.problem import Problem, rules_of
 from analysis.optimization.solver.search_kernels import (
     NO_ANSWER_COST,
@@ -28,7 +29,6 @@ from analysis.optimization.solver.search_kernels import (
     explore,
     loss_cost,
 )
-from analysis.optimization.solver.subgradient import Ascent, Effort, Node
 
 
 class RobustProblem(Problem):

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from analysis.optimization.solver.constraint_duals import additions
 from analysis.optimization.solver.cost_kernels import capped, gains, lower
+from analysis.optimization.solver.lagrangian_bound import Node
 from analysis.optimization.solver.local_search import exchange
 from analysis.optimization.solver.problem import Problem
 from analysis.optimization.solver.search_kernels import Dual
-from analysis.optimization.solver.subgradient import Node
 
 Floats = NDArray[np.float64]
 

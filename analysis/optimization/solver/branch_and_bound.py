@@ -12,10 +12,10 @@ from typing import Protocol
 import numpy as np
 
 from analysis.optimization.solver.certificate import ProofLog
+from analysis.optimization.solver.lagrangian_bound import Ascent, Effort, Node, outside_of
 from analysis.optimization.solver.local_search import exchange, start
 from analysis.optimization.solver.problem import Problem
 from analysis.optimization.solver.search_kernels import Dual, as_ints, explore
-from analysis.optimization.solver.subgradient import Ascent, Effort, Node, outside_of
 
 ROOT_STEPS = 600
 ROOT_LENGTH = 1.0

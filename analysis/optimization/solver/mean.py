@@ -23,9 +23,9 @@ from analysis.optimization.solver.branch_and_bound import (
     sets_of,
 )
 from analysis.optimization.solver.certificate import Proof
+from analysis.optimization.solver.lagrangian_bound import Node
 from analysis.optimization.solver.local_search import neighbours, start
 from analysis.optimization.solver.problem import Problem, field_of
-from analysis.optimization.solver.subgradient import Node
 from analysis.optimization.solver.warm_start import seed_by_clients
 
 # From this many chosen regions on, and up to this many cells, Benders cuts pay off.

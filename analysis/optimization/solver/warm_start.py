@@ -6,10 +6,10 @@ import numpy as np
 
 from analysis.optimization.model.costs import Costs, Ints
 from analysis.optimization.solver.branch_and_bound import Tree
+from analysis.optimization.solver.lagrangian_bound import Node
 from analysis.optimization.solver.local_search import exchange
 from analysis.optimization.solver.problem import Problem, field_of
 from analysis.optimization.solver.search_kernels import Dual
-from analysis.optimization.solver.subgradient import Node
 
 # Time limit of the problem of mean rounds.
 MAX_SECONDS = 10.0

@@ -5,9 +5,9 @@ import time
 import pytest
 
 from core.statuses import DnsStatus
-from crawlers.engine.backoff import CongestionWindow
 from crawlers.engine.engine import Engine, EngineConfig, Question
 from crawlers.engine.nameservers import Server
+from crawlers.engine.retransmit_timer import CongestionWindow
 from tests.crawlers.engine.responder import Responder, good
 from tests.crawlers.engine.slow_server import SlowServer
 

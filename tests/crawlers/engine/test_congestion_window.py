@@ -2,8 +2,8 @@
 
 import socket
 
-from crawlers.engine.backoff import CongestionWindow, ReceiveWindow, RoundTripEstimator
 from crawlers.engine.nameservers import Server
+from crawlers.engine.retransmit_timer import CongestionWindow, ReceiveWindow, RoundTripEstimator
 from crawlers.engine.sockets import Peer, Sockets
 
 

@@ -12,7 +12,7 @@ from core.statuses import Technique
 from crawlers.engine.engine import Engine, EngineConfig
 from crawlers.engine.nameservers import Server
 from crawlers.enumeration.enumeration import CrawlConfig, crawl_domains
-from crawlers.enumeration.wildcard_probe import PROBES, SAMPLES
+from crawlers.enumeration.wildcard_level import PROBES, SAMPLES
 from crawlers.sources.base import Harvest
 from testbed.server.server import running
 from testbed.truth.counting import hidden_reason

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.records import Record
 from core.statuses import DnsStatus
 from crawlers.enumeration.candidates import Verdict
-from crawlers.enumeration.wildcard_probe import MOST_TESTS, SAMPLES, Level
+from crawlers.enumeration.wildcard_level import MOST_TESTS, SAMPLES, Level
 from tests.examples import examples
 
 ZONE = "elm.test"
@@ -346,7 +346,7 @@ def test_a_server_whose_wildcards_hold_one_label_only_proves_nothing():
 
 
 def test_a_long_word_list_holds_back_no_more_than_it_must(monkeypatch):
-    monkeypatch.setattr("crawlers.enumeration.wildcard_probe.MOST_HELD", 500)
+    monkeypatch.setattr("crawlers.enumeration.wildcard_level.MOST_HELD", 500)
     words = [f"w{i}" for i in range(6_000)]
     own = own_names(words[100:], 10)
     zone = Zone(cyclic([address(i) for i in range(20)], 1), own)

@@ -1,4 +1,7 @@
-"""Per-server state that decides when to send again: round-trip time, silence, congestion window."""
+"""Retransmit timer, congestion window and rest of each server, and the rate limit of each zone.
+
+The time-out of a first try follows the smoothed round trip of its server (after RFC 6298).
+"""
 
 from dataclasses import dataclass, field
 from math import ceil, log
