@@ -99,7 +99,7 @@ def decide_single_zone(
         yield passed(facts, total, f"{len(zones)} zones")
         return
     identified = sum(z.addresses for z in known)
-    if identified < total:
+    if not known or identified < total:
         yield not_judged(
             facts, f"the zone of {total - identified:,} of {total:,} addresses is unknown", n=total
         )

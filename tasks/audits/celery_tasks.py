@@ -6,6 +6,7 @@ from django.db import transaction
 
 from tasks.audits import stored_audit
 from tasks.platform.app import AWAY, app, queue
+from tasks.surveys.celery_tasks import queue_unless_queued
 from webapp.store.audits import services
 from webapp.store.models import Audit
 
@@ -47,5 +48,5 @@ def survey_ended(survey_id: int) -> None:
 @app.task(name="tasks.audits.sweep")
 def requeue_lost() -> None:
     """Queue audits that a broker or a worker lost, and those whose survey has ended."""
-    for pk in services.waiting():
-        _queue(pk)
+    for pk, attempt in services.waiting():
+        queue_unless_queued(run, pk, attempt)

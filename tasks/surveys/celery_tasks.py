@@ -89,18 +89,18 @@ def conclude(survey_id: int) -> None:
 def requeue_lost() -> None:
     """Take up what a killed worker or a restarted broker left: shards, starts and reports."""
     for shard_id, attempt in waiting.expired_leases():
-        _queue_unless_queued(crawl_shard, shard_id, attempt)
+        queue_unless_queued(crawl_shard, shard_id, attempt)
     for survey in Survey.objects.filter(state=SurveyState.RUNNING):
         if shard_run.is_complete(survey):
-            _queue_unless_queued(conclude, survey.pk)
+            queue_unless_queued(conclude, survey.pk)
         else:
             _hand_out(survey.pk)
             second_pass.resend_batches(survey)
     for survey in Survey.objects.filter(state=SurveyState.QUEUED):
-        _queue_unless_queued(start, survey.pk)
+        queue_unless_queued(start, survey.pk)
 
 
-def _queue_unless_queued(task: Task, number: int, attempt: int = 0) -> None:
+def queue_unless_queued(task: Task, number: int, attempt: int = 0) -> None:
     """Queue a task unless this process did a moment ago: copies do nothing, but fill the queue."""
     if cache.add(f"queued-{task.name}-{number}-{attempt}", True, timeout=_QUEUED_S):
         task.delay(number)

@@ -19,8 +19,8 @@ from webapp.pages.surveys.domains import page_number
 from webapp.pages.surveys.views import progress_of
 from webapp.store.audits import findings, policies, selectors
 from webapp.store.models import Audit
+from webapp.store.surveys import selectors as survey_selectors
 from webapp.store.surveys.evidence import page_place
-from webapp.store.surveys.selectors import row_of
 
 SHOWN_AUDITS = 200
 # Findings of each rule on the first page, and on a page of the list.
@@ -53,7 +53,7 @@ def audit(request: HttpRequest, slug: str) -> HttpResponse:
     row = audit_or_404(request, slug)
     context = frame(request, row)
     if not row.is_final:
-        return render(request, "audits/progress.html", context | _progress(row))
+        return render(request, "audits/progress.html", context | _progress(request, row))
     if row.state not in selectors.JUDGED:
         return render(request, "audits/failed.html", context)
     reader = wording.Reader.of(row, request.user)
@@ -87,12 +87,12 @@ def frame(request: HttpRequest, row: Audit) -> dict[str, Any]:
     return {"section": "audits", "audit": row, "is_own": is_own}
 
 
-def _progress(row: Audit) -> dict[str, Any]:
-    """The counters of the survey that runs first, if any."""
+def _progress(request: HttpRequest, row: Audit) -> dict[str, Any]:
+    """The counters of the survey that runs first, if any, where the reader may see them."""
     if row.state != Audit.State.SURVEYING or row.survey is None:
         return {}
-    survey = row_of(row.survey)
-    return {"surveyed": survey, **progress_of(survey)}
+    survey = survey_selectors.survey(row.survey.slug, request.user)
+    return {"surveyed": survey, **progress_of(survey)} if survey else {}
 
 
 def _passing(row: Audit) -> int:

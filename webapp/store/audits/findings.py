@@ -156,6 +156,12 @@ def _open(audit: Audit) -> RowFile:
         raise Damaged(f"the stored file {name} is gone or damaged: {error}") from error
 
 
+@lru_cache(maxsize=64)
+def _column(path: Path, name: str) -> pa.ChunkedArray:
+    """One column that findings are filtered by; some megabytes for a million findings."""
+    return _file(path).column(name)
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """Which findings are wanted; empty fields filter nothing."""
@@ -183,7 +189,7 @@ def places(audit: Audit, wanted: Filter) -> np.ndarray[Any, Any] | range:
         text = getattr(wanted, name)
         if not text:
             continue
-        column = rows.column(name)
+        column = _column(path_of(audit), name)
         found = pc.match_substring(column, text) if name == "subject" else pc.equal(column, text)
         hits = found if hits is None else pc.and_(hits, found)
     return np.flatnonzero(hits.to_numpy(zero_copy_only=False))

@@ -23,11 +23,21 @@ def listed(user: Any) -> QuerySet[Audit]:
     return visible(rows, user)
 
 
+# What documents and pages read of the rows that an audit names.
+_NAMED = {
+    "survey": ("slug", "name", "owner", "state", "n_domains"),
+    "campaign": ("slug", "name", "owner"),
+    "saved_list": ("slug", "name"),
+    "saved_policy": ("slug", "name"),
+    "previous": ("slug", "name", "owner", "created_at", "survey", "campaign"),
+}
+_SHOWN = tuple(f.name for f in Audit._meta.concrete_fields if f.name not in _LONG)
+
+
 def find(slug: str, user: Any) -> Audit | None:
-    """The audit if it is visible to the user."""
-    rows = Audit.objects.select_related(
-        "survey", "saved_list", "saved_policy", "campaign", "previous"
-    )
+    """The audit if it is visible to the user; long columns are read when they are needed."""
+    named = [f"{row}__{field}" for row, fields in _NAMED.items() for field in fields]
+    rows = Audit.objects.select_related(*_NAMED).only(*_SHOWN, "groups", *named)
     return visible(rows.filter(slug=slug), user).first()
 
 

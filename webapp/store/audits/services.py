@@ -110,9 +110,9 @@ def create(asked: AuditRow, maker: Requester, key: str | None, request_sha256: s
     return row
 
 
-def waiting() -> list[int]:
-    """Ids of audits that a worker may take: queued, silent, or their survey has ended."""
-    return list(_claimable().values_list("pk", flat=True))
+def waiting() -> list[tuple[int, int]]:
+    """Audits that a worker may take, as (id, attempts): queued, silent, or surveyed by now."""
+    return list(_claimable().values_list("pk", "attempt"))
 
 
 def waiting_for(survey_id: int) -> list[int]:
