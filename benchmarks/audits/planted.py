@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.audits.scoring import Lake, score_rules, table_of
-from testbed.worlds.audit_latencies import MAX_P95_MS, VANTAGES_PER_COUNTRY
+from testbed.world.model import World
+from testbed.worlds.audit_measurements import MAX_P95_MS, VANTAGES_PER_COUNTRY
 from testbed.worlds.loading import build_world
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +32,17 @@ PARAMETERS = {
     "slow-country": f'max_p95_ms = {MAX_P95_MS}\ncountries = ["DE", "JP", "US"]',
 }
 PINGS, JITTER_MS = 16, 0.5
-MEASURED_AT = "2026-11-20T12:00:00Z"
+MEASURED_AT, DAY = "2026-11-20T12:00:00Z", "2026-11-01"
+# (address of a hop, AS) of the ISPs, the network of each, and that of the vantage points.
+ISPS = (("4.0.0.1", 3356), ("4.1.0.1", 1299), ("4.2.0.1", 2914))
+ISP_NETWORKS = ("4.0.0.0/16", "4.1.0.0/16", "4.2.0.0/16")
+CLIENT_NETWORK, CLIENT_ASN = "5.0.0.0/16", 64500
+CLOUD_ASNS = {"aws": 16509, "azure": 8075, "google": 15169}
+RANGE_FILES = {
+    "aws": "aws-ip-ranges.json",
+    "azure": "azure-service-tags.json",
+    "google": "google-cloud.json",
+}
 
 
 class Installation:
@@ -93,7 +104,7 @@ def compare(site: Installation) -> int:
         crawl(site, server, domains, AFTER, words)
         attach(site, AFTER)
         truth = json.loads(site.run("testbed", "truth", AFTER, *site.world, "--json"))
-        import_campaign(site, truth["rtt_ms"])
+        import_campaign(site, truth)
         audit = ("audit", "--survey", AFTER, "--previous", BEFORE, "--campaign", CAMPAIGN, "--json")
         report = json.loads(site.run(*audit, "--policy", policy, "--ask-records", accept=(0, 1, 3)))
     planted = [tuple(row) for row in truth["violations"]]
@@ -134,7 +145,7 @@ def crawl(site: Installation, server: str, domains: str, name: str, words: Path)
 
 def attach(site: Installation, world: str) -> None:
     """Attach the zones of addresses and the customers of domains to a survey."""
-    built = build_world(world, scale=Fraction(site.world[1]), seed=int(site.world[3]))
+    built = build(site, world)
     places = built.places.items()
     zones = [(a, p.region, p.zone, 1) for a, p in places if p.zone and p.region]
     for kind, rows in (
@@ -147,30 +158,92 @@ def attach(site: Installation, world: str) -> None:
         site.run("study", kind, world, path)
 
 
-def import_campaign(site: Installation, rtt_ms: dict[str, dict[str, float]]) -> None:
-    """Import pings from vantage points of each country to each region, in Globalping's form."""
+def import_campaign(site: Installation, truth: dict[str, Any]) -> None:
+    """Import pings and traceroutes from vantage points of each country to each region.
+
+    They are in Globalping's form. Owners of hops come from an imported table of origin ASes, and
+    from range files, which real campaigns are placed by, too.
+    """
     noise = random.Random(site.world[3])
-    regions = sorted({region for times in rtt_ms.values() for region in times})
-    path = site.folder / "pings.json"
-    path.write_text(json.dumps([measurement(region, rtt_ms, noise) for region in regions]))
+    targets = targets_of(site)
+    import_owners(site)
+    measured = []
+    for region in sorted({region for times in truth["rtt_ms"].values() for region in times}):
+        measured.append(pings(region, truth["rtt_ms"], noise))
+        if region in targets:
+            measured.append(traceroutes(region, targets[region], truth["routes"][region]))
+    path = site.folder / "measured.json"
+    path.write_text(json.dumps(measured))
     site.run("campaign", "import", path, "--form", "globalping", "--name", CAMPAIGN)
 
 
-def measurement(region: str, rtt_ms: dict[str, dict[str, float]], noise: random.Random) -> Any:
+def build(site: Installation, world: str) -> World:
+    """A version of the world, whose addresses and places are known."""
+    return build_world(world, scale=Fraction(site.world[1]), seed=int(site.world[3]))
+
+
+def targets_of(site: Installation) -> dict[str, str]:
+    """An address of each region that the world uses."""
+    places = sorted(build(site, AFTER).places.items())
+    return {f"{p.provider} {p.region}": address for address, p in places if p.region}
+
+
+def import_owners(site: Installation) -> None:
+    """Import the origin AS of every prefix of the world and of the ISPs, and its range files."""
+    rows = [f"{network}\t{asn}" for network, (_, asn) in zip(ISP_NETWORKS, ISPS, strict=True)]
+    rows.append(f"{CLIENT_NETWORK}\t{CLIENT_ASN}")
+    for ranges in build(site, AFTER).ranges:
+        asn = CLOUD_ASNS[ranges.provider]
+        rows += [f"{entry.prefix}\t{asn}" for entry in ranges.entries if ":" not in entry.prefix]
+    path = site.folder / "origins.dat"
+    path.write_text("\n".join(rows) + "\n")
+    site.run("asn", "import", path, "--as-of", DAY)
+    (folder,) = site.folder.glob(f"worlds/{AFTER}-*")
+    for provider, name in RANGE_FILES.items():
+        # Invented files have another time than their token says.
+        file = folder / name
+        site.run("ranges", "import", provider, file, "--as-of", DAY, "--force")
+
+
+def pings(region: str, rtt_ms: dict[str, dict[str, float]], noise: random.Random) -> Any:
     """One region as all vantage points see it."""
     results = []
     for country, times in sorted(rtt_ms.items()):
         for number in range(VANTAGES_PER_COUNTRY):
             timings = [{"rtt": times[region] + noise.uniform(0, JITTER_MS)} for _ in range(PINGS)]
-            probe = {"country": country, "city": f"City {number}", "asn": 64500 + number}
             result = {"status": "finished", "timings": timings, "stats": {"total": PINGS}}
-            results.append({"probe": probe, "result": result})
-    return {
-        "type": "ping",
-        "target": region.replace(" ", "/"),
-        "createdAt": MEASURED_AT,
-        "results": results,
-    }
+            results.append({"probe": probe_of(country, number), "result": result})
+    return measurement("ping", region, results)
+
+
+def traceroutes(region: str, target: str, counts: list[int]) -> Any:
+    """Routes to an address of a region through its ISPs, as many through each as ``counts``."""
+    first_hop = CLIENT_NETWORK.replace("0.0/16", "0.9")
+    results = []
+    for isp, n_routes in enumerate(counts):
+        for _ in range(n_routes):
+            hops = [first_hop, ISPS[isp][0], target]
+            result = {
+                "status": "finished",
+                "resolvedAddress": target,
+                "hops": [
+                    {"resolvedAddress": hop, "timings": [{"rtt": 1.0 + n}], "stats": {"total": 1}}
+                    for n, hop in enumerate(hops)
+                ],
+            }
+            results.append({"probe": probe_of("DE", len(results)), "result": result})
+    return measurement("traceroute", region, results)
+
+
+def probe_of(country: str, number: int) -> dict[str, Any]:
+    """A vantage point."""
+    return {"country": country, "city": f"City {number}", "asn": CLIENT_ASN}
+
+
+def measurement(kind: str, region: str, results: list[Any]) -> dict[str, Any]:
+    """A measurement of a region as Globalping gives it."""
+    target = region.replace(" ", "/")
+    return {"type": kind, "target": target, "createdAt": MEASURED_AT, "results": results}
 
 
 def check_stale_data(site: Installation, path: Path, n_domains: int) -> bool:

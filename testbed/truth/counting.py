@@ -58,6 +58,7 @@ def truth(world: World, wordlist: Iterable[str], *, axfr: bool = True) -> dict[s
         "violations": [list(row) for row in world.violations],
         "customers": [list(row) for row in world.customers],
         "rtt_ms": world.rtt_ms,
+        "routes": world.routes,
     }
 
 

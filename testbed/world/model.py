@@ -1,6 +1,6 @@
 """Data model of the emulated Internet: places, names, zones and the world."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
@@ -121,9 +121,11 @@ class World:
     notes: list[str] = field(default_factory=list)
     # What an audit has to find: (rule, domain, discriminator); empty where nothing was planted.
     violations: list[tuple[str, str, str]] = field(default_factory=list)
-    # What no crawl sees: (domain, country, weight) of customers, times by country and region.
+    # What no crawl sees: (domain, country, weight) of customers, times by country and region,
+    # and routes of each region by ISP.
     customers: list[tuple[str, str, float]] = field(default_factory=list)
     rtt_ms: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    routes: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     @property
     def id(self) -> str:

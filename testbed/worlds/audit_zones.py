@@ -12,7 +12,7 @@ from typing import Any
 
 from testbed.generate.addresses.allocator import AddressAllocator
 from testbed.world.model import PublishedRanges, World
-from testbed.worlds.audit_latencies import plant_latencies
+from testbed.worlds.audit_measurements import plant_isps, plant_latencies
 from testbed.worlds.explicit import build_explicit
 
 _LABELS = ("www", "api", "mail", "blog", "shop", "app", "dev", "test")
@@ -101,7 +101,7 @@ def build_audit_world(
     world.customers = [
         (draft.domain, country, weight) for draft in drafts for country, weight in draft.customers
     ]
-    world.rtt_ms = raw.get("rtt_ms", {})
+    world.rtt_ms, world.routes = raw.get("rtt_ms", {}), raw.get("routes", {})
     return world
 
 
@@ -116,6 +116,7 @@ def _complete(draft: Draft, raw: Mapping[str, Any], seed: int) -> None:
     _plant_regions(draft)
     _plant_customers(draft)
     draft.planted |= plant_latencies(draft.regions, raw.get("rtt_ms", {}))
+    draft.planted |= plant_isps(draft.regions, raw.get("routes", {}))
     if failing.random() < float(raw.get("failing", 0)):
         draft.entry["fault"] = failing.choice(["servfail", "missing"])
         draft.planted.add(("thin-data", ""))

@@ -1,6 +1,7 @@
-"""Violations of rules about latency, from a table of round-trip times by country and region.
+"""Violations of rules about latency and routes, from tables of what a campaign would measure.
 
-Every set of regions is tried, and the table has no noise; nothing here is code of the audits.
+Round-trip times stand by country and region, routes of a region by ISP. Every set of regions is
+tried, and the tables have no noise; nothing here is code of the audits.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +12,20 @@ from statistics import fmean, stdev
 # Vantage points of each country: all of them see the times of the table.
 VANTAGES_PER_COUNTRY = 12
 MAX_P95_MS, MAX_REGRET = 150.0, 0.1
+MAX_ISP_SHARE, MIN_ISPS, MIN_ROUTES = 0.5, 2, 10
 _Z = 1.96
 Times = Mapping[str, Mapping[str, float]]
+
+
+def plant_isps(regions: Sequence[str], routes: Mapping[str, Sequence[int]]) -> set[tuple[str, str]]:
+    """(rule, discriminator) of regions whose routes depend on one ISP; too few are no violation."""
+    measured = {region: routes.get(region, ()) for region in regions}
+    return {
+        ("isp-concentration", region)
+        for region, counts in measured.items()
+        if sum(counts) >= MIN_ROUTES
+        and (max(counts) / sum(counts) >= MAX_ISP_SHARE or len(counts) < MIN_ISPS)
+    }
 
 
 def plant_latencies(regions: Sequence[str], rtt_ms: Times) -> set[tuple[str, str]]:
