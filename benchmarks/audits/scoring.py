@@ -53,8 +53,8 @@ def score_rules(
 ) -> list[Score]:
     """The score of each rule of a JSON report."""
     found = {_key(row) for row in report["findings"]}
-    unjudged = {(row["rule"], row["subject"]) for row in report["not_judged"]}
-    thin = {subject for rule, subject in unjudged if rule == THIN}
+    unjudged = {_key(row) for row in report["not_judged"]}
+    thin = {subject for rule, subject, _ in unjudged if rule == THIN}
     # Data too thin to judge are reported in this way and no other.
     found |= {(THIN, subject, "") for subject in thin}
     wanted = set(planted)
@@ -62,15 +62,16 @@ def score_rules(
 
 
 def _score(
-    rule: str, planted: set[Key], found: set[Key], unjudged: set[tuple[str, str]], thin: set[str]
+    rule: str, planted: set[Key], found: set[Key], unjudged: set[Key], thin: set[str]
 ) -> Score:
     wanted = {key for key in planted if key[0] == rule}
     seen = {key for key in found if key[0] == rule}
     lost = wanted - seen
-    open_domains = {subject for name, subject in unjudged if name == rule}
-    if rule != THIN:
-        open_domains |= thin
-    n_unjudged = sum(key[1] in open_domains for key in lost)
+    open_domains = {subject for name, subject, _ in unjudged if name == rule} | thin
+    # A judgement that is missing for one region excuses no miss in another.
+    n_unjudged = sum(
+        key[1] in thin or key in unjudged or (key[0], key[1], "") in unjudged for key in lost
+    )
     return Score(rule, len(wanted), len(seen), len(wanted & seen), n_unjudged, len(open_domains))
 
 

@@ -43,6 +43,13 @@ def test_what_could_not_be_judged_is_no_miss_and_no_hit():
     )
 
 
+def test_a_region_that_was_not_judged_excuses_no_other():
+    planted = [("slow-country", "a.example", "JP"), ("slow-country", "a.example", "DE")]
+    found = report([], [row("slow-country", "a.example", "JP")])
+    (score,) = score_rules(found, planted, ["slow-country"])
+    assert (score.unjudged, score.missed) == (1, 1)
+
+
 def test_evidence_that_is_not_in_the_lake_is_listed(tmp_path):
     path = tmp_path / "s" / "placements" / "s0.parquet"
     path.parent.mkdir(parents=True)

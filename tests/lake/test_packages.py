@@ -3,6 +3,7 @@
 import hashlib
 import io
 import tarfile
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -82,3 +83,25 @@ def test_a_file_that_changes_meanwhile_ends_the_writing(tmp_path):
 def test_what_a_header_cannot_say_is_refused(name, size):
     with pytest.raises(BadInput, match="too long"):
         list(write_package([Member(name, size, b"")]))
+
+
+def test_large_files_are_written_and_read_in_pieces(tmp_path):
+    """Neither side holds more of a file of 64 MiB than a few pieces of 1 MiB."""
+    path, n_bytes = tmp_path / "large", 64 << 20
+    with path.open("wb") as handle:
+        handle.truncate(n_bytes)
+    large = [member_of("manifest.json", b"{}"), member_of("large", path)]
+    tracemalloc.start()
+    try:
+        with (tmp_path / "package.tar").open("wb") as handle:
+            handle.writelines(write_package(large))
+        digest = hashlib.file_digest(path.open("rb"), "sha256").hexdigest()
+        with (tmp_path / "package.tar").open("rb") as stream:
+            reader = PackageReader(stream)
+            reader.read_manifest("manifest.json", 10)
+            reader.copy_member("large", n_bytes, digest, tmp_path / "copy")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 << 20
+    assert (tmp_path / "copy").stat().st_size == n_bytes
