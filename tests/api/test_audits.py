@@ -91,7 +91,7 @@ def test_policies_keep_their_text_and_errors_name_the_line(anna, bert):
     assert made["rules"] == ["single-region"]
     assert anna.ask("patch", path, {"document": POLICY}).json()["version"] == 2
     bad = anna.ask("post", "/audit-policies", {"document": text.replace("low", "lowest")}, 422)
-    assert (bad.json()["line"], bad.json()["type"]) == (5, "/api/v1/docs#bad-input")
+    assert (bad.json()["line"], bad.json()["type"]) == (5, "/api/v1/problems/bad-input")
     names = [row["id"] for row in anna.get("/audit-policies")["results"]]
     assert names == ["concentration", "default", "eu-residency", "resilience", made["id"]]
     assert bert.get("/audit-policies")["count"] == 4
@@ -206,5 +206,5 @@ def test_an_account_has_so_many_audits_at_once(anna, monkeypatch):
     body = {"survey": "atlas", "policy_document": POLICY}
     anna.ask("post", "/audits", body, 202)
     problem = anna.ask("post", "/audits", body, 429)
-    assert problem.json()["type"].endswith("#open-audits")
+    assert problem.json()["type"].endswith("/open-audits")
     assert problem["Retry-After"] == "30"

@@ -142,7 +142,7 @@ def test_the_same_key_is_one_question(client, samples):
     for other in ({"samples": samples, "k": 2}, {"samples": samples + "\n", "k": 1}):
         reply = post(client, **other, headers={"Idempotency-Key": "a"})
         assert reply.status_code == 422
-        assert reply.json()["type"].endswith("#idempotency-key-reused")
+        assert reply.json()["type"].endswith("/idempotency-key-reused")
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,7 @@ def test_hostile_reports_are_refused_with_a_clear_error_and_change_nothing(site,
     found, problem = site.post(body, **headers)
     assert found == status
     assert problem["status"] == status
-    assert problem["type"].startswith("/api/v1/docs#")
+    assert problem["type"].startswith("/api/v1/problems/")
     assert word in problem["detail"] or problem.get("field") == word
     assert "<" not in problem["detail"]
     assert site.stored() == before

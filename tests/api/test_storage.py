@@ -69,7 +69,7 @@ def test_a_damaged_part_is_named_by_api_and_page(client, stored, settings):
     damage(parts.parts_of(settings.LAKE_DIR, SURVEY, "lookups")[0])
     reply = client.get(f"/api/v1/surveys/{stored.slug}/names/{name}")
     assert (reply.status_code, reply["Content-Type"]) == (500, "application/problem+json")
-    assert reply.json()["type"].endswith("#storage")
+    assert reply.json()["type"].endswith("/storage")
     assert "lookups/000000.parquet is damaged" in reply.json()["detail"]
     page = client.get(f"/s/{stored.slug}/names/{name}/")
     assert page.status_code == 500
@@ -122,7 +122,7 @@ def test_a_failure_in_front_of_the_views_is_a_problem_too(client, monkeypatch):
     monkeypatch.setattr(tokens, "find", fail)
     reply = client.get("/api/v1/limits", headers={"Authorization": "Bearer neph_x"})
     assert (reply.status_code, reply["Retry-After"]) == (503, "5")
-    assert reply.json()["type"].endswith("#storage")
+    assert reply.json()["type"].endswith("/storage")
 
 
 def test_an_unknown_address_below_the_api_is_a_problem(client):

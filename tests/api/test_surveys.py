@@ -62,7 +62,7 @@ def test_a_key_of_another_request_is_refused(client, servers, other):
     reply = post(client, body | other, headers=key)
     assert (reply.status_code, reply.json()["type"]) == (
         422,
-        "/api/v1/docs#idempotency-key-reused",
+        "/api/v1/problems/idempotency-key-reused",
     )
     assert post(client, body, headers=key).status_code == 202
     assert Survey.objects.count() == 1

@@ -25,8 +25,8 @@ def campaign_of(name: str, password: str) -> Any:
     return made
 
 
-def main() -> None:
-    """Migrate, store the whole cast, and say each one's slug as JSON."""
+def fill() -> dict[str, str]:
+    """Migrate and store the whole cast; each one's slug by name."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
     django.setup()
     call_command("migrate", verbosity=0)
@@ -44,8 +44,12 @@ def main() -> None:
     everyone["measured"] = campaign_of("grace", "a walnut on the shelf")
     slugs = {name: campaign.slug for name, campaign in everyone.items()}
     audits = audit_cast.everyone(everyone["atlas"], everyone["later"])
-    slugs |= {name: audit.slug for name, audit in audits.items()}
-    sys.stdout.write(json.dumps(slugs))
+    return slugs | {name: audit.slug for name, audit in audits.items()}
+
+
+def main() -> None:
+    """Store the whole cast, and say each one's slug as JSON."""
+    sys.stdout.write(json.dumps(fill()))
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ RULES = (
     (ACCOUNT, "", r"account/.*|sign-(in|out|up)/|welcome/<str:who>/<str:key>/|api/v1/account"),
     (OPEN, "", r"|search/|surveys/(new/|run/)?|compare/|about/|components/"),
     (OPEN, "", r"traffic/(<slug:name>/)?|api/v1/captures.*"),
-    (OPEN, "", r"api/v1/(|surveys|plan|range-tables|limits|docs|openapi\.json)"),
+    (OPEN, "", r"api/v1/(|surveys|plan|range-tables|limits|docs|openapi\.json|problems(/<kind>)?)"),
     (OPEN, "", r"api/v1/domains/<domain>/history"),
     (OPEN, "", r"screening/(log/|pay-off/|pay-off\.<slug:kind>)?"),
     (OPEN, "", r"agent|api/v1/screening/(agent|schema|verdict)"),

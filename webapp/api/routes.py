@@ -18,18 +18,17 @@ from webapp.api.accounts.sharing import get_own_or_error
 from webapp.api.audits import lists, policies
 from webapp.api.audits import routes as audit_routes
 from webapp.api.campaigns import scheduling, tables
-from webapp.api.framework import problems
+from webapp.api.framework import problem_types, problems
 from webapp.api.framework.documents import survey_json, tagged
 from webapp.api.framework.events import event_stream, stream_survey
 from webapp.api.framework.files import download, table_file
 from webapp.api.framework.openapi import DescribedAPI, DocsWithProblems
 from webapp.api.framework.paging import Page, paginate
-from webapp.api.framework.problems import ERRORS
-from webapp.api.framework.routers import Router
+from webapp.api.framework.routers import ACCOUNT, Router
 from webapp.api.framework.strict_bodies import Body, list_bytes
 from webapp.api.recommendations import routes as recommendation_routes
 from webapp.api.schedules import alert_endpoints, schedules
-from webapp.api.screening import pools, shared_pools
+from webapp.api.screening import instances, pools, shared_pools
 from webapp.api.surveys import comparison, packages, studies
 from webapp.api.vantages import networks
 from webapp.api.vantages import routes as vantage_routes
@@ -40,6 +39,7 @@ from webapp.store.models import RangeTable, Survey
 from webapp.store.requests.body_progress import get_body_progress
 from webapp.store.surveys import evidence, selectors, services, snapshots
 
+router = Router()
 api = DescribedAPI(
     title="Nephoscope",
     version="1",
@@ -47,9 +47,10 @@ api = DescribedAPI(
     docs=DocsWithProblems(),
     docs_url="/docs",
     urls_namespace="api-v1",
-    default_router=Router(),
+    default_router=router,
 )
 problems.register(api)
+api.add_router("", problem_types.router)
 api.add_router("/compare", comparison.router)
 api.add_router("", studies.router)
 api.add_router("", packages.router)
@@ -66,6 +67,7 @@ api.add_router("", alert_endpoints.router)
 api.add_router("", lists.router)
 api.add_router("", policies.router)
 api.add_router("/screening", pools.router)
+api.add_router("/screening", instances.router)
 api.add_router("/screening", shared_pools.router)
 
 
@@ -89,7 +91,11 @@ def _known(request: HttpRequest, slug: str) -> selectors.SurveyRow:
     return row
 
 
-@api.post("/surveys", response={202: dict, **ERRORS}, tags=["surveys"])
+@router.post(
+    "/surveys",
+    response={202: "surveys.Survey"},
+    tags=["surveys"],
+)
 def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse) -> Any:
     """Start a survey; poll or stream ``Location``. ``Idempotency-Key`` makes a retry safe."""
     user = owner_of(request.user)
@@ -111,7 +117,12 @@ def create_survey(request: HttpRequest, survey: SurveyIn, response: HttpResponse
     return Status(202, survey_json(selectors.row_of(row)))
 
 
-@api.post("/plan", response={200: dict, **ERRORS}, tags=["surveys"])
+@router.post(
+    "/plan",
+    response={200: "surveys.SurveyPlan"},
+    operation_id="plan_survey",
+    tags=["surveys"],
+)
 def plan(request: HttpRequest, survey: SurveyIn) -> Any:
     """Predict the cost of a survey of these domains; no query is sent."""
     options = resolving_from({})
@@ -119,7 +130,11 @@ def plan(request: HttpRequest, survey: SurveyIn) -> Any:
     return asdict(services.plan_survey(list_bytes(survey.domains), count_words(options), gone)[0])
 
 
-@api.get("/surveys", response={200: dict, **ERRORS}, tags=["surveys"])
+@router.get(
+    "/surveys",
+    response={200: "Page[surveys.Survey]"},
+    tags=["surveys"],
+)
 def list_surveys(request: HttpRequest, page: Query[Page]) -> Any:
     """Surveys, newest first."""
     rows = list(visible(Survey.objects.prefetch_related("range_tables"), request.user))
@@ -130,13 +145,21 @@ def _shown(survey: Survey) -> dict[str, Any]:
     return survey_json(selectors.row_of(survey))
 
 
-@api.get("/surveys/{slug}", response={200: dict, **ERRORS}, tags=["surveys"])
+@router.get(
+    "/surveys/{slug}",
+    response={200: "surveys.Survey", 304: None},
+    tags=["surveys"],
+)
 def get_survey(request: HttpRequest, slug: str) -> Any:
     """State and counters; ``ETag`` changes when they do."""
     return tagged(request, survey_json(_known(request, slug)))
 
 
-@api.post("/surveys/{slug}/cancel", response={200: dict, **ERRORS}, tags=["surveys"])
+@router.post(
+    "/surveys/{slug}/cancel",
+    response={200: "surveys.Survey"},
+    tags=["surveys"],
+)
 def cancel_survey(request: HttpRequest, slug: str) -> Any:
     """Cancel a survey; stored results are kept."""
     survey = Survey.objects.get(pk=_known(request, slug).id)
@@ -146,14 +169,24 @@ def cancel_survey(request: HttpRequest, slug: str) -> Any:
     return survey_json(_known(request, slug))
 
 
-@api.delete("/surveys/{slug}", response={204: None, **ERRORS}, tags=["surveys"])
+@router.delete(
+    "/surveys/{slug}",
+    response={204: None},
+    openapi_extra=ACCOUNT,
+    tags=["surveys"],
+)
 def delete_survey(request: HttpRequest, slug: str) -> Any:
     """Cancel and delete a survey with its results; its creator only."""
     deletion.remove(get_own_or_error(request, "survey", slug))
     return Status(204, None)
 
 
-@api.get("/surveys/{slug}/events", tags=["surveys"], include_in_schema=False)
+@router.get(
+    "/surveys/{slug}/events",
+    response={200: "text/event-stream"},
+    operation_id="stream_survey_events",
+    tags=["surveys"],
+)
 def survey_events(request: HttpRequest, slug: str) -> Any:
     """Server-sent events: the survey document about once a second until it has ended."""
     _known(request, slug)
@@ -161,21 +194,36 @@ def survey_events(request: HttpRequest, slug: str) -> Any:
     return event_stream(address, stream_survey(slug, request.user))
 
 
-@api.get("/surveys/{slug}/report.json", response={200: dict, **ERRORS}, tags=["reports"])
+@router.get(
+    "/surveys/{slug}/report.json",
+    response={200: "surveys.SurveyReport"},
+    operation_id="get_survey_report",
+    tags=["reports"],
+)
 def get_report(request: HttpRequest, slug: str) -> Any:
     """The whole report, as ``manage.py survey --json`` gives it."""
     _known(request, slug)
     return export.survey_document(slug)
 
 
-@api.get("/surveys/{slug}/names.csv", tags=["reports"], include_in_schema=False)
+@router.get(
+    "/surveys/{slug}/names.csv",
+    response={200: "text/csv"},
+    operation_id="export_survey_names",
+    tags=["reports"],
+)
 def get_names(request: HttpRequest, slug: str) -> Any:
     """One row per cloud-using subdomain."""
     _known(request, slug)
     return download(f"{slug}-names.csv", "text/csv", "".join(export.names_csv(slug)))
 
 
-@api.get("/surveys/{slug}/tables", response={200: dict, **ERRORS}, tags=["reports"])
+@router.get(
+    "/surveys/{slug}/tables",
+    response={200: "Page[surveys.TableSummary]"},
+    operation_id="list_survey_tables",
+    tags=["reports"],
+)
 def list_tables(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
     """The survey's tables with their headlines."""
     _known(request, slug)
@@ -187,7 +235,12 @@ def _about_table(row: selectors.ReportRow) -> dict[str, Any]:
     return {"id": row.table_id, "title": row.title, "headline": row.headline, "n": row.n}
 
 
-@api.get("/surveys/{slug}/tables/{table}", response={200: dict, **ERRORS}, tags=["reports"])
+@router.get(
+    "/surveys/{slug}/tables/{table}",
+    response={200: "surveys.Table"},
+    operation_id="get_survey_table",
+    tags=["reports"],
+)
 def get_table(
     request: HttpRequest, slug: str, table: str, format: str = "", snapshot: str = ""
 ) -> Any:
@@ -220,7 +273,12 @@ def get_table(
     }
 
 
-@api.get("/surveys/{slug}/regions.geojson", response={200: dict, **ERRORS}, tags=["reports"])
+@router.get(
+    "/surveys/{slug}/regions.geojson",
+    response={200: "surveys.RegionFeatures"},
+    operation_id="get_survey_regions",
+    tags=["reports"],
+)
 def get_regions(request: HttpRequest, slug: str) -> Any:
     """Regions as GeoJSON points; regions without a known place have no geometry."""
     _known(request, slug)
@@ -247,7 +305,12 @@ class DomainQuery(Schema):
     cursor: str = Field("", pattern="^([1-9][0-9]{0,5})?$")
 
 
-@api.get("/surveys/{slug}/domains", response={200: dict, **ERRORS}, tags=["evidence"])
+@router.get(
+    "/surveys/{slug}/domains",
+    response={200: "evidence.Domains"},
+    operation_id="list_survey_domains",
+    tags=["evidence"],
+)
 def list_domains(request: HttpRequest, slug: str, query: Query[DomainQuery]) -> Any:
     """List domains of the survey in rank order."""
     _known(request, slug)
@@ -257,7 +320,12 @@ def list_domains(request: HttpRequest, slug: str, query: Query[DomainQuery]) -> 
     return {**found, "next": str(found["page"] + 1) if more else None}
 
 
-@api.get("/surveys/{slug}/domains/{domain}", response={200: dict, **ERRORS}, tags=["evidence"])
+@router.get(
+    "/surveys/{slug}/domains/{domain}",
+    response={200: "evidence.Domain"},
+    operation_id="get_survey_domain",
+    tags=["evidence"],
+)
 def get_domain(request: HttpRequest, slug: str, domain: str) -> Any:
     """Return the profile of one domain."""
     _known(request, slug)
@@ -267,7 +335,12 @@ def get_domain(request: HttpRequest, slug: str, domain: str) -> Any:
     return found
 
 
-@api.get("/surveys/{slug}/names/{name}", response={200: dict, **ERRORS}, tags=["evidence"])
+@router.get(
+    "/surveys/{slug}/names/{name}",
+    response={200: "evidence.Name"},
+    operation_id="get_survey_name",
+    tags=["evidence"],
+)
 def get_name(request: HttpRequest, slug: str, name: str) -> Any:
     """Return all answers, placements and labels of one name."""
     _known(request, slug)
@@ -277,13 +350,21 @@ def get_name(request: HttpRequest, slug: str, name: str) -> Any:
     return found
 
 
-@api.get("/range-tables", response={200: dict, **ERRORS}, tags=["service"])
+@router.get(
+    "/range-tables",
+    response={200: "Page[service.RangeTable]"},
+    tags=["service"],
+)
 def list_range_tables(request: HttpRequest, page: Query[Page]) -> Any:
     """Imported range tables, those of each provider together."""
     return paginate(list(RangeTable.objects.all()), page, attrgetter("pk"), selectors.table_row)
 
 
-@api.get("/limits", response={200: dict}, tags=["service"])
+@router.get(
+    "/limits",
+    response={200: "service.Limits"},
+    tags=["service"],
+)
 def get_limits(request: HttpRequest) -> Any:
     """Return the limits of this installation."""
     user = owner_of(request.user)

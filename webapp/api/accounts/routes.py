@@ -5,13 +5,17 @@ from typing import Any
 from django.http import HttpRequest
 from ninja.errors import HttpError
 
-from webapp.api.framework.routers import Router
+from webapp.api.framework.routers import ACCOUNT, Router
 from webapp.store.surveys import services
 
 router = Router(tags=["account"])
 
 
-@router.get("/account", response={200: dict})
+@router.get(
+    "/account",
+    response={200: "service.Account"},
+    openapi_extra=ACCOUNT,
+)
 def get_account(request: HttpRequest) -> Any:
     """Return the account and scope of the token or session; 401 without either."""
     if not request.user.is_authenticated:

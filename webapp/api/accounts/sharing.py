@@ -10,8 +10,7 @@ from ninja.errors import HttpError
 
 from webapp.api.framework.documents import survey_json
 from webapp.api.framework.paging import Page, paginate
-from webapp.api.framework.problems import Problem
-from webapp.api.framework.routers import Router
+from webapp.api.framework.routers import ACCOUNT, Router
 from webapp.api.framework.strict_bodies import Body
 from webapp.store.access import sharing
 from webapp.store.access.visibility import may_see
@@ -19,7 +18,6 @@ from webapp.store.models import ShareLink, Survey
 from webapp.store.surveys import selectors
 
 router = Router(tags=["sharing"])
-_ERRORS = {401: Problem, 403: Problem, 404: Problem, 422: Problem}
 
 
 class Visibility(Body):
@@ -89,76 +87,124 @@ def _revoke_link(request: HttpRequest, kind: str, slug: str, number: int) -> Any
     return Status(204, None)
 
 
-@router.put("/surveys/{slug}/visibility", response={200: dict, **_ERRORS})
+@router.put(
+    "/surveys/{slug}/visibility",
+    response={200: "surveys.Survey"},
+    openapi_extra=ACCOUNT,
+)
 def change_survey_visibility(request: HttpRequest, slug: str, change: Visibility) -> Any:
     """Publish a survey or make it private again; its creator only."""
     found = _set_visibility(request, "survey", slug, change)
     return survey_json(selectors.row_of(Survey.objects.get(pk=found.pk)))
 
 
-@router.get("/surveys/{slug}/links", response={200: dict, **_ERRORS})
+@router.get(
+    "/surveys/{slug}/links",
+    response={200: "Page[common.Link]"},
+    openapi_extra=ACCOUNT,
+)
 def list_survey_links(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
     """List the share links of a survey; its creator only."""
     return _list_links(request, "survey", slug, page)
 
 
-@router.post("/surveys/{slug}/links", response={201: dict, **_ERRORS})
+@router.post(
+    "/surveys/{slug}/links",
+    response={201: "common.Link"},
+    openapi_extra=ACCOUNT,
+)
 def create_survey_link(request: HttpRequest, slug: str, asked: NewLink) -> Any:
     """Create a share link that gives read access to all pages, tables and files of the survey."""
     return _create_link(request, "survey", slug, asked)
 
 
-@router.delete("/surveys/{slug}/links/{int:number}", response={204: None, **_ERRORS})
+@router.delete(
+    "/surveys/{slug}/links/{int:number}",
+    response={204: None},
+    openapi_extra=ACCOUNT,
+)
 def revoke_survey_link(request: HttpRequest, slug: str, number: int) -> Any:
     """Revoke a link."""
     return _revoke_link(request, "survey", slug, number)
 
 
-@router.put("/measurements/{slug}/visibility", response={200: dict, **_ERRORS})
+@router.put(
+    "/measurements/{slug}/visibility",
+    response={200: "measurements.CampaignVisibility"},
+    openapi_extra=ACCOUNT,
+)
 def change_campaign_visibility(request: HttpRequest, slug: str, change: Visibility) -> Any:
     """Publish a campaign or make it private again; its creator only."""
     found = _set_visibility(request, "campaign", slug, change)
     return {"campaign": found.slug, "is_public": found.owner_id is None}
 
 
-@router.get("/measurements/{slug}/links", response={200: dict, **_ERRORS})
+@router.get(
+    "/measurements/{slug}/links",
+    response={200: "Page[common.Link]"},
+    openapi_extra=ACCOUNT,
+)
 def list_campaign_links(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
     """List the share links of a campaign; its creator only."""
     return _list_links(request, "campaign", slug, page)
 
 
-@router.post("/measurements/{slug}/links", response={201: dict, **_ERRORS})
+@router.post(
+    "/measurements/{slug}/links",
+    response={201: "common.Link"},
+    openapi_extra=ACCOUNT,
+)
 def create_campaign_link(request: HttpRequest, slug: str, asked: NewLink) -> Any:
     """Create a share link that gives read access to all pages, tables and files of the campaign."""
     return _create_link(request, "campaign", slug, asked)
 
 
-@router.delete("/measurements/{slug}/links/{int:number}", response={204: None, **_ERRORS})
+@router.delete(
+    "/measurements/{slug}/links/{int:number}",
+    response={204: None},
+    openapi_extra=ACCOUNT,
+)
 def revoke_campaign_link(request: HttpRequest, slug: str, number: int) -> Any:
     """Revoke a link."""
     return _revoke_link(request, "campaign", slug, number)
 
 
-@router.put("/audits/{slug}/visibility", response={200: dict, **_ERRORS})
+@router.put(
+    "/audits/{slug}/visibility",
+    response={200: "audits.AuditVisibility"},
+    openapi_extra=ACCOUNT,
+)
 def change_audit_visibility(request: HttpRequest, slug: str, change: Visibility) -> Any:
     """Publish an audit or make it private again; its creator only."""
     found = _set_visibility(request, "audit", slug, change)
     return {"audit": found.slug, "is_public": found.owner_id is None}
 
 
-@router.get("/audits/{slug}/links", response={200: dict, **_ERRORS})
+@router.get(
+    "/audits/{slug}/links",
+    response={200: "Page[common.Link]"},
+    openapi_extra=ACCOUNT,
+)
 def list_audit_links(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
     """List the share links of an audit; its creator only."""
     return _list_links(request, "audit", slug, page)
 
 
-@router.post("/audits/{slug}/links", response={201: dict, **_ERRORS})
+@router.post(
+    "/audits/{slug}/links",
+    response={201: "common.Link"},
+    openapi_extra=ACCOUNT,
+)
 def create_audit_link(request: HttpRequest, slug: str, asked: NewLink) -> Any:
     """Create a share link that gives read access to the report and findings of the audit."""
     return _create_link(request, "audit", slug, asked)
 
 
-@router.delete("/audits/{slug}/links/{int:number}", response={204: None, **_ERRORS})
+@router.delete(
+    "/audits/{slug}/links/{int:number}",
+    response={204: None},
+    openapi_extra=ACCOUNT,
+)
 def revoke_audit_link(request: HttpRequest, slug: str, number: int) -> Any:
     """Revoke a link."""
     return _revoke_link(request, "audit", slug, number)

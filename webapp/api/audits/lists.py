@@ -11,8 +11,7 @@ from webapp.api.audits.documents import list_json
 from webapp.api.framework.documents import tagged
 from webapp.api.framework.files import download
 from webapp.api.framework.paging import Page, paginate
-from webapp.api.framework.problems import ERRORS
-from webapp.api.framework.routers import Router
+from webapp.api.framework.routers import ACCOUNT, Router
 from webapp.api.framework.strict_bodies import Body, list_bytes
 from webapp.store.access.visibility import owner_of
 from webapp.store.audits import documents, lists
@@ -45,14 +44,23 @@ def require_account(request: HttpRequest) -> Any:
     return user
 
 
-@router.get("/domain-lists", response={200: dict, **ERRORS})
+@router.get(
+    "/domain-lists",
+    response={200: "Page[audits.DomainList]"},
+    operation_id="list_domain_lists",
+)
 def list_lists(request: HttpRequest, page: Query[Page]) -> Any:
     """Own domain lists by name; empty without an account."""
     rows = documents.owned_by(SavedList, request.user)
     return paginate(rows, page, attrgetter("slug"), list_json)
 
 
-@router.post("/domain-lists", response={201: dict, **ERRORS})
+@router.post(
+    "/domain-lists",
+    response={201: "audits.DomainList"},
+    operation_id="create_domain_list",
+    openapi_extra=ACCOUNT,
+)
 def create_list(request: HttpRequest, given: DomainListIn, response: HttpResponse) -> Any:
     """Save a domain list; every line that cannot be used is in ``rejected`` with the reason."""
     owner, gone = require_account(request), get_body_progress(request).gone
@@ -61,20 +69,35 @@ def create_list(request: HttpRequest, given: DomainListIn, response: HttpRespons
     return Status(201, document)
 
 
-@router.get("/domain-lists/{slug}", response={200: dict, 304: None, **ERRORS})
+@router.get(
+    "/domain-lists/{slug}",
+    response={200: "audits.DomainList", 304: None},
+    operation_id="get_domain_list",
+    openapi_extra=ACCOUNT,
+)
 def get_list(request: HttpRequest, slug: str) -> Any:
     """Counts and version of a list; ``ETag`` changes when they do."""
     return tagged(request, list_json(_own(request, slug)))
 
 
-@router.get("/domain-lists/{slug}/domains.txt", include_in_schema=False)
+@router.get(
+    "/domain-lists/{slug}/domains.txt",
+    response={200: "text/plain"},
+    operation_id="export_domain_list",
+    openapi_extra=ACCOUNT,
+)
 def get_domains(request: HttpRequest, slug: str) -> Any:
     """The list as it was given."""
     row = _own(request, slug)
     return download(f"{slug}.txt", "text/plain; charset=utf-8", lists.read_list(row))
 
 
-@router.patch("/domain-lists/{slug}", response={200: dict, **ERRORS})
+@router.patch(
+    "/domain-lists/{slug}",
+    response={200: "audits.DomainList"},
+    operation_id="change_domain_list",
+    openapi_extra=ACCOUNT,
+)
 def change_list(request: HttpRequest, slug: str, change: DomainListChange) -> Any:
     """Rename a list or replace its domains, which raises its version."""
     row = _own(request, slug)
@@ -83,7 +106,12 @@ def change_list(request: HttpRequest, slug: str, change: DomainListChange) -> An
     return list_json(row)
 
 
-@router.delete("/domain-lists/{slug}", response={204: None, **ERRORS})
+@router.delete(
+    "/domain-lists/{slug}",
+    response={204: None},
+    operation_id="delete_domain_list",
+    openapi_extra=ACCOUNT,
+)
 def delete_list(request: HttpRequest, slug: str) -> Any:
     """Delete a list; audits of it stay."""
     lists.delete_list(_own(request, slug))

@@ -1,6 +1,5 @@
 """REST API v1: audit rules, presets, saved policies and suppressions of an account."""
 
-from datetime import date
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -12,15 +11,20 @@ from webapp.api.audits.documents import policy_json, preset_json, suppression_js
 from webapp.api.audits.lists import Name, require_account
 from webapp.api.framework.documents import tagged
 from webapp.api.framework.paging import Page, paginate
-from webapp.api.framework.problems import ERRORS
-from webapp.api.framework.routers import Router
-from webapp.api.framework.strict_bodies import Body, document_bytes
+from webapp.api.framework.routers import ACCOUNT, Router
+from webapp.api.framework.strict_bodies import Body, DateText, document_bytes
 from webapp.store.audits import documents, policies
 from webapp.store.models import AuditSuppression, SavedPolicy
 
 router = Router(tags=["audit policies"])
 Document = Annotated[str, Field(max_length=1_000_000)] | dict[str, Any]
 Fingerprint = Annotated[str, Field(pattern="^([0-9a-f]{64})?$")]
+
+
+RuleId = Annotated[
+    str,
+    Field(max_length=80, json_schema_extra={"enum": [r["id"] for r in command.describe_rules()]}),
+]
 
 
 class PolicyIn(Body):
@@ -47,11 +51,11 @@ class SuppressionIn(Body):
     finding; ``policy`` to audits under one saved policy.
     """
 
-    rule: Annotated[str, Field(max_length=80)]
+    rule: RuleId
     subject: Annotated[str, Field(min_length=1, max_length=255)]
     reason: Annotated[str, Field(min_length=3, max_length=1_000)]
     owner: Annotated[str, Field(min_length=1, max_length=200)]
-    expires: Annotated[date, Field(strict=False)]
+    expires: DateText
     fingerprint: Fingerprint = ""
     policy: Annotated[str, Field(max_length=120)] = ""
 
@@ -62,22 +66,34 @@ class SuppressionChange(Body):
     subject: Annotated[str, Field(min_length=1, max_length=255)] | None = None
     reason: Annotated[str, Field(min_length=3, max_length=1_000)] | None = None
     owner: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    expires: Annotated[date, Field(strict=False)] | None = None
+    expires: DateText | None = None
 
 
-@router.get("/audit-rules", response={200: dict, **ERRORS})
+@router.get(
+    "/audit-rules",
+    response={200: "Page[audits.AuditRule]"},
+    operation_id="list_audit_rules",
+)
 def list_rules(request: HttpRequest, page: Query[Page]) -> Any:
     """All rules with their default severity, description and parameters."""
     return paginate(command.describe_rules(), page, lambda rule: rule["id"], dict)
 
 
-@router.get("/audit-policies/schema", response={200: dict, **ERRORS})
+@router.get(
+    "/audit-policies/schema",
+    response={200: "common.JsonSchema"},
+    operation_id="get_audit_policy_schema",
+)
 def get_schema(request: HttpRequest) -> Any:
     """The JSON Schema of a policy document."""
     return command.json_schema()
 
 
-@router.get("/audit-policies", response={200: dict, **ERRORS})
+@router.get(
+    "/audit-policies",
+    response={200: "Page[audits.AuditPolicy]"},
+    operation_id="list_audit_policies",
+)
 def list_policies(request: HttpRequest, page: Query[Page]) -> Any:
     """Presets, then own policies by name."""
     presets = [preset_json(preset) for preset in policies.presets()]
@@ -85,7 +101,12 @@ def list_policies(request: HttpRequest, page: Query[Page]) -> Any:
     return paginate([*presets, *own], page, lambda one: one["id"], dict)
 
 
-@router.post("/audit-policies", response={201: dict, **ERRORS})
+@router.post(
+    "/audit-policies",
+    response={201: "audits.AuditPolicyWithDocument"},
+    operation_id="create_audit_policy",
+    openapi_extra=ACCOUNT,
+)
 def create_policy(request: HttpRequest, given: PolicyIn, response: HttpResponse) -> Any:
     """Save a policy; an error names the field and the line."""
     owner = require_account(request)
@@ -95,7 +116,11 @@ def create_policy(request: HttpRequest, given: PolicyIn, response: HttpResponse)
     return Status(201, {**document, "document": row.document})
 
 
-@router.get("/audit-policies/{slug}", response={200: dict, 304: None, **ERRORS})
+@router.get(
+    "/audit-policies/{slug}",
+    response={200: "audits.AuditPolicyWithDocument", 304: None},
+    operation_id="get_audit_policy",
+)
 def get_policy(request: HttpRequest, slug: str) -> Any:
     """A preset or an own policy with its document; ``ETag`` changes when it does."""
     preset = next((one for one in policies.presets() if one.name == slug), None)
@@ -105,7 +130,12 @@ def get_policy(request: HttpRequest, slug: str) -> Any:
     return tagged(request, {**policy_json(row), "document": row.document})
 
 
-@router.patch("/audit-policies/{slug}", response={200: dict, **ERRORS})
+@router.patch(
+    "/audit-policies/{slug}",
+    response={200: "audits.AuditPolicyWithDocument"},
+    operation_id="change_audit_policy",
+    openapi_extra=ACCOUNT,
+)
 def change_policy(request: HttpRequest, slug: str, change: PolicyChange) -> Any:
     """Rename a policy or replace its document, which raises its version."""
     row = _own(request, slug)
@@ -114,21 +144,33 @@ def change_policy(request: HttpRequest, slug: str, change: PolicyChange) -> Any:
     return {**policy_json(row), "document": row.document}
 
 
-@router.delete("/audit-policies/{slug}", response={204: None, **ERRORS})
+@router.delete(
+    "/audit-policies/{slug}",
+    response={204: None},
+    operation_id="delete_audit_policy",
+    openapi_extra=ACCOUNT,
+)
 def delete_policy(request: HttpRequest, slug: str) -> Any:
     """Delete a policy with the suppressions that are limited to it; audits under it stay."""
     _own(request, slug).delete()
     return Status(204, None)
 
 
-@router.get("/audit-suppressions", response={200: dict, **ERRORS})
+@router.get(
+    "/audit-suppressions",
+    response={200: "Page[audits.Suppression]"},
+)
 def list_suppressions(request: HttpRequest, page: Query[Page]) -> Any:
     """Own suppressions, newest first; empty without an account."""
     rows = policies.suppressions_of(request.user)
     return paginate(rows, page, attrgetter("pk"), suppression_json)
 
 
-@router.post("/audit-suppressions", response={201: dict, **ERRORS})
+@router.post(
+    "/audit-suppressions",
+    response={201: "audits.Suppression"},
+    openapi_extra=ACCOUNT,
+)
 def create_suppression(request: HttpRequest, given: SuppressionIn, response: HttpResponse) -> Any:
     """Accept a finding in audits that start from now on."""
     owner = require_account(request)
@@ -137,7 +179,11 @@ def create_suppression(request: HttpRequest, given: SuppressionIn, response: Htt
     return Status(201, suppression_json(row))
 
 
-@router.patch("/audit-suppressions/{int:number}", response={200: dict, **ERRORS})
+@router.patch(
+    "/audit-suppressions/{int:number}",
+    response={200: "audits.Suppression"},
+    openapi_extra=ACCOUNT,
+)
 def change_suppression(request: HttpRequest, number: int, change: SuppressionChange) -> Any:
     """Change subject, reason, owner or last day."""
     row = _own_suppression(request, number)
@@ -145,7 +191,11 @@ def change_suppression(request: HttpRequest, number: int, change: SuppressionCha
     return suppression_json(row)
 
 
-@router.delete("/audit-suppressions/{int:number}", response={204: None, **ERRORS})
+@router.delete(
+    "/audit-suppressions/{int:number}",
+    response={204: None},
+    openapi_extra=ACCOUNT,
+)
 def delete_suppression(request: HttpRequest, number: int) -> Any:
     """Delete a suppression; audits that ended stay as they are."""
     _own_suppression(request, number).delete()

@@ -18,8 +18,7 @@ from webapp.api.framework.documents import etag_of, tagged
 from webapp.api.framework.events import State, event_stream, stream_states
 from webapp.api.framework.files import download
 from webapp.api.framework.paging import Page, paginate
-from webapp.api.framework.problems import ERRORS
-from webapp.api.framework.routers import Router
+from webapp.api.framework.routers import ACCOUNT, Router
 from webapp.api.framework.strict_bodies import Body, document_bytes, list_bytes
 from webapp.store.access.visibility import owner_of
 from webapp.store.accounts import deletion
@@ -82,7 +81,10 @@ def _new_audit(asked: AuditIn) -> NewAudit:
     )
 
 
-@router.post("/audits", response={202: dict, **ERRORS})
+@router.post(
+    "/audits",
+    response={202: "audits.Audit"},
+)
 def create_audit(request: HttpRequest, audit: AuditIn, response: HttpResponse) -> Any:
     """Start an audit; poll or stream ``Location``. ``Idempotency-Key`` makes a retry safe."""
     key = request.headers.get("Idempotency-Key")
@@ -93,7 +95,11 @@ def create_audit(request: HttpRequest, audit: AuditIn, response: HttpResponse) -
     return Status(202, document)
 
 
-@router.post("/audits/plan", response={200: dict, **ERRORS})
+@router.post(
+    "/audits/plan",
+    response={200: "audits.AuditPlan"},
+    operation_id="plan_audit",
+)
 def plan(request: HttpRequest, audit: AuditIn) -> Any:
     """Predict the cost of an audit; nothing is stored and no query is sent."""
     return asdict(plan_audit(_new_audit(audit), _requester(request, audit)))
@@ -106,7 +112,10 @@ class AuditQuery(Page):
     domain_list: Slug = ""
 
 
-@router.get("/audits", response={200: dict, **ERRORS})
+@router.get(
+    "/audits",
+    response={200: "Page[audits.Audit]"},
+)
 def list_audits(request: HttpRequest, query: Query[AuditQuery]) -> Any:
     """Audits, newest first."""
     rows = selectors.listed(request.user)
@@ -117,13 +126,20 @@ def list_audits(request: HttpRequest, query: Query[AuditQuery]) -> Any:
     return paginate(list(rows), query, attrgetter("slug"), lambda r: audit_json(r, request.user))
 
 
-@router.get("/audits/{slug}", response={200: dict, 304: None, **ERRORS})
+@router.get(
+    "/audits/{slug}",
+    response={200: "audits.Audit", 304: None},
+)
 def get_audit(request: HttpRequest, slug: str) -> Any:
     """State, counts and exit code; ``ETag`` changes when they do."""
     return tagged(request, audit_json(_known(request, slug), request.user))
 
 
-@router.get("/audits/{slug}/events", include_in_schema=False)
+@router.get(
+    "/audits/{slug}/events",
+    response={200: "text/event-stream"},
+    operation_id="stream_audit_events",
+)
 def audit_events(request: HttpRequest, slug: str) -> Any:
     """Server-sent events: the audit document on change until the audit has ended."""
     _known(request, slug)
@@ -148,7 +164,11 @@ class FindingQuery(Schema):
     cursor: str = Field("", pattern="^([0-9]{1,9})?$")
 
 
-@router.get("/audits/{slug}/findings", response={200: dict, **ERRORS})
+@router.get(
+    "/audits/{slug}/findings",
+    response={200: "audits.AuditFindings"},
+    operation_id="list_audit_findings",
+)
 def list_findings(request: HttpRequest, slug: str, query: Query[FindingQuery]) -> Any:
     """Findings, most severe first, then suppressed ones, those not judged, stale and resolved."""
     row = _judged(request, slug)
@@ -171,7 +191,11 @@ class ReportQuery(Schema):
     list_path: Annotated[str, Field(max_length=400)] = ""
 
 
-@router.get("/audits/{slug}/report", response={200: dict, **ERRORS})
+@router.get(
+    "/audits/{slug}/report",
+    response={200: "audits.AuditReport"},
+    operation_id="get_audit_report",
+)
 def get_report(request: HttpRequest, slug: str, query: Query[ReportQuery]) -> Any:
     """The whole report in the format that ``Accept`` or ``format`` names; JSON otherwise."""
     form = query.format or documents.negotiate(request.headers.get("Accept", ""))
@@ -180,7 +204,11 @@ def get_report(request: HttpRequest, slug: str, query: Query[ReportQuery]) -> An
     return answer
 
 
-@router.get("/audits/{slug}/report.{kind}", response={200: dict, **ERRORS})
+@router.get(
+    "/audits/{slug}/report.{kind}",
+    response={200: "audits.AuditReport"},
+    operation_id="export_audit_report",
+)
 def get_report_as(request: HttpRequest, slug: str, kind: str, list_path: str = "") -> Any:
     """The whole report as ``json``, ``sarif``, ``sarif-github``, ``junit``, ``gitlab``,
     ``markdown`` or ``csv``."""
@@ -195,7 +223,11 @@ def _report(request: HttpRequest, slug: str, form: str, list_path: str) -> HttpR
     return download(f"{slug}.{suffix}", kind, documents.render_stored(row, form, list_path))
 
 
-@router.delete("/audits/{slug}", response={204: None, **ERRORS})
+@router.delete(
+    "/audits/{slug}",
+    response={204: None},
+    openapi_extra=ACCOUNT,
+)
 def delete_audit(request: HttpRequest, slug: str) -> Any:
     """Stop and delete an audit with its findings; its survey stays. Its creator only."""
     deletion.remove(get_own_or_error(request, "audit", slug))

@@ -14,8 +14,7 @@ from tasks.campaigns import commands
 from webapp.api.accounts.sharing import get_own_or_error
 from webapp.api.campaigns.lookup import campaign_or_404
 from webapp.api.framework.paging import Page, paginate
-from webapp.api.framework.problems import Problem
-from webapp.api.framework.routers import Router
+from webapp.api.framework.routers import ACCOUNT, Router
 from webapp.api.framework.strict_bodies import Body
 from webapp.store.access.visibility import owner_of
 from webapp.store.accounts import deletion
@@ -49,9 +48,6 @@ class CampaignIn(Body):
     public: bool = False
 
 
-_ERRORS = {401: Problem, 403: Problem, 404: Problem, 422: Problem, 503: Problem}
-
-
 def _set_fields(given: CampaignIn) -> dict[str, Any]:
     return {k: v for k, v in given.model_dump(exclude_unset=True).items() if v is not None}
 
@@ -71,20 +67,33 @@ def _document(row: Campaign) -> dict[str, Any]:
     }
 
 
-@router.get("/measurements", response={200: dict})
+@router.get(
+    "/measurements",
+    response={200: "Page[measurements.Campaign]"},
+    operation_id="list_measurements",
+)
 def list_campaigns(request: HttpRequest, page: Query[Page]) -> Any:
     """Measurement campaigns that you may see, newest first."""
     return paginate(selectors.campaigns(request.user, None), page, attrgetter("slug"), _document)
 
 
-@router.get("/measurements/presets", response={200: dict})
+@router.get(
+    "/measurements/presets",
+    response={200: "Page[measurements.Preset]"},
+    operation_id="list_measurement_presets",
+)
 def list_presets(request: HttpRequest, page: Query[Page]) -> Any:
     """Schedules that come with the product."""
     rows = [{"name": name, **data} for name, data in presets().items()]
     return paginate(rows, page, itemgetter("name"), dict)
 
 
-@router.post("/measurements/plan", response={200: dict, **_ERRORS})
+@router.post(
+    "/measurements/plan",
+    response={200: "measurements.CampaignPlan"},
+    operation_id="plan_measurement",
+    openapi_extra=ACCOUNT,
+)
 def plan_campaign(request: HttpRequest, asked: CampaignIn) -> Any:
     """Predict the schedule and cost of a campaign; nothing is sent or stored."""
     found = commands.plan(_set_fields(asked), _user(request))
@@ -96,7 +105,12 @@ def plan_campaign(request: HttpRequest, asked: CampaignIn) -> Any:
     }
 
 
-@router.post("/measurements", response={201: dict, **_ERRORS})
+@router.post(
+    "/measurements",
+    response={201: "measurements.Campaign"},
+    operation_id="create_measurement",
+    openapi_extra=ACCOUNT,
+)
 def create_campaign(request: HttpRequest, asked: CampaignIn, response: HttpResponse) -> Any:
     """Start a campaign; watch ``Location``. ``Idempotency-Key`` makes a retry safe."""
     key = {"idempotency_key": request.headers.get("Idempotency-Key", "")}
@@ -105,7 +119,11 @@ def create_campaign(request: HttpRequest, asked: CampaignIn, response: HttpRespo
     return Status(201, _document(row))
 
 
-@router.get("/measurements/{slug}", response={200: dict, 304: None, **_ERRORS})
+@router.get(
+    "/measurements/{slug}",
+    response={200: "measurements.Campaign", 304: None},
+    operation_id="get_measurement",
+)
 def get_campaign(request: HttpRequest, slug: str) -> Any:
     """State, progress and coverage; ``ETag`` changes when they do."""
     document = _document(campaign_or_404(request, slug))
@@ -122,7 +140,12 @@ def _tag(document: dict[str, Any]) -> str:
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
 
 
-@router.delete("/measurements/{slug}", response={204: None, **_ERRORS})
+@router.delete(
+    "/measurements/{slug}",
+    response={204: None},
+    operation_id="delete_measurement",
+    openapi_extra=ACCOUNT,
+)
 def delete_campaign(request: HttpRequest, slug: str) -> Any:
     """Stop a campaign and delete it with its results; its creator only."""
     found = get_own_or_error(request, "campaign", slug)
@@ -130,7 +153,11 @@ def delete_campaign(request: HttpRequest, slug: str) -> Any:
     return Status(204, None)
 
 
-@router.get("/measurements/{slug}/coverage", response={200: dict, **_ERRORS})
+@router.get(
+    "/measurements/{slug}/coverage",
+    response={200: "measurements.Coverage"},
+    operation_id="get_measurement_coverage",
+)
 def get_coverage(request: HttpRequest, slug: str) -> Any:
     """Count slots by outcome per vantage point and per round, with failure reasons."""
     row = campaign_or_404(request, slug)
@@ -141,7 +168,12 @@ def get_coverage(request: HttpRequest, slug: str) -> Any:
     }
 
 
-@router.post("/measurements/{slug}/clone", response={201: dict, **_ERRORS})
+@router.post(
+    "/measurements/{slug}/clone",
+    response={201: "measurements.Campaign"},
+    operation_id="clone_measurement",
+    openapi_extra=ACCOUNT,
+)
 def clone_campaign(
     request: HttpRequest, slug: str, changed: CampaignIn, response: HttpResponse
 ) -> Any:
@@ -152,19 +184,34 @@ def clone_campaign(
     return Status(201, _document(row))
 
 
-@router.post("/measurements/{slug}/pause", response={200: dict, **_ERRORS})
+@router.post(
+    "/measurements/{slug}/pause",
+    response={200: "measurements.Campaign"},
+    operation_id="pause_measurement",
+    openapi_extra=ACCOUNT,
+)
 def pause_campaign(request: HttpRequest, slug: str) -> Any:
     """Pause dispatch; units that were sent are measured to their end."""
     return _change(request, slug, "pause")
 
 
-@router.post("/measurements/{slug}/resume", response={200: dict, **_ERRORS})
+@router.post(
+    "/measurements/{slug}/resume",
+    response={200: "measurements.Campaign"},
+    operation_id="resume_measurement",
+    openapi_extra=ACCOUNT,
+)
 def resume_campaign(request: HttpRequest, slug: str) -> Any:
     """Resume a paused campaign."""
     return _change(request, slug, "resume")
 
 
-@router.post("/measurements/{slug}/stop", response={200: dict, **_ERRORS})
+@router.post(
+    "/measurements/{slug}/stop",
+    response={200: "measurements.Campaign"},
+    operation_id="stop_measurement",
+    openapi_extra=ACCOUNT,
+)
 def stop_campaign(request: HttpRequest, slug: str) -> Any:
     """Stop a campaign early; its results are kept."""
     return _change(request, slug, "stop")

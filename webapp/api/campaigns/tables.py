@@ -61,13 +61,21 @@ def _document(row: Campaign) -> dict[str, Any]:
     }
 
 
-@router.get("/wide-area", response={200: dict})
+@router.get(
+    "/wide-area",
+    response={200: "Page[measurements.MeasuredCampaign]"},
+    operation_id="list_measured_campaigns",
+)
 def list_campaigns(request: HttpRequest, page: Query[Page]) -> Any:
     """Measurement campaigns, newest first."""
     return paginate(selectors.campaigns(request.user, None), page, attrgetter("slug"), _document)
 
 
-@router.get("/wide-area/{slug}", response={200: dict})
+@router.get(
+    "/wide-area/{slug}",
+    response={200: "measurements.MeasuredCampaignWithTables"},
+    operation_id="get_measured_campaign",
+)
 def get_campaign(request: HttpRequest, slug: str) -> Any:
     """One campaign with the findings of its tables."""
     row = campaign_or_404(request, slug)
@@ -77,7 +85,11 @@ def get_campaign(request: HttpRequest, slug: str) -> Any:
     return {**_document(row), "tables": summaries, "files": selectors.file_names(row)}
 
 
-@router.get("/wide-area/{slug}/tables/{table}", response={200: dict})
+@router.get(
+    "/wide-area/{slug}/tables/{table}",
+    response={200: "measurements.CampaignTable"},
+    operation_id="get_campaign_table",
+)
 def get_table(request: HttpRequest, slug: str, table: str, cells: Query[TableQuery]) -> Any:
     """One table as ``ID.json``, ``ID.csv``, ``ID.jsonl`` or ``ID.parquet``, or some rows of it."""
     row = campaign_or_404(request, slug)
@@ -170,7 +182,11 @@ def _respond_with_rows(
     return table_file(f"{label}{row.slug}-{name}", kind, columns, rows)
 
 
-@router.get("/wide-area/{slug}/samples.{kind}", response={200: dict})
+@router.get(
+    "/wide-area/{slug}/samples.{kind}",
+    response={200: "measurements.MeasuredRows"},
+    operation_id="get_campaign_samples",
+)
 def get_samples(request: HttpRequest, slug: str, kind: str, pair: Query[PairQuery]) -> Any:
     """List the raw samples of a pair."""
     row = campaign_or_404(request, slug)
@@ -178,7 +194,11 @@ def get_samples(request: HttpRequest, slug: str, kind: str, pair: Query[PairQuer
     return _respond_with_rows(row, "samples", kind, *_columns_and_rows(found), {})
 
 
-@router.get("/wide-area/{slug}/paths.{kind}", response={200: dict})
+@router.get(
+    "/wide-area/{slug}/paths.{kind}",
+    response={200: "measurements.MeasuredRows"},
+    operation_id="get_campaign_paths",
+)
 def get_paths(request: HttpRequest, slug: str, kind: str, pair: Query[PairQuery]) -> Any:
     """List the traceroutes of a pair, hop by hop."""
     row = campaign_or_404(request, slug)
@@ -206,7 +226,11 @@ class ComparisonQuery(Schema):
     metric: str = "latency"
 
 
-@router.get("/wide-area-comparison/{before}/{after}.{kind}", response={200: dict})
+@router.get(
+    "/wide-area-comparison/{before}/{after}.{kind}",
+    response={200: "measurements.ComparedPairs"},
+    operation_id="compare_campaigns",
+)
 def get_comparison(
     request: HttpRequest, before: str, after: str, kind: str, query: Query[ComparisonQuery]
 ) -> Any:

@@ -15,6 +15,7 @@ from ninja.utils import check_csrf
 
 from webapp.api.framework import rate_limits
 from webapp.api.framework.problems import problem
+from webapp.api.framework.routers import needs_account
 from webapp.store.access import tokens
 from webapp.store.access.url_ownership import kind_of, names_in
 from webapp.store.access.visibility import may_see
@@ -49,6 +50,8 @@ class ApiAuthenticationMiddleware(MiddlewareMixin):
         if match is None or not match.route.startswith("api/"):
             return None
         refused = _check_write(request) if request.method not in SAFE_METHODS else None
+        if refused is None and _lacks_account(request, match.route):
+            refused = _no_account()
         kind = kind_of(match.route)
         if refused is None and kind and not may_see(kind, names_in(kwargs), request.user):
             return problem(404, "not-found", f"there is no such {kind}")
@@ -65,6 +68,18 @@ class ApiAuthenticationMiddleware(MiddlewareMixin):
 
 def _is_shared(request: HttpRequest) -> bool:
     return getattr(request, "shared_from", None) is not None
+
+
+def _lacks_account(request: HttpRequest, route: str) -> bool:
+    """Whether an account is needed and there is none; whether the object exists is not said."""
+    is_known = request.user.is_authenticated or _is_shared(request)
+    return not is_known and needs_account(request.method, route)
+
+
+def _no_account() -> HttpResponse:
+    answer = problem(401, "refused", "this takes an account: send its token, or sign in")
+    answer["WWW-Authenticate"] = 'Bearer realm="Nephoscope"'
+    return answer
 
 
 def _unknown_token() -> HttpResponse:

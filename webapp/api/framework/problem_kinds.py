@@ -1,35 +1,142 @@
-"""Kinds of problems, each with what it means; the API's pages of documentation list them."""
+"""Types of problems: statuses, meaning, and what to do; each has a page below ``/problems``."""
+
+from typing import NamedTuple
+
+
+class ProblemKind(NamedTuple):
+    """One type of problem; trying the same again may help if it is retryable."""
+
+    statuses: tuple[int, ...]
+    meaning: str
+    remedy: str
+    is_retryable: bool = False
+
+
+_LATER = "Wait as long as Retry-After says, and send the same request again."
+_ONE_FEWER = "Wait until one has ended, or cancel one, and send the request again."
 
 KINDS = {
-    "active-surveys": "Too many surveys wait or run, of you or of all; see /limits.",
-    "bad-input": "The list, a field or a line cannot be used; the detail says why.",
-    "bad-report": "A report of an agent is not as its schema says.",
-    "bad-request": "The request cannot be read at all.",
-    "busy": "Too much is being sent at once; send it again after Retry-After.",
-    "client-gone": "The client had left before the answer was there.",
-    "content-type": "This address takes another kind of content.",
-    "csrf": "A session without X-CSRFToken, or the page of another site, asked for a change.",
-    "encoding": "Reports are sent without Content-Encoding.",
-    "foreign-pool": "The token is one of another pool.",
-    "idempotency-key-reused": "The Idempotency-Key was sent with another request before.",
-    "internal": "A fault of this site; its log says what happened.",
-    "invalid-field": "A field or parameter is not known, missing or of the wrong kind.",
-    "list-changed": "The row of the cursor is gone: begin the list anew.",
-    "lists": "Another large list is being read; one is read at a time.",
-    "missing-data": "Something has to be imported first; the detail names the command.",
-    "no-token": "A report needs the token of its pool.",
-    "not-found": "There is nothing here, or nothing of yours.",
-    "open-audits": "Too many audits wait or run, of you or of all.",
-    "open-recommendations": "Too many recommendations wait or run.",
-    "pool-full": "The pool has as many reports as it may.",
-    "read-only-token": "The token may read and no more.",
-    "refused": "The detail says why.",
-    "report-id-reused": "Another report has this id.",
-    "storage": "The disk or the database did not do its part, or a stored file is damaged.",
-    "streams": "This address holds as many event streams open as one may.",
-    "too-large": "The body is larger than this address takes.",
-    "too-slow": "The body took too long to come.",
-    "unavailable": "A part of this site, or a server that it asks, does not answer.",
-    "unknown-token": "The token is unknown, has expired or was revoked.",
-    "unknown-vantage-point": "No vantage point has this name and password.",
+    "active-surveys": ProblemKind(
+        (429,), "Too many surveys wait or run, of you or of all; see /limits.", _ONE_FEWER, True
+    ),
+    "bad-input": ProblemKind(
+        (422,),
+        "The list, a field or a line cannot be used; the detail says why.",
+        "Correct the line or field that the problem names.",
+    ),
+    "bad-report": ProblemKind(
+        (422,),
+        "A report of an agent is not as its schema says.",
+        "Compare it with /api/v1/screening/schema; `field` names the place.",
+    ),
+    "bad-request": ProblemKind(
+        (400,), "The request cannot be read at all.", "Send a well-formed HTTP request."
+    ),
+    "busy": ProblemKind((503,), "More is being sent at once than the site takes.", _LATER, True),
+    "client-gone": ProblemKind(
+        (503,), "The client had left before the answer was there.", "Send the request again.", True
+    ),
+    "content-type": ProblemKind(
+        (415,), "This address takes another kind of content.", "Send application/json."
+    ),
+    "csrf": ProblemKind(
+        (403,),
+        "A session without X-CSRFToken, or the page of another site, asked for a change.",
+        "Send the header X-CSRFToken with the cookie's value, or use a token.",
+    ),
+    "encoding": ProblemKind(
+        (415,), "Reports are sent without Content-Encoding.", "Send the report uncompressed."
+    ),
+    "foreign-pool": ProblemKind(
+        (403,), "The token is one of another pool.", "Use a token of the pool in the address."
+    ),
+    "idempotency-key-reused": ProblemKind(
+        (422,),
+        "The Idempotency-Key was sent with another request before.",
+        "Use a new key for each new request.",
+    ),
+    "internal": ProblemKind(
+        (500,),
+        "A fault of this site; its log says what happened.",
+        "Tell the operator the time of the request.",
+    ),
+    "invalid-field": ProblemKind(
+        (422,),
+        "A field or parameter is not known, missing or of the wrong kind.",
+        "Correct the field that `field` names.",
+    ),
+    "list-changed": ProblemKind(
+        (409,), "The row of the cursor is gone.", "Read the list from its beginning."
+    ),
+    "lists": ProblemKind(
+        (429,), "Another large list is being read; one is read at a time.", _LATER, True
+    ),
+    "missing-data": ProblemKind(
+        (422,),
+        "Something has to be imported first.",
+        "Ask the operator to run the command that the detail names.",
+    ),
+    "no-token": ProblemKind(
+        (401,),
+        "A report needs the token of its pool.",
+        "Send the token as Authorization: Bearer TOKEN.",
+    ),
+    "not-found": ProblemKind(
+        (404,),
+        "There is nothing at this address, or nothing that you may see.",
+        "Check the address; send the token of the account that owns it.",
+    ),
+    "open-audits": ProblemKind(
+        (429,), "Too many audits wait or run, of you or of all.", _ONE_FEWER, True
+    ),
+    "open-recommendations": ProblemKind(
+        (429,), "Too many recommendations wait or run.", _ONE_FEWER, True
+    ),
+    "pool-full": ProblemKind(
+        (403,),
+        "The pool has as many reports as it may.",
+        "Delete machines of the pool, or make another pool.",
+    ),
+    "read-only-token": ProblemKind(
+        (403,), "The token may read and no more.", "Use a token that may write."
+    ),
+    "refused": ProblemKind(
+        (400, 401, 403, 405, 409),
+        "The request is refused for the reason in the detail.",
+        "Do as the detail says.",
+    ),
+    "report-id-reused": ProblemKind(
+        (409,), "Another report has this id.", "Send each report under an id that is new."
+    ),
+    "storage": ProblemKind(
+        (500, 503),
+        "The disk or the database failed, or a stored file is damaged.",
+        "With 503 try again later; with 500 the operator restores the file that is named.",
+        True,
+    ),
+    "streams": ProblemKind(
+        (429,),
+        "This address holds as many event streams open as one may.",
+        "Close a stream, or poll with If-None-Match.",
+        True,
+    ),
+    "too-large": ProblemKind(
+        (413,), "The body is larger than this address takes.", "Send a smaller body."
+    ),
+    "too-slow": ProblemKind(
+        (408,), "The body took too long to come.", "Send it over a faster connection.", True
+    ),
+    "unavailable": ProblemKind(
+        (503,), "A part of this site, or a server that it asks, does not answer.", _LATER, True
+    ),
+    "unknown-token": ProblemKind(
+        (401, 403),
+        "The token is unknown, has expired or was revoked.",
+        "Make a new token on the page of the account.",
+    ),
+    "unknown-vantage-point": ProblemKind(
+        (401,),
+        "No vantage point has this name and password.",
+        "Join again with a new one-time token.",
+    ),
 }

@@ -22,6 +22,7 @@ from webapp.store.vantages.services import UnknownToken
 
 log = logging.getLogger(__name__)
 _DOCS = "/api/v1/docs"
+_TYPES = "/api/v1/problems"
 _TITLES = {
     400: "The request cannot be read",
     401: "This key opens nothing",
@@ -39,22 +40,31 @@ _TITLES = {
 
 
 class Problem(Schema):
-    """Problem details (RFC 9457)."""
+    """Problem details (RFC 9457); ``type`` leads to a page that explains the type.
+
+    ``field`` or ``line`` says what is to blame; ``retry_after`` is in seconds.
+    """
 
     type: str
     title: str
     status: int
     detail: str
+    docs: str = _DOCS
+    field: str | None = None
+    line: int | None = None
+    limit: str | None = None
+    retry_after: int | None = None
 
 
-# Error responses of most operations.
-ERRORS = dict.fromkeys((401, 403, 404, 413, 422, 429, 503), Problem)
+def type_of(kind: str) -> str:
+    """Return the URI of a type of problems, at which it is explained."""
+    return f"{_TYPES}/{kind}"
 
 
 def problem(status: int, kind: str, detail: str, **more: Any) -> HttpResponse:
     """A problem document."""
     body = {
-        "type": f"{_DOCS}#{kind}",
+        "type": type_of(kind),
         "title": _TITLES.get(status, "Error"),
         "status": status,
         "detail": detail,

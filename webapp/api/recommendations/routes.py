@@ -13,7 +13,7 @@ from core.errors import BadInput
 from tasks.recommendations import celery_tasks
 from webapp.api.framework.files import table_file
 from webapp.api.framework.paging import Page, paginate
-from webapp.api.framework.routers import Router
+from webapp.api.framework.routers import ACCOUNT, Router
 from webapp.api.framework.strict_bodies import Body
 from webapp.store.access.visibility import owner_of
 from webapp.store.models import Recommendation
@@ -80,7 +80,10 @@ _FILES = (
 )
 
 
-@router.post("/recommendations", response={201: dict, 202: dict})
+@router.post(
+    "/recommendations",
+    response={201: "recommendations.Recommendation", 202: "recommendations.Recommendation"},
+)
 def create_recommendation(
     request: HttpRequest, asked: RecommendationIn, response: HttpResponse
 ) -> Any:
@@ -108,7 +111,10 @@ def _bytes(name: str, given: str | dict[str, float]) -> bytes:
     return f"client,weight\n{rows}".encode()
 
 
-@router.get("/recommendations", response={200: dict})
+@router.get(
+    "/recommendations",
+    response={200: "Page[recommendations.ListedRecommendation]"},
+)
 def list_recommendations(request: HttpRequest, page: Query[Page]) -> Any:
     """List own recommendations, newest first; empty without an account."""
     rows = services.owned_by(request.user, limit=None)
@@ -119,7 +125,10 @@ def _without_result(row: Recommendation) -> dict[str, Any]:
     return {k: v for k, v in _document(row).items() if k != "result"}
 
 
-@router.get("/recommendations/{token}", response={200: dict, 304: None})
+@router.get(
+    "/recommendations/{token}",
+    response={200: "recommendations.Recommendation", 304: None},
+)
 def get_recommendation(request: HttpRequest, token: str) -> Any:
     """State and answer; ``ETag`` changes when they do."""
     document = _document(_known(request, token))
@@ -130,7 +139,10 @@ def get_recommendation(request: HttpRequest, token: str) -> Any:
     return JsonResponse(document, headers={"ETag": tag})
 
 
-@router.post("/recommendations/{token}/variants", response={200: dict})
+@router.post(
+    "/recommendations/{token}/variants",
+    response={200: "recommendations.Variant"},
+)
 def vary_recommendation(request: HttpRequest, token: str, asked: OptionsIn) -> Any:
     """Solve again with changed options for the same samples; nothing is stored."""
     row = _known(request, token)
@@ -140,7 +152,11 @@ def vary_recommendation(request: HttpRequest, token: str, asked: OptionsIn) -> A
     return {"options": {**row.options, **asked.model_dump(exclude_unset=True)}, "result": found}
 
 
-@router.delete("/recommendations/{token}", response={204: None})
+@router.delete(
+    "/recommendations/{token}",
+    response={204: None},
+    openapi_extra=ACCOUNT,
+)
 def delete_recommendation(request: HttpRequest, token: str) -> Any:
     """Delete an own recommendation with its files and share link."""
     row = _own(request, token)
@@ -148,21 +164,33 @@ def delete_recommendation(request: HttpRequest, token: str) -> Any:
     return Status(204, None)
 
 
-@router.post("/recommendations/{token}/share", response={200: dict})
+@router.post(
+    "/recommendations/{token}/share",
+    response={200: "common.ShareAddress"},
+    openapi_extra=ACCOUNT,
+)
 def share_recommendation(request: HttpRequest, token: str) -> Any:
     """Create the share link, or return the existing one."""
     secret = services.share(_own(request, token))
     return {"link": request.build_absolute_uri(f"/recommendations/shared/{secret}/")}
 
 
-@router.delete("/recommendations/{token}/share", response={204: None})
+@router.delete(
+    "/recommendations/{token}/share",
+    response={204: None},
+    openapi_extra=ACCOUNT,
+)
 def unshare_recommendation(request: HttpRequest, token: str) -> Any:
     """Revoke the share link."""
     services.revoke_share(_own(request, token))
     return Status(204, None)
 
 
-@router.get("/recommendations/{token}/curve.{kind}", response={200: dict})
+@router.get(
+    "/recommendations/{token}/curve.{kind}",
+    response={200: "files"},
+    operation_id="export_recommendation_curve",
+)
 def get_curve(request: HttpRequest, token: str, kind: str) -> Any:
     """Export one row per set size as ``csv``, ``jsonl`` or ``parquet``."""
     row = _known(request, token)

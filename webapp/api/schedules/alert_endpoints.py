@@ -12,8 +12,7 @@ from core.errors import BadInput
 from tasks.schedules import celery_tasks
 from webapp.api.framework.documents import tagged
 from webapp.api.framework.paging import Page, paginate
-from webapp.api.framework.problems import ERRORS
-from webapp.api.framework.routers import Router
+from webapp.api.framework.routers import ACCOUNT, Router
 from webapp.api.framework.strict_bodies import Body
 from webapp.api.schedules.documents import delivery_json, endpoint_json
 from webapp.api.schedules.schedules import MAX_ROWS, Name, Zone, require_account, set_fields
@@ -85,14 +84,23 @@ def _schedule(request: HttpRequest, slug: str | None) -> Schedule | None:
     return row
 
 
-@router.get("/alert-endpoints", response={200: dict, **ERRORS})
+@router.get(
+    "/alert-endpoints",
+    response={200: "Page[schedules.AlertEndpoint]"},
+    operation_id="list_alert_endpoints",
+)
 def list_endpoints(request: HttpRequest, page: Query[Page]) -> Any:
     """Own endpoints by name; empty without an account."""
     rows = list(endpoints.endpoints_of(request.user))
     return paginate(rows, page, attrgetter("slug"), endpoint_json)
 
 
-@router.post("/alert-endpoints", response={201: dict, **ERRORS})
+@router.post(
+    "/alert-endpoints",
+    response={201: "schedules.NewAlertEndpoint"},
+    operation_id="create_alert_endpoint",
+    openapi_extra=ACCOUNT,
+)
 def create_endpoint(request: HttpRequest, given: AlertEndpointIn, response: HttpResponse) -> Any:
     """Make an endpoint; ``secret`` of a webhook is shown this once."""
     owner = require_account(request)
@@ -110,13 +118,23 @@ def create_endpoint(request: HttpRequest, given: AlertEndpointIn, response: Http
     return Status(201, document)
 
 
-@router.get("/alert-endpoints/{slug}", response={200: dict, 304: None, **ERRORS})
+@router.get(
+    "/alert-endpoints/{slug}",
+    response={200: "schedules.AlertEndpoint", 304: None},
+    operation_id="get_alert_endpoint",
+    openapi_extra=ACCOUNT,
+)
 def get_endpoint(request: HttpRequest, slug: str) -> Any:
     """An endpoint without its secret; ``ETag`` changes when it does."""
     return tagged(request, endpoint_json(_own(request, slug)))
 
 
-@router.patch("/alert-endpoints/{slug}", response={200: dict, **ERRORS})
+@router.patch(
+    "/alert-endpoints/{slug}",
+    response={200: "schedules.AlertEndpoint"},
+    operation_id="change_alert_endpoint",
+    openapi_extra=ACCOUNT,
+)
 def change_endpoint(request: HttpRequest, slug: str, change: AlertEndpointChange) -> Any:
     """Change an endpoint, disable it or enable it again (``is_active``)."""
     row = _own(request, slug)
@@ -128,14 +146,24 @@ def change_endpoint(request: HttpRequest, slug: str, change: AlertEndpointChange
     return endpoint_json(row)
 
 
-@router.delete("/alert-endpoints/{slug}", response={204: None, **ERRORS})
+@router.delete(
+    "/alert-endpoints/{slug}",
+    response={204: None},
+    operation_id="delete_alert_endpoint",
+    openapi_extra=ACCOUNT,
+)
 def delete_endpoint(request: HttpRequest, slug: str) -> Any:
     """Delete an endpoint with its log; waiting messages are not sent."""
     _own(request, slug).delete()
     return Status(204, None)
 
 
-@router.post("/alert-endpoints/{slug}/secret", response={200: dict, **ERRORS})
+@router.post(
+    "/alert-endpoints/{slug}/secret",
+    response={200: "schedules.NewAlertEndpoint"},
+    operation_id="rotate_alert_secret",
+    openapi_extra=ACCOUNT,
+)
 def rotate_secret(request: HttpRequest, slug: str, response: HttpResponse) -> Any:
     """Make a new signing secret, shown this once; the one before signs too for 24 hours."""
     row = _own(request, slug)
@@ -145,7 +173,12 @@ def rotate_secret(request: HttpRequest, slug: str, response: HttpResponse) -> An
     return endpoint_json(row, endpoints.rotate_secret(row, timezone.now()))
 
 
-@router.post("/alert-endpoints/{slug}/test", response={202: dict, **ERRORS})
+@router.post(
+    "/alert-endpoints/{slug}/test",
+    response={202: "schedules.AlertDelivery"},
+    operation_id="send_test_alert",
+    openapi_extra=ACCOUNT,
+)
 def send_test(request: HttpRequest, slug: str) -> Any:
     """Queue a test message behind those that wait."""
     row = _active(request, slug)
@@ -161,7 +194,12 @@ def _active(request: HttpRequest, slug: str) -> AlertEndpoint:
     return row
 
 
-@router.get("/alert-endpoints/{slug}/deliveries", response={200: dict, **ERRORS})
+@router.get(
+    "/alert-endpoints/{slug}/deliveries",
+    response={200: "Page[schedules.AlertDelivery]"},
+    operation_id="list_alert_deliveries",
+    openapi_extra=ACCOUNT,
+)
 def list_deliveries(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
     """Messages to an endpoint, the newest first, with what became of each attempt."""
     rows = deliveries.log_of(_own(request, slug))[:MAX_ROWS]
@@ -169,7 +207,10 @@ def list_deliveries(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
 
 
 @router.post(
-    "/alert-endpoints/{slug}/deliveries/{message_id}/resend", response={202: dict, **ERRORS}
+    "/alert-endpoints/{slug}/deliveries/{message_id}/resend",
+    response={202: "schedules.AlertDelivery"},
+    operation_id="resend_alert",
+    openapi_extra=ACCOUNT,
 )
 def resend(request: HttpRequest, slug: str, message_id: str) -> Any:
     """Queue a message once more with the same id, behind those that wait."""

@@ -11,8 +11,7 @@ from ninja.errors import HttpError
 from tasks.schedules import starting
 from webapp.api.framework.documents import tagged
 from webapp.api.framework.paging import Page, paginate
-from webapp.api.framework.problems import ERRORS
-from webapp.api.framework.routers import Router
+from webapp.api.framework.routers import ACCOUNT, Router
 from webapp.api.framework.strict_bodies import Body
 from webapp.api.schedules.documents import run_json, schedule_json
 from webapp.store.access.visibility import owner_of
@@ -73,14 +72,21 @@ def _own(request: HttpRequest, slug: str) -> Schedule:
     return row
 
 
-@router.get("/schedules", response={200: dict, **ERRORS})
+@router.get(
+    "/schedules",
+    response={200: "Page[schedules.Schedule]"},
+)
 def list_schedules(request: HttpRequest, page: Query[Page]) -> Any:
     """Own schedules by name; empty without an account."""
     rows = list(services.schedules_of(request.user))
     return paginate(rows, page, attrgetter("slug"), schedule_json)
 
 
-@router.post("/schedules", response={201: dict, **ERRORS})
+@router.post(
+    "/schedules",
+    response={201: "schedules.Schedule"},
+    openapi_extra=ACCOUNT,
+)
 def create_schedule(request: HttpRequest, given: ScheduleIn, response: HttpResponse) -> Any:
     """Make a schedule; it is due at the first time after now."""
     owner = require_account(request)
@@ -94,13 +100,21 @@ def create_schedule(request: HttpRequest, given: ScheduleIn, response: HttpRespo
     return Status(201, document)
 
 
-@router.get("/schedules/{slug}", response={200: dict, 304: None, **ERRORS})
+@router.get(
+    "/schedules/{slug}",
+    response={200: "schedules.Schedule", 304: None},
+    openapi_extra=ACCOUNT,
+)
 def get_schedule(request: HttpRequest, slug: str) -> Any:
     """A schedule with its next due times; ``ETag`` changes when they do."""
     return tagged(request, schedule_json(_own(request, slug)))
 
 
-@router.patch("/schedules/{slug}", response={200: dict, **ERRORS})
+@router.patch(
+    "/schedules/{slug}",
+    response={200: "schedules.Schedule"},
+    openapi_extra=ACCOUNT,
+)
 def change_schedule(request: HttpRequest, slug: str, change: ScheduleChange) -> Any:
     """Rename, pause (``is_active``) or resume a schedule, or change when it is due."""
     row = _own(request, slug)
@@ -109,27 +123,45 @@ def change_schedule(request: HttpRequest, slug: str, change: ScheduleChange) -> 
     return schedule_json(row)
 
 
-@router.delete("/schedules/{slug}", response={204: None, **ERRORS})
+@router.delete(
+    "/schedules/{slug}",
+    response={204: None},
+    openapi_extra=ACCOUNT,
+)
 def delete_schedule(request: HttpRequest, slug: str) -> Any:
     """Delete a schedule with its time line; what its runs made stays."""
     _own(request, slug).delete()
     return Status(204, None)
 
 
-@router.post("/schedules/{slug}/runs", response={202: dict, **ERRORS})
+@router.post(
+    "/schedules/{slug}/runs",
+    response={202: "schedules.ScheduleRun"},
+    openapi_extra=ACCOUNT,
+)
 def run_schedule(request: HttpRequest, slug: str) -> Any:
     """Run a schedule now, beside its due times; it begins within a minute."""
     return Status(202, run_json(services.run_now(_own(request, slug), timezone.now())))
 
 
-@router.get("/schedules/{slug}/runs", response={200: dict, **ERRORS})
+@router.get(
+    "/schedules/{slug}/runs",
+    response={200: "Page[schedules.ScheduleRun]"},
+    operation_id="list_schedule_runs",
+    openapi_extra=ACCOUNT,
+)
 def list_runs(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
     """Runs of a schedule, the newest first."""
     rows = _own(request, slug).runs.select_related("survey", "campaign", "audit", "previous")
     return paginate(list(rows[:MAX_ROWS]), page, attrgetter("pk"), run_json)
 
 
-@router.get("/schedules/{slug}/events", response={200: dict, **ERRORS})
+@router.get(
+    "/schedules/{slug}/events",
+    response={200: "Page[schedules.ScheduleEvent]"},
+    operation_id="list_schedule_events",
+    openapi_extra=ACCOUNT,
+)
 def list_events(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
     """What changed between runs, the newest first; the ids are those of webhooks."""
     rows = events.events_of(_own(request, slug)).select_related("schedule")

@@ -22,20 +22,32 @@ def _pool(secret: str) -> PoolRow:
     return row
 
 
-@router.get("/shared/{secret}", response={200: dict})
+@router.get(
+    "/shared/{secret}",
+    response={200: "screening.Pool"},
+    operation_id="get_shared_pool",
+)
 def get_shared(request: HttpRequest, secret: str) -> Any:
     """Return the shared pool."""
     return documents.pool_json(_pool(secret), request, f"{documents.BASE}/shared/{secret}")
 
 
-@router.get("/shared/{secret}/instances", response={200: dict})
+@router.get(
+    "/shared/{secret}/instances",
+    response={200: "Page[selectors.InstanceRow]"},
+    operation_id="list_shared_pool_instances",
+)
 def list_shared_instances(request: HttpRequest, secret: str, page: Query[Page]) -> Any:
     """List the machines of the shared pool."""
     rows = selectors.list_instances(_pool(secret))
     return paginate(rows, page, attrgetter("id"), documents.instance_json)
 
 
-@router.get("/shared/{secret}/instances/{instance}", response={200: dict})
+@router.get(
+    "/shared/{secret}/instances/{instance}",
+    response={200: "screening.InstanceDetail"},
+    operation_id="get_shared_pool_instance",
+)
 def get_shared_instance(request: HttpRequest, secret: str, instance: int) -> Any:
     """Return one machine of the shared pool in detail."""
     row = _pool(secret)
@@ -46,7 +58,11 @@ def get_shared_instance(request: HttpRequest, secret: str, instance: int) -> Any
     return documents.view_json(view)
 
 
-@router.get("/shared/{secret}/choice", response={200: dict})
+@router.get(
+    "/shared/{secret}/choice",
+    response={200: "screening.Choice"},
+    operation_id="choose_shared_pool_instances",
+)
 def choose_shared(
     request: HttpRequest,
     secret: str,
@@ -56,7 +72,11 @@ def choose_shared(
     return documents.choice_json(views.choose(_pool(secret), wanted))
 
 
-@router.get("/shared/{secret}/findings", response={200: dict})
+@router.get(
+    "/shared/{secret}/findings",
+    response={200: "screening.Findings"},
+    operation_id="get_shared_pool_findings",
+)
 def get_shared_findings(request: HttpRequest, secret: str) -> Any:
     """Return the findings of the shared pool."""
     row = _pool(secret)

@@ -43,7 +43,11 @@ def _compared(request: HttpRequest, before: str, after: str) -> comparison.Compa
     return found
 
 
-@router.get("/{before}/{after}", response={200: dict, 202: dict})
+@router.get(
+    "/{before}/{after}",
+    response={200: "surveys.Comparison", 202: "surveys.Comparing"},
+    operation_id="compare_surveys",
+)
 def get_comparison(request: HttpRequest, before: str, after: str) -> Any:
     """Return the comparison; 202 with its progress while it is computed for the first time."""
     pair = _pair(request, before, after)
@@ -67,7 +71,11 @@ def get_comparison(request: HttpRequest, before: str, after: str) -> Any:
     }
 
 
-@router.get("/{before}/{after}/moves.{kind}", response={200: dict})
+@router.get(
+    "/{before}/{after}/moves.{kind}",
+    response={200: "common.CountedCells"},
+    operation_id="list_moved_names",
+)
 def get_moves(
     request: HttpRequest, before: str, after: str, kind: str, query: Query[MovesQuery]
 ) -> Any:
@@ -95,7 +103,11 @@ def _span(found: comparison.Comparison, query: MovesQuery) -> tuple[int, int]:
     return flow["first"], flow["names"]
 
 
-@router.get("/{before}/{after}/tables/{table}.{kind}", response={200: dict})
+@router.get(
+    "/{before}/{after}/tables/{table}.{kind}",
+    response={200: "surveys.ChangedTable"},
+    operation_id="compare_survey_tables",
+)
 def get_table_change(request: HttpRequest, before: str, after: str, table: str, kind: str) -> Any:
     """One table of both surveys: keys, then before, after and change of every column."""
     _pair(request, before, after)

@@ -9,7 +9,6 @@ from ninja.errors import HttpError
 
 from tasks.surveys.packages import packing
 from webapp.api.framework.events import limit_streams
-from webapp.api.framework.problems import ERRORS
 from webapp.api.framework.routers import Router
 from webapp.store.access.visibility import visible
 from webapp.store.models import Survey
@@ -21,7 +20,11 @@ CONTENT_TYPE = "application/x-tar"
 _REST = re.compile(r"bytes=(\d{1,15})-")
 
 
-@router.get("/surveys/{slug}/package", response={200: dict, **ERRORS})
+@router.get(
+    "/surveys/{slug}/package",
+    response={200: CONTENT_TYPE, 206: CONTENT_TYPE, 304: None},
+    operation_id="export_survey_package",
+)
 def get_package(request: HttpRequest, slug: str) -> Any:
     """The raw data as a tar file: manifest, observations as Parquet, range files, report.
 

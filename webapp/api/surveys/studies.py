@@ -31,7 +31,11 @@ class OutageQuery(Schema):
     limit: int = MAX_AFFECTED
 
 
-@router.get("/domains/{domain}/history", response={200: dict})
+@router.get(
+    "/domains/{domain}/history",
+    response={200: "evidence.DomainHistory"},
+    operation_id="get_domain_history",
+)
 def get_history(request: HttpRequest, domain: str, page: Query[Page]) -> Any:
     """List all surveys of a domain, newest first, with changes between them."""
     found = domain_history.history(domain, reader=request.user)
@@ -43,7 +47,11 @@ def get_history(request: HttpRequest, domain: str, page: Query[Page]) -> Any:
     }
 
 
-@router.get("/surveys/{slug}/outages.{kind_of_file}", response={200: dict, 202: dict})
+@router.get(
+    "/surveys/{slug}/outages.{kind_of_file}",
+    response={200: "common.CountedCells", 202: "evidence.NotIndexed"},
+    operation_id="get_survey_outage",
+)
 def get_outage(
     request: HttpRequest, slug: str, kind_of_file: str, query: Query[OutageQuery]
 ) -> Any:
@@ -68,19 +76,31 @@ def _index_pending(survey: Survey) -> HttpResponse:
     return JsonResponse(document, status=202, headers={"Retry-After": str(INDEX_RETRY_S)})
 
 
-@router.get("/captures", response={200: dict}, tags=["traffic"])
+@router.get(
+    "/captures",
+    response={200: "Page[str]"},
+    tags=["traffic"],
+)
 def list_captures(request: HttpRequest, page: Query[Page]) -> Any:
     """Names of imported traffic captures, the newest first."""
     return paginate(log_import.list_imports(), page, str, str)
 
 
-@router.get("/captures/{name}", response={200: dict}, tags=["traffic"])
+@router.get(
+    "/captures/{name}",
+    response={200: "surveys.Capture"},
+    tags=["traffic"],
+)
 def get_capture(request: HttpRequest, name: str) -> Any:
     """The whole report of a capture, as ``manage.py packets report --json`` gives it."""
     return _capture(name)
 
 
-@router.get("/captures/{name}/tables/{table}.{kind}", response={200: dict}, tags=["traffic"])
+@router.get(
+    "/captures/{name}/tables/{table}.{kind}",
+    response={200: "surveys.CaptureTable"},
+    tags=["traffic"],
+)
 def get_capture_table(request: HttpRequest, name: str, table: str, kind: str) -> Any:
     """One table of a capture."""
     found = _capture(name)["tables"].get(table)

@@ -8,15 +8,13 @@ from ninja import Field, Status
 from tasks.networks import search as finding
 from tasks.networks.enlistment import Wanted
 from webapp.api.framework.authentication import require_operator
-from webapp.api.framework.problems import Problem
-from webapp.api.framework.routers import Router
+from webapp.api.framework.routers import OPERATOR, Router
 from webapp.api.framework.strict_bodies import Body
 from webapp.store.vantages import network_search
 from webapp.store.vantages.documents import document
 from webapp.store.vantages.network_search import Search
 
 router = Router(tags=["vantage points"])
-_ERRORS = {401: Problem, 403: Problem, 404: Problem, 422: Problem, 503: Problem}
 
 
 class WantedIn(Body):
@@ -35,7 +33,11 @@ class NamesIn(Body):
     names: list[str] | None = None
 
 
-@router.post("/networks/finds", response={202: dict, **_ERRORS})
+@router.post(
+    "/networks/finds",
+    response={202: "vantages.NetworkSearch"},
+    openapi_extra=OPERATOR,
+)
 def create_network_search(request: HttpRequest, wanted: WantedIn, response: HttpResponse) -> Any:
     """Start a search for probes and credits of a network; poll ``Location``."""
     require_operator(request)
@@ -44,13 +46,22 @@ def create_network_search(request: HttpRequest, wanted: WantedIn, response: Http
     return Status(202, search)
 
 
-@router.get("/networks/finds/{name}", response={200: dict, **_ERRORS})
+@router.get(
+    "/networks/finds/{name}",
+    response={200: "vantages.NetworkSearch"},
+    openapi_extra=OPERATOR,
+)
 def get_network_search(request: HttpRequest, name: str) -> Any:
     """Return the results so far: credits first, then places."""
     return _get_search(request, name)
 
 
-@router.post("/networks/finds/{name}/enlist", response={201: dict, **_ERRORS})
+@router.post(
+    "/networks/finds/{name}/enlist",
+    response={201: "vantages.EnlistedPoints"},
+    operation_id="enlist_probes",
+    openapi_extra=OPERATOR,
+)
 def enlist(request: HttpRequest, name: str, chosen: NamesIn) -> Any:
     """Create vantage points from the found places; no credits are spent."""
     points = finding.enlist(_get_search(request, name), chosen.names)

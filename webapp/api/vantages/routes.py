@@ -16,8 +16,7 @@ from tasks.vantage_admin import enrolment
 from webapp.api.framework import problems
 from webapp.api.framework.authentication import require_operator
 from webapp.api.framework.paging import Page, paginate
-from webapp.api.framework.problems import Problem
-from webapp.api.framework.routers import Router
+from webapp.api.framework.routers import MACHINE, OPERATOR, Router
 from webapp.api.framework.strict_bodies import Body
 from webapp.store.models import VantagePoint
 from webapp.store.vantages import services
@@ -55,17 +54,23 @@ class InviteIn(Body):
     limits: dict[str, Any] = {}
 
 
-_ERRORS = {401: Problem, 403: Problem, 404: Problem, 422: Problem, 503: Problem}
-
-
-@router.get("/vantage-points", response={200: dict})
+@router.get(
+    "/vantage-points",
+    response={200: "Page[vantages.VantagePoint]"},
+    operation_id="list_vantage_points",
+)
 def list_points(request: HttpRequest, page: Query[Page]) -> Any:
     """List visible vantage points; addresses are included for operators."""
     show = partial(document, operator=services.is_operator(request.user))
     return paginate(list(services.points(request.user)), page, attrgetter("name"), show)
 
 
-@router.post("/vantage-points", response={201: dict, **_ERRORS})
+@router.post(
+    "/vantage-points",
+    response={201: "vantages.NewVantagePoint"},
+    operation_id="create_vantage_point",
+    openapi_extra=OPERATOR,
+)
 def invite(request: HttpRequest, body: InviteIn) -> Any:
     """Create a vantage point; returns its one-time token and the enrolment command."""
     require_operator(request)
@@ -74,7 +79,12 @@ def invite(request: HttpRequest, body: InviteIn) -> Any:
     return Status(201, _with_token(request, point, token))
 
 
-@router.post("/vantage-points/join", response={200: dict, **_ERRORS})
+@router.post(
+    "/vantage-points/join",
+    response={200: "vantages.VantageIdentity"},
+    operation_id="join_vantage_point",
+    openapi_extra=MACHINE,
+)
 def join(request: HttpRequest, body: JoinIn) -> Any:
     """For machines: exchange a one-time token for an identity; it works once."""
     joined = enrolment.join(body.token, request.META.get("REMOTE_ADDR"), body.version)
@@ -90,13 +100,22 @@ def join(request: HttpRequest, body: JoinIn) -> Any:
     }
 
 
-@router.get("/vantage-points/{name}", response={200: dict, **_ERRORS})
+@router.get(
+    "/vantage-points/{name}",
+    response={200: "vantages.VantagePoint"},
+    operation_id="get_vantage_point",
+)
 def get_point(request: HttpRequest, name: str) -> Any:
     """One vantage point."""
     return document(_get_point(request, name), operator=services.is_operator(request.user))
 
 
-@router.post("/vantage-points/{name}/presence", response={200: dict, **_ERRORS})
+@router.post(
+    "/vantage-points/{name}/presence",
+    response={200: "vantages.Presence"},
+    operation_id="report_presence",
+    openapi_extra=MACHINE,
+)
 def presence(request: HttpRequest, name: str, body: PresenceIn) -> Any:
     """For machines: report presence; the site records the source address."""
     address = request.META.get("REMOTE_ADDR")
@@ -107,14 +126,24 @@ def presence(request: HttpRequest, name: str, body: PresenceIn) -> Any:
     return {"name": point.name, "state": point.state, "address": point.public_address}
 
 
-@router.post("/vantage-points/{name}/token", response={200: dict, **_ERRORS})
+@router.post(
+    "/vantage-points/{name}/token",
+    response={200: "vantages.NewVantagePoint"},
+    operation_id="create_join_token",
+    openapi_extra=OPERATOR,
+)
 def new_token(request: HttpRequest, name: str) -> Any:
     """A new one-time token for one that is not joined; older ones are void."""
     point = _get_point_as_operator(request, name)
     return _with_token(request, point, services.new_token(point))
 
 
-@router.patch("/vantage-points/{name}/limits", response={200: dict, **_ERRORS})
+@router.patch(
+    "/vantage-points/{name}/limits",
+    response={200: "vantages.VantagePoint"},
+    operation_id="change_vantage_point_limits",
+    openapi_extra=OPERATOR,
+)
 def change_limits(request: HttpRequest, name: str, body: ninja.Body[dict[str, Any]]) -> Any:
     """Change limits; they reach the vantage point with its next heartbeat."""
     point = _get_point_as_operator(request, name)
@@ -122,19 +151,34 @@ def change_limits(request: HttpRequest, name: str, body: ninja.Body[dict[str, An
     return document(point, operator=True)
 
 
-@router.post("/vantage-points/{name}/drain", response={200: dict, **_ERRORS})
+@router.post(
+    "/vantage-points/{name}/drain",
+    response={200: "vantages.VantagePoint"},
+    operation_id="drain_vantage_point",
+    openapi_extra=OPERATOR,
+)
 def drain(request: HttpRequest, name: str) -> Any:
     """Drain: finish current work, accept no new work."""
     return _changed(enrolment.drain, request, name)
 
 
-@router.post("/vantage-points/{name}/resume", response={200: dict, **_ERRORS})
+@router.post(
+    "/vantage-points/{name}/resume",
+    response={200: "vantages.VantagePoint"},
+    operation_id="resume_vantage_point",
+    openapi_extra=OPERATOR,
+)
 def resume(request: HttpRequest, name: str) -> Any:
     """Accept work again."""
     return _changed(enrolment.resume, request, name)
 
 
-@router.post("/vantage-points/{name}/revoke", response={200: dict, **_ERRORS})
+@router.post(
+    "/vantage-points/{name}/revoke",
+    response={200: "vantages.VantagePoint"},
+    operation_id="revoke_vantage_point",
+    openapi_extra=OPERATOR,
+)
 def revoke(request: HttpRequest, name: str) -> Any:
     """Revoke at once; a new token is needed to join again."""
     return _changed(enrolment.revoke, request, name)

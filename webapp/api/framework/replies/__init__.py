@@ -1,1 +1,1 @@
-"""Response schemas by subject."""
+"""Response schemas by subject, looked up by name."""

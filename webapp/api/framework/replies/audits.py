@@ -6,8 +6,8 @@ from typing import Literal
 
 from ninja import Schema
 
-from webapp.api.framework.schemas import Page, Row
-from webapp.store.surveys.services import Plan
+from webapp.api.framework.replies.common import Page, RejectedLine, Row
+from webapp.api.framework.replies.surveys import SurveyPlan
 
 Severity = Literal["critical", "high", "medium", "low", "info"]
 
@@ -68,7 +68,7 @@ class AuditPlan(Schema):
     policy: Row
     rules: list[str]
     domains: int
-    survey: Plan | None
+    survey: SurveyPlan | None
     record_queries: int
     estimated_queries: int
     estimated_s: float
@@ -134,7 +134,7 @@ class DomainList(Schema):
     domains: int
     duplicates: int
     n_rejected: int
-    rejected: list[Row]
+    rejected: list[RejectedLine]
     notes: list[str]
     created_at: datetime
     changed_at: datetime
@@ -167,10 +167,6 @@ class AuditPolicy(Schema):
 
 class AuditPolicyWithDocument(AuditPolicy):
     document: str
-
-
-class JsonSchema(Schema):
-    """A JSON Schema, 2020-12."""
 
 
 class Suppression(Schema):

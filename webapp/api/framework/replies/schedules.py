@@ -6,7 +6,7 @@ from typing import Literal
 
 from ninja import Schema
 
-from webapp.api.framework.schemas import Row
+from webapp.api.framework.replies.common import Row
 
 
 class Schedule(Schema):

@@ -1,0 +1,181 @@
+"""Every operation is typed, and replies are as their schemas say."""
+
+import json
+import re
+import urllib.request
+from types import SimpleNamespace
+from urllib.error import HTTPError
+
+import jsonschema_rs
+import pytest
+
+from tests.sites import filled, serve
+from webapp.api.framework.examples import BODIES, FIELDS
+
+JSON = "application/json"
+ID = re.compile(r"[a-z]+(_[a-z]+)+")
+
+
+@pytest.fixture(scope="module")
+def document():
+    from webapp.api.routes import api
+
+    return json.loads(json.dumps(api.get_openapi_schema()))
+
+
+def operations(document):
+    for path, of in document["paths"].items():
+        for method, operation in of.items():
+            yield f"{method} {path}", operation
+
+
+def failures(document, schema, value):
+    checked = {**schema, "components": document["components"]}
+    return [str(error) for error in jsonschema_rs.validator_for(checked).iter_errors(value)]
+
+
+def is_typed(document, schema):
+    """Whether a schema names its fields, or is one of the documents that another schema has."""
+    name = schema.get("$ref", "").rpartition("/")[2]
+    found = document["components"]["schemas"].get(name, schema)
+    return bool(found.get("properties")) or name in ("JsonSchema", "Finding")
+
+
+def test_no_operation_is_untyped(document):
+    untyped = []
+    for name, operation in operations(document):
+        good = {s: r for s, r in operation["responses"].items() if s.isdigit() and int(s) < 300}
+        kept = [
+            good and operation.get("security") is not None,
+            bool(operation.get("summary")) and bool(operation.get("description")),
+            ID.fullmatch(operation["operationId"]),
+            all(parameter.get("schema") for parameter in operation["parameters"]),
+            all("example" in p for p in operation["parameters"] if p["in"] in ("path", "header")),
+        ]
+        for status, reply in good.items():
+            content = reply.get("content", {})
+            kept.append(status == "204" or content)
+            kept += ["schema" in c for c in content.values()]
+            shown = content.get(JSON)
+            kept.append(not shown or ("example" in shown and is_typed(document, shown["schema"])))
+        for content in operation.get("requestBody", {}).get("content", {}).values():
+            kept.append("schema" in content and "example" in content)
+        if not all(kept):
+            untyped.append((name, [at for at, one in enumerate(kept) if not one]))
+    assert not untyped
+
+
+def test_examples_are_as_their_schemas_say(document):
+    wrong = []
+    for name, operation in operations(document):
+        shown = [
+            content
+            for reply in (*operation["responses"].values(), operation.get("requestBody", {}))
+            for kind, content in reply.get("content", {}).items()
+            if kind == JSON
+        ]
+        shown += [one for one in operation["parameters"] if "example" in one]
+        for one in shown:
+            wrong += [(name, e) for e in failures(document, one["schema"], one["example"])]
+    assert not wrong
+
+
+def test_every_example_is_used(document):
+    models = document["components"]["schemas"]
+    known = {field for of in models.values() for field in of.get("properties", {})}
+    known |= {p["name"] for _, operation in operations(document) for p in operation["parameters"]}
+    for name in FIELDS:
+        model, _, field = name.rpartition(".")
+        assert field in (models[model]["properties"] if model else known), name
+    assert set(BODIES) <= set(models)
+
+
+def test_operations_have_one_name_each_and_headers_where_they_matter(document):
+    found = dict(operations(document))
+    names = [operation["operationId"] for operation in found.values()]
+    assert len(names) == len(set(names)) >= 134
+    headers = {
+        name: {p["name"] for p in operation["parameters"] if p["in"] == "header"}
+        for name, operation in found.items()
+    }
+    for kind in ("surveys", "audits", "recommendations", "measurements"):
+        assert "Idempotency-Key" in headers[f"post /api/v1/{kind}"]
+    for kind in ("surveys/{slug}", "audits/{slug}", "screening/pools/{key}"):
+        assert headers[f"get /api/v1/{kind}"] == {"If-None-Match"}
+        replies = found[f"get /api/v1/{kind}"]["responses"]
+        assert "ETag" in replies["200"]["headers"]
+        assert "304" in replies
+    # Names of modules in those of components tell two models of one name apart.
+    assert not [name for name in document["components"]["schemas"] if "webapp" in name]
+    assert set(document["components"]["securitySchemes"]) == {"token", "session"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder, existing = filled("tests.api.objects", tmp_path_factory)
+    with serve(folder, NEPHOSCOPE_NAME_SERVERS="127.0.0.1:9") as url:
+        yield SimpleNamespace(url=url, existing=existing)
+
+
+def ask(site, who, path):
+    headers = {"Authorization": f"Bearer {site.existing['tokens'][who]}"}
+    request = urllib.request.Request(f"{site.url}{path}", headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            return reply.status, reply.headers["Content-Type"], reply.read()
+    except HTTPError as error:
+        return error.code, error.headers["Content-Type"], error.read()
+
+
+def values(existing, path):
+    of_campaigns = "/wide-area" in path or "/measurements" in path
+    named = existing["measurements" if of_campaigns else "surveys"]
+    return {
+        "slug": existing["indexed"] if "outages" in path else named[0],
+        "before": named[0],
+        "after": named[1],
+        "domain": "linkedin.com",
+        "name": {
+            "vantage-points": existing["vantage_points"][0],
+            "captures": existing["capture"],
+        }.get(path.split("/")[3], "www.linkedin.com"),
+        "kind": "not-found" if "/problems/" in path else "json",
+        "kind_of_file": "json",
+        "table": "latency-regions" if of_campaigns else "regions",
+        "key": existing["pool"],
+        "instance": existing["instance"],
+        "report_id": existing["report_id"],
+        "section": "causes",
+        "token": existing["recommendation"],
+        **({"table": "traffic-clouds"} if "captures" in path else {}),
+        **({"slug": "default"} if "/audit-policies/" in path else {}),
+    }
+
+
+QUERIES = {
+    "get_survey_outage": "?kind=region&provider=aws&target=us-east-1",
+    "get_campaign_samples": "?vantage=v-one&region=us-east-1",
+    "get_campaign_paths": "?vantage=v-one&region=us-east-1",
+}
+# Each needs an object that only a worker or another answer makes.
+ELSEWHERE = ("/audits/{slug}", "/domain-lists/{slug}", "/screening/shared/", "/networks/finds/")
+
+
+def test_replies_are_as_their_schemas_say(document, site):
+    wrong, checked = [], 0
+    for name, operation in operations(document):
+        method, path = name.split(" ")
+        reply = operation["responses"].get("200", {}).get("content", {}).get(JSON)
+        if method != "get" or not reply or any(part in path for part in ELSEWHERE):
+            continue
+        address = path.format(**values(site.existing, path))
+        status, kind, body = ask(
+            site, "tenant", address + QUERIES.get(operation["operationId"], "")
+        )
+        if (status, kind.partition(";")[0]) != (200, JSON):
+            wrong.append((name, address, status, body[:200]))
+            continue
+        wrong += [(name, e[:300]) for e in failures(document, reply["schema"], json.loads(body))]
+        checked += 1
+    assert not wrong
+    assert checked >= 50

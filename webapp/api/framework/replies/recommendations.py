@@ -1,0 +1,61 @@
+# ruff: noqa: D101
+"""Response schemas of recommendations."""
+
+from datetime import datetime
+from typing import Literal
+
+from ninja import Schema
+
+from webapp.api.framework.replies.common import Row
+
+
+class RecommendationLinks(Schema):
+    self: str
+    curve: str
+    variants: str
+
+
+class ListedRecommendation(Schema):
+    id: str
+    title: str
+    survey: str | None
+    source: Row
+    shared: bool
+    status: Literal["awaiting", "queued", "running", "finished", "failed"]
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    progress: Row
+    error: str
+    options: Row
+    files: list[str]
+    links: RecommendationLinks
+
+
+class RegionSet(Schema):
+    """The best set of ``k`` regions: its value, the proven bound, and whether it is optimal."""
+
+    k: int
+    regions: list[str]
+    value: float | None
+    proven: bool
+
+
+class Solution(Schema):
+    """The document of the command ``regions recommend``."""
+
+    results: list[RegionSet]
+    n_clients: int
+    n_rounds: int
+    n_regions: int
+
+
+class Recommendation(ListedRecommendation):
+    result: Solution | None
+
+
+class Variant(Schema):
+    """The solution for changed options; nothing is stored."""
+
+    options: Row
+    result: Solution

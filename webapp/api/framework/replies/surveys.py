@@ -1,0 +1,229 @@
+# ruff: noqa: D101
+"""Response schemas of surveys, their reports and their tables."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from webapp.api.framework.replies.common import Columns, RejectedLine, Row, Rows
+
+
+class SurveyLinks(Schema):
+    self: str
+    events: str
+    report: str
+    tables: str
+    package: str
+    page: str
+
+
+class SurveyCounters(Schema):
+    """Progress of a survey; ``failed`` counts queries by status, ``eta_s`` is the time left."""
+
+    domains: int
+    domains_done: int
+    queries: int
+    answered: int
+    found: int
+    resolved: int
+    cloud: int
+    failed: dict[str, int]
+    stages: Row
+    estimated_queries: int
+    elapsed_s: float | None
+    rate_qps: float | None
+    eta_s: float | None
+
+
+class Survey(Schema):
+    """A survey; ``waits`` says what an open one lacks, ``error`` why one ended early."""
+
+    id: str
+    name: str
+    status: Literal["queued", "running", "finished", "partial", "failed", "cancelled"]
+    world: str
+    is_public: bool
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    domains: int
+    rejected: list[RejectedLine]
+    n_rejected: int
+    duplicates: int
+    estimated_queries: int
+    counters: SurveyCounters
+    error: str
+    waits: str
+    links: SurveyLinks
+
+
+class SurveyPlan(Schema):
+    """What a survey of a list would do and cost."""
+
+    accepted: int
+    duplicates: int
+    rejected: list[RejectedLine]
+    n_rejected: int
+    notes: list[str]
+    n_words: int
+    estimated_queries: int
+    estimated_s: float
+
+
+class SurveyReport(Schema):
+    """The whole report of a survey, as the command ``survey --json`` gives it."""
+
+    campaign: str
+    state: str
+    world: str
+    names: Row
+    stages: Row
+    domains: dict[str, int]
+    rejected: list[RejectedLine]
+    vantages: Row
+    range_tables: list[Row]
+    tables: dict[str, "ReportTable"]
+
+
+class ReportTable(Schema):
+    columns: Columns
+    rows: Rows
+    n: int
+    headline: str
+
+
+class TableSummary(Schema):
+    """A table and its finding in one sentence; ``n`` is the number of subjects behind it."""
+
+    id: str
+    title: str
+    headline: str
+    n: int
+
+
+class Table(Schema):
+    """A table of a survey; ``checks`` lists what does not add up in it."""
+
+    id: str
+    world: str
+    columns: Columns
+    rows: Rows
+    n: int
+    headline: str
+    method: str
+    source: str
+    computed_at: datetime
+    checks: list[str]
+
+
+class Point(Schema):
+    type: Literal["Point"]
+    coordinates: list[float] = Field(min_length=2, max_length=2)
+
+
+class RegionProperties(Schema):
+    """Columns of the table ``regions``, and the place of the region where it is known."""
+
+    provider: str
+    region: str
+    domains: int
+    subdomains: int
+    place: str
+    country: str
+
+
+class RegionFeature(Schema):
+    type: Literal["Feature"]
+    geometry: Point | None
+    properties: RegionProperties
+
+
+class RegionFeatures(Schema):
+    """Regions as GeoJSON (RFC 7946)."""
+
+    type: Literal["FeatureCollection"]
+    features: list[RegionFeature]
+
+
+class Comparing(Schema):
+    """Progress of a comparison that is being computed."""
+
+    status: Literal["comparing"]
+    state: str
+
+
+class MemberChange(Schema):
+    """Names in a member of a dimension before and after, and how many it won and lost."""
+
+    dimension: str
+    member: str
+    before: int
+    after: int
+    lost: int
+    won: int
+
+
+class Flow(Schema):
+    """Names and domains that moved from one member to another."""
+
+    before: str
+    after: str
+    names: int
+    domains: int
+
+
+class Comparison(Schema):
+    """What moved between two surveys, by dimension."""
+
+    status: Literal["ready"]
+    before: str
+    after: str
+    population: dict[str, int]
+    sums: dict[str, dict[str, int]]
+    members: dict[str, list[MemberChange]]
+    flows: dict[str, list[Flow]]
+    tables: list[str]
+
+
+class ChangedTable(Schema):
+    """Keys, then before, after and change of every column."""
+
+    id: str
+    columns: Columns
+    rows: Rows
+    n_before: int
+    n_after: int
+
+
+class LogSummary(Schema):
+    """An imported log: its file's name, rows read and rejected."""
+
+    path: str
+    kind: str
+    rows: int
+    rejected: int
+    reasons: dict[str, int]
+    damage: str | None
+
+
+class CaptureTableContent(ReportTable):
+    title: str
+    source: str
+    method: str
+
+
+class Capture(Schema):
+    """The whole report of a capture, as the command ``packets report --json`` gives it."""
+
+    name: str
+    logs: list[LogSummary]
+    tables: dict[str, CaptureTableContent]
+    quality: dict[str, Any]
+    checks: list[str]
+    range_tables: list[Row]
+
+
+class CaptureTable(CaptureTableContent):
+    id: str

@@ -1,0 +1,89 @@
+# ruff: noqa: D101
+"""Response schemas of vantage points and searches at public networks."""
+
+from datetime import datetime
+from typing import Literal
+
+from ninja import Schema
+
+from webapp.api.framework.replies.common import Row
+
+Health = Literal["alive", "stale", "lost", "invited", "draining", "revoked", "outside"]
+
+
+class VantagePoint(Schema):
+    """Where measurements are made from; address, load and notes are for operators."""
+
+    name: str
+    source: str
+    state: str
+    health: Health
+    city: str
+    country: str
+    continent: str
+    lat: float | None
+    lon: float | None
+    provider: str
+    asn: int | None
+    cloud: str
+    limits: Row
+    version: str
+    clock_offset_ms: float | None
+    clock_doubt_ms: float | None
+    last_seen_at: datetime | None
+    age_s: float | None
+    joined_at: datetime | None
+
+
+class NewVantagePoint(VantagePoint):
+    """``token`` works once, for ``hours``; ``command`` joins with it."""
+
+    token: str
+    command: str
+    hours: float
+
+
+class VantageIdentity(Schema):
+    """Credentials of a vantage point; returned once."""
+
+    name: str
+    host: str
+    port: int
+    user: str
+    password: str
+    authority: str
+    limits: Row
+
+
+class Presence(Schema):
+    name: str
+    state: str
+    address: str | None
+
+
+class WantedProbes(Schema):
+    network: str
+    country: str
+    city: str
+    asn: int
+    count: int
+
+
+class NetworkSearch(Schema):
+    """A search at a public network with its results so far."""
+
+    key: str
+    state: Literal["waiting", "asking", "ready", "failed"]
+    wanted: WantedProbes
+    error: str
+    credits: Row | None
+    credits_error: str
+    places: list[Row]
+    matching: int
+    asked_at: datetime
+    said_at: datetime | None
+
+
+class EnlistedPoints(Schema):
+    count: int
+    results: list[VantagePoint]
