@@ -73,10 +73,10 @@ def capture() -> str:
     return CAPTURE
 
 
-def existing() -> dict[str, Any]:
-    """Make everything, and name it."""
+def existing(audit: str) -> dict[str, Any]:
+    """Make everything, and name it; ``audit`` is a public one of nobody."""
     from tests.pages.screening import screening_cast
-    from webapp.store.models import RangeTable, Survey, VantagePoint
+    from webapp.store.models import Audit, RangeTable, Survey, VantagePoint
     from webapp.store.screening import selectors
 
     people = accounts()
@@ -90,7 +90,9 @@ def existing() -> dict[str, Any]:
     made = campaigns(tenant)
     VantagePoint.objects.create(name="vp-invited", city="Oslo", country="NO")
     Survey.objects.filter(slug__in=SURVEYS).update(maker=tenant)
+    Audit.objects.filter(slug=audit).update(maker=tenant)
     return {
+        "audit": audit,
         "tokens": {name: token for name, (_, token) in people.items()},
         "surveys": SURVEYS,
         "indexed": "the-wide-the-long-and-the-foreign",
@@ -107,8 +109,8 @@ def existing() -> dict[str, Any]:
 
 def main() -> None:
     """Fill the folder with the pages' cast and these objects."""
-    fill.fill()
-    sys.stdout.write(json.dumps(existing()))
+    slugs = fill.fill()
+    sys.stdout.write(json.dumps(existing(slugs["audited"])))
 
 
 if __name__ == "__main__":

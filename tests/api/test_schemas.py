@@ -148,6 +148,7 @@ def values(existing, path):
         "section": "causes",
         "token": existing["recommendation"],
         **({"table": "traffic-clouds"} if "captures" in path else {}),
+        **({"slug": existing["audit"]} if "/audits/" in path else {}),
         **({"slug": "default"} if "/audit-policies/" in path else {}),
     }
 
@@ -158,7 +159,10 @@ QUERIES = {
     "get_campaign_paths": "?vantage=v-one&region=us-east-1",
 }
 # Each needs an object that only a worker or another answer makes.
-ELSEWHERE = ("/audits/{slug}", "/domain-lists/{slug}", "/screening/shared/", "/networks/finds/")
+ELSEWHERE = (
+    *("/domain-lists/{slug}", "/schedules/{slug}", "/alert-endpoints/{slug}"),
+    *("/screening/shared/", "/networks/finds/"),
+)
 
 
 def test_replies_are_as_their_schemas_say(document, site):

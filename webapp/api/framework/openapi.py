@@ -93,7 +93,7 @@ class DescribedAPI(NinjaAPI):
         """The OpenAPI document."""
         # Imported on demand, since building the schemas is slow.
         shapes = import_module("webapp.api.framework.replies.lookup")
-        examples = import_module("webapp.api.framework.examples")
+        examples = import_module("webapp.api.framework.example_composer")
         schema = super().get_openapi_schema(**asked)
         known, components = shapes.describe()
         schemas = schema["components"].setdefault("schemas", {})
