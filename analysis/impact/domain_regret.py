@@ -12,8 +12,9 @@ from analysis.impact.csv_tables import read_rows
 from analysis.optimization import Measure, Study
 from core.errors import BadInput
 
-# Regions times points of the samples that the search for changes may read, for each question.
-_MOST_CELLS = 2_000_000_000
+# Sets that the search for changes may value, and points of the samples that it may read for them:
+# about a second.
+_MOST_SETS, _MOST_CELLS = 10_000, 500_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,8 @@ def find_regrets(
     """Return the regret of each domain, the largest first.
 
     Domains whose size ``best`` lacks, or that answer no client, are left out. ``candidates`` are
-    the regions that a change may bring; changes are searched for the largest regrets first, as
-    far as ``_MOST_CELLS`` allows.
+    the regions that a change may bring; changes are searched for the largest regrets first, for
+    about a second.
     """
     sign = 1.0 if study.objective.measure is Measure.LATENCY else -1.0
     values: dict[frozenset[str], float | None] = {}
@@ -116,15 +117,17 @@ def find_regrets(
 def _find_changes(
     study: Study, sets: Iterable[tuple[str, ...]], candidates: Sequence[str], sign: float
 ) -> dict[frozenset[str], tuple[Change | None, Change | None]]:
-    """Return the best changes of each distinct set, in this order as far as cells last."""
+    """Return the best changes of each distinct set, in this order for about a second."""
     found: dict[frozenset[str], tuple[Change | None, Change | None]] = {}
-    cells, points = 0, study.samples.values[0].size
+    n_sets = cells = 0
+    points = study.samples.values[0].size
     for regions in sets:
         key = frozenset(regions)
         if key in found:
             continue
-        cells += len(candidates) * (1 + len(regions)) * len(regions) * points
-        if cells > _MOST_CELLS:
+        tried = len(candidates) * (1 + len(regions))
+        n_sets, cells = n_sets + tried, cells + tried * len(regions) * points
+        if n_sets > _MOST_SETS or cells > _MOST_CELLS:
             break
         found[key] = best_changes(study, regions, candidates, sign)
     return found

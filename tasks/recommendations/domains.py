@@ -26,8 +26,11 @@ def domain_sizes(question: Question) -> set[int]:
 def describe_domains(
     study: Study, question: Question, answers: Mapping[int, Recommendation]
 ) -> dict[str, Any] | None:
-    """Return the domains by regret; None without domains, or where a loss is to be survived."""
-    if not question.known.domains or _is_robust(question):
+    """Return the domains by regret; None without domains, or where a loss is to be survived.
+
+    They are left out where only one size is asked for at once, as sliders do.
+    """
+    if not question.known.domains or not question.with_peer or _is_robust(question):
         return None
     uses, unknown = _known_uses(question)
     best = {

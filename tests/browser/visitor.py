@@ -53,7 +53,7 @@ class Visitor:
         self.url, self.at = url, ""
         self.draws = settings.get("java_script_enabled", True)
         self.context = chromium.new_context(reduced_motion="reduce", **settings)
-        self.context.set_default_navigation_timeout(PATIENCE_MS)
+        self.context.set_default_timeout(PATIENCE_MS)
         self.page = self.context.new_page()
         self.page.add_init_script(_WATCH)
         self.faults: list[str] = []
