@@ -118,7 +118,9 @@ def finding_changes(audit: Audit) -> Iterator[Change]:
         for row in findings.read_places(audit, findings.places(audit, wanted)):
             text = f"{row['rule']} ({row['severity']}): {row['message']}"
             sides = ("", text) if kind == kinds.FINDING_NEW else (text, "")
-            detail = {name: row[name] for name in ("rule", "severity", "fingerprint")}
+            detail = {
+                name: row[name] for name in ("rule", "severity", "discriminator", "fingerprint")
+            }
             detail["audit"] = audit.slug
             yield Change(kind, row["subject"], *sides, key=row["fingerprint"], detail=detail)
 

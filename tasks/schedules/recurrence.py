@@ -33,6 +33,8 @@ def tick(now: datetime, compare: Callable[[ScheduleRun], None]) -> None:
 
 def start_run(run: ScheduleRun, now: datetime) -> None:
     """Start what a run is about, unless the run before is still under way or a limit is reached."""
+    if not services.claim_start(run, now):
+        return
     if services.is_overtaken(run):
         reason = "the run before was still under way"
         events.conclude(run, comparison.failed(reason, State.SKIPPED), now)

@@ -46,11 +46,13 @@ class ScheduleForm(forms.Form):
 
     kind = ""
     name = forms.CharField(max_length=200, strip=True)
-    every = forms.ChoiceField(choices=EVERY, initial="day", label="Recurs")
+    every = forms.ChoiceField(
+        choices=EVERY, initial="day", label="Recurs", help_text="Decides what is used"
+    )
     at = forms.TimeField(
         required=False,
         initial="02:30",
-        help_text="Local time; used by days, weeks and months",
+        help_text="Local time of the day",
         widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
     )
     weekday = forms.ChoiceField(
@@ -68,7 +70,7 @@ class ScheduleForm(forms.Form):
         required=False,
         max_length=120,
         label="Cron expression",
-        help_text="Minute, hour, day of month, month, day of week",
+        help_text="Such as 30 2 * * 1-5",
         widget=forms.TextInput(attrs=_PLAIN),
     )
     time_zone = _zone_field("Time zone")
@@ -222,7 +224,7 @@ class EndpointForm(forms.Form):
         min_value=0,
         max_value=1_000,
         initial=3,
-        help_text="Runs in a row with the same alert; 0 for no limit",
+        help_text="Alerts in a row; 0: never",
     )
 
     def __init__(self, *args: Any, user: Any, **more: Any) -> None:

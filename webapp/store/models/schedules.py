@@ -69,6 +69,8 @@ class ScheduleRun(models.Model):
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="runs")
     due_at = models.DateTimeField()
     state = models.CharField(max_length=8, choices=State.choices, default=State.DUE)
+    # One process starts a run at a time; one that is killed leaves it to another after this.
+    leased_until = models.DateTimeField(null=True, blank=True)
     # Due times that passed while nothing ran, beside this one.
     missed = models.PositiveIntegerField(default=0)
     survey = models.ForeignKey(

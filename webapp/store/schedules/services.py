@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
@@ -17,6 +17,8 @@ from webapp.store.schedules import timing
 
 State = ScheduleRun.State
 MAX_SCHEDULES = 50
+# Longer than reading the largest list takes.
+START_LEASE = timedelta(seconds=90)
 OPEN = (State.DUE, State.STARTED)
 
 
@@ -184,6 +186,13 @@ def is_overtaken(run: ScheduleRun) -> bool:
     return ScheduleRun.objects.filter(earlier, schedule=run.schedule_id).exists()
 
 
+def claim_start(run: ScheduleRun, now: datetime) -> bool:
+    """Take a run to start it; false where another process has it, or has started it."""
+    free = Q(leased_until=None) | Q(leased_until__lte=now)
+    same = ScheduleRun.objects.filter(free, pk=run.pk, state=State.DUE)
+    return bool(same.update(leased_until=now + START_LEASE))
+
+
 def mark_started(run: ScheduleRun, started: Mapping[str, Any], now: datetime) -> bool:
     """Link what a run started; false where another process has done so."""
     same = ScheduleRun.objects.filter(pk=run.pk, state=State.DUE)
@@ -192,7 +201,8 @@ def mark_started(run: ScheduleRun, started: Mapping[str, Any], now: datetime) ->
 
 def save_wait(run: ScheduleRun, reason: str) -> None:
     """Remember why a run could not start yet."""
-    ScheduleRun.objects.filter(pk=run.pk, state=State.DUE).update(error=reason[:1000])
+    same = ScheduleRun.objects.filter(pk=run.pk, state=State.DUE)
+    same.update(error=reason[:1000], leased_until=None)
 
 
 def last_compared(run: ScheduleRun) -> ScheduleRun | None:
