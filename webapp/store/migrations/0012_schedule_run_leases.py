@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('store', '0011_schedules'),
+        ("store", "0011_schedules"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='schedulerun',
-            name='leased_until',
+            model_name="schedulerun",
+            name="leased_until",
             field=models.DateTimeField(blank=True, null=True),
         ),
     ]
