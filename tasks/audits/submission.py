@@ -111,6 +111,9 @@ def _check(asked: NewAudit) -> None:
     given = [bool(asked.domains), bool(asked.domain_list), bool(asked.survey)]
     if sum(given) != 1:
         raise BadInput("give one of domains, domain_list and survey", field="domains")
+    for text in ("name", "list_path"):
+        if not getattr(asked, text).isprintable():
+            raise BadInput("printable characters only", field=text)
     if asked.fail_on and asked.fail_on not in list(Severity):
         raise BadInput(f"must be one of {', '.join(Severity)}", field="fail_on")
 

@@ -156,6 +156,15 @@ def test_a_worker_that_lost_its_lease_stores_nothing(survey):
     assert stored_audit.run(second, in_worker=False)
     row.refresh_from_db()
     assert (row.state, row.attempt) == ("finished", 2)
+    assert [p.name for p in findings.folder_of(row.slug).iterdir()] == ["findings-2.parquet"]
+
+
+def test_an_audit_that_is_deleted_while_it_runs_leaves_no_file(survey):
+    row = services.claim(start(survey).pk)
+    report = run_audit(survey, policies.read_policy(POLICY).policy)
+    services.delete(Audit.objects.get(pk=row.pk))
+    assert not services.finish(row, report, 1)
+    assert not findings.folder_of(row.slug).exists()
 
 
 def test_saved_suppressions_are_copied_and_only_those_that_matter_apply(survey, anna):

@@ -29,7 +29,7 @@ from webapp.store.surveys.services import Requester
 
 router = Router(tags=["audits"])
 SeverityName = Literal["critical", "high", "medium", "low", "info"]
-Slug = Annotated[str, Field(max_length=120)]
+Slug = Annotated[str, Field(max_length=120, pattern="^[-a-zA-Z0-9_]*$")]
 
 
 class AuditIn(Body):

@@ -44,8 +44,10 @@ def owned_by(model: type[Saved], user: Any) -> list[Saved]:
 def check_name(name: str) -> str:
     """The name without surrounding blanks; raises ``BadInput``."""
     name = name.strip()
-    if not name or len(name) > _NAME_CHARACTERS:
-        raise BadInput(f"give a name of at most {_NAME_CHARACTERS} characters", field="name")
+    if not name or len(name) > _NAME_CHARACTERS or not name.isprintable():
+        raise BadInput(
+            f"give a name of at most {_NAME_CHARACTERS} printable characters", field="name"
+        )
     return name
 
 

@@ -5,6 +5,7 @@ Rows are sorted by category, severity, rule and subject, so that a page reads on
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -99,6 +100,16 @@ def _count_domains(audit: Audit, report: AuditReport) -> dict[str, int]:
     found = {f.judgement.subject for f in report.open_findings} - failing
     unjudged = {f.judgement.subject for f in report.not_judged} - failing - found
     return dict(zip(_FOR_PAGES, map(len, (failing, found, unjudged)), strict=True))
+
+
+def drop_others(audit: Audit, *, keep_own: bool) -> None:
+    """Remove the files of earlier attempts, or that of this one where another ended the audit."""
+    own = path_of(audit)
+    unwanted = [path for path in own.parent.glob("findings-*.parquet") if path != own]
+    for path in unwanted if keep_own else [own]:
+        path.unlink(missing_ok=True)
+    with suppress(OSError):  # findings of another attempt stand there
+        own.parent.rmdir()
 
 
 def _categories(report: AuditReport) -> Iterator[tuple[str, list[Row]]]:

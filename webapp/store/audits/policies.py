@@ -141,15 +141,15 @@ def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
     values = found.model_dump()
     values["accepted_by"] = values.pop("owner")
     for name in _MAX_CHARACTERS:
-        _check_length(name, values[name])
+        _check_text(name, values[name])
     return values
 
 
-def _check_length(name: str, text: str) -> None:
+def _check_text(name: str, text: str) -> None:
     most = _MAX_CHARACTERS[name]
-    if len(text) > most:
+    if len(text) > most or not text.isprintable():
         field = "owner" if name == "accepted_by" else name
-        raise BadInput(f"at most {most:,} characters", field=field)
+        raise BadInput(f"at most {most:,} printable characters", field=field)
 
 
 def suppressions_of(user: Any) -> list[AuditSuppression]:

@@ -159,7 +159,7 @@ def finish(row: Audit, report: AuditReport, exit_code: int) -> bool:
     """
     header, groups = findings.write(row, report)
     is_partial = row.survey is not None and row.survey.state == SurveyState.PARTIAL
-    return _own(
+    is_own = _own(
         row,
         state=State.PARTIAL if is_partial else State.FINISHED,
         report=header,
@@ -170,6 +170,8 @@ def finish(row: Audit, report: AuditReport, exit_code: int) -> bool:
         finished_at=timezone.now(),
         leased_until=None,
     )
+    findings.drop_others(row, keep_own=is_own)
+    return is_own
 
 
 def fail(row: Audit, error: str) -> bool:
