@@ -15,18 +15,28 @@ from probes.kinds import (
     throughput,
     traceroute,
 )
+from probes.net.run_cost import RunCost
 from probes.records import Outcome
 
 
 class Probe(Protocol):
-    """The attributes of every probe module; ``UNIT`` is the unit of its record's values."""
+    """The attributes of every probe module.
+
+    ``UNIT`` is the unit of its record's values. ``METRIC`` is the id of the metric of campaigns
+    (``analysis.campaigns.tables.tables.METRICS``) that its values count in; it is empty for a probe
+    whose values no table of a campaign adds up.
+    """
 
     NAME: str
     VERSION: int
     UNIT: str
+    METRIC: str
 
     @property
     def Config(self) -> Callable[..., Any]: ...  # noqa: N802
+
+    @property
+    def cost(self) -> Callable[[Any], RunCost]: ...
 
     @property
     def run(self) -> Callable[..., Outcome]: ...

@@ -5,6 +5,7 @@ import struct
 from dataclasses import dataclass
 
 from core.clock import Clock
+from probes.net.run_cost import UDP_HEADERS, RunCost, ping_cost
 from probes.net.ssrf_guard import Endpoint, Refusal, admit
 from probes.net.udp_exchange import ask, repeat
 from probes.records import Attempt, ProbeStatus, RoundTrips, Target, status_of
@@ -12,6 +13,7 @@ from probes.records import Attempt, ProbeStatus, RoundTrips, Target, status_of
 NAME = "resolver"
 VERSION = 1
 UNIT = "ms"
+METRIC = ""
 
 _TYPES = {"A": 1, "NS": 2, "SOA": 6, "TXT": 16, "AAAA": 28}
 _HEAD = struct.Struct("!HHHHHH")
@@ -32,6 +34,11 @@ class Config:
     interval_s: float = 0.2
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+
+
+def cost(config: Config) -> RunCost:
+    """Estimate what one run costs."""
+    return ping_cost(config.count, UDP_HEADERS + 80)
 
 
 def run(target: Target, config: Config, clock: Clock) -> RoundTrips:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from core.clock import Clock
 from probes.net.deadlines import status_of_error
+from probes.net.run_cost import RunCost, transfer_cost
 from probes.net.ssrf_guard import Endpoint, Refusal, admit
 from probes.net.udp_exchange import repeat
 from probes.records import Attempt, ProbeStatus, RoundTrips, Target, status_of
@@ -14,6 +15,7 @@ from probes.records import Attempt, ProbeStatus, RoundTrips, Target, status_of
 NAME = "echo"
 VERSION = 1
 UNIT = "ms"
+METRIC = ""
 
 # Where RFC 862 puts the service.
 _PORT = 7
@@ -29,6 +31,13 @@ class Config:
     timeout_s: float = 5.0
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+
+
+def cost(config: Config) -> RunCost:
+    """Estimate what one run costs."""
+    one_way = transfer_cost(config.octets)
+    there_and_back = 2 * config.count
+    return RunCost(config.count, there_and_back * one_way.packets, there_and_back * one_way.octets)
 
 
 def run(target: Target, config: Config, clock: Clock) -> RoundTrips:

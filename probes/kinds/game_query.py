@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from core.clock import Clock
+from probes.net.run_cost import UDP_HEADERS, RunCost, ping_cost
 from probes.net.ssrf_guard import Refusal, admit
 from probes.net.udp_exchange import ask, repeat
 from probes.records import ProbeStatus, RoundTrips, Target, status_of
@@ -10,6 +11,7 @@ from probes.records import ProbeStatus, RoundTrips, Target, status_of
 NAME = "game-query"
 VERSION = 1
 UNIT = "ms"
+METRIC = ""
 
 _MARK = b"\xff\xff\xff\xff"
 _QUESTIONS = {
@@ -31,6 +33,11 @@ class Config:
     timeout_s: float = 1.0
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+
+
+def cost(config: Config) -> RunCost:
+    """Estimate what one run costs."""
+    return ping_cost(config.count, UDP_HEADERS + 200)
 
 
 def run(target: Target, config: Config, clock: Clock) -> RoundTrips:

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 from core.clock import Clock
 from probes.net.http_get import Exchange, Limits
+from probes.net.run_cost import RunCost, transfer_cost
 from probes.net.ssrf_guard import Refusal, admit
 from probes.records import Outcome, ProbeStatus, Target
 
 NAME = "http"
 VERSION = 1
 UNIT = "ms"
+METRIC = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,12 @@ class Split(Outcome):
     @property
     def values(self) -> tuple[float, ...]:
         return () if self.total_ms is None else (self.total_ms,)
+
+
+def cost(config: Config) -> RunCost:
+    """Estimate what one run costs."""
+    # A usual page is far smaller than the limit.
+    return transfer_cost(min(config.max_octets, 100_000) + (6_000 if config.tls else 0))
 
 
 def run(target: Target, config: Config, clock: Clock) -> Split:

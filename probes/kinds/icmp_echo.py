@@ -13,6 +13,7 @@ from probes.net.deadlines import (
     status_of_error,
     wait_readable,
 )
+from probes.net.run_cost import UDP_HEADERS, RunCost, ping_cost
 from probes.net.ssrf_guard import Endpoint, Refusal, admit
 from probes.packets.headers import ICMP, ICMP6, echo_request, read_echo, strip_ipv4
 from probes.records import Attempt, ProbeStatus, RoundTrips, Target, status_of
@@ -20,6 +21,7 @@ from probes.records import Attempt, ProbeStatus, RoundTrips, Target, status_of
 NAME = "icmp-echo"
 VERSION = 1
 UNIT = "ms"
+METRIC = "latency"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,11 @@ class _Line:
     family: int
     raw: bool
     identifier: int
+
+
+def cost(config: Config) -> RunCost:
+    """Estimate what one run costs."""
+    return ping_cost(config.count, UDP_HEADERS + config.size)
 
 
 def run(target: Target, config: Config, clock: Clock) -> RoundTrips:

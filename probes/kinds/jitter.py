@@ -14,12 +14,14 @@ from probes.net.deadlines import (
     status_of_error,
     wait_readable,
 )
+from probes.net.run_cost import UDP_HEADERS, RunCost, ping_cost
 from probes.net.ssrf_guard import Endpoint, Refusal, admit
 from probes.records import Outcome, ProbeStatus, Target
 
 NAME = "jitter"
 VERSION = 1
 UNIT = "ms"
+METRIC = ""
 
 _PORT = 7
 _HEAD = struct.Struct("!8sI")
@@ -78,6 +80,11 @@ def jitter_of(transits_ms: Sequence[float]) -> float:
     for before, after in zip(transits_ms, transits_ms[1:], strict=False):
         jitter_ms += (abs(after - before) - jitter_ms) / 16
     return jitter_ms
+
+
+def cost(config: Config) -> RunCost:
+    """Estimate what one run costs."""
+    return ping_cost(config.count, UDP_HEADERS + config.octets)
 
 
 def run(target: Target, config: Config, clock: Clock) -> Stream:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from core.clock import Clock
 from probes.net.deadlines import pause_until, status_of_error
+from probes.net.run_cost import RunCost, tcp_ping_cost
 from probes.net.ssrf_guard import Endpoint, Refusal, admit
 from probes.packets import raw_syn
 from probes.records import Attempt, ProbeStatus, RoundTrips, Target, status_of
@@ -17,6 +18,7 @@ from probes.records import Attempt, ProbeStatus, RoundTrips, Target, status_of
 NAME = "tcp-ping"
 VERSION = 1
 UNIT = "ms"
+METRIC = "latency"
 
 # Offsets of the smoothed round trip (microseconds) and of all retransmissions in Linux's tcp_info.
 _RTT_US, _RETRANSMITTED = 68, 100
@@ -32,6 +34,11 @@ class Config:
     method: str = "auto"
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+
+
+def cost(config: Config) -> RunCost:
+    """Estimate what one run costs."""
+    return tcp_ping_cost(config.count)
 
 
 def run(target: Target, config: Config, clock: Clock) -> RoundTrips:

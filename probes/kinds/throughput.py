@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from core.clock import Clock
 from probes.net.http_get import Exchange, Limits
+from probes.net.run_cost import RunCost, transfer_cost
 from probes.net.ssrf_guard import Endpoint, Refusal, admit
 from probes.records import Outcome, ProbeStatus, Target
 
 NAME = "throughput"
 VERSION = 1
 UNIT = "bytes/s"
+METRIC = "throughput"
 
 # Room for the head of the answer beyond the object itself.
 _HEAD_OCTETS = 65_536
@@ -46,6 +48,12 @@ class Transfer(Outcome):
     @property
     def values(self) -> tuple[float, ...]:
         return () if self.bytes_per_s is None else (self.bytes_per_s,)
+
+
+def cost(config: Config) -> RunCost:
+    """Estimate what one run costs."""
+    # An object of any size is taken for the study's.
+    return transfer_cost(config.octets or 2_000_000)
 
 
 def run(target: Target, config: Config, clock: Clock) -> Transfer:

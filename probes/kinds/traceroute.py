@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from core.clock import Clock
 from probes.kinds import system_traceroute
 from probes.net.deadlines import status_of_error
+from probes.net.run_cost import RunCost, ping_cost
 from probes.net.ssrf_guard import Endpoint, Refusal, admit
 from probes.packets import error_queue, mda
 from probes.packets.hops import Path, Reply
@@ -20,6 +21,11 @@ from probes.records import ProbeStatus, Target
 NAME = "traceroute"
 VERSION = 1
 UNIT = "ms"
+METRIC = ""
+
+# Hops of a usual path, flows of a usual search for branches, and octets of a probe packet: what
+# a run is expected to cost.
+_USUAL_HOPS, _MDA_FLOWS, _PACKET_OCTETS = 15, 16, 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,13 @@ class Config:
     method: str = "auto"
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+
+
+def cost(config: Config) -> RunCost:
+    """Estimate what one run costs."""
+    hops = min(config.max_ttl, _USUAL_HOPS) - config.first_ttl + 1
+    requests = hops * config.attempts * (_MDA_FLOWS if config.mda else 1)
+    return ping_cost(requests, _PACKET_OCTETS)
 
 
 def run(target: Target, config: Config, clock: Clock) -> Path:

@@ -4,7 +4,7 @@ Octets are those on the wire in both directions, as far as a probe decides them 
 bound where the other side may stop early.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
@@ -14,11 +14,6 @@ from probes.schedule.plan import Plan
 from probes.schedule.schedule import Activity
 
 DAY_S = 86_400
-# Octets of IP and transport heads with Ethernet's: 20 + 20 + 18, and 28 + 18 of a datagram.
-_TCP_HEAD, _UDP_HEAD = 58, 46
-_SEGMENT = 1_448
-# Hops of a usual path; a traceroute goes no further than its own limit.
-_USUAL_HOPS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +36,9 @@ class Cost:
 
 def cost_of(activity: Activity) -> Cost:
     """One run of an activity's probe."""
-    config = configure(find_probe(activity.probe), dict(activity.options))
-    packets, octets = _PROBES[activity.probe](config)
-    return Cost(1, _requests(config), packets, octets)
+    probe = find_probe(activity.probe)
+    run = probe.cost(configure(probe, dict(activity.options)))
+    return Cost(1, run.requests, run.packets, run.octets)
 
 
 def predict(plan: Plan, sources: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -119,74 +114,3 @@ def _atlas(activity: Activity) -> int:
 
 def _globalping(activity: Activity) -> int:
     return int(activity.probe in globalping.TYPES)
-
-
-def _requests(config: Any) -> int:
-    """Pings, questions, transfers, or packets of a traceroute."""
-    if hasattr(config, "max_ttl"):
-        return _traceroute(config)[0] // 2
-    return int(getattr(config, "count", 1))
-
-
-def _pings(head: int, each_way: int = 0) -> Callable[[Any], tuple[int, int]]:
-    """Probes that send ``count`` packets and hear as many."""
-
-    def cost(config: Any) -> tuple[int, int]:
-        return 2 * config.count, 2 * config.count * (head + each_way)
-
-    return cost
-
-
-def _tcp_ping(config: Any) -> tuple[int, int]:
-    # SYN, SYN/ACK, and what ends the connection again.
-    return 4 * config.count, 4 * config.count * (_TCP_HEAD + 12)
-
-
-def _icmp_echo(config: Any) -> tuple[int, int]:
-    return 2 * config.count, 2 * config.count * (config.size + _UDP_HEAD)
-
-
-def _transfer(octets: int) -> tuple[int, int]:
-    segments = -(-octets // _SEGMENT)
-    # One acknowledgement for two segments, and some ten packets around them.
-    packets = segments + segments // 2 + 10
-    return packets, octets + packets * (_TCP_HEAD + 12)
-
-
-def _throughput(config: Any) -> tuple[int, int]:
-    # An object of any size is taken for the study's.
-    return _transfer(config.octets or 2_000_000)
-
-
-def _http(config: Any) -> tuple[int, int]:
-    # A usual page is far smaller than the limit.
-    return _transfer(min(config.max_octets, 100_000) + (6_000 if config.tls else 0))
-
-
-def _traceroute(config: Any) -> tuple[int, int]:
-    hops = min(config.max_ttl, _USUAL_HOPS) - config.first_ttl + 1
-    flows = 16 if config.mda else 1
-    packets = 2 * hops * config.attempts * flows
-    return packets, packets * 90
-
-
-def _echo(config: Any) -> tuple[int, int]:
-    packets, octets = _transfer(config.octets)
-    return 2 * config.count * packets, 2 * config.count * octets
-
-
-def _jitter(config: Any) -> tuple[int, int]:
-    return 2 * config.count, 2 * config.count * (config.octets + _UDP_HEAD)
-
-
-_PROBES: dict[str, Callable[[Any], tuple[int, int]]] = {
-    "tcp-ping": _tcp_ping,
-    "icmp-echo": _icmp_echo,
-    "http": _http,
-    "throughput": _throughput,
-    "traceroute": _traceroute,
-    "resolver": _pings(_UDP_HEAD, 80),
-    "game-query": _pings(_UDP_HEAD, 200),
-    "echo": _echo,
-    "jitter": _jitter,
-}

@@ -1,13 +1,17 @@
 import json
+import re
 import subprocess
 import sys
 from dataclasses import is_dataclass
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
-from analysis.campaigns.tables.tables import LATENCY_PROBES
+from analysis.campaigns.tables.tables import METRICS
 from core.clock import SystemClock
+from probes import kinds
 from probes.records import Outcome, ProbeStatus, Target
 from probes.registry import PROBES, configure, find_probe
 from probes.schedule.cost import cost_of
@@ -17,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda p: p.NAME)
-def test_every_probe_has_the_silhouette(probe):
+def test_every_probe_has_the_common_attributes(probe):
     assert isinstance(probe.NAME, str)
     assert isinstance(probe.VERSION, int)
     assert is_dataclass(probe.Config())
@@ -26,19 +30,35 @@ def test_every_probe_has_the_silhouette(probe):
     assert find_probe(probe.NAME) is probe
 
 
+def test_every_module_of_a_probe_is_registered():
+    """A module with a ``NAME`` is a probe; others of the folder serve one."""
+    modules = {import_module(m.name) for m in iter_modules(kinds.__path__, "probes.kinds.")}
+    assert {m.__name__ for m in modules if hasattr(m, "NAME")} == {p.__name__ for p in PROBES}
+
+
 @pytest.mark.parametrize("probe", PROBES, ids=lambda p: p.NAME)
-def test_every_probe_has_a_cost_and_a_row_in_the_readme(probe):
+def test_every_probe_declares_a_cost(probe):
     cost = cost_of(Activity("a", probe.NAME, {}, 10.0))
     assert cost.requests >= 1
     assert cost.octets > cost.packets > 0
-    assert f"`{probe.NAME}`" in (ROOT / "probes" / "README.md").read_text()
 
 
-def test_each_probe_in_ms_counts_as_latency_or_is_named_here():
-    """Tables of campaigns take round trips from ``LATENCY_PROBES`` alone."""
-    others = {"http", "resolver", "game-query", "echo", "jitter", "traceroute"}
-    in_ms = {probe.NAME for probe in PROBES if probe.UNIT == "ms"}
-    assert in_ms - others <= set(LATENCY_PROBES)
+@pytest.mark.parametrize("probe", PROBES, ids=lambda p: p.NAME)
+def test_every_probe_is_described_and_tested(probe):
+    methods = (ROOT / "docs" / "methods" / "probes.md").read_text()
+    assert f"\n| `{probe.NAME}` |" in methods, "a row in the table of docs/methods/probes.md"
+    module = probe.__name__.rpartition(".")[2]
+    tests = "\n".join(p.read_text() for p in Path(__file__).parent.glob("test_*.py"))
+    assert re.search(rf"\b{module}\.run\(", tests), f"a test in tests/probes that runs {module}"
+
+
+def test_metrics_of_campaigns_hold_the_probes_that_declare_them():
+    """Analysis imports no probe, so both lists exist; imported results have names of theirs."""
+    own = {probe.NAME for probe in PROBES}
+    assert {p.METRIC for p in PROBES} - {""} <= {metric.id for metric in METRICS}
+    for metric in METRICS:
+        declared = {probe.NAME for probe in PROBES if metric.id == probe.METRIC}
+        assert declared == own & set(metric.probes), f"METRICS of tables.py, {metric.id}"
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda p: p.NAME)
