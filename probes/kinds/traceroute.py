@@ -23,8 +23,7 @@ VERSION = 1
 UNIT = "ms"
 METRIC = ""
 
-# Hops of a usual path, flows of a usual search for branches, and octets of a probe packet: what
-# a run is expected to cost.
+# Hops of a usual path, flows of a search for branches, and octets of a packet: for the cost.
 _USUAL_HOPS, _MDA_FLOWS, _PACKET_OCTETS = 15, 16, 90
 
 

@@ -26,8 +26,8 @@ from analysis.optimization.single_regions import SingleRegions
 
 Row = dict[str, Any]
 THROUGHPUT_PROBES = ("throughput", "mlab-throughput")
-# Probes that measure round-trip times in milliseconds; other probes have other pages. Our own probes
-# of a metric declare it as ``METRIC`` in ``probes/kinds/``, and a test compares both.
+# Probes that measure round-trip times in milliseconds; other probes have other pages. Our own
+# probes of a metric declare it as ``METRIC`` in ``probes/kinds/``, and a test compares both.
 LATENCY_PROBES = ("tcp-ping", "icmp-echo", "globalping-ping", "matrix-rtt", "mlab-min-rtt")
 # Imported pings are named after their method: ``ping-icmp``, ``ping-tcp-ack``.
 PING_PREFIX = "ping-"
