@@ -1,0 +1,194 @@
+"""The Python client, generated from this checkout's document, against the running server."""
+
+import importlib.util
+import json
+import re
+import shutil
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.sites import filled, serve
+
+SOURCE = Path(__file__).resolve().parents[2] / "clients" / "python"
+
+
+def load_generator():
+    spec = importlib.util.spec_from_file_location("client_generator", SOURCE / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """The package, its generated part made anew, and the document that it is made of."""
+    from webapp.api.routes import api
+
+    folder = tmp_path_factory.mktemp("client")
+    ignored = shutil.ignore_patterns("rest", "__pycache__")
+    shutil.copytree(SOURCE / "src" / "nephoscope", folder / "nephoscope", ignore=ignored)
+    document = json.loads(json.dumps(api.get_openapi_schema()))
+    ids = {o["operationId"] for of in document["paths"].values() for o in of.values()}
+    warnings = load_generator().generate(document, folder / "nephoscope" / "rest")
+    sys.path.insert(0, str(folder))
+    import nephoscope
+
+    yield SimpleNamespace(module=nephoscope, folder=folder, ids=ids, warnings=warnings)
+    sys.path.remove(str(folder))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "nephoscope"]:
+        del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder, existing = filled("tests.api.objects", tmp_path_factory)
+    with serve(folder, NEPHOSCOPE_NAME_SERVERS="127.0.0.1:9") as url:
+        yield SimpleNamespace(url=url, existing=existing)
+
+
+@pytest.fixture
+def client(package, site):
+    with package.module.Nephoscope(site.url, site.existing["tokens"]["tenant"]) as made:
+        yield made
+
+
+def test_every_operation_is_a_function(package):
+    assert "WARNING" not in package.warnings
+    api = package.folder / "nephoscope" / "rest" / "api"
+    assert {path.stem for path in api.glob("*/*.py")} - {"__init__"} == package.ids
+
+
+def test_tables_of_a_finished_survey_are_data_frames(client, site):
+    survey = client.get_survey(site.existing["surveys"][0]).wait(timeout_s=60)
+    assert survey.is_final
+    frame = survey.report.tables["regions"].to_pandas()
+    assert set(frame[frame["provider"] == "aws"]["region"]) >= {"us-east-1", "eu-west-1"}
+    assert [domain.domain for domain in survey.domains()][-1]
+
+
+def test_findings_of_a_finished_audit_are_typed(client, site):
+    audit = client.get_audit(site.existing["audit"]).wait(timeout_s=60)
+    assert audit.exit_code in (0, 1, 3)
+    assert {found.category for found in audit.findings} == {"finding"}
+    assert len(audit.findings) == audit.document.summary.findings
+    every = list(audit.iterate_findings(limit=2))
+    assert len({(row.category, row.row) for row in every}) == len(every) > len(audit.findings)
+    assert json.loads(audit.export("sarif"))["version"] == "2.1.0"
+
+
+def test_lists_are_read_to_their_end(client):
+    from nephoscope.rest.api.surveys import list_surveys
+
+    every = [survey.id for survey in client.surveys()]
+    pages = client_pages(client, list_surveys.sync)
+    assert every == pages
+    assert len(set(every)) == len(every) > 2
+
+
+def client_pages(client, fetch):
+    from functools import partial
+
+    from nephoscope import iterate
+
+    return [row.id for row in iterate(partial(fetch, client=client.rest), limit=2)]
+
+
+def test_a_survey_is_started_once_followed_and_stopped(client, package):
+    first = client.survey(["example.com", "bad_"], name="One", key="the-same")
+    again = client.survey(["example.com", "bad_"], name="One", key="the-same")
+    assert first.id == again.id
+    assert [line.text for line in first.document.rejected] == ["bad_"]
+    with pytest.raises(package.module.NotFinished):
+        _ = first.report
+    with pytest.raises(package.module.WaitTimeout):
+        first.wait(timeout_s=0.5)
+    assert first.cancel().refresh().status == "cancelled"
+    with pytest.raises(package.module.WorkFailed):
+        first.wait()
+    first.delete()
+    with pytest.raises(package.module.NotFound):
+        client.get_survey(first.id)
+
+
+def test_errors_are_those_of_the_problem(client, package, site):
+    with pytest.raises(package.module.InvalidRequest) as refused:
+        client.plan_survey("")
+    assert (refused.value.status, refused.value.kind) == (422, "bad-input")
+    assert "empty" in str(refused.value)
+    with pytest.raises(package.module.NotFound):
+        client.get_survey("none")
+    stranger = package.module.Nephoscope(site.url, "neph_unknown")
+    with pytest.raises(package.module.AuthenticationError) as unknown:
+        stranger.account()
+    assert unknown.value.type == "/api/v1/problems/unknown-token"
+    assert client.account().name == "anna"
+
+
+class Busy(BaseHTTPRequestHandler):
+    """A server that refuses all but the last of its answers."""
+
+    answers: list[tuple[int, str]] = []
+    seen: list[str] = []
+
+    def do_GET(self):
+        self.seen.append(self.command)
+        status, wait_s = self.answers.pop(0)
+        body = b'{"name": "anna", "token": null, "active_surveys": 0}'
+        self.send_response(status)
+        if wait_s:
+            self.send_header("Retry-After", wait_s)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self):
+        self.do_GET()
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def busy():
+    Busy.answers, Busy.seen = [], []
+    server = HTTPServer(("127.0.0.1", 0), Busy)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def waits(package, monkeypatch):
+    found = []
+    retries = sys.modules["nephoscope.retries"]
+    monkeypatch.setattr(retries.RetryingTransport.__init__, "__defaults__", (5, found.append))
+    return found
+
+
+def test_refusals_are_repeated_after_the_time_that_they_name(package, busy, waits):
+    Busy.answers = [(503, "7"), (429, ""), (200, "")]
+    assert package.module.Nephoscope(busy).account().name == "anna"
+    assert waits == [7.0, 1.0]
+
+
+def test_a_long_wait_and_an_unsafe_repetition_are_left_to_the_caller(package, busy, waits):
+    Busy.answers = [(429, "3600"), (503, "1")]
+    client = package.module.Nephoscope(busy)
+    with pytest.raises(package.module.LimitReached):
+        client.account()
+    with pytest.raises(package.module.Unavailable):
+        client.plan_survey(["example.com"])
+    assert (waits, Busy.seen) == ([], ["GET", "POST"])
+
+
+def test_the_readme_names_what_there_is(package):
+    text = (SOURCE / "README.md").read_text()
+    for name in re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE):
+        assert hasattr(package.module, name), name
