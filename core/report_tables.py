@@ -14,12 +14,20 @@ N = TypeVar("N", int, float)
 
 @dataclass(frozen=True, slots=True)
 class TableSpec:
-    """One table: id, title, columns in order, and the published table that it restates, if any."""
+    """One table: id, title, columns in order, and the published table that it restates, if any.
+
+    ``keys`` are the columns whose values name a row: comparisons join on them. ``pages`` are the
+    slugs of the report pages that show the table, its own first; pages show the tables of their own
+    before those of others, in the order of ``SPECS``, but each behind those in ``after``.
+    """
 
     id: str
     title: str
     columns: tuple[str, ...]
     source: str
+    keys: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,8 @@ SPECS: tuple[TableSpec, ...] = (
             "domains_cloud_only_share",
         ),
         "IMC'13 Table 5",
+        ("class",),
+        ("providers",),
     ),
     TableSpec(
         "patterns",
@@ -63,6 +73,8 @@ SPECS: tuple[TableSpec, ...] = (
             "instances",
         ),
         "IMC'13 Table 8",
+        ("provider", "feature"),
+        ("patterns",),
     ),
     TableSpec(
         "regions",
@@ -77,54 +89,72 @@ SPECS: tuple[TableSpec, ...] = (
             "only_here_share",
         ),
         "IMC'13 Table 10",
+        ("provider", "region"),
+        ("regions",),
     ),
     TableSpec(
         "region-counts",
         "Regions per subdomain",
         ("provider", "regions", "subdomains", "share", "cumulative_share"),
         "IMC'13 Figure 12a",
+        ("provider", "regions"),
+        ("regions",),
     ),
     TableSpec(
         "domain-region-means",
         "Mean regions per subdomain, by domain",
         ("provider", "mean_at_most", "domains", "share", "cumulative_share"),
         "IMC'13 Figure 12b",
+        ("provider", "mean_at_most"),
+        ("regions",),
     ),
     TableSpec(
         "instance-counts",
         "Front-end instances per subdomain",
         ("feature", "instances", "subdomains", "share", "cumulative_share"),
         "IMC'13 Figure 10",
+        ("feature", "instances"),
+        ("patterns",),
     ),
     TableSpec(
         "name-servers",
         "Where name servers stand",
         ("location", "name_servers", "share"),
         "IMC'13 section 4.4.1",
+        ("location",),
+        ("name-servers",),
     ),
     TableSpec(
         "name-server-counts",
         "Name servers per subdomain",
         ("name_servers", "subdomains", "share", "cumulative_share"),
         "IMC'13 Figure 11",
+        ("name_servers",),
+        ("name-servers",),
     ),
     TableSpec(
         "top-domains",
         "Best-ranked domains on EC2",
         ("rank", "domain", "subdomains", "aws_subdomains"),
         "IMC'13 Table 6",
+        ("domain",),
+        ("top-domains",),
     ),
     TableSpec(
         "top-features",
         "Features of the best-ranked domains on EC2",
         ("rank", "domain", "aws_subdomains", "vm", "paas", "elb", "elb_ips", "cdn"),
         "IMC'13 Table 9",
+        ("domain",),
+        ("top-domains", "patterns"),
     ),
     TableSpec(
         "top-regions",
         "Regions of the best-ranked cloud-using domains",
         ("rank", "domain", "cloud_subdomains", "regions", "k1", "k2", "k3_or_more"),
         "IMC'13 Table 11",
+        ("domain",),
+        ("top-domains", "regions"),
     ),
     TableSpec(
         "zone-usage",
@@ -141,36 +171,49 @@ SPECS: tuple[TableSpec, ...] = (
             "instances",
         ),
         "IMC'13 Table 12",
+        ("provider", "region", "zone"),
+        ("zones",),
     ),
     TableSpec(
         "zone-counts",
         "Zones per subdomain",
         ("provider", "zones", "subdomains", "share", "cumulative_share"),
         "IMC'13 Figure 13a",
+        ("provider", "zones"),
+        ("zones",),
     ),
     TableSpec(
         "domain-zone-means",
         "Mean zones per subdomain, by domain",
         ("provider", "mean_at_most", "domains", "share", "cumulative_share"),
         "IMC'13 Figure 13b",
+        ("provider", "mean_at_most"),
+        ("zones",),
     ),
     TableSpec(
         "top-zones",
         "Zones of the best-ranked domains on EC2",
         ("rank", "domain", "aws_subdomains", "zones", "z0", "z1", "z2", "z3_or_more"),
         "IMC'13 Table 13",
+        ("domain",),
+        ("top-domains", "zones"),
     ),
     TableSpec(
         "elb-sharing",
         "Subdomains behind one load balancer's address",
         ("names_at_most", "elb_ips", "share", "cumulative_share"),
         "IMC'13 section 4.4.1",
+        ("names_at_most",),
+        ("patterns",),
     ),
     TableSpec(
         "name-server-sharing",
         "Domains that share a name server",
         ("domains_at_most", "name_servers", "share", "cumulative_share"),
         "IMC'13 section 4.4.1",
+        ("domains_at_most",),
+        ("name-servers",),
+        after=("name-server-operators",),
     ),
     TableSpec(
         "name-server-operators",
@@ -186,6 +229,8 @@ SPECS: tuple[TableSpec, ...] = (
             "only_here_share",
         ),
         "IMC'13 section 4.4.1",
+        ("operator",),
+        ("name-servers",),
     ),
     TableSpec(
         "customers",
@@ -202,6 +247,8 @@ SPECS: tuple[TableSpec, ...] = (
             "other_continent_share",
         ),
         "IMC'13 section 4.4.2",
+        ("basis", "reading"),
+        ("customers",),
     ),
     TableSpec(
         "customer-countries",
@@ -216,6 +263,8 @@ SPECS: tuple[TableSpec, ...] = (
             "other_continent_share",
         ),
         "IMC'13 section 4.4.2",
+        ("country", "continent"),
+        ("customers",),
     ),
     TableSpec(
         "outages",
@@ -232,6 +281,8 @@ SPECS: tuple[TableSpec, ...] = (
             "by_name_servers",
         ),
         "IMC'13 sections 4.4.2 and 4.4.3",
+        ("kind", "provider", "target"),
+        ("outages",),
     ),
     TableSpec(
         "outage-domains",
@@ -248,6 +299,8 @@ SPECS: tuple[TableSpec, ...] = (
             "down_cloud_only_share",
         ),
         "IMC'13 sections 4.4.2 and 4.4.3",
+        ("kind", "provider", "target"),
+        ("outages",),
     ),
     TableSpec(
         "dangling",
@@ -262,18 +315,24 @@ SPECS: tuple[TableSpec, ...] = (
             "targets",
         ),
         "",
+        ("provider", "rule"),
+        ("dangling",),
     ),
     TableSpec(
         "dangling-names",
         "Names whose alias leads nowhere",
         ("rank", "domain", "name", "missing", "provider", "rule", "claimable"),
         "",
+        ("name", "missing"),
+        ("dangling",),
     ),
     TableSpec(
         "text-figures",
         "Single figures of the text",
         ("figure", "share", "part", "whole"),
         "IMC'13 sections 4.3 and 4.4",
+        ("figure",),
+        ("text-figures",),
     ),
 )
 SPEC_BY_ID = {spec.id: spec for spec in SPECS}

@@ -16,7 +16,9 @@ Rows = Mapping[str, list[Row]]
 # Shares are rounded to six decimals, and some checks add several of them.
 _TOLERANCE = 2e-5
 _SUMMED = ("providers", "name-servers")
-_DISTRIBUTIONS = {
+# Distributions of the names or domains that the table ``providers`` counts: only its columns can be
+# the count, since populations are compared with its totals. Other curves have checks of their own.
+_PROVIDER_DISTRIBUTIONS = {
     # table: (column of the group, column of the count)
     "region-counts": ("provider", "subdomains"),
     "domain-region-means": ("provider", "domains"),
@@ -126,7 +128,7 @@ def _check_regions(rows: Rows) -> Iterator[str]:
 
 
 def _check_distributions(rows: Rows) -> Iterator[str]:
-    for table_id, (group, column) in _DISTRIBUTIONS.items():
+    for table_id, (group, column) in _PROVIDER_DISTRIBUTIONS.items():
         groups: dict[str, list[Row]] = defaultdict(list)
         for row in rows[table_id]:
             groups[row[group] if group else "all"].append(row)
@@ -148,7 +150,7 @@ def _check_curve(name: str, rows: list[Row], column: str) -> Iterator[str]:
 def _check_populations(rows: Rows) -> Iterator[str]:
     """No distribution may hold more than the provider table knows."""
     totals = _totals(rows)
-    for table_id, (group, column) in _DISTRIBUTIONS.items():
+    for table_id, (group, column) in _PROVIDER_DISTRIBUTIONS.items():
         held: Counter[str] = Counter()
         for row in rows[table_id]:
             held[row[group] if group == "provider" else ""] += row[column]

@@ -22,27 +22,8 @@ T = TypeVar("T")
 TOLERANCE = 0.005
 AGREES, DIFFERS, MISSING, CONTRADICTED = "agrees", "differs", "missing", "contradicted"
 EXPLAINED = "explained"
-# What names a row, by table; all other published cells are compared.
-KEYS: Mapping[str, tuple[str, ...]] = {
-    "providers": ("class",),
-    "patterns": ("provider", "feature"),
-    "regions": ("provider", "region"),
-    "region-counts": ("provider", "regions"),
-    "domain-region-means": ("provider", "mean_at_most"),
-    "instance-counts": ("feature", "instances"),
-    "name-servers": ("location",),
-    "name-server-counts": ("name_servers",),
-    "top-domains": ("domain",),
-    "top-features": ("domain",),
-    "top-regions": ("domain",),
-    "zone-usage": ("provider", "region", "zone"),
-    "zone-counts": ("provider", "zones"),
-    "domain-zone-means": ("provider", "mean_at_most"),
-    "top-zones": ("domain",),
-    "elb-sharing": ("names_at_most",),
-    "customers": ("basis", "reading"),
-    "text-figures": ("figure",),
-}
+# What names a row, by published table; all other published cells are compared.
+KEYS: Mapping[str, tuple[str, ...]] = {s.id: s.keys for s in SPECS if published(s.id)}
 # Named domains have their published size at every scale.
 _NAMED = ("top-domains", "top-features", "top-regions", "top-zones")
 # At other scales these stay as they are; all else but shares is a count of the list.

@@ -15,7 +15,7 @@ from analysis.reporting.headlines import headline
 from analysis.reporting.published import published
 from cartography.patterns import find_dangling
 from core.records import Answer, DomainOutcome, Front, Lookup, NameServerPlace, Placement, Record
-from core.report_tables import SPECS, Table, cumulate
+from core.report_tables import SPECS, Table, TableSpec, cumulate
 from core.statuses import AddressKind, DnsStatus, SurveyState, Technique
 from lake import schemas
 from lake.parts import part_path, write_part
@@ -44,7 +44,7 @@ _PROVIDERS_EXTRA = {
 
 def tables() -> dict[str, Table]:
     """Every table with the published figures, and own numbers where none are published."""
-    made = {spec.id: published(spec.id) for spec in SPECS}
+    made = {spec.id: published(spec.id) or _blank(spec) for spec in SPECS}
     made["providers"] = _providers(made["providers"])
     made["patterns"] = _patterns(made["patterns"])
     made["regions"] = _regions(made["regions"])
@@ -74,7 +74,11 @@ def tables() -> dict[str, Table]:
     made["name-servers"] = _name_servers()
     made["top-regions"] = _with_zeros(made["top-regions"])
     made |= _study(made)
-    return {k: replace(v, n=v.n or len(v.rows)) for k, v in made.items() if v is not None}
+    return {k: replace(v, n=v.n or len(v.rows)) for k, v in made.items()}
+
+
+def _blank(spec: TableSpec) -> Table:
+    return Table(spec.id, spec.columns, ())
 
 
 def _providers(table: Table | None) -> Table:

@@ -1,6 +1,8 @@
-"""The report pages: which tables share one, and in which order they are read."""
+"""The report pages in the order of reading; tables name theirs in ``TableSpec.pages``."""
 
 from dataclasses import dataclass
+
+from core.report_tables import SPECS
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,62 +15,35 @@ class Family:
     tables: tuple[str, ...]
 
 
-FAMILIES: tuple[Family, ...] = (
-    Family("providers", "Providers", "Which clouds do they use?", ("providers",)),
-    Family(
-        "patterns",
-        "Patterns",
-        "What answers at the front?",
-        ("patterns", "instance-counts", "elb-sharing", "top-features"),
-    ),
-    Family(
-        "regions",
-        "Regions",
-        "Where is it hosted, and in how many places?",
-        ("regions", "region-counts", "domain-region-means", "top-regions"),
-    ),
-    Family(
-        "zones",
-        "Zones",
-        "In which availability zones, and in how many?",
-        ("zone-usage", "zone-counts", "domain-zone-means", "top-zones"),
-    ),
-    Family(
-        "customers",
-        "Customers",
-        "Is it hosted where its customers are?",
-        ("customers", "customer-countries"),
-    ),
-    Family(
-        "name-servers",
-        "Name servers",
-        "Who answers for the names?",
-        ("name-servers", "name-server-counts", "name-server-operators", "name-server-sharing"),
-    ),
-    Family(
-        "outages",
-        "Outages",
-        "What fails, and who fails with it?",
-        ("outages", "outage-domains"),
-    ),
-    Family(
+def _tables_of(slug: str) -> tuple[str, ...]:
+    """Ids of the tables of a page: its own, then those that it shares with another page."""
+    shown = sorted((s for s in SPECS if slug in s.pages), key=lambda s: s.pages[0] != slug)
+    found: list[str] = []
+    for spec in shown:
+        found.extend(s for s in spec.after if s not in found)
+        if spec.id not in found:
+            found.append(spec.id)
+    return tuple(found)
+
+
+_PAGES = (
+    ("providers", "Providers", "Which clouds do they use?"),
+    ("patterns", "Patterns", "What answers at the front?"),
+    ("regions", "Regions", "Where is it hosted, and in how many places?"),
+    ("zones", "Zones", "In which availability zones, and in how many?"),
+    ("customers", "Customers", "Is it hosted where its customers are?"),
+    ("name-servers", "Name servers", "Who answers for the names?"),
+    ("outages", "Outages", "What fails, and who fails with it?"),
+    (
         "dangling",
         "Dangling aliases",
         "Which names have an alias whose target does not exist, and could be taken over?",
-        ("dangling", "dangling-names"),
     ),
-    Family(
-        "top-domains",
-        "Top domains",
-        "What do the best-known domains do?",
-        ("top-domains", "top-features", "top-regions", "top-zones"),
-    ),
-    Family(
-        "text-figures",
-        "Single figures",
-        "What else does the study say?",
-        ("text-figures",),
-    ),
+    ("top-domains", "Top domains", "What do the best-known domains do?"),
+    ("text-figures", "Single figures", "What else does the study say?"),
+)
+FAMILIES: tuple[Family, ...] = tuple(
+    Family(slug, title, question, _tables_of(slug)) for slug, title, question in _PAGES
 )
 FAMILY_BY_SLUG = {family.slug: family for family in FAMILIES}
 FAMILY_OF_TABLE = {table: f for f in reversed(FAMILIES) for table in f.tables}

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from core.denominators import wholes
-from core.report_tables import Table
+from core.report_tables import SPEC_BY_ID, Table
 from webapp.pages.ui import formatting
 from webapp.pages.ui.headings import column_heading
 from webapp.store.surveys.selectors import ReportRow
@@ -27,21 +27,7 @@ COMPARED = {
     "customers": "other_country_share",
     "text-figures": "share",
 }
-# The columns that name a row, by table: what two versions of a table are joined on.
-KEYS = {
-    "providers": ("class",),
-    "patterns": ("provider", "feature"),
-    "regions": ("provider", "region"),
-    "region-counts": ("provider", "regions"),
-    "instance-counts": ("feature", "instances"),
-    "name-servers": ("location",),
-    "name-server-counts": ("name_servers",),
-    "zone-usage": ("provider", "region", "zone"),
-    "zone-counts": ("provider", "zones"),
-    "customers": ("basis", "reading"),
-    "text-figures": ("figure",),
-}
-# The same for tables that are compared with nothing, for phones.
+# What names a row on phones, of tables that are compared with nothing; others show one column.
 _NAMED = {
     "outages": ("kind", "target"),
     "outage-domains": ("kind", "target"),
@@ -145,7 +131,7 @@ def report_grid(report: ReportRow, slug: str, places: Places | None = None) -> G
 
 def phone_columns(table_id: str, keys: Sequence[str]) -> frozenset[str]:
     """The columns that a phone shows first: what names the row, and the share with its bar."""
-    named = KEYS.get(table_id) or _NAMED.get(table_id)
+    named = _compared_keys(table_id) or _NAMED.get(table_id)
     main = COMPARED.get(table_id) or next((k for k in keys if k.endswith("share")), "")
     if not main and not named:
         return frozenset(keys[:_MOST_ON_PHONES])
@@ -168,7 +154,12 @@ def published_by_key(table_id: str, table: Table | None) -> dict[tuple[Any, ...]
 
 def row_key(table_id: str, row: Cells) -> tuple[Any, ...]:
     """What names a row of a table."""
-    return tuple(row[k] for k in KEYS.get(table_id, ()))
+    return tuple(row[k] for k in _compared_keys(table_id))
+
+
+def _compared_keys(table_id: str) -> tuple[str, ...]:
+    """The columns on which a table is joined with published figures; none without such."""
+    return SPEC_BY_ID[table_id].keys if table_id in COMPARED else ()
 
 
 class _GridBuilder:

@@ -7,37 +7,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from core.report_tables import SPEC_BY_ID
 from webapp.store.models import Survey
 from webapp.store.surveys import derived
 from webapp.store.surveys.index import RowFile
 from webapp.store.surveys.selectors import ReportRow, reports
 
 Row = dict[str, Any]
-# Dimensions in the order of the page, and what names a row of each table.
+# Dimensions in the order of the page.
 DIMENSIONS = ("providers", "regions", "zones", "patterns")
-_PLACES = ("provider", "region", "zone")
-_TARGET = ("kind", "provider", "target")
-KEYS: dict[str, tuple[str, ...]] = {
-    "providers": ("class",),
-    "patterns": ("provider", "feature"),
-    "regions": _PLACES[:2],
-    "region-counts": ("provider", "regions"),
-    "domain-region-means": ("provider", "mean_at_most"),
-    "instance-counts": ("feature", "instances"),
-    "name-servers": ("location",),
-    "name-server-counts": ("name_servers",),
-    "zone-usage": _PLACES,
-    "zone-counts": ("provider", "zones"),
-    "domain-zone-means": ("provider", "mean_at_most"),
-    "elb-sharing": ("names_at_most",),
-    "name-server-sharing": ("domains_at_most",),
-    "customers": ("basis", "reading"),
-    "outages": _TARGET,
-    "outage-domains": _TARGET,
-    "dangling": ("provider", "rule"),
-    "dangling-names": ("name", "missing"),
-    **dict.fromkeys(("top-domains", "top-features", "top-regions", "top-zones"), ("domain",)),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +80,7 @@ def table_changes(before: str, after: str) -> dict[str, TableChange]:
 
 def table_change(old: ReportRow, new: ReportRow) -> TableChange:
     """One table of both surveys; a row that one of them lacks has nothing there."""
-    keys = _keys_of(new)
+    keys = SPEC_BY_ID[new.table_id].keys
     measures = tuple(c for c in new.columns if c not in keys and c in old.columns)
     was, now = _by_key(old, keys), _by_key(new, keys)
     rows = tuple(
@@ -110,19 +88,6 @@ def table_change(old: ReportRow, new: ReportRow) -> TableChange:
         for key in [*now, *(k for k in was if k not in now)]
     )
     return TableChange(new.table_id, new.title, keys, measures, rows, old.n, new.n)
-
-
-def _keys_of(report: ReportRow) -> tuple[str, ...]:
-    """Known keys, else the leading columns that hold text."""
-    if report.table_id in KEYS:
-        return KEYS[report.table_id]
-    first = report.rows[0] if report.rows else []
-    found = []
-    for column, cell in zip(report.columns, first, strict=False):
-        if not isinstance(cell, str):
-            break
-        found.append(column)
-    return tuple(found) or (report.columns[0],)
 
 
 def _by_key(report: ReportRow, keys: Sequence[str]) -> dict[tuple[Any, ...], Row]:
