@@ -83,18 +83,24 @@ def npm_command() -> list[str]:
     return [str(PYTHON), "-c", code]
 
 
-def install_browser_libraries() -> None:
-    """Install what package-lock.json pins, and copy the files that pages use."""
+def install_browser_libraries(kind: str) -> None:
+    """Install what package-lock.json pins, and copy the files that pages use.
+
+    Tools of the tests, some 60 MB, are left out where the product is only run.
+    """
     inputs = [ROOT / "package-lock.json", ROOT / "deploy" / "vendor.py"]
     key = digest(*inputs)
     world = ROOT / "webapp" / "pages" / "static" / "vendor" / "world" / "world-110m.json"
-    if is_done("npm", key) and world.is_file():
+    whole = f"{key} test"
+    wanted = whole if kind == "test" else f"{key} run"
+    if (is_done("npm", wanted) or is_done("npm", whole)) and world.is_file():
         return
     print_status("installing browser libraries")
     quiet = ["ci", "--no-audit", "--no-fund", "--loglevel=error"]
-    subprocess.run([*npm_command(), *quiet], cwd=ROOT, check=True)
+    without = [] if kind == "test" else ["--omit=dev", "--omit=optional"]
+    subprocess.run([*npm_command(), *quiet, *without], cwd=ROOT, check=True)
     subprocess.run([PYTHON, ROOT / "deploy" / "vendor.py"], check=True)
-    mark("npm", key)
+    mark("npm", wanted)
 
 
 def build_agent() -> None:
@@ -150,7 +156,7 @@ def main(kind: str) -> None:
         debian = pool.submit(install_debian_packages) if kind == "test" else None
         create_environment()
         install_python(kind)
-        install_browser_libraries()
+        install_browser_libraries(kind)
         build_agent()
         if debian:
             debian.result()

@@ -82,7 +82,7 @@ def start_audit(asked: NewAudit, maker: Requester, key: str | None = None) -> Au
     found = resolve(asked, maker)
     with transaction.atomic():
         services.check_quota(maker)
-        survey = found.survey or _create_survey(asked, found, maker)
+        survey = found.survey or _create_survey(asked, found, maker, key)
         row = services.create(_row(asked, found, survey, maker), maker, key, asked.sha256)
     if found.survey is None:
         survey_submission.submit(survey)
@@ -139,7 +139,8 @@ def list_bytes_of(asked: NewAudit, found: Resolved) -> bytes:
     return lists.read_list(found.saved_list) if found.saved_list else asked.domains
 
 
-def _create_survey(asked: NewAudit, found: Resolved, maker: Requester) -> Survey:
+def _create_survey(asked: NewAudit, found: Resolved, maker: Requester, key: str | None) -> Survey:
+    """Store the survey that runs first; of two requests with one key, both get the same."""
     options = survey_options(asked)
     name = asked.name or (f"Audit of {found.saved_list.name}" if found.saved_list else "")
     return create_survey(
@@ -147,6 +148,7 @@ def _create_survey(asked: NewAudit, found: Resolved, maker: Requester) -> Survey
         name=name,
         options=options.as_json(),
         n_words=count_words(options),
+        idempotency_key=hashlib.sha256(f"audit {key}".encode()).hexdigest() if key else None,
         maker=maker,
     )
 

