@@ -71,8 +71,10 @@ def test_a_log_is_turned_over_while_its_process_writes_on(family, monkeypatch):
         "for number in range(40_000):\n"
         "    print(f'line {number:08d}', flush=True)\n"
         "    number % 400 or time.sleep(0.005)\n"
-        "print('the end', flush=True)\n"
-        "time.sleep(600)\n"
+        # A line that is written while the log is cut is in the older file.
+        "while True:\n"
+        "    print('the end', flush=True)\n"
+        "    time.sleep(0.1)\n"
     )
     child = family.start(Child("web", [sys.executable, "-c", writer]))
     log = family.log_of(child)
