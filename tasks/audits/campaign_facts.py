@@ -26,7 +26,8 @@ _Z = 1.96
 
 
 def read_campaign_facts(campaign: Campaign, facts: SurveyFacts, policy: Policy) -> CampaignFacts:
-    """What a campaign says about the regions that the domains of a survey use; raises ``Damaged``.
+    """Read the facts that a campaign provides about the regions that the domains of a survey use;
+    raises ``Damaged``.
 
     Only what the rules of the policy read is computed.
     """

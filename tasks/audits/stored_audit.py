@@ -100,7 +100,9 @@ def _campaign_of(row: Audit) -> Campaign | None:
 
 
 def _may_ask(row: Audit, survey: Survey) -> bool:
-    """Whether the audit may add records to the survey: to its maker's, or to one of nobody."""
+    """Return whether the audit may add records to the survey: its owner's survey, or one without an
+    owner.
+    """
     return may_change(row.maker, survey)
 
 

@@ -33,8 +33,8 @@ class Ranges:
 def addresses(campaign: Campaign) -> Addresses:
     """Look-ups by the tables of the day on which a campaign began.
 
-    Without a table of origins nobody announces anything; without range files only what targets
-    say of themselves is a cloud's.
+    Without a table of origins no address has an announcing network; without range files an address
+    is a cloud address only if its target declares it.
     """
     begun = campaign.started_at.date() if campaign.started_at else None
     return Addresses(_origins_on(begun), _clouds_on(begun))

@@ -34,7 +34,7 @@ from webapp.store.vantages import services as vantage_services
 
 # Campaigns of one account that wait or run at once.
 MOST_OPEN = 5
-# What an account may do to a target, whoever's it is; operators set limits of their own.
+# Limits of an account per target, regardless of the target's owner; operators set other limits.
 MOST_OF_ACCOUNTS = {
     "bytes_per_target_and_day": 50_000_000_000,
     "probes_per_target_and_day": 50_000,
@@ -45,7 +45,7 @@ def read_file(data: bytes, name: str = "") -> dict[str, Any]:
     """A schedule, or a whole definition, as TOML or JSON; raises ``BadInput``."""
     try:
         text = data.decode("utf-8-sig")
-        # JSON's documents are told by their brace: TOML has none at its beginning.
+        # A JSON document starts with a brace: a TOML document never does.
         found = _from_json(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadInput(f"{name or 'the file'} cannot be read: {error}", field="schedule") from error
@@ -111,7 +111,7 @@ def rehearsal(found: Definition, dying: float) -> dict[str, Any]:
 
 
 def is_staff(user: Any) -> bool:
-    """Whether somebody runs this installation."""
+    """Return whether the account is an operator of this installation."""
     return bool(getattr(user, "is_staff", False))
 
 
@@ -221,7 +221,9 @@ def stop(campaign: Campaign) -> bool:
 
 
 def _report_last(campaign: Campaign) -> None:
-    """Its tables, by a worker, for nobody waits here; by this process where none can be asked."""
+    """Build the tables in a worker, since no caller waits for them; in this process where no worker
+    can be reached.
+    """
     if not campaign.in_process:
         with suppress(*AWAY):
             return queue(scheduler.report, campaign.pk)

@@ -58,14 +58,14 @@ def claim_report(campaign: Campaign, now: datetime) -> bool:
 def report(campaign: Campaign, whose: OwnerLookup | None = None) -> None:
     """Build and keep all tables of what was measured so far; raises ``Unavailable``.
 
-    Whose addresses are is told by the imported tables, unless others are given.
+    The owners of addresses are read from the imported tables, unless others are given.
     """
     join_parts(campaign, least=LOOSE_PARTS)
     samples, paths = (selectors.parts(campaign, kind) for kind in KINDS)
     if paths:
         known = whose or OwnerLookup(address_owners.addresses(campaign), address_owners.isp_names())
         built = build_tables(samples, find_isps(paths, known.addresses), known.names)
-        # Pages tell whose each hop is without asking the tables of that day again.
+        # Pages show the owner of each hop without reading the tables of that day again.
         built.files["hops"] = known.addresses.describe(known.names)
     else:
         built = build_tables(samples)
@@ -93,7 +93,7 @@ def conclude(campaign: Campaign, now: datetime, whose: OwnerLookup | None = None
 def join_parts(campaign: Campaign, least: int = 2) -> None:
     """Put parts of single units together; readers find the old ones until the new one is whole.
 
-    The old ones go at the next time, so that whoever reads them now can finish.
+    The old ones are removed at the next call, so that a process that reads them now can finish.
     """
     loose = units.unmerged_units(campaign)
     if len(loose) < least:

@@ -1,8 +1,8 @@
 """Units of a campaign become orders and go to their vantage points, each by the way of its source.
 
-A way takes an order and a moment after which nobody wants it any more; it raises ``Unavailable``
-when it does not work now. Results come back as results messages
-(``tasks.campaigns.results_receiver``), whatever the way.
+A dispatcher gets an order and the moment at which it expires; it raises ``Unavailable`` when it
+does not work now. Results come back as results messages (``tasks.campaigns.results_receiver``),
+whatever the way.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ Ways = Mapping[str, Way]
 
 
 def order_of(unit: CampaignUnit, point: VantagePoint | None = None) -> Order:
-    """What the vantage point of a unit that was marked as sent is told."""
+    """The work order of a unit that was marked as sent."""
     campaign = unit.campaign
     plan = plan_of(campaign)
     activity = plan.schedule.activity(unit.activity)

@@ -1,6 +1,6 @@
-"""What others measured becomes a campaign of its own, with the tables and pages of every other.
+"""Store imported measurement results as a campaign, with the same tables and pages as any other.
 
-It says where it came from; nothing of it was sent by this installation.
+Its source is recorded; nothing of it was sent by this installation.
 """
 
 from collections.abc import Sequence
@@ -124,7 +124,9 @@ def _notes(form: str, origin: str, found: Imported) -> list[str]:
 
 
 def _placed(table: pa.Table, made: Campaign) -> pa.Table:
-    """Where rows name no region, the range files say whose a target is, or it is its own."""
+    """Where rows name no region, the range files give the region of a target; otherwise the target
+    is a region by itself.
+    """
     if not pc.any(pc.equal(table["region"].cast(pa.string()), "")).as_py():
         return table
     addresses = address_owners.addresses(made)
@@ -175,7 +177,7 @@ def _plain(table: pa.Table, columns: Sequence[str]) -> pa.Table:
 
 
 def _store(made: Campaign, kind: str, table: pa.Table) -> None:
-    """One part, and a unit of each vantage point that says how its runs ended."""
+    """Store one part, and a unit for each vantage point with the status of its runs."""
     part = f"imported-{kind}"
     path = part_path(selectors.lake_root(), made.slug, kind, part)
     write_part(path, kind, table)

@@ -34,7 +34,7 @@ _SPEEDS, _CITIES = ("mbps", "throughput", "download"), ("source", "destination")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How files are to be read; an empty form is told by their contents."""
+    """How files are to be read; an empty form is detected from their contents."""
 
     form: str = ""
     round_s: int = 900

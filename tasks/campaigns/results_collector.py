@@ -81,7 +81,7 @@ class Collector:
         return self.stored - before
 
     def _tend(self) -> None:
-        # Whoever has opened a transaction around this needs the connection that it is on.
+        # A caller that has opened a transaction needs the connection that the transaction is on.
         if not connection.in_atomic_block:
             close_old_connections()
         differed = enrolment.reconcile(renew=not self._names)
@@ -140,7 +140,7 @@ class Collector:
             vantage_queues.acknowledge(received)
 
     def _refuse(self, received: Received, why: str) -> None:
-        """Keep the last few for whoever wants to know why."""
+        """Keep the last few refused messages for diagnosis."""
         self.refused += 1
         log.warning("a parcel of %s is refused: %s", received.vantage, why)
         key = vantage_queues.key(received.vantage, "refused")

@@ -31,7 +31,8 @@ log = logging.getLogger(__name__)
 LATE_S = 1.0
 _LONGEST_REASON = 200
 UNTOLD = "nothing was told of it"
-# Probes whose rows say which way they look; round trips belong to the target, whoever asks.
+# Probes whose rows give the direction of the path; round trips are recorded for the target in both
+# directions.
 _TRACING = frozenset({traceroute.NAME})
 
 

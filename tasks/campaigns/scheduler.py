@@ -1,7 +1,7 @@
 """The scheduler of measurement campaigns: begins, sends, gives up and concludes, step by step.
 
-All that it knows stands in the store, so that it may end and start again at any moment; each
-step changes a row only as long as it is as it was seen.
+All of its state is in the store, so that it may end and start again at any moment; each step
+changes a row only as long as it is as it was seen.
 """
 
 import logging

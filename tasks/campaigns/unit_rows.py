@@ -10,7 +10,7 @@ _OK = "OK"
 
 
 class Ended(NamedTuple):
-    """What stands in a part: runs of a vantage point, by their status."""
+    """Contents of a part: runs of a vantage point, by status."""
 
     kind: str
     vantage: str

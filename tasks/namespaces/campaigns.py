@@ -289,7 +289,7 @@ class Course:
         return timer
 
     def _fail(self) -> None:
-        """Once, whoever comes first."""
+        """Run once, by the first caller."""
         with self._failing:
             if self._begun.acquire(blocking=False):
                 self._lab.fail(self._lab.plan.links_of_as(self._extent.failing))

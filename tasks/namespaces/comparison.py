@@ -180,7 +180,7 @@ def _isps(truth: Truth, seen: Seen, *, failed: bool) -> list[Row]:
 
 
 def _failure(before: Truth, after: Truth, seen: Seen) -> Row:
-    """What the failure took, as the comparison of the rounds says and as it is."""
+    """Regions lost by the failure, as the comparison of the rounds reports them and as they are."""
     told = diversity.compare_routes(seen.routes_of(failed=False), seen.routes_of(failed=True))
     plan, inner = before.plan, instances(before.plan, seen.extent)
     true = {

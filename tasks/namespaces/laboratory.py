@@ -61,7 +61,7 @@ def open_laboratory(plan: Topology, *, centre: bool = False) -> Laboratory:
 
 
 def remove_orphans() -> Row:
-    """Remove what dead laboratories left; those that live are told by their process."""
+    """Remove what ended laboratories left behind; running ones are recognised by their process."""
     links.remove_orphans()
     return {"removed": netns.remove_stale(), "living": netns.list_laboratories()}
 

@@ -41,7 +41,7 @@ _HIDDEN = ("NEPHOSCOPE", "DJANGO", "REDIS", "DATABASE", "CELERY")
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A node that measures, the name under which it joins, and where it says that it stands."""
+    """A node that measures: the name under which it joins, and its declared location."""
 
     node: str
     name: str
@@ -77,7 +77,7 @@ class Field:
         self._stack.close()
 
     def _open(self, stack: ExitStack) -> int:
-        """The broker and its door; the door's port."""
+        """Open the broker to vantage points; returns the port."""
         told = self._folder / "port"
         try:
             certificates.ensure(self._folder / links.NAME, [control_network.ADDRESS])
@@ -120,7 +120,7 @@ class Field:
         credentials.save(who, self._folder / host.name)
 
     def _start_workers(self, stack: ExitStack) -> None:
-        """A worker at each host, until all say that they are measuring."""
+        """Start a worker at each host; return when all report that they measure."""
         began = time.monotonic()
         env = {k: v for k, v in os.environ.items() if not k.startswith(_HIDDEN)}
         piped = {**_CLOSED, "stdout": subprocess.PIPE, "env": env}
@@ -136,7 +136,7 @@ class Field:
         self.joined_in_s = time.monotonic() - began
 
     def _retire(self) -> None:
-        """They stay as places on maps; nobody can order anything of them."""
+        """They stay as places on maps; they accept no orders any more."""
         VantagePoint.objects.filter(name__in=[h.name for h in self.hosts]).update(
             source=VantagePoint.Source.SYNTHETIC,
             secret_sha256="",
@@ -177,7 +177,7 @@ def _wait(ready: Callable[[], bool], what: str) -> None:
 
 
 def _end(child: "subprocess.Popen[str]") -> None:
-    """Nobody waits for it to say farewell: what it has to send was taken in."""
+    """End it without waiting: the results that it has to send were received."""
     child.kill()
     child.wait()
     if child.stdout is not None:

@@ -1,7 +1,8 @@
 """Units of campaigns that a public network measures: its tests are created, asked for, and kept.
 
-An order goes through small steps: what was created stands in a file before anything is waited
-for, so that a worker that dies pays for nothing twice. Raw answers stay beside the lake's parts.
+An order is executed in small steps: each created test is written to a file before the next wait, so
+that after the death of a worker no test is paid for twice. Raw answers stay beside the lake's
+parts.
 """
 
 import fcntl
@@ -76,7 +77,7 @@ def measure(vantage: str, told: dict[str, Any]) -> None:
     try:
         wait_s = step(point, order, api_of(point.source))
     except Unavailable as error:
-        # A full disk, say: what was created is asked for when there is room.
+        # For example a full disk: results of created tests are requested when there is room again.
         log.warning("%s of %s waits: %s", order.unit, order.campaign, error)
         wait_s = _LONGEST_STEP_S / 4
     if wait_s is not None:
@@ -114,7 +115,7 @@ def _run_step(point: VantagePoint, order: Order, api: Api, path: Path) -> float 
     if order.attempt > work.attempt:
         work.attempt = order.attempt
         results_receiver.record_start(point.name, ResultsMessage(BEGAN, order.head), api.clock)
-    # Every pass holds the unit, so that nobody gives it up while the network works.
+    # Every pass renews the lease of the unit, so that it is not abandoned while the network works.
     until = datetime.fromtimestamp(order.ends + GRACE_S[point.source] + _SLACK_S, UTC)
     hold_unit(order.campaign, point.name, order.unit, until)
     left = [wait_s for slot in order.slots if (wait_s := own.advance(slot)) is not None]
@@ -155,7 +156,7 @@ class _Step:
         return early_s if early_s > 0 else self._create(slot, number, target)
 
     def abandon(self) -> None:
-        """Nobody wants the results any more: end what still runs."""
+        """End what still runs: the results are no longer needed."""
         for number, test in self.work.tests.items():
             if number not in self.work.results and test["name"]:
                 with suppress(NephoscopeError):
@@ -238,7 +239,7 @@ class _Step:
 
 
 class _Late(Unavailable):
-    """Nothing came until nobody waited any more."""
+    """No result arrived before the order expired."""
 
     def __init__(self) -> None:
         super().__init__("no result in time")

@@ -18,7 +18,7 @@ from webapp.store.campaigns import selectors
 class Work:
     """How far one order is: tests by slot, and results of slots that have ended.
 
-    A test without a name was begun by a process that ended before it heard of it.
+    A test without a name was created by a process that ended before the network's reply arrived.
     """
 
     tests: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from core.paths import PROJECT
 
 AWAY = (OperationalError, RedisError, OSError)
-# Whoever leaves a task hears at once that there is no broker, instead of looking for it for
+# A caller that queues a task learns at once that there is no broker, instead of retrying for
 # seconds; workers do their waiting elsewhere.
 _AT_ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 
@@ -35,7 +35,7 @@ def _backend_url(url: str) -> str:
     return url.replace("unix://", "redis+socket://") if url.startswith("unix://") else url
 
 
-# Sweeps are short and have a worker process of their own, so that no survey keeps them waiting.
+# Sweeps are short and run in a separate worker process, so that no survey delays them.
 SWEEPS = "sweeps"
 # Receivers of alerts may be slow, and keep nothing but each other waiting.
 ALERTS = "alerts"

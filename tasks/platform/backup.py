@@ -1,7 +1,7 @@
 """Copy the data folder into a backup from which another installation can continue.
 
-The database is copied first and as of one moment. What it names stands in immutable files, which
-are copied afterwards, so that the copy lacks nothing that was there at that moment.
+The database is copied first and as of one moment. The files that it names are immutable and are
+copied afterwards, so that the copy lacks nothing that existed at that moment.
 """
 
 import shutil

@@ -80,7 +80,7 @@ class Lease:
             while not self._ended.wait(RENEW_EVERY_S):
                 self._renew()
         finally:
-            # Django gives each thread a connection of its own.
+            # Django opens a separate connection for each thread.
             connection.close()
 
     def _renew(self) -> None:

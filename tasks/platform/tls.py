@@ -1,7 +1,7 @@
 """TLS to the links' broker: one context per process, which trusts the given authority alone.
 
-The Redis client makes a context for every connection, each with all authorities of the system:
-half a megabyte and some milliseconds each time, and hundreds of strangers to trust.
+The Redis client makes a context for every connection, each with all authorities of the system: half
+a megabyte and some milliseconds each time, and hundreds of authorities to trust.
 """
 
 import functools
@@ -21,7 +21,7 @@ def context_of(authority: str | None) -> ssl.SSLContext:
         return ssl.create_default_context()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    # A vantage point whose clock is wrong has to be able to say so; the authority is its site's.
+    # A vantage point whose clock is wrong has to be able to report it; the authority is its site's.
     context.verify_flags |= _NO_CHECK_TIME
     context.load_verify_locations(authority)
     return context

@@ -23,7 +23,7 @@ OPTIONS = {
 
 
 # A broker that refuses, since its disk or memory is full or it is loading, is away for a while:
-# whoever meets that connects anew, instead of ending.
+# clients connect again instead of ending.
 AWAY = (*redis.Transport.connection_errors, ResponseError)
 
 
@@ -31,7 +31,8 @@ class FreeingQoS(redis.QoS):
     """Acknowledgements that free their place also where the broker cannot take them.
 
     A worker with one place would take no message any more, nor notice that its connection is gone,
-    if the broker ended while it worked. The message itself is sent anew by whoever leases it.
+    if the broker ended while it worked. The message itself is redelivered by the process that
+    leases it.
     """
 
     def ack(self, delivery_tag: str) -> None:

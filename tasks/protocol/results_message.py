@@ -14,8 +14,8 @@ from core.files import decompress
 
 # A unit of work gives some tens of kilobytes; more than this is no results message of ours.
 LARGEST_BYTES = 4 * 1024 * 1024
-# Columns of numbers shrink to a fifth, of equal texts to a hundredth. Read, it takes twenty times
-# its size at worst, which a stranger must not be able to make much of.
+# Columns of numbers shrink to a fifth, of equal texts to a hundredth. Decoded, it takes twenty
+# times its size at worst, so an untrusted sender must not be able to make it large.
 _LARGEST_TEXT = 16 * 1024 * 1024
 _MARK = b"NP1"
 

@@ -1,7 +1,7 @@
 """The site's side of the queues to vantage points: send tasks, receive results messages.
 
-Every vantage point has keys of its own in a Valkey that is not the centre's own broker; who sent
-The sender of a results message is known by its key, never by its content.
+Every vantage point has separate keys in a Valkey that is not the centre's broker; the sender of a
+results message is known by its key, never by its content.
 """
 
 import base64
@@ -65,8 +65,8 @@ def send(
 ) -> str:
     """Queue a task at a vantage point; its id; raises ``Unavailable``.
 
-    A message that lies longer than ``expires_s`` is dropped there unread, by this clock and not
-    by that of the vantage point. Whether it takes work at all is told by
+    A message that lies longer than ``expires_s`` is dropped there unread, by this clock and not by
+    that of the vantage point. Whether it accepts work is decided by
     ``webapp.store.vantages.services.takes_work``.
     """
     task_id = str(uuid.uuid4())
@@ -128,10 +128,11 @@ def receive_messages(vantages: Sequence[str]) -> Iterator[Received]:
 
 
 def trim_over_quota(vantages: Sequence[str]) -> list[str]:
-    """Take from vantage points what would crowd out others; their names; raises ``Unavailable``.
+    """Remove messages of vantage points that would crowd out others; their names; raises
+    ``Unavailable``.
 
-    A sound one never comes near: its results are taken in within a second, and while nobody takes
-    them, the newest are what it has to do without.
+    A vantage point that works correctly never reaches its quota: its results are received within a
+    second, and while they are not, the newest are dropped.
     """
     parts = ("results", "unacked", "unacked_index", "pulse", "holder")
     pipe = client().pipeline(transaction=False)

@@ -69,7 +69,7 @@ class Journal:
         return self._entries
 
     def record_order(self, order: Mapping[str, Any]) -> None:
-        """Keep what the unit was told to do, so that it can go on without being told again."""
+        """Record the order, so that the unit can be resumed without being sent again."""
         if not self._entries.order:
             self._entries.order.update(order)
             self._write(["order", dict(order)])
@@ -156,7 +156,7 @@ def _entry(line: str) -> list[Any]:
 
 
 def _remove_old(folder: Path) -> None:
-    """Journals that nobody will ask for any more."""
+    """Remove journals that no order can refer to any more."""
     files = sorted(folder.glob("*.jsonl"), key=_age)
     old = [p for p in files if _age(p) < time.time() - _KEPT_S]
     for path in {*old, *files[: max(0, len(files) - _MOST_FILES)]}:

@@ -23,7 +23,7 @@ COLUMNS = ("slot", "late_s", "result")
 STOPPED = "the campaign was stopped"
 # Sleep no longer than this, so that the end of the process is noticed.
 _NAP_S = 0.5
-# A unit whose window ended so long ago is told about only if it is asked for.
+# The outcome of a unit whose window ended longer ago is reported only on request.
 _WORTH_S = 120.0
 # What the centre knows by itself is not sent home.
 _KNOWN = frozenset({"target", "lost", "attempts", "transits_ms"})
@@ -35,7 +35,7 @@ _FIELDS = {name: field_name for field_name, name in _NAMES.items()}
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a vantage point is told to do; ``due`` and ``ends`` are seconds since the epoch.
+    """Instructions for a vantage point; ``due`` and ``ends`` are seconds since the epoch.
 
     ``slots`` have number, place in ``targets``, and when they begin, normally and at the latest,
     in seconds from ``due``; ``offset_s`` is how far the clock there goes ahead of the centre's.
@@ -69,7 +69,7 @@ class Order:
 
     @property
     def head(self) -> dict[str, Any]:
-        """What tells the unit and the attempt apart."""
+        """Fields that identify the unit and the attempt."""
         return {"measurement": self.campaign, "unit": self.unit, "attempt": self.attempt}
 
 
@@ -95,8 +95,8 @@ class RunContext:
 def fulfil(order: Order, bench: RunContext, report: Report) -> None:
     """Measure an order, or what is left of it, and report; raises ``Unavailable``.
 
-    Where the process is told to end, nothing is reported: what the journal holds is reported
-    when the order comes again.
+    Where the process is asked to end, nothing is reported: what the journal holds is reported when
+    the order comes again.
     """
     before = bench.journal.open(order.campaign, order.unit)
     if not before.is_done:
@@ -125,7 +125,8 @@ def _run(order: Order, seen: frozenset[int], bench: RunContext) -> bool:
     try:
         probe, config, cost = _prepare(order)
     except ValueError as error:
-        # Another version may know it; here it is told at once, not waited for.
+        # Another version may know it; here it is reported at once instead of at the end of the
+        # slot.
         for number, *_ in order.slots:
             bench.journal.miss(int(number), f"not known here: {error}"[:200])
         return True
@@ -158,7 +159,9 @@ def _prepare(order: Order) -> tuple[Probe, Any, Cost]:
 
 
 def _wait(moment: float, order: Order, bench: RunContext) -> bool:
-    """Sleep until a moment, or until nobody wants it; false when the process has to end before."""
+    """Sleep until a moment, or until the result is no longer needed; false when the process has to
+    end before.
+    """
     while not bench.ended():
         left = moment - bench.clock.monotonic()
         if left <= 0 or bench.is_stopped(order.campaign):

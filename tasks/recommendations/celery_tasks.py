@@ -49,8 +49,8 @@ class Parts(StrEnum):
     CURVE = "curve"
 
 
-# A page that changes under somebody's hands shows the set first; runners-up and intervals of all
-# sizes follow in a separate request.
+# A page with interactive controls shows the set first; runners-up and intervals of all sizes follow
+# in a separate request.
 _EFFORTS: dict[Parts, dict[str, Any]] = {
     Parts.ALL: {"time_limit_s": EACH_SIZE_S},
     Parts.SET: {"runners_up": 0, "with_peer": False, "time_limit_s": AT_ONCE_S},
@@ -95,7 +95,7 @@ def create(
 def store_variant(
     row: Recommendation, options: Mapping[str, Any], title: str = ""
 ) -> Recommendation:
-    """Store changed options for the same files as a recommendation of its own; raises as take."""
+    """Store changed options for the same files as a separate recommendation; raises as ``create``."""
     files = {n: path.read_bytes() for n, path in services.paths_of(row).items()}
     origin = services.Origin(row.owner, title or row.title, row.survey, row.source)
     return create(files, {**row.options, **options}, None, origin=origin)
@@ -129,7 +129,8 @@ def _varied(token: str, asked: str, parts: Parts) -> dict[str, Any]:
     options = json.loads(asked)
     effort = dict(_EFFORTS[parts])
     if options.get("after_loss_ms") is not None:
-        # The next best set under such a limit takes seconds; what is kept is told its own.
+        # The next best set under such a limit takes seconds; a kept recommendation gets its
+        # runners-up.
         effort["runners_up"] = 0
     question = replace(ask(_known(token), options), **effort)
     if len(question.ks) > QUICK_SIZES:
@@ -244,5 +245,5 @@ def _warm(**_: Any) -> None:
 
 @lru_cache(maxsize=1)
 def preload_loops() -> None:
-    """Load compiled loops beside the work of this process, once, before somebody waits for them."""
+    """Load compiled loops in a thread of this process, once, before the first request needs them."""
     threading.Thread(target=load_loops, name="load loops", daemon=True).start()

@@ -24,7 +24,7 @@ AUTO = "auto"
 # What is offered to choose from, the newest first.
 MOST_OFFERED = 20
 _ROUNDS = "latency-rounds"
-# Nobody says in how many zones of a region a deployment will stand: two, so that one may fail.
+# The number of zones of a deployment is unknown: assume two, so that one may fail.
 ZONES_IN_USE = 2
 
 
@@ -64,7 +64,7 @@ def latencies_for(
     """Samples of a source for these clients; raises BadInput where it has none for them.
 
     ``auto`` takes the first campaign that measured every region in use and some of the clients'
-    countries, else the model; the reason stands in the source.
+    countries, else the model; the reason is recorded in the source.
     """
     if key not in (AUTO, MODEL):
         return _measured(_campaign(key, user), audience)

@@ -64,7 +64,7 @@ def create(
 ) -> Recommendation:
     """Store the survey and the recommendation that waits for it; raises as their makers do.
 
-    The door that called hands the survey to the workers.
+    The caller queues the survey.
     """
     resolving = resolving_from({})
     survey = services.create_survey(
@@ -137,7 +137,7 @@ def regions_of(survey: Survey) -> list[dict[str, Any]]:
 def options_for(
     found: Latencies, used: list[dict[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What to ask of samples about a deployment, and what to say of its regions."""
+    """Options for the samples of a deployment, and the description of its regions."""
     named = [
         {**place, "name": name_in(found.regions, place["provider"], place["region"])}
         for place in used
@@ -146,7 +146,8 @@ def options_for(
     options: dict[str, Any] = {"time_limit_s": TIME_LIMIT_S}
     if current:
         options["current"] = current
-        # Whoever stands with some providers is told of their regions first; one click widens it.
+        # For a deployment at some providers, those providers' regions are considered first; one
+        # click widens it.
         options["provider"] = sorted({p["provider"] for p in named if p["name"]})
     return options, {**found.source, "deployment": named}
 

@@ -38,7 +38,7 @@ def compute_impact(
 
 @dataclass(frozen=True)
 class _View:
-    """What all sets of one question are told by."""
+    """Shared inputs for describing all sets of one question."""
 
     study: Study
     question: Question

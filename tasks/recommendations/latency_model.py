@@ -1,4 +1,4 @@
-"""The model of paths that an installation has fitted, for clients that nobody measured from.
+"""The model of paths that an installation has fitted, for clients without measurements.
 
 It is one file in the data folder, replaced by each fit. Without it, the stated model is used.
 """

@@ -65,7 +65,7 @@ _WHOLE = ("draws", "seed", "per_provider")
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What the files say; ``beside`` is the other measure in the same regions."""
+    """Contents of the files; ``beside`` is the other measure in the same regions."""
 
     samples: Samples
     regions: Mapping[str, Region] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Which sets to find, and what to tell of them."""
+    """Which sets to find, and which of their properties to report."""
 
     known: Known
     objective: Objective

@@ -31,7 +31,7 @@ from tasks.recommendations.domains import describe_domains, domain_sizes
 from tasks.recommendations.impact import compute_impact
 from tasks.recommendations.request import Question
 
-# Told after each step: what is done, how many steps are done, how many there are.
+# Called after each step: what is done, how many steps are done, how many there are.
 Progress = Callable[[str, int, int], None]
 # Neighbouring sets that one answer lists at most.
 MOST_NEIGHBOURS = 20
@@ -44,7 +44,7 @@ class BrokenProof(NephoscopeError):
 def recommend(
     question: Question, on_step: Progress | None = None, study: Study | None = None
 ) -> dict[str, Any]:
-    """Solve, check and tell; raises BadInput on what cannot be asked, and BrokenProof.
+    """Solve, verify and describe; raises BadInput on what cannot be asked, and BrokenProof.
 
     ``study`` spares making the samples ready again.
     """
@@ -104,7 +104,7 @@ def load_loops() -> None:
 
 
 def _silent(step: str, done: int, of: int) -> None:
-    """Tell nobody."""
+    """Report progress to no caller."""
 
 
 def _results(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 WORLD_NAME = "world.testbed.invalid"
 OPT_OUT_PATH = FIXTURES / "opt-out.txt"
-# What one public resolver is asked at most when nobody says otherwise.
+# Default limit of queries to one public resolver.
 INTERNET_RATE_QPS = 200.0
 
 

@@ -56,8 +56,8 @@ def enumerate_list(
 ) -> Iterator[dict[str, Any]]:
     """Found names of a domain list as ``{domain, name, technique, sources, state}``.
 
-    ``state`` is "found", or "suspected" for a name that cannot be told from a wildcard; ``tally``
-    is added to.
+    ``state`` is "found", or "suspected" for a name that cannot be distinguished from a wildcard;
+    ``tally`` is added to.
     """
     entries = read_domain_list(data).entries
     tally = tally if tally is not None else Tally()

@@ -62,7 +62,7 @@ class Resolver(Protocol):
     stats: EngineStats
 
     def step(self) -> list[Result]:
-        """Results that came; an empty list says nothing about the end."""
+        """Results that came; an empty list does not mean the end."""
 
     @property
     def is_over(self) -> bool: ...
@@ -145,7 +145,7 @@ def check_subnet(text: str) -> str:
 
 
 def resolve_list(job: ListJob, options: Resolving, go_on: Callable[[Progress], bool]) -> Progress:
-    """Ask every name of a list until all is answered or ``go_on`` says no.
+    """Ask every name of a list until all is answered or ``go_on`` returns false.
 
     Raises ``BadInput``, and ``Unavailable`` where the output cannot be written; what was written
     up to the last checkpoint stays good.
@@ -166,7 +166,7 @@ def resolve_list(job: ListJob, options: Resolving, go_on: Callable[[Progress], b
         try:
             _drive(job, progress, sink, go_on)
         except BrokenPipeError:
-            # Whoever read has enough, as in `… | head`.
+            # The reader of the output has closed it, as in `… | head`.
             raise
         except OSError as error:
             raise Unavailable(_explain(job, error)) from error
@@ -189,7 +189,7 @@ def _drive(job: ListJob, progress: Progress, sink: Sink, go_on: Callable[[Progre
 
 
 class _CheckpointWriter:
-    """Writes checkpoints of a run that has a file of its own."""
+    """Writes checkpoints of a run to its output file's folder."""
 
     def __init__(self, job: ListJob, progress: Progress, sink: Sink) -> None:
         self._job, self._progress, self._sink = job, progress, sink

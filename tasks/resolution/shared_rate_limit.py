@@ -63,8 +63,8 @@ return {now, free, tonumber(wanted)}
 class SharedPace:
     """Permissions kept in Valkey; one per process, and safe to share between its threads.
 
-    Servers are counted across all surveys, since a server feels their sum. ``place`` tells
-    apart servers that have the same private address at different measuring points.
+    Servers are counted across all surveys, since a server feels their sum. ``place`` distinguishes
+    servers that have the same private address at different measuring points.
     """
 
     def __init__(

@@ -108,7 +108,7 @@ def _changes(run: ScheduleRun, before: ScheduleRun) -> Iterator[Change]:
 
 
 def finding_changes(audit: Audit) -> Iterator[Change]:
-    """New and resolved findings, as the audit tells them from those of the audit before."""
+    """New and resolved findings, by comparison with the audit before."""
     if audit.previous is None:
         return
     for kind, wanted in (

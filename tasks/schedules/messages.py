@@ -28,7 +28,7 @@ _MAX_VALUE = 200
 
 
 def subject_of(payload: Payload) -> str:
-    """One line that says what a message is about."""
+    """Subject line of a message."""
     data, kind = payload["data"], payload["type"]
     if kind == kinds.TEST:
         return f"Nephoscope: test message to {data['name']}"
@@ -87,7 +87,7 @@ def slack_payload(payload: Payload) -> Payload:
 
 
 def _escape(text: str) -> str:
-    """Text without control sequences of Slack, so that a name mentions and links nobody."""
+    """Text without control sequences of Slack, so that a name creates no mention and no link."""
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         text = text.replace(character, entity)
     return text

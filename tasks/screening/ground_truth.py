@@ -1,7 +1,7 @@
 """Find the truth about each called machine, and the heat map's cells, from network tests.
 
-A call names its server by name or address; a server that never reported becomes a machine of its
-own, so that nothing that was measured is dropped.
+A call names its server by name or address; a server that never reported is added as a machine, so
+that no measurement is dropped.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Build the files that pages read: the index of a survey, and changes between two surveys.
 
-Surveys that have ended go in; folders of ``webapp.store.surveys.derived`` come out. Making one
-twice leaves one result.
+Reads surveys that have ended; writes folders of ``webapp.store.surveys.derived``. Making one twice
+leaves one result.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Celery tasks that build derived files, and how pages request them.
 
-Asking queues a task once; how far it is stands in ``webapp.store.surveys.derived``. No page ever
-makes a derived file itself.
+Asking queues a task once; its progress is in ``webapp.store.surveys.derived``. No page ever makes a
+derived file itself.
 """
 
 import logging

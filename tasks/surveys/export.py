@@ -42,7 +42,7 @@ def survey_document(slug: str, out: str | None = None) -> dict[str, Any]:
         },
         "rejected": row.rejected,
         "vantages": row.summary.get("vantages", {}),
-        # Sorted by what stands in the document, since rebuilt surveys import them in other orders.
+        # Sorted by the contents of the document, since rebuilt surveys import them in other orders.
         "range_tables": sorted(
             (
                 {"provider": t["provider"], "as_of": str(t["as_of"]), "sha256": t["sha256"]}
@@ -121,10 +121,10 @@ def write_tables(document: dict[str, Any], out: Path) -> None:
 
 
 def report_json(document: dict[str, Any]) -> bytes:
-    """``report.json``: the same bytes wherever the survey stands.
+    """``report.json``: the same bytes wherever the survey is stored.
 
-    It does not say where it was written, and its keys are sorted, since PostgreSQL does not keep
-    their order.
+    It does not contain its location, and its keys are sorted, since PostgreSQL does not keep their
+    order.
     """
     kept = {key: value for key, value in document.items() if key != "out"}
     return json.dumps(kept, default=str, indent=1, sort_keys=True).encode()

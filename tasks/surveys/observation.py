@@ -36,7 +36,7 @@ def observe_world(
 ) -> Survey:
     """A finished survey of a whole world without a single question; its report is computed.
 
-    ``on_shard`` is told how many domains are stored, and of how many.
+    ``on_shard`` is called with the number of domains stored, and the total.
     """
     worlds.publish(world, options)
     survey = _open(world, name or f"{world.id} observed")

@@ -1,8 +1,8 @@
 """Distinct facts become a study: every address placed, every name labelled, all as columns.
 
-The tables of ``tasks.surveys.record_study`` and a compiled range table go in; a connection comes
-out on which ``analysis.reporting.survey_tables.build_tables`` works as on one of ``open_study``. No
-row becomes an object.
+Takes the tables of ``tasks.surveys.record_study`` and a compiled range table; returns a connection
+on which ``analysis.reporting.survey_tables.build_tables`` works as on one of ``open_study``. No row
+becomes an object.
 """
 
 from pathlib import Path
@@ -141,7 +141,7 @@ def place_records(connection: Connection, sources: Sources, table: PrefixTable) 
         "CREATE TEMP TABLE ranked AS SELECT rank, d.domain FROM listed_domains g "
         "LEFT JOIN domain_texts d ON d.text = g.domain"
     )
-    # Records say what there is, never that a target is denied: no alias is dangling here.
+    # Records list what exists, never that a target is denied: no alias is dangling here.
     for name in ("fronts", "domains"):
         connection.register(name, SCHEMAS[name].empty_table())
     for name, path in (("zones", sources.zones), ("customers", sources.customers)):

@@ -1,8 +1,8 @@
 """Records of any number of measuring points, as Parquet, become distinct facts in DuckDB.
 
-A name, a type and a value per row go in, as text or as numbers; out come ``seen_names`` (name_id,
-domain, name), ``seen`` (name_id, type, value) and ``seen_values`` (value, text), however often
-each fact was seen. Memory stays below the limit of the connection, which spills to disk.
+Takes a name, a type and a value per row, as text or as numbers; creates ``seen_names`` (name_id,
+domain, name), ``seen`` (name_id, type, value) and ``seen_values`` (value, text), with each fact
+once. Memory stays below the limit of the connection, which spills to disk.
 """
 
 from dataclasses import dataclass
@@ -71,8 +71,9 @@ CREATE TEMP TABLE addresses AS
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Files of one survey: records, in their numbered form with names and values beside them;
-    the list of domains with their ranks; zones and customers, where somebody brought them."""
+    """Files of one survey: records, in their numbered form with names and values beside them; the
+    list of domains with their ranks; zones and customers, where given.
+    """
 
     records: Path
     names: Path | None = None

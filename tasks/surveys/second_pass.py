@@ -1,7 +1,7 @@
 """The second pass of a survey: its cloud-using names, asked again from every vantage.
 
 Batches of names go to the vantages' queues, a few at a time; what comes back becomes one part per
-batch. A vantage that stays silent leaves rows that say so.
+batch. A vantage that stays silent leaves rows with that status.
 """
 
 import logging
@@ -108,7 +108,8 @@ def _send(shard: Shard, vantage: str, lease: timedelta) -> None:
     options = {key: shard.survey.options.get(key) for key in _SENT_OPTIONS}
     args = [shard.pk, shard.attempt, list(batches.load_names(shard)), options]
     try:
-        # What lay longer than its lease is sent anew, so the old message would be asked twice.
+        # An order that waited longer than its lease is sent anew, so the old message would be asked
+        # twice.
         vantage_queues.send(vantage, ASK, args, expires_s=lease.total_seconds())
     except Unavailable as error:
         log.warning("survey %s batch %s: %s", shard.survey.slug, shard.key, error)

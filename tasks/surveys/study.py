@@ -110,7 +110,7 @@ def recompute(survey: Survey) -> None:
 
 
 def _remove_derived(slug: str) -> None:
-    """Drop what pages read at once; comparisons are made again when somebody asks for them."""
+    """Drop what pages read at once; comparisons are made again on request."""
     for folder in (derived.root() / slug, *derived.root().glob(f"*/against/{slug}")):
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -34,7 +34,7 @@ class WorldOptions:
 
 
 def create_world(options: WorldOptions) -> World:
-    """Build a world; raises ``BadInput`` that names the option to mend."""
+    """Build a world; raises ``BadInput`` that names the wrong option."""
     return build_world(
         load_world(options.name),
         scale=_scale(options.scale) if options.scale else None,

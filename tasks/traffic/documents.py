@@ -25,7 +25,7 @@ def import_document(
 
 
 def report_document(report: TrafficReport) -> dict[str, Any]:
-    """The tables of a report, with what has to be said beside them."""
+    """The tables of a report, with their notes and caveats."""
     quality = dict(report.quality)
     for edge in ("first_hour", "last_hour"):
         quality[edge] = _hour(quality[edge])
@@ -44,7 +44,7 @@ def report_document(report: TrafficReport) -> dict[str, Any]:
 
 
 def spec_method(table_id: str) -> str:
-    """The page that tells how a table is made."""
+    """The page that documents how a table is made."""
     return f"docs/methods/traffic.md#{table_id}"
 
 
@@ -74,7 +74,7 @@ def _sums(sums: dict[str, TrafficCounts]) -> dict[str, Any]:
 
 
 def _clouds(accounts: Sequence[LogReport], report: TrafficReport) -> dict[str, Any]:
-    """Rows of all logs; bytes and flows of the connections that they tell of, each once."""
+    """Rows of all logs; bytes and flows of the recorded connections, each counted once."""
     found, totals = {}, [account.clouds.total() for account in accounts]
     for provider in PROVIDERS:
         rows = sum(own[provider].rows for own in totals if provider in own)

@@ -43,7 +43,7 @@ ANSWER_COLUMNS = (
 
 
 class Dated(Task):
-    """A task that is left alone when it lay too long, by the site's clock."""
+    """A task that is skipped when it waited too long, by the site's clock."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         not_after = getattr(self.request, "not_after", None)
@@ -66,7 +66,8 @@ def resolve_batch(batch: int, attempt: int, names: list[str], options: dict[str,
 def measure(order: dict[str, Any]) -> None:
     """Run a unit of a measurement campaign from here, slot by slot, and send its results home."""
     place = client.here()
-    # The order's moments are the site's; the vantage point's clock tells how far ours is ahead.
+    # The order's moments are the site's; the vantage point's clock offset is known from its
+    # heartbeat.
     told = Order.from_json({**order, "offset_s": place.clock[1]})
     fulfil(told, build_context(place), report_of(place))
 

@@ -59,7 +59,7 @@ class VantageClient:
         self.tasks_done = 0
         # Campaigns that were ended before their time.
         self.stopped: frozenset[str] = frozenset()
-        # Set when nothing can be sent any more, so that nobody waits for the broker.
+        # Set when nothing can be sent any more, so that no thread waits for the broker.
         self.ended = threading.Event()
         self._started = time.monotonic()
         pool = redis.ConnectionPool.from_url(

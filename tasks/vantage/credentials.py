@@ -43,7 +43,7 @@ class Identity:
         return f"rediss://{quote(self.user)}:{quote(self.password, safe='')}@{host}:{self.port}/0"
 
     def key(self, part: str) -> str:
-        """One of its own keys."""
+        """One of this vantage point's keys."""
         return f"v:{self.name}:{part}"
 
 
@@ -71,13 +71,13 @@ def load(folder: Path) -> Identity | None:
 
 
 def tls_options(identity: Identity, folder: Path) -> dict[str, Any]:
-    """What Redis clients need to trust the broker, and nobody else."""
+    """TLS options for Redis clients that trust this broker's authority alone."""
     trusted = {"ssl_ca_certs": str(folder / "authority.pem")} if identity.authority else {}
     return {"ssl_cert_reqs": "required", "ssl_check_hostname": True, **trusted}
 
 
 def instance_of(folder: Path) -> str:
-    """What tells this machine's process from one of a copied folder elsewhere."""
+    """Distinguishes this machine's process from one of a copied folder elsewhere."""
     machine = "".join(
         path.read_text() for path in map(Path, _MACHINE_FILES) if path.is_file()
     ) or str(uuid.getnode())

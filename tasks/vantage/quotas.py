@@ -52,7 +52,7 @@ class Limits:
 
 
 def limits_of(values: Mapping[str, Any]) -> Limits:
-    """Limits from JSON, defaults for what is not said; raises ``BadInput``."""
+    """Parse limits from JSON, with defaults for missing fields; raises ``BadInput``."""
     unknown = set(values) - set(Limits.__slots__)
     if unknown:
         raise BadInput(f"no such limit: {', '.join(sorted(unknown))}", field="limits")

@@ -18,7 +18,7 @@ _FIELDS = ("name", "host", "port", "user", "password", "authority", "limits")
 
 
 class Presence(StrEnum):
-    """What the site said when the vantage point said that it is there."""
+    """The site's reply to the presence report of a vantage point."""
 
     KNOWN = "known"
     REVOKED = "revoked"
@@ -36,7 +36,7 @@ def join(site: str, token: str, *, plain: bool = False) -> Identity:
 
 
 def report_presence(identity: Identity) -> Presence:
-    """Tell the site which address this is; whether it knows this vantage point."""
+    """Report this address to the site; return whether it knows this vantage point."""
     address = f"{identity.site}/api/v1/vantage-points/{identity.name}/presence"
     try:
         _post(address, {"version": VERSION, "password": identity.password})

@@ -78,13 +78,13 @@ def revoke(point: VantagePoint, note: str = "") -> None:
 
 
 def change_limits(point: VantagePoint, limits: Mapping[str, Any]) -> None:
-    """Store new limits and tell them to the vantage point; raises ``BadInput``, ``Unavailable``."""
+    """Store new limits and send them to the vantage point; raises ``BadInput``, ``Unavailable``."""
     vantage_services.set_limits(point, limits_of({**point.limits, **limits}).as_json())
     publish_orders(point)
 
 
 def publish_orders(point: VantagePoint) -> None:
-    """Lay down what a vantage point reads with its next heartbeat; raises ``Unavailable``."""
+    """Publish what a vantage point reads with its next heartbeat; raises ``Unavailable``."""
     stopped = services.recently_stopped(point.name)
     orders = json.dumps({"limits": point.limits, "state": point.state, "stopped": stopped})
     vantage_queues.asked(

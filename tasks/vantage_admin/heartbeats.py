@@ -11,8 +11,8 @@ from tasks.protocol import vantage_queues
 from webapp.store.vantages import services
 
 _LONGEST = 4_096
-# As the vantage point sets it; what is left of it tells how old the heartbeat is by the broker's
-# clock, whatever the vantage point's own says.
+# As the vantage point sets it; the remaining time gives the age of the heartbeat by the broker's
+# clock, independent of the vantage point's clock.
 _KEPT_MS = 3_600_000
 _LOAD = ("rss_mb", "cpu_s", "up_s", "parcels", "spent_bytes")
 _MOST = 1e15

@@ -20,7 +20,7 @@ FORMAT = "nephoscope-survey"
 # Of a million domains the manifest takes about 5 MB.
 MAX_MANIFEST_BYTES = 64 << 20
 MAX_REPORT_BYTES = 256 << 20
-# Options of the crawl that say how names were found; servers, files and contacts stay here.
+# Options of the crawl that determine how names were found; servers, files and contacts stay here.
 SHOWN_OPTIONS = (
     *("axfr", "aaaa", "words", "nsec", "permutations", "case_mixing"),
     *("rate", "window", "retries", "timeout_s", "zone_rate", "vantages"),
@@ -56,7 +56,7 @@ class PackagedRanges(_Model):
 
     @property
     def path(self) -> str:
-        """Where the file stands in the package."""
+        """Path of the file in the package."""
         return ranges_name(self.provider, self.sha256)
 
 
@@ -186,12 +186,12 @@ class Manifest(_Model):
 
 
 def ranges_name(provider: str, sha256: str) -> str:
-    """Where a range file stands in a package."""
+    """Path of a range file in a package."""
     return f"ranges/{provider}/{sha256[:24]}.raw"
 
 
 def part_name(table: str, key: str) -> str:
-    """Where a part of the lake stands in a package."""
+    """Path of a part of the lake in a package."""
     return f"observations/{table}/{key}.parquet"
 
 
