@@ -58,7 +58,7 @@ class Installation:
         return self.complete(*arguments, accept=accept).stdout
 
     def complete(self, *arguments: object, accept: tuple[int, ...]) -> Any:
-        """The same with what it says on standard error."""
+        """Run it and return also its standard error."""
         command = [sys.executable, str(ROOT / "manage.py"), *map(str, arguments)]
         done = subprocess.run(command, env=self.env, capture_output=True, text=True, check=False)
         if done.returncode not in accept:
@@ -200,7 +200,7 @@ def import_owners(site: Installation) -> None:
     site.run("asn", "import", path, "--as-of", DAY)
     (folder,) = site.folder.glob(f"worlds/{AFTER}-*")
     for provider, name in RANGE_FILES.items():
-        # Invented files have another time than their token says.
+        # Generated files have another time than their token.
         file = folder / name
         site.run("ranges", "import", provider, file, "--as-of", DAY, "--force")
 

@@ -33,7 +33,7 @@ class Score:
 
     @property
     def extra(self) -> int:
-        """Findings that nobody planted."""
+        """Findings that were not planted."""
         return self.found - self.right
 
     @property

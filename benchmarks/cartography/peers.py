@@ -34,7 +34,7 @@ def use(path: str | None) -> None:
 
 
 def load_all(prefixes: Sequence[tuple[str, int]], family: int) -> list[Peer]:
-    """Every peer that is installed, filled; says which are left out."""
+    """Every peer that is installed, filled; reports which are left out."""
     found = []
     for name, load in (("pytricia", _pytricia), ("py-radix", _radix)):
         module = {"py-radix": "radix"}.get(name, name)

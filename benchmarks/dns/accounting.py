@@ -1,6 +1,6 @@
 """What one run of one engine costs, from the kernel's own counters.
 
-A command goes in; out come the CPU seconds of it and its children, of the server beside it, and of
+Takes a command; returns the CPU seconds of it and its children, of the server beside it, and of
 everything else on the machine in that time, with wall time and peak memory.
 """
 

@@ -21,7 +21,7 @@ Records = frozenset[tuple[str, str, int, str]]
 
 
 class Reading(NamedTuple):
-    """What a reply says, records without order."""
+    """Contents of a reply, records without order."""
 
     status: str
     answers: Records

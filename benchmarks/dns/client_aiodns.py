@@ -1,7 +1,7 @@
 """A peer as one would write it with aiodns: a hundred tasks at once.
 
-Names file, output file and ``address:port`` of each server are its arguments; one JSON line per
-name comes out. aiodns reports a name without data and a missing name as errors.
+Names file, output file and ``address:port`` of each server are its arguments; the output has one
+JSON line per name. aiodns reports a name without data and a missing name as errors.
 """
 
 import asyncio

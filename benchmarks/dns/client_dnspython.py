@@ -1,7 +1,7 @@
 """A peer as one would write it with dnspython: the asynchronous resolver, a hundred tasks at once.
 
-Names file, output file and ``address:port`` of each server are its arguments; one JSON line per
-name comes out.
+Names file, output file and ``address:port`` of each server are its arguments; the output has one
+JSON line per name.
 """
 
 import asyncio

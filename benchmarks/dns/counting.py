@@ -1,8 +1,8 @@
 """Name servers that note when each query reached them: many loopback addresses, one process.
 
-Every listed label exists in every zone and has an address of its own; nothing else exists, and no
-zone is transferred. Arrival times of datagrams are the kernel's, so that a server that waits for a
-core shifts none.
+Every listed label exists in every zone and has a distinct address; nothing else exists, and no zone
+is transferred. Arrival times of datagrams are the kernel's, so that a server that waits for a core
+shifts none.
 """
 
 import contextlib
@@ -79,7 +79,7 @@ def _address(wire: bytes) -> bytes:
 
 @contextlib.contextmanager
 def counting(folder: Path, addresses: Sequence[str], port: int, labels: int) -> Iterator[Counted]:
-    """Run the servers in a process of their own."""
+    """Run the servers in a separate process."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, __file__, str(folder), str(port), str(labels), *addresses]
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
@@ -171,7 +171,7 @@ def _open_socket(address: str, port: int) -> socket.socket:
 
 
 def main() -> None:
-    """Serve until told to stop, then leave one file of arrival times per server."""
+    """Serve until asked to stop, then write one file of arrival times per server."""
     folder, port, labels = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     server = _Server(port, labels, sys.argv[4:])
 

@@ -59,7 +59,7 @@ def cold_names(world: Hierarchy, per_zone: int) -> list[str]:
 
 
 def truth_of(world: Hierarchy, names: Sequence[str]) -> Mapping[str, Expected]:
-    """What a perfect resolver finds; resolvers that name no loops say SERVFAIL."""
+    """What a perfect resolver finds; resolvers that report no loops return SERVFAIL."""
     found = {}
     for name in names:
         status, chain, data = world.truth(name, "A")
@@ -167,7 +167,7 @@ _PATHS = {"PYTHONPATH": str(_HERE.parents[1])}
 
 
 def _in_common(answer: Expected) -> Expected:
-    """An answer as far as every engine tells it: loops and lost chains are SERVFAIL."""
+    """The part of an answer that every engine reports: loops and lost chains are SERVFAIL."""
     failed = answer.status not in ("NOERROR", "NODATA", "NXDOMAIN")
     return Expected("SERVFAIL", (), ()) if failed else answer
 

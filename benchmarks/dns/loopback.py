@@ -89,7 +89,9 @@ class Loopback:
         self._synchronise()
 
     def _synchronise(self) -> None:
-        """Hear the engine alone: on a busy machine others may ask what had this port before."""
+        """Discard packets of other senders: on a busy machine others may ask what had this port
+        before.
+        """
         name = f"{secrets.token_hex(8)}.test"
         self._run.ask([Question(name)])
         results = self._step(0)
@@ -133,7 +135,7 @@ class Loopback:
         return {result.question.tag: result for result in self._run.step(wait_s)}
 
     def _collect(self, count: int, results: dict[int, Result]) -> None:
-        """Results of all; what was passed over, or is asked on, is told that nothing is there."""
+        """Results of all; what was skipped, or is asked again, gets an empty result."""
         for number in range(_MOST_STEPS):
             results.update(self._step(_STEP_S if number else 0))
             if len(results) == count:
@@ -171,7 +173,7 @@ class Loopback:
 
 
 def _is_expected(result: Result, reply: Reply | None) -> bool:
-    """Without following, a result is what the reply says."""
+    """Without following, a result is the content of the reply."""
     if reply is None or reply.rcode not in (0, 3):
         status = _STATUS.get(reply.rcode, DnsStatus.OTHER) if reply else DnsStatus.MALFORMED
         return result.status == status and not result.answers

@@ -54,7 +54,7 @@ class _Trial:
         self.faults: list[str] = []
 
     def run(self, peer: Peer) -> None:
-        """One run of one engine on a server of its own."""
+        """One run of one engine on a separate server."""
         try:
             with unreliable(self.folder) as server:
                 cost, out = peer.run(self.names, server.endpoints, server.pids, self.folder)

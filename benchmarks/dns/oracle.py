@@ -55,7 +55,7 @@ class Row(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a message says; ``faults`` are rules that data of some type breaks."""
+    """Contents of a message; ``faults`` are rules that data of some type breaks."""
 
     sections: tuple[tuple[Row, ...], ...]
     scope: int | None
@@ -198,7 +198,7 @@ def read_parts(packet: bytes, offset: int) -> Reading:
 
 
 def cut_differences(ours: Reply, packet: bytes, offset: int) -> list[str]:
-    """The same for a message that says that it is cut: each section is whole or left out."""
+    """The same for a message with the TC bit: each section is whole or left out."""
     parts, found = _Parts(packet, offset), list[str]()
     mine = (ours.answers, ours.authorities, ours.additionals)
     for number, records in enumerate(mine):
@@ -214,7 +214,7 @@ def cut_differences(ours: Reply, packet: bytes, offset: int) -> list[str]:
 
 
 def differences(ours: Reply, theirs: Reading) -> list[str]:
-    """Kinds of differences between two readings; data that is shown raw is told by its type."""
+    """Kinds of differences between two readings; data shown raw is identified by its type."""
     found = [
         name
         for name, mine, other in (

@@ -1,8 +1,8 @@
 """Replies of every kind from a seed: well-formed ones that share zones, and what spoils them.
 
-A plan says which records a reply has and how its names are compressed; written with several first
-labels it gives a family whose replies end alike but elsewhere. ``spoil`` changes a reply where its
-structure is, and leaves the question alone unless told otherwise.
+A plan lists the records of a reply and how its names are compressed; written with several first
+labels it gives a family whose replies end alike but elsewhere. ``spoil`` changes a reply in its
+structure, and leaves the question alone unless asked otherwise.
 """
 
 import random

@@ -1,7 +1,7 @@
 """The engines that are compared: how each is called, at its best settings that we know.
 
-A peer turns (names file, servers, output file) into a command line. Peers that are not part of our
-own environment are found on PATH or given by path, and left out with a line when absent.
+A peer turns (names file, servers, output file) into a command line. Peers that are not part of the
+project's environment are found on PATH or given by path, and left out with a line when absent.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def locate(given: str | None, name: str) -> str | None:
-    """A peer's binary; says so when there is none."""
+    """A peer's binary; prints a line when there is none."""
     found = shutil.which(given or name)
     if found is None:
         print(f"{name}: not found, left out (give it with --{name} PATH)", file=sys.stderr)
@@ -61,7 +61,7 @@ def locate(given: str | None, name: str) -> str | None:
 def ours(
     label: str, data: Path, *options: str, suffix: str = ".jsonl", names: int | None = None
 ) -> Peer:
-    """Our own ``resolve``, with a data folder of its own."""
+    """The project's ``resolve``, with a separate data folder."""
 
     def command(names: Path, servers: Sequence[str], out: Path) -> list[str]:
         asked = [part for server in servers for part in ("--name-server", server)]
@@ -72,7 +72,7 @@ def ours(
 
 
 def zdns(binary: str, threads: int, names: int | None = None) -> Peer:
-    """zdns without retries of its own (they would ask NXDOMAIN again) and with rare collections."""
+    """zdns without its own retries (they would ask NXDOMAIN again) and with rare collections."""
     tuned = "--local-addr 127.0.0.1 --result-verbosity short --no-follow-cnames --udp-only"
 
     def command(source: Path, servers: Sequence[str], out: Path) -> list[str]:

@@ -13,8 +13,8 @@ from benchmarks.dns.accounting import Failed
 
 _START_S = 10.0
 _LOOK_S = 0.05
-# The cache is large enough for every name of a benchmark. Reserved names ("test") are resolved
-# like any other, and only servers on loopback are asked, whatever a delegation says.
+# The cache is large enough for every name of a benchmark. Reserved names ("test") are resolved like
+# any other, and only servers on loopback are asked, even where a delegation names others.
 _SETTINGS = """server:
   interface: {address}
   port: {port}

@@ -1,7 +1,7 @@
 """Proves what a record costs in zone transfers: ours beside dnspython, refusals and cuts included.
 
-NSD serves the zones, a server of our own cuts some of them in the middle; every record and every
-reason is held against the truth.
+NSD serves the zones, a second server cuts some of the transfers in the middle; every record and
+every reason is held against the truth.
 """
 
 import argparse
@@ -41,7 +41,7 @@ CUT_ADDRESS = "127.0.53.9"
 PATIENCE_S = 5.0
 
 Row = tuple[str, str, str]
-# Runs all tasks; what it gives back says, outside the measured time, what was wrong.
+# Runs all tasks; the returned function reports, outside the measured time, what was wrong.
 Run = Callable[[Sequence["Task"]], Callable[[], list[str]]]
 
 
@@ -224,7 +224,7 @@ def _rows_of(found: Iterable[dns.rrset.RRset]) -> frozenset[Row]:
 
 @contextmanager
 def _cutting(workload: Workload) -> Iterator[int]:
-    """A server, in a process of its own, that closes in the middle of every transfer."""
+    """A server, in a separate process, that closes in the middle of every transfer."""
     with socket.create_server((CUT_ADDRESS, 0), backlog=512) as listener:
         process = multiprocessing.get_context("fork").Process(
             target=_cut_all, args=(listener, workload), daemon=True

@@ -100,7 +100,7 @@ def is_spoofed(numbers: Numbers) -> npt.NDArray[np.bool_]:
 
 @contextlib.contextmanager
 def unreliable(folder: Path) -> Iterator[NameServer]:
-    """The server in a process of its own; what it saw is read with ``summary`` afterwards."""
+    """The server in a separate process; what it saw is read with ``summary`` afterwards."""
     port = free_port((*ADDRESSES, LIAR))
     (folder / "summary.json").unlink(missing_ok=True)
     command = [sys.executable, __file__, str(port), str(folder)]
@@ -142,7 +142,7 @@ class _Batch:
         header["vectors"] = 1
 
     def row(self, index: int) -> ctypes.c_void_p:
-        """Where the structure of a row stands in memory."""
+        """Position of a row's structure in memory."""
         return ctypes.c_void_p(self.messages.ctypes.data + index * _MESSAGE.itemsize)
 
 
@@ -170,7 +170,7 @@ class _Server:
         self.stopped = False
 
     def run(self) -> None:
-        """Serve until told to stop, then leave the summary."""
+        """Serve until asked to stop, then write the summary."""
         poll = select.poll()
         for sock in self.sockets[:-1]:
             poll.register(sock, select.POLLIN)
@@ -269,7 +269,7 @@ def _dropped(sock: socket.socket) -> int:
 
 
 def main() -> None:
-    """Serve on the given port; say so on standard output; the folder gets counts and summary."""
+    """Serve on the given port; print a line when ready; the folder gets counts and summary."""
     server = _Server(int(sys.argv[1]), Path(sys.argv[2]))
 
     def stop(*_: object) -> None:

@@ -1,9 +1,9 @@
 """False and lost names, extra questions and CPU of an enumeration under wildcards.
 
-Proves that names are told from wildcards within the budget of questions: a world of wildcards is
-served on loopback, enumerated by the word list alone, and compared with its truth. Run it as
-``python -m benchmarks.dns.wildcards [--world wildcard-levels] [--scale 1/4] [--seed 1]``; it prints
-one JSON document.
+Proves that names are distinguished from wildcards within the budget of questions: a world of
+wildcards is served on loopback, enumerated by the word list alone, and compared with its truth. Run
+it as ``python -m benchmarks.dns.wildcards [--world wildcard-levels] [--scale 1/4] [--seed 1]``; it
+prints one JSON document.
 """
 
 import argparse

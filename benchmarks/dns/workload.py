@@ -1,7 +1,7 @@
 """The workload that every engine runs: zones and expected answers, made from a seed, served by NSD.
 
-Takes a size and a folder; gives names to ask, the truth about each, and a name server of our own
-(one process, four loopback addresses) that also gives its zones away by AXFR.
+Takes a size and a folder; gives names to ask, the truth about each, and a name server (one process,
+four loopback addresses) that also allows AXFR of its zones.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ _ALIAS_STEP, _CHAIN_STEP = 7919, 6007
 
 
 class NoServer(RuntimeError):
-    """NSD is absent or does not start; the text says why."""
+    """NSD is absent or does not start; the text gives the reason."""
 
 
 class Expected(NamedTuple):

@@ -28,7 +28,7 @@ import django
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUESTS = 200
-# Linux gives each process a clock of its own: this bit asks for what was scheduled, in nanoseconds.
+# Linux gives each process a CPU clock: this bit asks for scheduled time, in nanoseconds.
 _SCHEDULED = 2
 TARGET_MS, TARGET_PER_S = 50.0, 100.0
 SEED = 7
@@ -55,7 +55,7 @@ class Figure:
 
 
 class Server:
-    """The web server of the product on a folder of its own."""
+    """The web server of the product on a temporary data folder."""
 
     def __init__(self, data: Path) -> None:
         with socket.socket() as probe:
@@ -173,7 +173,7 @@ def _outage(slug: str, kind: str, provider: str, target: str) -> str:
 
 
 def main() -> None:
-    """Measure every kind of page and say which miss the target."""
+    """Measure every kind of page and print which miss the target."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("survey", nargs="?")

@@ -24,7 +24,7 @@ from cartography.asn.tables import OriginTable
 from lake.campaigns import HOP, fill_table
 
 ROUTERS, HOPS, REPLIES, BATCH = 200_000, 15, 3, 50_000
-# Routers stand in /20s of 20.0.0.0/6; each /20 is an AS of its own, the cloud's are the last.
+# Routers are in /20s of 20.0.0.0/6; each /20 is a separate AS, the cloud's are the last.
 FIRST, STEP, AS_BITS = 20 << 24, 331, 12
 CLOUD_FROM = FIRST + 195_000 * STEP
 

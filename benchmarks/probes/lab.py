@@ -106,7 +106,7 @@ def compare_with_ping(lab: Laboratory) -> Iterator[str]:
 
 
 def one_vantage(lab: Laboratory, start: str) -> dict[str, list[Row]]:
-    """What a process of its own sees towards every instance."""
+    """Measurements of a separate process towards every instance."""
     ends = {
         node.name: (lab.plan.home(node.name), lab.truth.rtt_ms(start, node.name))
         for node in lab.plan.of_kind("instance")
@@ -122,7 +122,7 @@ def one_vantage(lab: Laboratory, start: str) -> dict[str, list[Row]]:
 
 
 def campaigns(rounds: int, *, brisk: bool) -> Iterator[str]:
-    """Vantage points measure from their namespaces, an ISP fails, and all is told."""
+    """Vantage points measure from their namespaces, an ISP fails, and the outcome is printed."""
     with tempfile.TemporaryDirectory(prefix="nephoscope-") as folder:
         os.environ["NEPHOSCOPE_DATA"] = folder
         os.environ["DJANGO_SETTINGS_MODULE"] = "webapp.settings"

@@ -1,4 +1,4 @@
-"""A laboratory that stands goes in; each claim about what probes see in it comes out as a line.
+"""Check claims about probes in a running laboratory; each is printed as a line.
 
 Every claim is a sentence and what is wrong with it, which is nothing where it holds.
 """
@@ -42,14 +42,14 @@ Pair = tuple[str, str]
 
 
 def all_of(lab: Laboratory) -> Iterator[Claim]:
-    """All claims but those on round trips, which are measured by processes of their own."""
+    """All claims but those on round trips, which are measured by separate processes."""
     for claim in (losses, transfers, hops, flows, multipath_routes, isps):
         yield claim(lab)
     yield failure(lab)
 
 
 def losses(lab: Laboratory) -> Claim:
-    """A stream over a link that loses what it is told to, there and back."""
+    """A stream over a link with configured loss, in both directions."""
     start, end, number = _clean_route(lab)
     line = lab.plan.links[number].line
     told, wrong = [], []
@@ -246,7 +246,7 @@ def compared(lab: Laboratory, what: str, routes: Any) -> Claim:
 
 
 def measure_routes(lab: Laboratory, number: int) -> Any:
-    """The ISP of each way from the cloud, as a campaign would tell it."""
+    """The ISP of each path from the cloud, as a campaign would report it."""
 
     def trace(start: str) -> list[Any]:
         cloud, rows = lab.plan.by_name[start], []
@@ -316,7 +316,7 @@ def _clean_route(lab: Laboratory) -> tuple[str, str, int]:
 def _everywhere(
     lab: Laboratory, work: Callable[[str], list[Any]], starts: list[str] | None = None
 ) -> list[Any]:
-    """What is told at each start, some of them at once, in the order of starts."""
+    """Results at each source, some of them at once, in the order of sources."""
     names = starts or [node.name for node in lab.plan.of_kind("vantage")]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         told = pool.map(lambda s: lab.run_inside(s, lambda: work(s)), names)

@@ -1,6 +1,6 @@
 """Proves the same optimum as a facility-location library with its solver, at far less CPU.
 
-The peer is spopt's PMedian with CBC, in an environment of its own whose Python is given by --peer;
+The peer is spopt's PMedian with CBC, in a separate environment with its Python given by --peer;
 model building is counted apart from solving. Our time is the whole question.
 """
 

@@ -1,7 +1,7 @@
 """Proves that a page answers changed constraints at once: 100 regions, 5,000 clients, by the view.
 
 Everything that the server does is counted: reading the address, solving, checking the proof,
-consequences, the page. Runs in a folder of its own that is removed again.
+consequences, the page. Runs in a temporary folder that is removed again.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Proves that the agent counts the wake-ups that cyclictest counts, at the same time on one CPU.
 
-cyclictest tells how late a wake-up is, the agent how long a sleep was: a sleep of 10 ms is a
-wake-up that is 10 ms less the interval late, so that both limits are shown.
-``python -m benchmarks.screening.cyclictest_comparison --seconds 10``
+cyclictest reports how late a wake-up is, the agent how long a sleep was: a sleep of 10 ms is a
+wake-up that is 10 ms less the interval late, so that both limits are shown. ``python -m
+benchmarks.screening.cyclictest_comparison --seconds 10``
 """
 
 import argparse

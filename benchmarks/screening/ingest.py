@@ -2,7 +2,7 @@
 
     python -m benchmarks.screening.ingest [--agents 10000] [--seconds 50] [--keep-alive] [--no-kill]
 
-A real server process, real HTTP over loopback, a folder of its own; agents start at random moments
+A real server process, real HTTP over loopback, a temporary folder; agents start at random moments
 and try again like the real one. Exits with 1 when a figure misses its goal.
 """
 
@@ -218,7 +218,7 @@ def main() -> int:
     parser.add_argument("--no-kill", action="store_true")
     parser.add_argument("--quick", action="store_true", help="500 agents in 5 s")
     options = parser.parse_args()
-    # So that the server ends with us, also when we are told to.
+    # End the server with this process, also on SIGTERM.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if options.quick:
         options.agents, options.seconds = 500, 5.0

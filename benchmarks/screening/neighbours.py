@@ -58,7 +58,7 @@ def _follow() -> None:
 
 @contextlib.contextmanager
 def run_python(code: str, cpu: int, *words: object, priority: int = 0) -> Iterator[int]:
-    """A process of its own on one CPU that is ended with the context; gives its id."""
+    """A separate process on one CPU that is ended with the context; gives its id."""
 
     def prepare() -> None:
         _follow()
@@ -80,7 +80,7 @@ def run_python(code: str, cpu: int, *words: object, priority: int = 0) -> Iterat
 
 @contextlib.contextmanager
 def idle(cpu: int) -> Iterator[None]:
-    """The control: nobody."""
+    """The control: no neighbour."""
     yield
 
 

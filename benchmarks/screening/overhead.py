@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.screening.overhead [--rounds 5] [--seconds 4] [--quick]``: a loop in C that
 does nothing but clock_nanosleep, the native agent, the agent in Python and cyclictest take turns on
-one virtual CPU. A sleep costs time in the kernel and the hypervisor, whoever sleeps; the agent's
+one virtual CPU. A sleep costs time in the kernel and the hypervisor for any program; the agent's
 overhead is what it uses on top. Exits with 1 when that is more than 3 % of a core.
 """
 
@@ -80,7 +80,7 @@ def run_bare(program: Path, cpu: int, seconds: float) -> Cost:
 
 
 def run_own(cpu: int, seconds: float, *words: str) -> Cost:
-    """The agent's sampler as it says itself; starting it is paid once and not counted."""
+    """CPU of the agent's sampler by its report; starting it is paid once and not counted."""
     entry = run_agent(cpu, seconds, *words)["cpus"][0]
     return entry["own_share"], entry["wakeups"] / entry["seconds"]
 

@@ -1,4 +1,5 @@
-"""Proves that instances made good, doubtful and bad for real are told apart, with their cause.
+"""Proves that instances made good, doubtful and bad by real neighbours get the right verdict and
+cause.
 
 Every round runs the control and all neighbours once, interleaved, on one virtual CPU, because the
 machine itself is disturbed. ``python -m benchmarks.screening.physical --rounds 10 --seconds 6``

@@ -84,7 +84,7 @@ def run_calls(kind: str, cpu: int, seconds: float) -> tuple[float, float]:
 
 
 def find_swaps(tails: dict[str, tuple[float, float]]) -> list[tuple[str, str]]:
-    """Pairs that both tests tell apart, in opposite order."""
+    """Pairs that both tests separate, in opposite order."""
     swaps = []
     for a, b in itertools.combinations(tails, 2):
         local, calls = (tails[a][at] / tails[b][at] for at in (0, 1))

@@ -37,7 +37,7 @@ class Batch:
 
 
 def main() -> None:
-    """Write the folder and say what it cost."""
+    """Write the folder and print the cost."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--records", type=int, default=RECORDS)
@@ -83,7 +83,7 @@ def _write_records(folder: Path, facts: Facts, n_records: int, seed: int) -> Non
 
 
 def _batch(facts: Facts, rows: NDArray[np.int64], rng: np.random.Generator) -> Batch:
-    """Record r is about name r mod n, and tells its facts in turn."""
+    """Record r is about name r mod n, and contains its facts in rotation."""
     turn, name = np.divmod(rows, len(facts.names))
     n_facts = facts.start[name + 1] - facts.start[name]
     return Batch(name, facts.start[name] + turn % n_facts, rng.integers(VANTAGES, size=len(rows)))

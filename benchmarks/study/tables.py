@@ -1,7 +1,7 @@
 """Proves what a study of 34 million records costs: Parquet in, all tables out, stage by stage.
 
-Each form of the records runs in a process of its own, so that its memory is its own. Range table
-and compiled loops are ready before the clock starts, as they are in a worker.
+Each form of the records runs in a separate process, so that its memory is measured alone. Range
+table and compiled loops are ready before the clock starts, as they are in a worker.
 """
 
 import argparse
@@ -33,7 +33,7 @@ GATES = {"texts": (25, 15, 2048), "numbers": (10, 15, 2048)}
 
 
 class Clock:
-    """Says what each stage took."""
+    """Prints the time of each stage."""
 
     def __init__(self) -> None:
         self.begin = self.last = (_cpu_s(), time.perf_counter())

@@ -1,4 +1,4 @@
-"""The invented clouds and names of the benchmark: a seed goes in, facts about names come out.
+"""Generated clouds and names of the benchmark: facts about names from a seed.
 
 11,298 nested prefixes of seven providers; 40,333 domains with 713,910 names, their aliases,
 addresses, name servers, zones and customers. The same seed gives the same facts everywhere.
@@ -32,7 +32,7 @@ Numbers = NDArray[np.int64]
 class Facts:
     """Names with their domains, and one row per fact: (name, type, value) as positions.
 
-    ``values`` are texts; names come with their facts together, ``start`` says where.
+    ``values`` are texts; the facts of a name are adjacent, from its ``start``.
     """
 
     names: pa.Array
@@ -124,7 +124,7 @@ class Names:
         self.facts.append((owners, _TYPES[kind], values))
 
     def parents(self, owners: Numbers) -> Numbers:
-        """The prefix that each name stands in: its domain's home, or one near or far."""
+        """The prefix that contains each name: its domain's home, or one near or far."""
         homes = self.homes[np.array(self.domain_of)[owners]]
         step = self.rng.integers(-3, 4, len(owners)) * (self.rng.random(len(owners)) < 0.4)
         far = self.rng.integers(PARENTS, size=len(owners))

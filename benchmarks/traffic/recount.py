@@ -23,7 +23,7 @@ Row = dict[str, str]
 _PREFIX = re.compile(
     r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}/\d{1,2}|[0-9a-fA-F]*:[0-9a-fA-F:.]*/\d{1,3})(?!\w)"
 )
-# Google's list of all its prefixes says what is its own, not what is rented out.
+# Google's list of all its prefixes covers its services, not what customers rent.
 _OWN = "google-goog"
 
 

@@ -1,6 +1,6 @@
 """Proves what a vantage point's process costs, and that fifty of them run a round on one machine.
 
-``python -m benchmarks.vantage.fifty [N]``: a broker, its door over TLS and N vantage points, each a
+``python -m benchmarks.vantage.fifty [N]``: a broker with its TLS port and N vantage points, each a
 process that pings a server on loopback; memory when idle and after the round, CPU until ready.
 """
 
@@ -39,7 +39,7 @@ def main() -> None:
 
 @contextmanager
 def links_in(folder: Path) -> Iterator[int]:
-    """A broker and its door; the door's port."""
+    """A broker with its TLS port; returns that port."""
     from deploy import links  # noqa: PLC0415
 
     told = folder / "port"
@@ -65,7 +65,7 @@ def listener() -> Iterator[int]:
 
 
 def measure(folder: Path, port: int, target: int, n: int) -> None:
-    """Start them, let each run a unit, and say what it took."""
+    """Start them, let each run a unit, and print the cost."""
     names = [f"v{number:02}" for number in range(n)]
     identities(folder, port, names)
     children, ready_s = start_all(folder, names)

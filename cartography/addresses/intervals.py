@@ -82,7 +82,7 @@ class Column:
 class Intervals:
     """Interval i runs from start i to the next start and carries ``labels[i]``, -1 for none.
 
-    The first start is 0, so that every address stands in one.
+    The first start is 0, so that every address is in an interval.
     """
 
     starts: Column
@@ -134,7 +134,7 @@ class Nest:
 def flatten(firsts: Column, lengths: NDArray[np.uint8]) -> Nest:
     """Disjoint intervals of distinct nested prefixes, in any order.
 
-    Behind the end of an inner prefix the outer one is open again; a gap belongs to nobody.
+    Behind the end of an inner prefix the outer one is open again; a gap has no label.
     """
     keys = firsts.keys()
     ends, has_end = _ends(firsts, lengths)
@@ -173,7 +173,7 @@ def has_host_bits(firsts: Column, lengths: NDArray[np.uint8]) -> NDArray[np.bool
     """Which prefixes have bits set behind their length."""
     host = BITS[firsts.family] - np.minimum(lengths, BITS[firsts.family]).astype(np.uint64)
     one, low = np.uint64(1), firsts.low.astype(np.uint64)
-    # A shift by 64 is none, so the whole lower half is told apart.
+    # A shift by 64 has no effect, so the whole lower half is a separate case.
     below = (one << np.minimum(host, np.uint64(63))) - one
     below = np.where(host >= 64, np.uint64(_LOW64), below)
     found: NDArray[np.bool_] = (low & below) != 0
@@ -193,7 +193,7 @@ def sort_distinct(keys: NDArray[Any]) -> NDArray[Any]:
 def _paint(
     begin: NDArray[np.intp], end: NDArray[np.intp], lengths: NDArray[np.uint8], n_bounds: int
 ) -> tuple[Labels, Labels]:
-    """Lay prefixes over each other, wide ones first; prefixes of one length never meet."""
+    """Overlay prefixes, wide ones first; prefixes of one length never meet."""
     painted = np.full(n_bounds, NO_LABEL, dtype=np.int32)
     parents = np.full(len(begin), NO_LABEL, dtype=np.int32)
     for length in np.unique(lengths):

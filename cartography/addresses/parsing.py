@@ -23,7 +23,7 @@ _ROW = 16
 _DOT, _COLON = 46, 58
 # More groups than an address has.
 _NONE = 9
-# A numba intrinsic is called without its first parameter, which no type can say.
+# A numba intrinsic is called without its first parameter, which no type can express.
 intrinsic: Any = extending.intrinsic
 
 
@@ -102,7 +102,7 @@ def read_ipv4(text: Text, begin: Any, end: Any) -> Any:
     third = _count_zeros(dots)
     dots &= dots - one
     wrong |= dots ^ (one << size)
-    # Places are kept within the row, whatever the text says.
+    # Positions are kept within the row, for any text.
     second, third = second & low, third & low
     a, wrong_a = _read_part(text, begin, first)
     b, wrong_b = _read_part(text, begin + np.int64(first & low) + 1, second - first - one)

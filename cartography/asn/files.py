@@ -17,7 +17,7 @@ from cartography.asn.lines import Regular, read_regular
 from cartography.ranges.gzip_file import unpack
 from core.errors import BadInput
 
-# Highest number that a 32-bit AS number has; iptoasn writes 0 for what nobody announces.
+# Highest number that a 32-bit AS number has; iptoasn writes 0 for unannounced prefixes.
 _LAST_ASN = (1 << 32) - 1
 _COMMENT = (b";", b"#")
 # Several origins of one prefix: 1_2 (CAIDA), {1,2} (a route's AS set), 1,2 or 1 2.
@@ -83,7 +83,7 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _check_count(plain: bytes, n_lines: int) -> None:
-    """The header of pyasn's files says how many prefixes follow."""
+    """The header of pyasn's files gives the number of prefixes."""
     said = _COUNT.search(plain[:4096])
     if said and int(said[1]) != n_lines:
         raise BadInput(
@@ -165,7 +165,7 @@ def join_origins(rows: Iterable[PrefixRow]) -> list[PrefixRow]:
 
 
 def has_repeated_prefixes(firsts: NDArray[np.uint32], lengths: NDArray[np.uint8]) -> bool:
-    """Whether a prefix stands in the columns twice."""
+    """Whether a prefix occurs in the columns twice."""
     keys = (firsts.astype(np.uint64) << np.uint64(6)) | lengths
     ordered = np.sort(keys, kind="stable")
     return bool((ordered[1:] == ordered[:-1]).any())

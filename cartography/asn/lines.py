@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Signs of a plain line: digits, and six separators that stand in this order.
+# Characters of a plain line: digits, and six separators in this order.
 _ORDER = np.frombuffer(b".../\t\n", dtype=np.uint8)
 _SEPARATOR, _OTHER = 1, 2
 _ZERO = np.uint8(ord("0"))

@@ -49,8 +49,9 @@ class OriginPrefixes:
         return _of_ranges(file) if file.ranges else _of_prefixes(file)
 
     def find_many(self, addresses: Sequence[str]) -> list[Announced | None]:
-        """The longest prefix around each address; ``None`` where nobody announces one, and for
-        text that is no address."""
+        """The longest prefix around each address; ``None`` for unannounced addresses and for text
+        that is no address.
+        """
         labels = self.addresses.find_texts(addresses).tolist()
         return [self.rows[label] if label >= 0 else None for label in labels]
 

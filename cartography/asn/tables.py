@@ -72,8 +72,9 @@ class OriginTable:
         return write_map(path, _KIND, self.addresses, arrays, {})
 
     def find(self, address: str) -> Origins:
-        """The origins of one address; none for an address that nobody announces, and for text
-        that is no address."""
+        """The origins of one address; none for an unannounced address, and for text that is no
+        address.
+        """
         label = self.addresses.find(address)
         return self.origins[label] if label >= 0 else ()
 

@@ -12,7 +12,7 @@ CLAIMABLE = "dangling-claimable"
 
 
 def find_dangling(answers: Sequence[Answer]) -> tuple[Front, ...]:
-    """Findings of one name: a label, the rule of the missing target, and the answer that says so.
+    """Findings of one name: a label, the rule of the missing target, and the answer as evidence.
 
     Only NXDOMAIN counts, since a name without addresses of one type still exists. The label is
     ``dangling-claimable`` where anybody can have the missing name from its provider.

@@ -191,7 +191,8 @@ def _meaning(row: dict[str, Any]) -> Placement:
 @dataclass(frozen=True)
 class _Rows:
     """The distinct prefixes of one family in order, wide ones first; ``said`` are the numbers of
-    the statements on each."""
+    the statements on each.
+    """
 
     firsts: Column
     lengths: NDArray[np.uint8]

@@ -29,7 +29,7 @@ _NOWHERE = -1
 class Labeller:
     """Computes the label of a prefix once for each combination of statements.
 
-    A table has tens of thousands of prefixes, and a few hundred things that are said of them.
+    A table has tens of thousands of prefixes, but only a few hundred combinations of statements.
     """
 
     def __init__(self) -> None:

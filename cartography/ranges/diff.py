@@ -42,7 +42,7 @@ def _one_sided(is_new: bool) -> ChangeKind:
 
 
 def _statements(file: RangeFile) -> dict[str, tuple[str, ...]]:
-    """What is said of each prefix: service, region, and border group where that is another."""
+    """Statements on each prefix: service, region, and border group where that is another."""
     rows: dict[str, set[str]] = {}
     for entry in file.entries:
         rows.setdefault(entry.prefix, set()).add(_statement(entry))

@@ -19,7 +19,9 @@ _TEMPORARY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.REQUEST_TIMEOUT)
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What the server said of a file: sent back, it asks for the file only if it has changed."""
+    """Validators of the server for a file (ETag, Last-Modified): sent back, they request the file
+    only if it has changed.
+    """
 
     url: str
     etag: str = ""

@@ -83,7 +83,7 @@ class Feed:
 def score_feed(data: bytes, feed: Feed) -> float:
     """Return how well bytes fit a feed: 0 for no geofeed, else 0.5 to 1 by rows of known cities.
 
-    Geofeeds of all providers have one format, so that only their cities tell them apart.
+    Geofeeds of all providers have one format, so that only their cities distinguish them.
     """
     if not is_feed(data):
         return 0.0

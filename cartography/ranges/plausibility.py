@@ -130,7 +130,8 @@ def _find_truncation(new: RangeFile, old: RangeFile) -> str | None:
 
 def _find_character_change(new: RangeFile, old: RangeFile) -> str | None:
     """What damage does to a list, and no provider does in earnest: the end is missing, or a few
-    rows differ by one character each. A file with an edition of its own has better evidence."""
+    rows differ by one character each. A file with an edition has better evidence.
+    """
     if new.entries == old.entries[: len(new.entries)] and len(new.entries) < len(old.entries):
         lost = old.entries[len(new.entries)]
         return f"it ends before {lost.prefix}, and is the table of {old.as_of} up to there"

@@ -17,10 +17,10 @@ _SHORTEST = {4: 8, 6: 16}
 
 # Azure lists eighty thousand, and a named tuple is made in a quarter of a dataclass's time.
 class RangeEntry(NamedTuple):
-    """One published prefix with what the file says of it.
+    """One published prefix with the statements of the file on it.
 
-    ``region`` is the provider's modern code, ``None`` where the file gives none or says that
-    the block is global; ``region_as_published`` is what the file says, ``None`` for nothing.
+    ``region`` is the provider's modern code, ``None`` where the file gives none or calls the block
+    global; ``region_as_published`` is the text in the file, ``None`` for nothing.
     """
 
     prefix: str
@@ -36,10 +36,10 @@ class RangeEntry(NamedTuple):
 class RangeFile:
     """A whole file, with the file's own rows counted.
 
-    A provider's files of different ``variant`` (Google's two, Azure's national clouds) are in
-    force side by side; a newer one of the same variant replaces the older one. ``edition`` is the
-    file's own mark of its publication, where it has one; ``doubt`` is what contradicts itself in
-    the file's head. ``warnings`` say what was unusual when the file was accepted.
+    A provider's files of different ``variant`` (Google's two, Azure's national clouds) are in force
+    side by side; a newer one of the same variant replaces the older one. ``edition`` is the file's
+    own mark of its publication, where it has one; ``doubt`` is what contradicts itself in the
+    file's head. ``warnings`` list what was unusual when the file was accepted.
     """
 
     provider: str
@@ -74,7 +74,7 @@ def require_date(as_of: date | None) -> date:
 
 
 def load_json(data: bytes) -> dict[str, Any]:
-    """The file's JSON object; raises ``BadInput`` that says where it breaks."""
+    """The file's JSON object; raises ``BadInput`` with the position of the error."""
     try:
         document = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -124,7 +124,7 @@ def clear_prefix_cache() -> None:
     _parse_prefix.cache_clear()
 
 
-# A block stands in a file once for each of its services.
+# A block occurs in a file once for each of its services.
 @lru_cache(maxsize=1 << 17)
 def _parse_prefix(text: str) -> tuple[int, int, str]:
     """(family, length, canonical text) of a prefix; raises ``ValueError``."""

@@ -28,7 +28,7 @@ SIZES: dict[str, tuple[str, ...]] = {
     "ssl": (),
     "dns": (),
 }
-# Zeek's own list; what it cannot tell is "unknown_transport".
+# Zeek's own list; a protocol that it cannot identify is "unknown_transport".
 _TRANSPORTS = ["tcp", "udp", "icmp", "unknown_transport"]
 _HASH = r"^[0-9a-fA-F]{32,128}$"
 _FUID = r"^F[0-9A-Za-z]{5,30}$"
@@ -44,7 +44,7 @@ def read_volume(kind: str, numbers: Numbers) -> pa.Array | None:
 
 
 def read_transport(raw: pa.Table) -> pa.Array | None:
-    """TCP, UDP and the like; null for what is none of them; nothing for logs that tell none."""
+    """TCP, UDP and the like; null for what is none of them; nothing for logs without the column."""
     if "proto" not in raw.column_names:
         return None
     name = pc.fill_null(pc.utf8_lower(raw["proto"].combine_chunks()), "unknown_transport")

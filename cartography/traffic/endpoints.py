@@ -52,7 +52,7 @@ def find_endpoints(
 ) -> Endpoints:
     """Determine the cloud end and the client end of each row.
 
-    ``said`` is the log's own word on whether each end is local: 1, 0, or -1 for none. A provider's
+    ``said`` is the log's statement on whether each end is local: 1, 0, or -1 for none. A provider's
     own services count only where no end is in a cloud.
     """
     first, second = page.labels[ends[0]], page.labels[ends[1]]

@@ -13,7 +13,7 @@ from cartography.traffic.lake_rows import TypedRows
 
 @dataclass
 class TrafficCounts:
-    """Rows, flows and bytes; ``bytes`` is ``None`` where no log has said any."""
+    """Rows, flows and bytes; ``bytes`` is ``None`` where no log has the column."""
 
     rows: int = 0
     flows: int = 0
@@ -31,8 +31,9 @@ class TrafficCounts:
 
 
 class Sums:
-    """Sums by provider, apart for the log of connections and for all others: a connection and its
-    requests tell of the same bytes."""
+    """Sums by provider, separate for the log of connections and for all others: a connection and
+    its requests report the same bytes.
+    """
 
     def __init__(self) -> None:
         self._conn: dict[str, TrafficCounts] = {}
@@ -64,7 +65,7 @@ class LogReport:
     damage: str = ""
     kinds: dict[str, int] = field(default_factory=dict)
     clouds: Sums = field(default_factory=Sums)
-    # Providers' own services, which are no cloud: nobody rents them.
+    # Providers' own services, which are no cloud: they cannot be rented.
     corporate: Sums = field(default_factory=Sums)
     elsewhere: Sums = field(default_factory=Sums)
     without_time: int = 0
@@ -77,7 +78,7 @@ class LogReport:
 
     @property
     def has_connections(self) -> bool:
-        """Whether it lists connections, so that other rows tell of no further ones."""
+        """Whether it lists connections, so that other rows add no further ones."""
         return "conn" in self.kinds
 
     def add(self, kind: str, typed: TypedRows, providers: tuple[str, ...]) -> None:

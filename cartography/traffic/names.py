@@ -83,7 +83,7 @@ def _read_name(host: str) -> ParsedName:
             return ParsedName(None, None, INVALID)
     labels = name.split(".")
     valid = len(name) <= 253 and all(_LABEL.fullmatch(label) for label in labels)
-    # A single label is a machine of somebody's own network, no domain.
+    # A single label is a machine of a private network, no domain.
     if not valid or len(labels) < 2 or labels[-1].isdigit():
         return ParsedName(None, None, INVALID)
     return ParsedName(name, registered_domain(name), None)
@@ -92,13 +92,13 @@ def _read_name(host: str) -> ParsedName:
 @cache
 def _suffixes() -> PublicSuffixList:
     # By registries only: with the list's private part each CloudFront distribution would be a
-    # domain of its own, where the study counts cloudfront.net.
+    # separate domain, where the study counts cloudfront.net.
     return PublicSuffixList(only_icann=True)
 
 
 @lru_cache(maxsize=100_000)
 def registered_domain(name: str) -> str:
-    """The part of a name that somebody registered, or the whole name if it is a suffix itself."""
+    """The registered domain of a name, or the whole name if it is a suffix itself."""
     return _suffixes().privatesuffix(name) or name
 
 

@@ -56,7 +56,7 @@ class Session:
     is_over: bool = False
 
     def add(self, at_s: float, segment: Segment) -> None:
-        """Count a packet, and listen to what the client says."""
+        """Count a packet, and read the client's handshake."""
         side = 0 if (segment.source, segment.source_port) == self.ends[:2] else 1
         self.last_s = max(self.last_s, at_s)
         self.packets[side] += 1
@@ -99,7 +99,7 @@ class Session:
 
 
 class Sessions:
-    """The connections of a capture; ``number`` tells it from others of the same import."""
+    """The connections of a capture; ``number`` distinguishes it from others of the same import."""
 
     def __init__(self, number: int = 0) -> None:
         self._number = number

@@ -17,8 +17,8 @@ _TIE = 1e-6
 class Problem:
     """Own instances per label and prefix, and what is known of each prefix.
 
-    ``logs`` has one column per zone, and a last one for a zone that nobody has seen yet;
-    ``counts`` are the other accounts' own instances per prefix and zone.
+    ``logs`` has one column per zone, and a last one for an unseen zone; ``counts`` are the other
+    accounts' own instances per prefix and zone.
     """
 
     account: str
@@ -77,7 +77,7 @@ def _scores(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Fl
     """Log odds of every label for every zone, then for as many unknown zones as labels.
 
     Instances of one account in one prefix depend on each other, and a prefix may be shared by
-    zones, so the tenth of them says less than the first.
+    zones, so the tenth of them has less weight than the first.
     """
     weights = np.log2(1 + problem.votes[rows])
     known = weights @ problem.logs[:, list(columns)]

@@ -19,10 +19,10 @@ _LEAST_SPREAD = 0.03
 _FIRST_SPREAD = 0.16
 # A Student density of four degrees of freedom forgives a few far points.
 _STUDENT = 0.375
-# One round trip in a hundred follows no calibration: a busy host, a path of its own.
+# One round trip in a hundred follows no calibration: a busy host, an unusual path.
 _STRAY = 0.01
 _SHORTEST_MS, _LONGEST_MS = 0.01, 1000.0
-# Pairs that nobody has measured, and zones without a probe, lie somewhere here.
+# Range of unmeasured pairs, and of zones without a probe.
 _INTER_MS = (0.1, 20.0)
 _FLOOR = _STRAY / np.log(_LONGEST_MS / _SHORTEST_MS)
 
@@ -65,7 +65,7 @@ def fit_kernel(rtts_ms: Floats) -> Kernel | None:
 
 
 def density(kernel: Kernel | None, rtts_ms: Floats) -> Floats:
-    """Log density per target; zero where the round trip is missing, and so says nothing."""
+    """Log density per target; zero where the round trip is missing."""
     present = np.isfinite(rtts_ms)
     logs = np.log(np.clip(np.where(present, rtts_ms, 1.0), _SHORTEST_MS, _LONGEST_MS))
     if kernel is None:

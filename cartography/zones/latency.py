@@ -34,7 +34,7 @@ class RoundTrips:
     """Smallest round trips, targets by zones; ``nan`` without a reply.
 
     ``known`` is the zone's column of a target that is known by other means, else -1; ``probed``
-    says which targets were probed at all.
+    marks the targets that were probed at all.
     """
 
     zones: tuple[str, ...]
@@ -65,8 +65,8 @@ def classify(
 ) -> tuple[LatencyFinding, ...]:
     """A finding per target, in their order, by the zones that are known among them.
 
-    A target that calibrates is judged by the other half of such targets, so that the agreement
-    of both methods says something.
+    A target that calibrates is judged by the other half of such targets, so that the agreement of
+    both methods is meaningful.
     """
     everyone = np.ones(len(trips.known), dtype=bool)
     whole = calibrate(trips, everyone)

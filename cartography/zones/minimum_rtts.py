@@ -10,7 +10,7 @@ from cartography.zones.observations import Observations, Sample
 from cartography.zones.proximity import Labels
 from cartography.zones.verdicts import ProximityFinding
 
-# Only a target that its address places firmly may say what round trips of its zone are like.
+# Only a target with a certain zone by its address calibrates the round trips of its zone.
 _CALIBRATES = 0.95
 
 
@@ -47,7 +47,7 @@ def _known(
     near: Sequence[ProximityFinding],
     own: dict[str, str],
 ) -> Ints:
-    """Column of each row's zone where address or account tell it, else -1."""
+    """Column of each row's zone where address or account determine it, else -1."""
     known = np.full(len(rows), -1, dtype=np.int64)
     for row, finding in enumerate(near):
         if finding.zone in columns and finding.confidence >= _CALIBRATES:

@@ -15,7 +15,7 @@ class Sample(NamedTuple):
 
 
 class ZoneId(NamedTuple):
-    """What ``DescribeAvailabilityZones`` says to one account: label and account-free ID."""
+    """The reply of ``DescribeAvailabilityZones`` to one account: label and account-free ID."""
 
     region: str
     account: str

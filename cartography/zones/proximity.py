@@ -57,7 +57,7 @@ def map_addresses(samples: Iterable[Sample], labels: Labels, rules: Rules) -> Ad
 def _with_shares(
     zones: tuple[str, ...], rows: dict[Prefix, int], votes: Floats, unmapped: frozenset[Prefix]
 ) -> AddressMap:
-    """Probabilities per prefix; each length has rates of its own."""
+    """Probabilities per prefix; each length has separate rates."""
     levels: dict[tuple[int, int], list[int]] = defaultdict(list)
     for (version, length, _), row in rows.items():
         levels[version, length].append(row)

@@ -28,10 +28,10 @@ _SURE = float(np.log(50.0))
 class Alignment:
     """One account's labels in a region.
 
-    ``margins`` are log odds of each label's zone against the best mapping without it; a label
-    that a published ID maps has none. ``agreeing`` and ``conflicting`` count the pairs of own
-    instances, one of this account and one of another, that share a prefix. ``pairs_agree`` says
-    whether no other mapping has more agreeing pairs, which was IMC'13's rule.
+    ``margins`` are log odds of each label's zone against the best mapping without it; a label that
+    a published ID maps has none. ``agreeing`` and ``conflicting`` count the pairs of own instances,
+    one of this account and one of another, that share a prefix. ``pairs_agree`` is true when no
+    other mapping has more agreeing pairs, which was IMC'13's rule.
     """
 
     region: str
@@ -49,7 +49,7 @@ class Alignment:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What other accounts say of each prefix: instances per zone, and log probabilities."""
+    """Evidence of other accounts on each prefix: instances per zone, and log probabilities."""
 
     zones: list[str]
     rows: dict[Prefix, int]
@@ -181,7 +181,7 @@ def _log_shares(counts: Floats, purity: Purity) -> Floats:
     zones = counts.shape[1]
     shares = zone_shares(counts, purity)
     shares = (1 - purity.noise) * shares + purity.noise / (zones + 1)
-    # Nothing tells an unseen zone from the least probable one that was seen.
+    # An unseen zone cannot be distinguished from the least probable one that was seen.
     fresh = shares.min(axis=1, keepdims=True) if zones > 1 else np.full((len(counts), 1), 0.05)
     made: Floats = np.log(np.hstack([shares, fresh]))
     return made

@@ -120,5 +120,5 @@ def _is_ours(line: _Line, data: bytes, number: int, payload: bytes) -> bool:
     message = strip_ipv4(data) if line.raw and line.family == 4 else data
     found = read_echo(line.family, message)
     own = (line.identifier, number & 0xFFFF)
-    # The payload is random, so that nobody off the path can answer in the target's place.
+    # The payload is random, so that no host off the path can answer in the target's place.
     return found == own and message[8:] == payload

@@ -37,7 +37,7 @@ class Config:
 class Transfer(Outcome):
     """``bytes_per_s`` is the size over the whole time from connecting on; only of whole objects.
 
-    ``octets`` and ``seconds`` say how far a transfer came that was ended.
+    ``octets`` and ``seconds`` give the progress of a transfer that was ended.
     """
 
     octets: int = 0

@@ -26,7 +26,7 @@ _UNREACHABLE = frozenset({99, 101, 112, 113, 97})
 
 
 def status_of_error(error: OSError) -> ProbeStatus:
-    """The status that says what an error of a socket means."""
+    """Map an error of a socket to a status."""
     if isinstance(error, TimeoutError):
         return ProbeStatus.TIMEOUT
     if isinstance(error, _REFUSED):

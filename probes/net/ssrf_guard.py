@@ -20,13 +20,13 @@ METADATA = ("168.63.129.16/32", "192.0.0.192/32", "100.100.100.200/32", "fd00:ec
 _NAT64 = ip_network("64:ff9b::/96")
 # The middle of addresses of ISATAP (RFC 5214, 6.1), before the IPv4 address.
 _ISATAP = (0x0000_5EFE, 0x0200_5EFE)
-# All of IPv6 that is given out for the public (RFC 4291, 2.4). Elsewhere stand site-local ones,
-# translators of a network's own (64:ff9b:1::/48, ::ffff:0:0:0/96) and what nobody has.
+# All of IPv6 that is given out for the public (RFC 4291, 2.4). The rest has site-local addresses,
+# translators of private networks (64:ff9b:1::/48, ::ffff:0:0:0/96) and unallocated blocks.
 _GIVEN_OUT = ip_network("2000::/3")
-# Within what is given out, or not told by older tables: documentation, and relays of 6to4.
+# Within allocated space, or missing in older tables: documentation, and relays of 6to4.
 _CLOSED = ("3fff::/20", "192.88.99.0/24", "192.0.0.0/24")
 _COMPATIBLE = ip_network("::/96")
-# Forms that are given up (RFC 4291, 2.5.5.1; Teredo): nobody's, whatever they carry.
+# Forms that are given up (RFC 4291, 2.5.5.1; Teredo): never public, with any embedded address.
 _DEAD = ("::/96", "2001::/32")
 # A name with more addresses than this, as in a list of what is to be blocked, is asked no further.
 _MOST_ADDRESSES = 256
@@ -99,7 +99,7 @@ def admit(
 def admit_all(
     target: Target, allow: tuple[str, ...] = (), timeout_s: float = 5.0
 ) -> Endpoint | Refusal:
-    """The same for a target that strangers name: refused where any of its addresses is.
+    """The same for a target from untrusted input: refused where any of its addresses is.
 
     Names with a public and a private address are made for rebinding. Raises ``ValueError``.
     """
@@ -143,7 +143,7 @@ def why_forbidden(address: Address, allow: tuple[str, ...], deny: tuple[str, ...
 def is_own(endpoint: Endpoint) -> bool:
     """Whether an address is this machine's, so that a socket may stand there."""
     foreign = "192.0.2.1" if endpoint.family == 4 else "2001:db8::1"
-    # Where sockets may stand anywhere, that says nothing.
+    # Where sockets may have any address, that proves nothing.
     return _binds(endpoint.domain, endpoint.address) and not _binds(endpoint.domain, foreign)
 
 

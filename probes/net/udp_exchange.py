@@ -15,9 +15,9 @@ from probes.net.deadlines import (
 from probes.net.ssrf_guard import Endpoint
 from probes.records import Attempt, ProbeStatus
 
-# Says what a datagram is for the question: OK, another status that ends it, or nothing at all.
+# Classifies a datagram for the question: OK, another status that ends it, or nothing at all.
 ClassifyReply = Callable[[bytes], ProbeStatus | None]
-# Replies to one question that are looked at; whoever floods us is not listened to any longer.
+# Replies to one question that are looked at; further ones are ignored, as a defence against floods.
 MAX_REPLIES = 1_000
 
 

@@ -20,7 +20,7 @@ NETWORK = "globalping"
 POLL_S = 1.0
 TYPES = {"icmp-echo": "ping", "tcp-ping": "ping", "traceroute": "traceroute", "http": "http"}
 _MOST_PACKETS = 16
-# As many as our own pings send where a schedule does not say.
+# As many as the product's own pings send where a schedule gives no number.
 DEFAULT_PACKETS = 5
 # Words of a failed test's own text, and what they mean here.
 _HINTS = (
@@ -112,7 +112,7 @@ def request_for(
 
 
 def _options(probe: str, target: Mapping[str, Any], options: Mapping[str, Any]) -> Row:
-    # The family of an address is its own, and must not be said.
+    # The family of an address is implied, and must not be given.
     is_open = target.get("family") in (4, 6) and not is_address(str(target["host"]))
     version = {"ipVersion": target["family"]} if is_open else {}
     packets = {"packets": min(_MOST_PACKETS, max(1, int(options.get("count", DEFAULT_PACKETS))))}
@@ -165,7 +165,7 @@ def is_done(measurement: Mapping[str, Any]) -> bool:
 
 
 def results(measurement: Mapping[str, Any], probe: str, host: str) -> Iterator[Row]:
-    """One result per probe, in the form of our own; what cannot be read says so."""
+    """One result per probe, in the product's form; what cannot be read is marked so."""
     at = _moment(measurement)
     told = measurement.get("results")
     for entry in told if isinstance(told, list) else ():

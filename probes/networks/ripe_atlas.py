@@ -14,7 +14,7 @@ from probes.records import ProbeStatus
 
 URL = "https://atlas.ripe.net"
 NETWORK = "atlas"
-# One-offs take a minute or more until probes have been told.
+# One-offs take a minute or more until probes have received them.
 POLL_S = 15.0
 TYPES = {"icmp-echo": "ping", "traceroute": "traceroute"}
 # States of a measurement from which no more results come, with what they mean.
@@ -64,7 +64,7 @@ def credits_for(probe: str, options: Mapping[str, Any]) -> int:
 
 
 def _packets(probe: str, options: Mapping[str, Any]) -> int:
-    """Packets of a ping, or of each hop, as our own probes have them where nobody says."""
+    """Packets of a ping, or of each hop; defaults are those of the product's probes."""
     usual = 3 if probe == "traceroute" else 5
     told = options.get("attempts" if probe == "traceroute" else "count", usual)
     return min(16, max(1, int(told)))
@@ -171,7 +171,7 @@ def is_done(measurement: Mapping[str, Any]) -> bool:
 
 
 def results(measurement: Mapping[str, Any], probe: str, host: str) -> Iterator[Row]:
-    """One result per probe, in the form of our own; what cannot be read says so."""
+    """One result per probe, in the product's form; what cannot be read is marked so."""
     if not measurement["results"]:
         why = _ENDED.get(measurement.get("state") or -1)
         if why is not None:
@@ -225,13 +225,13 @@ def _result(probe: str, entry: Mapping[str, Any]) -> Row:
 
 
 def _is_second(packet: Mapping[str, Any]) -> bool:
-    """Whether it answers a packet that was answered already; no value of its own."""
+    """Whether it answers a packet that was answered already; it adds no value then."""
     told = packet.get("dup")
     return told is True or (type(told) is int and told != 0)
 
 
 def _errors(packets: Any) -> list[str]:
-    """What the probe itself says that it could not do."""
+    """Errors that the probe itself reports."""
     told = (p.get("error") for p in packets if isinstance(p, Mapping))
     return list(dict.fromkeys(str(e) for e in told if e))
 

@@ -29,7 +29,7 @@ BUSY, UNAVAILABLE, NOT_MODIFIED = 429, 503, 304
 
 
 class Refused(NephoscopeError):
-    """The network will not do what was asked; the message says why, as it said it."""
+    """The network will not do what was asked; the message is the network's reason."""
 
     def __init__(self, status: int, message: str) -> None:
         self.status = status
@@ -37,7 +37,7 @@ class Refused(NephoscopeError):
 
 
 class Busy(Unavailable):
-    """The network asks to wait; ``wait_s`` says how long."""
+    """The network asks to wait; ``wait_s`` gives the time."""
 
     def __init__(self, message: str, wait_s: float) -> None:
         self.wait_s = wait_s
@@ -50,7 +50,9 @@ class MalformedAnswer(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A document with what its head says; ``document`` is ``None`` when it is as it was before."""
+    """A document with the fields of its header; ``document`` is ``None`` when it is as it was
+    before.
+    """
 
     document: Any
     headers: Mapping[str, str]
@@ -68,7 +70,7 @@ class Api:
     headers: dict[str, str] = field(default_factory=dict, repr=False)
     clock: Clock = field(default_factory=SystemClock)
     chance: random.Random = field(default_factory=random.Random, repr=False)
-    # Whoever has other work meanwhile is told to wait, rather than made to.
+    # A caller with other work gets ``Busy`` instead of waiting longer.
     patience_s: float = LONGEST_PAUSE_S
 
     def get(self, path: str, etag: str = "") -> Answer:
@@ -78,7 +80,7 @@ class Api:
     def post(self, path: str, body: Mapping[str, Any]) -> Answer:
         """What creating something gives; raises as ``get``.
 
-        Only what the network says it did not do is tried again: nothing is paid for twice.
+        Only what the network reports as not done is tried again: nothing is paid for twice.
         """
         return self._try("POST", path, json.dumps(body).encode(), {})
 

@@ -1,6 +1,6 @@
 """Unprivileged traceroute: datagrams of one socket, and the socket's error queue in the kernel.
 
-One packet is outstanding at a time: routers may quote too little to tell packets apart.
+One packet is outstanding at a time: routers may quote too little to distinguish packets.
 """
 
 import select
@@ -79,7 +79,7 @@ class Queue:
         try:
             self._sock.send(payload)
         except OSError:
-            # The error of an earlier packet is told here first; the second time it goes out.
+            # The error of an earlier packet is reported here first; the second call sends it.
             self._sock.send(payload)
 
     def _error(self) -> Found | None:

@@ -20,7 +20,7 @@ _TCP = struct.Struct("!HHIIBBHHH")
 
 
 class Quote(NamedTuple):
-    """What an ICMP error says: its own type and code, and the first octets of our packet."""
+    """Contents of an ICMP error: its own type and code, and the first octets of our packet."""
 
     type: int
     code: int
@@ -30,7 +30,7 @@ class Quote(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """The fields of a TCP segment that tell whether it answers a SYN."""
+    """The fields of a TCP segment that show whether it answers a SYN."""
 
     source_port: int
     port: int

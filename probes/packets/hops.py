@@ -22,7 +22,8 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Path(Outcome):
-    """All replies in the order of hop and attempt; ``reached`` says the target itself answered.
+    """All replies in the order of hop and attempt; ``reached`` means that the target itself
+    answered.
 
     With MDA, ``links`` are the pairs of neighbours seen by one flow: (hop of the first, first,
     second), where the source is the empty text at hop 0.

@@ -83,7 +83,8 @@ class Tracer:
         """
         self._open, self._found, self._wanted = {}, {}, set(range(len(places)))
         for number in range(attempts):
-            # Where nobody answered twice, the hop is silent; where some did, the rest were dropped.
+            # Where no attempt was answered twice, the hop is silent; where some did, the rest were
+            # dropped.
             if not self._wanted or (number > 1 and not self._found):
                 break
             self._pause(number, len(places))

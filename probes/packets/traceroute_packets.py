@@ -24,7 +24,7 @@ _CODES = {
 
 
 class ReceivedReply(NamedTuple):
-    """What a packet that came in says: the tag of ours, who sent it, and as what."""
+    """Contents of a received packet: the tag of ours, its sender, and its role."""
 
     tag: int
     address: str
@@ -73,7 +73,7 @@ class PacketSocket:
         self._out.sendto(self._packet(flow, tag), (self.endpoint.address, 0))
 
     def read(self, sock: socket.socket, data: bytes, sender: str) -> ReceivedReply | None:
-        """What a packet says about one of ours; nothing when it is about something else."""
+        """Match a packet to one of ours; nothing when it is about something else."""
         family = self.endpoint.family
         body = headers.strip_ipv4(data) if family == 4 else data
         if sock is not self._errors:
@@ -113,7 +113,7 @@ class PacketSocket:
             return None
         family = self.endpoint.family
         if quote.type == headers.TIME_EXCEEDED[family]:
-            # The target may itself be a router that says so about a packet to it.
+            # The target may itself be a router that sends this error about a packet to it.
             return ReceivedReply(tag, sender, "hop")
         if sender == self.endpoint.address and quote.code == headers.PORT_UNREACHABLE[family]:
             return ReceivedReply(tag, sender, "target")

@@ -52,6 +52,6 @@ def longest_run_s(config: Any) -> float:
         packets = config.max_ttl * max(1, config.attempts)
         return float(math.ceil(config.max_ttl / at_once) * wait_s + packets * pause_s)
     if hasattr(config, "streams"):
-        # Nobody waits for one packet before the next is sent.
+        # Packets are sent without waiting for replies to earlier ones.
         return float(config.count * pause_s + wait_s)
     return float(getattr(config, "count", 1) * max(wait_s, pause_s))

@@ -12,7 +12,7 @@ from typing import Any
 from core.clock import Clock
 from probes.schedule.plan import Plan, Window
 
-# How often a result comes twice: a message of which nobody knows whether it arrived is sent again.
+# How often a result comes twice: a message without acknowledgement is sent again.
 _DOUBLED = 0.05
 
 

@@ -12,7 +12,7 @@ from probes.schedule.bounds import check_bounds
 MAX_ROUNDS = 100_000
 # Names are part of keys and file names.
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,23}")
-# What the one who starts a campaign says elsewhere, for all activities together.
+# Fields that the creator of a campaign gives elsewhere, for all activities together.
 _CAMPAIGN_FIELDS = ("allow", "deny")
 
 

@@ -95,7 +95,7 @@ def create(
 def store_variant(
     row: Recommendation, options: Mapping[str, Any], title: str = ""
 ) -> Recommendation:
-    """Store changed options for the same files as a separate recommendation; raises as ``create``."""
+    """Store changed options for the same files as another row; raises as ``create``."""
     files = {n: path.read_bytes() for n, path in services.paths_of(row).items()}
     origin = services.Origin(row.owner, title or row.title, row.survey, row.source)
     return create(files, {**row.options, **options}, None, origin=origin)
@@ -245,5 +245,5 @@ def _warm(**_: Any) -> None:
 
 @lru_cache(maxsize=1)
 def preload_loops() -> None:
-    """Load compiled loops in a thread of this process, once, before the first request needs them."""
+    """Load compiled loops in a thread, once, before the first request needs them."""
     threading.Thread(target=load_loops, name="load loops", daemon=True).start()

@@ -21,8 +21,9 @@ from core.errors import BadInput
 from core.statuses import AddressKind
 
 PROVIDER = "aws"
-# CloudFront's own network: an address there says where the client is, not where the origin is.
-# Global Accelerator is anycast too, but what answers behind it is the customer's own machine.
+# CloudFront's own network: an address there gives the location of the client's edge, not of the
+# origin. Global Accelerator is anycast too, but what answers behind it is the customer's own
+# machine.
 _EDGE = {"CLOUDFRONT", "CLOUDFRONT_ORIGIN_FACING"}
 _GLOBAL = "GLOBAL"
 # Until 2017 the token could be days away from the date; since then both are one second.

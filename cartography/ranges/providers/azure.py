@@ -25,11 +25,11 @@ from core.errors import BadInput
 from core.statuses import AddressKind
 
 PROVIDER = "azure"
-# Download pages: the files behind them have a dated name that changes every week.
-# As the files call them; a fifth would stand in force beside them.
+# Download pages: the files behind them have a dated name that changes every week. As the files call
+# them; a fifth would be in force beside them.
 _CLOUDS = {"public", "china", "azuregovernment", "azuregermany"}
 BASE_SERVICE = "AzureCloud"
-# Where Front Door meets clients; its backend addresses are ordinary ones.
+# Edge addresses of Front Door; its backend addresses are ordinary ones.
 _EDGE = {
     "AzureFrontDoor.Frontend",
     "AzureFrontDoor.FirstParty",

@@ -1,7 +1,7 @@
 """Azure's other names of its regions, and the location code of each.
 
 The XML list (2013 to 2020) puts the place first (``useast``, ``europewest``) and shortens some
-names (``francec``); the service tags use location codes but for a few short names of their own.
+names (``francec``); the service tags use location codes except for a few short names.
 """
 
 _CODES = {

@@ -63,7 +63,7 @@ def _entry(row: Any, number: int) -> RangeEntry:
 
 
 def _doubt(document: dict[str, Any]) -> str:
-    """The token counts milliseconds of the creation time, told in California's or in UTC."""
+    """The token counts milliseconds of the creation time, in California's time or in UTC."""
     token, created = str(document.get("syncToken", "")), str(document.get("creationTime", ""))
     try:
         hours = (int(token) / 1000 - datetime.fromisoformat(created + "+00:00").timestamp()) / 3600

@@ -24,7 +24,7 @@ SERVICE = "VPC"
 _HEADER = ["geo", "availability zone", "data center", "prefixes"]
 _ZONE = re.compile(r"[a-z]{2}-[a-z0-9]+-\d")
 _UPDATED = re.compile(rb'^lastupdated: "?(\d{4}-\d\d-\d\d)', re.M)
-# Prefixes of one cell stand on lines of their own, written in one of these ways.
+# Prefixes of one cell are on separate lines, written in one of these ways.
 _BREAK = re.compile(r"\\n|<br ?/?>|[\s,]+")
 
 

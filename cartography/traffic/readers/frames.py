@@ -29,9 +29,9 @@ class Segment(NamedTuple):
     protocol: int
     source_port: int
     target_port: int
-    # Header and payload of IP, as the header says.
+    # Header and payload of IP, by the header.
     ip_bytes: int
-    # Payload of the transport, as the headers say, and as far as it was captured.
+    # Payload of the transport, by the headers, and as far as it was captured.
     payload_bytes: int
     payload: bytes
     flags: int = 0

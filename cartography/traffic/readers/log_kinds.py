@@ -31,7 +31,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     kind: ("certificate.subject",) if kind == "x509" else ("id.orig_h", "id.resp_h")
     for kind in FIELDS
 }
-# Fields that tell a kind whose path is not told. Logs of other kinds that share fields with
+# Fields that identify a kind without a ``#path`` line. Logs of other kinds that share fields with
 # these come first, so that a mail is not taken for a page.
 TELLING: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("sip", ("call_id", "request_from", "response_from")),

@@ -17,7 +17,7 @@ _HASH = ord("#")
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the lines since the last ``#separator`` say of the rows that follow."""
+    """The header that the lines since the last ``#separator`` declare for the rows that follow."""
 
     separator: str = "\t"
     set_separator: str = ","
@@ -105,5 +105,5 @@ def _unescape(text: str) -> str:
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
-    """Each name once: what comes again is another column that nobody asks for."""
+    """Each name once: repeated columns are not read."""
     return tuple(n if names.index(n) == i else f"{n}#{i}" for i, n in enumerate(names))

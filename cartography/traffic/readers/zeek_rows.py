@@ -27,7 +27,7 @@ _SETS = ("service", "san.dns", "cert_chain_fuids", "cert_chain_fps")
 def read_run(run: Run, tally: ErrorCounts, is_cut: bool) -> tuple[str, pa.Table | None]:
     """The kind of a run and its rows as text, with their ``line``; no table where it is of no use.
 
-    ``is_cut`` says that the last line has no end, so that its last field may be half of one.
+    ``is_cut`` means that the last line has no end, so that its last field may be incomplete.
     """
     kind = find_kind(run.header.path, run.header.fields)
     reason = _skip_reason(kind, run.header)
