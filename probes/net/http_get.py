@@ -74,7 +74,7 @@ class Exchange(io.RawIOBase):
         return io.BufferedReader(self, _CHUNK)
 
     def readinto(self, buffer: Any) -> int:
-        """Read what came in; raises ``OSError`` and, beyond the limits, ``_TooLarge`` or ``TimeoutError``."""
+        """Read what came in; raises ``OSError``, ``_TooLarge`` and ``TimeoutError``."""
         assert self._sock is not None
         self._sock.settimeout(self._left_s())
         got = self._sock.recv_into(buffer)
