@@ -40,11 +40,12 @@ test: setup-test ## set up and run every check and test
 # Files that hold timed tests: the others need not be read a second time.
 TIMED := $(shell grep -rl --include='*.py' 'mark\.timed' tests)
 
-# What many tests need compiled is compiled once before them.
+# What many tests need compiled is compiled once before them, their own modules included.
 together: compiled
 	@$(VENV)/python -m pytest -n $(AT_ONCE) --no-loadscope-reorder -m "not timed"
 
 compiled: setup-test
+	@$(VENV)/python -m pytest --collect-only -qq > /dev/null || true
 	@$(VENV)/python -m tests.compiled
 
 # Spark lives in an environment of its own, since nothing else needs it; it wants Java 17.
