@@ -1,5 +1,5 @@
 """Providers and regions of names in SQL that engines of many machines run unchanged, for surveys
-that one machine no longer holds: records and address ranges go in, counted rows come out.
+larger than one machine: counts from records and address ranges.
 
 Only what DuckDB and Spark share is used: no ASOF join, no lists, no engine's own types. IPv4 only.
 """

@@ -1,4 +1,4 @@
-"""Findings: what a rule says of a subject, with evidence, confidence and a stable identity."""
+"""Findings: the result of a rule for a subject, with evidence, confidence and a stable identity."""
 
 import hashlib
 from dataclasses import dataclass, field

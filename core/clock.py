@@ -29,7 +29,7 @@ class SystemClock:
 
 
 class BootTimeClock(SystemClock):
-    """The same, but that the counter goes on while the machine sleeps, where it can tell."""
+    """The same, but the counter includes time asleep, where the system provides that."""
 
     def monotonic(self) -> float:
         return time.clock_gettime(_BOOT)
@@ -39,7 +39,7 @@ _BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class FakeClock:
-    """A clock that moves only when told to."""
+    """A clock that moves only by explicit calls."""
 
     def __init__(self, start: datetime | None = None) -> None:
         self._now = start or datetime(2013, 3, 29, tzinfo=UTC)

@@ -1,17 +1,17 @@
-"""One root exception; each kind tells the caller what to do next."""
+"""One root exception; each kind determines how the caller reacts."""
 
 
 class NephoscopeError(Exception):
     """Root of every error that the product raises on purpose.
 
-    ``permanent`` says that trying again with the same input cannot help.
+    ``permanent`` means that trying again with the same input cannot help.
     """
 
     permanent = True
 
 
 class BadInput(NephoscopeError):
-    """Input that a person can mend: the message names the line or field and what to do."""
+    """Input that a person can correct: the message names the line or field and what to do."""
 
     def __init__(self, message: str, *, line: int | None = None, field: str | None = None) -> None:
         self.line = line
@@ -36,15 +36,15 @@ class Damaged(NephoscopeError):
 
 def reason_of(error: object) -> str:
     """What was wrong, in the system's words without its number."""
-    said: str | None = getattr(error, "strerror", None)
-    return said or str(error)
+    stated: str | None = getattr(error, "strerror", None)
+    return stated or str(error)
 
 
 _DAMAGED = ("malformed", "not a database")
 
 
 def store_error(error: Exception) -> str:
-    """What to say where the database refuses; where it is damaged, also what to do."""
+    """The message for a database that refuses; where it is damaged, also what to do."""
     text = f"the store cannot be used: {error}"
     if any(word in text for word in _DAMAGED):
         text += "; docs/how-to/back-up-and-upgrade.md tells how to restore a backup"

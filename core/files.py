@@ -132,7 +132,7 @@ def _read_secret(path: Path) -> str:
 
 
 def open_text(path: Path, encoding: str = "utf-8", newline: str | None = None) -> TextIO:
-    """Open a text, packed as its suffix says (.gz, .xz) or plain; undecodable bytes become marks.
+    """Open a text, packed by its suffix (.gz, .xz) or plain; undecodable bytes become marks.
 
     Reading a damaged packed file raises ``EOFError``, ``OSError``, ``zlib.error`` or
     ``lzma.LZMAError``.

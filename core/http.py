@@ -174,7 +174,7 @@ def _read(reply: Any, max_bytes: int) -> Reply:
 
 
 def _read_start(error: urllib.error.HTTPError) -> bytes:
-    """The first bytes of what the server says about an error; none where they do not come."""
+    """The first bytes of the server's error document; none where they do not come."""
     try:
         return error.read(_MAX_ERROR_BYTES)
     except (OSError, http.client.HTTPException):
@@ -246,7 +246,7 @@ def _refusal(reply: Reply) -> BadInput | Unavailable:
         detail = str(json.loads(reply.body)["detail"])
     except (ValueError, KeyError, TypeError):
         detail = f"HTTP {reply.status}"
-    # Too many requests, and faults of the server, say nothing about what was sent.
+    # Too many requests, and faults of the server, imply nothing about what was sent.
     if reply.status == 429:
         after = reply.headers.get("retry-after", "")
         return LimitReached(detail, float(after) if after.isdigit() else 30.0)

@@ -113,7 +113,7 @@ class DomainOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where one address stands, with the prefix and table that say so.
+    """Location of one address, with the prefix and table as evidence.
 
     ``services`` are all services published for the address, most specific first; ``service``
     is the one shown. No published prefix: ``provider`` is ``None`` and ``kind`` is other.

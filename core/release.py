@@ -1,3 +1,3 @@
-"""The version of all of it, as commands, vantage points and requests to others tell it."""
+"""The version of the product, as commands, vantage points and requests report it."""
 
 VERSION = "0.2.0"

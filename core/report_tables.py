@@ -17,8 +17,8 @@ class TableSpec:
     """One table: id, title, columns in order, and the published table that it restates, if any.
 
     ``keys`` are the columns whose values name a row: comparisons join on them. ``pages`` are the
-    slugs of the report pages that show the table, its own first; pages show the tables of their own
-    before those of others, in the order of ``SPECS``, but each behind those in ``after``.
+    slugs of the report pages that show the table, its own first; pages show their own tables before
+    those of others, in the order of ``SPECS``, but each behind those in ``after``.
     """
 
     id: str

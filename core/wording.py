@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from core.providers import PROVIDER_BY_ID
 
-# Below this a percentage would promise more than so few can tell; the two counts say it all.
+# Below this a percentage would promise more precision than so few have; the two counts are shown
+# alone.
 SMALL = 30
 NO_DATA = "no data"
 
@@ -82,7 +83,7 @@ class Portion:
 
     @property
     def is_singular(self) -> bool:
-        """Whether a verb after the figure stands in the singular."""
+        """Whether a verb after the figure is in the singular."""
         return self.part == 0 or self.whole == 1 or (self.is_small and self.part == 1)
 
     def subject(self) -> str:

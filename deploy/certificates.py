@@ -16,12 +16,12 @@ _CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 
 
 class NoCertificate(Exception):
-    """``openssl`` is not there, or refused; the message says which."""
+    """``openssl`` is not there, or refused; the message names which."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Files of a door: what vantage points trust, what it shows, and its key."""
+    """TLS files of the gate: the authority that vantage points trust, certificate, and key."""
 
     authority: Path
     certificate: Path
@@ -31,8 +31,8 @@ class Certificates:
 def ensure(folder: Path, names: Iterable[str]) -> Certificates:
     """The files in ``folder``, made where they are not; raises ``NoCertificate``.
 
-    The authority stays, so that vantage points that joined go on trusting a door whose names
-    have changed.
+    The authority is kept, so that vantage points that joined still trust a gate with changed host
+    names.
     """
     folder.mkdir(parents=True, exist_ok=True)
     found = Certificates(folder / "ca.pem", folder / "gate.pem", folder / "gate.key")

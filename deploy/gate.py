@@ -1,6 +1,6 @@
 """TLS proxy for vantage points: TLS in front, a plain socket to Valkey behind it.
 
-The embedded Valkey speaks no TLS. The door knows no password and no command; who is who, and who
+The embedded Valkey speaks no TLS. The gate knows no password and no command; who is who, and who
 may do what, is decided by Valkey's own access lists behind it.
 """
 
@@ -19,7 +19,7 @@ MOST_PER_ADDRESS = 1_000
 MOST_CONNECTIONS = 3_500
 _CHUNK_BYTES = 64 * 1024
 _HANDSHAKE_S = 10.0
-# The first command is the password: nobody may sit in the hall without one.
+# The first command is the password: an unauthenticated connection is closed after this time.
 _FIRST_WORD_S = 10.0
 
 
@@ -81,7 +81,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 def context_of(certificate: str, key: str) -> ssl.SSLContext:
-    """TLS 1.2 or newer, with the door's certificate."""
+    """TLS 1.2 or newer, with the gate's certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(certificate, key)
@@ -89,7 +89,7 @@ def context_of(certificate: str, key: str) -> ssl.SSLContext:
 
 
 async def serve(options: argparse.Namespace) -> None:
-    """Keep the door until it is stopped."""
+    """Serve until stopped."""
     host, _, port = options.listen.rpartition(":")
     gate = Gate(options.to)
     server = await asyncio.start_server(
@@ -113,7 +113,7 @@ async def serve(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Read the command line and keep the door."""
+    """Read the command line and serve."""
     parser = argparse.ArgumentParser(prog="deploy.gate", description=__doc__)
     parser.add_argument("--listen", required=True, metavar="HOST:PORT", help="no host: all")
     parser.add_argument("--to", required=True, metavar="SOCKET")

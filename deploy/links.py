@@ -12,11 +12,12 @@ from deploy import broker, certificates
 
 NAME = "links"
 USER = "centre"
-# A results message has at most 4 MB; nobody can store a larger text, nor fill the machine's memory.
+# A results message has at most 4 MB; no client can store a larger text, nor fill the machine's
+# memory.
 _LARGEST_TEXT = "5mb"
 _MEMORY = "512mb"
-# What all connections may hold together; whoever holds most is cut. Half-sent texts on many
-# connections would else take the memory that everybody's messages need.
+# What all connections may hold together; the largest is closed first. Incomplete commands on many
+# connections would else use the memory that messages need.
 _MEMORY_OF_CONNECTIONS = "128mb"
 _OWN = {"localhost": "127.0.0.1", "127.0.0.1": "127.0.0.1", "::1": "[::1]"}
 
@@ -30,7 +31,7 @@ def secret_of(data: Path) -> str:
 
 
 def command(data: Path) -> list[str]:
-    """The server's command line; nobody but the centre may do anything until the centre says so."""
+    """The server's command line; only the centre may run commands until it has set access lists."""
     secret, plain = secret_of(data), broker.command(data, NAME)
     users = data / NAME / "users.acl"
     if not users.exists():
@@ -46,9 +47,9 @@ def command(data: Path) -> list[str]:
         *("--maxmemory", _MEMORY),
         *("--maxmemory-policy", "noeviction"),
         *("--maxclients", "4000"),
-        # Access lists name keys, not databases: with more than one, each key would stand in all.
+        # Access lists name keys, not databases: with more than one, each key would exist in all.
         *("--databases", "1"),
-        # Whoever sits there without a word; waiting for work is no silence.
+        # Closes idle connections; waiting for work does not count as idle.
         *("--timeout", "300"),
     ]
 
@@ -69,7 +70,7 @@ def answers(data: Path) -> bool:
 
 
 def gate_command(data: Path, host: str, port: int) -> list[str]:
-    """The command line of the door over TLS; raises ``NoCertificate``.
+    """The command line of the TLS gate; raises ``NoCertificate``.
 
     ``host`` is how vantage points call it. Under a name of this machine's own it is open to this
     machine alone, under any other to all.

@@ -29,7 +29,7 @@ from deploy.processes import Child, Family  # noqa: E402
 
 PYTHON = sys.executable
 READY_S = 60.0
-# The ports of a copy keep these distances from the site's, so that PORT alone tells copies apart;
+# The ports of a copy keep these distances from the site's, so that PORT alone distinguishes copies;
 # downwards where there is room. The usual ones are 8000, 5300 and 6390.
 _TESTBED_DISTANCE, _LINKS_DISTANCE = 2_700, 1_610
 
@@ -86,7 +86,7 @@ def environment(data: Path, ports: Ports) -> dict[str, str]:
     env["DJANGO_SETTINGS_MODULE"] = "webapp.settings"
     env["PYTHONPATH"] = str(ROOT)
     env.setdefault("REDIS_URL", f"redis+socket://{broker.socket_path(data)}")
-    # Processes share the cores: threads of linear algebra in each would only stand in line.
+    # Processes share the cores: threads of linear algebra in each would only wait for one.
     env.setdefault("OPENBLAS_NUM_THREADS", "1")
     env["NEPHOSCOPE_LINKS_ADDRESS"] = ports.links
     env.setdefault("NEPHOSCOPE_SITE_URL", f"http://127.0.0.1:{ports.site}")
@@ -135,7 +135,7 @@ def start_broker(family: Family, data: Path) -> None:
 
 
 def start_links(family: Family, data: Path, ports: Ports) -> None:
-    """Start what vantage points reach: their broker, its door over TLS, and the collector."""
+    """Start the services that vantage points reach: broker, its TLS gate, and the collector."""
     if "NEPHOSCOPE_LINKS_URL" not in os.environ:
         broker.end_orphan(data, links.NAME)
         child = family.start(Child("links", links.command(data)))
@@ -145,7 +145,9 @@ def start_links(family: Family, data: Path, ports: Ports) -> None:
 
 
 def _open_gate(family: Family, data: Path, ports: Ports) -> None:
-    """Without a free port, or openssl, nobody can join; everything else runs, and it is said."""
+    """Without a free port, or openssl, no vantage point can join; everything else runs, and a line
+    reports it.
+    """
     host, _, port = ports.links.rpartition(":")
     if not port_is_free(int(port)):
         print_status(
@@ -193,7 +195,7 @@ def run(family: Family, data: Path, world: str, ports: Ports) -> None:
     manage = [PYTHON, str(ROOT / "manage.py")]
     ready = subprocess.run([*manage, "migrate", "--verbosity", "0"], env=dict(family.env))
     if ready.returncode:
-        # The command has said what is wrong, such as a setting that makes no sense.
+        # The command has printed the reason, such as an invalid setting.
         sys.exit(ready.returncode)
     start_broker(family, data)
     start_links(family, data, ports)
@@ -205,7 +207,7 @@ def run(family: Family, data: Path, world: str, ports: Ports) -> None:
         served = ports.testbed
         wait_for("the testbed", lambda: not port_is_free(served), family, testbed)
         subprocess.run([*manage, "demo"], env=dict(family.env), check=False)
-        # Some seconds of work that nobody waits for: it ends by itself.
+        # Some seconds of background work: it ends by itself.
         subprocess.Popen(
             [*manage, "demo_measurement"], env=dict(family.env), start_new_session=True
         )
@@ -274,7 +276,7 @@ def serve(data: Path, world: str, ports: Ports) -> int:
     """Run with these ports on this folder, and end every child afterwards."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
-    family = Family(data / "logs", environment(data, ports), tell=print_status)
+    family = Family(data / "logs", environment(data, ports), report=print_status)
     try:
         run(family, data, world, ports)
     except (Stop, KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""Child processes of ``make run``: started in groups of their own, restarted, and all ended."""
+"""Child processes of ``make run``: started in separate process groups, restarted, and all ended."""
 
 import ctypes
 import os
@@ -48,7 +48,7 @@ class Child:
 
 @dataclass
 class Family:
-    """All children of one run; ``tell`` is given a line for each that ends.
+    """All children of one run; ``report`` is called with a line for each that ends.
 
     One that ends again and again waits ``pause_s``, twice that, and so on up to 30 times it.
     """
@@ -56,7 +56,7 @@ class Family:
     folder: Path
     env: Mapping[str, str]
     children: list[Child] = field(default_factory=list)
-    tell: Callable[[str], None] = print
+    report: Callable[[str], None] = print
     pause_s: float = 1.0
 
     def log_of(self, child: Child) -> Path:
@@ -102,7 +102,7 @@ class Family:
             child.deaths = [at for at in child.deaths if now - at < DEATHS_WITHIN_S] + [now]
             wait_s = child.next_start - now
             log = self.log_of(child)
-            self.tell(f"{child.name} {child.end}; it starts again in {wait_s:.0f} s (log: {log})")
+            self.report(f"{child.name} {child.end}; it starts again in {wait_s:.0f} s (log: {log})")
         elif now >= child.next_start:
             child.next_start = 0.0
             self.start(child)

@@ -50,7 +50,7 @@ def works(command: list[str]) -> bool:
 
 
 def create_environment() -> None:
-    """Create the private environment; says which package is missing where venv is."""
+    """Create the private environment; names the missing package where venv is absent."""
     if PYTHON.exists() and works([str(PYTHON), "-m", "pip", "--version"]):
         return
     print_status("creating .venv")

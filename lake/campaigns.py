@@ -32,8 +32,8 @@ _PLACE: list[tuple[str, pa.DataType]] = [
     ("late_s", pa.float32()),
 ]
 CAMPAIGN_SCHEMAS: dict[str, pa.Schema] = {
-    # One row per run of a probe that gives values: milliseconds or bytes per second, as the
-    # probe says. What was sent and gave no value is lost.
+    # One row per run of a probe that gives values: milliseconds or bytes per second, by the probe.
+    # What was sent and gave no value is lost.
     "samples": pa.schema(
         [
             *_PLACE,
@@ -108,8 +108,8 @@ def rows_of_result(
 ) -> tuple[str, list[dict[str, Any]]]:
     """Return the table name and the rows of one probe result in its JSON form.
 
-    ``place`` says where it belongs: round, vantage, target, provider, region, zone, direction.
-    A multipath traceroute has one row per flow.
+    ``place`` identifies the run: round, vantage, target, provider, region, zone, direction. A
+    multipath traceroute has one row per flow.
     """
     head = {
         **place,

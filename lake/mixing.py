@@ -23,7 +23,7 @@ _SHIFT = np.uint64(29)
 _WORD = 8
 # Rows whose slots are fetched together, each without waiting for the one before.
 _BLOCK = 1024
-# A numba intrinsic is called without its first parameter, which no type can say.
+# A numba intrinsic is called without its first parameter, which no type can express.
 intrinsic: Any = numba.extending.intrinsic
 
 
@@ -110,7 +110,7 @@ def _slot(first: Any, second: Any, slots: Keys) -> Any:
 
 @compile_division
 def _mark_known(keys: Keys, slots: Keys, known: NDArray[np.bool_], span: Any) -> None:
-    """Rows whose key stands in its first slot: most of them, where rows repeat."""
+    """Rows with their key in its first slot: most of them, where rows repeat."""
     mask = np.uint64(len(slots) - 1)
     for row in range(span[0], span[1]):
         first, second = keys[row, 0] | np.uint64(1), keys[row, 1]

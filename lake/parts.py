@@ -26,7 +26,7 @@ def write_part(path: Path, table: str, rows: Sequence[dict[str, Any]] | pa.Table
     A part that stands already is replaced as a whole, so a shard that runs twice leaves one
     result. Raises ``Unavailable`` when the disk refuses; then no part and no debris is left.
     """
-    # What a killed writer of this same part left behind; the shard's lease says it is gone.
+    # What a killed writer of this same part left behind; the shard's lease shows that it is gone.
     for debris in path.parent.glob(f".{path.name}.*.tmp"):
         debris.unlink(missing_ok=True)
     try:

@@ -83,7 +83,7 @@ class FlowWriter:
             raise Unavailable(f"cannot write flows: {error.strerror or error}") from error
 
     def close(self) -> None:
-        """End the parts; whoever made the folder puts it in place or removes it."""
+        """End the parts; the creator of the folder publishes or removes it."""
         for writer in self._writers.values():
             writer.close()
         self._writers = {}

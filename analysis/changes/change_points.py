@@ -19,7 +19,7 @@ FAMILY_ERROR_RATE = 0.01
 # Smaller shifts are not reported, however certain they are.
 MIN_SHIFT_MS = 1.0
 MIN_SHIFT_SHARE = 0.05
-# Neighbouring rounds are correlated, so that more values of a run tell little more.
+# Neighbouring rounds are correlated, so that more values of a run add little.
 MAX_VALUES_PER_RUN = 24
 MIN_VALUES = 12
 _MAX_CORRELATION = 0.9

@@ -20,8 +20,8 @@ class Assumed:
     """Default availabilities, as shares of time, for regions without a known one.
 
     ``region`` is what providers promise for machines in several zones of one region, ``zone`` for
-    those in a single one. ``provider`` stands for outages of all regions at once, for which nobody
-    makes a promise; one hour in ten years is a guess, and is said to be one.
+    those in a single one. ``provider`` is for outages of all regions at once, for which no provider
+    makes a promise; one hour in ten years is a guess, and is labelled as one.
     """
 
     region: float = 0.9999

@@ -27,7 +27,7 @@ class Loss:
     for in any round; both are expectations where only a share of routes fails. ``added`` is the
     mean worsening of those who move. ``value`` is the mean of the same client-rounds as without a
     failure, where those that are lost cost what a missing answer costs: it never gets better. It is
-    None where nobody is served any more.
+    None where no client is served any more.
     """
 
     kind: str

@@ -21,7 +21,7 @@ class Spread:
 
     ``mean`` is the value of the choice: a counted client-round without an answer costs the penalty,
     if the objective has one. ``share`` is the group's share of all weight, ``unanswered`` the share
-    of its own counted client-rounds.
+    of its counted client-rounds.
     """
 
     clients: int
@@ -72,7 +72,7 @@ def by_group(serving: Assignment, groups: Sequence[str]) -> dict[str, Spread]:
 def spread_elsewhere(serving: Assignment, other: Floats, faster: bool) -> Spread:
     """Return the spread of another measure in each client's home region.
 
-    ``other`` is by region of the set, client and round, of rounds of its own. The mean is over
+    ``other`` is by region of the set, client and round, of separate rounds. The mean is over
     answers: where a client has no sample of the other measure, nothing is known, and nothing costs.
     """
     homes = np.maximum(serving.homes, 0)

@@ -51,7 +51,7 @@ class SingleRegions:
         """Return each region's value, and the share of counted client-rounds that it answered.
 
         A counted client-round without its answer costs the worst value measured, and 0 where higher
-        is better. A region that answered nobody has no value.
+        is better. A region that answered no client has no value.
         """
         penalty = 0.0 if self.higher_is_better else self.worst
         found = {}

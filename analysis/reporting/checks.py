@@ -17,7 +17,7 @@ Rows = Mapping[str, list[Row]]
 _TOLERANCE = 2e-5
 _SUMMED = ("providers", "name-servers")
 # Distributions of the names or domains that the table ``providers`` counts: only its columns can be
-# the count, since populations are compared with its totals. Other curves have checks of their own.
+# the count, since populations are compared with its totals. Other curves have separate checks.
 _PROVIDER_DISTRIBUTIONS = {
     # table: (column of the group, column of the count)
     "region-counts": ("provider", "subdomains"),

@@ -1,7 +1,7 @@
 """95 % confidence intervals of shares over the sampled clients.
 
 The grouped jackknife: clients fall into groups, each group is left out once, and the spread of the
-shares that remain says how much one of them sways. In go sums by group; out come intervals.
+shares that remain estimates the influence of one group. Takes sums by group; returns intervals.
 """
 
 from collections.abc import Mapping

@@ -97,5 +97,5 @@ def _regions(rows: Rows) -> str:
 
 
 def _share(value: float, by: str, flows: int | None) -> str:
-    """``3 of`` or ``97.2 % of``; bytes are no things that few of could be told apart."""
+    """``3 of`` or ``97.2 % of``; bytes are always given as per cent."""
     return f"{share_of(value, None if by == 'bytes' else flows)} of"

@@ -52,7 +52,7 @@ class RegretFact:
 class CampaignFacts:
     """What a campaign measured; ``regret`` solves for a set of regions, if all were measured.
 
-    ``synthetic`` says that a model made the values up; findings then say so.
+    ``synthetic`` means that a model made the values up; findings then state it.
     """
 
     campaign: str

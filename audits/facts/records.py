@@ -11,7 +11,7 @@ ANSWERED = ("NOERROR", "NODATA", "NXDOMAIN")
 class Deployment:
     """Addresses of a domain's names in one provider, region and kind.
 
-    ``provider`` and ``region`` are ``None`` where no published prefix says; ``as_of`` is the oldest
+    ``provider`` and ``region`` are ``None`` outside published prefixes; ``as_of`` is the oldest
     range table that was used; ``name``, ``address`` and ``prefix`` are one of the rows.
     """
 

@@ -120,7 +120,7 @@ def _bad_input(error: ValidationError, prefix: str) -> BadInput:
 
 
 def _line_of(text: str, field: str) -> int | None:
-    """The line on which a field of a TOML or JSON text is written, as far as its keys tell."""
+    """The line of a field in a TOML or JSON text, as far as its keys determine it."""
     lines = text.splitlines()
     found: int | None = None
     start = 0

@@ -33,7 +33,7 @@ class DataRequirements(_Closed):
 
 
 class Suppression(_Closed):
-    """A finding that is accepted, with a reason, by somebody, until a day."""
+    """An accepted finding, with a reason, an owner and an expiry date."""
 
     rule: str = Field(description="id of the rule")
     subject: str = Field(

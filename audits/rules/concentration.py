@@ -89,7 +89,7 @@ def decide_single_dns_operator(
     confidence = 1.0
     own = registered_domain(facts.domain)
     if operators == {own}:
-        # Names in the domain itself say nothing about the operator; their networks do.
+        # Names in the domain itself do not identify the operator; their networks do.
         operators = {s.provider or "" for s in facts.servers if s.address}
         confidence = 0.7
         if not operators or "" in operators:

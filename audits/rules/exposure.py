@@ -74,7 +74,7 @@ def decide_zone_transfer(
 def decide_wildcard(
     facts: DomainFacts, context: Context, parameters: NoParameters
 ) -> Iterator[Judgement]:
-    """A wildcard answers for names that nobody made (RFC 4592)."""
+    """A wildcard answers for names that were never created (RFC 4592)."""
     if facts.wildcard:
         evidence = Evidence("domains", facts.domain, name=facts.domain, detail="wildcard seen")
         yield finding(facts, "names that do not exist are answered", n=1, evidence=[evidence])

@@ -38,7 +38,7 @@ SHARES = 20
 PER_MESSAGE, MESSAGES_BEFORE_CUT = 30, 2
 CUT_ADDRESS = "127.0.53.9"
 # dnspython gives up by exception, and waits no longer than ours.
-PATIENCE_S = 5.0
+SILENCE_S = 5.0
 
 Row = tuple[str, str, str]
 # Runs all tasks; the returned function reports, outside the measured time, what was wrong.
@@ -149,7 +149,7 @@ def _compare(tasks: list[Task], rounds: int, *, peer: bool) -> int:
 
 
 def _harvest(tasks: Sequence[Task], *, keep: bool) -> dict[str, ZoneHarvest]:
-    source = Transfers(TransferLimits(silence_s=PATIENCE_S), keep=keep)
+    source = Transfers(TransferLimits(silence_s=SILENCE_S), keep=keep)
     zones = [task.zone for task in tasks]
     with Engine(zones[0].servers) as engine:
         return {h.domain: h for h in source.harvest(zones, engine)}
@@ -205,7 +205,7 @@ def _ask_dnspython(zone: Zone) -> list[dns.rrset.RRset]:
                 server.address,
                 zone.domain,
                 port=server.port,
-                timeout=PATIENCE_S,
+                timeout=SILENCE_S,
                 relativize=False,
             ):
                 found += message.answer

@@ -50,8 +50,8 @@ def scores(result: RegionResult, truth: Truth) -> list[Score]:
     return [_score(m, [names[z] if z else None for z in zones], true) for m, zones in found.items()]
 
 
-def _score(method: str, said: list[int | None], true: list[int]) -> Score:
-    answered = sum(s is not None for s in said)
-    wrong = sum(s is not None and s != t for s, t in zip(said, true, strict=True))
+def _score(method: str, stated: list[int | None], true: list[int]) -> Score:
+    answered = sum(s is not None for s in stated)
+    wrong = sum(s is not None and s != t for s, t in zip(stated, true, strict=True))
     n = max(1, len(true))
     return Score(method, len(true), answered / n, wrong / max(1, answered), wrong / n)

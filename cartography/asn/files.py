@@ -84,10 +84,10 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _check_count(plain: bytes, n_lines: int) -> None:
     """The header of pyasn's files gives the number of prefixes."""
-    said = _COUNT.search(plain[:4096])
-    if said and int(said[1]) != n_lines:
+    stated = _COUNT.search(plain[:4096])
+    if stated and int(stated[1]) != n_lines:
         raise BadInput(
-            f"the header says {int(said[1]):,} prefixes and {n_lines:,} follow; is it cut off?"
+            f"the header says {int(stated[1]):,} prefixes and {n_lines:,} follow; is it cut off?"
         )
 
 

@@ -70,8 +70,8 @@ def _of_prefixes(file: OriginFile) -> OriginPrefixes:
         found = flatten(Column.of(family, (rows[n][1] for n in own)), lengths).intervals
         numbers = np.array([*own, -1], dtype=np.int32)
         parts[family] = type(found)(found.starts, numbers[found.labels])
-    said = [Announced(write_prefix(*row[:3]), row[3]) for row in rows]
-    return OriginPrefixes(AddressMap(parts[4], parts[6]), said)
+    stated = [Announced(write_prefix(*row[:3]), row[3]) for row in rows]
+    return OriginPrefixes(AddressMap(parts[4], parts[6]), stated)
 
 
 def _of_ranges(file: OriginFile) -> OriginPrefixes:
@@ -83,8 +83,8 @@ def _of_ranges(file: OriginFile) -> OriginPrefixes:
             parts[family] = join_ranges(family, own)
         except ValueError as error:
             raise BadInput(f"the file contradicts itself: {error}") from error
-    said = [
+    stated = [
         Announced("", origins, (write_address(family, first), write_address(family, last)))
         for family, first, last, origins in rows
     ]
-    return OriginPrefixes(AddressMap(parts[4], parts[6]), said)
+    return OriginPrefixes(AddressMap(parts[4], parts[6]), stated)

@@ -26,8 +26,8 @@ def find_dangling(answers: Sequence[Answer]) -> tuple[Front, ...]:
         last = _alias_chain(answer)[-1]
         for rule in _applicable_rules([matcher.rules[n] for n in matcher.match_name(last.target)]):
             label = CLAIMABLE if rule.claimable else DANGLING
-            said = f"{last}: {answer.status} from {answer.resolver or 'the resolver'}"
-            front = Front(answer.name, rule.provider, label, rule.id, said, last.target)
+            stated = f"{last}: {answer.status} from {answer.resolver or 'the resolver'}"
+            front = Front(answer.name, rule.provider, label, rule.id, stated, last.target)
             fronts.setdefault((rule.provider, last.target), front)
     return tuple(fronts.values())
 

@@ -190,13 +190,13 @@ def _meaning(row: dict[str, Any]) -> Placement:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The distinct prefixes of one family in order, wide ones first; ``said`` are the numbers of
+    """The distinct prefixes of one family in order, wide ones first; ``stated`` are the numbers of
     the statements on each.
     """
 
     firsts: Column
     lengths: NDArray[np.uint8]
-    said: list[tuple[int, ...]]
+    stated: list[tuple[int, ...]]
 
 
 def _group(files: Iterable[RangeFile], labeller: Labeller) -> dict[int, _Rows]:
@@ -206,11 +206,11 @@ def _group(files: Iterable[RangeFile], labeller: Labeller) -> dict[int, _Rows]:
         number_of = labeller.numbers(file.as_of)
         for entry in file.entries:
             text, number = entry[0], number_of(entry)
-            said = by_text.get(text)
-            if said is None:
+            stated = by_text.get(text)
+            if stated is None:
                 by_text[text] = (number,)
-            elif number not in said:
-                by_text[text] = (*said, number)
+            elif number not in stated:
+                by_text[text] = (*stated, number)
     return {
         family: _sort(family, [(t, n) for t, n in by_text.items() if (":" in t) == (family == 6)])
         for family in BITS
@@ -222,15 +222,15 @@ def _sort(family: int, rows: list[tuple[str, tuple[int, ...]]]) -> _Rows:
     keys = firsts.keys()
     order = np.lexsort((lengths, keys))
     keys, lengths = keys[order], lengths[order]
-    said = [rows[at][1] for at in order.tolist()]
+    stated = [rows[at][1] for at in order.tolist()]
     fresh = np.ones(len(rows), dtype=np.bool_)
     fresh[1:] = (keys[1:] != keys[:-1]) | (lengths[1:] != lengths[:-1])
     # One prefix in two spellings is one prefix.
     for at in np.flatnonzero(~fresh).tolist()[::-1]:
-        said[at - 1] = tuple({*said[at - 1], *said[at]})
+        stated[at - 1] = tuple({*stated[at - 1], *stated[at]})
     kept = np.flatnonzero(fresh)
     firsts = Column.from_keys(family, keys[kept])
-    return _Rows(firsts, lengths[kept], [said[at] for at in kept.tolist()])
+    return _Rows(firsts, lengths[kept], [stated[at] for at in kept.tolist()])
 
 
 _Part = tuple[Column, NDArray[np.uint8], Intervals, Labels, Labels]
@@ -242,9 +242,9 @@ def _compile(rows: _Rows, labeller: Labeller) -> _Part:
     meanings: list[int] = []
     shown: list[int] = []
     known = labeller.known
-    for at, (said, parent) in enumerate(zip(rows.said, nest.parents.tolist(), strict=True)):
+    for at, (stated, parent) in enumerate(zip(rows.stated, nest.parents.tolist(), strict=True)):
         around = meanings[parent] if parent >= 0 else NO_LABEL
-        meaning, is_outer = known.get((said, around)) or labeller.label(said, around)
+        meaning, is_outer = known.get((stated, around)) or labeller.label(stated, around)
         meanings.append(meaning)
         shown.append(shown[parent] if is_outer else at)
     return rows.firsts, rows.lengths, nest.intervals, _labels(shown), _labels(meanings)

@@ -45,10 +45,10 @@ class Labeller:
         numbered = self._number.setdefault(as_of, {})
 
         def number(entry: RangeEntry) -> int:
-            said = entry[1:]  # all but the prefix
-            found = numbered.get(said)
+            stated = entry[1:]  # all but the prefix
+            found = numbered.get(stated)
             if found is None:
-                found = numbered[said] = len(self._statements)
+                found = numbered[stated] = len(self._statements)
                 self._statements.append((entry, as_of))
             return found
 

@@ -46,7 +46,7 @@ def _statements(file: RangeFile) -> dict[str, tuple[str, ...]]:
     rows: dict[str, set[str]] = {}
     for entry in file.entries:
         rows.setdefault(entry.prefix, set()).add(_statement(entry))
-    return {prefix: tuple(sorted(said)) for prefix, said in rows.items()}
+    return {prefix: tuple(sorted(stated)) for prefix, stated in rows.items()}
 
 
 def _statement(entry: RangeEntry) -> str:

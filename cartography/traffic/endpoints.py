@@ -47,12 +47,12 @@ def find_endpoints(
     page: CacheView,
     ends: list[Numbers],
     atlas: LabelArrays,
-    said: tuple[LocalFlags, LocalFlags],
+    stated: tuple[LocalFlags, LocalFlags],
     is_named: bool,
 ) -> Endpoints:
     """Determine the cloud end and the client end of each row.
 
-    ``said`` is the log's statement on whether each end is local: 1, 0, or -1 for none. A provider's
+    ``stated`` is whether each end is local: 1, 0, or -1 for none. A provider's
     own services count only where no end is in a cloud.
     """
     first, second = page.labels[ends[0]], page.labels[ends[1]]
@@ -60,7 +60,7 @@ def find_endpoints(
     label = np.where(toward, second, first)
     near = np.where(toward, page.is_near[ends[0]], page.is_near[ends[1]])
     if not is_named:
-        word = np.where(toward, *said)
+        word = np.where(toward, *stated)
         # Without a word from anybody, the end that is in no cloud is the client.
         in_cloud = atlas.is_cloud[np.where(toward, first, second)]
         near = near | (word == 1) | ((word == -1) & ~in_cloud)

@@ -113,8 +113,8 @@ def _read_fields(kind: str, raw: pa.Table, reading: Reading) -> tuple[_Fields, R
 
 def _find_endpoints(raw: pa.Table, reading: Reading) -> Endpoints:
     page, ends = reading.book.encode(raw["id.orig_h"], raw["id.resp_h"])
-    said = _read_local_flags(raw, "local_orig"), _read_local_flags(raw, "local_resp")
-    return find_endpoints(page, ends, reading.atlas, said, reading.book.is_named)
+    stated = _read_local_flags(raw, "local_orig"), _read_local_flags(raw, "local_resp")
+    return find_endpoints(page, ends, reading.atlas, stated, reading.book.is_named)
 
 
 def _read_local_flags(raw: pa.Table, name: str) -> LocalFlags:

@@ -13,8 +13,8 @@ MAX_POINTERS = 16
 # 254 octets of labels and a pointer to the root.
 _MAX_PIECE = 256
 _MAX_TEXT = 253
-# Keys of known names are pointers as they stand in a packet. An offset that no pointer can
-# express gives a key above 16 bits, which no packet holds.
+# Keys of known names are pointers as encoded in a packet. An offset that no pointer can express
+# gives a key above 16 bits, which no packet holds.
 _POINTER = 0xC000
 _PLAIN = bytes(b for b in range(33, 127) if b not in (46, 92))
 # Lower case by one call, with a backslash for every byte that has to be written as \DDD.

@@ -129,8 +129,8 @@ class SectionCache:
             tail = read_tail(names, start, self._additionals)
         except FAULTS as error:
             raise Malformed(str(error)) from error
-        # The header holds a number that is new in each reply. And an end without a byte says
-        # nothing of a packet that ends too early.
+        # The header holds a number that is new in each reply. And an empty end is no evidence for a
+        # packet that is truncated.
         if names.low >= 12 and start < len(packet):
             low, high = names.low, min(names.high, start)
             leaned_on = slice(low, high) if low < high else slice(start, start)
@@ -197,7 +197,7 @@ def _find_pointers(packet: bytes, offset: int) -> Iterator[int]:
             raise ValueError("a type whose names stand elsewhere")
         for _ in range(_NAMES_IN_DATA[code]):
             name, pointer = _skip_name(packet, name)
-            # Data that nobody read may be of any form, and what looks like a pointer may be none.
+            # Data that was not read may have any form, and what looks like a pointer may be none.
             if name > offset:
                 raise ValueError("name runs past its record")
             yield from pointer

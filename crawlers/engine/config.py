@@ -74,7 +74,7 @@ class EngineConfig:
     ``rate_per_server`` and ``zone_rate`` are queries per second, none means no limit; ``pace``
     shares limits per server with other engines. ``recursion`` sets the RD bit, ``follow`` asks on
     behind a CNAME, ``additionals`` keeps that section, ``case_mixing`` is "0x20". Without
-    ``patience`` a question that no server answers ends as TIMEOUT.
+    ``outage_limit`` a question that no server answers ends as TIMEOUT.
     """
 
     window: int = 2_000
@@ -90,7 +90,7 @@ class EngineConfig:
     follow: bool = True
     additionals: bool = False
     case_mixing: bool = False
-    patience: OutageLimit | None = None
+    outage_limit: OutageLimit | None = None
 
     def __post_init__(self) -> None:
         for name, low, high in (

@@ -1,9 +1,9 @@
 """Outages of an engine's own servers: hold queries and probe until a server replies.
 
-A query without a reply tells something about its name only if the servers answered any other query
-meanwhile; SERVFAIL only if they resolved any other name (a resolver without upstream connection
-fails for all names). Otherwise the query is held while one probe at a time tests the servers, and
-it is sent again once they answer.
+A missing reply is evidence about its name only if the servers answered any other query meanwhile;
+SERVFAIL only if they resolved any other name (a resolver without upstream connection fails for all
+names). Otherwise the query is held while one probe at a time tests the servers, and it is sent
+again once they answer.
 """
 
 from collections import deque
@@ -41,9 +41,9 @@ class Resend(Enum):
 class Outages:
     """What one run holds back while its servers are silent."""
 
-    def __init__(self, run: "Run", patience: OutageLimit | None) -> None:
+    def __init__(self, run: "Run", outage_limit: OutageLimit | None) -> None:
         self.run = run
-        self.patience = patience
+        self.outage_limit = outage_limit
         self.held: list[PendingQuery] = []
         # All tries of a question may be lost in a longer silence than this.
         config = run.config
@@ -63,7 +63,7 @@ class Outages:
 
     def note_reply(self, peer: "Peer", now: float) -> None:
         """Note that a server has replied."""
-        if self.patience is None or not peer.is_own:
+        if self.outage_limit is None or not peer.is_own:
             return
         if now - self._replied_at > self._gap_s:
             self._gap = (self._replied_at, now)
@@ -71,7 +71,7 @@ class Outages:
 
     def note_resolved(self, peer: "Peer", question: Question, now: float) -> None:
         """Note that a server has answered a question with records or a denial."""
-        if self.patience is None or not peer.is_own or question is self._probe:
+        if self.outage_limit is None or not peer.is_own or question is self._probe:
             return
         self._resolved_at = now
         zone = question[5] or question[0]
@@ -82,7 +82,7 @@ class Outages:
         """Hold a query without reply, unless its servers answered others meanwhile."""
         is_failed = slot.status == DnsStatus.SERVFAIL
         is_outage = is_failed or slot.status in SILENCE
-        if self.patience is None or not is_outage or not slot.peer.is_own:
+        if self.outage_limit is None or not is_outage or not slot.peer.is_own:
             return False
         if slot.question is self._probe:
             return self._end_failed_probe(slot, now)
@@ -196,9 +196,9 @@ class Outages:
             return
         self._is_confirmed = True
         silent_s = now - self._silent_since
-        assert self.patience is not None
-        self.patience.report(silent_s)
-        if silent_s > self.patience.limit_s:
+        assert self.outage_limit is not None
+        self.outage_limit.report(silent_s)
+        if silent_s > self.outage_limit.limit_s:
             names = ", ".join(str(server) for server in self.run.engine.servers)
             found = "nothing but SERVFAIL" if failed else "no answer"
             raise Unavailable(f"{found} from {names} for {silent_s:.0f} s")

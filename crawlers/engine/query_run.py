@@ -39,7 +39,7 @@ class Run:
         self.silences: dict[float, deque[Silence]] = {}
         self.room = ReceiveWindow(engine.config.window)
         self.pending_queries = PendingQueries(self)
-        self.outages = Outages(self, engine.config.patience)
+        self.outages = Outages(self, engine.config.outage_limit)
         self.sender = Sender(self)
         self.receiver = Receiver(self)
         self._turn = 0

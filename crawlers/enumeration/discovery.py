@@ -38,7 +38,7 @@ def ask_zone_data(batch: Batch, states: list[DomainState]) -> None:
     for source in [Transfers(), *own] if batch.config.axfr else own:
         left = [x for x in states if not x.is_complete]
         silent = _import_zone_data(batch, source, left)
-        if silent and batch.engine.config.patience:
+        if silent and batch.engine.config.outage_limit:
             # The engine's own servers had an outage; these zones answer again once they do.
             list(batch.engine.ask([Question(*PROBE)]))
             _import_zone_data(batch, source, silent)

@@ -1,4 +1,4 @@
-"""Screen candidates by what is answered below them, so that most need no query of their own.
+"""Screen candidates by what is answered below them, so that most need no further query.
 
 A wildcard does not answer below names that exist (RFC 4592 section 2.2.1). Once a level was seen to
 follow that rule, a candidate below which the wildcard answers does not exist.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from core.records import Record
 
 # Targets are compared whole, then without their first label, and so on: a wildcard may send each
-# name to a target of its own below one common name.
+# name to a different target below one common name.
 RUNGS = 4
 
 # A part that was seen so often beside others like it is one of a rotation.

@@ -44,11 +44,11 @@ class Failed(NephoscopeError):
 class WebLimits:
     """Manners and bounds of requests to one server.
 
-    ``patience_s`` is the longest that a server's wish to be left alone is waited for.
+    ``longest_wait_s`` is the longest that a server's wish to be left alone is waited for.
     """
 
     interval_s: float = 2.0
-    patience_s: float = 120.0
+    longest_wait_s: float = 120.0
     silence_s: float = 60.0
     whole_s: float = 300.0
     octets: int = 256 * 1024 * 1024
@@ -137,7 +137,7 @@ class WebClient:
             turn = _TURNS.setdefault((target.host, target.port), _Request())
         with turn.lock:
             wait_s = turn.free_at - self._clock.monotonic()
-            if wait_s > self._limits.patience_s:
+            if wait_s > self._limits.longest_wait_s:
                 raise Failed("BUSY", "the server wants to be left alone for longer", again=False)
             if wait_s > 0:
                 self._clock.sleep(wait_s)

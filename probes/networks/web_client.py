@@ -71,7 +71,7 @@ class Api:
     clock: Clock = field(default_factory=SystemClock)
     chance: random.Random = field(default_factory=random.Random, repr=False)
     # A caller with other work gets ``Busy`` instead of waiting longer.
-    patience_s: float = LONGEST_PAUSE_S
+    longest_wait_s: float = LONGEST_PAUSE_S
 
     def get(self, path: str, etag: str = "") -> Answer:
         """A document; raises ``Refused``, ``Busy``, ``MalformedAnswer`` or ``Unavailable``."""
@@ -95,7 +95,7 @@ class Api:
             except (Busy, Unavailable) as error:
                 wait_s = self._pause_s(error, attempt)
                 again = isinstance(error, Busy) or method == "GET"
-                if not again or attempt == TRIES or wait_s > self.patience_s:
+                if not again or attempt == TRIES or wait_s > self.longest_wait_s:
                     raise
                 self.clock.sleep(wait_s)
         raise AssertionError("the last try gives or raises")

@@ -177,7 +177,7 @@ def _print_port(port: int) -> None:
 
 
 def send(report: dict[str, Any], options: argparse.Namespace) -> int:
-    """Deliver a report; when the site stays away, keep it in a file and say so."""
+    """Deliver a report; when the site cannot be reached, keep it in a file and print its path."""
     try:
         deliver(report, options.site, options.pool, options.patience)
     except OSError as error:
@@ -235,7 +235,7 @@ def _plan(options: argparse.Namespace) -> Plan:
 
 
 def find_folder() -> str:
-    """Where temporary files go; where none can be written, the disk tests will say so."""
+    """Where temporary files go; where none can be written, the disk tests report it."""
     try:
         return tempfile.gettempdir()
     except OSError:

@@ -1,6 +1,7 @@
 """Deliver a report to its pool: retry while the site is unreachable, counted at most once.
 
-Every try carries the report's own id, so that the site can tell a repetition from a new report.
+Every try carries the id of the report, so that the site can distinguish a repetition from a new
+report.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 REPORTS_PATH = "/api/v1/screening/reports"
 TIMEOUT_S = 20.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 30.0
-# These say that trying again helps; every other 4xx says that it does not.
+# Status codes after which a retry can succeed; after every other 4xx it cannot.
 AGAIN = (408, 425, 429)
 
 
@@ -38,11 +39,11 @@ def deliver(
     report: dict[str, Any],
     site: str,
     token: str,
-    patience_s: float,
+    longest_wait_s: float,
     pause: Callable[[float], None] = time.sleep,
 ) -> dict[str, Any]:
-    """The site's answer; Refused when it refuses, OSError when patience is over."""
-    deadline, wait_s = time.monotonic() + patience_s, FIRST_WAIT_S
+    """The site's answer; Refused when it refuses, OSError after the last retry."""
+    deadline, wait_s = time.monotonic() + longest_wait_s, FIRST_WAIT_S
     while True:
         try:
             return post(report, site, token)
@@ -55,7 +56,7 @@ def deliver(
         if time.monotonic() >= deadline:
             raise OSError("the site did not take the report: " + reason)
         if asked_s:
-            # The site has told when: it is there, and waiting ever longer helps nobody.
+            # The site has given the time: it can be reached, so a longer back-off has no use.
             pause(asked_s * random.uniform(1, 1.5))
             continue
         pause(wait_s * random.uniform(0.5, 1.5))

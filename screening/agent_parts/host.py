@@ -36,7 +36,7 @@ def read_host(name: str = "") -> dict[str, Any]:
 
 
 def find_machine_id() -> str:
-    """What tells two machines of one name apart, without giving the machine's own id away."""
+    """Distinguishes two machines of one name, without revealing the machine's own id."""
     own = (read_text("/etc/machine-id") or read_text("/var/lib/dbus/machine-id")).strip()
     return hmac.new(own.encode(), b"nephoscope.screening", "sha256").hexdigest()[:32] if own else ""
 
@@ -55,7 +55,7 @@ def find_addresses() -> list[str]:
 
 
 def find_hypervisor() -> str:
-    """What the machine runs under, empty when nothing says so."""
+    """The hypervisor of the machine, empty where it cannot be detected."""
     xen = read_text("/sys/hypervisor/type").strip()
     board = " ".join(read_text(DMI + name).strip() for name in ("sys_vendor", "product_name"))
     flags = next((x for x in read_text("/proc/cpuinfo").splitlines() if x.startswith("flags")), "")

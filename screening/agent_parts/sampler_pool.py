@@ -73,7 +73,7 @@ class SamplerPool:
 
 
 def measure(orders: list[Order], native: bool) -> tuple[list[Tally], list[str]]:
-    """One tally per order; the notes say what was missing."""
+    """One tally per order; the notes name what was missing."""
     memory = compile_native() if native else None
     notes = (
         ["no C compiler, or no room for it: measured in Python"]

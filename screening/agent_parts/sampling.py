@@ -114,7 +114,7 @@ def find_sleep(sleep_us: int) -> Callable[[], Any]:
 
 
 def bind(cpu: int) -> tuple[bool, bool]:
-    """Pin this process and set its timer slack to 1 ns; says which of the two worked."""
+    """Pin this process and set its timer slack to 1 ns; returns which of the two worked."""
     pinned = slack = False
     try:
         os.sched_setaffinity(0, {cpu})

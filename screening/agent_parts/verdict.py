@@ -13,7 +13,7 @@ from screening.agent_parts.sampling import Tally
 # Bobtail's marks, in stalls of 10 ms or more per 100 s.
 LOW_PER_100S = 13.0
 HIGH_PER_100S = 65.0
-# A run that is shorter says too little about a mark of 13 in 100 s.
+# A shorter run is too little evidence for a mark of 13 in 100 s.
 ENOUGH_S = 30.0
 DOUBT = 0.05
 # Stalls whose details travel; every stall is counted in the histogram.

@@ -70,7 +70,7 @@ def count_errors(per_100s: Floats, good: Flags, marks: Floats) -> Errors:
 
 
 def compute_curve(per_100s: Floats, good: Flags, marks: Floats = MARKS) -> tuple[Point, ...]:
-    """Errors at every mark, 0 to 100 per 100 s unless told otherwise."""
+    """Errors at every mark, 0 to 100 per 100 s by default."""
     errors = count_errors(per_100s, good, marks)
     return tuple(_build_point(float(mark), errors, at) for at, mark in enumerate(marks))
 

@@ -1,7 +1,7 @@
 """Pairwise p99.9 in (rows call, columns answer), node or network out, with permutation tests.
 
 A network's delay is the same in both directions, so swapping the directions of a pair changes
-nothing; a bad node delays whoever calls it, so its column stands out and its row does not.
+nothing; a bad node delays all of its callers, so its column is high and its row is not.
 """
 
 from collections.abc import Iterable, Sequence

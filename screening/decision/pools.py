@@ -91,7 +91,7 @@ def collect_cells(reports: Iterable[Report]) -> list[tuple[str, str, float]]:
 def collect_statuses(
     reports: Iterable[Report], marks: Marks | None = None
 ) -> dict[str, list[tuple[float, bool]]]:
-    """Good or not over time per instance; runs that say too little are left out."""
+    """Good or not over time per instance; runs with too little evidence are left out."""
     series: dict[str, list[tuple[float, bool]]] = {}
     for report in reports:
         verdict = find_verdict(report, marks)

@@ -12,7 +12,7 @@ from scipy import special
 
 WINDOW_S = 100.0
 BLOCKS_S = (0.5, 1.0, 2.0, 5.0, 10.0)
-# Fewer blocks say nothing about their variance.
+# The variance of fewer blocks cannot be estimated.
 FEWEST_BLOCKS = 10
 
 

@@ -22,7 +22,7 @@ MOST_LAUNCHES = 100_000
 class Candidate:
     """One instance to choose from; ``good_chance`` is the probability that it is good.
 
-    ``sure`` and ``cause`` are the verdict's, ``label`` is what the owner says (or nothing).
+    ``sure`` and ``cause`` are the verdict's, ``label`` is the owner's label (or empty).
     """
 
     name: str
@@ -71,8 +71,8 @@ class LaunchFactor:
 def choose_best(candidates: Sequence[Candidate], wanted: int) -> Choice:
     """Choose the best ``wanted``: confirmed first, then by the rate's upper bound.
 
-    Only instances that are called good, or that network tests confirmed, are chosen; ``missing``
-    says how many more are needed. BadInput when none is wanted.
+    Only instances that are called good, or that network tests confirmed, are chosen; ``missing`` is
+    how many more are needed. BadInput when none is wanted.
     """
     if wanted < 1:
         raise BadInput("choose at least one instance", field="wanted")
@@ -95,8 +95,8 @@ def choose_best(candidates: Sequence[Candidate], wanted: int) -> Choice:
 def is_surely_disturbed(candidate: Candidate) -> bool:
     """Return whether an instance is bad beyond doubt and neighbours are the cause.
 
-    A rate between the marks is bad beyond doubt once network tests surely say so (Algorithm 1).
-    Neither network tests nor the owner may say that the instance is good.
+    A rate between the marks is bad beyond doubt where network tests confirm it (Algorithm 1).
+    Neither network tests nor the owner's label may call the instance good.
     """
     if candidate.confirmed or GOOD in (candidate.label, candidate.verdict):
         return False

@@ -10,7 +10,8 @@ from screening.log_readers.records import Log
 from screening.report.parsing import parse_report
 from screening.statistics.histograms import find_middles_ms
 
-# A file that is read here may be old; only the door of the site looks at the clock.
+# A file that is read here may be old; only reports that arrive at the site are checked against the
+# clock.
 ANY_TIME = 4_102_444_800.0
 
 

@@ -13,7 +13,7 @@ ROW = re.compile(r"^(\d+)((?:\s+\d+)+)\s*$")
 SUMMARY = re.compile(
     r"^# (Total|Min Latencies|Avg Latencies|Max Latencies|Histogram Overflows):\s*([\d\s]*)$"
 )
-# What cyclictest says beside its histogram; without -q its table comes with the terminal's signs.
+# Lines of cyclictest beside its histogram; without -q its table comes with the terminal's signs.
 TALK = re.compile(r"^(?:#|T:|policy|INFO|WARN|\x1b\[)", re.IGNORECASE)
 MOST_THREADS = 4096
 
@@ -104,7 +104,7 @@ def _build_thread(
 
 
 def _find_unit(summary: dict[str, list[int]]) -> str:
-    """The text does not say whether -N was given; no machine is late by a millisecond each time."""
+    """Infer the unit that the text omits: shortest latencies of 1,000 µs or more are really ns."""
     shortest = [value for value in summary.get("Min Latencies", []) if value > 0]
     return "ns" if shortest and min(shortest) >= 1000 else "us"
 

@@ -23,7 +23,7 @@ TIMES = {
     "lat_ns": "ns",
     "lat": "us",
 }
-# A run that tells its status in between writes a document each time.
+# A run with status reports in between writes a document for each.
 MOST_DOCUMENTS = 3
 # Slots of version 2, numbered as its source does: 64 to each power of two.
 SLOT_BITS = "FIO_IO_U_PLAT_BITS"
@@ -125,7 +125,7 @@ def _details(part: Mapping[str, Any], times: Mapping[str, Any]) -> dict[str, Any
 
 
 def _count(part: Mapping[str, Any], times: Mapping[str, Any]) -> int:
-    """How many were timed; the first versions tell only how many there were per second."""
+    """How many were timed; the first versions report only the number per second."""
     known = times.get("N") or part.get("total_ios")
     return int(known or round(part.get("iops", 0) * part.get("runtime", 0) / 1000))
 

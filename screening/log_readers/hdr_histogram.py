@@ -1,6 +1,6 @@
 """Parse HdrHistogram interval logs (jHiccup) into one merged histogram per tag.
 
-Formats V0, V1 and V2, compressed or not, as HdrHistogram's own documentation lays them down.
+Formats V0, V1 and V2, compressed or not, as specified in HdrHistogram's documentation.
 """
 
 import base64
@@ -45,7 +45,7 @@ LINE = re.compile(
     rf"|{_COMMA},(?P<length_comma>{_COMMA}),(?P<max_comma>{_COMMA}))"
     r",(?P<payload>[A-Za-z0-9+/=]+)"
 )
-# Writers put the longest value of an interval beside it in milliseconds, which tells the unit.
+# Writers put the longest value of an interval beside it in milliseconds, which determines the unit.
 UNITS = {6: "ns", 3: "us", 0: "ms"}
 
 

@@ -46,7 +46,7 @@ class Log:
         return float(self.values[at]) if at < len(self.values) else self.maximum
 
     def count_from(self, least_ns: int = STALL_NS) -> int | None:
-        """Samples of 10 ms or more; nothing where the log cannot tell."""
+        """Samples of 10 ms or more; nothing where the log cannot show it."""
         scale = NS_PER_UNIT.get(self.unit)
         if scale is None:
             return None

@@ -82,7 +82,7 @@ def _find_verdict(log: Log, stalls: int | None, marks: Marks) -> tuple[str, list
         rate = WINDOW_S * stalls / log.seconds
         text = f"{stalls:,} of 10 ms or more in {log.seconds:.0f} s: {rate:.1f} per 100 s"
         return marks.place(stalls, log.seconds), [text, *_describe_corrected(log)]
-    # Without a time, only what holds for every interval between wake-ups can be said.
+    # Without a time, only what holds for every interval between wake-ups is known.
     if stalls == 0 and log.samples:
         return GOOD, [f"none of {log.samples:,} wake-ups was 10 ms late or more"]
     share = stalls / log.samples if log.samples else math.nan

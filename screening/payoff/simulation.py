@@ -137,7 +137,7 @@ def _draw_group(good: Floats, bad: Floats, sizes: tuple[int, int], logs: list[Fl
 def _draw_slowest(pool: Floats, logs: Floats, calls: int) -> Floats:
     if not calls:
         return np.zeros(len(logs), dtype=np.float32)
-    # One minus the root, to keep the digits that tell late ranks apart.
+    # One minus the root, to keep the digits that separate late ranks.
     late = -np.expm1(logs / np.float32(calls)) * np.float32(len(pool))
     at = len(pool) - 1 - np.minimum(late.astype(np.int32), len(pool) - 1)
     slowest: Floats = pool[at]

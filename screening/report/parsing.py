@@ -1,6 +1,7 @@
 """Parse an agent's report from bytes into frozen records; all untrusted input passes here.
 
-What contradicts itself is refused too, because a figure that cannot be right helps nobody.
+Reports that contradict themselves are refused too, because a figure that cannot be right is
+useless.
 """
 
 import hashlib
@@ -89,7 +90,7 @@ class CallTiming:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One run of the agent; ``fingerprint`` tells a repetition from an abused id."""
+    """One run of the agent; ``fingerprint`` distinguishes a repetition from an abused id."""
 
     report_id: str
     fingerprint: str

@@ -138,9 +138,9 @@ def _placed(table: pa.Table, made: Campaign) -> pa.Table:
     providers = pa.array([provider for provider, _ in places]).take(indices)
     target = table["target"].cast(pa.string()).combine_chunks()
     own = pc.if_else(pc.equal(regions, ""), target, regions)
-    said = table["region"].cast(pa.string()).combine_chunks()
-    empty = pc.equal(said, "")
-    table = _with(table, "region", pc.if_else(empty, own, said))
+    stated = table["region"].cast(pa.string()).combine_chunks()
+    empty = pc.equal(stated, "")
+    table = _with(table, "region", pc.if_else(empty, own, stated))
     told = table["provider"].cast(pa.string()).combine_chunks()
     return _with(table, "provider", pc.if_else(empty, providers, told))
 

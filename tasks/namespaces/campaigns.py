@@ -238,7 +238,7 @@ class Course:
         # Held from the moment at which the failure begins; and while links are taken down.
         self._begun, self._failing = threading.Lock(), threading.Lock()
 
-    def run(self, found: tuple[Campaign, Campaign], tell: Callable[[str], None]) -> None:
+    def run(self, found: tuple[Campaign, Campaign], report: Callable[[str], None]) -> None:
         """Send, take in and conclude; raises ``Unavailable``."""
         collector = Collector(clock=self._clock)
         told = -1
@@ -248,7 +248,7 @@ class Course:
                 number = self._round(found[0])
                 if number > told:
                     told = number
-                    tell(f"round {number + 1} of {self._extent.rounds}")
+                    report(f"round {number + 1} of {self._extent.rounds}")
                 time.sleep(_STEP_S)
         finally:
             if self._failure is not None:

@@ -29,7 +29,7 @@ from testbed.namespaces.truth import (
 )
 
 Row = dict[str, Any]
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 def choose_plan(seed: int | None = None) -> Topology:
@@ -66,7 +66,7 @@ def remove_orphans() -> Row:
     return {"removed": netns.remove_stale(), "living": netns.list_laboratories()}
 
 
-def run(extent: Extent, tell: Tell) -> Row:
+def run(extent: Extent, report: Report) -> Row:
     """Measure some rounds from processes at each host, keep them, compare them with the truth.
 
     Raises ``BadInput`` and ``Unavailable``.
@@ -82,12 +82,12 @@ def run(extent: Extent, tell: Tell) -> Row:
     with open_laboratory(plan, centre=True) as lab:
         before = lab.truth
         with links.Field(lab, campaigns.hosts(plan, extent)) as field:
-            tell(f"{len(field.workers)} vantage points have joined")
+            report(f"{len(field.workers)} vantage points have joined")
             each_s = field.joined_in_s / len(field.workers)
             tempo = campaigns.Tempo(extent, lab.built_in_s, each_s)
             found = campaigns.create_campaigns(plan, extent, tempo)
             try:
-                campaigns.Course(lab, extent, OwnerLookup(book, names)).run(found, tell)
+                campaigns.Course(lab, extent, OwnerLookup(book, names)).run(found, report)
             finally:
                 campaigns.close_old()
         after = lab.truth

@@ -29,7 +29,7 @@ from webapp.store.models import VantagePoint
 
 PROVIDER = "Laboratory"
 _LIMITS = {"probes_per_s": 10_000}
-_PATIENCE_S = 60.0
+_LONGEST_WAIT_S = 60.0
 _CLOSED: dict[str, Any] = {
     "stdin": subprocess.DEVNULL,
     "stdout": subprocess.DEVNULL,
@@ -169,7 +169,7 @@ def _pointing_to(folder: Path) -> Iterator[None]:
 
 
 def _wait(ready: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + _PATIENCE_S
+    end = time.monotonic() + _LONGEST_WAIT_S
     while not ready():
         if time.monotonic() > end:
             raise Unavailable(f"{what} of the laboratory did not begin")

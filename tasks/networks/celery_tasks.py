@@ -38,7 +38,7 @@ GRACE_S = {"globalping": 60.0, "atlas": 600.0}
 _LONGEST_STEP_S = 60.0
 # Between the last moment at which the network is asked and that at which a unit is given up.
 _SLACK_S = 90.0
-_PATIENCE_S = 2.0
+_LONGEST_WAIT_S = 2.0
 Row = dict[str, Any]
 Target = Mapping[str, Any]
 
@@ -50,7 +50,7 @@ def api_of(source: str, clock: Clock | None = None) -> Api:
     else:
         found = globalping.client(settings.GLOBALPING_TOKEN, settings.GLOBALPING_URL, clock)
     # A worker waits for no network: what has to wait comes back with the next step.
-    found.patience_s = _PATIENCE_S
+    found.longest_wait_s = _LONGEST_WAIT_S
     return found
 
 

@@ -48,15 +48,15 @@ def recommend(
 
     ``study`` spares making the samples ready again.
     """
-    tell = on_step or _silent
+    report = on_step or _silent
     load_loops()
     study = study or Study(question.samples, question.objective)
     sizes = sorted({*question.ks, *_size_of_current(question), *domain_sizes(question)})
     answers: dict[int, Recommendation] = {}
     for done, k in enumerate(sizes):
-        tell(f"k = {k}", done, len(sizes) + 1)
+        report(f"k = {k}", done, len(sizes) + 1)
         answers[k] = solve(study, question, k)
-    tell("doubt and consequences", len(sizes), len(sizes) + 1)
+    report("doubt and consequences", len(sizes), len(sizes) + 1)
     asked = [answers[k] for k in question.ks]
     samples = question.samples
     return {

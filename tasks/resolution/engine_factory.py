@@ -75,7 +75,7 @@ def engine_config(
     options: Resolving,
     servers: Sequence[Server],
     pace: Pace | None = None,
-    patience: OutageLimit | None = None,
+    outage_limit: OutageLimit | None = None,
 ) -> EngineConfig:
     """Limits from the options; no rate limit on named loopback servers.
 
@@ -93,18 +93,18 @@ def engine_config(
         "case_mixing": options.case_mixing,
     }
     given = {k: v for k, v in chosen.items() if v is not None}
-    return EngineConfig(rate_per_server=rate, pace=pace, patience=patience, **given)
+    return EngineConfig(rate_per_server=rate, pace=pace, outage_limit=outage_limit, **given)
 
 
 @contextmanager
 def open_engine(
-    options: Resolving, pace: Pace | None = None, patience: OutageLimit | None = None
+    options: Resolving, pace: Pace | None = None, outage_limit: OutageLimit | None = None
 ) -> Iterator[Engine]:
     """An engine on the options' servers, closed afterwards; ``pace`` is
     ``tasks.resolution.shared_rate_limit.pace_for``.
     """
     servers = servers_of(options)
-    engine = Engine(servers, engine_config(options, servers, pace, patience))
+    engine = Engine(servers, engine_config(options, servers, pace, outage_limit))
     try:
         yield engine
     finally:

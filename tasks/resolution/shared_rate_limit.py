@@ -32,7 +32,7 @@ from tasks.resolution.engine_factory import Resolving, engine_config, servers_of
 
 # A store that starts is back within a second or two; one that stays away longer gives the shard
 # back while its lease is still good.
-PATIENCE_S = 8.0
+GIVE_UP_S = 8.0
 _ASK_AGAIN_S = 0.25
 _ANSWER_WITHIN_S = 1.0
 _KEY = "nephoscope:pace:"
@@ -72,12 +72,12 @@ class SharedPace:
         url: str,
         rates: Rates,
         place: str = "",
-        patience_s: float = PATIENCE_S,
+        give_up_s: float = GIVE_UP_S,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._rates = rates
         self._place = place
-        self._patience_s = patience_s
+        self._give_up_s = give_up_s
         self._monotonic = monotonic
         self._client = redis.Redis.from_url(
             client_url(url),
@@ -135,7 +135,7 @@ class SharedPace:
     def _wait_for_store(self, now: float, error: Exception) -> Grant:
         if self._away_since is None:
             self._away_since = now
-        if now - self._away_since > self._patience_s:
+        if now - self._away_since > self._give_up_s:
             raise Unavailable(f"the store of shared limits does not answer: {error}") from error
         return grant_at(now + _ASK_AGAIN_S, 0, 0.0)
 

@@ -204,14 +204,14 @@ def _describe_nodes(labels: Sequence[str], matrix: Any) -> dict[str, Any]:
             "bad": [],
             "test_reason": str(error),
         }
-    said = {
+    stated = {
         "node": "Long tails belong to machines, whoever calls them",
         "path": "Long tails belong to paths between machines, both ways alike",
         "nothing": "Neither machines nor paths stand out",
     }[found.property_of]
     bad = [labels[at] for at in found.bad]
     return {
-        "headline": f"{said}; {len(bad)} of {found.nodes} have a p99.9 of 10 ms or more",
+        "headline": f"{stated}; {len(bad)} of {found.nodes} have a p99.9 of 10 ms or more",
         "test": asdict(found),
         "bad": bad,
     }

@@ -42,7 +42,7 @@ from webapp.store.surveys.timings import Stages
 from webapp.store.surveys.uploads import load_entries
 
 # Before a shard begins, its servers have to answer within this.
-_FIRST_PATIENCE_S = 5.0
+_FIRST_WAIT_S = 5.0
 # How often a process that runs a survey alone looks whether a waiting shard is due.
 _LOOK_AGAIN_S = 0.5
 # Names that a shard may have, so that no two shards give one number away.
@@ -56,7 +56,7 @@ def prepare(survey: Survey, pace: Pace | None = None) -> None:
     Raises ``MissingData`` without a range table and ``Unavailable`` when no server answers.
     """
     options = Resolving.from_json(survey.options)
-    await_servers(options, pace, _FIRST_PATIENCE_S)
+    await_servers(options, pace, _FIRST_WAIT_S)
     with open_engine(options, pace) as engine:
         world = detect_world(engine)
     label = f"{world['world']} testbed, scale {world.get('scale', '1')}" if world else ""
@@ -115,7 +115,7 @@ def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int]
     options = Resolving.from_json(survey.options)
     entries = load_entries(survey.slug, shard.first, shard.last)
     require_disk_space()
-    await_servers(options, pace, _FIRST_PATIENCE_S)
+    await_servers(options, pace, _FIRST_WAIT_S)
 
     def report(progress: Progress) -> None:
         if lease.wants_counters():
@@ -125,9 +125,9 @@ def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int]
         if lease.wants_counters():
             lease.wait_for(f"no name server has resolved anything for {silent_s:.0f} s")
 
-    patience = OutageLimit(settings.RESOLVER_PATIENCE_S, report_silence)
+    outage_limit = OutageLimit(settings.RESOLVER_PATIENCE_S, report_silence)
     stages = Stages()
-    with stages.measure("crawl"), open_engine(options, pace, patience) as engine:
+    with stages.measure("crawl"), open_engine(options, pace, outage_limit) as engine:
         config = crawl_config(options, [entry.domain for entry in entries])
         crawl = crawl_domains(entries, engine, config, report)
     with stages.measure("place"):

@@ -160,8 +160,8 @@ def _refuse_nothing(accounts: Sequence[LogReport]) -> None:
     if any(account.rows for account in accounts):
         return
     why = {reason: n for account in accounts for reason, n in account.tally.counts.items()}
-    said = ", ".join(f"{reason} ({n:,})" for reason, n in why.items()) or "no line"
-    raise BadInput(f"no row of a Zeek log in {accounts[0].path}: {said}")
+    stated = ", ".join(f"{reason} ({n:,})" for reason, n in why.items()) or "no line"
+    raise BadInput(f"no row of a Zeek log in {accounts[0].path}: {stated}")
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from tasks.vantage.quotas import Budget, Limits, limits_of
 
 log = logging.getLogger(__name__)
 # A broker that restarts is back within seconds; after this the work's lease is over anyway.
-PATIENCE_S = 900.0
+GIVE_UP_S = 900.0
 _ANSWER_WITHIN_S = 15.0
 _LONGEST_PAUSE_S = 10.0
 
@@ -119,7 +119,7 @@ class VantageClient:
     ) -> None:
         """Send a results message home, however long the broker is away; raises ``Unavailable``."""
         data = pack(ResultsMessage(kind, head, columns))
-        give_up_at = time.monotonic() + PATIENCE_S
+        give_up_at = time.monotonic() + GIVE_UP_S
         pause_s = 0.2
         while not self._push(data):
             if self.ended.wait(pause_s) or time.monotonic() > give_up_at:

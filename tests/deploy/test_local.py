@@ -49,7 +49,7 @@ def family(tmp_path, monkeypatch):
     ports = Ports.read("none")
     said = []
     env = local.environment(tmp_path, ports)
-    found = Family(tmp_path / "logs", env, tell=said.append, pause_s=0.1)
+    found = Family(tmp_path / "logs", env, report=said.append, pause_s=0.1)
     try:
         local.start_broker(found, tmp_path)
         web = local.start_web(found, ports.site)

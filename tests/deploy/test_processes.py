@@ -20,7 +20,7 @@ READY = "import sys, time; print('ready', flush=True); time.sleep(600)"
 def family(tmp_path):
     found = Family(tmp_path / "logs", dict(os.environ), pause_s=0.05)
     found.said = []
-    found.tell = found.said.append
+    found.report = found.said.append
     yield found
     found.stop()
 

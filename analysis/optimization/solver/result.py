@@ -18,10 +18,10 @@ class Recommendation:
     """The best k regions.
 
     ``bound`` bounds the value of every feasible set. The first ``runners_up_proven`` of
-    ``runners_up`` are proven next best; further ones are the best found.
-    ``unanswered`` counts client-rounds that no chosen region answered though another did,
-    ``missing`` empty cells of the samples; ``rounding`` is by how much whole numbers may move a
-    mean. ``reason`` says why there is no set.
+    ``runners_up`` are proven next best; further ones are the best found. ``unanswered`` counts
+    client-rounds that no chosen region answered though another did, ``missing`` empty cells of the
+    samples; ``rounding`` is by how much whole numbers may move a mean. ``reason`` is why there is
+    no set.
     """
 
     k: int

@@ -67,7 +67,7 @@ def route(study: Study, regions: tuple[str, ...]) -> Routing:
     """Return a set's mean for per-round and for static routing; raise BadInput for percentiles.
 
     Statically, a client keeps the region that is best for it in the mean of all counted rounds,
-    where a round without an answer costs what the objective says.
+    where a round without an answer costs the penalty of the objective.
     """
     if study.objective.percentile is not None:
         raise BadInput("routing is compared by means", field="percentile")

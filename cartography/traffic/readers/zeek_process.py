@@ -45,8 +45,8 @@ def run_zeek(
     logs = [folder / f"{kind}.log" for kind in FIELDS]
     found = [log for log in logs if log.is_file()]
     if not found:
-        said = errors.read_text(errors="replace").strip().splitlines()
-        raise BadInput(f"{path}: zeek wrote no log of traffic{': ' + said[-1] if said else ''}")
+        stated = errors.read_text(errors="replace").strip().splitlines()
+        raise BadInput(f"{path}: zeek wrote no log of traffic{': ' + stated[-1] if stated else ''}")
     return found
 
 

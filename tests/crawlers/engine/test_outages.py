@@ -51,7 +51,7 @@ def moody():
 def test_what_was_asked_during_an_outage_is_asked_again(moody, silent_s):
     told = []
     with Responder(moody.reply) as server:
-        config = EngineConfig(**FAST, window=50, patience=OutageLimit(60, told.append))
+        config = EngineConfig(**FAST, window=50, outage_limit=OutageLimit(60, told.append))
         with Engine([Server("127.0.0.1", server.port)], config) as engine:
             moody.silent_from = 60
             timer = threading.Timer(silent_s, setattr, (moody, "is_silent", False))
@@ -77,7 +77,7 @@ def test_without_patience_silence_is_an_answer(moody):
 def test_a_name_that_nobody_answers_ends_although_nothing_else_is_asked(moody):
     asked = [Question("dead0.example"), *questions(20), Question("dead1.example")]
     with Responder(moody.reply) as server:
-        config = EngineConfig(**FAST, patience=OutageLimit(60))
+        config = EngineConfig(**FAST, outage_limit=OutageLimit(60))
         with Engine([Server("127.0.0.1", server.port)], config) as engine:
             found = {a.name: a for _, a in engine.resolve(asked)}
             alone = dict(engine.resolve([Question("dead2.example")]))
@@ -94,7 +94,7 @@ def test_one_silent_server_beside_a_good_one_is_no_outage(moody):
         deaf.bind(("127.0.0.1", 0))
         both = [Server("127.0.0.1", server.port), Server(*deaf.getsockname())]
         # Half of the tries go to the deaf one, and the other may be slow on a busy machine.
-        patient = EngineConfig(timeout_s=0.5, retries=8, patience=OutageLimit(60))
+        patient = EngineConfig(timeout_s=0.5, retries=8, outage_limit=OutageLimit(60))
         with Engine(both, patient) as engine:
             found = list(engine.resolve([*questions(100), Question("dead.example")]))
     statuses = {a.name: a.status for _, a in found}
@@ -107,7 +107,7 @@ def test_a_closed_port_is_silence_too_and_ends_when_it_opens(moody):
         sock.bind(("127.0.0.1", 0))
         port = sock.getsockname()[1]
     with Engine(
-        [Server("127.0.0.1", port)], EngineConfig(**FAST, patience=OutageLimit(60))
+        [Server("127.0.0.1", port)], EngineConfig(**FAST, outage_limit=OutageLimit(60))
     ) as engine:
         later = threading.Timer(0.5, open_late, (port, moody))
         later.start()
@@ -127,7 +127,7 @@ def open_late(port, moody):
 def test_patience_ends_and_says_who_is_silent(moody):
     moody.is_silent = True
     with Responder(moody.reply) as server:
-        config = EngineConfig(**FAST, patience=OutageLimit(1.0))
+        config = EngineConfig(**FAST, outage_limit=OutageLimit(1.0))
         with Engine([Server("127.0.0.1", server.port)], config) as engine:
             begun = time.monotonic()
             with pytest.raises(Unavailable, match=f"no answer from 127.0.0.1:{server.port} for"):
@@ -144,7 +144,7 @@ def test_who_is_told_may_end_the_run(moody):
 
     moody.is_silent = True
     with Responder(moody.reply) as server:
-        config = EngineConfig(**FAST, patience=OutageLimit(60, end))
+        config = EngineConfig(**FAST, outage_limit=OutageLimit(60, end))
         with Engine([Server("127.0.0.1", server.port)], config) as engine, pytest.raises(Over):
             list(engine.resolve(questions(3)))
 
@@ -174,7 +174,7 @@ def test_zone_data_that_own_servers_kept_silent_about_is_asked_for_again(moody):
     with (
         Responder(moody.reply) as server,
         Engine(
-            [Server("127.0.0.1", server.port)], EngineConfig(**FAST, patience=OutageLimit(60))
+            [Server("127.0.0.1", server.port)], EngineConfig(**FAST, outage_limit=OutageLimit(60))
         ) as engine,
     ):
         found = crawl_domains(entries, engine, config)
@@ -209,10 +209,10 @@ def questions_of(n, zones=20):
     ]
 
 
-def ask_cut(resolver, asked, patience=60, reports=None):
+def ask_cut(resolver, asked, outage_limit=60, reports=None):
     report = (lambda _: None) if reports is None else reports.append
     with Responder(resolver.reply) as server:
-        config = EngineConfig(**FAST, window=50, patience=OutageLimit(patience, report))
+        config = EngineConfig(**FAST, window=50, outage_limit=OutageLimit(outage_limit, report))
         with Engine([Server("127.0.0.1", server.port)], config) as engine:
             return [answer for _, answer in engine.resolve(asked)], server.asked
 
@@ -234,7 +234,7 @@ def test_patience_with_servfail_ends():
     resolver = Cut()
     resolver.is_cut = True
     with pytest.raises(Unavailable, match=r"nothing but SERVFAIL from 127\.0\.0\.1:"):
-        ask_cut(resolver, questions_of(100), patience=1.0)
+        ask_cut(resolver, questions_of(100), outage_limit=1.0)
 
 
 @pytest.mark.parametrize("n_broken", [1, 4, 12])
@@ -256,5 +256,5 @@ def test_broken_zones_are_no_outage(n_broken):
 def test_a_batch_of_few_zones_that_are_all_broken_ends():
     resolver = Cut()
     resolver.is_cut = True
-    found, _ = ask_cut(resolver, questions_of(40, zones=4), patience=5)
+    found, _ = ask_cut(resolver, questions_of(40, zones=4), outage_limit=5)
     assert {answer.status for answer in found} == {DnsStatus.SERVFAIL}

@@ -259,7 +259,7 @@ def test_surveys_of_different_limits_share_a_server(store):
 
 
 def test_a_store_that_is_away_holds_senders_back_and_then_gives_up(store):
-    pace = ready(store, 1_000_000, patience_s=0.4)
+    pace = ready(store, 1_000_000, give_up_s=0.4)
     assert pace.reserve(SERVER, 5).size == 5
     os.killpg(store.server.pid, signal.SIGKILL)
     store.server.wait()

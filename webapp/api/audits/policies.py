@@ -30,7 +30,7 @@ RuleId = Annotated[
 class PolicyIn(Body):
     """A policy: the text of a TOML or JSON document, or the JSON document itself.
 
-    Without a name it is called as the document says.
+    Without a name it gets the name in the document.
     """
 
     name: Annotated[str, Field(max_length=200)] = ""

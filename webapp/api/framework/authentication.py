@@ -71,7 +71,9 @@ def _is_shared(request: HttpRequest) -> bool:
 
 
 def _lacks_account(request: HttpRequest, route: str) -> bool:
-    """Whether an account is needed and there is none; whether the object exists is not said."""
+    """Whether an account is needed and there is none; the reply does not reveal whether the object
+    exists.
+    """
     is_known = request.user.is_authenticated or _is_shared(request)
     return not is_known and needs_account(request.method, route)
 

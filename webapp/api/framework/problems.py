@@ -42,7 +42,7 @@ _TITLES = {
 class Problem(Schema):
     """Problem details (RFC 9457); ``type`` leads to a page that explains the type.
 
-    ``field`` or ``line`` says what is to blame; ``retry_after`` is in seconds.
+    ``field`` or ``line`` is the position of the fault; ``retry_after`` is in seconds.
     """
 
     type: str

@@ -1,7 +1,7 @@
 """Share links: ``/shared/TOKEN/…`` is the site as it is below ``/…``, but of one thing, to read.
 
-The token stands in every address that such a page leads to, so that what is opened depends on the
-address alone: no cookie, and no account of the visitor's, has a part in it.
+The token is in every address that such a page links to, so that access depends on the address
+alone, on no cookie and on no account of the visitor.
 """
 
 import re

@@ -103,7 +103,7 @@ def _passing(row: Audit) -> int:
 
 
 def _sections(row: Audit, reader: wording.Reader) -> list[dict[str, Any]]:
-    """Groups of findings with their first rows, by category; new findings stand in theirs."""
+    """Groups of findings with their first rows, by category; new findings are listed in theirs."""
     found = []
     for category in ("finding", "not-judged", "suppressed"):
         groups = [group for group in row.groups if group["category"] == category]

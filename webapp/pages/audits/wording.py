@@ -39,7 +39,7 @@ KINDS = {
 
 
 def headline(row: Audit) -> str:
-    """One sentence that says how an ended audit went."""
+    """One sentence with the outcome of an ended audit."""
     counts = row.report
     n, failing = counts["summary"]["domains"], counts["domains_failing"]
     unjudged = counts["domains_not_judged"]

@@ -37,8 +37,8 @@ class AnswerView:
 def choose_size(result: Part, asked: str) -> int:
     """The size to show: what is asked for, else the last that brings more than chance and enough.
 
-    Enough is a twentieth of what one region gives. Nobody is led to less than they have: sizes
-    that are worse than the deployment as it is count only where none is as good.
+    Enough is a twentieth of what one region gives. A set worse than the present deployment is never
+    suggested: such sizes count only where no size is as good.
     """
     rows = result["results"]
     if asked.isdecimal() and int(asked) in [row["k"] for row in rows]:
@@ -173,7 +173,7 @@ def _origin(source: Part) -> dict[str, Any]:
 
 
 def with_published(rows: Sequence[Part], measure: str) -> list[dict[str, Any]]:
-    """Each size beside Figure 16, both as shares of their own first size."""
+    """Each size beside Figure 16, both as shares of the value at the first size."""
     first = rows[0]["value"] if rows and rows[0]["k"] == 1 else None
     found = []
     for row in rows:
@@ -224,7 +224,8 @@ def _key_figures(
         found.append({"text": f"runner-up {text}", "title": ", ".join(other["regions"])})
     lost = [f for f in outlook["failures"] if f["kind"] == "region"] if outlook else []
     if len(lost) > 1:
-        # What all get after the loss that hurts most; a loss that leaves nobody has no value.
+        # What all get after the loss that hurts most; a loss after which no client is served has no
+        # value.
         ends = [f["value"] for f in lost if f["value"] is not None]
         if len(ends) == len(lost) and not any(f["lost"] > 0.0005 for f in lost):
             worst = max(ends) if unit else min(ends)

@@ -145,7 +145,7 @@ def _ask(request: HttpRequest, form: ClientsForm) -> Any:
 
 
 def _title(audience: Mapping[str, float]) -> str:
-    """What tells this run from others of the same person: the heaviest countries."""
+    """Distinguishes this run from others of the same person: the heaviest countries."""
     heavy = sorted(audience, key=lambda code: -audience[code])
     more = f" and {len(heavy) - 3} more" if len(heavy) > 3 else ""
     return f"Clients in {', '.join(heavy[:3])}{more}" if heavy else "Clients everywhere"

@@ -169,7 +169,7 @@ def resend_alert(request: HttpRequest, key: str, message_id: str) -> HttpRespons
 @never_cache
 @require_http_methods(["GET", "POST"])
 def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
-    """Ask whoever has the link of a confirmation; sent, alerts go to the address from then on."""
+    """Ask the holder of a confirmation link; sent, alerts go to the address from then on."""
     row = endpoints.find_unconfirmed(token)
     is_confirmed = request.method == "POST" and row is not None
     if row is not None and is_confirmed:

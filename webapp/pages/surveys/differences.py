@@ -86,12 +86,12 @@ def _wholes(change: TableChange, side: str) -> list[Wholes]:
 
 def _texts(row: dict[str, Any], measure: str, of: dict[str, Wholes]) -> tuple[str, str, str]:
     """A measure before and after, and its change: no points of a share of few."""
-    said = [_cell_text(row, f"{measure}_{side}", of[side].get(measure)) for side in _SIDES]
+    texts = [_cell_text(row, f"{measure}_{side}", of[side].get(measure)) for side in _SIDES]
     is_share = measure.endswith("share")
     few = [n for n in (of[side].get(measure) for side in _SIDES) if n is not None and n < SMALL]
     if is_share and few and row[f"{measure}_change"]:
-        return said[0], said[1], "more" if row[f"{measure}_change"] > 0 else "less"
-    return said[0], said[1], formatting.change(row[f"{measure}_change"], of_shares=is_share)
+        return texts[0], texts[1], "more" if row[f"{measure}_change"] > 0 else "less"
+    return texts[0], texts[1], formatting.change(row[f"{measure}_change"], of_shares=is_share)
 
 
 def _cell_text(row: dict[str, Any], column: str, whole: int | None) -> str:

@@ -48,8 +48,8 @@ def sentence(visits: list[domain_history.DomainObservation]) -> str:
     if n == 1:
         return "was seen by one survey so far"
     times = {0: "did not change", 1: "changed once", 2: "changed twice"}
-    said = times.get(moved, f"changed {formatting.count(moved)} times")
-    return f"{said} over {formatting.count(n)} surveys"
+    shown = times.get(moved, f"changed {formatting.count(moved)} times")
+    return f"{shown} over {formatting.count(n)} surveys"
 
 
 def _is_changed(visit: domain_history.DomainObservation) -> bool:

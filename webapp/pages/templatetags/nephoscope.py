@@ -80,8 +80,8 @@ def proof_link(
     """A label of a name that leads to its evidence; ``bare`` where the provider stands beside."""
     query = urlencode({"kind": kind, "provider": provider, "value": value})
     href = f"{reverse('proof', args=[slug, name])}?{query}"
-    said = formatting.provider_name(provider) if kind == "provider" else value
-    text = formatting.feature(value) if kind == "pattern" else said
+    shown = formatting.provider_name(provider) if kind == "provider" else value
+    text = formatting.feature(value) if kind == "pattern" else shown
     return format_html(
         '<a class="label-link" href="{}" data-evidence>{}<span class="{}">{}</span>'
         '<span class="visually-hidden">: evidence on {}</span></a>',
@@ -128,9 +128,9 @@ def set_members(dimension: str, text: str) -> SafeString:
             '<span class="member">{}<span class="{}">{}</span></span>',
             tag_html(provider) if provider else "",
             "mono" if is_code else "note" if not provider else "",
-            said,
+            shown,
         )
-        for provider, said, is_code in found[:MAX_MEMBERS]
+        for provider, shown, is_code in found[:MAX_MEMBERS]
     ]
     if len(found) > MAX_MEMBERS:
         rest = f"and {len(found) - MAX_MEMBERS} more"

@@ -8,10 +8,9 @@ from django.middleware.gzip import GZipMiddleware
 class Compression(GZipMiddleware):
     """Django's gzip middleware for answers that are there at once.
 
-    Django packs every piece of an asynchronous stream as a gzip member of its own (RFC 1952
-    allows several). Browsers decode the first member alone, so that an event stream ended after
-    its first event. What is streamed here is events, which are small, and archives, which are
-    packed already.
+    Django packs every piece of an asynchronous stream as a separate gzip member (RFC 1952 allows
+    several). Browsers decode the first member alone, so that an event stream ended after its first
+    event. What is streamed here is events, which are small, and archives, which are packed already.
     """
 
     def process_response(

@@ -48,7 +48,7 @@ PERMISSIONS = ", ".join(f"{name}=()" for name in _GUARDED)
 
 
 class ContentSecurityPolicy:
-    """Middleware for both kinds of view; the API's offline docs need inline script of their own."""
+    """Middleware for both kinds of view; the API's offline docs need inline script."""
 
     sync_capable = True
     async_capable = True

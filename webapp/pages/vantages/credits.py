@@ -27,7 +27,7 @@ def _cost(network: str, need: int) -> dict[str, Any]:
 
 
 def spendable(told: Mapping[str, Any]) -> str:
-    """What a network says that may be spent now."""
+    """Credits that the network reports as available now."""
     if told["network"] == "atlas":
         spent = formatting.count(told["spent_a_day"])
         return f"the account has {formatting.count(told['credits'])}, and spends {spent} a day"

@@ -37,20 +37,20 @@ SOURCES = {
 
 
 def health(point: VantagePoint, found: Health) -> str:
-    """The word for its health; what has no heartbeat is told by what it is."""
+    """The word for its health; without a heartbeat, the word for its kind."""
     if found != Health.OUTSIDE:
         return HEALTH[found]
     return "Synthetic" if point.source == VantagePoint.Source.SYNTHETIC else "On demand"
 
 
 def mark(point: VantagePoint, found: Health) -> str:
-    """How it is drawn: as its health, and those that nobody can ask for as what they are."""
+    """Its mark on maps: by its health, or by its kind where it accepts no orders."""
     is_made_up = point.source == VantagePoint.Source.SYNTHETIC
     return "synthetic" if found == Health.OUTSIDE and is_made_up else str(found)
 
 
 def age(point: VantagePoint) -> str:
-    """How long ago it was heard of: ``4 s``, ``3 h``."""
+    """Time since its last heartbeat: ``4 s``, ``3 h``."""
     found = age_of(point)
     return NONE if found is None else span(found)
 

@@ -73,7 +73,7 @@ class InviteForm(forms.Form):
 
 
 class EnlistForm(forms.Form):
-    """Which probes of which public network; only the network and how many must be said."""
+    """Which probes of which public network; only the network and the number are required."""
 
     network = forms.ChoiceField(
         choices=(("globalping", "Globalping"), ("atlas", "RIPE Atlas")), initial="globalping"

@@ -51,7 +51,7 @@ _COLUMNS = (
 
 
 def operators_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A view for operators: strangers sign in first, others are told that it is not theirs."""
+    """A view for operators: anonymous visitors sign in first, other accounts get 403."""
 
     @wraps(view)
     def ask(request: HttpRequest, *args: Any, **more: Any) -> HttpResponse:

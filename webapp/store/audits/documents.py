@@ -23,7 +23,7 @@ def slug_of(name: str, otherwise: str) -> str:
 
 
 def digest_of(data: bytes) -> str:
-    """The hash by which versions of a document are told apart."""
+    """The hash that identifies a version of a document."""
     return hashlib.sha256(data).hexdigest()
 
 

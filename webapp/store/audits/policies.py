@@ -21,7 +21,7 @@ _FIELDS = ("rule", "subject", "reason", "owner", "expires", "fingerprint")
 
 @dataclass(frozen=True, slots=True)
 class PolicyText:
-    """A policy as it is copied into an audit: its text, what it says, and the saved row."""
+    """A policy as it is copied into an audit: its text, its parsed form, and the saved row."""
 
     text: str
     policy: Policy

@@ -81,8 +81,7 @@ class AuditSuppression(models.Model):
 class Audit(Leased):
     """A policy applied to the domains of a survey; the findings are a file beside.
 
-    Policy and suppressions are copied, so that an audit says what was applied whatever changes
-    later.
+    Policy and suppressions are copied, so that an audit shows what was applied after later changes.
     """
 
     class State(models.TextChoices):

@@ -9,8 +9,8 @@ from webapp.store.models.bases import Leased, SharedByLink
 class Recommendation(SharedByLink, Leased):
     """A question for the best regions and its answer; the files that it was asked by lie beside.
 
-    ``token`` is its address. That of nobody is opened by it; an owned one opens to its owner, and
-    to others by a link only, which is made and taken back by the owner.
+    ``token`` is its address. One without an owner is opened by it; an owned one opens to its owner,
+    and to others by a link only, which is made and taken back by the owner.
     """
 
     class State(models.TextChoices):

@@ -44,7 +44,7 @@ class FetchResult:
     """Result of fetching one source; ``reason`` if the file was not imported.
 
     ``n_failures`` counts the requests without success up to this one, ``failing_since`` is the
-    first of them; ``warnings`` say what is unusual in a file that was accepted.
+    first of them; ``warnings`` list what is unusual in a file that was accepted.
     """
 
     provider: str
@@ -66,8 +66,8 @@ class FetchResult:
         often = ""
         if self.failing_since and self.n_failures > 1:
             often = f" ({self.n_failures} times since {self.failing_since:%Y-%m-%d})"
-        said = "; ".join([self.reason, *self.warnings]).strip("; ")
-        return f"{self.outcome}{often}" + (f": {said}" if said else f" {self.as_of}".rstrip())
+        stated = "; ".join([self.reason, *self.warnings]).strip("; ")
+        return f"{self.outcome}{often}" + (f": {stated}" if stated else f" {self.as_of}".rstrip())
 
 
 def sources(providers: Sequence[str] = ()) -> list[tuple[str, str]]:

@@ -151,11 +151,11 @@ def store_file(
 
 
 def _check(
-    parsed: RangeFile, data: bytes, said: date | None
+    parsed: RangeFile, data: bytes, stated: date | None
 ) -> tuple[RangeTable | None, tuple[str, ...]]:
     """Return the stored row of the same publication, or the warnings of a new one.
 
-    ``said`` is the date that the user gave.
+    ``stated`` is the date that the user gave.
 
     Raises ``BadInput`` for what is not to be believed.
     """
@@ -168,18 +168,18 @@ def _check(
     old = read_table(before) if before else None
     if before and old and is_same_publication(parsed, old):
         _refuse_difference(parsed, data, before, old)
-        return (before if said is None or before.as_of == parsed.as_of else None), ()
-    if before and old and not (parsed.edition or said):
+        return (before if stated is None or before.as_of == parsed.as_of else None), ()
+    if before and old and not (parsed.edition or stated):
         return _find_undated(parsed, data, before, old), ()
     judgement = assess_file(parsed, old)
     if judgement.refusal:
         stays = f"; the table of {before.as_of} stays in force" if before else ""
         raise BadInput(f"{judgement.refusal}{stays} ({FORCE_HINT})")
-    return None, (*judgement.warnings, *_warn_of_age(parsed, rows, said))
+    return None, (*judgement.warnings, *_warn_of_age(parsed, rows, stated))
 
 
-def _warn_of_age(parsed: RangeFile, rows: list[RangeTable], said: date | None) -> Iterator[str]:
-    if rows and rows[-1].as_of > parsed.as_of and not _is_month(said, parsed.as_of):
+def _warn_of_age(parsed: RangeFile, rows: list[RangeTable], stated: date | None) -> Iterator[str]:
+    if rows and rows[-1].as_of > parsed.as_of and not _is_month(stated, parsed.as_of):
         later = next(row.as_of for row in rows if row.as_of > parsed.as_of)
         yield f"it is used from {parsed.as_of} until {later} only: a newer table is in force"
 
@@ -203,8 +203,8 @@ def _find_undated(parsed: RangeFile, data: bytes, before: RangeTable, old: Range
     )
 
 
-def _is_month(said: date | None, as_of: date) -> bool:
-    return said is not None and (said.year, said.month) == (as_of.year, as_of.month)
+def _is_month(stated: date | None, as_of: date) -> bool:
+    return stated is not None and (stated.year, stated.month) == (as_of.year, as_of.month)
 
 
 def raw_path(provider: str, digest: str) -> Path:
@@ -264,8 +264,8 @@ def require_table() -> None:
 def tables_in_force(origin: str = "", as_of: date | None = None) -> list[RangeTable]:
     """The newest table of each provider and variant, not newer than ``as_of``.
 
-    An emulated world's own tables win over real files as a whole; a world that was built on
-    real files has none of its own. Raises ``MissingData`` when there is no table at all.
+    The tables of an emulated world replace real files as a whole; a world that was built on real
+    files has no tables. Raises ``MissingData`` when there is no table at all.
     """
     chosen = _newest(origin, as_of)
     if not chosen and origin:

@@ -273,9 +273,9 @@ def _claimable() -> QuerySet[Recommendation]:
     return Recommendation.objects.filter(Q(state=State.QUEUED) | silent)
 
 
-def renew(row: Recommendation, step: str, done: int, of: int, patience_s: float = 0.0) -> bool:
+def renew(row: Recommendation, step: str, done: int, of: int, extra_s: float = 0.0) -> bool:
     """Store progress and renew the lease; return false if the lease was lost."""
-    lease = timedelta(seconds=LEASE_S + patience_s)
+    lease = timedelta(seconds=LEASE_S + extra_s)
     return _own(
         row, leased_until=timezone.now() + lease, progress={"step": step, "done": done, "of": of}
     )

@@ -41,11 +41,11 @@ def describe(error: BaseException | None) -> Failure:
     return Failure(500, "internal", "the log of the web server says what happened")
 
 
-def _of_database(said: str) -> Failure:
-    if "full" in said:
+def _of_database(message: str) -> Failure:
+    if "full" in message:
         return Failure(503, "storage", _NO_ROOM, 60)
-    if "malformed" in said or "not a database" in said:
+    if "malformed" in message or "not a database" in message:
         return Failure(500, "storage", f"the database is damaged; {_RESTORE}")
-    if "locked" in said or "busy" in said:
+    if "locked" in message or "busy" in message:
         return Failure(503, "storage", "the database is busy; nothing was changed", 5)
     return Failure(503, "storage", "the database does not answer; nothing was changed", 30)

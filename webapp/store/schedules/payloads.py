@@ -32,7 +32,7 @@ def digest_payload(rows: Sequence[ScheduleEvent], now: datetime) -> Payload:
 
 
 def test_payload(endpoint: AlertEndpoint, now: datetime) -> Payload:
-    """A message that says nothing but that messages arrive."""
+    """A message that only tests delivery."""
     data = {
         "endpoint": endpoint.slug,
         "name": endpoint.name,

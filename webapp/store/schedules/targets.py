@@ -20,7 +20,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Forbidden(BadInput):
-    """A target that this installation connects to for nobody."""
+    """A target that this installation never connects to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class WebhookTarget:
 
 
 def parse_target(url: str) -> WebhookTarget:
-    """Check how a URL is written; raises ``BadInput`` that says what to change.
+    """Check how a URL is written; raises ``BadInput`` with what to change.
 
     What parsers disagree about is refused: users, backslashes, control characters, numbers as
     hosts, characters outside ASCII.

@@ -46,8 +46,8 @@ class Derived:
             note: dict[str, Any] = json.loads(self._status_file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {"state": MISSING}
-        patience_s = FORGIVEN_S if note["state"] == FAILED else SILENT_S
-        if time.time() - note["at"] > patience_s:
+        limit_s = FORGIVEN_S if note["state"] == FAILED else SILENT_S
+        if time.time() - note["at"] > limit_s:
             return {"state": MISSING}
         return note
 

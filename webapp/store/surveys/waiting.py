@@ -1,7 +1,7 @@
 """Deferred shards: queueing, and waiting for disk space or name servers.
 
-A shard with an external failure waits without using up an attempt. Its counters say
-for what (``waits``), and since when; meanwhile no other shard of its survey is handed out.
+A shard with an external failure waits without using up an attempt. Its counters give the reason
+(``waits``) and the start; meanwhile no other shard of its survey is handed out.
 """
 
 from datetime import datetime, timedelta

@@ -27,7 +27,7 @@ class ProblemError(NephoscopeError):
     """The server refused a request.
 
     ``kind`` names the type of problem and ``type`` is the address of its explanation. ``field`` or
-    ``line`` says what is to blame; ``retry_after_s`` is given where a repetition may help.
+    ``line`` is the position of the fault; ``retry_after_s`` is given where a repetition may help.
     """
 
     def __init__(self, response: httpx.Response) -> None:

@@ -1,4 +1,4 @@
-"""Repetition of requests that the server refused for a while, as ``Retry-After`` says."""
+"""Repetition of requests that the server refused for a while, by ``Retry-After``."""
 
 import time
 from collections.abc import Callable

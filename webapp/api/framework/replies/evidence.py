@@ -198,7 +198,7 @@ class DomainHistory(Page[DomainVisit]):
 
 
 class NotIndexed(Schema):
-    """The index of the survey is not made yet; ``Retry-After`` says when to ask again."""
+    """The index of the survey is not made yet; ``Retry-After`` gives the time of the next try."""
 
     status: str
     detail: str

@@ -175,7 +175,7 @@ class AgentReport(Schema):
 
 
 class ReportReceipt(Schema):
-    """The receipt of a report; ``repeated`` says that it had arrived before."""
+    """The receipt of a report; ``repeated`` is true when it had arrived before."""
 
     report_id: str
     pool: str

@@ -38,7 +38,7 @@ class SurveyCounters(Schema):
 
 
 class Survey(Schema):
-    """A survey; ``waits`` says what an open one lacks, ``error`` why one ended early."""
+    """A survey; ``waits`` names what an open one lacks, ``error`` why one ended early."""
 
     id: str
     name: str

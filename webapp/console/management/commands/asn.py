@@ -43,8 +43,8 @@ class Command(ProductCommand):
             self.write_note(f"warning: {used.describe()}")
         if options["json"]:
             kind = row.variant or "origins"
-            said = {"provider": row.provider, "kind": kind, "as_of": str(row.as_of)}
-            self.write_json({**said, **row.counts})
+            row_document = {"provider": row.provider, "kind": kind, "as_of": str(row.as_of)}
+            self.write_json({**row_document, **row.counts})
         else:
             counts = ", ".join(f"{v:,} {k}" for k, v in row.counts.items())
             self.stdout.write(f"asn as of {row.as_of}: {counts}")

@@ -20,7 +20,7 @@ from webapp.store.ranges import tables
 class Command(SurveyRunner):
     """Audit domains and end with a code that a pipeline understands."""
 
-    # 1 would say that there are findings.
+    # 1 would mean that there are findings.
     try_again_code = 3
     help = "apply a policy to domains; exit 0 clean, 1 findings, 2 bad input, 3 not judged"
 
@@ -131,7 +131,7 @@ class Command(SurveyRunner):
         return site.run_audit(body, show), str(ended["fail_on"])
 
     def _refuse_local(self, options: dict[str, Any]) -> None:
-        """Raise ``BadInput`` for options that say how this installation asks or compares."""
+        """Raise ``BadInput`` for options that apply to local crawling or comparison only."""
         local = {**self._crawling, "baseline": None, "ask_records": False}
         for name, usual in local.items():
             if options[name] != usual:

@@ -69,8 +69,8 @@ class Command(ProductCommand):
         for warning in warnings:
             self.write_note(f"warning: {warning}")
         if options["json"]:
-            said = {"provider": row.provider, "as_of": str(row.as_of), **row.counts}
-            self.write_json({**said, "warnings": list(warnings)})
+            stated = {"provider": row.provider, "as_of": str(row.as_of), **row.counts}
+            self.write_json({**stated, "warnings": list(warnings)})
         else:
             counts = ", ".join(f"{v:,} {k}" for k, v in row.counts.items())
             self.stdout.write(f"{row.provider} as of {row.as_of}: {counts}")
@@ -107,8 +107,8 @@ class Command(ProductCommand):
             self.write_json(documents.diff_document(old, new, changes))
             return
         counts = Counter(str(change.kind) for change in changes)
-        said = ", ".join(f"{n:,} {kind}" for kind, n in sorted(counts.items())) or "no change"
-        self.stdout.write(f"{old.provider} from {old.as_of} to {new.as_of}: {said}")
+        stated = ", ".join(f"{n:,} {kind}" for kind, n in sorted(counts.items())) or "no change"
+        self.stdout.write(f"{old.provider} from {old.as_of} to {new.as_of}: {stated}")
         for change in changes:
             before, after = ", ".join(change.before), ", ".join(change.after)
             self.stdout.write(f"{change.kind:8} {change.prefix:20} {before} > {after}")
