@@ -10,6 +10,10 @@ from webapp.store.ranges.compiled import origin_table_of
 
 # Files of origin ASes are kept beside the providers' under this word.
 ORIGINS = "asn"
+# So are tables of the countries and cities of addresses.
+GEOLOCATION = "geolocation"
+# Neither is a list of cloud ranges.
+NOT_CLOUDS = (ORIGINS, GEOLOCATION)
 # Variant of tables that are partial by their file name.
 SAMPLE = "sample"
 _SAMPLE_NAME = re.compile(r"(?i)(?<![a-z])(sample|excerpt|extract|subset|example|demo)(?![a-z])")

@@ -15,7 +15,7 @@ class Tables:
     def __init__(self, as_of: date | None = None) -> None:
         """Raises ``MissingData`` when there is no table at all."""
         tables.tables_in_force()
-        rows = RangeTable.objects.filter(origin="").exclude(provider=tables.ORIGINS)
+        rows = RangeTable.objects.filter(origin="").exclude(provider__in=tables.NOT_CLOUDS)
         self._versions: dict[tuple[str, str], list[RangeTable]] = {}
         for row in rows.order_by("as_of", "imported_at", "id"):
             self._versions.setdefault((row.provider, row.variant), []).append(row)

@@ -16,6 +16,8 @@ from django.conf import settings
 from cartography.addresses.table_file import FORMAT
 from cartography.asn.files import read_origins
 from cartography.asn.tables import OriginTable
+from cartography.geolocation.files import read_places
+from cartography.geolocation.tables import PlaceTable
 from cartography.placement.cloud_table import PrefixTable
 from cartography.ranges import read_ranges
 from core.errors import BadInput, MissingData
@@ -66,6 +68,19 @@ def _origin_table(key: _Key) -> OriginTable:
         return OriginTable.build(read_origins(_raw(key[0], key[1])))
 
     return _mapped("origins", (key,), OriginTable.open, build)
+
+
+def place_table_of(row: RangeTable) -> PlaceTable:
+    """The compiled table of the places of addresses; opened once per process."""
+    return _place_table((row.provider, row.sha256, row.as_of))
+
+
+@lru_cache(maxsize=2)
+def _place_table(key: _Key) -> PlaceTable:
+    def build() -> PlaceTable:
+        return PlaceTable.build(read_places(_raw(key[0], key[1])))
+
+    return _mapped("places", (key,), PlaceTable.open, build)
 
 
 def _raw(provider: str, sha256: str) -> bytes:

@@ -26,10 +26,11 @@ from core.errors import BadInput, MissingData
 from core.files import write_bytes
 from core.records import Placement
 from webapp.store.models import RangeTable
-from webapp.store.ranges.asn_choice import ORIGINS, origins_of, variant_of
+from webapp.store.ranges.asn_choice import NOT_CLOUDS, ORIGINS, origins_of, variant_of
 from webapp.store.ranges.compiled import prefix_table
 
 __all__ = [
+    "NOT_CLOUDS",
     "ORIGINS",
     "compare_versions",
     "import_origins",
@@ -257,7 +258,7 @@ def in_force_on(rows: Sequence[RangeTable], day: date | None) -> RangeTable | No
 
 def require_table() -> None:
     """Refuse before any work what could place no address; raises ``MissingData``."""
-    if not RangeTable.objects.exclude(provider=ORIGINS).exists():
+    if not RangeTable.objects.exclude(provider__in=NOT_CLOUDS).exists():
         raise MissingData(f"there is no range table; {IMPORT_HINT}")
 
 
@@ -277,7 +278,7 @@ def tables_in_force(origin: str = "", as_of: date | None = None) -> list[RangeTa
 
 
 def _newest(origin: str, as_of: date | None) -> list[RangeTable]:
-    rows = RangeTable.objects.filter(origin=origin).exclude(provider=ORIGINS)
+    rows = RangeTable.objects.filter(origin=origin).exclude(provider__in=NOT_CLOUDS)
     if as_of:
         rows = rows.filter(as_of__lte=as_of)
     newest: dict[tuple[str, str], RangeTable] = {}

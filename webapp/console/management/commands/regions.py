@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 
 from core.errors import BadInput
 from webapp.console.input_files import input_file
-from webapp.console.product_command import ProductCommand, prepare_store
+from webapp.console.product_command import ProductCommand, prepare_store, read_date
 
 _MANY = ("include", "exclude", "provider", "country", "continent", "presence", "current")
 _FILES = ("weights", "regions", "clients", "isps", "prices", "populations", "beside", "domains")
@@ -35,7 +35,7 @@ MOST_DOMAIN_LINES = 10
 class Command(ProductCommand):
     """Where a deployment should be."""
 
-    help = "regions: recommend, model"
+    help = "regions: recommend, clients, model"
     needs_store = False
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -76,11 +76,24 @@ class Command(ProductCommand):
         )
         model.add_argument("--json", action="store_true")
 
+        _add_clients(actions)
+
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["action"] == "model":
-            self._model(options)
-        else:
-            self._recommend(options)
+        getattr(self, f"_{options['action']}")(options)
+
+    def _clients(self, options: dict[str, Any]) -> None:
+        django.setup()
+        prepare_store()
+        from tasks.clients import access_logs  # noqa: PLC0415
+
+        found = access_logs.count_files(options["log"], options["as_of"])
+        if options["json"]:
+            self.write_json(found)
+            return
+        for key, count in found["weights"][options["by"]].items():
+            self.stdout.write(f"{key}\t{count:.0f}")
+        for line in _count_lines(found):
+            self.write_note(line)
 
     def _model(self, options: dict[str, Any]) -> None:
         from tasks.recommendations import latency_model  # noqa: PLC0415
@@ -122,6 +135,44 @@ class Command(ProductCommand):
 
     def _progress(self, step: str, done: int, of: int) -> None:
         self.write_note(f"{done} of {of} done, now {step}")
+
+
+def _add_clients(actions: Any) -> None:
+    take = actions.add_parser(
+        "clients",
+        help="weights of clients from access logs; no address is kept",
+        description="Count the requests of access logs (common, combined, CloudFront, AWS load "
+        "balancer, JSON objects; plain or gzip) by the country, city or network of the client.",
+    )
+    # Read as it comes: a copy of standard input would keep addresses on disk.
+    take.add_argument(
+        "log",
+        nargs="+",
+        type=lambda text: Path("/proc/self/fd/0" if text == "-" else text),
+        metavar="LOG",
+    )
+    take.add_argument("--by", choices=("country", "city", "network"), default="country")
+    take.add_argument("--as-of", type=read_date, metavar="DATE", help="day of the address tables")
+    take.add_argument("--json", action="store_true")
+
+
+def _count_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    for file in found["files"]:
+        yield f"{file['name']}: {file['form']}, {file['read']:,} of {file['lines']:,} lines read"
+        for reason, row in file["wrong"].items():
+            lines = ", ".join(map(str, row["first_lines"]))
+            yield f"  {row['count']:,} lines: {reason}; the first: {lines}"
+        if file["damage"]:
+            yield f"  {file['damage']}"
+    yield (
+        f"{found['located']:,} of {found['requests']:,} requests located; {found['unmatched']:,} "
+        f"in no table of addresses; {found['withheld']:,} of countries with fewer than "
+        f"{found['min_clients']} different clients"
+    )
+    routes = found["tables"]["routes"]
+    yield f"countries as of {found['tables']['places']}, " + (
+        f"networks as of {routes}" if routes else "no networks: there is no route table"
+    )
 
 
 def _file(path: Path) -> Path:
