@@ -56,11 +56,11 @@ class Cells:
         kernels: Any = importlib.import_module(_KERNELS)
         n_new = min(len(keys), int(len(np.unique(keys))))
         while 2 * (self._used + n_new) > len(self._slots):
-            self._grow()
+            self._double_capacity()
         table = self._slots, self._counts, self._n_clients, self._clients
         self._used += kernels.add_cells(keys, hashes, *table)
 
-    def _grow(self) -> None:
+    def _double_capacity(self) -> None:
         kernels: Any = importlib.import_module(_KERNELS)
         old = self._slots, self._counts, self._n_clients, self._clients
         kept = np.flatnonzero(old[0] >= 0)

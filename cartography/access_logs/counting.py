@@ -178,10 +178,10 @@ class ClientCounter:
             number = key & 0xFFFFFFFF
             name = self._names[number] if kind == "city" else f"AS{number}" if number else ""
             rows.setdefault(self._codes[key >> 32], []).append((name, count, n_clients))
-        return {code: fold_small_cells(rows[code]) for code in countries}
+        return {code: merge_small_cells(rows[code]) for code in countries}
 
 
-def fold_small_cells(rows: list[tuple[str, int, int]]) -> dict[str, int]:
+def merge_small_cells(rows: list[tuple[str, int, int]]) -> dict[str, int]:
     """Return counts of (name, count, different clients) rows; small ones are in the rest, ``""``.
 
     Where the rest itself would have too few clients, the smallest other cell joins it, since the

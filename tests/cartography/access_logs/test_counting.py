@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cartography.access_logs.cells import MIN_CLIENTS, Cells
-from cartography.access_logs.counting import ClientCounter, fold_small_cells
+from cartography.access_logs.counting import ClientCounter, merge_small_cells
 from cartography.access_logs.lines import REASONS, recognise
 from cartography.traffic.readers.line_blocks import Block
 from core.errors import BadInput
@@ -209,7 +209,7 @@ CELLS = st.lists(
 @given(CELLS, st.booleans())
 def test_no_difference_of_totals_tells_of_few_clients(cells, has_rest):
     rows = [(f"AS{n}" if n or not has_rest else "", *cell) for n, cell in enumerate(cells)]
-    found = fold_small_cells(rows)
+    found = merge_small_cells(rows)
 
     assert sum(found.values()) == sum(count for _, count, _ in rows)
     clients = {name: n for name, _, n in rows}
