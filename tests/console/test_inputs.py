@@ -32,6 +32,8 @@ OTHERS = {
     ("study records", "folder"),
     ("study records", "out"),
     ("study portable", "folder"),
+    # Read as they come, standard input too: a copy would keep client addresses on disk.
+    ("regions clients", "log"),
 }
 FILE_WORDS = ("FILE", "LOG", "TRACES", "SAMPLES", "FOLDER", "DIR")
 

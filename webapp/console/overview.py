@@ -15,6 +15,7 @@ SUBJECTS: dict[str, dict[str, str]] = {
     "What addresses are": {
         "ranges": "files of address ranges of providers",
         "asn": "origin ASes of addresses",
+        "geolocation": "countries and cities of addresses",
     },
     "How well regions serve": {
         "campaign": "measurements from many places to many regions, round after round",
