@@ -26,6 +26,7 @@ SUBJECTS: dict[str, dict[str, str]] = {
     },
     "Which machines are good": {
         "screening": "verdicts on machines, pools and their pay-off",
+        "simulate": "experiments inside the data centre, beside published figures",
     },
     "Where the truth is known": {
         "testbed": "an emulated Internet on loopback",

@@ -1,0 +1,126 @@
+"""Experiments: declarations, documents, refusals, and the published figures they reproduce."""
+
+import json
+
+import pytest
+
+from core.errors import BadInput
+from simulator.experiments import registry
+from simulator.experiments.declaration import (
+    Experiment,
+    Parameter,
+    Published,
+    Result,
+    Run,
+    summarise,
+)
+from simulator.experiments.registry import EXPERIMENTS, run_experiment
+
+QUICK = {"presto": {"draws": 40}, "topology": {"k": 48, "failure_rounds": 1}}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_published_figures_are_reproduced_within_their_tolerance(name):
+    shares = []
+    outcome = run_experiment(name, QUICK.get(name, {}), 3, shares.append)
+    document = json.loads(json.dumps(outcome.as_json()))
+    assert document["experiment"] == name
+    assert document["seed"] == 3
+    assert document["events"] > 0
+    compared = [row for row in document["results"] if row["published"] is not None]
+    assert compared
+    assert [row["name"] for row in compared if not row["within"]] == []
+    assert shares == sorted(shares)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_same_seed_gives_the_same_figures(name):
+    given = {
+        "presto": {"draws": 2},
+        "vm-scheduling": {"requests": 500},
+        "host-queue": {"pings": 500},
+    }
+    runs = [run_experiment(name, given.get(name, {}), 5).run.results for _ in range(2)]
+    assert runs[0] == runs[1]
+
+
+def test_every_parameter_has_a_range_that_holds_its_default():
+    for experiment in EXPERIMENTS.values():
+        for parameter in experiment.parameters:
+            assert parameter.parse(parameter.default) == parameter.default
+            assert parameter.as_json()["description"]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "field"),
+    [
+        ("nothing", {}, "experiment"),
+        ("vm-scheduling", {"slices": 3}, "slices"),
+        ("vm-scheduling", {"slice_ms": "abc"}, "slice_ms"),
+        ("vm-scheduling", {"slice_ms": "nan"}, "slice_ms"),
+        ("vm-scheduling", {"slice_ms": 101}, "slice_ms"),
+        ("vm-scheduling", {"requests": 100.5}, "requests"),
+        ("vm-scheduling", {"requests": True}, "requests"),
+        ("topology", {"kind": "torus"}, "kind"),
+        ("topology", {"k": 7}, "k"),
+    ],
+)
+def test_a_wrong_parameter_is_refused_by_its_name(name, given, field):
+    with pytest.raises(BadInput) as refused:
+        run_experiment(name, given)
+    assert refused.value.field == field
+
+
+def test_a_seed_out_of_range_is_refused():
+    with pytest.raises(BadInput) as refused:
+        run_experiment("topology", {}, seed=-1)
+    assert refused.value.field == "seed"
+
+
+def test_a_run_ends_where_its_report_raises():
+    class Cancelled(Exception):
+        pass
+
+    def report(share):
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        run_experiment("host-queue", {"pings": 200}, 1, report)
+
+
+def test_an_experiment_is_one_declaration_and_one_row_of_the_registry(monkeypatch):
+    def run(conditions):
+        return Run((Result("twice", 2 * conditions.number("x"), published=Published(4, 0.5)),))
+
+    added = Experiment(
+        id="double",
+        title="Doubling",
+        question="What is twice x?",
+        source="arithmetic",
+        parameters=(Parameter("x", 2.0, "a number", low=0, high=10),),
+        run=run,
+        meaning="",
+        leaves_out="",
+    )
+    monkeypatch.setitem(registry.EXPERIMENTS, added.id, added)
+    (row,) = run_experiment("double", {"x": "3"}).as_json()["results"]
+    assert (row["value"], row["tolerance"], row["within"]) == (6.0, [2.0, 6.0], True)
+
+
+def test_a_result_outside_its_tolerance_says_so():
+    assert Result("x", 2.0, published=Published(1.0, relative=0.5)).within is False
+    assert Result("x", 2.0, published=Published(1.0, range=(0, 3))).within is True
+    assert Result("x", 2.0).within is None
+
+
+def test_an_empty_outcome_is_an_error(monkeypatch):
+    empty = Experiment("empty", "", "", "", (), lambda conditions: Run(()), "", "")
+    monkeypatch.setitem(registry.EXPERIMENTS, "empty", empty)
+    with pytest.raises(RuntimeError, match="gave no result"):
+        run_experiment("empty", {})
+
+
+def test_intervals_are_those_of_student():
+    row = summarise("x", [1.0, 2.0, 3.0, 4.0, 5.0])
+    # Half-width 2.776 · 1.5811 / √5.
+    assert row.interval == pytest.approx((3 - 1.963, 3 + 1.963), abs=0.001)
