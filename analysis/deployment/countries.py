@@ -29,6 +29,19 @@ def continents() -> dict[str, str]:
     return {country: continent for continent, codes in listed.items() for country in codes}
 
 
+@lru_cache(maxsize=1)
+def country_names() -> dict[str, str]:
+    """Country by its English names, in folded case."""
+    listed = _document("countries.toml")["names"]
+    return {name.casefold(): code for code, names in listed.items() for name in names.split("|")}
+
+
+def country_name(code: str) -> str:
+    """Return the first English name of a country; its code where it is not listed."""
+    names: str = _document("countries.toml")["names"].get(code, code)
+    return names.split("|")[0]
+
+
 def top_level_countries() -> dict[str, str]:
     """Country by top-level domain, without those that are used all over the world."""
     document = _document("countries.toml")

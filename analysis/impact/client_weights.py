@@ -1,6 +1,6 @@
 """Parse client weights by country from user input.
 
-Either a list of countries with weights, or columns of a domain list: a column per country, or the
+Either a list of countries, cities and networks with weights, or columns of a domain list: a column per country, or the
 columns country and weight.
 """
 
@@ -10,19 +10,22 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 
+from analysis.impact.clients.client_keys import ALIASES, read_key
 from analysis.impact.internet_users import country_users
 from core.errors import BadInput
 
 Audience = dict[str, float]
 
-MAX_LINES = 2_000
+MAX_LINES = 20_000
 # In one cell of a domain list.
 MAX_LETTERS = 100_000
 # Larger lists are passed on unchanged; they have no weights by country.
 MAX_LIST_BYTES = 32 * 1024 * 1024
-_ENTRY = re.compile(r"[\"']?([A-Za-z]{2})[\"']?[\s,;:=]+[\"']?([0-9]+(?:[.][0-9]+)?)\s*%?[\"']?")
+_ENTRY = re.compile(
+    r"[\"']?((?:AS[0-9]+|[A-Za-z]{2})(?:\s*/[^\t,;=\"]{1,80}?)?)[\"']?"
+    r"[\s,;:=]+[\"']?([0-9]+(?:[.][0-9]+)?)\s*%?[\"']?"
+)
 _HEADS = frozenset({"country", "countries", "code", "weight", "weights", "share", "clients"})
-_ALIASES = {"UK": "GB", "EL": "GR"}
 _DOMAIN_WORDS = {"domain", "domains", "name", "host", "hostname", "site", "website", "url"}
 _WEIGHT_WORDS = {"weight", "weights", "clients", "share", "users", "visits"}
 
@@ -35,7 +38,7 @@ def read_audience(data: bytes) -> Audience:
         if not line.strip() or line.lstrip().startswith("#") or (number == 1 and _is_header(line)):
             continue
         if number > MAX_LINES:
-            raise BadInput(f"more than {MAX_LINES:,} lines of countries", field="audience")
+            raise BadInput(f"more than {MAX_LINES:,} lines of clients", field="audience")
         code, weight = _entry(line, number)
         if code in found:
             raise BadInput(f"{code} stands twice", line=number, field="audience")
@@ -81,11 +84,20 @@ def _entry(line: str, number: int) -> tuple[str, float]:
     weight = float(match[2])
     if not math.isfinite(weight):
         raise BadInput(f"the weight of {match[1]} is too large", line=number, field="audience")
-    return _country(match[1], number), weight
+    return _client(match[1], number), weight
+
+
+def _client(text: str, number: int) -> str:
+    try:
+        key = read_key(text)
+    except ValueError as error:
+        raise BadInput(str(error), line=number, field="audience") from error
+    _country(key.country, number)
+    return str(key)
 
 
 def _country(text: str, number: int) -> str:
-    code = _ALIASES.get(text.upper(), text.upper())
+    code = ALIASES.get(text.upper(), text.upper())
     if code not in country_users():
         raise BadInput(f"{text!r} is no country that is known", line=number, field="audience")
     return code
@@ -107,7 +119,7 @@ def _columns(cells: list[str]) -> tuple[list[int], dict[int, str], tuple[int, in
     if "country" in low and (weight := _WEIGHT_WORDS & set(low)):
         return kept, {}, (low.index("country"), low.index(min(weight)))
     known = country_users()
-    codes = {a: _ALIASES.get(c, c) for a, c in enumerate(cells) if a not in kept and len(c) == 2}
+    codes = {a: ALIASES.get(c, c) for a, c in enumerate(cells) if a not in kept and len(c) == 2}
     named = {a: c for a, c in codes.items() if c in known}
     return (kept, named, None) if named else None
 

@@ -1,0 +1,1 @@
+"""Clients by country, city and network: their notation, exports that list them, places."""

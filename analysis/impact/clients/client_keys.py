@@ -1,0 +1,60 @@
+"""Notation of clients: ``DE`` is a country, ``DE/Berlin`` a city, ``DE/AS64500`` a network of it."""
+
+import re
+from dataclasses import dataclass
+
+from analysis.deployment.countries import continents, country_names
+
+MAX_CITY = 80
+LAST_ASN = (1 << 32) - 1
+_ASN = re.compile(r"AS([0-9]{1,10})", re.IGNORECASE)
+# Codes that other lists use.
+ALIASES = {"UK": "GB", "EL": "GR"}
+
+
+@dataclass(frozen=True, slots=True)
+class ClientKey:
+    """A country, or a city or network of it."""
+
+    country: str
+    city: str = ""
+    asn: int | None = None
+
+    def __str__(self) -> str:
+        if self.asn is not None:
+            return f"{self.country}/AS{self.asn}"
+        return f"{self.country}/{self.city}" if self.city else self.country
+
+
+def read_key(text: str) -> ClientKey:
+    """Parse a client; raise ``ValueError`` with the reason."""
+    code, slash, rest = (part.strip() for part in text.partition("/"))
+    country = ALIASES.get(code.upper(), code.upper())
+    if _ASN.fullmatch(code) and not slash:
+        raise ValueError(f"the network {code} needs its country, such as DE/{code.upper()}")
+    if country not in continents():
+        raise ValueError(f"{code!r} is no country that is known")
+    if not slash:
+        return ClientKey(country)
+    found = _ASN.fullmatch(rest)
+    if found:
+        if int(found[1]) > LAST_ASN:
+            raise ValueError(f"{rest} is not an AS number")
+        return ClientKey(country, asn=int(found[1]))
+    if not rest or len(rest) > MAX_CITY:
+        raise ValueError(f"{text[:60]!r} names neither a city nor a network behind its country")
+    return ClientKey(country, city=rest)
+
+
+def country_of(key: str) -> str:
+    """Return the country of a client as it is written."""
+    return key.partition("/")[0]
+
+
+def read_country(text: str) -> str | None:
+    """Return the code of a country by its code or English name; ``None`` for an unknown one."""
+    plain = " ".join(text.split())
+    code = ALIASES.get(plain.upper(), plain.upper())
+    if len(code) == 2 and code in continents():
+        return code
+    return country_names().get(plain.casefold())
