@@ -1,16 +1,16 @@
-"""Parse client weights by country from user input.
+"""Parse and write client weights by country, city and network.
 
-Either a list of countries, cities and networks with weights, or columns of a domain list: a column per country, or the
-columns country and weight.
+Either a list of countries, cities and networks with weights, or columns of a domain list: a column
+per country, or the columns country and weight.
 """
 
 import csv
 import io
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from analysis.impact.clients.client_keys import ALIASES, read_key
+from analysis.impact.clients.client_keys import ALIASES, read_country, read_key
 from analysis.impact.internet_users import country_users
 from core.errors import BadInput
 
@@ -21,11 +21,14 @@ MAX_LINES = 20_000
 MAX_LETTERS = 100_000
 # Larger lists are passed on unchanged; they have no weights by country.
 MAX_LIST_BYTES = 32 * 1024 * 1024
-_ENTRY = re.compile(
-    r"[\"']?((?:AS[0-9]+|[A-Za-z]{2})(?:\s*/[^\t,;=\"]{1,80}?)?)[\"']?"
-    r"[\s,;:=]+[\"']?([0-9]+(?:[.][0-9]+)?)\s*%?[\"']?"
+# The weight is the last word of a line, so that names may hold spaces and commas.
+_ENTRY = re.compile(r"(?P<client>\S.*?)[\s,;:=]+[\"']?(?P<weight>[0-9]+(?:[.][0-9]+)?)\s*%?[\"']?")
+_UNQUOTED = re.compile(r"[\w/ .-]+")
+MAX_LINE = 500
+_HEADS = frozenset(
+    {"country", "countries", "city", "network", "client", "code", "weight", "weights", "share"}
+    | {"clients"}
 )
-_HEADS = frozenset({"country", "countries", "code", "weight", "weights", "share", "clients"})
 _DOMAIN_WORDS = {"domain", "domains", "name", "host", "hostname", "site", "website", "url"}
 _WEIGHT_WORDS = {"weight", "weights", "clients", "share", "users", "visits"}
 
@@ -46,6 +49,21 @@ def read_audience(data: bytes) -> Audience:
     return _weighty(found)
 
 
+def write_audience(weights: Mapping[str, float]) -> str:
+    """Return weights as lines that ``read_audience`` reads, the heaviest first."""
+    rows = sorted(weights.items(), key=lambda row: (-row[1], row[0]))
+    return "\n".join(f"{_quote(client)},{_plain(weight)}" for client, weight in rows)
+
+
+def _quote(client: str) -> str:
+    return client if _UNQUOTED.fullmatch(client) else f'"{client}"'
+
+
+def _plain(weight: float) -> str:
+    """Return a weight without an exponent."""
+    return f"{weight:.9f}".rstrip("0").rstrip(".")
+
+
 def split_list(data: bytes) -> tuple[bytes, Audience]:
     """Take weights by country out of a domain list; a list without any comes back as it is.
 
@@ -64,9 +82,9 @@ def _decode(data: bytes) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BadInput("countries: not UTF-8 text; save it as UTF-8", field="audience") from error
+        raise BadInput("clients: not UTF-8 text; save it as UTF-8", field="audience") from error
     if "\0" in text:
-        raise BadInput("countries: this is a binary file; use plain text", field="audience")
+        raise BadInput("clients: this is a binary file; use plain text", field="audience")
     return text
 
 
@@ -75,37 +93,32 @@ def _is_header(line: str) -> bool:
 
 
 def _entry(line: str, number: int) -> tuple[str, float]:
-    match = _ENTRY.fullmatch(line.strip())
+    # Longer lines are not matched, since the pattern may be slow on them.
+    match = _ENTRY.fullmatch(line.strip()) if len(line) <= MAX_LINE else None
     if not match:
         text = line.strip()[:60]
         raise BadInput(
-            f"{text!r} is not a country and a weight such as DE 40", line=number, field="audience"
+            f"{text!r} is not a client and a weight such as DE 40", line=number, field="audience"
         )
-    weight = float(match[2])
+    client, weight = match["client"].strip("\"'"), float(match["weight"])
     if not math.isfinite(weight):
-        raise BadInput(f"the weight of {match[1]} is too large", line=number, field="audience")
-    return _client(match[1], number), weight
-
-
-def _client(text: str, number: int) -> str:
+        raise BadInput(f"the weight of {client[:60]} is too large", line=number, field="audience")
     try:
-        key = read_key(text)
+        return str(read_key(client)), weight
     except ValueError as error:
         raise BadInput(str(error), line=number, field="audience") from error
-    _country(key.country, number)
-    return str(key)
 
 
 def _country(text: str, number: int) -> str:
-    code = ALIASES.get(text.upper(), text.upper())
-    if code not in country_users():
-        raise BadInput(f"{text!r} is no country that is known", line=number, field="audience")
+    code = read_country(text)
+    if code is None:
+        raise BadInput(f"{text[:60]!r} is no country that is known", line=number, field="audience")
     return code
 
 
 def _weighty(found: Audience) -> Audience:
     if found and not any(found.values()):
-        raise BadInput("one country at least needs a weight above 0", field="audience")
+        raise BadInput("one client at least needs a weight above 0", field="audience")
     return {code: weight for code, weight in found.items() if weight}
 
 

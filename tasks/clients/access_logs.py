@@ -3,7 +3,7 @@
 No address is stored: what leaves are counts of cells with enough different clients.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from webapp.store.ranges.compiled import origin_table_of
 
 # Of an upload, unpacked; the command reads files of any size.
 MAX_UPLOAD_BYTES = 256 * 1024 * 1024
-__all__ = ["KINDS", "MIN_CLIENTS", "count_files", "count_upload", "describe"]
+__all__ = ["KINDS", "MIN_CLIENTS", "count_files", "count_upload", "describe", "summary_lines"]
 
 
 def count_files(paths: Sequence[Path], as_of: date | None = None) -> dict[str, Any]:
@@ -30,10 +30,10 @@ def count_files(paths: Sequence[Path], as_of: date | None = None) -> dict[str, A
     return describe(counter.counts(), tables)
 
 
-def count_upload(data: bytes, name: str) -> dict[str, Any]:
+def count_upload(data: bytes, name: str, max_bytes: int | None = None) -> dict[str, Any]:
     """Return the document of an upload; raise ``BadInput`` naming line and reason."""
     counter, tables = _counter(None)
-    counter.read_bytes(data, name, MAX_UPLOAD_BYTES)
+    counter.read_bytes(data, name, max_bytes or MAX_UPLOAD_BYTES)
     return describe(counter.counts(), tables)
 
 
@@ -69,6 +69,26 @@ def describe(counts: ClientCounts, tables: Mapping[str, str | None]) -> dict[str
         "tables": dict(tables),
         "weights": {kind: _ordered(counts.weights(kind)) for kind in KINDS},
     }
+
+
+def summary_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a document holds, in sentences, without the weights."""
+    for file in found["files"]:
+        yield f"{file['name']}: {file['form']}, {file['read']:,} of {file['lines']:,} lines read"
+        for reason, row in file["wrong"].items():
+            lines = ", ".join(map(str, row["first_lines"]))
+            yield f"  {row['count']:,} lines: {reason}; the first: {lines}"
+        if file["damage"]:
+            yield f"  {file['damage']}"
+    yield (
+        f"{found['located']:,} of {found['requests']:,} requests located; {found['unmatched']:,} "
+        f"in no table of addresses; {found['withheld']:,} of countries with fewer than "
+        f"{found['min_clients']} different clients"
+    )
+    routes = found["tables"]["routes"]
+    yield f"countries as of {found['tables']['places']}, " + (
+        f"networks as of {routes}" if routes else "no networks: there is no route table"
+    )
 
 
 def _ordered(weights: Mapping[str, float]) -> dict[str, float]:

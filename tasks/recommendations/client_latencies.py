@@ -1,4 +1,4 @@
-"""Build latency samples, measured or modelled, for weighted client countries.
+"""Build latency samples, measured or modelled, for weighted clients.
 
 Measured ones are those of a campaign that the asker may see. Where nothing was measured a model is
 used, and its samples are marked as modelled; the two are never in one matrix.
@@ -11,13 +11,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.impact.client_weights import Audience
-from analysis.impact.internet_users import cities_of, country_users, open_regions, users
+from analysis.impact.clients.client_keys import merge_smallest
+from analysis.impact.clients.client_places import CityPoints, client_places
+from analysis.impact.clients.vantage_matching import (
+    ClientBasis,
+    Matched,
+    VantageFacts,
+    describe_basis,
+    match_clients,
+    unmeasured_basis,
+)
+from analysis.impact.internet_users import open_regions, users
 from analysis.impact.latency_models.stated_model import modelled_samples
 from analysis.impact.places import Client
 from core.errors import BadInput
 from tasks.recommendations.latency_model import current_model
 from webapp.store.campaigns import selectors
 from webapp.store.models import Campaign
+from webapp.store.ranges.geolocation import city_points
 
 MODEL = "model"
 AUTO = "auto"
@@ -26,6 +37,10 @@ MOST_OFFERED = 20
 _ROUNDS = "latency-rounds"
 # The number of zones of a deployment is unknown: assume two, so that one may fail.
 ZONES_IN_USE = 2
+# Of a longer list the lightest cities and networks are counted under their country.
+MAX_CLIENTS = 2_000
+# The heaviest clients that a recommendation lists with the basis of their round trips.
+MAX_LISTED = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +81,7 @@ def latencies_for(
     ``auto`` takes the first campaign that measured every region in use and some of the clients'
     countries, else the model; the reason is recorded in the source.
     """
+    audience = merge_smallest(audience, MAX_CLIENTS)
     if key not in (AUTO, MODEL):
         return _measured(_campaign(key, user), audience)
     reason = "the model was asked for" if key == MODEL else "no measured campaign is there"
@@ -106,37 +122,50 @@ def _try(
 def _measured(campaign: Campaign, audience: Audience) -> Latencies:
     table = selectors.read_table(campaign, _ROUNDS, ["vantage", "region", "round", "mean"])
     names = sorted(set(table["vantage"].to_pylist()))
-    places = selectors.vantage_points(names)
-    clients = {
-        name: Client(point.country, "", _at(point), 1.0)
-        for name in names
-        if (point := places.get(name))
+    vantages = {
+        name: VantageFacts(point.country, point.city, point.asn, _at(point))
+        for name, point in selectors.vantage_points(names).items()
     }
-    homes = {client.country for client in clients.values()}
-    if audience and not homes & set(audience):
+    cities = _cities(audience, vantages)
+    matched = match_clients(audience, vantages, cities)
+    if audience and not matched.weights:
         raise BadInput(f"{campaign.name} measured from none of these countries", field="source")
-    kept = set(names) if not audience else {n for n, c in clients.items() if c.country in audience}
+    kept = set(matched.weights) if audience else set(names)
     rows = zip(*(table[c].to_pylist() for c in ("round", "vantage", "region", "mean")), strict=True)
+    clients = {n: Client(f.country, "", f.at, 1.0) for n, f in vantages.items() if n in kept}
     files = {
         "samples": write_csv(
             ("round", "client", "region", "value"), (r for r in rows if r[1] in kept)
         ),
-        "clients": _client_rows({n: c for n, c in clients.items() if n in kept}),
+        "clients": _client_rows(clients),
     }
-    files |= _weights(clients, audience) | _isps(campaign)
-    away = {code: weight for code, weight in audience.items() if code not in homes}
-    if away:
-        files["populations"] = _populations(away)
+    if audience:
+        files["weights"] = write_csv(("client", "weight"), matched.weights.items())
+    files |= _isps(campaign)
+    if away := matched.away():
+        files["populations"] = _populations(client_places(away, cities))
     regions = frozenset(table["region"].unique().to_pylist())
     files["regions"] = _zones(sorted(regions))
-    return Latencies(files, _describe(campaign, kept, away), regions)
+    return Latencies(files, _describe(campaign, kept, matched), regions)
+
+
+def _cities(audience: Audience, vantages: Mapping[str, VantageFacts]) -> CityPoints:
+    """Return coordinates of cities: of the address tables, else of vantage points in them."""
+    if not any("/" in client for client in audience):
+        return {}
+    found = {
+        (facts.country, facts.city.casefold()): facts.at
+        for facts in vantages.values()
+        if facts.city and facts.at
+    }
+    return found | {(code, city.casefold()): at for (code, city), at in city_points().items()}
 
 
 def _at(point: Any) -> tuple[float, float] | None:
     return None if point.lat is None or point.lon is None else (point.lat, point.lon)
 
 
-def _describe(campaign: Campaign, kept: Collection[str], away: Audience) -> dict[str, Any]:
+def _describe(campaign: Campaign, kept: Collection[str], matched: Matched) -> dict[str, Any]:
     return {
         "kind": "measured",
         "name": campaign.name,
@@ -145,24 +174,10 @@ def _describe(campaign: Campaign, kept: Collection[str], away: Audience) -> dict
         "label": campaign.label,
         "vantages": len(kept),
         "ended_at": campaign.finished_at.isoformat() if campaign.finished_at else None,
-        "countries_modelled": sorted(away),
+        "countries_modelled": sorted({client.partition("/")[0] for client in matched.away()}),
+        "basis": describe_basis(matched.clients, MAX_LISTED),
         "zones": ZONES_IN_USE,
     }
-
-
-def _weights(clients: Mapping[str, Client], audience: Audience) -> dict[str, bytes]:
-    """A country's weight is shared evenly by the vantage points in it."""
-    if not audience:
-        return {}
-    counts: dict[str, int] = {}
-    for client in clients.values():
-        counts[client.country] = counts.get(client.country, 0) + 1
-    rows = (
-        (name, audience[c.country] / counts[c.country])
-        for name, c in clients.items()
-        if c.country in audience
-    )
-    return {"weights": write_csv(("client", "weight"), rows)}
 
 
 def _isps(campaign: Campaign) -> dict[str, bytes]:
@@ -184,7 +199,11 @@ def _isps(campaign: Campaign) -> dict[str, bytes]:
 
 def _modelled(audience: Audience, reason: str) -> Latencies:
     weights = audience or users()
-    clients, regions = cities_of(dict(weights)), open_regions()
+    cities = _cities(audience, {})
+    clients, regions = client_places(weights, cities), open_regions()
+    if not clients:
+        raise BadInput("no place is known in any of these countries", field="audience")
+    basis = [ClientBasis(name, w, unmeasured_basis(name, cities)) for name, w in weights.items()]
     fitted = current_model()
     samples = modelled_samples(clients, regions, fitted.model)
     rows = (
@@ -203,7 +222,8 @@ def _modelled(audience: Audience, reason: str) -> Latencies:
         "name": "Model of paths" if fitted.about["kind"] == "paths" else "Model of distance",
         "model": dict(fitted.about),
         "reason": reason,
-        "countries": len(weights),
+        "countries": len({client.partition("/")[0] for client in weights}),
+        "basis": describe_basis(basis, MAX_LISTED),
         "zones": ZONES_IN_USE,
         "weights": "given" if audience else "people on the Internet, in round figures",
     }
@@ -219,13 +239,8 @@ def _client_rows(clients: Mapping[str, Client]) -> bytes:
     return write_csv(("client", "country", "latitude", "longitude"), rows)
 
 
-def _populations(audience: Audience) -> bytes:
-    rows = (
-        (name, *(client.at or ("", "")), client.country, client.weight)
-        for name, client in cities_of(
-            {c: w for c, w in audience.items() if c in country_users()}
-        ).items()
-    )
+def _populations(clients: Mapping[str, Client]) -> bytes:
+    rows = ((n, *(c.at or ("", "")), c.country, c.weight) for n, c in clients.items())
     return write_csv(("population", "latitude", "longitude", "country", "weight"), rows)
 
 

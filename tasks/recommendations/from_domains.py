@@ -3,7 +3,7 @@
 The regions that the survey found are the deployment as it is. Nothing is solved here.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +13,15 @@ from django.conf import settings
 
 from analysis.deployment.cloud_names import open_names
 from analysis.deployment.regions import domain_regions
-from analysis.impact.client_weights import Audience, read_audience, split_list
+from analysis.impact.client_weights import Audience, read_audience, split_list, write_audience
+from analysis.impact.clients.client_keys import merge_smallest
 from analysis.impact.internet_users import country_users
 from core.errors import BadInput, NephoscopeError
 from core.statuses import SurveyState
 from crawlers.files.domain_list import read_text
 from tasks.recommendations.client_latencies import (
     AUTO,
+    MAX_CLIENTS,
     Latencies,
     latencies_for,
     name_in,
@@ -46,17 +48,17 @@ class Intention:
     n_words: int
 
 
-def intend(data: bytes, audience: bytes) -> Intention:
+def intend(data: bytes, weights: Audience) -> Intention:
     """Read a list and its clients, and predict the cost; raises BadInput naming field or line."""
     # Packed lists and those in UTF-16 carry weights like any other.
     plain = read_text(data).encode("utf-8", "surrogateescape")
     domains, columns = split_list(plain)
-    own = read_audience(audience)
-    if own and columns:
+    if weights and columns:
         raise BadInput("the list has weights by country too; give them once", field="audience")
     n_words = count_words(resolving_from({}))
     plan, _ = services.plan_survey(domains, n_words)
-    return Intention(plan, domains, own or columns, n_words)
+    found = merge_smallest(weights or columns, MAX_CLIENTS)
+    return Intention(plan, domains, found, n_words)
 
 
 def create(
@@ -153,7 +155,7 @@ def options_for(
 
 
 def without_domains(
-    audience: Audience, wanted: str, current: list[str], user: Any
+    audience: Audience, wanted: str, current: Sequence[str], user: Any
 ) -> tuple[Mapping[str, bytes], dict[str, Any], dict[str, Any]]:
     """Files, options and source for clients without any domain; raises BadInput."""
     pairs = [_pair(text) for text in current]
@@ -165,7 +167,8 @@ def without_domains(
             lost = current[names.index(None)]
             raise BadInput(f"no samples of the region {lost!r}", field="current")
         options["current"] = names
-    return found.files, options, {**found.source, "audience": audience}
+    kept = merge_smallest(audience, MAX_CLIENTS)
+    return found.files, options, {**found.source, "audience": kept}
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -173,9 +176,14 @@ def _pair(text: str) -> tuple[str, str]:
     return provider.lower(), region
 
 
-def audience_of(data: bytes) -> Audience:
-    """Weights by country as people write them; raises BadInput naming the line."""
-    return read_audience(data)
+def parse_audience(text: str) -> Audience:
+    """Read weights as a form or a plan holds them; raises BadInput naming the line."""
+    return read_audience(text.encode())
+
+
+def format_audience(weights: Audience) -> str:
+    """Write weights as ``parse_audience`` reads them."""
+    return write_audience(weights)
 
 
 def country_codes() -> list[str]:

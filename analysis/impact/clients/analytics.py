@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analysis.impact.clients.client_keys import ClientKey, read_country
+from analysis.impact.clients.client_keys import LAST_ASN, MAX_CITY, ClientKey, read_country
 from core.errors import BadInput
 
 # Names of columns, the better first; compared without case, with "_" as a space.
@@ -18,6 +18,7 @@ _COUNTRIES = (
     "metadata code",
     "country code",
     "countrycode",
+    "metadata country",
     "country id",
     "country",
     "country/region",
@@ -27,7 +28,8 @@ _COUNTRIES = (
     "name",
     "location",
 )
-_CITIES = ("city", "town/city", "city name")
+_CITIES = ("city", "town/city", "city name", "metadata city name", "metadata city")
+_NETWORKS = ("asn", "as number", "clientasn", "network")
 _WEIGHTS = (
     "active users",
     "unique visitors",
@@ -70,6 +72,7 @@ class AnalyticsTable:
 class _Columns:
     country: int
     city: int | None
+    network: int | None
     weight: int
     name: str
 
@@ -94,7 +97,7 @@ def read_analytics(data: bytes) -> AnalyticsTable:
     weights: dict[str, float] = {}
     unplaced = 0.0
     for line, cells in _rows(text, head[0], head[2]):
-        weight = _number(cells[columns.weight] if columns.weight < len(cells) else "", line)
+        weight = _number(_cell(cells, columns.weight), line)
         key = _key(cells, columns, line)
         if key is None:
             unplaced += weight
@@ -143,7 +146,8 @@ def _columns(head: list[str], line: int) -> _Columns:
             line=line,
         )
     city = cities[0] if cities else None
-    return _Columns(countries[0], city, weights[0], head[weights[0]].strip())
+    network = next((names.index(name) for name in _NETWORKS if name in names), None)
+    return _Columns(countries[0], city, network, weights[0], head[weights[0]].strip())
 
 
 def _rows(text: str, head: int, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -174,7 +178,7 @@ def _number(text: str, line: int) -> float:
 
 
 def _key(cells: list[str], columns: _Columns, line: int) -> ClientKey | None:
-    text = cells[columns.country].strip() if columns.country < len(cells) else ""
+    text = _cell(cells, columns.country)
     if text.casefold() in _UNPLACED:
         return None
     country = read_country(text)
@@ -182,7 +186,15 @@ def _key(cells: list[str], columns: _Columns, line: int) -> ClientKey | None:
         raise BadInput(
             f"{text[:60]!r} is no country that is known, by its code or English name", line=line
         )
-    city = ""
-    if columns.city is not None and columns.city < len(cells):
-        city = cells[columns.city].strip().replace("/", " ")[:80]
+    network, city = _cell(cells, columns.network), _cell(cells, columns.city)
+    if network.casefold() not in _UNPLACED:
+        number = network.upper().removeprefix("AS").strip()
+        if not number.isascii() or not number.isdecimal() or not 0 < int(number) <= LAST_ASN:
+            raise BadInput(f"{network[:40]!r} is not an AS number", line=line)
+        return ClientKey(country, asn=int(number))
+    city = "".join(sign for sign in city if sign.isprintable())[:MAX_CITY].strip()
     return ClientKey(country, "" if city.casefold() in _UNPLACED else city)
+
+
+def _cell(cells: list[str], column: int | None) -> str:
+    return cells[column].strip() if column is not None and column < len(cells) else ""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.deployment.countries import continents
-from analysis.impact.client_weights import read_audience, split_list
+from analysis.impact.client_weights import read_audience, split_list, write_audience
 from analysis.impact.internet_users import cities_of, country_users, open_regions, users
 from analysis.impact.latency_models.stated_model import STATED, modelled_samples
 from core.errors import BadInput
@@ -21,6 +21,11 @@ from core.errors import BadInput
         ('"JP",7\r\nBR: 0\r\n', {"JP": 7}),
         ("", {}),
         ("\ufeffFR=3", {"FR": 3}),
+        ("DE/Berlin 4\nGermany/AS64500\t2\nDE 1", {"DE/Berlin": 4, "DE/AS64500": 2, "DE": 1}),
+        (
+            '"US/Washington, D.C.",5\nFR/Le Mans 24 6',
+            {"US/Washington, D.C.": 5, "FR/Le Mans 24": 6},
+        ),
     ],
 )
 def test_countries_and_weights_are_read_in_the_usual_forms(text, found):
@@ -30,9 +35,12 @@ def test_countries_and_weights_are_read_in_the_usual_forms(text, found):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"DE -4", "is not a country and a weight"),
-        (b"DE nan", "is not a country and a weight"),
-        (b"US 1\nGermany 5", "line 2"),
+        (b"DE -4", "is not a client and a weight"),
+        (b"DE nan", "is not a client and a weight"),
+        (b"US 1\nGermny 5", "line 2: 'Germny' is no country"),
+        (b"AS64500 3", "needs its country"),
+        (b"DE/AS99999999999 3", "is not an AS number"),
+        (b"DE/ 3", "neither a city nor a network"),
         (b"XX 3", "no country that is known"),
         (b"DE 1\nDE 2", "stands twice"),
         (b"DE 0", "above 0"),
@@ -70,6 +78,21 @@ def test_no_bytes_break_the_readers(data):
     for reader in (read_audience, split_list):
         with suppress(BadInput):
             reader(data)
+
+
+CITIES = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=40)
+CLIENTS = st.builds(
+    lambda code, rest: f"{code}/{rest}" if rest else code,
+    st.sampled_from(sorted(country_users())),
+    st.one_of(
+        st.just(""), st.integers(1, 2**32 - 1).map("AS{}".format), CITIES.map("Los {}s".format)
+    ),
+)
+
+
+@given(st.dictionaries(CLIENTS, st.floats(0.001, 1e9), min_size=1))
+def test_written_clients_are_read_back(weights):
+    assert read_audience(write_audience(weights).encode()) == pytest.approx(weights, abs=1e-8)
 
 
 @given(st.dictionaries(st.sampled_from(sorted(country_users())), st.floats(0.001, 1e9), min_size=1))

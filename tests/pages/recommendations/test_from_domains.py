@@ -107,7 +107,7 @@ def test_a_deployment_stands_beside_the_best():
     ("audience", "words"),
     [
         ("DE 0", "above 0"),
-        ("DE -1", "is not a country"),
+        ("DE -1", "is not a client"),
         ("ZZ 1", "no country"),
         ("DE 1\nDE 1", "twice"),
     ],
@@ -283,7 +283,7 @@ def test_a_survey_without_regions_still_leads_to_an_answer():
 
 def test_weights_given_twice_are_refused():
     with pytest.raises(Exception, match="give them once"):
-        from_domains.intend(b"domain,DE\na.example,4\n", b"DE 3")
+        from_domains.intend(b"domain,DE\na.example,4\n", {"DE": 3.0})
 
 
 def test_the_same_names_mean_the_same_regions():
@@ -327,7 +327,7 @@ def test_limits_are_of_each_person():
     ids=["plain", "Windows", "UTF-16", "gzip"],
 )
 def test_a_list_in_any_dress_carries_its_weights(pack):
-    meant = from_domains.intend(pack("rank,domain,DE,US\n1,a.example,4,6\n2,b.example,1,1\n"), b"")
+    meant = from_domains.intend(pack("rank,domain,DE,US\n1,a.example,4,6\n2,b.example,1,1\n"), {})
     assert (meant.plan.accepted, meant.audience) == (2, {"DE": 5.0, "US": 7.0})
 
 
@@ -340,7 +340,7 @@ def test_a_list_in_any_dress_carries_its_weights(pack):
 )
 def test_a_line_without_end_is_refused_by_its_number(data):
     with pytest.raises(BadInput, match="line 3"):
-        from_domains.intend(data, b"")
+        from_domains.intend(data, {})
 
 
 def test_nobody_is_led_to_less_than_they_have():
@@ -369,3 +369,42 @@ def test_what_serves_after_a_loss_is_a_control():
     kept = controls({"after_loss_ms": 150.0, "after_loss_share": 0.02}, [])
     assert kept.after_loss_ms == "150"
     assert [c.label for c in kept.after_loss_share if c.is_on] == ["98 of 100"]
+
+
+def audience_file(data, name="clients.csv", **more):
+    return {"audience_file": SimpleUploadedFile(name, data), **more}
+
+
+def test_an_analytics_table_is_an_audience_and_the_page_states_what_is_modelled():
+    table = b"Country,City,Active users\nGermany,Berlin,120\nJapan,(not set),60\n(not set),,5\n"
+    reply = Client().post("/recommendations/clients/", audience_file(table))
+    text = " ".join(Client().get(reply["Location"]).content.decode().split())
+    row = Recommendation.objects.get()
+    assert row.source["audience"] == {"DE/Berlin": 120.0, "JP": 60.0}
+    assert row.source["basis"]["shares"]["modelled"] == 1
+    assert (
+        "Read from an analytics table, weighed by Active users: 180 with a place, 5 without" in text
+    )
+    assert "DE/Berlin" in text
+    assert "Modelled, not measured" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (audience_file(b"country,users\nDE,1\nAtlantis,2\n"), "Line 3: &#x27;Atlantis&#x27; is no"),
+        (audience_file(b'[{"country": "??"}]'), "Probe 1 has no country"),
+        (
+            audience_file(b'192.0.2.1 - - [10/Oct/2023:13:55:36 +0000] "GET /"\n'),
+            "geolocation import",
+        ),
+        (audience_file(b" "), "file is empty"),
+        (audience_file(b"DE 4\n", audience="DE 3"), "Give the clients once"),
+        (audience_file(b"DE 4\n", by="planet"), "planet"),
+    ],
+)
+def test_a_wrong_file_of_clients_is_refused_with_line_and_reason(given, words):
+    reply = Client().post("/recommendations/clients/", given)
+    assert reply.status_code == 422
+    assert words.lower() in reply.content.decode().lower()
+    assert not Recommendation.objects.exists()

@@ -166,9 +166,43 @@ def _origin(source: Part) -> dict[str, Any]:
     """Where the samples come from, and what of the deployment has none."""
     return {
         "source": source,
+        "basis": _basis(source),
         "is_modelled": source.get("kind") == "modelled",
         "is_synthetic": bool(source.get("synthetic")),
         "absent": [p for p in source.get("deployment", ()) if not p["name"]],
+    }
+
+
+# What round trips rest on, in the words of the page; {} is "measured" or "synthetic".
+_BASIS = {
+    "measured": "{} in the client’s city, network or country",
+    "measured-in-country": "{} elsewhere in its country",
+    "modelled": "Modelled, not measured",
+    "left-out": "Left out: no place is known",
+}
+
+
+def _basis(source: Part) -> dict[str, Any] | None:
+    """How much of the clients' weight is measured, and each client; None without any given."""
+    found = source.get("basis")
+    if not found or not found["n_clients"]:
+        return None
+    kind = "Synthetic" if source.get("synthetic") else "Measured"
+    texts = {name: text.format(kind) for name, text in _BASIS.items()}
+    shares = found["shares"]
+    away = shares["modelled"] + shares["left-out"]
+    return {
+        "measured": shares["measured"] + shares["measured-in-country"],
+        "modelled": shares["modelled"],
+        "left_out": shares["left-out"],
+        "is_mixed": shares["modelled"] < 1,
+        "has_away": source.get("kind") != "modelled" and away > 0,
+        "kind": kind.lower(),
+        "parts": [
+            {"text": text, "share": shares[name]} for name, text in texts.items() if shares[name]
+        ],
+        "n_clients": found["n_clients"],
+        "clients": [{**row, "text": texts[row["basis"]]} for row in found.get("clients", ())],
     }
 
 

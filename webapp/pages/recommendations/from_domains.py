@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from core.errors import BadInput, NephoscopeError
+from tasks.clients import uploads
 from tasks.recommendations import celery_tasks, client_latencies, from_domains
 from tasks.surveys.submission import submit
 from webapp.pages.surveys.forms import SurveyForm
@@ -21,28 +22,49 @@ from webapp.store.surveys.services import Requester
 
 _SECTION = {"section": "recommendations"}
 SHOWN_REJECTIONS = 50
+SHOWN_CLIENTS = 20
 
 
-class DomainsForm(SurveyForm):
+class AudienceForm(forms.Form):
+    """The clients, as text or as a file of any known form, and the samples to use."""
+
+    audience = forms.CharField(required=False, widget=forms.Textarea, max_length=100_000)
+    audience_file = forms.FileField(required=False)
+    by = forms.ChoiceField(
+        required=False, choices=[(kind, kind) for kind in uploads.KINDS], initial="city"
+    )
+    source = forms.CharField(required=False, max_length=120)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("audience", "").strip() and cleaned.get("audience_file"):
+            message = "Give the clients once: clear the text above or the file here."
+            self.add_error("audience_file", message)
+        return cleaned
+
+    def read_audience(self, user: Any) -> uploads.ClientWeights:
+        """Weights by client, whichever way they came; raises BadInput naming the line."""
+        sent = self.cleaned_data.get("audience_file")
+        if not sent:
+            typed = from_domains.parse_audience(self.cleaned_data["audience"])
+            return uploads.ClientWeights("list", typed)
+        by = self.cleaned_data["by"] or uploads.DEFAULT_KIND
+        limit = uploads.max_log_bytes(is_anonymous=owner_of(user) is None)
+        try:
+            return uploads.read_upload(bytes(sent.read()), sent.name, by, limit)
+        except BadInput as error:
+            field = error.field if error.field in self.fields else None
+            raise BadInput(str(error), field=field or "audience_file") from error
+
+
+class DomainsForm(AudienceForm, SurveyForm):
     """A domain list, the clients, and the samples to use."""
 
-    audience = forms.CharField(required=False, widget=forms.Textarea, max_length=50_000)
-    audience_file = forms.FileField(required=False)
-    source = forms.CharField(required=False, max_length=120)
 
-    def read_audience(self) -> bytes:
-        """Countries and weights, whichever way they came."""
-        sent = self.cleaned_data.get("audience_file")
-        return bytes(sent.read()) if sent else str(self.cleaned_data["audience"]).encode()
-
-
-class ClientsForm(forms.Form):
+class ClientsForm(AudienceForm):
     """Who the clients are, where a deployment stands if there is one, and whose samples to use."""
 
-    audience = forms.CharField(required=False, widget=forms.Textarea, max_length=50_000)
-    audience_file = forms.FileField(required=False)
     current = forms.CharField(required=False, max_length=2000)
-    source = forms.CharField(required=False, max_length=120)
     name = forms.CharField(required=False, max_length=200)
 
 
@@ -54,18 +76,23 @@ def domains(request: HttpRequest) -> HttpResponse:
     if request.method == "GET" or not form.is_valid():
         return _show(request, "domains", form)
     try:
-        meant = from_domains.intend(form.read_list(), form.read_audience())
+        clients = form.read_audience(request.user)
+        meant = from_domains.intend(form.read_list(), clients.weights)
         key = _source(form, request.user)
     except NephoscopeError as error:
         form.add_error(
             _field(form, error, "file" if form.cleaned_data.get("file") else "domains"), str(error)
         )
         return _show(request, "domains", form)
-    return _show_plan(request, form, meant, key)
+    return _show_plan(request, form, meant, key, clients)
 
 
 def _show_plan(
-    request: HttpRequest, form: DomainsForm, meant: from_domains.Intention, key: str
+    request: HttpRequest,
+    form: DomainsForm,
+    meant: from_domains.Intention,
+    key: str,
+    clients: uploads.ClientWeights,
 ) -> HttpResponse:
     offered = {offer.key: offer for offer in client_latencies.offers(request.user)}
     weights = sorted(meant.audience.items(), key=lambda item: -item[1])
@@ -80,8 +107,10 @@ def _show_plan(
         "source": key,
         "offer": offered.get(key),
         "first": next(iter(offered.values()), None),
-        "audience": "\n".join(f"{code},{weight:g}" for code, weight in weights),
-        "weights": [(code, weight / total) for code, weight in weights],
+        "audience": from_domains.format_audience(meant.audience),
+        "weights": [(code, weight / total) for code, weight in weights[:SHOWN_CLIENTS]],
+        "more_clients": max(0, len(weights) - SHOWN_CLIENTS),
+        "clients": clients,
         "once": uuid4().hex,
     }
     return render(request, "recommendations/plan.html", context)
@@ -94,7 +123,8 @@ def start(request: HttpRequest) -> HttpResponse:
     given = request.POST
     try:
         data = drafts.load_draft(given.get("draft", ""))
-        meant = from_domains.intend(data, given.get("audience", "").encode())
+        weights = from_domains.parse_audience(given.get("audience", ""))
+        meant = from_domains.intend(data, weights)
         maker = Requester(request.user)
         name, key = given.get("name", "")[:200].strip(), given.get("once", "")[:64]
         row = from_domains.create(
@@ -133,13 +163,14 @@ def clients(request: HttpRequest) -> HttpResponse:
 
 def _ask(request: HttpRequest, form: ClientsForm) -> Any:
     asked = form.cleaned_data
-    sent = asked.get("audience_file")
-    data = bytes(sent.read()) if sent else asked["audience"].encode()
-    audience = from_domains.audience_of(data)
+    given = form.read_audience(request.user)
     current = [name.strip() for name in asked["current"].split(",") if name.strip()]
     wanted = _source(form, request.user)
-    files, options, source = from_domains.without_domains(audience, wanted, current, request.user)
-    title = asked["name"] or _title(audience)
+    files, options, source = from_domains.without_domains(
+        given.weights, wanted, current, request.user
+    )
+    source = {**source, "clients": given.about()}
+    title = asked["name"] or _title(given.weights)
     origin = services.Origin(owner_of(request.user), title, None, source)
     return celery_tasks.create(files, options, None, origin=origin)
 

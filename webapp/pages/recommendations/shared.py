@@ -3,6 +3,8 @@
 Nothing is solved for who has only the link, and nothing leads to the survey behind it.
 """
 
+from typing import Any
+
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -39,9 +41,7 @@ def answer(request: HttpRequest, share_token: str) -> HttpResponse:
     k = choose_size(result, request.GET.get("k", ""))
     look = AnswerView(k, request.GET.get("fail", "")[:400], row.options)
     context = {
-        **answer_context(
-            result, look, {n: row.source[n] for n in _TOLD_OF_SOURCE if n in row.source}
-        ),
+        **answer_context(result, look, _shared_source(row)),
         "section": "recommendations",
         "row": row,
         "is_shared": True,
@@ -52,6 +52,14 @@ def answer(request: HttpRequest, share_token: str) -> HttpResponse:
     # The URL is a secret, so it is sent to other sites in no referrer.
     reply["Referrer-Policy"] = "no-referrer"
     return reply
+
+
+def _shared_source(row: Recommendation) -> dict[str, Any]:
+    """What readers of a link see of the source: of the clients' basis the shares alone."""
+    found = {name: row.source[name] for name in _TOLD_OF_SOURCE if name in row.source}
+    if basis := row.source.get("basis"):
+        found["basis"] = {name: basis[name] for name in ("shares", "n_clients")}
+    return found
 
 
 @never_cache

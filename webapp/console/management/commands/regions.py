@@ -92,7 +92,7 @@ class Command(ProductCommand):
             return
         for key, count in found["weights"][options["by"]].items():
             self.stdout.write(f"{key}\t{count:.0f}")
-        for line in _count_lines(found):
+        for line in access_logs.summary_lines(found):
             self.write_note(line)
 
     def _model(self, options: dict[str, Any]) -> None:
@@ -154,25 +154,6 @@ def _add_clients(actions: Any) -> None:
     take.add_argument("--by", choices=("country", "city", "network"), default="country")
     take.add_argument("--as-of", type=read_date, metavar="DATE", help="day of the address tables")
     take.add_argument("--json", action="store_true")
-
-
-def _count_lines(found: Mapping[str, Any]) -> Iterator[str]:
-    for file in found["files"]:
-        yield f"{file['name']}: {file['form']}, {file['read']:,} of {file['lines']:,} lines read"
-        for reason, row in file["wrong"].items():
-            lines = ", ".join(map(str, row["first_lines"]))
-            yield f"  {row['count']:,} lines: {reason}; the first: {lines}"
-        if file["damage"]:
-            yield f"  {file['damage']}"
-    yield (
-        f"{found['located']:,} of {found['requests']:,} requests located; {found['unmatched']:,} "
-        f"in no table of addresses; {found['withheld']:,} of countries with fewer than "
-        f"{found['min_clients']} different clients"
-    )
-    routes = found["tables"]["routes"]
-    yield f"countries as of {found['tables']['places']}, " + (
-        f"networks as of {routes}" if routes else "no networks: there is no route table"
-    )
 
 
 def _file(path: Path) -> Path:
