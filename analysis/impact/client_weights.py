@@ -49,6 +49,20 @@ def read_audience(data: bytes) -> Audience:
     return _weighty(found)
 
 
+def read_weights(given: Mapping[str, float]) -> Audience:
+    """Check an object of weights by client; raise BadInput naming the client."""
+    found: Audience = {}
+    for client, weight in given.items():
+        try:
+            key = str(read_key(client))
+        except ValueError as error:
+            raise BadInput(str(error), field="audience") from error
+        if not math.isfinite(weight) or weight < 0:
+            raise BadInput(f"the weight of {key} is not a number from 0 up", field="audience")
+        found[key] = found.get(key, 0.0) + weight
+    return _weighty(found)
+
+
 def write_audience(weights: Mapping[str, float]) -> str:
     """Return weights as lines that ``read_audience`` reads, the heaviest first."""
     rows = sorted(weights.items(), key=lambda row: (-row[1], row[0]))

@@ -13,12 +13,19 @@ from django.conf import settings
 
 from analysis.deployment.cloud_names import open_names
 from analysis.deployment.regions import domain_regions
-from analysis.impact.client_weights import Audience, read_audience, split_list, write_audience
+from analysis.impact.client_weights import (
+    Audience,
+    read_audience,
+    read_weights,
+    split_list,
+    write_audience,
+)
 from analysis.impact.clients.client_keys import merge_smallest
 from analysis.impact.internet_users import country_users
 from core.errors import BadInput, NephoscopeError
 from core.statuses import SurveyState
 from crawlers.files.domain_list import read_text
+from tasks.clients.uploads import ClientWeights, read_upload
 from tasks.recommendations.client_latencies import (
     AUTO,
     MAX_CLIENTS,
@@ -179,6 +186,13 @@ def _pair(text: str) -> tuple[str, str]:
 def parse_audience(text: str) -> Audience:
     """Read weights as a form or a plan holds them; raises BadInput naming the line."""
     return read_audience(text.encode())
+
+
+def read_clients(given: str | Mapping[str, float]) -> ClientWeights:
+    """Read an audience as an object of weights, or as a text of any known form."""
+    if isinstance(given, str):
+        return read_upload(given.encode("utf-8", "surrogatepass"), "audience")
+    return ClientWeights("list", read_weights(given))
 
 
 def format_audience(weights: Audience) -> str:

@@ -200,3 +200,55 @@ def test_too_many_open_questions_are_refused(client, samples):
 def test_unknown_tokens_are_not_found(client):
     assert client.get(f"{URL}/nothing").status_code == 404
     assert post(client, f"{URL}/nothing/variants").status_code == 404
+
+
+TABLE = b"country,city,users\nDE,Berlin,120\nJP,,60\n(not set),,5\n"
+
+
+def test_a_table_of_clients_becomes_an_audience_and_its_recommendation(client):
+    read = client.post("/api/v1/client-weights", TABLE, content_type="application/octet-stream")
+    assert read.status_code == 200, read.content
+    document = read.json()
+    assert document["weights"] == {"DE/Berlin": 120, "JP": 60}
+    assert (document["form"], document["unplaced"]) == ("analytics table", 5)
+
+    key = {"Idempotency-Key": "one"}
+    made = post(client, headers=key, audience=document["weights"], k=2, draws=0, source="model")
+    assert made.status_code == 201, made.content
+    body = made.json()
+    assert body["source"]["audience"] == document["weights"]
+    assert body["source"]["basis"]["shares"]["modelled"] == 1
+    again = post(client, headers=key, audience=document["weights"], k=2, draws=0, source="model")
+    assert again.json()["id"] == body["id"]
+    other = post(client, headers=key, audience={"FR": 1}, k=2, draws=0, source="model")
+    assert other.status_code == 422
+    # The same clients by a text, and by the form, have the same answer.
+    text = post(client, audience=TABLE.decode(), k=2, draws=0, source="model").json()
+    assert text["result"]["results"][0]["value"] == body["result"]["results"][0]["value"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "give samples, or an audience"),
+        ({"audience": {"XX": 1}}, "no country"),
+        ({"audience": {"DE": -1}}, "the weight of DE"),
+        ({"audience": {"DE": 0}}, "above 0"),
+        ({"audience": "DE 4\nFR many"}, "line 2"),
+        ({"audience": {"DE": 1}, "samples": "x"}, "has its own samples"),
+        ({"audience": {"DE": 1}, "source": "nowhere"}, "no samples of a campaign"),
+        ({"audience": {"DE": 1}, "current": ["mars"]}, "no samples of the region"),
+    ],
+)
+def test_a_wrong_audience_is_refused_by_its_field(client, given, words):
+    reply = post(client, **given)
+    assert reply.status_code == 422, reply.content
+    assert words in reply.json()["detail"]
+    assert not Recommendation.objects.exists()
+
+
+def test_a_wrong_file_of_clients_names_its_line(client):
+    for data, words in ((b"country,users\nDE,x\n", "line 2"), (b"", "empty")):
+        reply = client.post("/api/v1/client-weights", data, content_type="text/csv")
+        assert (reply.status_code, words in reply.json()["detail"]) == (422, True)
+    assert client.post("/api/v1/client-weights?by=planet", TABLE, "text/csv").status_code == 422

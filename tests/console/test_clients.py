@@ -60,10 +60,34 @@ def test_a_file_that_is_no_log_is_refused_with_its_line(installation):
     assert "error: line 1: no time at its place" in done.stderr
 
 
+# The log by the form of a recommendation, and by the API with a wrong file after it.
+UPLOADS = """
+import pathlib, sys
+from django.test import Client
+path, site = pathlib.Path({path!r}), Client(SERVER_NAME="localhost")
+with path.open("rb") as file:
+    page = site.post("/recommendations/clients/", {{"audience_file": file, "by": "network"}})
+text = site.get(page["Location"]).content.decode()
+read = site.post("/api/v1/client-weights?by=network", path.read_bytes(), "application/gzip")
+wrong = b"203.0.113.9 - - no log\\n" * 3 + path.with_name("access.json").read_bytes()[:900]
+bad = site.post("/api/v1/client-weights", wrong, "text/plain")
+sys.stdout.write(f"{{bad.status_code}} {{bad.json()['detail']}}" + chr(10) + text + chr(10))
+sys.stdout.write(read.content.decode())
+"""
+
+
 def test_no_address_of_a_client_is_left_anywhere(installation):
     folder, inputs = installation
     done = start(folder, "regions", "clients", inputs / "access.log.gz", "--json")
     assert json.loads(done.stdout)["weights"]["network"]["DE/AS64500"] == 174
+    uploaded = start(
+        folder, "shell", "-v", "0", "-c", UPLOADS.format(path=str(inputs / "access.log.gz"))
+    )
+    assert uploaded.returncode == 0, uploaded.stderr
+    first, *page, document = uploaded.stdout.splitlines()
+    assert first.startswith("422 line 1: "), first
+    assert "Read from an access log: common or combined" in " ".join(page)
+    assert json.loads(document)["weights"]["DE/AS64500"] == 174
     copied = start(folder, "backup", folder.parent / "copy")
     assert copied.returncode == 0, copied.stderr
 
@@ -83,7 +107,8 @@ def test_no_address_of_a_client_is_left_anywhere(installation):
         for form in forms
         if form in data
     ]
-    said = (done.stdout + done.stderr + copied.stdout + copied.stderr).encode()
+    parts = (part for run in (done, uploaded, copied) for part in (run.stdout, run.stderr))
+    said = "".join(parts).encode()
     assert not holders
     assert not [form for form in forms if form in said]
     assert len(kept) > 10

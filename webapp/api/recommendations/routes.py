@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import Annotated, Any, Literal
 
@@ -10,7 +11,8 @@ from ninja import Field, Query, Status
 from ninja.errors import HttpError
 
 from core.errors import BadInput
-from tasks.recommendations import celery_tasks
+from tasks.clients import uploads
+from tasks.recommendations import celery_tasks, client_latencies, from_domains
 from webapp.api.framework.files import table_file
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
@@ -61,9 +63,14 @@ class OptionsIn(Body):
 
 
 class RecommendationIn(OptionsIn):
-    """Options and input tables, each the text of a CSV file."""
+    """Options and input tables, each the text of a CSV file.
 
-    samples: Annotated[str, Field(min_length=1)]
+    Either ``samples``, or an ``audience`` for which measured or modelled samples are taken.
+    """
+
+    samples: Annotated[str, Field(min_length=1)] | None = None
+    audience: Table | Annotated[dict[Name, float], Field(max_length=100_000)] | None = None
+    source: Annotated[str, Field(max_length=120)] = "auto"
     weights: Table | dict[Name, float] | None = None
     regions: Table | None = None
     clients: Table | None = None
@@ -92,14 +99,69 @@ def create_recommendation(
     ``Prefer: respond-async`` leaves it to a worker; ``Idempotency-Key`` makes a retry safe.
     """
     given = asked.model_dump(exclude_unset=True)
+    audience, source = given.pop("audience", None), given.pop("source", client_latencies.AUTO)
     files = {name: _bytes(name, given.pop(name)) for name in _FILES if given.get(name) is not None}
     options = {name: value for name, value in given.items() if name not in _FILES}
+    origin = services.Origin(owner_of(request.user))
+    if audience is not None:
+        files, options, origin = _for_audience(request, audience, source, files, options)
+    elif "samples" not in files:
+        raise BadInput("give samples, or an audience", field="samples")
     key = request.headers.get("Idempotency-Key")
     at_once = "respond-async" not in request.headers.get("Prefer", "")
-    origin = services.Origin(owner_of(request.user))
     row = celery_tasks.create(files, options, key, at_once=at_once, origin=origin)
     response["Location"] = f"/api/v1/recommendations/{row.token}"
     return Status(201 if row.finished_at else 202, _document(row))
+
+
+def _for_audience(
+    request: HttpRequest,
+    audience: str | dict[str, float],
+    source: str,
+    files: dict[str, bytes],
+    options: dict[str, Any],
+) -> tuple[dict[str, bytes], dict[str, Any], services.Origin]:
+    """Return files, options and origin for clients by country, city or network."""
+    for name in ("samples", "weights", "clients", "populations"):
+        if name in files:
+            raise BadInput("an audience has its own samples and weights", field=name)
+    given = from_domains.read_clients(audience)
+    found, usual, about = from_domains.without_domains(
+        given.weights, source, options.get("current", ()), request.user
+    )
+    origin = services.Origin(owner_of(request.user), source={**about, "clients": given.about()})
+    return {**found, **files}, {**usual, **options, **_current(usual)}, origin
+
+
+def _current(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return regions in use by the names that the samples have for them."""
+    return {"current": options["current"]} if "current" in options else {}
+
+
+_FILE_BODY = {
+    "requestBody": {
+        "required": True,
+        "description": "An access log, analytics table, probe selection or list; plain or gzip.",
+        "content": {"application/octet-stream": {"schema": {"type": "string"}}},
+    }
+}
+
+
+@router.post(
+    "/client-weights",
+    response={200: "recommendations.ClientWeights"},
+    operation_id="read_client_weights",
+    openapi_extra=_FILE_BODY,
+)
+def read_client_weights(
+    request: HttpRequest, by: Literal["country", "city", "network"] = "city"
+) -> Any:
+    """Client weights of the file in the body, for ``audience``; nothing of it is stored.
+
+    Requests of a log are counted ``by`` city, country or network.
+    """
+    limit = uploads.max_log_bytes(is_anonymous=owner_of(request.user) is None)
+    return uploads.read_upload(request.body, "upload", by, limit).as_json()
 
 
 def _bytes(name: str, given: str | dict[str, float]) -> bytes:

@@ -85,8 +85,7 @@ def create(
     owner = origin.owner
     check_key(idempotency_key)
     if idempotency_key and (known := _by_key(idempotency_key, owner)):
-        # What waited for its survey has got files and options since.
-        if not origin.source and not _is_same(known, files, options):
+        if not _is_repeated(known, files, options, origin):
             raise KeyReused
         return known
     _check_quota(owner)
@@ -120,6 +119,20 @@ def _check_quota(owner: Any) -> None:
 
 def _by_key(key: str, owner: Any) -> Recommendation | None:
     return Recommendation.objects.filter(idempotency_key=key, owner=owner).first()
+
+
+def _is_repeated(
+    row: Recommendation, files: Mapping[str, bytes], options: Mapping[str, Any], origin: Origin
+) -> bool:
+    """Return whether a request is that of a row.
+
+    What waited for its survey has got files and options since, and samples of the same clients
+    may be others today.
+    """
+    if not origin.source:
+        return _is_same(row, files, options)
+    asked = origin.source.get("audience"), dict(options)
+    return origin.survey is not None or (row.source.get("audience"), row.options) == asked
 
 
 def _is_same(row: Recommendation, files: Mapping[str, bytes], options: Mapping[str, Any]) -> bool:

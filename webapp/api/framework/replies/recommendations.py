@@ -59,3 +59,14 @@ class Variant(Schema):
 
     options: Row
     result: Solution
+
+
+class ClientWeights(Schema):
+    """Weights by client as ``audience`` takes them; ``unplaced`` is what has no place."""
+
+    form: str
+    weights: dict[str, float]
+    unit: str
+    unplaced: float
+    notes: list[str]
+    total: float
