@@ -164,7 +164,10 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """An experiment: its question, parameters, function, and the source of published figures."""
+    """An experiment: its question, parameters, function, and the source of published figures.
+
+    ``headline`` makes the finding of a run of its figures by name.
+    """
 
     id: str
     title: str
@@ -174,6 +177,7 @@ class Experiment:
     run: Callable[[Conditions], Run]
     meaning: str
     leaves_out: str
+    headline: Callable[[Mapping[str, float]], str]
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """All parameters, given ones or defaults; raises ``BadInput`` that names the field."""

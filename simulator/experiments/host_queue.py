@@ -94,14 +94,22 @@ def _chart(results: tuple[Result, ...]) -> Mapping[str, object]:
     return result_bars("Round trip, p99", rows, is_logarithmic=True)
 
 
+def headline(v: Mapping[str, float]) -> str:
+    """The finding of a run."""
+    return (
+        f"Managing the host’s queue cuts the p99 of pings from {v['drop_tail_p99']:.1f} ms to "
+        f"{v['managed_p99']:.2f} ms; segmenting early cuts it to {v['segmented_p99']:.2f} ms"
+    )
+
+
 EXPERIMENT = Experiment(
     id="host-queue",
-    title="Queues of a host's network card",
-    question="Why does a small packet wait behind a neighbour's bulk traffic inside the host?",
+    title="Queues of a host’s network card",
+    question="Why does a small packet wait behind a neighbour’s bulk traffic inside the host?",
     source="He et al., Small is Better, sections 3.3 and 5.3, Tables 2 and 4",
     parameters=(
-        Parameter("pings", 10_000, "round trips measured per seed", low=100, high=1_000_000),
-        Parameter("ping_ms", 10.0, "time between pings", unit="ms", low=0.1, high=1000),
+        Parameter("pings", 10_000, "round trips measured per seed", low=100, high=50_000),
+        Parameter("ping_ms", 10.0, "time between pings", unit="ms", low=0.1, high=100),
         Parameter("link_gbps", 1.0, "rate of the link", unit="Gb/s", low=0.1, high=400),
         Parameter(
             "nic_bytes", 37_500, "limit of the queue in the NIC", unit="B", low=1514, high=10**7
@@ -114,7 +122,7 @@ EXPERIMENT = Experiment(
             100.0,
             "time between completion interrupts",
             unit="µs",
-            low=1,
+            low=20,
             high=10**4,
         ),
         Parameter("queue_packets", 1_000, "packets of the drop-tail queue", low=1, high=10**6),
@@ -127,4 +135,5 @@ EXPERIMENT = Experiment(
         "of 64 KB already in front; segmenting before the queue removes that as well."
     ),
     leaves_out="CPU time of early segmentation, TCP dynamics of the managed queues, flow control.",
+    headline=headline,
 )

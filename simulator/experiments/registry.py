@@ -25,6 +25,7 @@ class Outcome:
     parameters: Mapping[str, Value]
     seed: int
     run: Run
+    headline: str
     cpu_s: float
     wall_s: float
 
@@ -49,6 +50,13 @@ def find_experiment(name: str) -> Experiment:
     raise BadInput(f"there is no experiment {name[:40]}; {hint}", field="experiment")
 
 
+def check_seed(seed: int) -> int:
+    """Return a seed; raises ``BadInput`` for one out of range."""
+    if not 0 <= seed <= LARGEST_SEED:
+        raise BadInput(f"{seed} is not a whole number from 0 to {LARGEST_SEED:,}", field="seed")
+    return seed
+
+
 def run_experiment(
     name: str,
     given: Mapping[str, Any],
@@ -61,11 +69,11 @@ def run_experiment(
     """
     experiment = find_experiment(name)
     values = experiment.check(given)
-    if not 0 <= seed <= LARGEST_SEED:
-        raise BadInput(f"{seed} is not a whole number from 0 to {LARGEST_SEED:,}", field="seed")
+    check_seed(seed)
     cpu, wall = time.process_time(), time.perf_counter()
     run = experiment.run(Conditions(values, seed, report))
     if not run.results:
         raise RuntimeError(f"{name} gave no result")
     cost = time.process_time() - cpu, time.perf_counter() - wall
-    return Outcome(name, values, seed, run, *cost)
+    figures = {row.name: row.value for row in run.results if row.value is not None}
+    return Outcome(name, values, seed, run, experiment.headline(figures), *cost)

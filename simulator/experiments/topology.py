@@ -1,6 +1,6 @@
 """Topologies of data centres: cost, wiring, bisection, path diversity, failures, convergence."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -122,13 +122,14 @@ def run(conditions: Conditions) -> Run:
     """Build the topology and measure it."""
     kind = conditions.text("kind")
     topology, exact = BUILDERS[kind](conditions)
-    conditions.report(0.3)
+    conditions.report(0.1)
     metrics = measure(
         topology,
         exact,
         conditions.number("failed_percent") / 100,
         conditions.integer("failure_rounds"),
         conditions.seed,
+        conditions.report,
     )
     sizes = tuple(conditions.integer(name) for name in SIZES[kind])
     known = KNOWN.get((kind, *sizes), {})
@@ -240,6 +241,15 @@ def _size(name: str, default: int, low: int, high: int, description: str) -> Par
     return Parameter(name, default, description, low=low, high=high)
 
 
+def headline(v: Mapping[str, float]) -> str:
+    """The finding of a run."""
+    return (
+        f"{v['hosts']:,.0f} hosts on {v['switches']:,.0f} switches: {v['ports_per_host']:.2g} "
+        f"switch ports per host buy {100 * v['bisection_per_host'] / 0.5:.0f} % of a full "
+        f"bisection and {v['disjoint_paths']:.0f} disjoint paths"
+    )
+
+
 EXPERIMENT = Experiment(
     id="topology",
     title="Topologies of data centres",
@@ -247,7 +257,7 @@ EXPERIMENT = Experiment(
     source="He, thesis proposal, section 5.2; definitions of each topology",
     parameters=(
         Parameter("kind", "fat-tree", "wiring plan", choices=tuple(BUILDERS)),
-        _size("k", 8, 0, 96, "ports per switch (fat-tree, F10, Jellyfish); highest level (BCube)"),
+        _size("k", 8, 0, 64, "ports per switch (fat-tree, F10, Jellyfish); highest level (BCube)"),
         _size("n", 8, 2, 4096, "ports per switch (BCube); switches (Jellyfish)"),
         _size("r", 6, 1, 96, "ports to other switches (Jellyfish)"),
         _size("leaves", 16, 2, 1024, "leaf switches (leaf-spine)"),
@@ -270,4 +280,5 @@ EXPERIMENT = Experiment(
         "wiring that cannot be bundled."
     ),
     leaves_out="Prices of parts, power, growth in steps, routing other than by shortest paths.",
+    headline=headline,
 )

@@ -1,5 +1,6 @@
 """What is lost when switches and cables fail, and how far the failure has to be announced."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,12 +54,17 @@ def capacity_lost_by_level(topology: Topology) -> dict[str, float]:
 
 
 def remove_links(
-    topology: Topology, share: float, n_rounds: int, seed: int
+    topology: Topology,
+    share: float,
+    n_rounds: int,
+    seed: int,
+    report: Callable[[float], None] = lambda share: None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Share of host pairs connected, and of capacity between halves left, after random failures.
 
     ``share`` of the cables between switches fail (of hosts where hosts relay), ``n_rounds`` times.
     Topologies compare on the same ``seed``. Capacity is ``None`` above ``MAX_FLOW_CABLES``.
+    ``report`` is called with the share of rounds done.
     """
     random = np.random.default_rng(seed)
     edges = topology.cables if topology.relays_by_hosts else topology.links
@@ -67,7 +73,8 @@ def remove_links(
     with_flow = len(topology.cables) <= MAX_FLOW_CABLES and not topology.relays_by_hosts
     whole = capacity_between_halves(topology) if with_flow else 0
     connected, capacity = [], []
-    for _ in range(n_rounds):
+    for i in range(n_rounds):
+        report(i / n_rounds)
         failed = np.zeros(len(edges), bool)
         failed[random.choice(len(edges), n_failed, replace=False)] = True
         left = np.vstack([edges[~failed], fixed])

@@ -1,6 +1,7 @@
 """All metrics of one topology."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,8 +49,12 @@ def measure(
     failed_share: float,
     n_rounds: int,
     seed: int,
+    report: Callable[[float], None] = lambda share: None,
 ) -> Metrics:
-    """Measure a topology; ``exact_bisection`` is the closed form where the wiring has one."""
+    """Measure a topology; ``exact_bisection`` is the closed form where the wiring has one.
+
+    ``report`` is called with the share of the work done.
+    """
     between, inside = _pair_of_pods(topology)
     hops = paths.switch_distances(topology, np.random.default_rng(seed))
     reached = hops[np.isfinite(hops)]
@@ -77,7 +82,7 @@ def measure(
         share_between_pods=wiring.share_between_pods(topology),
         hosts_cut_by_a_switch=faults.hosts_cut_by_a_switch(topology),
         capacity_lost=faults.capacity_lost_by_level(topology),
-        survival=_survival(topology, failed_share, n_rounds, seed),
+        survival=_survival(topology, failed_share, n_rounds, seed, report),
         convergence=faults.convergence(topology, 8, seed),
     )
 
@@ -110,8 +115,12 @@ def _disjoint(topology: Topology, pair: tuple[int, int]) -> int:
     return paths.disjoint_paths(topology, switch[pair[0]], switch[pair[1]])
 
 
-def _survival(topology: Topology, share: float, n_rounds: int, seed: int) -> Survival:
-    pairs, capacity = faults.remove_links(topology, share, n_rounds, seed)
+def _survival(
+    topology: Topology, share: float, n_rounds: int, seed: int, report: Callable[[float], None]
+) -> Survival:
+    pairs, capacity = faults.remove_links(
+        topology, share, n_rounds, seed, lambda part: report(0.5 + 0.5 * part)
+    )
     return Survival(_mean(pairs), None if capacity is None else _mean(capacity))
 
 

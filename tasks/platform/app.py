@@ -67,6 +67,7 @@ app.conf.update(
         "tasks.networks.search",
         "tasks.audits.celery_tasks",
         "tasks.schedules.celery_tasks",
+        "tasks.simulations.celery_tasks",
     ]
     if os.environ.get("DJANGO_SETTINGS_MODULE")
     else ["tasks.vantage.celery_tasks"],
@@ -90,6 +91,7 @@ app.conf.update(
         "take measurement campaigns a step further": _periodic("tasks.campaigns.sweep", 3.0),
         "take up recommendations of silent workers": _periodic("tasks.advising.sweep", 20.0),
         "take up audits of silent workers": _periodic("tasks.audits.sweep", 5.0),
+        "take up simulations of silent workers": _periodic("tasks.simulations.sweep", 10.0),
         "analyse pools that have new reports": _periodic("tasks.screening.sweep", 5.0),
         "start what is due by a schedule": _periodic("tasks.schedules.tick", 60.0),
         "send alerts that are due": _periodic("tasks.schedules.deliver_due", 10.0),

@@ -62,6 +62,13 @@ def recommendation(owner: Any) -> str:
     return str(made.token)
 
 
+def simulation(owner: Any) -> str:
+    """A finished run of an experiment."""
+    from tests.pages.simulations.simulation_cast import finished_run
+
+    return str(finished_run(owner, kind="fat-tree", k=4).token)
+
+
 def capture() -> str:
     """The report of a small capture, as an import leaves it."""
     from tasks.traffic import log_import
@@ -101,6 +108,7 @@ def existing(audit: str) -> dict[str, Any]:
         "instance": machine.id,
         "report_id": selectors.list_reports(pool, machine.id, 1)[0].report_id,
         "recommendation": recommendation(tenant),
+        "simulation": simulation(tenant),
         "capture": capture(),
         "vantage_points": ["v-one", "vp-invited"],
         "range_tables": RangeTable.objects.count(),

@@ -146,7 +146,7 @@ def values(existing, path):
         "instance": existing["instance"],
         "report_id": existing["report_id"],
         "section": "causes",
-        "token": existing["recommendation"],
+        "token": existing["simulation" if "/simulations/" in path else "recommendation"],
         **({"table": "traffic-clouds"} if "captures" in path else {}),
         **({"slug": existing["audit"]} if "/audits/" in path else {}),
         **({"slug": "default"} if "/audit-policies/" in path else {}),

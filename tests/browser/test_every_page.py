@@ -60,6 +60,11 @@ PAGES = (
     "/audits/{audited}/findings/0/",
     "/audits/{waiting_audit}/",
     "/audits/{failed_audit}/",
+    "/inside/",
+    "/inside/vm-scheduling/?slice_ms=42",
+    "/inside/runs/{scheduled}/",
+    "/inside/runs/{wired}/",
+    "/inside/runs/{simulating}/",
     "/no-such-page/",
 )
 

@@ -34,6 +34,7 @@ def fill() -> dict[str, str]:
     from tests.pages import cast
     from tests.pages.audits import audit_cast
     from tests.pages.campaigns import pairs
+    from tests.pages.simulations import simulation_cast
 
     everyone = cast.everyone()
     everyone["later"] = pairs.after()
@@ -44,7 +45,8 @@ def fill() -> dict[str, str]:
     everyone["measured"] = campaign_of("grace", "a walnut on the shelf")
     slugs = {name: campaign.slug for name, campaign in everyone.items()}
     audits = audit_cast.everyone(everyone["atlas"], everyone["later"])
-    return slugs | {name: audit.slug for name, audit in audits.items()}
+    slugs |= {name: audit.slug for name, audit in audits.items()}
+    return slugs | simulation_cast.everyone()
 
 
 def main() -> None:

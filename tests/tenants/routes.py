@@ -58,6 +58,8 @@ RULES = (
     (OPEN, "", r"wide-area/(new/|run/|compare/)?|api/v1/wide-area"),
     (OPEN, "", r"api/v1/measurements(/presets|/plan)?"),
     (OWNED, "", r"screening/(pools|shared)/.*|api/v1/screening/(pools|shared).*"),
+    (OPEN, "", r"inside/(<slug:name>/)?|api/v1/(experiments|simulations)"),
+    (OWNED, "", r"inside/runs/.+|api/v1/simulations/.+"),
     (OWNED, "", r"recommendations/.*|api/v1/recommendations.*"),
     (OWNED, "", r"vantages/.*|vantage-points/.*|api/v1/vantage-points.*|api/v1/networks.*"),
 )

@@ -29,6 +29,7 @@ from webapp.api.framework.strict_bodies import Body, list_bytes
 from webapp.api.recommendations import routes as recommendation_routes
 from webapp.api.schedules import alert_endpoints, schedules
 from webapp.api.screening import instances, pools, shared_pools
+from webapp.api.simulations import routes as simulation_routes
 from webapp.api.surveys import comparison, packages, studies
 from webapp.api.vantages import networks
 from webapp.api.vantages import routes as vantage_routes
@@ -64,6 +65,7 @@ api.add_router("", scheduling.router)
 api.add_router("", audit_routes.router)
 api.add_router("", schedules.router)
 api.add_router("", alert_endpoints.router)
+api.add_router("", simulation_routes.router)
 api.add_router("", lists.router)
 api.add_router("", policies.router)
 api.add_router("/screening", pools.router)

@@ -52,6 +52,7 @@ urlpatterns = [
     path("wide-area/", include("webapp.pages.campaigns.urls")),
     path("audits/", include("webapp.pages.audits.urls")),
     path("", include("webapp.pages.schedules.urls")),
+    path("", include("webapp.pages.simulations.urls")),
     path("vantage-points/", include("webapp.pages.vantages.urls")),
     path("about/", about.about, name="about"),
     path("components/", about.components, name="components"),

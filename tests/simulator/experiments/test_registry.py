@@ -101,9 +101,12 @@ def test_an_experiment_is_one_declaration_and_one_row_of_the_registry(monkeypatc
         run=run,
         meaning="",
         leaves_out="",
+        headline=lambda v: f"Twice is {v['twice']:g}",
     )
     monkeypatch.setitem(registry.EXPERIMENTS, added.id, added)
-    (row,) = run_experiment("double", {"x": "3"}).as_json()["results"]
+    outcome = run_experiment("double", {"x": "3"})
+    assert outcome.headline == "Twice is 6"
+    (row,) = outcome.as_json()["results"]
     assert (row["value"], row["tolerance"], row["within"]) == (6.0, [2.0, 6.0], True)
 
 
@@ -114,7 +117,7 @@ def test_a_result_outside_its_tolerance_says_so():
 
 
 def test_an_empty_outcome_is_an_error(monkeypatch):
-    empty = Experiment("empty", "", "", "", (), lambda conditions: Run(()), "", "")
+    empty = Experiment("empty", "", "", "", (), lambda conditions: Run(()), "", "", str)
     monkeypatch.setitem(registry.EXPERIMENTS, "empty", empty)
     with pytest.raises(RuntimeError, match="gave no result"):
         run_experiment("empty", {})

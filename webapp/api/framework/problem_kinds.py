@@ -92,6 +92,7 @@ KINDS = {
     "open-recommendations": ProblemKind(
         (429,), "Too many recommendations wait or run.", _ONE_FEWER, True
     ),
+    "open-simulations": ProblemKind((429,), "Too many simulations wait or run.", _ONE_FEWER, True),
     "pool-full": ProblemKind(
         (403,),
         "The pool has as many reports as it may.",

@@ -17,6 +17,7 @@ from webapp.store.recommendations.services import TooManyRecommendations
 from webapp.store.requests import failures
 from webapp.store.requests.idempotency import KeyReused
 from webapp.store.requests.list_slot import RETRY_AFTER_S, ClientGone, ListsBusy
+from webapp.store.simulations.services import TooManySimulations
 from webapp.store.surveys.services import TooManySurveys
 from webapp.store.vantages.services import UnknownToken
 
@@ -97,6 +98,10 @@ def _busy(request: HttpRequest, error: TooManyRecommendations) -> HttpResponse:
     return problem(429, "open-recommendations", str(error), retry_after=30)
 
 
+def _simulating(request: HttpRequest, error: TooManySimulations) -> HttpResponse:
+    return problem(429, "open-simulations", str(error), retry_after=30)
+
+
 def storage_problem(error: BaseException | None) -> HttpResponse:
     """Return the problem of a storage failure, or an internal error."""
     found = failures.describe(error)
@@ -121,6 +126,7 @@ def register(api: NinjaAPI) -> None:
         ValidationError: _invalid,
         TooManySurveys: _limited,
         TooManyRecommendations: _busy,
+        TooManySimulations: _simulating,
         TooManyAudits: lambda r, e: problem(429, "open-audits", str(e), retry_after=30),
         MissingData: lambda r, e: problem(422, "missing-data", str(e)),
         NephoscopeError: lambda r, e: problem(503, "unavailable", str(e)),

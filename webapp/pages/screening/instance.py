@@ -38,6 +38,7 @@ def describe_instance(view: InstanceView, wanted_cpu: int) -> dict[str, Any]:
     return {
         "view": view,
         "row": view.instance,
+        "scheduler_slice_ms": _slice_ms(view.instance.p999_ms),
         "summary": summary,
         "cpu": cpu,
         "histogram": _draw_histogram(cpu.histogram, "sleeps", "length of a sleep") if cpu else None,
@@ -48,6 +49,11 @@ def describe_instance(view: InstanceView, wanted_cpu: int) -> dict[str, Any]:
         "call_plot": _draw_histogram(_merge(calls), "calls", "time of a call") if calls else None,
         "batteries": [(test.name, test.jitter, test.profile) for test in view.battery],
     }
+
+
+def _slice_ms(p999_ms: float | None) -> str:
+    """The time slice whose wait is this tail, within the range of the scheduler experiment."""
+    return f"{min(max(p999_ms or 30.0, 1.0), 100.0):.3g}"
 
 
 def _pick_cpu(view: InstanceView, wanted: int) -> CpuView | None:

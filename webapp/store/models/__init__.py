@@ -15,6 +15,7 @@ from webapp.store.models.schedules import (
     ScheduleRun,
 )
 from webapp.store.models.screening import Pool, PoolInstance, PoolLog, PoolReport, PoolToken
+from webapp.store.models.simulations import Simulation
 from webapp.store.models.surveys import RangeTable, Report, Shard, Survey
 from webapp.store.models.vantages import JoinToken, VantagePoint
 
@@ -44,6 +45,7 @@ __all__ = [
     "Shard",
     "ShareLink",
     "SignInFailure",
+    "Simulation",
     "Survey",
     "VantagePoint",
 ]

@@ -16,6 +16,7 @@ from webapp.api.framework.replies import (
     schedules,
     screening,
     service,
+    simulations,
     surveys,
     vantages,
 )
@@ -36,6 +37,7 @@ _MODULES = {
         screening,
         selectors,
         service,
+        simulations,
         surveys,
         vantages,
     )

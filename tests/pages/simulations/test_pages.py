@@ -1,0 +1,96 @@
+"""Pages of experiments: the list, the form with its refusals, a run from start to figures."""
+
+from html import escape
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from tasks.simulations import catalogue, celery_tasks
+from webapp.store.models import Simulation
+from webapp.store.simulations import services
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def queued(monkeypatch):
+    """What was queued, instead of a broker."""
+    found = []
+    monkeypatch.setattr(celery_tasks, "queue", lambda task, pk: found.append(pk))
+    return found
+
+
+def start(client, django_capture_on_commit_callbacks, name="topology", **given):
+    with django_capture_on_commit_callbacks(execute=True):
+        return client.post(f"/inside/{name}/", {"seed": "3", **given})
+
+
+def test_the_list_asks_every_question(client):
+    html = client.get("/inside/").content.decode()
+    for row in catalogue.experiments():
+        assert escape(row["question"]) in html
+        assert f'href="/inside/{row["experiment"]}/"' in html
+
+
+def test_a_run_from_its_form_to_its_figures(client, queued, django_capture_on_commit_callbacks):
+    answer = start(client, django_capture_on_commit_callbacks, kind="fat-tree", k="4")
+    waiting = client.get(answer["Location"]).content.decode()
+    assert "Waiting for a worker" in waiting
+    assert 'data-simulation="queued"' in waiting
+    celery_tasks.run(*queued)
+    html = client.get(answer["Location"]).content.decode()
+    assert "16 hosts on 20 switches" in html
+    assert "5 of 5 figures with a published value" in html
+    assert "data-simulation" not in html
+    assert 'aria-label="Wiring: 16 hosts, 20 switches"' in html
+
+
+def test_a_wrong_parameter_is_shown_at_its_field_and_nothing_is_stored(client, queued):
+    answer = client.post("/inside/vm-scheduling/", {"slice_ms": "900", "seed": "1"})
+    html = answer.content.decode()
+    assert answer.status_code == 422
+    assert "&#x27;900&#x27; is not a number from 1 to 100 ms" in html
+    assert 'value="900"' in html
+    assert 'aria-invalid="true"' in html
+    assert not Simulation.objects.exists()
+    assert client.post("/inside/topology/", {"seed": "x"}).status_code == 422
+
+
+def test_parameters_of_the_address_fill_the_form(client):
+    assert 'value="42"' in client.get("/inside/vm-scheduling/?slice_ms=42").content.decode()
+
+
+def test_a_run_is_cancelled_and_has_no_figures(client, queued, django_capture_on_commit_callbacks):
+    address = start(client, django_capture_on_commit_callbacks)["Location"]
+    assert client.post(f"{address}cancel/")["Location"] == address
+    celery_tasks.run(*queued)
+    assert "This run was cancelled" in client.get(address).content.decode()
+    assert Simulation.objects.get().result is None
+
+
+def test_a_failed_run_says_why(client, queued, django_capture_on_commit_callbacks):
+    address = start(client, django_capture_on_commit_callbacks)["Location"]
+    services.fail(services.claim(queued[0]), "the disk is full")
+    html = client.get(address).content.decode()
+    assert "This run has failed" in html
+    assert "The disk is full." in html
+
+
+def test_runs_of_an_account_are_its_own(client, queued, django_capture_on_commit_callbacks):
+    users = get_user_model().objects
+    anna, bert = Client(), Client()
+    anna.force_login(users.create_user("anna"))
+    bert.force_login(users.create_user("bert"))
+    address = start(anna, django_capture_on_commit_callbacks)["Location"]
+    assert anna.get(address).status_code == 200
+    for other in (bert, client):
+        assert other.get(address).status_code == 404
+        assert other.post(f"{address}cancel/").status_code == 404
+    assert "topology" in anna.get("/inside/").content.decode()
+    assert address not in bert.get("/inside/").content.decode()
+
+
+def test_what_is_not_there_is_not_found(client):
+    assert client.get("/inside/nothing/").status_code == 404
+    assert client.get("/inside/runs/nothing/").status_code == 404

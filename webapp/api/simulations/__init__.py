@@ -1,0 +1,1 @@
+"""Experiments of the simulator and their runs."""

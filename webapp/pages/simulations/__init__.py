@@ -1,0 +1,1 @@
+"""Experiments inside the data centre: list, form, run with its charts."""

@@ -1,0 +1,124 @@
+"""Charts of runs as shapes of SVG: bars beside published values, and the wiring of a topology."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from webapp.pages.simulations.formatting import number
+
+# Units of a drawing; the page stretches it.
+WIDTH, BAR_LEFT, BAR_HEIGHT = 640.0, 190.0, 46.0
+_DRAWING_HEIGHT, _MARGIN = 360.0, 24.0
+
+
+def draw(chart: Mapping[str, Any]) -> dict[str, Any]:
+    """What the template draws; ``kind`` chooses the partial template."""
+    return _draw_bars(chart) if chart["kind"] == "bars" else _draw_topology(chart)
+
+
+def _draw_bars(chart: Mapping[str, Any]) -> dict[str, Any]:
+    rows = [row for row in chart["rows"] if row["value"] is not None]
+    values = [v for row in rows for v in _values(row)]
+    scale = _scale(values, bool(chart.get("is_logarithmic")))
+    bars = []
+    for i, row in enumerate(rows):
+        published, interval = row.get("published"), row.get("interval")
+        text = f"{number(row['value'])} {chart['unit']}".strip()
+        if published is not None:
+            text += f" (published {number(published)})"
+        bars.append(
+            {
+                "y": i * BAR_HEIGHT,
+                "label": row["label"],
+                "width": scale(row["value"]),
+                "published": None if published is None else scale(published),
+                "low": BAR_LEFT + scale(interval[0]) if interval else None,
+                "high": BAR_LEFT + scale(interval[1]) if interval else None,
+                "text": text,
+                "text_x": BAR_LEFT + max(scale(v) for v in _values(row)) + 8,
+            }
+        )
+    return {
+        **{key: chart[key] for key in ("kind", "title", "unit")},
+        "bars": bars,
+        "height": BAR_HEIGHT * len(bars),
+        "width": WIDTH,
+        "left": BAR_LEFT,
+        "is_logarithmic": bool(chart.get("is_logarithmic")),
+        "has_published": any(bar["published"] is not None for bar in bars),
+    }
+
+
+def _values(row: Mapping[str, Any]) -> list[float]:
+    found = [row["value"], row.get("published"), *(row.get("interval") or ())]
+    return [v for v in found if v is not None]
+
+
+def _scale(values: list[float], is_logarithmic: bool) -> Any:
+    """The length of a bar by its value; a logarithmic one begins at a tenth of the least."""
+    room = WIDTH - BAR_LEFT - 190
+    most = max([v for v in values if v > 0], default=1.0)
+    if not is_logarithmic:
+        return lambda value: round(room * max(value, 0.0) / most, 2)
+    least = min(v for v in values if v > 0) / 2
+    span = math.log(most / least)
+    return lambda value: round(room * max(math.log(max(value, least) / least), 0.0) / span, 2)
+
+
+def _draw_topology(chart: Mapping[str, Any]) -> dict[str, Any]:
+    """Rows of switches by level above their hosts; a topology of one level as a circle."""
+    n_hosts, levels = chart["n_hosts"], chart["levels"]
+    places = _ring(chart) if max(levels) == 0 else _rows(chart)
+    lines = [
+        (*places[a], *places[b])
+        for a, b in (*chart["host_links"], *chart["links"])
+        if a in places and b in places
+    ]
+    nodes = [
+        {"x": x, "y": y, "is_host": node < n_hosts, "level": _level(node, n_hosts, levels)}
+        for node, (x, y) in places.items()
+    ]
+    return {
+        "kind": "topology",
+        "title": chart["title"],
+        "width": WIDTH,
+        "height": _DRAWING_HEIGHT,
+        "lines": lines,
+        "nodes": nodes,
+        "level_names": chart["level_names"],
+        "n_hosts": n_hosts,
+        "n_switches": len(levels),
+    }
+
+
+def _level(node: int, n_hosts: int, levels: list[int]) -> int:
+    return -1 if node < n_hosts else levels[node - n_hosts]
+
+
+def _rows(chart: Mapping[str, Any]) -> dict[int, tuple[float, float]]:
+    n_hosts, levels = chart["n_hosts"], chart["levels"]
+    top = max(levels) + 1
+    rows: dict[int, list[int]] = {-1: list(range(n_hosts))}
+    for i, level in enumerate(levels):
+        rows.setdefault(level, []).append(n_hosts + i)
+    step = (_DRAWING_HEIGHT - 2 * _MARGIN) / top
+    return {
+        node: (
+            round(_MARGIN + (WIDTH - 2 * _MARGIN) * (i + 0.5) / len(row), 1),
+            round(_DRAWING_HEIGHT - _MARGIN - (level + 1) * step, 1),
+        )
+        for level, row in rows.items()
+        for i, node in enumerate(row)
+    }
+
+
+def _ring(chart: Mapping[str, Any]) -> dict[int, tuple[float, float]]:
+    n_hosts, n = chart["n_hosts"], len(chart["levels"])
+    radius, middle = _DRAWING_HEIGHT / 2 - _MARGIN, (WIDTH / 2, _DRAWING_HEIGHT / 2)
+    return {
+        n_hosts + i: (
+            round(middle[0] + radius * math.cos(2 * math.pi * i / n), 1),
+            round(middle[1] + radius * math.sin(2 * math.pi * i / n), 1),
+        )
+        for i in range(n)
+    }

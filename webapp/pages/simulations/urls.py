@@ -1,0 +1,12 @@
+"""Addresses of the pages about what happens inside a data centre."""
+
+from django.urls import path
+
+from webapp.pages.simulations import views
+
+urlpatterns = [
+    path("inside/", views.hub, name="experiments"),
+    path("inside/runs/<str:token>/", views.run, name="simulation"),
+    path("inside/runs/<str:token>/cancel/", views.cancel, name="cancel-simulation"),
+    path("inside/<slug:name>/", views.experiment, name="experiment"),
+]

@@ -1,0 +1,1 @@
+"""Runs of experiments: create, lease, renew, finish, cancel, delete."""
