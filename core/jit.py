@@ -6,6 +6,7 @@ The compiler, too, is loaded then: that takes a third of a second, which no page
 from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -26,12 +27,45 @@ class Loop(Generic[P, R]):
     @cached_property
     def compiled(self) -> Any:
         """What the compiler made of it."""
-        return import_module("numba").njit(cache=True, nogil=True, **self._how)(self._function)
+        made = import_module("numba").njit(cache=True, nogil=True, **self._how)(self._function)
+        # The compiler compares only the file of the function with what is kept on disk; a change
+        # of a loop or constant that is imported from another file has to count, too.
+        made._cache._cache_file._source_stamp = tuple(sorted(self._sources({})))
+        return made
+
+    def _sources(self, found: dict[str, float]) -> list[tuple[str, Any]]:
+        """Collect what the compiled code is made of: files with their dates, and constants."""
+        file = self._function.__code__.co_filename
+        found[f"{file}:{self._function.__name__}"] = Path(file).stat().st_mtime
+        for name in self._function.__code__.co_names:
+            value = self._function.__globals__.get(name)
+            if isinstance(value, Loop):
+                used = value._function.__code__
+                if f"{used.co_filename}:{used.co_name}" not in found:
+                    value._sources(found)
+            elif isinstance(value, int | float):
+                found[f"{file}:{name}"] = float(value)
+        return list(found.items())
 
     @property
     def _numba_type_(self) -> Any:
         # What the compiler asks of a value that it meets inside of another loop.
         return self.compiled._numba_type_
+
+
+class Imported:
+    """A function of the compiler, which is loaded when a loop that calls it is compiled."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module = module
+        self._name = name
+
+    @property
+    def _numba_type_(self) -> Any:
+        context = import_module("numba.core.registry").cpu_target.typing_context
+        found = getattr(import_module(self._module), self._name)
+        context.refresh()
+        return context.resolve_value_type(found)
 
 
 def compile_loop(function: Callable[P, R]) -> Callable[P, R]:
@@ -47,3 +81,12 @@ def compile_sums(function: Callable[P, R]) -> Callable[P, R]:
 def compile_division(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function at its first call; division by zero gives what numpy gives, unchecked."""
     return Loop(function, error_model="numpy")
+
+
+def compile_inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function at its first call, and copy it into the loops that call it."""
+    return Loop(function, forceinline=True)
+
+
+# For compiled loops only: view the memory at an address as an array of a shape and type.
+view_array: Any = Imported("core.addresses", "view_array")

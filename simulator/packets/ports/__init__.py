@@ -1,0 +1,1 @@
+"""Output ports of hosts and switches: queues, marks, drops, priorities, CoDel, shared buffers."""

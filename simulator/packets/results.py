@@ -1,0 +1,67 @@
+"""What a simulation gives: arrays by flow and by link, samples, and what it cost."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkResults:
+    """Shape (links,) each, in the numbering of the network.
+
+    Offered packets are ``accepted`` + ``dropped``; accepted ones were ``delivered``, ``discarded``
+    by CoDel or are ``in_flight`` at the end, which includes those that wait. ``busy`` is the share
+    of time in transmission, ``wait_s`` the mean time from acceptance to transmission.
+    """
+
+    accepted: Counts
+    delivered: Counts
+    dropped: Counts
+    discarded: Counts
+    marked: Counts
+    in_flight: Counts
+    bytes: Counts
+    busy: Floats
+    wait_s: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class FlowResults:
+    """Results by flow, in the order given, shape (flows,).
+
+    ``completion_s`` runs from the start of a flow to the arrival of its last byte, NaN if it did
+    not end. ``bytes`` are those received once, after the warm-up; ``early`` packets arrived before
+    one with a smaller number. ``rtts`` has rows of (time in s, flow, round-trip time in s).
+    ``backlog_bytes`` has a row per sample and a column per watched link. ``realised_load`` is the
+    mean busy share of the links from hosts.
+    """
+
+    completion_s: Floats
+    bytes: Counts
+    sent: Counts
+    resent: Counts
+    marked: Counts
+    dropped: Counts
+    timeouts: Counts
+    early: Counts
+    links: LinkResults
+    rtts: Floats
+    backlog_bytes: Counts
+    duration_s: float
+    warm_up_s: float
+    realised_load: float
+    traversals: int
+    events: int
+    most_active: int
+    most_packets: int
+    memory_bytes: int
+    cpu_s: float
+
+    @property
+    def goodput_bps(self) -> Floats:
+        """Bits per second that each flow received from the warm-up to the end of the run."""
+        return 8 * self.bytes / max(self.duration_s - self.warm_up_s, 1e-12)

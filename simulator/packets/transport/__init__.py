@@ -1,0 +1,1 @@
+"""Senders and receivers: congestion control, loss recovery, timers, acknowledgements."""

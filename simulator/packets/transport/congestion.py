@@ -1,0 +1,107 @@
+"""Congestion windows in packets: NewReno (RFC 5681), CUBIC (RFC 9438), DCTCP (RFC 8257).
+
+With ``edge`` a second window is kept by DCTCP outside of the sender, which does not see the marks;
+the smaller one counts (as a virtual switch enforces it through the receive window).
+"""
+
+from typing import Any
+
+from core.jit import compile_loop
+from simulator.packets.layout import CUBIC, DCTCP, FIXED_WINDOW, PS_PER_S
+
+_CUBIC_SCALE, _CUBIC_BETA = 0.4, 0.7
+_CUBIC_FRIENDLY = 3 * (1 - _CUBIC_BETA) / (1 + _CUBIC_BETA)
+
+
+@compile_loop
+def grow_window(flow: Any, transport: Any, packets: Any, now: Any) -> None:
+    """Enlarge the windows after packets were acknowledged."""
+    if transport.congestion_control == FIXED_WINDOW:
+        return
+    if flow.window < flow.threshold:
+        flow.window += packets
+    elif transport.congestion_control == CUBIC:
+        _grow_cubic(flow, packets, now)
+    else:
+        flow.window += packets / flow.window
+    flow.window = min(flow.window, transport.max_window)
+
+
+@compile_loop
+def grow_edge_window(flow: Any, transport: Any, packets: Any) -> None:
+    """Enlarge the window that is kept outside of the sender."""
+    slow_start = flow.edge_window < flow.edge_threshold
+    flow.edge_window += packets if slow_start else packets / flow.edge_window
+    flow.edge_window = min(flow.edge_window, transport.max_window)
+
+
+@compile_loop
+def _grow_cubic(flow: Any, packets: Any, now: Any) -> None:
+    if flow.epoch == 0:
+        _start_epoch(flow, now)
+    elapsed_s = (now - flow.epoch + flow.smoothed) / PS_PER_S
+    target = flow.origin + _CUBIC_SCALE * (elapsed_s - flow.inflection) ** 3
+    target = min(max(target, flow.window), 1.5 * flow.window)
+    flow.friendly += _CUBIC_FRIENDLY * packets / flow.window
+    flow.window += packets * (target - flow.window) / flow.window
+    flow.window = max(flow.window, flow.friendly)
+
+
+@compile_loop
+def _start_epoch(flow: Any, now: Any) -> None:
+    flow.epoch = now
+    flow.friendly = flow.window
+    flow.origin = max(flow.plateau, flow.window)
+    flow.inflection = ((flow.origin - flow.window) / _CUBIC_SCALE) ** (1 / 3)
+
+
+@compile_loop
+def cut_window(flow: Any, transport: Any) -> None:
+    """Reduce the windows after a loss, or after a mark for a sender that is not DCTCP."""
+    if transport.congestion_control == FIXED_WINDOW:
+        return
+    share = 0.5
+    if transport.congestion_control == CUBIC:
+        share = _CUBIC_BETA
+        falls = flow.window < flow.plateau
+        flow.plateau = flow.window * (1 + _CUBIC_BETA) / 2 if falls else flow.window
+        flow.epoch = 0
+    flow.threshold = max(flow.window * share, 2.0)
+    flow.window = flow.threshold
+    if transport.edge:
+        flow.edge_threshold = max(flow.edge_window / 2, transport.minimum_window)
+        flow.edge_window = flow.edge_threshold
+
+
+@compile_loop
+def react_to_marks(flow: Any, transport: Any, packets: Any, echo: Any) -> Any:
+    """Count marks and reduce the windows at most once per window; return whether they may grow."""
+    flow.acknowledged += packets
+    flow.echoed += packets * echo
+    if flow.una >= flow.window_end:
+        if flow.acknowledged > 0:
+            share = flow.echoed / flow.acknowledged
+            flow.alpha += transport.gain * (share - flow.alpha)
+        flow.acknowledged = 0
+        flow.echoed = 0
+        flow.window_end = flow.next
+    if flow.una < flow.cut_end:
+        return False
+    if not echo:
+        return True
+    flow.cut_end = flow.next
+    _cut_after_mark(flow, transport)
+    return False
+
+
+@compile_loop
+def _cut_after_mark(flow: Any, transport: Any) -> None:
+    if transport.edge:
+        flow.edge_window *= 1 - flow.alpha / 2
+        flow.edge_window = max(flow.edge_window, transport.minimum_window)
+        flow.edge_threshold = flow.edge_window
+    elif transport.congestion_control == DCTCP:
+        flow.window = max(flow.window * (1 - flow.alpha / 2), transport.minimum_window)
+        flow.threshold = flow.window
+    else:
+        cut_window(flow, transport)

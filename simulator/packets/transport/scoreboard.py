@@ -1,0 +1,162 @@
+"""What a sender knows of its packets: acknowledged, received above a gap, lost, sent again.
+
+With selective acknowledgements each one names the packet that it answers. Without them a sender
+only counts duplicates (Reno, RFC 5681, and NewReno, RFC 6582).
+"""
+
+from typing import Any
+
+from core.jit import compile_inlined, compile_loop
+from simulator.packets.arrays import flows_of, sacks_of, transports_of
+from simulator.packets.layout import (
+    LOSS,
+    NEWRENO_RECOVERY,
+    OPEN,
+    RECOVERY,
+    SACK_RECOVERY,
+)
+
+
+@compile_inlined
+def count_in_flight(flow: Any) -> Any:
+    """Return the number of packets that are assumed to be in the network."""
+    return flow.next - flow.una - flow.sacked - flow.lost
+
+
+@compile_inlined
+def record_acknowledgement(state: Any, slot: Any, recovery: Any, packet: Any) -> Any:
+    """Record what an acknowledgement says; return how many packets it says anew were received."""
+    flow = flows_of(state)[slot]
+    in_order = flow.sacked == 0 and flow.lost == 0 and packet.number < packet.cumulative
+    if in_order and (flow.state == OPEN or recovery == SACK_RECOVERY):
+        packets = max(packet.cumulative - flow.una, 0)
+        flow.una += packets
+        flow.scan = max(flow.scan, flow.una)
+        flow.resend = max(flow.resend, flow.una)
+        flow.highest = max(flow.highest, flow.una)
+        return packets
+    if recovery == SACK_RECOVERY:
+        return _record_selectively(state, slot, packet)
+    return _count_duplicates(flow, recovery, packet.cumulative)
+
+
+@compile_loop
+def _record_selectively(state: Any, slot: Any, packet: Any) -> Any:
+    flow = flows_of(state)[slot]
+    sacks = sacks_of(state, slot)
+    mask = state.window - 1
+    packets = 0
+    number = packet.number
+    if number >= flow.una and number >= packet.cumulative and not sacks[number & mask]:
+        sacks[number & mask] = 1
+        flow.sacked += 1
+        packets = 1
+        flow.lost -= flow.resend <= number < flow.scan
+        flow.highest = max(flow.highest, number + 1)
+    while flow.una < packet.cumulative:
+        at = flow.una & mask
+        if sacks[at]:
+            sacks[at] = 0
+            flow.sacked -= 1
+        else:
+            packets += 1
+            flow.lost -= flow.resend <= flow.una < flow.scan
+        flow.una += 1
+    flow.scan = max(flow.scan, flow.una)
+    flow.resend = max(flow.resend, flow.una)
+    flow.highest = max(flow.highest, flow.una)
+    return packets
+
+
+@compile_loop
+def _count_duplicates(flow: Any, recovery: Any, cumulative: Any) -> Any:
+    """Count a duplicate as a packet that has left the network, or advance."""
+    packets = cumulative - flow.una
+    if packets <= 0:
+        if flow.state != LOSS and packets == 0:
+            flow.sacked = min(flow.sacked + 1, flow.next - flow.una - 1)
+        return 0
+    flow.una = cumulative
+    partial = flow.state == RECOVERY and cumulative < flow.recover
+    if partial and recovery == NEWRENO_RECOVERY:
+        flow.sacked = max(flow.sacked - packets + 1, 0)
+        _lose_first(flow)
+        return packets
+    if flow.state != LOSS:
+        flow.sacked = 0
+        flow.scan = flow.una
+    if partial:
+        flow.recover = flow.una
+    flow.scan = max(flow.scan, flow.una)
+    flow.resend = max(flow.resend, flow.una)
+    flow.lost = flow.scan - flow.resend
+    return packets
+
+
+@compile_inlined
+def _lose_first(flow: Any) -> None:
+    flow.scan = flow.una + 1
+    flow.resend = flow.una
+    flow.lost = 1
+
+
+@compile_inlined
+def leave_recovery(flow: Any) -> None:
+    """End recovery when all is acknowledged that had been sent when it began."""
+    if flow.state != OPEN and flow.una >= flow.recover:
+        if flow.state == RECOVERY:
+            flow.window = flow.threshold
+        flow.state = OPEN
+
+
+@compile_inlined
+def detect_losses(state: Any, slot: Any, transport: Any) -> Any:
+    """Find lost packets; return whether the sender has to enter recovery."""
+    flow = flows_of(state)[slot]
+    if flow.sacked == 0:
+        return False
+    if transport.recovery == SACK_RECOVERY:
+        _scan_gaps(state, slot, transport.duplicates)
+        return flow.lost > 0 and flow.state == OPEN
+    if flow.state == OPEN and flow.sacked >= transport.duplicates and flow.una >= flow.recover:
+        _lose_first(flow)
+        return True
+    return False
+
+
+@compile_loop
+def _scan_gaps(state: Any, slot: Any, duplicates: Any) -> None:
+    """Count packets as lost of which one that was sent ``duplicates`` later was received."""
+    flow = flows_of(state)[slot]
+    sacks = sacks_of(state, slot)
+    mask = state.window - 1
+    while flow.scan < flow.highest - duplicates:
+        flow.lost += 1 - sacks[flow.scan & mask]
+        flow.scan += 1
+
+
+@compile_loop
+def lose_all(flow: Any, recovery: Any) -> None:
+    """Count all packets as lost that were not received, after a timeout."""
+    if recovery != SACK_RECOVERY:
+        flow.sacked = 0
+    flow.scan = flow.next
+    flow.resend = flow.una
+    flow.lost = flow.next - flow.una - flow.sacked
+    flow.recover = flow.next
+    flow.state = LOSS
+
+
+@compile_loop
+def next_lost(state: Any, slot: Any) -> Any:
+    """Return the next packet to send again, which then is no longer counted as lost."""
+    flow = flows_of(state)[slot]
+    if flow.sacked > 0 and transports_of(state)[flow.transport].recovery == SACK_RECOVERY:
+        sacks = sacks_of(state, slot)
+        mask = state.window - 1
+        while sacks[flow.resend & mask]:
+            flow.resend += 1
+    number = flow.resend
+    flow.resend += 1
+    flow.lost -= 1
+    return number

@@ -1,0 +1,225 @@
+"""The sender of a flow: it sends what its window allows, and reacts to acknowledgements and time.
+
+Flows start without a handshake, as over a connection that is kept open.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from core.jit import compile_inlined, compile_loop
+from simulator.packets.arrays import (
+    arrivals_of,
+    demand_of,
+    flows_of,
+    losses_of,
+    outcomes_of,
+    packets_of,
+    sacks_of,
+    transports_of,
+)
+from simulator.packets.forwarding import fill_flow_routes, route_packet
+from simulator.packets.layout import DATA, FIXED_WINDOW, LOSS, NONE, OPEN, OPEN_LOOP, RECOVERY
+from simulator.packets.ports.links import allocate_packet, release_flow, release_packet
+from simulator.packets.ports.output import send
+from simulator.packets.samples import record_rtt
+from simulator.packets.tagging import choose_priority
+from simulator.packets.transport.congestion import (
+    cut_window,
+    grow_edge_window,
+    grow_window,
+    react_to_marks,
+)
+from simulator.packets.transport.scoreboard import (
+    count_in_flight,
+    detect_losses,
+    leave_recovery,
+    lose_all,
+    next_lost,
+    record_acknowledgement,
+)
+from simulator.packets.transport.timers import restart_timer, update_rtt
+
+_LARGEST_BACKOFF = 6
+
+
+@compile_loop
+def start_flow(state: Any) -> None:
+    """Start the next flow of the demand in a free slot."""
+    number = state.next_flow
+    state.next_flow += 1
+    slot = state.free_flow
+    flow = flows_of(state)[slot]
+    state.free_flow = flow.free
+    state.free_flows -= 1
+    state.active += 1
+    state.most_active = max(state.most_active, state.active)
+    _reset(flow, number, demand_of(state)[number], state.segment)
+    _clear_row(sacks_of(state, slot), state.window)
+    _clear_row(arrivals_of(state, slot), state.window)
+    transport = transports_of(state)[flow.transport]
+    flow.window = transport.initial_window
+    flow.threshold = transport.initial_threshold
+    flow.edge_window = transport.initial_window
+    flow.edge_threshold = transport.initial_threshold
+    flow.alpha = transport.initial_alpha
+    fill_flow_routes(state, slot)
+    if transport.congestion_control == OPEN_LOOP:
+        _send_open_loop(state, slot)
+        return
+    restart_timer(state, slot)
+    send_window(state, slot)
+    flow.window_end = flow.next
+
+
+@compile_loop
+def _clear_row(row: Any, n: Any) -> None:
+    for column in range(n):
+        row[column] = 0
+
+
+@compile_loop
+def _reset(flow: Any, number: Any, demand: Any, segment: Any) -> None:
+    """Clear a slot for a flow; the entry in the heap of timers remains valid."""
+    flow.id = number
+    flow.source = demand.source
+    flow.destination = demand.destination
+    flow.transport = demand.transport
+    flow.priority = demand.priority
+    flow.n_packets = (demand.size + segment - 1) // segment
+    flow.last_bytes = demand.size - (flow.n_packets - 1) * segment
+    flow.una = flow.next = flow.scan = flow.resend = flow.highest = flow.recover = 0
+    flow.lost = flow.sacked = flow.backoff = flow.in_network = 0
+    flow.state = OPEN
+    flow.smoothed = flow.variation = flow.plateau = flow.friendly = 0.0
+    flow.epoch = flow.last_sent = 0
+    flow.window_end = flow.acknowledged = flow.echoed = flow.cut_end = 0
+    flow.cell = flow.cell_bytes = flow.transmissions = 0
+    flow.received = flow.early = 0
+
+
+@compile_loop
+def _send_open_loop(state: Any, slot: Any) -> None:
+    """Send all packets at once; nothing is acknowledged or sent again."""
+    flow = flows_of(state)[slot]
+    for number in range(flow.n_packets):
+        _transmit(state, slot, number)
+    flow.una = flow.n_packets
+    flow.next = flow.n_packets
+    if flow.in_network == 0:
+        release_flow(state, slot)
+
+
+@compile_loop
+def _transmit(state: Any, slot: Any, number: Any) -> None:
+    """Send a packet of a flow, now."""
+    flow = flows_of(state)[slot]
+    index = allocate_packet(state)
+    packet = packets_of(state)[index]
+    last = number == flow.n_packets - 1
+    packet.flow = slot
+    packet.number = number
+    packet.size = (flow.last_bytes if last else state.segment) + state.header
+    packet.hop = 0
+    packet.sent = state.now
+    packet.acknowledges = 0
+    packet.marked = 0
+    packet.markable = transports_of(state)[flow.transport].markable
+    packet.priority = choose_priority(state, flow.source, flow.destination, packet)
+    flow.in_network += 1
+    outcomes_of(state)[flow.id].sent += 1
+    route_packet(state, index, slot, DATA)
+    if state.n_losses > 0 and _is_scripted(state, flow.id, number):
+        outcomes_of(state)[flow.id].dropped += 1
+        release_packet(state, index)
+        return
+    send(state, index)
+
+
+@compile_loop
+def _is_scripted(state: Any, flow: Any, number: Any) -> Any:
+    """Return whether this transmission is lost by the script, each line of which counts once."""
+    for line in range(state.n_losses):
+        if losses_of(state)[line, 0] == flow and losses_of(state)[line, 1] == number:
+            losses_of(state)[line, 0] = NONE
+            return True
+    return False
+
+
+@compile_loop
+def send_window(state: Any, slot: Any) -> None:
+    """Send lost packets again, and then new ones, as far as the window allows."""
+    flow = flows_of(state)[slot]
+    window = flow.window
+    if transports_of(state)[flow.transport].edge:
+        window = min(window, flow.edge_window)
+    allowed = max(np.int64(window), 1)
+    limit = min(flow.n_packets, flow.una + state.window)
+    while count_in_flight(flow) < allowed:
+        if flow.lost > 0:
+            outcomes_of(state)[flow.id].resent += 1
+            _transmit(state, slot, next_lost(state, slot))
+        elif flow.next < limit:
+            flow.next += 1
+            _transmit(state, slot, flow.next - 1)
+        else:
+            break
+
+
+@compile_loop
+def receive_acknowledgement(state: Any, index: Any) -> None:
+    """React to an acknowledgement that has arrived at its sender."""
+    packet = packets_of(state)[index]
+    slot = np.int64(packet.flow)
+    flow = flows_of(state)[slot]
+    if flow.una < flow.n_packets:
+        transport = transports_of(state)[flow.transport]
+        rtt = state.now - packet.sent
+        update_rtt(flow, rtt)
+        record_rtt(state, flow.id, rtt)
+        first = flow.una
+        _update_windows(state, slot, transport, packet)
+        if flow.una < flow.n_packets:
+            if flow.una > first:
+                flow.backoff = 0
+                restart_timer(state, slot)
+            send_window(state, slot)
+    release_packet(state, index)
+
+
+@compile_inlined
+def _update_windows(state: Any, slot: Any, transport: Any, packet: Any) -> None:
+    """Record an acknowledgement and change the windows by it."""
+    flow = flows_of(state)[slot]
+    in_flight = count_in_flight(flow)
+    packets = record_acknowledgement(state, slot, transport.recovery, packet)
+    if flow.state != OPEN:
+        leave_recovery(flow)
+    may_grow = react_to_marks(flow, transport, packets, packet.echo)
+    if detect_losses(state, slot, transport):
+        flow.recover = flow.next
+        flow.state = RECOVERY
+        cut_window(flow, transport)
+    elif packets > 0 and flow.state != RECOVERY:
+        if transport.edge:
+            if may_grow and in_flight + 1 > flow.edge_window:
+                grow_edge_window(flow, transport, packets)
+            may_grow = True
+        if may_grow and in_flight + 1 > flow.window:
+            grow_window(flow, transport, packets, state.now)
+
+
+@compile_loop
+def expire_timer(state: Any, slot: Any) -> None:
+    """Start again from a window of one packet after a retransmission timeout."""
+    flow = flows_of(state)[slot]
+    transport = transports_of(state)[flow.transport]
+    if flow.state != LOSS:
+        cut_window(flow, transport)
+    if transport.congestion_control != FIXED_WINDOW:
+        flow.window = 1.0
+    lose_all(flow, transport.recovery)
+    flow.backoff = min(flow.backoff + 1, _LARGEST_BACKOFF)
+    outcomes_of(state)[flow.id].timeouts += 1
+    restart_timer(state, slot)
+    send_window(state, slot)
