@@ -23,12 +23,12 @@ def view_array(typing_context: Any, address: Any, shape: Any, dtype: Any) -> Any
         item = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
         lengths = [
             context.cast(builder, length, kind, types.intp)
-            for length, kind in zip(cgutils.unpack_tuple(builder, args[1]), shape, strict=True)
+            for length, kind in zip(cgutils.unpack_tuple(builder, args[1]), shape, strict=True)  # type: ignore[no-untyped-call]
         ]
         strides = [word(item)]
         for length in reversed(lengths[1:]):
             strides.insert(0, builder.mul(length, strides[0]))
-        populate_array(
+        populate_array(  # type: ignore[no-untyped-call]
             array,
             data=builder.inttoptr(args[0], array.data.type),
             shape=lengths,

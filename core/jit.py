@@ -33,18 +33,18 @@ class Loop(Generic[P, R]):
         made._cache._cache_file._source_stamp = tuple(sorted(self._sources({})))
         return made
 
-    def _sources(self, found: dict[str, float]) -> list[tuple[str, Any]]:
-        """Collect what the compiled code is made of: files with their dates, and constants."""
+    def _sources(self, found: dict[str, str]) -> list[tuple[str, str]]:
+        """Collect what the compiled code is made of: files with their dates, constants, types."""
         file = self._function.__code__.co_filename
-        found[f"{file}:{self._function.__name__}"] = Path(file).stat().st_mtime
+        found[f"{file}:{self._function.__name__}"] = str(Path(file).stat().st_mtime)
         for name in self._function.__code__.co_names:
             value = self._function.__globals__.get(name)
             if isinstance(value, Loop):
                 used = value._function.__code__
                 if f"{used.co_filename}:{used.co_name}" not in found:
                     value._sources(found)
-            elif isinstance(value, int | float):
-                found[f"{file}:{name}"] = float(value)
+            elif isinstance(value, int | float) or hasattr(value, "descr"):
+                found[f"{file}:{name}"] = repr(value)
         return list(found.items())
 
     @property

@@ -10,14 +10,19 @@ from analysis.optimization import warm_up
 from cartography.addresses import kernels
 from cartography.placement.cloud_table import PrefixTable
 from lake.campaigns import table_of
+from simulator.packets.networks import fat_tree
+from simulator.packets.settings import PortSettings, Run, Transport
+from simulator.packets.simulation import simulate_network
+from simulator.packets.traffic import permutation
 from tests.cartography.ranges.files import read_sample
 
 
 def main() -> None:
-    """The choice of regions, tables of campaigns, columns of addresses."""
+    """The choice of regions, tables of campaigns, columns of addresses, packets in a network."""
     warm_up()
     build_tables()
     match_addresses()
+    simulate_packets()
 
 
 def build_tables() -> None:
@@ -48,6 +53,11 @@ def match_addresses() -> None:
     assert kernels
     addresses = PrefixTable.build([read_sample("aws-sample.json")]).addresses
     addresses.match_text(pa.array(["192.0.2.1", "2001:db8::1", None, ""]))
+
+
+def simulate_packets() -> None:
+    """One network serves for all: settings are data of the compiled loop."""
+    simulate_network(fat_tree(2), permutation(2, 1000), Transport(), PortSettings(), Run())
 
 
 if __name__ == "__main__":

@@ -115,6 +115,11 @@ FLOW = np.dtype(
         ("recover", "i8"),
         ("state", "i8"),
         ("backoff", "i8"),
+        # Proportional rate reduction (RFC 6937).
+        ("flight_at_loss", "i8"),
+        ("delivered", "i8"),  # since recovery began, and by the last acknowledgement
+        ("delivered_last", "i8"),
+        ("sent_since", "i8"),
         ("window", "f8"),
         ("threshold", "f8"),
         ("smoothed", "f8"),

@@ -4,7 +4,10 @@ With selective acknowledgements each one names the packet that it answers. Witho
 only counts duplicates (Reno, RFC 5681, and NewReno, RFC 6582).
 """
 
+import math
 from typing import Any
+
+import numpy as np
 
 from core.jit import compile_inlined, compile_loop
 from simulator.packets.arrays import flows_of, sacks_of, transports_of
@@ -98,6 +101,30 @@ def _lose_first(flow: Any) -> None:
     flow.scan = flow.una + 1
     flow.resend = flow.una
     flow.lost = 1
+
+
+@compile_loop
+def enter_recovery(flow: Any) -> None:
+    """Begin recovery, which ends when all is acknowledged that was sent before."""
+    flow.recover = flow.next
+    flow.state = RECOVERY
+    flow.flight_at_loss = flow.next - flow.una
+    flow.delivered = 0
+    flow.sent_since = 0
+
+
+@compile_loop
+def limit_recovery(flow: Any) -> Any:
+    """Return how many packets may be in flight: the window falls as packets are delivered.
+
+    This is proportional rate reduction (RFC 6937) with the slow start reduction bound.
+    """
+    in_flight = count_in_flight(flow)
+    if in_flight > flow.threshold:
+        share = flow.delivered * flow.threshold / flow.flight_at_loss
+        return in_flight + np.int64(max(math.ceil(share) - flow.sent_since, 0))
+    owed = max(flow.delivered - flow.sent_since, flow.delivered_last) + 1
+    return in_flight + np.int64(max(min(flow.threshold - in_flight, owed), 0))
 
 
 @compile_inlined

@@ -19,7 +19,16 @@ from simulator.packets.arrays import (
     transports_of,
 )
 from simulator.packets.forwarding import fill_flow_routes, route_packet
-from simulator.packets.layout import DATA, FIXED_WINDOW, LOSS, NONE, OPEN, OPEN_LOOP, RECOVERY
+from simulator.packets.layout import (
+    DATA,
+    FIXED_WINDOW,
+    LOSS,
+    NONE,
+    OPEN,
+    OPEN_LOOP,
+    RECOVERY,
+    SACK_RECOVERY,
+)
 from simulator.packets.ports.links import allocate_packet, release_flow, release_packet
 from simulator.packets.ports.output import send
 from simulator.packets.samples import record_rtt
@@ -33,7 +42,9 @@ from simulator.packets.transport.congestion import (
 from simulator.packets.transport.scoreboard import (
     count_in_flight,
     detect_losses,
+    enter_recovery,
     leave_recovery,
+    limit_recovery,
     lose_all,
     next_lost,
     record_acknowledgement,
@@ -127,6 +138,7 @@ def _transmit(state: Any, slot: Any, number: Any) -> None:
     packet.markable = transports_of(state)[flow.transport].markable
     packet.priority = choose_priority(state, flow.source, flow.destination, packet)
     flow.in_network += 1
+    flow.sent_since += 1
     outcomes_of(state)[flow.id].sent += 1
     route_packet(state, index, slot, DATA)
     if state.n_losses > 0 and _is_scripted(state, flow.id, number):
@@ -150,10 +162,14 @@ def _is_scripted(state: Any, flow: Any, number: Any) -> Any:
 def send_window(state: Any, slot: Any) -> None:
     """Send lost packets again, and then new ones, as far as the window allows."""
     flow = flows_of(state)[slot]
+    transport = transports_of(state)[flow.transport]
     window = flow.window
-    if transports_of(state)[flow.transport].edge:
+    if transport.edge:
         window = min(window, flow.edge_window)
-    allowed = max(np.int64(window), 1)
+    if flow.state == RECOVERY and transport.recovery == SACK_RECOVERY:
+        allowed = min(limit_recovery(flow), np.int64(transport.max_window))
+    else:
+        allowed = max(np.int64(window), 1)
     limit = min(flow.n_packets, flow.una + state.window)
     while count_in_flight(flow) < allowed:
         if flow.lost > 0:
@@ -193,12 +209,13 @@ def _update_windows(state: Any, slot: Any, transport: Any, packet: Any) -> None:
     flow = flows_of(state)[slot]
     in_flight = count_in_flight(flow)
     packets = record_acknowledgement(state, slot, transport.recovery, packet)
+    flow.delivered += packets
+    flow.delivered_last = packets
     if flow.state != OPEN:
         leave_recovery(flow)
     may_grow = react_to_marks(flow, transport, packets, packet.echo)
     if detect_losses(state, slot, transport):
-        flow.recover = flow.next
-        flow.state = RECOVERY
+        enter_recovery(flow)
         cut_window(flow, transport)
     elif packets > 0 and flow.state != RECOVERY:
         if transport.edge:

@@ -1,0 +1,184 @@
+import numpy as np
+import pytest
+
+from core.errors import BadInput
+from simulator.packets.networks import Network, Speeds, fat_tree
+from simulator.packets.settings import Forwarding, PortSettings, Run, Transport
+from simulator.packets.simulation import simulate_network
+from simulator.packets.traffic import (
+    ENDLESS_BYTES,
+    create_flows,
+    incast,
+    permutation,
+    poisson_flows,
+)
+from tests.simulator.packets.networks import NO_LIMIT, dumbbell, simulate_pair
+from tests.simulator.packets.test_queueing import assert_conserved
+
+DCTCP_PORTS = PortSettings(queue_bytes=500_000, mark_above_bytes=97_500)
+
+
+def test_a_flow_alone_ends_after_its_round_trips_and_its_bytes():
+    # Windows of 10, 20, 40 and 30 packets, each sent one round trip after the one before.
+    result = simulate_pair(Transport("newreno"), packets=100, rate_bps=100e9, delay_s=1e-3)
+    assert result.completion_s[0] == pytest.approx(3 * 6e-3 + 3e-3, rel=0.01)
+    assert result.resent[0] == 0
+
+
+def test_long_flows_fill_the_bottleneck_and_share_it():
+    network = dumbbell(4)
+    flows = create_flows(0.0, range(4), range(4, 8), ENDLESS_BYTES)
+    run = Run(duration_s=0.03, warm_up_s=0.01, watched_links=(16,), sample_period_s=1e-5)
+    result = simulate_network(network, flows, Transport("dctcp"), DCTCP_PORTS, run)
+    shares = result.goodput_bps
+    assert shares.sum() == pytest.approx(10e9 * 1460 / 1500, rel=0.01)
+    assert shares.sum() ** 2 / (4 * (shares**2).sum()) > 0.98
+    assert result.resent.sum() == 0
+    # The queue has at most K packets and one more of each flow, and never runs empty.
+    steady = result.backlog_bytes[1000:, 0] / 1500
+    assert steady.max() <= 65 + 2 * 4
+    assert steady.min() > 0
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3, 4])
+def test_recoveries_differ_by_the_losses_of_a_window(lost):
+    results = {}
+    for recovery in ("reno", "newreno", "sack"):
+        transport = Transport(
+            "newreno",
+            recovery,
+            initial_window=20,
+            initial_threshold=20,
+            max_window=20,
+            minimum_timeout_s=0.2,
+            initial_timeout_s=0.2,
+        )
+        losses = tuple((0, 40 + 3 * i) for i in range(lost))
+        results[recovery] = simulate_pair(transport, packets=300, losses=losses)
+    times = {name: result.completion_s[0] for name, result in results.items()}
+    assert all(result.dropped[0] == lost for result in results.values())
+    assert results["sack"].resent[0] == results["newreno"].resent[0] == lost
+    assert results["sack"].timeouts[0] == results["newreno"].timeouts[0] == 0
+    if lost == 1:
+        assert times["reno"] == times["newreno"]
+    else:
+        # Reno halves its window for each loss, or waits for the timer; NewReno needs a round trip
+        # for each loss; with selective acknowledgements one round trip serves for all.
+        assert times["sack"] < times["newreno"] < times["reno"]
+
+
+def test_a_lost_last_packet_waits_for_the_timer():
+    result = simulate_pair(Transport("newreno"), packets=5, losses=((0, 4), (0, 4), (0, 4)))
+    assert result.timeouts[0] == 3
+    assert 0.07 < result.completion_s[0] < 0.08  # 10, 20 and 40 ms
+
+
+def test_cubic_returns_to_its_plateau_faster_than_newreno():
+    ports = PortSettings(queue_bytes=300_000)
+    goodput = {}
+    for control in ("newreno", "cubic"):
+        transport = Transport(control, max_window=4096, initial_timeout_s=1.0)
+        result = simulate_pair(
+            transport, packets=10**6, ports=ports, delay_s=1e-2, duration_s=4.0, warm_up_s=1.0
+        )
+        goodput[control] = result.goodput_bps[0]
+    assert goodput["cubic"] > 1.2 * goodput["newreno"]
+
+
+def scale_network(network, factor):
+    names = ("kind", "hosts", "hosts_per_edge", "edges", "edges_per_pod", "uplinks", "cores")
+    sizes = [getattr(network, name) for name in names]
+    return Network(*sizes, network.rates_bps * factor, network.delays_s / factor, network.switches)
+
+
+def test_double_rates_and_half_delays_halve_all_times_exactly():
+    network = fat_tree(4, Speeds(10e9, 10e9, 2e-6))
+    flows = poisson_flows(16, 400, 1e-4, np.full(400, 60_000), seed=3)
+    even = np.rint(flows.starts_s * 1e11) / 1e11
+    ports = PortSettings(queue_bytes=20_000, mark_above_bytes=9_000)
+    times = []
+    for factor in (1, 2):
+        scaled = create_flows(even / factor, flows.sources, flows.destinations, flows.sizes_bytes)
+        timeout = 1e-3 / factor
+        transport = Transport(minimum_timeout_s=timeout, initial_timeout_s=timeout)
+        run = Run(timer_tick_s=1e-5 / factor)
+        result = simulate_network(scale_network(network, factor), scaled, transport, ports, run)
+        times.append(np.rint(result.completion_s * 1e12))
+        assert result.timeouts.sum() > 0
+    assert np.array_equal(times[0], 2 * times[1])
+
+
+def test_the_same_seed_gives_the_same_run_and_memory_does_not_grow():
+    network = fat_tree(4)
+    flows = permutation(16, seed=4)
+    runs = [
+        simulate_network(
+            network, flows, Transport(), DCTCP_PORTS, Run(seed=seed, duration_s=duration)
+        )
+        for seed, duration in ((1, 2e-3), (1, 2e-3), (2, 2e-3), (1, 2e-2))
+    ]
+    assert np.array_equal(runs[0].bytes, runs[1].bytes)
+    assert not np.array_equal(runs[0].bytes, runs[2].bytes)
+    assert runs[3].memory_bytes == runs[0].memory_bytes
+    assert runs[3].traversals > 8 * runs[0].traversals
+    for result in runs:
+        assert_conserved(network, result)
+
+
+def test_slots_are_used_again_and_outgrown_arrays_replaced():
+    network = fat_tree(4)
+    many = incast(range(1, 16), 0, 3_000)
+    flows = create_flows(
+        np.repeat(np.arange(20) * 1e-3, 15),
+        np.tile(many.sources, 20),
+        0,
+        3_000,
+    )
+    result = simulate_network(network, flows, Transport(), DCTCP_PORTS, Run())
+    assert np.isfinite(result.completion_s).all()
+    assert result.most_active == 15
+    burst = create_flows(0.0, np.arange(6000) % 15 + 1, 0, 3_000)
+    result = simulate_network(network, burst, Transport(), DCTCP_PORTS, Run())
+    assert np.isfinite(result.completion_s).all()
+    assert result.most_active == 6000
+    assert result.resent.sum() > 0
+    assert_conserved(network, result)
+
+
+def test_a_report_can_cancel_the_run():
+    class Cancelled(Exception):
+        pass
+
+    seen = []
+
+    def report(progress):
+        seen.append(progress)
+        if len(seen) == 3:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        simulate_network(
+            fat_tree(4), permutation(16), Transport(), DCTCP_PORTS, Run(duration_s=1.0), report
+        )
+    assert [progress.events for progress in seen] == [0, 1_000_000, 2_000_000]
+    assert 0 == seen[0].share < seen[1].share < seen[2].share < 1
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda: Transport("quic"), "congestion_control"),
+        (lambda: Transport(max_window=1), "max_window"),
+        (lambda: PortSettings(priorities=3), "priorities"),
+        (lambda: Forwarding("best"), "paths"),
+        (lambda: Run(duration_s=-1.0), "duration_s"),
+        (lambda: fat_tree(5), "k"),
+        (lambda: create_flows(0.0, 1, 1, 100), "destinations"),
+        (lambda: fat_tree(4, Speeds(host_bps=7.7e12)).ps_per_byte, "rate"),
+    ],
+)
+def test_bad_settings_name_the_field(make, field):
+    with pytest.raises(BadInput) as error:
+        make()
+    assert error.value.field == field
+    assert NO_LIMIT.queue_bytes is None
