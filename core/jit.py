@@ -86,7 +86,3 @@ def compile_division(function: Callable[P, R]) -> Callable[P, R]:
 def compile_inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function at its first call, and copy it into the loops that call it."""
     return Loop(function, forceinline=True)
-
-
-# For compiled loops only: view the memory at an address as an array of a shape and type.
-view_array: Any = Imported("core.addresses", "view_array")

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from core.jit import compile_inlined, view_array
+from core.jit import Imported, compile_inlined
 from simulator.packets.layout import (
     BUCKET,
     DEMAND,
@@ -18,6 +18,7 @@ from simulator.packets.layout import (
     TRANSPORT,
 )
 
+view_array: Any = Imported("simulator.packets.addresses", "view_array")
 # More rows than any array has: the loops know which ones exist.
 MANY = 2**40
 

@@ -1,4 +1,4 @@
-"""Arrays by their addresses, for compiled loops: loaded by ``core.jit``, with the compiler.
+"""Arrays by their addresses, for compiled loops: loaded with the compiler.
 
 A loop that works on many arrays is given one record with their addresses, which is much cheaper to
 pass from function to function, and to compile, than the arrays.
