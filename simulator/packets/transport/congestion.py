@@ -14,21 +14,21 @@ _CUBIC_FRIENDLY = 3 * (1 - _CUBIC_BETA) / (1 + _CUBIC_BETA)
 
 
 @compile_loop
-def grow_window(flow: Any, transport: Any, packets: Any, now: Any) -> None:
+def enlarge_window(flow: Any, transport: Any, packets: Any, now: Any) -> None:
     """Enlarge the windows after packets were acknowledged."""
     if transport.congestion_control == FIXED_WINDOW:
         return
     if flow.window < flow.threshold:
         flow.window += packets
     elif transport.congestion_control == CUBIC:
-        _grow_cubic(flow, packets, now)
+        _enlarge_by_cubic(flow, packets, now)
     else:
         flow.window += packets / flow.window
     flow.window = min(flow.window, transport.max_window)
 
 
 @compile_loop
-def grow_edge_window(flow: Any, transport: Any, packets: Any) -> None:
+def enlarge_edge_window(flow: Any, transport: Any, packets: Any) -> None:
     """Enlarge the window that is kept outside of the sender."""
     slow_start = flow.edge_window < flow.edge_threshold
     flow.edge_window += packets if slow_start else packets / flow.edge_window
@@ -36,7 +36,7 @@ def grow_edge_window(flow: Any, transport: Any, packets: Any) -> None:
 
 
 @compile_loop
-def _grow_cubic(flow: Any, packets: Any, now: Any) -> None:
+def _enlarge_by_cubic(flow: Any, packets: Any, now: Any) -> None:
     if flow.epoch == 0:
         _start_epoch(flow, now)
     elapsed_s = (now - flow.epoch + flow.smoothed) / PS_PER_S

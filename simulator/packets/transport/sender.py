@@ -35,8 +35,8 @@ from simulator.packets.samples import record_rtt
 from simulator.packets.tagging import choose_priority
 from simulator.packets.transport.congestion import (
     cut_window,
-    grow_edge_window,
-    grow_window,
+    enlarge_edge_window,
+    enlarge_window,
     react_to_marks,
 )
 from simulator.packets.transport.scoreboard import (
@@ -220,10 +220,10 @@ def _update_windows(state: Any, slot: Any, transport: Any, packet: Any) -> None:
     elif packets > 0 and flow.state != RECOVERY:
         if transport.edge:
             if may_grow and in_flight + 1 > flow.edge_window:
-                grow_edge_window(flow, transport, packets)
+                enlarge_edge_window(flow, transport, packets)
             may_grow = True
         if may_grow and in_flight + 1 > flow.window:
-            grow_window(flow, transport, packets, state.now)
+            enlarge_window(flow, transport, packets, state.now)
 
 
 @compile_loop
