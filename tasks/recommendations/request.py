@@ -103,16 +103,28 @@ class Question:
 
 
 def read(
-    samples: Path, files: Mapping[str, Path], most_cells: int = MAX_CELLS, form: str = ""
+    samples: Path,
+    files: Mapping[str, Path],
+    most_cells: int = MAX_CELLS,
+    form: str = "",
+    *,
+    parquet: bool = False,
 ) -> Known:
-    """Read all files of a question; raises BadInput naming the file, and the line or column."""
+    """Read all files of a question; raises BadInput naming the file, and the line or column.
+
+    Samples may be Parquet where ``parquet`` is true: for the command, whose files are its user's
+    own. What a compressed page grows to is not bounded, so that uploads are CSV.
+    """
     strange = sorted(set(files) - set(FILES))
     if strange:
         raise BadInput("no such file is taken", field=strange[0])
     prices = _bytes(files, "prices", read_prices)
     brought = _bytes(files, "regions", read_regions) or {}
     weights = _read(files, "weights", read_weights)
-    found = _samples(samples, form or FORMS[0], brought, most_cells)
+    if (form or FORMS[0]) == FORMS[0]:
+        found = read_samples(samples, None, most_cells, parquet=parquet)
+    else:
+        found = _read_matrix(samples, form, brought)
     if found.missing == found.values.size:
         raise BadInput("every value is missing: no region answered anybody", field="samples")
     found = found.with_weights(client_weights(found.clients, weights))
@@ -120,7 +132,9 @@ def read(
     for name, region in regions.items():
         if prices and region.price is None:
             regions[name] = replace(region, price=prices.running.get(name))
-    beside = _read(files, "beside", lambda path: read_samples(path, None, most_cells))
+    beside = _read(
+        files, "beside", lambda path: read_samples(path, None, most_cells, parquet=parquet)
+    )
     clients = _bytes(files, "clients", read_clients) or {}
     if clients and not set(clients) & set(found.clients):
         raise BadInput(
@@ -175,17 +189,15 @@ def sizes(text: str | int | None, n_regions: int, least: int = 1) -> tuple[int, 
     return tuple(sorted(found))
 
 
-def _samples(path: Path, form: str, brought: Mapping[str, Region], most_cells: int) -> Samples:
-    """Read samples of one form; raises BadInput."""
+def _read_matrix(path: Path, form: str, brought: Mapping[str, Region]) -> Samples:
+    """Read a published matrix of one form; raises BadInput."""
     if form == "square":
         return read_square(path)
     if form == "city-pairs":
         if not brought:
             raise BadInput("name the destinations that are regions in a table", field="regions")
         return read_city_pairs(path, brought)
-    if form != "samples":
-        raise BadInput(f"{form!r} is none of {', '.join(FORMS)}", field="format")
-    return read_samples(path, None, most_cells)
+    raise BadInput(f"{form!r} is none of {', '.join(FORMS)}", field="format")
 
 
 def _objective(options: Mapping[str, Any]) -> Objective:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from analysis.optimization.files.csv_errors import refuse
+from analysis.optimization.files.parquet_samples import is_parquet, read_parquet
 from analysis.optimization.model.samples import Row, Samples, client_weights, samples_of
 from core.errors import BadInput
 from core.files import open_text
@@ -27,9 +28,20 @@ MAX_CELLS = 1_000_000_000
 
 
 def read_samples(
-    path: Path, weights: dict[str, float] | None = None, most_cells: int = MAX_CELLS
+    path: Path,
+    weights: dict[str, float] | None = None,
+    most_cells: int = MAX_CELLS,
+    *,
+    parquet: bool = False,
 ) -> Samples:
-    """Read a CSV of round, client, region, value; raise BadInput naming the line or column."""
+    """Read a CSV of round, client, region, value; raise BadInput naming the line or column.
+
+    A Parquet file of the same columns is recognised by its first bytes where ``parquet`` is true.
+    """
+    if is_parquet(path):
+        if not parquet:
+            raise BadInput(f"{path.name}: Parquet is read by the command only; give CSV here")
+        return read_parquet(path, weights, most_cells)
     table = _read_table(path, COLUMNS[:3], "value")
     codes, names = [], []
     for column in ("region", "client", "round"):

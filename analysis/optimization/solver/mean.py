@@ -26,7 +26,7 @@ from analysis.optimization.solver.certificate import Proof
 from analysis.optimization.solver.lagrangian_bound import Node
 from analysis.optimization.solver.local_search import neighbours, start
 from analysis.optimization.solver.problem import Problem, field_of
-from analysis.optimization.solver.warm_start import seed_by_clients
+from analysis.optimization.solver.warm_start import seed_by_clients, seed_by_sample
 
 # From this many chosen regions on, and up to this many cells, Benders cuts pay off.
 CUTS_FROM_SIZE = 11
@@ -75,7 +75,7 @@ def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solution:
     if cells <= aim.plain_cells and not aim.within:
         return _solve_plainly(costs, Problem(field, limits, size, aim.places), aim)
     first = Problem(field, limits, size, 1)
-    seed = seed_by_clients(costs, first) if first.points >= MANY_POINTS else None
+    seed = _seed(costs, first, aim.until)
     tree, outcome, proof = search(first, aim.until, aim.plain_cells, seed)
     weight = Fraction(1, costs.total_weight)
     best = Solution(
@@ -90,6 +90,15 @@ def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solution:
         return best
     hopeless = time.monotonic() - begun > MAX_SPENT * aim.extra_s and not aim.within
     return _extend(first, best, replace(aim, extra_s=0.0) if hopeless else aim, tree.root)
+
+
+def _seed(costs: Costs, problem: Problem, until: float) -> Node | None:
+    """Return a root node whose levels come from a smaller problem, where there are many points."""
+    if problem.points < MANY_POINTS:
+        return None
+    if costs.counted.shape[1] > 1:
+        return seed_by_clients(costs, problem)
+    return seed_by_sample(costs, problem, until)
 
 
 def _solve_plainly(costs: Costs, problem: Problem, aim: Aim) -> Solution:

@@ -1,25 +1,30 @@
-"""Warm start of a problem of many rounds from the solution of its mean rounds."""
+"""Warm start of a problem of many points: from its mean rounds, or from a sample of its clients."""
 
 import time
 
 import numpy as np
 
 from analysis.optimization.model.costs import Costs, Ints
-from analysis.optimization.solver.branch_and_bound import Tree
-from analysis.optimization.solver.lagrangian_bound import Node
+from analysis.optimization.solver.branch_and_bound import ROOT_LENGTH, ROOT_STEPS, Tree
+from analysis.optimization.solver.certificate import ProofLog
+from analysis.optimization.solver.cost_kernels import gains
+from analysis.optimization.solver.lagrangian_bound import Ascent, Effort, Node
 from analysis.optimization.solver.local_search import exchange
 from analysis.optimization.solver.problem import Problem, field_of
 from analysis.optimization.solver.search_kernels import Dual
 
 # Time limit of the problem of mean rounds.
 MAX_SECONDS = 10.0
+# Clients that are drawn in proportion to their weights, and regions of which the best set of all
+# clients is expected to consist.
+SAMPLE = 6000
+MIN_REGIONS = 32
+REGIONS_PER_CHOICE = 6
 
 
 def seed_by_clients(costs: Costs, problem: Problem) -> Node | None:
     """Offer the best set of the mean rounds; return a root node with matching dual levels."""
     counted, rounds = costs.counted, costs.counted.shape[1]
-    if rounds < 2:
-        return None
     answered = np.maximum(counted.sum(axis=1), 1)
     means = np.stack(
         [(row.reshape(counted.shape) * counted).sum(axis=1) / answered for row in costs.matrix]
@@ -49,3 +54,49 @@ def _spread(small: Problem, problem: Problem, levels: Ints, rounds: int) -> Ints
     fine = np.maximum(spread, 0) * 2.0**problem.field.shift
     whole: Ints = np.rint(fine).astype(np.int64)
     return whole
+
+
+def seed_by_sample(costs: Costs, problem: Problem, until: float) -> Node | None:
+    """Offer good sets by a sample of the clients; return a root node with near-optimal levels.
+
+    The levels are improved for all clients, over the regions that matter in the sample only. Every
+    bound that they give is computed for all regions, by whoever uses them.
+    """
+    places, counts = draw_by_weight(costs.weights, SAMPLE)
+    field = field_of(np.ascontiguousarray(costs.matrix[:, places]), counts)
+    small = Problem(field, problem.limits, problem.size, 1)
+    tree = Tree(small, until)
+    tree.run_root()
+    if not small.found or tree.root is None:
+        return None
+    problem.offer(small.best)
+    dual = tree.root.dual
+    first, second, _ = small.nearest(small.best)
+    apart = np.maximum(second - first, 1)
+    share = np.clip((dual.levels / 2.0**field.shift - first) / apart, 0, 1)
+    near, far, _ = problem.nearest(problem.best)
+    spread = (near + float(np.median(share)) * (far - near)) * 2.0**problem.field.shift
+    saved = gains(field.values, field.weights, dual.levels, small.free, field.shift)
+    count = max(MIN_REGIONS, REGIONS_PER_CHOICE * problem.size)
+    rows = np.sort(small.free[np.argsort(-saved, kind="stable")[:count]])
+    offset = np.zeros(costs.matrix.shape[0], np.int64)
+    node = Node(
+        problem.limits.inside,
+        rows,
+        Dual(np.rint(spread).astype(np.int64), 0, offset),
+        None,
+        0,
+        tree.root.frequency,
+    )
+    if 0 < problem.size - len(node.inside) <= rows.size:
+        Ascent(problem, node, ProofLog(), Effort(ROOT_STEPS, ROOT_LENGTH, until)).run()
+    return Node((), problem.free, node.dual, node.side, 0, node.frequency)
+
+
+def draw_by_weight(weights: Ints, count: int) -> tuple[Ints, Ints]:
+    """Return points at even steps of the running sum of weights, and how often each was met."""
+    reached = np.cumsum(weights)
+    steps = (np.arange(count) + 0.5) * (float(reached[-1]) / count)
+    places = np.minimum(np.searchsorted(reached, steps, side="right"), weights.size - 1)
+    unique, counts = np.unique(places, return_counts=True)
+    return unique.astype(np.int64), counts.astype(np.int64)

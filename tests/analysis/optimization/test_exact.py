@@ -146,6 +146,14 @@ def test_climbing_and_dividing_equals_weighing_every_set(part):
     assert sum(solved) > 25
 
 
+def test_a_start_from_smaller_problems_equals_weighing_every_set(monkeypatch):
+    # Large problems start from their mean rounds, or from a sample of their clients.
+    monkeypatch.setattr("analysis.optimization.solver.mean.MANY_POINTS", 1)
+    monkeypatch.setattr("analysis.optimization.solver.warm_start.SAMPLE", 5)
+    solved = [verify(seed, CLIMB) for seed in range(3000, 3150)]
+    assert sum(solved) > 40
+
+
 def test_cuts_equal_weighing_every_set():
     from time import monotonic
 

@@ -1,7 +1,13 @@
 """Tables of samples are read, and what is wrong with them is said."""
 
+import math
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from analysis.optimization import recommend
 from analysis.optimization.files.matrices import (
@@ -122,3 +128,71 @@ def test_city_pairs(tmp_path):
         read_city_pairs(write(tmp_path, text), ["Lima"])
     with pytest.raises(BadInput, match="line 2"):
         read_city_pairs(write(tmp_path, "source,destination,rtt_avg_ms\nOslo,Rome,x\n"), ["Rome"])
+
+
+ROW = st.tuples(
+    st.sampled_from(["1", "2"]),
+    st.sampled_from(["paris", "boston", "lima"]),
+    st.sampled_from(["dublin", "oregon"]),
+    st.one_of(st.none(), st.floats(0, 1e4)),
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(ROW, min_size=1, max_size=12, unique_by=lambda row: row[:3]),
+    st.integers(1, 5),
+    st.booleans(),
+)
+def test_parquet_gives_the_same_samples_as_csv(tmp_path_factory, rows, group, coded):
+    folder = tmp_path_factory.mktemp("samples")
+    lines = [",".join("" if cell is None else str(cell) for cell in row) for row in rows]
+    plain = read_samples(write(folder, "\n".join(["round,client,region,value", *lines, ""])))
+    path = folder / "samples.parquet"
+    write_parquet(path, rows, row_group_size=group, use_dictionary=coded)
+    found = read_samples(path, parquet=True)
+    assert (found.regions, found.clients, found.rounds) == (
+        plain.regions,
+        plain.clients,
+        plain.rounds,
+    )
+    np.testing.assert_array_equal(found.values, plain.values)
+
+
+def write_parquet(path, rows, **how):
+    names = ("round", "client", "region", "value")
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    pq.write_table(pa.table({name: list(column) for name, column in columns.items()}), path, **how)
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ([("1", "c", "a", 5.0), ("1", "c", "b", -1.0)], "line 2: .*value -1 is below 0"),
+        ([("1", "c", "a", 5.0), ("1", "c", "b", math.inf)], "line 2: .*inf is not finite"),
+        ([("1", "c", "a", 5.0), ("1", "c", "a", 6.0)], "line 2: .*a second value"),
+        ([("1", "c", "a", 5.0), ("1", None, "a", 6.0)], "line 2: .*a client is empty"),
+        ([("1", "c", "", 5.0)], "a region is empty"),
+        ([("1", "c", "a", "fast")], "'value' holds string, not numbers"),
+    ],
+)
+def test_what_is_wrong_in_parquet_is_said(tmp_path, rows, says):
+    path = tmp_path / "samples.parquet"
+    write_parquet(path, rows, row_group_size=1)
+    with pytest.raises(BadInput, match=says):
+        read_samples(path, parquet=True)
+
+
+def test_parquet_is_bounded_damaged_or_of_the_command(tmp_path):
+    path = tmp_path / "samples.parquet"
+    write_parquet(path, [("1", "c", "a", 5.0), ("1", "c", "b", 6.0)])
+    with pytest.raises(BadInput, match="at most 1 "):
+        read_samples(path, None, 1, parquet=True)
+    with pytest.raises(BadInput, match="give CSV"):
+        read_samples(path)
+    pq.write_table(pa.table({"client": ["c"], "value": [1.0]}), path)
+    with pytest.raises(BadInput, match="'region' is missing"):
+        read_samples(path, parquet=True)
+    path.write_bytes(b"PAR1 and no more")
+    with pytest.raises(BadInput, match="cannot be read"):
+        read_samples(path, parquet=True)

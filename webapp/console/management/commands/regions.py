@@ -40,9 +40,19 @@ class Command(ProductCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
-        take = actions.add_parser("recommend", help="the best k regions, with proof")
+        take = actions.add_parser(
+            "recommend",
+            help="the best k regions, with proof",
+            description="Recommend the best k regions, with proof. SAMPLES is a CSV or a Parquet "
+            "file of the columns round, client, region and value: one row per round, client and "
+            "region; an empty or null value is a missing answer. Parquet is recognised by its "
+            "first bytes, and is read some ten times faster than CSV.",
+        )
         take.add_argument(
-            "samples", type=input_file, metavar="SAMPLES", help="CSV of round,client,region,value"
+            "samples",
+            type=input_file,
+            metavar="SAMPLES",
+            help="CSV or Parquet of round,client,region,value",
         )
         take.add_argument("--k", metavar="N or A..B", help="sizes of sets; default 1..8")
         take.add_argument("--objective", choices=("latency", "throughput"), default="latency")
@@ -122,7 +132,7 @@ class Command(ProductCommand):
         from tasks.recommendations.solve import recommend  # noqa: PLC0415
 
         files = {name: _file(options[name]) for name in _FILES if options[name]}
-        known = read(_file(options["samples"]), files, form=options["format"])
+        known = read(_file(options["samples"]), files, form=options["format"], parquet=True)
         question = ask(known, options)
         document = recommend(question, self._progress if sys.stderr.isatty() else None)
         if options["json"]:
