@@ -100,7 +100,7 @@ def _scatter(
     begin = 0
     for batch in file.iter_batches(batch_size=2**20, columns=[VALUE]):
         given = pc.cast(batch.column(0), pa.float64()).to_numpy(zero_copy_only=False)
-        regions, clients, rounds = (stream.take(given.size) for stream in streams)
+        regions, clients, rounds = (stream.read(given.size) for stream in streams)
         row, fault = scatter_values(
             values, seen, (regions, clients, rounds), (shape[1], shape[2]), given
         )
@@ -122,7 +122,7 @@ class _Stream:
     def __init__(self, chunks: list[Any]) -> None:
         self.chunks, self.begin = list(reversed(chunks)), 0
 
-    def take(self, count: int) -> NDArray[np.int32]:
+    def read(self, count: int) -> NDArray[np.int32]:
         """Return the next ``count`` codes."""
         parts, left = [], count
         while left:
