@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from webapp.pages.screening import urls
 from webapp.pages.surveys import (
+    badges,
     comparison,
     domains,
     evidence,
@@ -26,11 +27,14 @@ urlpatterns = [
     path("s/<slug:slug>/map/", survey_map.survey_map, name="survey-map"),
     path("s/<slug:slug>/progress/", views.progress, name="progress"),
     path("s/<slug:slug>/cancel/", views.cancel, name="cancel"),
+    path("s/<slug:slug>/badge.svg", badges.survey_badge, name="survey-badge"),
     path("s/<slug:slug>/reports/<slug:page>/", reports.report, name="report"),
+    path("s/<slug:slug>/reports/<slug:page>/embed/", reports.embed, name="report-embed"),
     path("s/<slug:slug>/outages/", outages.outages, name="outages"),
     path("s/<slug:slug>/domains/", domains.domains, name="domains"),
     path("s/<slug:slug>/domains/<str:domain>/", domains.domain, name="domain"),
     path("s/<slug:slug>/domains/<str:domain>/history/", history.history, name="history"),
+    path("s/<slug:slug>/domains/<str:domain>/badge.svg", badges.domain_badge, name="domain-badge"),
     path("s/<slug:slug>/labels/", evidence.label, name="label"),
     path("s/<slug:slug>/names/<str:name>/label/", evidence.proof, name="proof"),
     path("s/<slug:slug>/names/<str:name>/", domains.name, name="name"),

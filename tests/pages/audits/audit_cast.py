@@ -44,6 +44,15 @@ reason = "static pages, rebuilt in an hour"
 owner = "platform team"
 expires = 2020-01-01
 """
+# The same by name, with a rule that nothing of the cast breaks.
+CLEAN = b"""version = 1
+name = "resilience"
+[data]
+max_age_days = 100000
+max_failed_share = 1
+min_names = 0
+[rules.region-regret]
+"""
 
 
 def audit(survey, maker=ANONYMOUS, policy=POLICY, **more):

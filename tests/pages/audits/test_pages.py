@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from io import BytesIO
+from xml.etree import ElementTree
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -11,6 +12,7 @@ from django.utils import timezone
 
 from tests.pages import cast
 from tests.pages.audits import audit_cast
+from webapp.store.access import sharing
 from webapp.store.audits import findings, lists
 from webapp.store.models import Audit, AuditSuppression, SavedList, SavedPolicy, Survey
 from webapp.store.surveys.services import Requester
@@ -192,6 +194,49 @@ def test_evidence_of_a_survey_that_went_private_leads_nowhere(client, survey, an
     assert "/s/atlas/" not in page
     document = Client().get(f"/api/v1/audits/{public.slug}").json()
     assert document["source"]["survey"] is None
+
+
+def test_a_public_audit_is_shown_on_other_sites(client, survey, anna):
+    row = audit_cast.audit(survey, Requester(user=anna, is_public=True), name="<b>Shops</b>")
+    anybody, base = Client(), f"/audits/{row.slug}/"
+    badge = anybody.get(f"{base}badge.svg")
+    assert badge["Content-Type"] == "image/svg+xml"
+    assert badge["Cross-Origin-Resource-Policy"] == "cross-origin"
+    assert badge["Cache-Control"] == "public, max-age=300"
+    high = row.report["summary"]["by_severity"]["high"]
+    title = ElementTree.fromstring(badge.content)[0].text
+    assert title.startswith(f"audit: resilience: {high} high, ")
+    assert title.endswith("not judged · today")
+    same = anybody.get(f"{base}badge.svg", headers={"If-None-Match": badge["ETag"]})
+    assert (same.status_code, same.content) == (304, b"")
+    embed = anybody.get(f"{base}embed/")
+    assert "frame-ancestors *" in embed["Content-Security-Policy"]
+    assert "X-Frame-Options" not in embed.headers
+    assert "&lt;b&gt;Shops" in embed.content.decode()
+    page = anybody.get(base)
+    assert "frame-ancestors 'none'" in page["Content-Security-Policy"]
+    assert page["X-Frame-Options"] == "DENY"
+    assert f"http://testserver{base}badge.svg" in page.content.decode()
+
+
+def test_a_private_audit_is_shown_on_other_sites_by_a_link_alone(client, audit, anna):
+    base = f"/audits/{audit.slug}/"
+    for name in ("badge.svg", "embed/"):
+        assert Client().get(base + name).status_code == 404
+        own = client.get(base + name)
+        assert "frame-ancestors 'none'" in own["Content-Security-Policy"]
+        assert "public" not in own.get("Cache-Control", "")
+    assert "Show it on another site" not in client.get(base).content.decode()
+    link = sharing.path_of(sharing.issue(anna, audit))
+    shared = Client().get(f"{link.rstrip('/')}{base}embed/")
+    assert "frame-ancestors *" in shared["Content-Security-Policy"]
+    # A link opens one audit: the newest of the list is another one.
+    before = Client().get(f"{link.rstrip('/')}{base}badge.svg")
+    assert before["Cache-Control"] == "private, no-cache"
+    audit_cast.audit(audit.survey, Requester(user=anna), policy=audit_cast.CLEAN)
+    after = Client().get(f"{link.rstrip('/')}{base}badge.svg?newest=1")
+    assert after.content == before.content
+    assert client.get(f"{base}badge.svg?newest=1").content != before.content
 
 
 def test_an_expired_suppression_is_marked(client, anna):

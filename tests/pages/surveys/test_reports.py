@@ -1,5 +1,7 @@
 """What a report page says beside its figures."""
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -28,3 +30,18 @@ def test_a_table_without_a_published_one_claims_none(atlas):
     assert "Restates" not in dangling
     assert ", after" not in dangling
     assert f"/s/{atlas.slug}/names/old.hao123.com/" in dangling
+
+
+def test_other_sites_show_a_survey_its_domains_and_charts(atlas):
+    client, base = Client(), f"/s/{atlas.slug}/"
+    badge = client.get(f"{base}badge.svg").content.decode()
+    assert f"survey: {atlas.n_domains} domains" in badge
+    of_domain = client.get(f"/s/{atlas.slug}/domains/linkedin.com/badge.svg")
+    assert "linkedin.com: Amazon" in of_domain.content.decode()
+    assert of_domain["Cache-Control"] == "public, max-age=300"
+    assert client.get(f"/s/{atlas.slug}/domains/never.example/badge.svg").status_code == 404
+    embed = client.get(f"/s/{atlas.slug}/reports/regions/embed/")
+    assert "frame-ancestors *" in embed["Content-Security-Policy"]
+    headline = atlas.reports.get(table_id="regions").headline
+    assert headline in " ".join(re.sub("<[^>]+>", "", embed.content.decode()).split())
+    assert client.get(f"/s/{atlas.slug}/reports/no-such/embed/").status_code == 404

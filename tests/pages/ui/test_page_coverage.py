@@ -28,13 +28,8 @@ NO_PAGE = {
     *("pool-delete", "pool-instance", "pool-share", "pool-new-token", "payoff-file"),
     *("shared-pool-choose", "shared-pool-findings", "shared-pool-heat", "shared-pool-report"),
     *("shared-pool-file", "vantage-point-token", "invite-vantage-point", "search"),
-    *(
-        "cancel-simulation",
-        "change-alert-endpoint",
-        "resend-alert",
-        "confirm-address",
-        "change-schedule",
-    ),
+    *("audit-badge", "survey-badge", "domain-badge", "cancel-simulation"),
+    *("change-alert-endpoint", "resend-alert", "confirm-address", "change-schedule"),
 }
 # Pages that no test opens in a browser yet. Do not add to these: add the page to ``PAGES`` of
 # ``tests/browser/test_every_page.py``.

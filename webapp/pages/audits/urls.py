@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from webapp.pages.audits import saved, starting, views
+from webapp.pages.audits import embeds, saved, starting, views
 
 urlpatterns = [
     path("", views.audits, name="audits"),
@@ -19,6 +19,8 @@ urlpatterns = [
         "suppressions/<int:pk>/delete/", saved.delete_suppression, name="delete-audit-suppression"
     ),
     path("<slug:slug>/", views.audit, name="audit"),
+    path("<slug:slug>/badge.svg", embeds.badge, name="audit-badge"),
+    path("<slug:slug>/embed/", embeds.embed, name="audit-embed"),
     path("<slug:slug>/findings/", views.finding_list, name="audit-findings"),
     path("<slug:slug>/findings/<int:row>/", views.finding, name="audit-finding"),
 ]

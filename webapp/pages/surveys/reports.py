@@ -4,11 +4,14 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET, require_safe
 
+from webapp.pages.embeds.framing import framable
 from webapp.pages.ui.charts.chart_options import chart_of
 from webapp.pages.ui.page_cache import cached_page
-from webapp.pages.ui.report_families import FAMILIES, FAMILY_BY_SLUG, neighbours
+from webapp.pages.ui.report_families import FAMILIES, FAMILY_BY_SLUG, Family, neighbours
 from webapp.pages.ui.table_page import place_names, report_grid
 from webapp.store.surveys import selectors, snapshots
 
@@ -26,9 +29,7 @@ def survey_or_404(request: HttpRequest, slug: str) -> selectors.SurveyRow:
 def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
     """One family of tables; the first carries the headline."""
     survey = survey_or_404(request, slug)
-    family = FAMILY_BY_SLUG.get(page)
-    if family is None:
-        raise Http404(f"no report {page}")
+    family = _family_or_404(page)
     stored, pinned = _tables(request, slug)
     sections = [section(stored[t], slug) for t in family.tables if t in stored]
     before, after = neighbours(family)
@@ -47,6 +48,34 @@ def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
     }
     status = 200 if sections or survey.is_final else 202
     return render(request, "surveys/reports/page.html", context, status=status)
+
+
+def _family_or_404(page: str) -> Family:
+    family = FAMILY_BY_SLUG.get(page)
+    if family is None:
+        raise Http404(f"no report {page}")
+    return family
+
+
+@framable("survey")
+@require_safe
+@cached_page
+def embed(request: HttpRequest, slug: str, page: str) -> HttpResponse:
+    """Headline and chart of a family's first table, for a frame of another site."""
+    survey = survey_or_404(request, slug)
+    family = _family_or_404(page)
+    stored, pinned = _tables(request, slug)
+    lead = next((section(stored[t], slug) for t in family.tables if t in stored), None)
+    if lead is None:
+        raise Http404(f"report {page} is not there yet")
+    address = reverse("report", args=(slug, page))
+    context = {
+        "survey": survey,
+        "lead": lead,
+        "charts": [lead["chart"]] if lead["chart"] else [],
+        "address": f"{address}?{urlencode({'snapshot': pinned})}" if pinned else address,
+    }
+    return render(request, "embeds/report.html", context)
 
 
 def _tables(request: HttpRequest, slug: str) -> tuple[dict[str, selectors.ReportRow], str]:

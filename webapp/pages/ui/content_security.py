@@ -14,7 +14,7 @@ def _tiles() -> str:
     return f" {url.scheme}://{url.netloc.replace('{s}', '*')}" if url.netloc else ""
 
 
-def _policy() -> str:
+def _policy(frame_ancestors: str = "'none'") -> str:
     return "; ".join(
         [
             "default-src 'self'",
@@ -23,12 +23,14 @@ def _policy() -> str:
             "script-src 'self'",
             "object-src 'none'",
             "base-uri 'none'",
-            "frame-ancestors 'none'",
+            f"frame-ancestors {frame_ancestors}",
             "form-action 'self'",
         ]
     )
 
 
+# Of the few pages that other sites may show in a frame (``webapp.pages.embeds.framing``).
+FRAMABLE_POLICY = _policy("*")
 # Nothing here asks for what a browser guards; a page that was tampered with cannot either.
 _GUARDED = (
     "accelerometer",

@@ -1,0 +1,1 @@
+"""What other sites show: badges, and pages in a frame."""
