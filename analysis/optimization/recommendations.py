@@ -14,6 +14,7 @@ from analysis.optimization.failures.distance_limits import (
     without_far,
 )
 from analysis.optimization.failures.robust import solve_robust
+from analysis.optimization.failures.robust_percentile import solve_robust_percentile
 from analysis.optimization.model.constraints import Constraints, Limits, limit
 from analysis.optimization.model.costs import NO_ANSWER, Costs, cost
 from analysis.optimization.model.objectives import Objective
@@ -117,9 +118,11 @@ class Study:
         share = self._share()
         after = build_loss_limit(self.samples, self.costs, self.objective, asked)
         if asked.survive_loss or after is not None:
-            self._check_robust_size(k)
+            self._check_robust_size(k, has_limit=after is not None)
             if after is not None and k == PAIR:
                 limits, after = without_far(limits, after), None
+            if share is not None:
+                return solve_robust_percentile(self.costs, limits, k, share, aim)
             if asked.survive_loss:
                 return solve_robust(self.costs, limits, k, aim, after)
             if after is not None:
@@ -128,9 +131,13 @@ class Study:
             return solve_percentile(self.costs, limits, k, share, aim)
         return solve_mean(self.costs, limits, k, aim)
 
-    def _check_robust_size(self, k: int) -> None:
-        if self._share() is not None:
-            raise BadInput("percentiles and the loss of a region do not go together yet")
+    def _check_robust_size(self, k: int, *, has_limit: bool) -> None:
+        if has_limit and self._share() is not None:
+            raise BadInput(
+                "a latency limit after a loss is for the mean; with a percentile, ask that the set "
+                "survive a loss",
+                field="after_loss_ms",
+            )
         if k < PAIR:
             raise BadInput("to survive the loss of a region takes at least two", field="k")
         if self.costs.gaps and self.costs.penalty is None:

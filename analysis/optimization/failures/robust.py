@@ -75,7 +75,7 @@ def solve_robust(
         exchange_losses(whole)
     if whole.found:
         whole.shorten(cutoff_of(whole.cost(whole.best), aim))
-    end = _search(whole, limits, aim, after)
+    end = search_robust(whole, limits, aim, after)
     weight = Fraction(1, costs.total_weight)
     sets = sets_within(tuple((s, whole.cost(s) * weight) for s in whole.listed), aim)
     bound = sets[0][1] if end.proven and sets else end.bound * weight
@@ -83,8 +83,8 @@ def solve_robust(
     return Solution(sets, bound, end.proven, places, end.nodes, end.proof)
 
 
-def _search(
-    whole: RobustProblem, limits: Limits, aim: Aim, after: LossLimit | None
+def search_robust(
+    whole: RobustProblem, limits: Limits, aim: Aim, after: LossLimit | None = None
 ) -> RobustResult:
     """Evaluate all remainders where they fit into memory, else branch on regions."""
     regions = whole.free.size + len(limits.inside)

@@ -82,10 +82,14 @@ class BoxChecker:
         return self._cover() or [text for box in self.proof.boxes if (text := self._examine(box))]
 
     def exact(self, members: tuple[int, ...]) -> Fraction:
-        """Return a set's objective in units of cost."""
-        least, weights = self._least(members), self.costs.weights
+        """Return a set's objective in units of cost, after its worst loss where one is to come."""
         if self.proof.robust:
-            return Fraction(self._weigh(members), int(weights.sum()))
+            rests = combinations(members, len(members) - 1)
+            return max(self._exact_without_loss(rest) for rest in rests)
+        return self._exact_without_loss(members)
+
+    def _exact_without_loss(self, members: tuple[int, ...]) -> Fraction:
+        least, weights = self._least(members), self.costs.weights
         if self.costs.penalty is None:
             least, weights = least[least != NO_ANSWER], weights[least != NO_ANSWER]
         if self.share is None:

@@ -80,7 +80,7 @@ def some_constraints(g, samples, size):
 def some_objective(g, gaps, robust):
     missing = Missing.EXCLUDE if gaps and not robust and g.random() < 0.5 else Missing.PENALTY
     measure = Measure.THROUGHPUT if g.random() < 0.4 else Measure.LATENCY
-    percentile = float(g.choice([50, 90, 95, 99])) if not robust and g.random() < 0.3 else None
+    percentile = float(g.choice([50, 90, 95, 99])) if g.random() < 0.3 else None
     penalty = None
     if missing is Missing.PENALTY and g.random() < 0.3:
         penalty = 250.0 if measure is Measure.LATENCY else 0.0
