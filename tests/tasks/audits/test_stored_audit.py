@@ -13,6 +13,7 @@ from tasks.audits import stored_audit
 from tasks.audits.audit import run_audit
 from tasks.audits.submission import NewAudit, start_audit
 from tests.pages import cast
+from webapp.store.accounts import deletion
 from webapp.store.audits import findings, lists, policies, selectors, services
 from webapp.store.models import Audit, Survey
 from webapp.store.requests.idempotency import KeyReused
@@ -222,3 +223,22 @@ def test_an_account_that_is_deleted_takes_its_files_along(survey, anna):
     assert not Audit.objects.filter(pk=row.pk).exists()
     assert not findings.folder_of(row.slug).exists()
     assert not lists.folder_of(saved.slug).exists()
+
+
+def test_a_deleted_audit_cancels_the_survey_that_it_started(survey, anna):
+    maker = Requester(user=anna)
+    row = start_audit(NewAudit(domains=b"shop.example\n"), maker)
+    started = row.survey
+    waits_too = start(survey, maker)
+    Audit.objects.filter(pk=waits_too.pk).update(survey=started, state="surveying")
+    deletion.remove(row)
+    started.refresh_from_db()
+    assert started.state == SurveyState.QUEUED  # the other audit needs it
+    Audit.objects.filter(pk=waits_too.pk).update(source=Audit.Source.DOMAINS)
+    waits_too.refresh_from_db()
+    deletion.remove(waits_too)
+    started.refresh_from_db()
+    assert started.state == SurveyState.CANCELLED
+    deletion.remove(judged(start(survey, maker)))
+    survey.refresh_from_db()
+    assert survey.state == SurveyState.FINISHED

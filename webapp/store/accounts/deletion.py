@@ -30,7 +30,7 @@ def remove_account(user: Any) -> None:
     for found in Campaign.objects.filter(owner=user):
         remove_campaign(found)
     for audit in Audit.objects.filter(owner=user):
-        audit_services.delete(audit)
+        remove_audit(audit)
     for saved in SavedList.objects.filter(owner=user):
         lists.delete_list(saved)
     folders = [body_files.folder_of(pool.pk) for pool in Pool.objects.filter(owner=user)]
@@ -47,9 +47,17 @@ def remove(thing: Survey | Campaign | Audit) -> None:
     if isinstance(thing, Survey):
         remove_survey(thing)
     elif isinstance(thing, Audit):
-        audit_services.delete(thing)
+        remove_audit(thing)
     else:
         remove_campaign(thing)
+
+
+def remove_audit(audit: Audit) -> None:
+    """Delete an audit; the survey that it started is cancelled if no other audit waits for it."""
+    survey = audit.survey if audit.source != Audit.Source.SURVEY else None
+    if survey is not None and not audit_services.is_awaited(survey, except_for=audit):
+        services.cancel(survey)
+    audit_services.delete(audit)
 
 
 def remove_survey(survey: Survey) -> None:

@@ -120,6 +120,12 @@ def waiting_for(survey_id: int) -> list[int]:
     return list(_claimable().filter(survey=survey_id).values_list("pk", flat=True))
 
 
+def is_awaited(survey: Survey, *, except_for: Audit) -> bool:
+    """Whether another audit waits for a survey."""
+    others = Audit.objects.filter(survey=survey).exclude(pk=except_for.pk)
+    return others.exclude(state__in=ENDED).exists()
+
+
 def _claimable() -> QuerySet[Audit]:
     silent = Q(state=State.RUNNING, leased_until__lt=timezone.now())
     surveyed = Q(state=State.SURVEYING) & (
@@ -204,6 +210,6 @@ def _own(row: Audit, **values: Any) -> bool:
 
 
 def delete(row: Audit) -> None:
-    """Delete an audit with its findings; its survey stays. A worker notices at its next renewal."""
+    """Delete an audit with its findings. A worker notices at its next renewal."""
     row.delete()
     shutil.rmtree(findings.folder_of(row.slug), ignore_errors=True)
