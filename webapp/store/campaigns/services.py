@@ -121,7 +121,9 @@ def _is_same(row: Campaign, defined: Definition, around: CreationOptions) -> boo
         row.label,
         row.starts_at,
     )
-    return json.dumps(asked, default=str) == json.dumps(stored, default=str)
+    # PostgreSQL keeps keys of JSON in an order of its own.
+    texts = [json.dumps(one, default=str, sort_keys=True) for one in (asked, stored)]
+    return texts[0] == texts[1]
 
 
 def _own_key(key: str, owner: Any) -> str | None:

@@ -193,11 +193,16 @@ def _same_or_refused(
     before: Survey, data: bytes, maker: Requester, asked: Mapping[str, Any]
 ) -> Survey:
     name, options = _title(asked["name"], before.n_domains), asked["options"]
-    new = (hashlib.sha256(data).hexdigest(), name, maker.owner, json.dumps(options))
-    old = (before.list_sha256, before.name, before.owner, json.dumps(before.options))
+    new = (hashlib.sha256(data).hexdigest(), name, maker.owner, _canonical(options))
+    old = (before.list_sha256, before.name, before.owner, _canonical(before.options))
     if new != old:
         raise KeyReused
     return before
+
+
+def _canonical(options: Mapping[str, Any]) -> str:
+    """Options as one text, whatever order a database gives their keys."""
+    return json.dumps(options, sort_keys=True)
 
 
 def _check_quota(maker: Requester) -> None:
