@@ -12,8 +12,10 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from tests.pages import cast
+from tests.tasks.schedules import cast as schedule_cast
 from webapp.store.access import sharing, tokens
 from webapp.store.models import (
+    AlertEndpoint,
     Campaign,
     Pool,
     PoolInstance,
@@ -102,6 +104,27 @@ def test_all_that_is_somebodys_comes_along(
     opened = [(link.get("campaign"), link.get("survey")) for link in links]
     assert opened == [("hers", None), (None, survey.slug)]
     assert not {"seed", "sha256"} & {key for link in links for key in link}
+
+
+def test_alerts_come_along_without_their_secrets(anna: Any) -> None:
+    schedule = schedule_cast.schedule(anna)
+    hook = "https://hooks.example.com/services/T1/secret-path"
+    endpoint = schedule_cast.endpoint(anna, hook, format="slack")
+    AlertEndpoint.objects.update(previous_seed="seed-before")
+    endpoint.refresh_from_db()
+    schedule_cast.happen(schedule, 0, schedule_cast.change())
+    archive = take_out(anna)
+    kept = json.loads(archive.read(f"schedules/{schedule.slug}.json"))
+    assert kept["request"]["domains"] == "alder.test\nbirch.test\n"
+    assert [run["state"] for run in kept["runs"]] == ["compared"]
+    assert [event["subject"] for event in kept["events"]] == ["alder.test"]
+    text = archive.read(f"alert-endpoints/{endpoint.slug}.json").decode()
+    (delivery,) = json.loads(text)["deliveries"]
+    assert "alder.test" in json.dumps(delivery["payload"])
+    for secret in ("secret-path", endpoint.seed, "seed-before"):
+        assert secret not in text
+    other = get_user_model().objects.create_user("bert")
+    assert take_out(other).namelist() == ["account.json"]
 
 
 def test_neither_keys_nor_others_things_are_in_it(

@@ -20,6 +20,7 @@ from webapp.store.access import sharing, tokens
 from webapp.store.audits import findings, lists, policies
 from webapp.store.campaigns import selectors
 from webapp.store.models import (
+    AlertEndpoint,
     Audit,
     Campaign,
     Pool,
@@ -27,9 +28,12 @@ from webapp.store.models import (
     Recommendation,
     SavedList,
     SavedPolicy,
+    Schedule,
+    ScheduleRun,
     Survey,
 )
 from webapp.store.recommendations import services
+from webapp.store.schedules import endpoints
 from webapp.store.screening import body_files
 from webapp.store.screening.body_files import Place
 from webapp.store.surveys import batches
@@ -46,6 +50,8 @@ _SECRET = {
     "maker",
     "seed",
     "sha256",
+    "previous_seed",
+    "lease",
     "share_seed",
     "share_sha256",
     "password",
@@ -67,6 +73,7 @@ def members(user: Any) -> Iterator[Member]:
         yield f"audits/{audit.slug}/audit.json", _text(_plain(audit))
         yield from _files(f"audits/{audit.slug}", findings.folder_of(audit.slug))
     yield from _saved(user)
+    yield from _alerts(user)
     for pool in Pool.objects.filter(owner=user):
         yield from _pool(pool)
 
@@ -115,7 +122,30 @@ def _saved(user: Any) -> Iterator[Member]:
         yield f"audit-policies/{policy.slug}.json", _text(_plain(policy))
     rows = policies.suppressions_of(user)
     if rows:
-        yield "audit-suppressions.json", _text([_plain(row) for row in rows])
+        named = [{**_plain(row), "policy": row.policy.slug if row.policy else None} for row in rows]
+        yield "audit-suppressions.json", _text(named)
+
+
+def _alerts(user: Any) -> Iterator[Member]:
+    """Schedules with runs and events; endpoints of alerts with deliveries."""
+    for row in Schedule.objects.filter(owner=user):
+        runs = [_run(run) for run in row.runs.select_related("survey", "campaign", "audit")]
+        events = [_plain(event) for event in row.events.all()]
+        yield f"schedules/{row.slug}.json", _text({**_plain(row), "runs": runs, "events": events})
+    for found in AlertEndpoint.objects.filter(owner=user).select_related("schedule"):
+        document = {
+            **_plain(found),
+            # The whole URL of some receivers is a secret.
+            "target": endpoints.shown_target(found),
+            "schedule": found.schedule.slug if found.schedule else None,
+            "deliveries": [_plain(delivery) for delivery in found.deliveries.all()],
+        }
+        yield f"alert-endpoints/{found.slug}.json", _text(document)
+
+
+def _run(run: ScheduleRun) -> dict[str, Any]:
+    started = {"survey": run.survey, "campaign": run.campaign, "audit": run.audit}
+    return {**_plain(run), **{name: thing and thing.slug for name, thing in started.items()}}
 
 
 def _pool(pool: Pool) -> Iterator[Member]:
