@@ -134,6 +134,57 @@ def _field(value: Any) -> str:
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
+# The texts of a finding that a client sends, and the number of characters that are kept.
+_SENT_TEXTS = {
+    "rule": 80,
+    "subject": 255,
+    "discriminator": 500,
+    "title": 200,
+    "message": 2_000,
+    "suggestion": 2_000,
+    "state": 20,
+    "suppressed": 1_500,
+}
+_MAX_COUNT = 10**15
+
+
+def read_sent_baseline(data: bytes) -> Baseline:
+    """The same of a report that a client sent: fields of known types, without evidence.
+
+    Raises ``BadInput``.
+    """
+    sent = read_baseline(data).values()
+    try:
+        found = [_parse_finding(_check_sent(row)) for row in sent]
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise BadInput("a finding of the baseline is not one of a JSON report") from error
+    return {finding.fingerprint: finding.as_json() for finding in found}
+
+
+def _check_sent(row: Mapping[str, Any]) -> dict[str, Any]:
+    n, age_days = int(row["n"]), row["age_days"]
+    numbers = (float(row["confidence"]), 0.0 if age_days is None else float(age_days))
+    if not 0 <= n <= _MAX_COUNT or not all(0 <= number <= _MAX_COUNT for number in numbers):
+        raise ValueError("a number of the baseline is out of range")
+    return {
+        **{name: _clean(row[name])[:most] for name, most in _SENT_TEXTS.items()},
+        "severity": row["severity"],
+        "outcome": Outcome.FINDING,
+        "n": n,
+        "confidence": numbers[0],
+        "observed_at": row["observed_at"],
+        "age_days": None if age_days is None else numbers[1],
+        "evidence": (),
+    }
+
+
+def _clean(text: Any) -> str:
+    """A text without what a database or a file of the store refuses."""
+    if not isinstance(text, str):
+        raise TypeError("a text of the baseline is of another type")
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
 def read_baseline(data: bytes) -> Baseline:
     """The findings of an earlier report by fingerprint; raises ``BadInput``.
 

@@ -78,8 +78,22 @@ def read_policy_file(text: str) -> bytes | None:
 
 def find_baseline(path: Path) -> Baseline:
     """The findings of an earlier JSON report; raises ``BadInput``."""
+    return read_baseline(_read_report(path))
+
+
+def read_baseline_file(path: Path) -> str:
+    """The text of an earlier JSON report, for a server.
+
+    Raises ``BadInput`` where the file is none, before anything is sent.
+    """
+    data = _read_report(path)
+    read_baseline(data)
+    return data.decode("utf-8")
+
+
+def _read_report(path: Path) -> bytes:
     try:
-        return read_baseline(path.read_bytes())
+        return path.read_bytes()
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}", field="baseline") from error
 

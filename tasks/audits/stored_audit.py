@@ -3,9 +3,11 @@
 import logging
 from datetime import timedelta
 from functools import partial
+from typing import cast
 
 from django.utils import timezone
 
+from audits.evaluation import Baseline
 from audits.findings import AuditReport
 from audits.policy.loading import parse_policy
 from core.errors import MissingData, NephoscopeError
@@ -59,16 +61,20 @@ def _apply_policy(row: Audit, lease: Lease, *, in_worker: bool) -> AuditReport:
         _show(lease, "ask")
         records.ask_records(survey, in_worker=in_worker)
     _show(lease, "judge")
-    before = row.previous
-    baseline = findings.read_baseline(before) if before else None
-    previous = _previous_survey(row, survey)
     options = AuditOptions(
-        baseline=baseline,
-        previous=previous,
+        baseline=_baseline_of(row),
+        previous=_previous_survey(row, survey),
         campaign=_campaign_of(row),
         suppressions=row.suppressions,
     )
     return run_audit(survey, policy, options)
+
+
+def _baseline_of(row: Audit) -> Baseline | None:
+    """The findings to compare with: those that were sent, or those of the audit before."""
+    if row.baseline is not None:
+        return cast(Baseline, row.baseline)
+    return findings.read_baseline(row.previous) if row.previous else None
 
 
 def _show(lease: Lease, step: str) -> None:

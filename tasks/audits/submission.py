@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, fields
 
 from django.db import transaction
 
+from audits.evaluation import Baseline
 from audits.findings import Severity
+from audits.output.document import read_sent_baseline
 from core.errors import BadInput
 from tasks.audits.celery_tasks import submit
 from tasks.resolution.engine_factory import Resolving, count_words
@@ -31,6 +33,7 @@ class NewAudit:
     Exactly one of ``domains``, ``domain_list`` and ``survey`` is given. ``policy`` is a preset or a
     saved policy, unless ``policy_document`` is the text of one. ``previous`` is the audit to
     compare with: empty for the newest of the same list and policy, ``none`` for no comparison.
+    ``baseline`` is the text of an earlier JSON report to compare with instead.
     """
 
     domains: bytes = b""
@@ -40,6 +43,7 @@ class NewAudit:
     policy_document: bytes = b""
     campaign: str = ""
     previous: str = ""
+    baseline: bytes = b""
     name: str = ""
     fail_on: str = ""
     strict: bool = False
@@ -52,7 +56,7 @@ class NewAudit:
     def sha256(self) -> str:
         """The hash by which repetitions of a request are recognised."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name in ("domains", "policy_document"):
+        for name in ("domains", "policy_document", "baseline"):
             values[name] = hashlib.sha256(values[name]).hexdigest()
         values["options"] = dict(self.options)
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
@@ -68,6 +72,8 @@ class Resolved:
     campaign: Campaign | None = None
     # The audit that was named to compare with.
     previous: Audit | None = None
+    # The findings that were sent to compare with.
+    baseline: Baseline | None = None
 
 
 def start_audit(asked: NewAudit, maker: Requester, key: str | None = None) -> Audit:
@@ -104,13 +110,24 @@ def resolve(asked: NewAudit, maker: Requester) -> Resolved:
     previous = selectors.find_previous(asked.previous, maker.user) if named else None
     if maker.owner is None and any(row and row.owner_id for row in (survey, campaign, previous)):
         raise BadInput("a public audit cannot name what is private", field="public")
-    return Resolved(policy, survey, _saved_list(asked, maker), campaign, previous)
+    return Resolved(policy, survey, _saved_list(asked, maker), campaign, previous, _baseline(asked))
+
+
+def _baseline(asked: NewAudit) -> Baseline | None:
+    if not asked.baseline:
+        return None
+    try:
+        return read_sent_baseline(asked.baseline)
+    except BadInput as error:
+        raise BadInput(str(error), field="baseline") from error
 
 
 def _check(asked: NewAudit) -> None:
     given = [bool(asked.domains), bool(asked.domain_list), bool(asked.survey)]
     if sum(given) != 1:
         raise BadInput("give one of domains, domain_list and survey", field="domains")
+    if asked.baseline and asked.previous not in ("", NO_PREVIOUS):
+        raise BadInput("give one of baseline and previous", field="baseline")
     for text in ("name", "list_path"):
         if not getattr(asked, text).isprintable():
             raise BadInput("printable characters only", field=text)
@@ -164,6 +181,7 @@ def _row(asked: NewAudit, found: Resolved, survey: Survey, maker: Requester) -> 
         saved_list=found.saved_list,
         campaign=found.campaign,
         previous=_previous(asked, found, survey, maker),
+        baseline=found.baseline,
         fail_on=asked.fail_on or str(policy.fail_on),
         strict=asked.strict,
         list_path=asked.list_path,
@@ -183,7 +201,7 @@ def _source(asked: NewAudit) -> str:
 
 def _previous(asked: NewAudit, found: Resolved, survey: Survey, maker: Requester) -> Audit | None:
     """The audit to compare with; a public one is compared with public ones only."""
-    if asked.previous:
+    if asked.previous or found.baseline is not None:
         return found.previous
     return selectors.newest_like(
         maker.owner, maker.user, survey.list_sha256, found.saved_list, found.policy.policy.name

@@ -170,6 +170,13 @@ def test_a_worker_that_died_while_judging_leaves_the_audit_to_another(site):
     assert document["summary"]["findings"] > 0
 
 
+def check_baseline(here, report, *options):
+    baseline = here.folder / "baseline.json"
+    baseline.write_text(report)
+    _, out, err = here.run("audit", *options, "--json", "--baseline", baseline)
+    assert {finding["state"] for finding in json.loads(out)["findings"]} == {"persisting"}, err
+
+
 def test_the_command_runs_an_audit_on_a_server_with_the_same_codes(site, tmp_path):
     site.worker(1, "fourth")
     here = Installation(tmp_path / "here", has_store=False)
@@ -192,6 +199,7 @@ def test_the_command_runs_an_audit_on_a_server_with_the_same_codes(site, tmp_pat
         *("audit", "--server", site.url, "--survey", survey, "--policy", policy, "--json")
     )
     assert code == (1 if json.loads(out)["summary"]["by_severity"].get("high") else 0), err
+    check_baseline(here, out, "--server", site.url, "--survey", survey, "--policy", policy)
     code, _, err = here.run("audit", "--server", site.url, "--survey", "no-such", "--json")
     assert (code, err.strip()) == (2, "error: survey: there is no survey 'no-such'")
     here.env["NEPHOSCOPE_TOKEN"] = "neph_wrong"

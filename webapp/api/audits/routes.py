@@ -37,7 +37,8 @@ class AuditIn(Body):
 
     ``policy`` is a preset or a saved policy; ``policy_document`` is the text of one, TOML or JSON,
     or the JSON document itself, and takes its place. ``previous`` is the audit to compare with:
-    empty for the newest of the same list and policy, ``none`` for no comparison.
+    empty for the newest of the same list and policy, ``none`` for no comparison. ``baseline`` is an
+    earlier JSON report, as text or as it is, to compare with instead.
     """
 
     domains: list[str] | str | None = None
@@ -47,6 +48,7 @@ class AuditIn(Body):
     policy_document: Annotated[str, Field(max_length=1_000_000)] | dict[str, Any] | None = None
     campaign: Slug = ""
     previous: Slug = ""
+    baseline: Annotated[str, Field(max_length=20_000_000)] | dict[str, Any] | None = None
     name: Annotated[str, Field(max_length=200)] = ""
     fail_on: SeverityName | None = None
     strict: bool = False
@@ -73,6 +75,7 @@ def _new_audit(asked: AuditIn) -> NewAudit:
         policy_document=document_bytes(asked.policy_document),
         campaign=asked.campaign,
         previous=asked.previous,
+        baseline=document_bytes(asked.baseline),
         name=asked.name,
         fail_on=asked.fail_on or "",
         strict=asked.strict,

@@ -128,17 +128,18 @@ def _group(row: Audit, group: dict[str, Any], reader: wording.Reader) -> dict[st
 
 
 def _changes(row: Audit, reader: wording.Reader, user: Any) -> dict[str, Any] | None:
-    """What differs from the audit before; ``None`` without one."""
+    """What differs from the audit before, or from a baseline that was sent; ``None`` without."""
     before = row.previous
-    if before is None:
-        return None
+    new = [g for g in row.groups if g["category"] == "finding" and g["new"]]
     moved = [g for g in row.groups if g["category"] in ("resolved", "stale")]
+    changes = {"new": new, "moved": [_group(row, group, reader) for group in moved]}
+    if before is None:
+        return changes if new or moved else None
     compared = before.survey if wording.Reader.of(before, user).survey else None
     return {
+        **changes,
         "before": before if wording.is_open(before, user) else None,
         "at": before.created_at,
-        "new": [g for g in row.groups if g["category"] == "finding" and g["new"]],
-        "moved": [_group(row, group, reader) for group in moved],
         "surveys": compared if reader.survey and compared != row.survey else None,
     }
 

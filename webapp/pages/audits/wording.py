@@ -54,9 +54,10 @@ def headline(row: Audit) -> str:
     else:
         text = f"None of {_domains(n)} fails {policy}"
     new = counts["summary"]["new"]
-    if row.previous and new:
-        text += f"; {new:,} finding{' is' if new == 1 else 's are'} new"
-        text += f" since {_day(row.previous.created_at)}"
+    if new:
+        # Without an audit before, a client sent the findings to compare with.
+        before = _day(row.previous.created_at) if row.previous else "the baseline"
+        text += f"; {new:,} finding{' is' if new == 1 else 's are'} new since {before}"
     return text
 
 

@@ -14,7 +14,7 @@ State = Audit.State
 JUDGED = (State.FINISHED, State.PARTIAL)
 _WITH_DATA = (SurveyState.FINISHED, SurveyState.PARTIAL)
 # Columns that are long, and that lists do not show.
-_LONG = ("policy_document", "groups", "suppressions")
+_LONG = ("policy_document", "groups", "suppressions", "baseline")
 
 
 def listed(user: Any) -> QuerySet[Audit]:

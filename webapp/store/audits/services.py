@@ -46,6 +46,8 @@ class AuditRow:
     saved_list: SavedList | None = None
     campaign: Campaign | None = None
     previous: Audit | None = None
+    # Findings by fingerprint to compare with instead.
+    baseline: Mapping[str, Any] | None = None
     fail_on: str = ""
     strict: bool = False
     list_path: str = ""
@@ -93,6 +95,7 @@ def create(asked: AuditRow, maker: Requester, key: str | None, request_sha256: s
         suppressions=asked.suppressions,
         campaign=asked.campaign,
         previous=asked.previous,
+        baseline=asked.baseline,
         fail_on=asked.fail_on or str(policy.fail_on),
         strict=asked.strict,
         list_path=asked.list_path,

@@ -144,6 +144,8 @@ class Audit(Leased):
     previous = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="following"
     )
+    # Findings by fingerprint that a client sent to compare with, instead of another audit.
+    baseline = models.JSONField(null=True, blank=True)
     fail_on = models.CharField(max_length=8)
     strict = models.BooleanField(default=False)
     # The path of the domain list in the repository of the client, for formats that anchor findings.

@@ -122,6 +122,8 @@ class Command(SurveyRunner):
             if list_path is None:
                 raise BadInput("name a DOMAINS_FILE, a --survey or a --domain-list")
             body["domains"] = list_text(read_input(list_path))
+        if options["baseline"]:
+            body["baseline"] = audits.read_baseline_file(options["baseline"])
         ended: dict[str, Any] = {}
 
         def show(state: Mapping[str, Any]) -> None:
@@ -131,12 +133,12 @@ class Command(SurveyRunner):
         return site.run_audit(body, show), str(ended["fail_on"])
 
     def _refuse_local(self, options: dict[str, Any]) -> None:
-        """Raise ``BadInput`` for options that apply to local crawling or comparison only."""
-        local = {**self._crawling, "baseline": None, "ask_records": False}
+        """Raise ``BadInput`` for options that apply to local crawling only."""
+        local = {**self._crawling, "ask_records": False}
         for name, usual in local.items():
             if options[name] != usual:
                 option = f"--{name.replace('_', '-')}"
-                raise BadInput("a --server asks and compares by itself; leave it out", field=option)
+                raise BadInput("a --server asks by itself; leave it out", field=option)
 
     def _describe(self, options: dict[str, Any]) -> None:
         if options["schema"]:
