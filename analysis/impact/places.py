@@ -28,7 +28,7 @@ class Region:
 
     def facts(self) -> Facts:
         """Return what the choice of regions needs of it."""
-        return Facts(self.provider, self.country, self.continent, self.price)
+        return Facts(self.provider, self.country, self.continent, self.price, self.zones)
 
 
 @dataclass(frozen=True, slots=True)

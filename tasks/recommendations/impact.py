@@ -20,6 +20,7 @@ from analysis.impact.map_points import MapPoints, build_map_points, served
 from analysis.impact.places import Client
 from analysis.optimization import Measure, Recommendation, Samples, Study
 from core.errors import BadInput, MissingData
+from tasks.recommendations.costs import find_prices
 from tasks.recommendations.request import Known, Question
 
 
@@ -218,8 +219,8 @@ def _availability(serving: Assignment, question: Question) -> dict[str, Any]:
 
 
 def _cost(serving: Assignment, question: Question) -> dict[str, Any] | None:
-    known = question.known
-    if known.prices is None:
+    found_prices = find_prices(question.known, use_listed=question.front)
+    if found_prices is None:
         return None
-    found = prices.bill(known.prices, serving, question.traffic)
+    found = prices.bill(found_prices, serving, question.traffic)
     return {**asdict(found), "total": found.total}

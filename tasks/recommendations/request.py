@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.impact.availability import Assumed
+from analysis.impact.costs.price_lists import PriceList, read_price_list
 from analysis.impact.domain_regret import DomainUse, read_domain_uses
 from analysis.impact.places import (
     Client,
@@ -36,7 +37,10 @@ from core.errors import BadInput
 # Sizes of sets in one question.
 MAX_SIZES = 32
 # Files besides the samples, by the name of their option.
-FILES = ("weights", "regions", "clients", "isps", "prices", "populations", "beside", "domains")
+FILES = (
+    *("weights", "regions", "clients", "isps", "prices", "price_list", "populations", "beside"),
+    "domains",
+)
 # Forms of samples: the CSV of the command, a square table of numbers, pings between cities.
 FORMS = ("samples", "square", "city-pairs")
 _RANGE = re.compile(r"(\d{1,4})(?:\.\.(\d{1,4}))?")
@@ -49,6 +53,8 @@ _BOUNDS = {
     "seed": (0, 2**32 - 1),
     "per_provider": (1, 10_000),
     "price_ceiling": (0.0, 1e12),
+    "min_zones": (1, 20),
+    "budget": (0.0, 1e12),
     "after_loss_ms": (0.001, 1e6),
     "after_loss_share": (0.0, 0.999),
     "penalty": (0.0, 1e12),
@@ -60,7 +66,7 @@ _BOUNDS = {
 }
 
 
-_WHOLE = ("draws", "seed", "per_provider")
+_WHOLE = ("draws", "seed", "per_provider", "min_zones")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +78,7 @@ class Known:
     clients: Mapping[str, Client] = field(default_factory=dict)
     routes: Routes = field(default_factory=dict)
     prices: Prices | None = None
+    price_list: PriceList | None = None
     populations: Mapping[str, Client] = field(default_factory=dict)
     beside: Samples | None = None
     domains: Sequence[DomainUse] = ()
@@ -96,6 +103,9 @@ class Question:
     runners_up: int = 1
     # Whether the best set of the size of the current deployment is solved for as well.
     with_peer: bool = True
+    # Whether the Pareto front of cost, value and loss is sought, and the most that a set may cost.
+    front: bool = False
+    budget: float | None = None
 
     @property
     def samples(self) -> Samples:
@@ -132,6 +142,7 @@ def read(
     for name, region in regions.items():
         if prices and region.price is None:
             regions[name] = replace(region, price=prices.running.get(name))
+    price_list = _bytes(files, "price_list", read_price_list)
     beside = _read(
         files, "beside", lambda path: read_samples(path, None, most_cells, parquet=parquet)
     )
@@ -143,7 +154,7 @@ def read(
     populations = _bytes(files, "populations", read_populations) or {}
     routes = _bytes(files, "isps", read_routes) or {}
     domains = _bytes(files, "domains", read_domain_uses) or ()
-    return Known(found, regions, clients, routes, prices, populations, beside, domains)
+    return Known(found, regions, clients, routes, prices, price_list, populations, beside, domains)
 
 
 def ask(known: Known, options: Mapping[str, Any]) -> Question:
@@ -151,7 +162,9 @@ def ask(known: Known, options: Mapping[str, Any]) -> Question:
     numbers = {name: _number(options, name) for name in _BOUNDS}
     usual = Assumed()
     given = {part: numbers[f"{part}_availability"] for part in ("region", "zone", "provider")}
-    effort = {name: numbers[name] for name in ("time_limit_s", "within", "draws", "seed")}
+    effort = {name: numbers[name] for name in ("time_limit_s", "within", "draws", "seed", "budget")}
+    if numbers["budget"] is not None and not options.get("front"):
+        raise BadInput("a budget is for the front of costs; ask for front too", field="budget")
     return Question(
         known,
         _objective(options),
@@ -161,6 +174,7 @@ def ask(known: Known, options: Mapping[str, Any]) -> Question:
         replace(usual, **{part: v for part, v in given.items() if v is not None}),
         _names(known, options, "current"),
         options.get("outlook") is not False,
+        front=bool(options.get("front")),
         **{name: value for name, value in effort.items() if value is not None},
     )
 
@@ -259,6 +273,7 @@ def _constraints(known: Known, options: Mapping[str, Any]) -> Constraints:
         continents=_allowed(known, "continent", [n.lower() for n in words("continent")]),
         presence=tuple(_presence(known, text) for text in words("presence")),
         price_ceiling=_number(options, "price_ceiling"),
+        min_zones=_number(options, "min_zones"),
         survive_loss=bool(options.get("survive_loss")),
         after_loss_ms=_number(options, "after_loss_ms"),
         after_loss_share=_after_loss_share(options),

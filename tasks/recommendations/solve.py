@@ -27,6 +27,7 @@ from analysis.optimization import (
 )
 from analysis.optimization.uncertainty.bootstrap import INTERVAL, interval
 from core.errors import NephoscopeError
+from tasks.recommendations.costs import describe_front, describe_prices
 from tasks.recommendations.domains import describe_domains, domain_sizes
 from tasks.recommendations.impact import compute_impact
 from tasks.recommendations.request import Question
@@ -71,6 +72,8 @@ def recommend(
         "doubt": {"draws": question.draws, "seed": question.seed, "level": 0.95},
         "current": _current(study, question, answers),
         "domains": describe_domains(study, question, answers),
+        "front": describe_front(study, question),
+        "prices": describe_prices(question),
         "consequences": compute_impact(study, question, asked) if question.with_outlook else None,
     }
 

@@ -322,7 +322,7 @@ def test_other_forms_of_samples(tmp_path):
         (("--k", "2..1"), "k: 2..1"),
         (("--include", "mars"), "include: no samples of the region 'mars'"),
         (("--percentile", "101"), "percentile: "),
-        (("--percentile", "95", "--survive-loss", "--k", "2"), "do not go together"),
+        (("--percentile", "95", "--after-loss-ms", "200", "--k", "2"), "is for the mean"),
         (("--weights", "nowhere.csv"), "cannot read nowhere.csv"),
         (("--price-ceiling", "5"), "price"),
         (("--penalty", "1"), "penalty"),
@@ -360,6 +360,40 @@ def test_domains_are_listed_by_what_they_lose(world):
     lines = run(folder, samples, "--k", 1, "--domains", table).stderr
     assert "2 of 3 domains" in lines
     assert "far.example: " in lines
+
+
+def test_the_front_of_costs_names_its_prices(world):
+    folder, samples, *_ = world
+    own = folder / "prices.toml"
+    own.write_text(
+        'as_of = 2026-05-01\n[aws]\nsource = "contract"\n[aws.regions]\n'
+        "us-east-1 = { compute = 0.01, internet = 0.02, between = 0 }\n"
+    )
+    asked = (samples, "--k", "1..3", "--draws", 0, "--front", "--price-list", own)
+    done = run(folder, *asked, "--traffic-gb", 100, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    rows, prices = found["front"]["rows"], found["prices"]
+    # Every set of three or fewer of five regions has a price.
+    assert found["front"]["evaluated"] == 5 + 10 + 10
+    # One instance for 730 hours, and 100 GB to clients.
+    assert (rows[0]["regions"], rows[0]["cost"]) == (["us-east-1"], pytest.approx(7.3 + 2))
+    best = min(row["value"] for row in found["results"])
+    assert min(row["value"] for row in rows) == pytest.approx(best)
+    bill = next(part for part in found["consequences"]["sets"] if part["set"] == 1)["cost"]
+    assert bill["total"] is not None
+    assert {(one["provider"], one["as_of"]) for one in prices["sources"]} == {
+        ("aws", "2026-05-01"),
+        ("aws", "2024-06-01"),
+        ("azure", "2024-06-01"),
+    }
+    assert prices["approximate"] == ["westeurope"]
+    lines = run(folder, *asked, "--budget", 50).stderr
+    assert "prices of aws: contract, as of 2026-05-01" in lines
+    refused = run(folder, samples, "--budget", 5)
+    assert (refused.returncode, "ask for front too" in refused.stderr) == (2, True)
+    lacking = run(folder, samples, "--k", 1, "--min-zones", 2)
+    assert "number of zones" in lacking.stderr
 
 
 def test_a_model_of_measured_pairs_replaces_the_stated_one(tmp_path, settings):

@@ -17,6 +17,7 @@ class Facts:
     country: str = ""
     continent: str = ""
     price: float | None = None
+    zones: int | None = None
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Constraints:
     """Side constraints of every recommended set; empty fields do not constrain.
 
     ``countries`` and ``continents`` are residency: all chosen regions lie in one of either.
+    Each chosen region has ``min_zones`` availability zones at least.
     ``price_ceiling`` holds for the sum of the chosen regions' prices. Whichever chosen region is
     lost, at most ``after_loss_share`` of all weight is then above ``after_loss_ms``, or unanswered.
     """
@@ -44,6 +46,7 @@ class Constraints:
     continents: frozenset[str] = frozenset()
     presence: tuple[Presence, ...] = ()
     price_ceiling: float | None = None
+    min_zones: int | None = None
     survive_loss: bool = False
     after_loss_ms: float | None = None
     after_loss_share: float = 0.0
@@ -97,6 +100,8 @@ def limit(regions: tuple[str, ...], constraints: Constraints) -> Limits:
     provider = tuple(kinds.index(f.provider) for f in facts)
     if c.per_provider is not None or c.providers:
         _demand(regions, [f.provider for f in facts], "provider")
+    if c.min_zones is not None:
+        _demand(regions, ["" if f.zones is None else "known" for f in facts], "number of zones")
     inside = tuple(sorted(regions.index(name) for name in c.include))
     outside = tuple(j for j, n in enumerate(regions) if n in c.exclude or _banned(c, facts[j]))
     groups = tuple(_members(regions, facts, p) for p in c.presence)
@@ -110,6 +115,8 @@ def _banned(c: Constraints, fact: Facts) -> bool:
     resident = not (c.countries or c.continents) or (
         fact.country in c.countries or fact.continent in c.continents
     )
+    if c.min_zones is not None and (fact.zones or 0) < c.min_zones:
+        return True
     return not resident or bool(c.providers and fact.provider not in c.providers)
 
 

@@ -7,6 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from tasks.recommendations import celery_tasks
 from webapp.store.models import Recommendation
 from webapp.store.recommendations import services
 
@@ -52,6 +53,19 @@ def test_it_works(client):
     assert ", ".join(best["regions"]) in shown(text)
     assert "What if it fails" in text
     assert "style=" not in text
+
+
+def test_the_front_of_costs_names_date_and_source_of_its_prices(client):
+    page = ask(client, k="1..3", front="1", traffic_gb="100", budget="400")["Location"]
+    celery_tasks.solve(Recommendation.objects.get().pk)
+    text = client.get(page).content.decode()
+    front = Recommendation.objects.get().result["front"]
+    assert front["evaluated"] == 4 + 6 + 4
+    assert "Cost, round trip and loss of a region" in text
+    assert "https://aws.amazon.com/ec2/pricing/on-demand/, as of 2024-06-01" in text
+    assert ", ".join(front["rows"][-1]["regions"]) in re.sub(r"\s+", " ", shown(text))
+    # Constraints are tried without it: it takes longer than a page may.
+    assert "Pareto front" not in client.get(page, {"exclude": "eu-west-1"}).content.decode()
 
 
 def test_constraints_are_solved_in_place(client):

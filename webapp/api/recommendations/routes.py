@@ -46,6 +46,9 @@ class OptionsIn(Body):
     continent: Names = []
     presence: Annotated[list[Name], Field(max_length=50)] = []
     price_ceiling: Amount | None = None
+    min_zones: Annotated[int, Field(ge=1, le=20)] | None = None
+    front: bool = False
+    budget: Amount | None = None
     survive_loss: bool = False
     after_loss_ms: Annotated[float, Field(gt=0, le=1e6)] | None = None
     after_loss_share: Annotated[float, Field(ge=0, le=0.999)] | None = None
@@ -76,14 +79,15 @@ class RecommendationIn(OptionsIn):
     clients: Table | None = None
     isps: Table | None = None
     prices: Table | None = None
+    price_list: Annotated[str, Field(max_length=1_000_000)] | None = None
     populations: Table | None = None
     beside: str | None = None
     domains: Table | None = None
 
 
 _FILES = (
-    *("samples", "weights", "regions", "clients", "isps", "prices", "populations", "beside"),
-    "domains",
+    *("samples", "weights", "regions", "clients", "isps", "prices", "price_list", "populations"),
+    *("beside", "domains"),
 )
 
 

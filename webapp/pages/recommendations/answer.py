@@ -84,6 +84,8 @@ def answer_context(result: Part, look: AnswerView, source: Part) -> dict[str, An
     return {
         "result": result,
         "domains": result.get("domains"),
+        "front": result.get("front"),
+        "prices": result.get("prices"),
         "client_rounds": result["n_clients"] * result["n_rounds"],
         "look": look,
         **_finding(result, look, scene),

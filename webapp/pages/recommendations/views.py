@@ -45,10 +45,14 @@ class QuestionForm(forms.Form):
     k = forms.CharField(required=False, max_length=40)
     current = forms.CharField(required=False, max_length=2000)
     name = forms.CharField(required=False, max_length=200)
+    front = forms.BooleanField(required=False)
+    traffic_gb = forms.FloatField(required=False, min_value=0, max_value=1e12)
+    budget = forms.FloatField(required=False, min_value=0, max_value=1e12)
+    price_list = forms.FileField(required=False)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        for name in ("samples", *_TABLES):
+        for name in ("samples", *_TABLES, "price_list"):
             if cleaned.get(name) and cleaned[name].size > MOST_FILE_BYTES:
                 most = MOST_FILE_BYTES // 2**20
                 self.add_error(name, f"more than {most} MiB; ask with regions recommend instead")
@@ -56,7 +60,7 @@ class QuestionForm(forms.Form):
 
     def read_files(self) -> dict[str, bytes]:
         """The files that were given, by what they are."""
-        given = {name: self.cleaned_data[name] for name in ("samples", *_TABLES)}
+        given = {name: self.cleaned_data[name] for name in ("samples", *_TABLES, "price_list")}
         return {name: bytes(file.read()) for name, file in given.items() if file}
 
     def read_options(self) -> dict[str, Any]:
@@ -64,6 +68,7 @@ class QuestionForm(forms.Form):
         asked = self.cleaned_data
         options = {"objective": asked["objective"], "k": asked["k"], "current": []}
         options["current"] = [n.strip() for n in asked["current"].split(",") if n.strip()]
+        options |= {name: asked[name] for name in ("front", "traffic_gb", "budget")}
         return {name: value for name, value in options.items() if value}
 
 

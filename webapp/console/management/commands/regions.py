@@ -14,11 +14,15 @@ from webapp.console.input_files import input_file
 from webapp.console.product_command import ProductCommand, prepare_store, read_date
 
 _MANY = ("include", "exclude", "provider", "country", "continent", "presence", "current")
-_FILES = ("weights", "regions", "clients", "isps", "prices", "populations", "beside", "domains")
+_FILES = (
+    *("weights", "regions", "clients", "isps", "prices", "price_list", "populations", "beside"),
+    "domains",
+)
 _NUMBERS = {
     "percentile": "P",
     "penalty": "V",
     "price-ceiling": "P",
+    "budget": "P",
     "within": "SHARE",
     "traffic-gb": "N",
     "between-gb": "N",
@@ -30,6 +34,7 @@ _NUMBERS = {
 }
 # Domains that lines list, the largest regrets first; --json lists more.
 MOST_DOMAIN_LINES = 10
+MOST_FRONT_LINES = 40
 
 
 class Command(ProductCommand):
@@ -63,10 +68,16 @@ class Command(ProductCommand):
         for name in _MANY:
             take.add_argument(f"--{name}", action="append", default=[], metavar=name.upper())
         for name in _FILES:
-            take.add_argument(f"--{name}", type=input_file, metavar="F")
+            take.add_argument(f"--{name.replace('_', '-')}", type=input_file, metavar="F")
         for name, unit in _NUMBERS.items():
             take.add_argument(f"--{name}", type=float, metavar=unit)
         take.add_argument("--per-provider", type=int, metavar="N", help="at most so many of each")
+        take.add_argument("--min-zones", type=int, metavar="N", help="of each chosen region")
+        take.add_argument(
+            "--front",
+            action="store_true",
+            help="the Pareto front of cost, value and value after a loss",
+        )
         take.add_argument("--survive-loss", action="store_true", help="the worst case after one")
         take.add_argument("--time-limit", type=float, dest="time_limit_s", metavar="S")
         take.add_argument("--draws", type=int, metavar="N", help="0: no intervals; default 200")
@@ -230,6 +241,25 @@ def _note_lines(document: Mapping[str, Any]) -> Iterator[str]:
             f"than the best of its size"
         )
     yield from _domain_lines(document["domains"])
+    yield from _front_lines(document["front"], document["prices"])
+
+
+def _front_lines(
+    found: Mapping[str, Any] | None, prices: Mapping[str, Any] | None
+) -> Iterator[str]:
+    if not found:
+        return
+    yield (
+        f"{found['n']:,} sets that no other of {found['evaluated']:,} beats in cost, value and "
+        "value after the worst loss at once:"
+    )
+    for row in found["rows"][:MOST_FRONT_LINES]:
+        after = "-" if row["after_loss"] is None else f"{row['after_loss']:.3f}"
+        yield f"{row['cost']:.2f}\t{row['value']:.3f}\t{after}\t{', '.join(row['regions'])}"
+    for one in prices["sources"] if prices else ():
+        yield "prices of {provider}: {source}, as of {as_of}".format(**one)
+    if found["unpriced"]:
+        yield f"without a price, in no set: {', '.join(found['unpriced'])}"
 
 
 def _domain_lines(found: Mapping[str, Any] | None) -> Iterator[str]:
