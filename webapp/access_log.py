@@ -1,4 +1,6 @@
-"""Redaction of the web server's access log: share secrets are masked and long addresses truncated.
+"""Redaction of the web server's access log: secrets are masked, and senders of beacon reports.
+
+Long addresses are truncated.
 
 Share links carry their secret in the address. The store keeps only hashes of them, so a copy of the
 log must not grant more access than a copy of the store.
@@ -10,6 +12,8 @@ import re
 # Longer addresses are truncated, so that requests cannot fill the disk.
 MAX_CHARACTERS = 500
 _SECRET = re.compile(r"(/shared/|/welcome/[^/]+/|/recommendations/)(?!shared/)[A-Za-z0-9_-]{16,}")
+# Visitors of other sites, whose addresses are not kept: (client, method, address, …) of uvicorn.
+_BEACON = "/beacon/"
 # uvicorn's loggers keep their own handlers; all others propagate to the root logger.
 _WITH_HANDLERS = ("", "uvicorn", "uvicorn.access")
 
@@ -22,9 +26,16 @@ class RedactingFilter(logging.Filter):
             record.msg = redact(record.msg)
         if isinstance(record.args, tuple):
             record.args = tuple(
-                _truncate(redact(part)) if isinstance(part, str) else part for part in record.args
+                _truncate(redact(part)) if isinstance(part, str) else part
+                for part in _without_sender(record.args)
             )
         return True
+
+
+def _without_sender(values: tuple[object, ...]) -> tuple[object, ...]:
+    if len(values) > 2 and str(values[2]).startswith(_BEACON):
+        return ("-", *values[1:])
+    return values
 
 
 def redact(address: str) -> str:

@@ -2,12 +2,15 @@
 
 from django.urls import include, path
 
+from webapp.api.recommendations import beacon_reports
 from webapp.api.routes import api
 from webapp.api.screening.agent_file import serve_installable_agent
 
 urlpatterns = [
     path("api/v1/", api.urls),
     path("agent", serve_installable_agent, name="agent"),
+    path("beacon/<slug:key>.js", beacon_reports.script, name="beacon-script"),
+    path("beacon/<slug:key>", beacon_reports.receive, name="beacon-report"),
     path("", include("webapp.pages.urls")),
 ]
 

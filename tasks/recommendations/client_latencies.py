@@ -15,7 +15,6 @@ from analysis.impact.clients.client_keys import merge_smallest
 from analysis.impact.clients.client_places import CityPoints, client_places
 from analysis.impact.clients.vantage_matching import (
     ClientBasis,
-    Matched,
     VantageFacts,
     describe_basis,
     match_clients,
@@ -26,15 +25,18 @@ from analysis.impact.latency_models.stated_model import modelled_samples
 from analysis.impact.places import Client
 from core.errors import BadInput
 from tasks.recommendations.latency_model import current_model
+from webapp.store.access.visibility import owner_of
 from webapp.store.campaigns import selectors
 from webapp.store.models import Campaign
 from webapp.store.ranges.geolocation import city_points
+from webapp.store.recommendations import beacons
 
 MODEL = "model"
 AUTO = "auto"
 # What is offered to choose from, the newest first.
 MOST_OFFERED = 20
 _ROUNDS = "latency-rounds"
+_BEACON = "beacon:"
 # The number of zones of a deployment is unknown: assume two, so that one may fail.
 ZONES_IN_USE = 2
 # Of a longer list the lightest cities and networks are counted under their country.
@@ -45,13 +47,27 @@ MAX_LISTED = 200
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A campaign whose samples may be used."""
+    """A campaign or beacon whose samples may be used; a beacon measures from countries."""
 
     key: str
     name: str
     is_synthetic: bool
     n_vantages: int
     label: str = ""
+    is_beacon: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Measurements:
+    """Samples as rows of round, client, region and ms, where the clients are, and a description."""
+
+    name: str
+    rows: Sequence[tuple[Any, str, str, float | None]]
+    vantages: Mapping[str, VantageFacts]
+    about: Mapping[str, Any]
+    # Used where the clients are not given; alike where it is empty.
+    weights: Mapping[str, float] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +80,18 @@ class Latencies:
 
 
 def offers(user: Any) -> list[Offer]:
-    """Measured campaigns that a user may build on; the synthetic ones come last."""
+    """Measurements that a user may build on: own beacons first, synthetic campaigns last."""
+    visitors = [
+        Offer(f"{_BEACON}{beacon.key}", beacon.name, False, count, is_beacon=True)
+        for beacon in beacons.owned_by(owner_of(user))
+        if (count := beacons.n_countries(beacon))
+    ]
     found = [
         Offer(m.slug, m.name, m.synthetic, len(m.vantages), m.label)
         for m in selectors.campaigns(user)
         if selectors.has_table(m, _ROUNDS)
     ]
-    return sorted(found, key=lambda offer: offer.is_synthetic)[:MOST_OFFERED]
+    return visitors + sorted(found, key=lambda offer: offer.is_synthetic)[:MOST_OFFERED]
 
 
 def latencies_for(
@@ -83,10 +104,10 @@ def latencies_for(
     """
     audience = merge_smallest(audience, MAX_CLIENTS)
     if key not in (AUTO, MODEL):
-        return _measured(_campaign(key, user), audience)
+        return _measured(_measurements(key, user), audience)
     reason = "the model was asked for" if key == MODEL else "no measured campaign is there"
     for offer in offers(user) if key == AUTO else ():
-        found, reason = _try(_campaign(offer.key, user), audience, current)
+        found, reason = _try(_measurements(offer.key, user), audience, current)
         if found is not None:
             return found
     return _modelled(audience, reason)
@@ -98,55 +119,94 @@ def name_in(regions: Collection[str], provider: str, region: str) -> str | None:
     return next((name for name in names if name in regions), None)
 
 
-def _campaign(key: str, user: Any) -> Campaign:
+def _measurements(key: str, user: Any) -> _Measurements:
+    if key.startswith(_BEACON):
+        return _beacon(key.removeprefix(_BEACON), user)
     found = selectors.campaign(key, user)
     if found is None or not selectors.has_table(found, _ROUNDS):
         raise BadInput(f"there are no samples of a campaign {key!r}", field="source")
-    return found
+    return _campaign(found)
 
 
-def _try(
-    campaign: Campaign, audience: Audience, current: Collection[tuple[str, str]]
-) -> tuple[Latencies | None, str]:
-    try:
-        found = _measured(campaign, audience)
-    except BadInput as error:
-        return None, str(error)
-    lost = [f"{p} {r}" for p, r in current if name_in(found.regions, p, r) is None]
-    if not lost:
-        return found, ""
-    more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-    return None, f"{campaign.name} has no samples of {lost[0]}{more}"
-
-
-def _measured(campaign: Campaign, audience: Audience) -> Latencies:
+def _campaign(campaign: Campaign) -> _Measurements:
     table = selectors.read_table(campaign, _ROUNDS, ["vantage", "region", "round", "mean"])
     names = sorted(set(table["vantage"].to_pylist()))
     vantages = {
         name: VantageFacts(point.country, point.city, point.asn, _at(point))
         for name, point in selectors.vantage_points(names).items()
     }
+    columns = (table[name].to_pylist() for name in ("round", "vantage", "region", "mean"))
+    about = {
+        "name": campaign.name,
+        "slug": campaign.slug,
+        "synthetic": campaign.synthetic,
+        "label": campaign.label,
+        "ended_at": campaign.finished_at.isoformat() if campaign.finished_at else None,
+    }
+    rows = list(zip(*columns, strict=True))
+    return _Measurements(campaign.name, rows, vantages, about, files=_isps(campaign))
+
+
+def _beacon(key: str, user: Any) -> _Measurements:
+    """Medians of a beacon: one round, and a client per country."""
+    beacon = beacons.find_own(key, owner_of(user))
+    found = beacons.medians(beacon) if beacon else []
+    if beacon is None or not found:
+        raise BadInput(f"there are no samples of a beacon {key!r}", field="source")
+    weights: dict[str, float] = {}
+    for median in found:
+        weights[median.country] = max(weights.get(median.country, 0.0), float(median.n))
+    rows = [("beacon", m.country, m.region, m.rtt_ms) for m in found]
+    vantages = {country: VantageFacts(country) for country in weights}
+    about = {"name": beacon.name, "beacon": beacon.key, "synthetic": False, "label": ""}
+    return _Measurements(beacon.name, rows, vantages, about, weights)
+
+
+def _try(
+    measurements: _Measurements, audience: Audience, current: Collection[tuple[str, str]]
+) -> tuple[Latencies | None, str]:
+    try:
+        found = _measured(measurements, audience)
+    except BadInput as error:
+        return None, str(error)
+    lost = [f"{p} {r}" for p, r in current if name_in(found.regions, p, r) is None]
+    if not lost:
+        return found, ""
+    more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+    return None, f"{measurements.name} has no samples of {lost[0]}{more}"
+
+
+def _measured(measurements: _Measurements, audience: Audience) -> Latencies:
+    vantages = measurements.vantages
     cities = _cities(audience, vantages)
     matched = match_clients(audience, vantages, cities)
     if audience and not matched.weights:
-        raise BadInput(f"{campaign.name} measured from none of these countries", field="source")
-    kept = set(matched.weights) if audience else set(names)
-    rows = zip(*(table[c].to_pylist() for c in ("round", "vantage", "region", "mean")), strict=True)
+        raise BadInput(f"{measurements.name} measured from none of these countries", field="source")
+    weights = matched.weights if audience else measurements.weights
+    kept = set(weights) or {row[1] for row in measurements.rows}
     clients = {n: Client(f.country, "", f.at, 1.0) for n, f in vantages.items() if n in kept}
     files = {
         "samples": write_csv(
-            ("round", "client", "region", "value"), (r for r in rows if r[1] in kept)
+            ("round", "client", "region", "value"), (r for r in measurements.rows if r[1] in kept)
         ),
         "clients": _client_rows(clients),
     }
-    if audience:
-        files["weights"] = write_csv(("client", "weight"), matched.weights.items())
-    files |= _isps(campaign)
+    if weights:
+        files["weights"] = write_csv(("client", "weight"), weights.items())
+    files |= measurements.files
     if away := matched.away():
         files["populations"] = _populations(client_places(away, cities))
-    regions = frozenset(table["region"].unique().to_pylist())
+    regions = frozenset(row[2] for row in measurements.rows)
     files["regions"] = _zones(sorted(regions))
-    return Latencies(files, _describe(campaign, kept, matched), regions)
+    source = {
+        "kind": "measured",
+        **measurements.about,
+        "vantages": len(kept),
+        "countries_modelled": sorted({client.partition("/")[0] for client in matched.away()}),
+        "basis": describe_basis(matched.clients, MAX_LISTED),
+        "zones": ZONES_IN_USE,
+    }
+    return Latencies(files, source, regions)
 
 
 def _cities(audience: Audience, vantages: Mapping[str, VantageFacts]) -> CityPoints:
@@ -163,21 +223,6 @@ def _cities(audience: Audience, vantages: Mapping[str, VantageFacts]) -> CityPoi
 
 def _at(point: Any) -> tuple[float, float] | None:
     return None if point.lat is None or point.lon is None else (point.lat, point.lon)
-
-
-def _describe(campaign: Campaign, kept: Collection[str], matched: Matched) -> dict[str, Any]:
-    return {
-        "kind": "measured",
-        "name": campaign.name,
-        "slug": campaign.slug,
-        "synthetic": campaign.synthetic,
-        "label": campaign.label,
-        "vantages": len(kept),
-        "ended_at": campaign.finished_at.isoformat() if campaign.finished_at else None,
-        "countries_modelled": sorted({client.partition("/")[0] for client in matched.away()}),
-        "basis": describe_basis(matched.clients, MAX_LISTED),
-        "zones": ZONES_IN_USE,
-    }
 
 
 def _isps(campaign: Campaign) -> dict[str, bytes]:

@@ -69,6 +69,17 @@ def simulation(owner: Any) -> str:
     return str(finished_run(owner, kind="fat-tree", k=4).token)
 
 
+def beacon(owner: Any) -> str:
+    """A beacon with a median of one country and region."""
+    from webapp.store.recommendations import beacons
+
+    targets = {"aws/eu-central-1": "https://probe.example.com/empty"}
+    row = beacons.create(owner, beacons.Settings("Shop", targets, ["https://www.example.com"]))
+    for n in range(beacons.MIN_ROUND_TRIPS):
+        beacons.count(row, "DE", [("aws/eu-central-1", 20.0 + n)])
+    return str(row.key)
+
+
 def capture() -> str:
     """The report of a small capture, as an import leaves it."""
     from tasks.traffic import log_import
@@ -109,6 +120,7 @@ def existing(audit: str) -> dict[str, Any]:
         "report_id": selectors.list_reports(pool, machine.id, 1)[0].report_id,
         "recommendation": recommendation(tenant),
         "simulation": simulation(tenant),
+        "beacon": beacon(tenant),
         "capture": capture(),
         "vantage_points": ["v-one", "vp-invited"],
         "range_tables": RangeTable.objects.count(),

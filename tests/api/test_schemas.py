@@ -142,7 +142,7 @@ def values(existing, path):
         "kind": "not-found" if "/problems/" in path else "json",
         "kind_of_file": "json",
         "table": "latency-regions" if of_campaigns else "regions",
-        "key": existing["pool"],
+        "key": existing["beacon" if "/beacons/" in path else "pool"],
         "instance": existing["instance"],
         "report_id": existing["report_id"],
         "section": "causes",

@@ -60,6 +60,8 @@ RULES = (
     (OWNED, "", r"screening/(pools|shared)/.*|api/v1/screening/(pools|shared).*"),
     (OPEN, "", r"inside/(<slug:name>/)?|api/v1/(experiments|simulations)"),
     (OWNED, "", r"inside/runs/.+|api/v1/simulations/.+"),
+    (OPEN, "", r"beacon/<slug:key>(\.js)?|api/v1/beacons"),
+    (OWNED, "", r"api/v1/beacons/.*"),
     (OWNED, "", r"recommendations/.*|api/v1/recommendations.*"),
     (OWNED, "", r"vantages/.*|vantage-points/.*|api/v1/vantage-points.*|api/v1/networks.*"),
 )

@@ -10,12 +10,14 @@ from tests.tenants.routes import OWNED, every_address
 from webapp.store.audits import lists, policies
 from webapp.store.models import (
     AuditSuppression,
+    Beacon,
     Pool,
     PoolInstance,
     Recommendation,
     SavedList,
     SavedPolicy,
 )
+from webapp.store.recommendations import beacons
 
 MARK = "Secret of Anna"
 
@@ -32,7 +34,11 @@ def hers(accounts: TenantAccounts) -> dict[str, Any]:
     policy = policies.create_policy(accounts.anna, MARK, POLICY)
     given = {"rule": "single-region", "subject": "*", "reason": MARK, "owner": MARK}
     accepted = policies.create_suppression(accounts.anna, {**given, "expires": "2099-01-01"})
+    beacon = beacons.create(
+        accounts.anna, beacons.Settings(MARK, {"r": "https://a.example/"}, ["https://b.example"])
+    )
     return {
+        "beacon": beacon.key,
         "list": saved.slug,
         "policy": policy.slug,
         "number": accepted.pk,
@@ -54,6 +60,8 @@ def named_by(route: str, hers: dict[str, Any]) -> dict[str, Any]:
         return {**hers, "slug": hers["policy"], "key": hers["policy"]}
     if "lists/" in route:
         return {**hers, "slug": hers["list"], "key": hers["list"]}
+    if "beacons/" in route:
+        return {**hers, "key": hers["beacon"]}
     return {**hers, "pk": hers["number"]} if "suppressions/" in route else hers
 
 
@@ -88,3 +96,4 @@ def test_what_is_owned_is_not_there_for_others(
     assert SavedList.objects.get(owner=accounts.anna).name == MARK
     assert SavedPolicy.objects.get(owner=accounts.anna).name == MARK
     assert AuditSuppression.objects.get(owner=accounts.anna).reason == MARK
+    assert Beacon.objects.get(owner=accounts.anna).name == MARK

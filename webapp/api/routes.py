@@ -26,6 +26,7 @@ from webapp.api.framework.openapi import DescribedAPI, DocsWithProblems
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
 from webapp.api.framework.strict_bodies import Body, list_bytes
+from webapp.api.recommendations import beacons
 from webapp.api.recommendations import routes as recommendation_routes
 from webapp.api.schedules import alert_endpoints, schedules
 from webapp.api.screening import instances, pools, shared_pools
@@ -58,6 +59,7 @@ api.add_router("", packages.router)
 api.add_router("", routes.router)
 api.add_router("", sharing.router)
 api.add_router("", recommendation_routes.router)
+api.add_router("", beacons.router)
 api.add_router("", vantage_routes.router)
 api.add_router("", networks.router)
 api.add_router("", tables.router)

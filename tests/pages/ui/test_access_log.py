@@ -44,11 +44,15 @@ def test_a_running_server_writes_no_secret_no_long_line_and_no_trace(tmp_path):
     with log.open("wb") as lines, serve(store, "info", lines) as address:
         ask(address, f"/recommendations/shared/{TOKEN}/", method="POST")
         ask(address, "/" + 60_000 * "x")
+        ask(address, "/beacon/0123456789abcdef.js")
         ask(address, "/about/", headers={"Host": "elsewhere.example"})
         ask(address, "/about/", headers={"X-Forwarded-For": "192.0.2.9"})
     text = log.read_text()
     assert "Forbidden (CSRF cookie not set.): /recommendations/shared/…/" in text
     assert TOKEN not in text
+    beacons = [line for line in text.splitlines() if "GET /beacon/" in line]
+    assert beacons
+    assert "127.0.0.1" not in beacons[0]
     assert max(map(len, text.splitlines())) < 700
     assert "Traceback" not in text
     assert "elsewhere.example" not in text

@@ -32,6 +32,9 @@ KINDS = {
     "bad-request": ProblemKind(
         (400,), "The request cannot be read at all.", "Send a well-formed HTTP request."
     ),
+    "beacon-reports": ProblemKind(
+        (429,), "A beacon has the reports of this day, or of this address.", _LATER, True
+    ),
     "busy": ProblemKind((503,), "More is being sent at once than the site takes.", _LATER, True),
     "client-gone": ProblemKind(
         (503,), "The client had left before the answer was there.", "Send the request again.", True

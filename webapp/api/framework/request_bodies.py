@@ -40,18 +40,24 @@ MOST_EACH, MOST_TOGETHER = 288 * MIB, 768 * MIB
 # reset of the connection: up to so many bytes of one request in all.
 DRAIN_S, MOST_READ = 2.0, 60_000_000
 
+# A report of a beacon: rows of up to 40 regions.
+MAX_BEACON_BYTES = 6_000
+
 _SCREENING = re.compile(r"/api/v1/screening/")
 _LISTS = re.compile(
     r"/(api/v1/(plan|surveys|audits(/plan)?|schedules|domain-lists(/[^/]+)?)"
     r"|surveys/new|recommendations/domains|audits/(new|lists(/[^/]+)?))/?$"
 )
 _TABLES = re.compile(r"/recommendations/samples/?$")
+_BEACON = re.compile(r"/beacon/")
 
 
 def max_body_bytes(path: str, *, is_anonymous: bool) -> int:
     """Return the body limit of an address in bytes."""
     if _SCREENING.match(path):
         return MOST_LOG_BYTES
+    if _BEACON.match(path):
+        return MAX_BEACON_BYTES
     if _LISTS.match(path):
         each = LIST_BYTES_EACH_ANONYMOUS if is_anonymous else LIST_BYTES_EACH
         return min(MOST_BYTES, MIB + each * int(settings.MAX_SURVEY_DOMAINS))

@@ -22,6 +22,7 @@ from webapp.store.campaigns import selectors
 from webapp.store.models import (
     AlertEndpoint,
     Audit,
+    Beacon,
     Campaign,
     Pool,
     PoolReport,
@@ -74,6 +75,8 @@ def members(user: Any) -> Iterator[Member]:
         yield from _files(f"audits/{audit.slug}", findings.folder_of(audit.slug))
     yield from _saved(user)
     yield from _alerts(user)
+    for beacon in Beacon.objects.filter(owner=user):
+        yield f"beacons/{beacon.key}.json", _text(_beacon(beacon))
     for pool in Pool.objects.filter(owner=user):
         yield from _pool(pool)
 
@@ -111,6 +114,10 @@ def _campaign(found: Campaign) -> Iterator[Member]:
     yield f"{base}/campaign.json", _text({**_plain(found), "tables": reports})
     yield from _files(f"{base}/lake", selectors.lake_root() / found.slug)
     yield from _files(f"{base}/tables", selectors.folder_of(found))
+
+
+def _beacon(beacon: Beacon) -> dict[str, Any]:
+    return {**_plain(beacon), "cells": [_plain(cell) for cell in beacon.cells.all()]}
 
 
 def _saved(user: Any) -> Iterator[Member]:

@@ -5,6 +5,7 @@ Observations are never rows here; a shard's manifest names its Parquet parts in 
 
 from webapp.store.models.accounts import ApiToken, ShareLink, SignInFailure
 from webapp.store.models.audits import Audit, AuditSuppression, SavedList, SavedPolicy
+from webapp.store.models.beacons import Beacon, BeaconCell
 from webapp.store.models.campaigns import Campaign, CampaignReport, CampaignUnit
 from webapp.store.models.recommendations import Recommendation
 from webapp.store.models.schedules import (
@@ -25,6 +26,8 @@ __all__ = [
     "ApiToken",
     "Audit",
     "AuditSuppression",
+    "Beacon",
+    "BeaconCell",
     "Campaign",
     "CampaignReport",
     "CampaignUnit",

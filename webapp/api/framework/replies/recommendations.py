@@ -70,3 +70,38 @@ class ClientWeights(Schema):
     unplaced: float
     notes: list[str]
     total: float
+
+
+class BeaconLinks(Schema):
+    self: str
+    script: str
+
+
+class BeaconMedian(Schema):
+    """Median round trip from a country to a region, of ``n`` browsers."""
+
+    country: str
+    region: str
+    rtt_ms: float
+    n: int
+
+
+class ListedBeacon(Schema):
+    """``snippet`` is the element for pages of the origins."""
+
+    id: str
+    name: str
+    targets: dict[str, str]
+    origins: list[str]
+    sample_share: float
+    max_reports_per_day: int
+    reports_today: int
+    created_at: datetime
+    snippet: str
+    links: BeaconLinks
+
+
+class Beacon(ListedBeacon):
+    """With the medians of the last four weeks, each of at least ten browsers."""
+
+    medians: list[BeaconMedian]
