@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('store', '0012_schedule_run_leases'),
+        ('store', '0013_simulations'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
