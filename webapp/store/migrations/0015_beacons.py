@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('store', '0013_simulations'),
+        ('store', '0014_audit_baseline'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
