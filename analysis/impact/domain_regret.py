@@ -19,11 +19,15 @@ _MOST_SETS, _MOST_CELLS = 10_000, 500_000_000
 
 @dataclass(frozen=True, slots=True)
 class DomainUse:
-    """The regions that a domain uses, and its weight: names, or traffic where that is known."""
+    """The regions that a domain uses, and its weight: names, or traffic where that is known.
+
+    Domains of one ``group`` are deployed together; one without a group is a group by itself.
+    """
 
     domain: str
     regions: tuple[str, ...]
     weight: float = 1.0
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +67,38 @@ class BestSet:
 
 
 def read_domain_uses(data: bytes) -> list[DomainUse]:
-    """Read a CSV of domain, region and optionally weight; raise BadInput naming the line.
+    """Read a CSV of domain, region, optionally weight and group; raise BadInput naming the line.
 
     A domain has a row for each of its regions; its weight is the sum of theirs.
     """
     regions: dict[str, dict[str, None]] = {}
     weights: dict[str, float] = {}
-    for row in read_rows(data, "domains", ("domain", "region"), ("weight",)):
+    groups: dict[str, str] = {}
+    for row in read_rows(data, "domains", ("domain", "region"), ("weight", "group")):
         domain, region, weight = row.need("domain"), row.need("region"), row.number("weight")
         known = regions.setdefault(domain, {})
         if region in known:
             raise BadInput(f"domains: {domain} has {region} twice", line=row.line)
+        if groups.setdefault(domain, row.text("group")) != row.text("group"):
+            raise BadInput(f"domains: {domain} is in two groups", line=row.line)
         known[region] = None
         weights[domain] = weights.get(domain, 0.0) + (1.0 if weight is None else weight)
-    return [DomainUse(name, tuple(used), weights[name]) for name, used in regions.items()]
+    return [
+        DomainUse(name, tuple(used), weights[name], groups[name]) for name, used in regions.items()
+    ]
+
+
+def read_group_clients(data: bytes) -> dict[str, dict[str, float]]:
+    """Read a CSV of group, client and weight: the clients of each group; raise BadInput."""
+    found: dict[str, dict[str, float]] = {}
+    for row in read_rows(data, "group_clients", ("group", "client", "weight"), ()):
+        group, client, weight = row.need("group"), row.need("client"), row.number("weight")
+        weights = found.setdefault(group, {})
+        if client in weights or weight is None:
+            fault = "stands twice" if client in weights else "has no weight"
+            raise BadInput(f"group_clients: {client!r} of {group!r} {fault}", line=row.line)
+        weights[client] = weight
+    return found
 
 
 def find_regrets(

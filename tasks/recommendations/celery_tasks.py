@@ -132,8 +132,9 @@ def _varied(token: str, asked: str, parts: Parts) -> dict[str, Any]:
         # The next best set under such a limit takes seconds; a kept recommendation gets its
         # runners-up.
         effort["runners_up"] = 0
-    # The front takes seconds; what is stored has it.
-    question = replace(ask(_known(token), options), **effort, front=False)
+    # The front and the joint budget take seconds; what is stored has them.
+    asked_now = ask(_known(token), options)
+    question = replace(asked_now, **effort, front=False, joint_budget=None, joint_cost=None)
     if len(question.ks) > QUICK_SIZES:
         raise BadInput(f"at most {QUICK_SIZES} sizes at once", field="k")
     found = _within(question, _study(token, question.objective), QUICK_WAIT_S)
@@ -145,7 +146,8 @@ def _varied(token: str, asked: str, parts: Parts) -> dict[str, Any]:
 def _quickly(question: Question) -> dict[str, Any] | None:
     """The answer if it is soon proven, or if no more time was asked for."""
     is_large = question.samples.values.size > QUICK_CELLS or len(question.ks) > QUICK_SIZES
-    if is_large or question.front:
+    is_joint = question.joint_budget is not None or question.joint_cost is not None
+    if is_large or question.front or is_joint:
         return None
     result = _within(question, None, 0.0)
     is_whole = result is not None and all(row["proven"] for row in result["results"])

@@ -35,7 +35,7 @@ def _lists(known: Known) -> PriceList:
 def describe_prices(question: Question) -> dict[str, Any] | None:
     """Return the dates and sources of listed prices in use; None where none are."""
     known = question.known
-    if known.price_list is None and not question.front:
+    if known.price_list is None and not question.front and question.joint_cost is None:
         return None
     lists = _lists(known)
     found = {name: row for name in known.samples.regions if (row := lists.find(name))}

@@ -12,7 +12,7 @@ from typing import Any
 
 from analysis.impact.availability import Assumed
 from analysis.impact.costs.price_lists import PriceList, read_price_list
-from analysis.impact.domain_regret import DomainUse, read_domain_uses
+from analysis.impact.domain_regret import DomainUse, read_domain_uses, read_group_clients
 from analysis.impact.places import (
     Client,
     Region,
@@ -36,10 +36,12 @@ from core.errors import BadInput
 
 # Sizes of sets in one question.
 MAX_SIZES = 32
+# Groups of domains with clients of their own, each of which is solved for.
+MAX_AUDIENCES = 100
 # Files besides the samples, by the name of their option.
 FILES = (
     *("weights", "regions", "clients", "isps", "prices", "price_list", "populations", "beside"),
-    "domains",
+    *("domains", "group_clients"),
 )
 # Forms of samples: the CSV of the command, a square table of numbers, pings between cities.
 FORMS = ("samples", "square", "city-pairs")
@@ -55,6 +57,8 @@ _BOUNDS = {
     "price_ceiling": (0.0, 1e12),
     "min_zones": (1, 20),
     "budget": (0.0, 1e12),
+    "joint_budget": (1, 1_000_000),
+    "joint_cost": (0.0, 1e12),
     "after_loss_ms": (0.001, 1e6),
     "after_loss_share": (0.0, 0.999),
     "penalty": (0.0, 1e12),
@@ -66,7 +70,7 @@ _BOUNDS = {
 }
 
 
-_WHOLE = ("draws", "seed", "per_provider", "min_zones")
+_WHOLE = ("draws", "seed", "per_provider", "min_zones", "joint_budget")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +86,8 @@ class Known:
     populations: Mapping[str, Client] = field(default_factory=dict)
     beside: Samples | None = None
     domains: Sequence[DomainUse] = ()
+    # Weights of clients, by group of domains.
+    group_clients: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +112,9 @@ class Question:
     # Whether the Pareto front of cost, value and loss is sought, and the most that a set may cost.
     front: bool = False
     budget: float | None = None
+    # Regions, or the price of a month, that all domains share.
+    joint_budget: int | None = None
+    joint_cost: float | None = None
 
     @property
     def samples(self) -> Samples:
@@ -154,7 +163,11 @@ def read(
     populations = _bytes(files, "populations", read_populations) or {}
     routes = _bytes(files, "isps", read_routes) or {}
     domains = _bytes(files, "domains", read_domain_uses) or ()
-    return Known(found, regions, clients, routes, prices, price_list, populations, beside, domains)
+    group_clients = _bytes(files, "group_clients", read_group_clients) or {}
+    return Known(
+        *(found, regions, clients, routes, prices, price_list, populations, beside, domains),
+        group_clients=group_clients,
+    )
 
 
 def ask(known: Known, options: Mapping[str, Any]) -> Question:
@@ -162,7 +175,14 @@ def ask(known: Known, options: Mapping[str, Any]) -> Question:
     numbers = {name: _number(options, name) for name in _BOUNDS}
     usual = Assumed()
     given = {part: numbers[f"{part}_availability"] for part in ("region", "zone", "provider")}
-    effort = {name: numbers[name] for name in ("time_limit_s", "within", "draws", "seed", "budget")}
+    effort = {
+        name: numbers[name]
+        for name in (
+            *("time_limit_s", "within", "draws", "seed", "budget"),
+            *("joint_budget", "joint_cost"),
+        )
+    }
+    _check_joint(known, numbers)
     if numbers["budget"] is not None and not options.get("front"):
         raise BadInput("a budget is for the front of costs; ask for front too", field="budget")
     return Question(
@@ -177,6 +197,20 @@ def ask(known: Known, options: Mapping[str, Any]) -> Question:
         front=bool(options.get("front")),
         **{name: value for name, value in effort.items() if value is not None},
     )
+
+
+def _check_joint(known: Known, numbers: Mapping[str, Any]) -> None:
+    asked = [name for name in ("joint_budget", "joint_cost") if numbers[name] is not None]
+    if len(asked) > 1:
+        raise BadInput("a joint budget is of regions or of money, not both", field="joint_cost")
+    if asked and not known.domains:
+        raise BadInput("a joint budget is for a table of domains; add one", field="domains")
+    if len(known.group_clients) > MAX_AUDIENCES:
+        count = f"{len(known.group_clients):,} groups with clients of their own"
+        raise BadInput(f"{count}; at most {MAX_AUDIENCES} are solved", field="group_clients")
+    groups = {use.group or use.domain for use in known.domains}
+    if strange := sorted(set(known.group_clients) - groups):
+        raise BadInput(f"no domain is in the group {strange[0]!r}", field="group_clients")
 
 
 def _least_size(options: Mapping[str, Any]) -> int:

@@ -30,6 +30,7 @@ from core.errors import NephoscopeError
 from tasks.recommendations.costs import describe_front, describe_prices
 from tasks.recommendations.domains import describe_domains, domain_sizes
 from tasks.recommendations.impact import compute_impact
+from tasks.recommendations.joint_budgets import describe_joint_budget
 from tasks.recommendations.request import Question
 
 # Called after each step: what is done, how many steps are done, how many there are.
@@ -72,6 +73,7 @@ def recommend(
         "doubt": {"draws": question.draws, "seed": question.seed, "level": 0.95},
         "current": _current(study, question, answers),
         "domains": describe_domains(study, question, answers),
+        "joint": describe_joint_budget(study, question, answers, solve),
         "front": describe_front(study, question),
         "prices": describe_prices(question),
         "consequences": compute_impact(study, question, asked) if question.with_outlook else None,

@@ -360,6 +360,24 @@ def test_domains_are_listed_by_what_they_lose(world):
     lines = run(folder, samples, "--k", 1, "--domains", table).stderr
     assert "2 of 3 domains" in lines
     assert "far.example: " in lines
+    clients = write(
+        folder / "group-clients.csv",
+        ["group", "client", "weight"],
+        [("far.example", f"c{i}", i) for i in range(CLIENTS)],
+    )
+    asked = (samples, "--k", "1..4", "--draws", 0, "--domains", table, "--group-clients", clients)
+    joint = json.loads(run(folder, *asked, "--joint-budget", 7, "--json").stdout)["joint"]
+    assert (joint["n"], joint["proven"], joint["uniform"]["k"]) == (3, True, 2)
+    assert joint["value"] <= joint["uniform"]["value"]
+    assert sum(row["k"] for row in joint["rows"]) == joint["spent"] <= 7
+    money = json.loads(run(folder, *asked, "--joint-cost", 400, "--json").stdout)["joint"]
+    assert money["is_money"]
+    # Three instances of AWS or Azure at some seventy to ninety dollars a month each, or four.
+    assert 210 < money["spent"] <= 400
+    assert (
+        "divided among 3 groups of 3 domains, optimal"
+        in run(folder, *asked, "--joint-budget", 7).stderr
+    )
 
 
 def test_the_front_of_costs_names_its_prices(world):

@@ -144,6 +144,34 @@ def test_constraints_are_solved_again_in_place(ada):
     assert figures(page) == (before, value)
 
 
+def test_the_slider_moves_map_figures_and_address_together(ada):
+    page, before = ada.page, ada.page.url
+    arcs = {}
+    for place in (0, 3):
+        page.locator("#size").fill(str(place))
+        k = str(place + 1)
+        page.wait_for_url(f"**k={k}*")
+        settle(page)
+        regions, value = figures(page)
+        assert len(regions.split(", ")) == place + 1
+        said = page.inner_text(".sizes output")
+        assert said.startswith(f"{k} region")
+        assert f"{value:.1f}" in said.replace(",", "")
+        assert f"{value:.1f}" in page.inner_text("[data-part=head] .deck").replace(",", "")
+        assert page.get_attribute("#size", "aria-valuetext") == said
+        assert page.locator(".curve__dot--chosen").count() == 1
+        expect_count(page.locator(".station--chosen"), place + 1)
+        arcs[place] = page.locator(".arc").evaluate_all("all => all.map(a => a.getAttribute('d'))")
+        assert ("survives no loss" if place == 0 else "any one region lost") in said
+    assert arcs[0] != arcs[3]
+    # The address carries the state: opened again, it shows the same.
+    said = page.inner_text(".sizes output")
+    page.reload(wait_until="load")
+    assert page.inner_text(".sizes output") == said
+    assert ada.overflow() <= 0
+    page.goto(before, wait_until="load")
+
+
 def test_what_fails_is_told_and_drawn(ada):
     page = ada.page
     page.locator("#fails ~ .table-frame a[href*='fail=region']").first.click()

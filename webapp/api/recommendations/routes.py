@@ -49,6 +49,8 @@ class OptionsIn(Body):
     min_zones: Annotated[int, Field(ge=1, le=20)] | None = None
     front: bool = False
     budget: Amount | None = None
+    joint_budget: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    joint_cost: Amount | None = None
     survive_loss: bool = False
     after_loss_ms: Annotated[float, Field(gt=0, le=1e6)] | None = None
     after_loss_share: Annotated[float, Field(ge=0, le=0.999)] | None = None
@@ -83,11 +85,12 @@ class RecommendationIn(OptionsIn):
     populations: Table | None = None
     beside: str | None = None
     domains: Table | None = None
+    group_clients: Table | None = None
 
 
 _FILES = (
     *("samples", "weights", "regions", "clients", "isps", "prices", "price_list", "populations"),
-    *("beside", "domains"),
+    *("beside", "domains", "group_clients"),
 )
 
 

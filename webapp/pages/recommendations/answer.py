@@ -85,6 +85,7 @@ def answer_context(result: Part, look: AnswerView, source: Part) -> dict[str, An
         "result": result,
         "domains": result.get("domains"),
         "front": result.get("front"),
+        "joint": result.get("joint"),
         "prices": result.get("prices"),
         "client_rounds": result["n_clients"] * result["n_rounds"],
         "look": look,
@@ -130,6 +131,7 @@ def _sizes(result: Part, look: AnswerView, scene: SelectedSet) -> dict[str, Any]
     return {
         "rows": with_published(rows, str(result["objective"]["measure"])),
         "curve": draw_curve(rows, look.k, current["value"] if current else None),
+        "slider": size_slider(result, look.k),
         "chosen": scene.chosen,
         "members": _members(scene.chosen, scene.outlook, scene.inputs, scene.unit),
         "unit": scene.unit,
@@ -258,15 +260,46 @@ def _key_figures(
         sign = "+" if unit else "−"
         text = f"{sign}{amount(apart, unit)}" if apart >= 0.05 else "as good, to a tenth"
         found.append({"text": f"runner-up {text}", "title": ", ".join(other["regions"])})
-    lost = [f for f in outlook["failures"] if f["kind"] == "region"] if outlook else []
-    if len(lost) > 1:
-        # What all get after the loss that hurts most; a loss after which no client is served has no
-        # value.
-        ends = [f["value"] for f in lost if f["value"] is not None]
-        if len(ends) == len(lost) and not any(f["lost"] > 0.0005 for f in lost):
-            worst = max(ends) if unit else min(ends)
-            found.append({"text": f"any one region lost: {amount(worst, unit)}", "title": ""})
+    if after := _after_loss(outlook, unit):
+        found.append({"text": after, "title": ""})
     return found
+
+
+def _after_loss(outlook: Part | None, unit: str) -> str:
+    """What all get after the loss that hurts most; empty where some client is served no more."""
+    lost = [f for f in outlook["failures"] if f["kind"] == "region"] if outlook else []
+    ends = [f["value"] for f in lost if f["value"] is not None]
+    if len(lost) < 2 or len(ends) < len(lost) or any(f["lost"] > 0.0005 for f in lost):
+        return ""
+    return f"any one region lost: {amount(max(ends) if unit else min(ends), unit)}"
+
+
+def size_slider(result: Part, chosen: int) -> dict[str, Any] | None:
+    """Return the sizes that have a set, with what each gives, costs and survives, as text.
+
+    ``place`` is that of the chosen size; None below two sizes.
+    """
+    unit = UNITS[str(result["objective"]["measure"])]
+    consequences = result["consequences"] or {"sets": []}
+    outlooks = {str(part["set"]): part for part in consequences["sets"]}
+    currency = (result.get("prices") or {}).get("currency", "")
+    sizes = []
+    for row in result["results"]:
+        if not row["regions"]:
+            continue
+        k, outlook = row["k"], outlooks.get(str(row["k"]))
+        total = outlook["cost"]["total"] if outlook and outlook["cost"] else None
+        parts = [
+            f"{k} region{'' if k == 1 else 's'}",
+            amount(row["value"], unit),
+            "" if total is None else f"{total:,.2f} {currency} a month".replace("  ", " "),
+            _after_loss(outlook, unit) or ("survives no loss" if k == 1 else ""),
+        ]
+        sizes.append({"k": k, "text": " · ".join(part for part in parts if part)})
+    if len(sizes) < 2:
+        return None
+    place = next((n for n, one in enumerate(sizes) if one["k"] == chosen), 0)
+    return {"sizes": sizes, "place": place, "last": len(sizes) - 1, "text": sizes[place]["text"]}
 
 
 def _answered(chosen: Part, unit: str, objective: Part) -> dict[str, str]:

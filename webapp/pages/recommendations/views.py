@@ -49,6 +49,7 @@ class QuestionForm(forms.Form):
     traffic_gb = forms.FloatField(required=False, min_value=0, max_value=1e12)
     budget = forms.FloatField(required=False, min_value=0, max_value=1e12)
     price_list = forms.FileField(required=False)
+    joint_budget = forms.IntegerField(required=False, min_value=1, max_value=1_000_000)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -68,7 +69,7 @@ class QuestionForm(forms.Form):
         asked = self.cleaned_data
         options = {"objective": asked["objective"], "k": asked["k"], "current": []}
         options["current"] = [n.strip() for n in asked["current"].split(",") if n.strip()]
-        options |= {name: asked[name] for name in ("front", "traffic_gb", "budget")}
+        options |= {name: asked[name] for name in ("front", "traffic_gb", "budget", "joint_budget")}
         return {name: value for name, value in options.items() if value}
 
 

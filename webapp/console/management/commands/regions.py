@@ -16,13 +16,14 @@ from webapp.console.product_command import ProductCommand, prepare_store, read_d
 _MANY = ("include", "exclude", "provider", "country", "continent", "presence", "current")
 _FILES = (
     *("weights", "regions", "clients", "isps", "prices", "price_list", "populations", "beside"),
-    "domains",
+    *("domains", "group_clients"),
 )
 _NUMBERS = {
     "percentile": "P",
     "penalty": "V",
     "price-ceiling": "P",
     "budget": "P",
+    "joint-cost": "P",
     "within": "SHARE",
     "traffic-gb": "N",
     "between-gb": "N",
@@ -72,6 +73,9 @@ class Command(ProductCommand):
         for name, unit in _NUMBERS.items():
             take.add_argument(f"--{name}", type=float, metavar=unit)
         take.add_argument("--per-provider", type=int, metavar="N", help="at most so many of each")
+        take.add_argument(
+            "--joint-budget", type=int, metavar="N", help="regions that all domains share"
+        )
         take.add_argument("--min-zones", type=int, metavar="N", help="of each chosen region")
         take.add_argument(
             "--front",
@@ -241,7 +245,24 @@ def _note_lines(document: Mapping[str, Any]) -> Iterator[str]:
             f"than the best of its size"
         )
     yield from _domain_lines(document["domains"])
+    yield from _joint_lines(document["joint"])
     yield from _front_lines(document["front"], document["prices"])
+
+
+def _joint_lines(found: Mapping[str, Any] | None) -> Iterator[str]:
+    if not found:
+        return
+    spent = f"{found['spent']:,.2f} a month" if found["is_money"] else f"{found['spent']:g} regions"
+    state = "optimal" if found["proven"] else "of the best sets known, not all of them proven"
+    uniform = found["uniform"]
+    yield (
+        f"{spent} divided among {found['n']:,} groups of {found['n_domains']:,} domains, {state}: "
+        f"{found['value']:.3f}"
+        + (f"; {uniform['k']} for each give {uniform['value']:.3f}" if uniform else "")
+    )
+    for row in found["rows"][:MOST_FRONT_LINES]:
+        regions = ", ".join(row["regions"])
+        yield f"{row['group']}\t{row['domains']}\t{row['k']}\t{row['value']:.3f}\t{regions}"
 
 
 def _front_lines(

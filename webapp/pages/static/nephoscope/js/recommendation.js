@@ -85,6 +85,7 @@ async function look(params, { push = true } = {}) {
     if (mine === turn) busy(false, ["head", "body", "curve", "sets"]);
   }
   keepUp(params);
+  if (mine === turn) followSize(form.elements.k.value);
 }
 
 function keepUp(params) {
@@ -107,6 +108,47 @@ function add(name, value) {
   field.value = names.join(", ");
   look(fromForm());
 }
+
+/* The slider of sizes: its figures are on the page, the rest follows */
+const sizes = root.querySelector("[data-sizes]");
+const SLIDE_MS = 60;
+
+function sizeList() {
+  return JSON.parse(document.getElementById("sizes-of-sets")?.textContent ?? "[]");
+}
+
+function showSize(place) {
+  const size = sizeList()[place];
+  const slider = sizes.querySelector("input");
+  slider.value = place;
+  slider.setAttribute("aria-valuetext", size.text);
+  sizes.querySelector("output").textContent = size.text;
+}
+
+function followSize(k) {
+  const list = sizeList();
+  const place = list.findIndex((size) => `${size.k}` === `${k}`);
+  if (!sizes || place < 0) return;
+  sizes.querySelector("input").max = list.length - 1;
+  showSize(place);
+}
+
+sizes?.addEventListener("input", (event) => {
+  const place = Number(event.target.value);
+  const size = sizeList()[place];
+  if (!size) return;
+  showSize(place);
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    const params = new URLSearchParams(location.search);
+    params.delete("fail");
+    params.set("k", size.k);
+    if (!form) return location.assign(`?${params}`);
+    form.elements.k.value = size.k;
+    history.replaceState(null, "", `?${params}`);
+    return look(params, { push: false });
+  }, SLIDE_MS);
+});
 
 /* Reader */
 root.addEventListener("click", (event) => {
