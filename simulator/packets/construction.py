@@ -264,6 +264,8 @@ def _build_transports(transports: list[Transport]) -> NDArray[Any]:
         row["recovery"] = RECOVERIES[transport.recovery]
         row["markable"] = transport.markable
         row["edge"] = transport.edge_window
+        row["resequences"] = transport.resequencing
+        row["initial_gap"] = to_ps(transport.reordering_gap_s)
         row["initial_window"] = transport.initial_window
         row["max_window"] = transport.max_window
         row["minimum_window"] = transport.minimum_window

@@ -84,6 +84,7 @@ PACKET = np.dtype(
         ("cumulative", "i4"),  # of an acknowledgement: all packets below were received
         ("size", "i4"),
         ("hop", "i4"),
+        ("cell", "i4"),  # number of the flowlet or flowcell
         ("acknowledges", "i1"),
         ("markable", "i1"),
         ("marked", "i1"),
@@ -150,6 +151,14 @@ FLOW = np.dtype(
         # The receiver.
         ("received", "i8"),  # all packets below
         ("early", "i8"),  # packets above, received before one below them
+        # Packets that a receiver with resequencing holds, which are not yet acknowledged.
+        ("held_first", "i8"),
+        ("held_last", "i8"),
+        ("in_order_cell", "i8"),
+        ("gap_since", "i8"),
+        ("waits_since", "i8"),
+        ("releases", "i8"),  # the held packets are to be acknowledged
+        ("gap_mean", "f8"),
     ],
     align=True,
 )
@@ -159,6 +168,8 @@ TRANSPORT = np.dtype(
         ("recovery", "i8"),
         ("markable", "i8"),
         ("edge", "i8"),
+        ("resequences", "i8"),
+        ("initial_gap", "i8"),
         ("initial_window", "f8"),
         ("max_window", "f8"),
         ("minimum_window", "f8"),

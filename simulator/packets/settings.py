@@ -52,13 +52,17 @@ class Transport:
 
     ``open-loop`` sends all packets of a flow at once, without acknowledgements; ``fixed-window``
     keeps its initial window. ``edge_window`` adds a window that is computed by DCTCP outside of the
-    sender; the sender then does not see marks.
+    sender; the sender then does not see marks. ``resequencing`` is Presto's receive offload:
+    packets of a later flowcell are held until those before them arrive, or for twice the mean gap,
+    which starts at ``reordering_gap_s``; a loss within a flowcell shows at once.
     """
 
     congestion_control: str = "dctcp"
     recovery: str = "sack"
     ecn: bool | None = None
     edge_window: bool = False
+    resequencing: bool = False
+    reordering_gap_s: float = 100e-6
     initial_window: float = 10
     max_window: int = 256
     minimum_window: float = 2
@@ -78,6 +82,7 @@ class Transport:
         check_range(self, "minimum_window", 1, self.max_window)
         check_range(self, "initial_threshold", 1, math.inf)
         check_range(self, "duplicate_threshold", 1, LARGEST_WINDOW)
+        check_range(self, "reordering_gap_s", 0, 10)
         check_range(self, "gain", 1e-6, 1)
         check_range(self, "initial_alpha", 0, 1)
         check_range(self, "minimum_timeout_s", 1e-9, self.maximum_timeout_s)

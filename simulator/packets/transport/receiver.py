@@ -7,10 +7,11 @@ import numpy as np
 from core.jit import compile_inlined, compile_loop
 from simulator.packets.arrays import arrivals_of, flows_of, outcomes_of, packets_of, transports_of
 from simulator.packets.forwarding import route_packet
-from simulator.packets.layout import OPEN_LOOP, REPLY
+from simulator.packets.layout import NONE, OPEN_LOOP, REPLY
 from simulator.packets.ports.links import release_packet
 from simulator.packets.ports.output import send
 from simulator.packets.tagging import choose_priority
+from simulator.packets.transport.resequencing import hold_packet, remove_held
 
 
 @compile_loop
@@ -26,9 +27,12 @@ def receive_data(state: Any, index: Any) -> None:
             outcome.bytes += packet.size - state.header
         if flow.received == flow.n_packets:
             outcome.finish = state.now
-    if transports_of(state)[flow.transport].congestion_control == OPEN_LOOP:
+    transport = transports_of(state)[flow.transport]
+    if transport.congestion_control == OPEN_LOOP:
         release_packet(state, index)
-    else:
+    elif transport.resequences == 0 or not hold_packet(state, slot, index):
+        while flow.releases == 1 and flow.held_first != NONE:
+            _acknowledge(state, remove_held(state, slot), slot)
         _acknowledge(state, index, slot)
 
 

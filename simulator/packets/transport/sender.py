@@ -15,7 +15,6 @@ from simulator.packets.arrays import (
     losses_of,
     outcomes_of,
     packets_of,
-    sacks_of,
     transports_of,
 )
 from simulator.packets.forwarding import fill_flow_routes, route_packet
@@ -65,15 +64,17 @@ def start_flow(state: Any) -> None:
     state.free_flows -= 1
     state.active += 1
     state.most_active = max(state.most_active, state.active)
+    # Complete flows leave their rows clear, but packets of an open loop may have been lost.
+    if flow.early > 0:
+        _clear_row(arrivals_of(state, slot), state.window)
     _reset(flow, number, demand_of(state)[number], state.segment)
-    _clear_row(sacks_of(state, slot), state.window)
-    _clear_row(arrivals_of(state, slot), state.window)
     transport = transports_of(state)[flow.transport]
     flow.window = transport.initial_window
     flow.threshold = transport.initial_threshold
     flow.edge_window = transport.initial_window
     flow.edge_threshold = transport.initial_threshold
     flow.alpha = transport.initial_alpha
+    flow.gap_mean = transport.initial_gap
     fill_flow_routes(state, slot)
     if transport.congestion_control == OPEN_LOOP:
         _send_open_loop(state, slot)
@@ -106,7 +107,9 @@ def _reset(flow: Any, number: Any, demand: Any, segment: Any) -> None:
     flow.epoch = flow.last_sent = 0
     flow.window_end = flow.acknowledged = flow.echoed = flow.cut_end = 0
     flow.cell = flow.cell_bytes = flow.transmissions = 0
-    flow.received = flow.early = 0
+    flow.received = flow.early = flow.in_order_cell = 0
+    flow.held_first = NONE
+    flow.releases = 0
 
 
 @compile_loop
@@ -141,6 +144,7 @@ def _transmit(state: Any, slot: Any, number: Any) -> None:
     flow.sent_since += 1
     outcomes_of(state)[flow.id].sent += 1
     route_packet(state, index, slot, DATA)
+    packet.cell = flow.cell
     if state.n_losses > 0 and _is_scripted(state, flow.id, number):
         outcomes_of(state)[flow.id].dropped += 1
         release_packet(state, index)
