@@ -7,12 +7,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import BadInput
-from simulator.experiments import host_queue, presto, topology, vm_scheduling
+from simulator.experiments import (
+    congestion_control,
+    fabric_priority,
+    host_queue,
+    presto,
+    switch_priority,
+    topology,
+    vm_scheduling,
+)
 from simulator.experiments.declaration import Conditions, Experiment, Run, Value
 
 EXPERIMENTS: dict[str, Experiment] = {
     module.EXPERIMENT.id: module.EXPERIMENT
-    for module in (vm_scheduling, host_queue, presto, topology)
+    for module in (
+        vm_scheduling,
+        host_queue,
+        switch_priority,
+        fabric_priority,
+        congestion_control,
+        presto,
+        topology,
+    )
 }
 LARGEST_SEED = 2**31 - 1
 

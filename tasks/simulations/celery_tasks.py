@@ -1,7 +1,6 @@
 """Celery tasks of simulations: they carry ids and are idempotent."""
 
 import logging
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,17 +9,13 @@ from django.db import transaction
 from core.errors import NephoscopeError
 from simulator.experiments.registry import check_seed, find_experiment, run_experiment
 from tasks.platform.app import AWAY, app, queue
+from tasks.platform.lease import Lease
+from tasks.platform.stop import Stopped
 from tasks.surveys.celery_tasks import queue_unless_queued
 from webapp.store.models import Simulation
 from webapp.store.simulations import services
 
 log = logging.getLogger(__name__)
-# Between two writes of progress.
-_REPORT_S = 0.5
-
-
-class _Cancelled(Exception):
-    """The run was cancelled, or another worker has it."""
 
 
 def start(experiment: str, parameters: Mapping[str, Any], seed: int, owner: Any) -> Simulation:
@@ -49,24 +44,25 @@ def run(pk: int) -> None:
         return
     try:
         _run(row)
-    except _Cancelled:
-        log.info("simulation %s was cancelled", pk)
+    except Stopped:
+        log.info("simulation %s was cancelled, or has another worker", pk)
     except NephoscopeError as error:
         services.fail(row, str(error))
 
 
 def _run(row: Simulation) -> None:
-    written = 0.0
+    """Run a leased simulation; the lease is renewed beside it, also while loops are compiled."""
 
-    def report(share: float) -> None:
-        nonlocal written
-        if time.monotonic() - written < _REPORT_S:
-            return
-        written = time.monotonic()
-        if not services.renew(row, share):
-            raise _Cancelled
+    def renew(counters: Mapping[str, Any]) -> bool:
+        return services.renew(row, counters.get("share", 0.0))
 
-    outcome = run_experiment(row.experiment, row.parameters, row.seed, report)
+    with Lease(f"simulation {row.pk}", renew) as lease:
+
+        def report(share: float) -> None:
+            if lease.wants_counters():
+                lease.count({"share": share})
+
+        outcome = run_experiment(row.experiment, row.parameters, row.seed, report)
     services.finish(row, outcome.as_json(), outcome.headline, outcome.run.charts)
 
 

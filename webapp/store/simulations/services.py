@@ -20,9 +20,8 @@ State = Simulation.State
 MAX_OPEN, MAX_OPEN_OF_ALL = 4, 32
 # Lifetime and number of anonymous runs.
 KEPT_DAYS, MAX_ANONYMOUS = 30, 500
-# A worker renews its lease with each report of progress, at least every few seconds; one that is
-# silent this long is taken for dead.
-LEASE = timedelta(seconds=60)
+# A worker renews its lease each second; one that is silent this long is taken for dead.
+LEASE = timedelta(seconds=15)
 MAX_ATTEMPTS = 3
 
 
