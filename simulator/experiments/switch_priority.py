@@ -141,7 +141,7 @@ EXPERIMENT = Experiment(
     question="Why does a small response wait behind large ones at the switch?",
     source="He et al., Small is Better, sections 4.3 and 5.4, Table 5",
     parameters=(
-        Parameter("seconds", 30.0, "simulated time per seed", unit="s", low=1, high=300),
+        Parameter("seconds", 60.0, "simulated time per seed", unit="s", low=1, high=300),
         Parameter(
             "small_ms", 5.0, "mean time between small queries", unit="ms", low=0.1, high=1000
         ),
