@@ -85,7 +85,7 @@ def build_dumbbell(c: Conditions) -> tuple[Network, Flows]:
     return network, _endless(np.arange(N_PAIRS), N_PAIRS + np.arange(N_PAIRS))
 
 
-def build_parking_lot(c: Conditions) -> tuple[Network, Flows]:
+def build_chain(c: Conditions) -> tuple[Network, Flows]:
     """Senders that join one after the other along a chain of switches to the last one's hosts."""
     first = 2 * N_STAGES
     chain = [(first + i, first + i + 1) for i in range(N_STAGES)]
@@ -147,7 +147,7 @@ def _measure(
 
 SCENES = {
     "dumbbell": (build_dumbbell, 1460),
-    "parking_lot": (build_parking_lot, 1460),
+    "parking_lot": (build_chain, 1460),
     "incast": (build_incast, 8960),
 }
 
