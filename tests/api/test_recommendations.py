@@ -9,11 +9,13 @@ from django.test import Client
 
 from tasks.recommendations import celery_tasks
 from webapp.store.models import Recommendation
+from webapp.store.ranges import asn, geolocation
 from webapp.store.recommendations import services
 
 pytestmark = pytest.mark.django_db
 REGIONS = ("us-east-1", "us-west-2", "eu-west-1", "ap-northeast-1")
 URL = "/api/v1/recommendations"
+PLACES = "/api/v1/client-places"
 
 
 @pytest.fixture
@@ -252,3 +254,21 @@ def test_a_wrong_file_of_clients_names_its_line(client):
         reply = client.post("/api/v1/client-weights", data, content_type="text/csv")
         assert (reply.status_code, words in reply.json()["detail"]) == (422, True)
     assert client.post("/api/v1/client-weights?by=planet", TABLE, "text/csv").status_code == 422
+
+
+def test_clients_are_suggested_by_the_beginning_of_their_names(client):
+    places = b"192.0.2.0/24,DE,,Berlin,\n198.51.100.0/24,US,,Berlin,\n203.0.113.0/24,DE,,Bern,\n"
+    geolocation.import_file(places, file_name="places.csv")
+    asn.import_file(b"64500 Example Net Ltd, DE\n64501 Nameless\n", file_name="names.txt")
+
+    def found(text):
+        return [row["client"] for row in client.get(f"{PLACES}?q={text}").json()["results"]]
+
+    assert found("berl") == ["DE/Berlin", "US/Berlin"]
+    assert found("ger") == ["DE"]
+    assert found("gb") == ["GB"]
+    assert "GB" in found("Great Brit")
+    assert found("as645") == ["DE/AS64500"]
+    assert found("example n") == ["DE/AS64500"]
+    assert found("") == found("zzzz") == []
+    assert client.get(f"{PLACES}?q={'x' * 61}").status_code == 422

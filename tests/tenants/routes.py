@@ -52,7 +52,7 @@ RULES = (
     (OPEN, "", r"|search/|surveys/(new/|run/)?|compare/|about/|components/"),
     (OPEN, "", r"traffic/(<slug:name>/)?|api/v1/captures.*"),
     (OPEN, "", r"api/v1/(|surveys|plan|range-tables|limits|docs|openapi\.json|problems(/<kind>)?)"),
-    (OPEN, "", r"api/v1/domains/<domain>/history|api/v1/client-weights"),
+    (OPEN, "", r"api/v1/domains/<domain>/history|api/v1/client-(weights|places)"),
     (OPEN, "", r"screening/(log/|pay-off/|pay-off\.<slug:kind>)?"),
     (OPEN, "", r"agent|api/v1/screening/(agent|schema|verdict)"),
     (OPEN, "", r"wide-area/(new/|run/|compare/)?|api/v1/wide-area"),

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from operator import attrgetter
 from typing import Annotated, Any, Literal
 
@@ -11,7 +12,7 @@ from ninja import Field, Query, Status
 from ninja.errors import HttpError
 
 from core.errors import BadInput
-from tasks.clients import uploads
+from tasks.clients import suggestions, uploads
 from tasks.recommendations import celery_tasks, client_latencies, from_domains
 from webapp.api.framework.files import table_file
 from webapp.api.framework.paging import Page, paginate
@@ -169,6 +170,18 @@ def read_client_weights(
     """
     limit = uploads.max_log_bytes(is_anonymous=owner_of(request.user) is None)
     return uploads.read_upload(request.body, "upload", by, limit).as_json()
+
+
+@router.get(
+    "/client-places",
+    response={200: "recommendations.ClientPlaces"},
+    operation_id="suggest_clients",
+)
+def suggest_clients(
+    request: HttpRequest, q: Annotated[str, Field(max_length=suggestions.MAX_LETTERS)] = ""
+) -> Any:
+    """Countries, cities and networks whose name begins with ``q``, for the keys of ``audience``."""
+    return {"results": [asdict(found) for found in suggestions.suggest(q)]}
 
 
 def _bytes(name: str, given: str | dict[str, float]) -> bytes:

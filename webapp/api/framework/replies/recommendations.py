@@ -72,6 +72,18 @@ class ClientWeights(Schema):
     total: float
 
 
+class ClientPlace(Schema):
+    """A client as ``audience`` takes it."""
+
+    client: str
+    kind: Literal["country", "city", "network"]
+    name: str
+
+
+class ClientPlaces(Schema):
+    results: list[ClientPlace]
+
+
 class BeaconLinks(Schema):
     self: str
     script: str
