@@ -36,7 +36,7 @@ NO_PAGE = {
 # ``tests/browser/test_every_page.py``.
 NOT_IN_BROWSER = {
     *("comparing", "progress", "capture", "welcome", "domain-list", "instance", "pool-logs"),
-    *("compare-recommendations", "recommend", "recommend-domains", "recommendation"),
+    *("compare-recommendations", "recommend", "recommend-domains"),
     *("shared-recommendation", "shared-pool-calibrate", "shared-pool-history", "shared-instance"),
     *("shared-pool-logs", "campaign-best", "campaign-routes", "campaign-samples"),
     *("alert-endpoints", "alert-endpoint", "schedules", "schedule", "new-schedule"),
