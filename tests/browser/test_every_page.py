@@ -67,13 +67,32 @@ PAGES = (
     "/inside/runs/{scheduled}/",
     "/inside/runs/{wired}/",
     "/inside/runs/{simulating}/",
+    "/traffic/spring/",
+    "/welcome/{invited}/{key}/",
+    "/recommendations/shared/{link}/",
     "/no-such-page/",
+)
+# Pages that an account opens.
+OWN_PAGES = (
+    "/schedules/",
+    "/schedules/new/?kind=audit",
+    "/schedules/{nightly}/",
+    "/alerts/",
+    "/alerts/{pager}/",
+    "/audits/lists/{saved_list}/",
+    "/recommendations/",
+    "/recommendations/domains/",
+    "/recommendations/{answer}/",
+    "/recommendations/{answer}/against/{other}/",
 )
 
 
 def test_it_works(chromium: Any, gallery: Gallery) -> None:
     visitor = Visitor(chromium, gallery.base)
     visitor.walk_all(path.format(**gallery.slugs) for path in PAGES)
+    cookie = {"name": "sessionid", "value": gallery.slugs["session"], "url": gallery.base}
+    visitor.context.add_cookies([cookie])
+    visitor.walk_all(path.format(**gallery.slugs) for path in OWN_PAGES)
     visitor.close()
     assert not visitor.faults, "\n".join(visitor.faults)
 

@@ -114,7 +114,11 @@ def list_pages(site):
         f"/screening/pools/{site.keys['week']}/history/",
         f"/screening/pools/{site.keys['none']}/",
         f"/screening/pools/{site.keys['one']}/calibrate/",
+        f"/screening/pools/{twenty}/logs/",
         f"/screening/shared/{site.secret}/",
+        f"/screening/shared/{site.secret}/calibrate/",
+        f"/screening/shared/{site.secret}/history/",
+        f"/screening/shared/{site.secret}/logs/",
     ]
 
 

@@ -11,7 +11,6 @@ from tests.browser.visitor import SCREENS, Visitor, expect_count, find_violation
 from tests.pages.campaigns import campaign_cast
 from tests.sites import filled, serve
 
-PAIR = "/wide-area/{demo}/pairs/synthetic-seattle/us-west-2/"
 # One of each template, at both widths and in both themes.
 PAGES = (
     "/wide-area/",
@@ -25,9 +24,10 @@ PAGES = (
     "/wide-area/{demo}/failures/",
     "/wide-area/{demo}/method/",
     "/wide-area/{one}/progress/",
-    PAIR,
-    f"{PAIR}samples/?round=1",
-    f"{PAIR}routes/",
+    "/wide-area/{demo}/best-sets/",
+    "/wide-area/{demo}/pairs/synthetic-seattle/us-west-2/",
+    "/wide-area/{demo}/pairs/synthetic-seattle/us-west-2/samples/?round=1",
+    "/wide-area/{demo}/pairs/synthetic-seattle/us-west-2/routes/",
     "/wide-area/compare/",
     "/wide-area/compare/{demo}/{later}/",
     "/wide-area/{none}/",

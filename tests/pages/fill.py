@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import django
@@ -23,6 +24,62 @@ def campaign_of(name: str, password: str) -> Any:
     # The page of vantage points has to be seen empty as well.
     VantagePoint.objects.all().delete()
     return made
+
+
+def of_an_account() -> dict[str, str]:
+    """What only an account opens: its session, and one of each of its objects."""
+    from django.contrib.auth import get_user_model
+    from django.test import Client
+
+    from tests.tasks.schedules import cast
+    from webapp.store.access import accounts
+    from webapp.store.audits import lists
+
+    owner = get_user_model().objects.create_user("ida")
+    client = Client(SERVER_NAME="localhost")
+    client.force_login(owner)
+    nightly = cast.schedule(owner, "Shops every night")
+    pager = cast.endpoint(owner, "https://alerts.example.com/hook", name="Pager")
+    for day, after in enumerate(("us-east-1", "ap-southeast-2")):
+        cast.happen(nightly, day, cast.change("shop.example", after=after))
+    saved = lists.create_list(owner, "Shops", b"shop.example\nnot a domain\n")
+    who, key = accounts.issue_invitation(accounts.create_account("invited"))
+    return {
+        "session": client.cookies["sessionid"].value,
+        "nightly": nightly.slug,
+        "pager": pager.slug,
+        "saved_list": saved.slug,
+        "invited": who,
+        "key": key,
+        **recommendations_of(owner, client),
+    }
+
+
+def recommendations_of(owner: Any, client: Any) -> dict[str, str]:
+    """Two answers of an account, the first with a share link."""
+    from tasks.recommendations import celery_tasks
+    from webapp.store.models import Recommendation
+    from webapp.store.recommendations import services
+
+    for audience in ("DE 40\nJP 60", "DE 70\nJP 30"):
+        client.post("/recommendations/clients/", {"audience": audience})
+    rows = list(Recommendation.objects.filter(owner=owner).order_by("pk"))
+    for row in rows:
+        if not row.result:
+            celery_tasks.solve(row.pk)
+    first, second = rows
+    return {"answer": first.token, "other": second.token, "link": services.share(first)}
+
+
+def capture() -> None:
+    """An imported capture of connection logs."""
+    from django.conf import settings
+
+    from tests.pages.surveys.test_traffic import document
+
+    folder = Path(settings.DATA_DIR) / "packets" / "spring"
+    folder.mkdir(parents=True)
+    (folder / "report.json").write_text(json.dumps(document(True)))
 
 
 def fill() -> dict[str, str]:
@@ -46,7 +103,8 @@ def fill() -> dict[str, str]:
     slugs = {name: campaign.slug for name, campaign in everyone.items()}
     audits = audit_cast.everyone(everyone["atlas"], everyone["later"])
     slugs |= {name: audit.slug for name, audit in audits.items()}
-    return slugs | simulation_cast.everyone()
+    capture()
+    return slugs | simulation_cast.everyone() | of_an_account()
 
 
 def main() -> None:

@@ -30,17 +30,12 @@ NO_PAGE = {
     *("shared-pool-choose", "shared-pool-findings", "shared-pool-heat", "shared-pool-report"),
     *("shared-pool-file", "vantage-point-token", "invite-vantage-point", "search"),
     *("audit-badge", "survey-badge", "domain-badge", "cancel-simulation"),
+    *("progress", "comparing"),
     *("change-alert-endpoint", "resend-alert", "confirm-address", "change-schedule"),
 }
 # Pages that no test opens in a browser yet. Do not add to these: add the page to ``PAGES`` of
 # ``tests/browser/test_every_page.py``.
-NOT_IN_BROWSER = {
-    *("comparing", "progress", "capture", "welcome", "domain-list", "instance", "pool-logs"),
-    *("compare-recommendations", "recommend", "recommend-domains"),
-    *("shared-recommendation", "shared-pool-calibrate", "shared-pool-history", "shared-instance"),
-    *("shared-pool-logs", "campaign-best", "campaign-routes", "campaign-samples"),
-    *("alert-endpoints", "alert-endpoint", "schedules", "schedule", "new-schedule"),
-}
+NOT_IN_BROWSER = {"instance", "shared-instance"}
 # Addresses that tests put together from parts, or reach by a link or a form. Do not add to these.
 REACHED_BY_PARTS = {
     *("compared-table", "start-from-domains", "shared-answer", "keep-recommendation"),
