@@ -44,6 +44,8 @@ _SCHEMA = pa.schema(
 _COLUMNS = tuple(_SCHEMA.names)
 # A page shows the first rows of each rule.
 _GROUP_ROWS = 256
+# So many rows of one place are remembered.
+_FEW = 16
 # Fields of the header that pages read and documents do not have.
 _FOR_PAGES = ("domains_failing", "domains_open", "domains_not_judged")
 
@@ -208,11 +210,19 @@ def places(audit: Audit, wanted: Filter) -> np.ndarray[Any, Any] | range:
 
 def read_rows(audit: Audit, first: int, count: int) -> list[Row]:
     """``count`` findings from a row of the file on, with their category and number."""
-    found = _open(audit).rows(first, count, ("category", "document"))
+    _open(audit)
+    read = _few_rows if count <= _FEW else _few_rows.__wrapped__
     return [
-        {"category": row["category"], "row": first + i, **json.loads(row["document"])}
-        for i, row in enumerate(found)
+        {"category": category, "row": first + i, **json.loads(document)}
+        for i, (category, document) in enumerate(read(path_of(audit), first, count))
     ]
+
+
+@lru_cache(maxsize=1024)
+def _few_rows(path: Path, first: int, count: int) -> list[tuple[str, str]]:
+    """Category and document of rows; a file never changes, and a page shows a few of each rule."""
+    found = _file(path).rows(first, count, ("category", "document"))
+    return [(row["category"], row["document"]) for row in found]
 
 
 def read_places(audit: Audit, wanted: Iterable[int]) -> list[Row]:
