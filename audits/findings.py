@@ -55,6 +55,11 @@ class Evidence:
     prefix: str = ""
     as_of: date | None = None
     detail: str = ""
+    # Of a campaign: the ends of a measurement, its round and its moment.
+    vantage: str = ""
+    region: str = ""
+    round: str = ""
+    at: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The fields that are set."""
@@ -66,7 +71,8 @@ class Evidence:
         """One line for people: ``www.shop.example 192.0.2.1 (192.0.2.0/24 of 2026-11-01), aws``."""
         prefix = f"({self.prefix} of {self.as_of})" if self.prefix else ""
         where = " ".join(part for part in (self.name, self.address, prefix) if part)
-        return ", ".join(part for part in (where, self.detail) if part)
+        ends = f"{self.vantage} to {self.region}" if self.vantage else ""
+        return ", ".join(part for part in (where, self.detail, ends, self.at) if part)
 
 
 @dataclass(frozen=True, slots=True)

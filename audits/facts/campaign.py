@@ -8,13 +8,31 @@ Region = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class CampaignRow:
+    """What finds a row of the lake tables ``samples`` and ``paths`` of a campaign again.
+
+    ``region`` is the column of that name; ``value_ms`` the time that the row was chosen for.
+    """
+
+    vantage: str
+    region: str
+    round: int
+    at: datetime
+    value_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LatencyFact:
-    """The 95th percentile of round-trip times from a country to a region, with 95 % interval."""
+    """The 95th percentile of round-trip times from a country to a region, with 95 % interval.
+
+    ``rows`` are the samples of the three ranks, in the order of percentile, low and high.
+    """
 
     p95_ms: float
     low_ms: float
     high_ms: float
     n: int
+    rows: tuple[CampaignRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +46,22 @@ class IspShare:
 
 @dataclass(frozen=True, slots=True)
 class IspFact:
-    """Downstream ISPs of one region, the largest share first, over ``routes`` routes."""
+    """Downstream ISPs of one region, the largest share first, over ``routes`` routes.
+
+    ``rows`` are the first traceroutes of the region.
+    """
 
     routes: int
     shares: tuple[IspShare, ...]
+    rows: tuple[CampaignRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RegretFact:
     """Mean round-trip time of the regions in use, and of the proven best set of as many.
 
-    ``margin_ms`` is half the width of the 95 % interval of the difference.
+    ``margin_ms`` is half the width of the 95 % interval of the difference. ``slowest`` are the
+    (vantage point, region) in use with the greatest difference.
     """
 
     now_ms: float
@@ -46,6 +69,7 @@ class RegretFact:
     margin_ms: float
     best: tuple[Region, ...]
     clients: int
+    slowest: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from audits.facts.campaign import CampaignFacts
+from audits.facts.campaign import CampaignFacts, CampaignRow
 from audits.facts.records import Deployment, DomainFacts
 from audits.findings import MAX_EVIDENCE, Evidence, Judgement, Outcome, Severity
 
@@ -60,6 +60,25 @@ def finding(facts: DomainFacts, message: str, *, n: int, **details: Any) -> Judg
     """A finding about the domain of ``facts``; ``details`` are further fields of ``Judgement``."""
     details["evidence"] = tuple(details.get("evidence", ()))[:MAX_EVIDENCE]
     return Judgement(facts.domain, Outcome.FINDING, message, n, **details)
+
+
+def campaign_evidence(
+    table: str, facts: DomainFacts, label: str, rows: Iterable[CampaignRow]
+) -> list[Evidence]:
+    """Rows of a campaign as evidence; the campaign alone where no row is known."""
+    found = [
+        Evidence(
+            table,
+            facts.domain,
+            detail=label if row.value_ms is None else f"{label}; {row.value_ms:.1f} ms",
+            vantage=row.vantage,
+            region=row.region,
+            round=str(row.round),
+            at=f"{row.at:%Y-%m-%dT%H:%M:%SZ}",
+        )
+        for row in rows
+    ]
+    return found or [Evidence(table, facts.domain, detail=label)]
 
 
 def passed(facts: DomainFacts, n: int, message: str = "") -> Judgement:

@@ -16,6 +16,7 @@ from audits.rules.base import (
     Context,
     Parameters,
     Rule,
+    campaign_evidence,
     count_of,
     finding,
     not_applicable,
@@ -268,7 +269,7 @@ def _evaluate_isps(
         f"AS{first.asn} {first.name}; {count_of(len(fact.shares), 'ISP')}",
         n=fact.routes,
         discriminator=place,
-        evidence=[Evidence("paths", facts.domain, detail=detail)],
+        evidence=campaign_evidence("paths", facts, detail, fact.rows),
     )
 
 

@@ -11,6 +11,7 @@ from audits.rules.base import (
     Context,
     Parameters,
     Rule,
+    campaign_evidence,
     finding,
     not_applicable,
     not_judged,
@@ -78,7 +79,7 @@ def _evaluate_country(
         f"at most {parameters.max_p95_ms:.0f} ms is asked for",
         n=fact.n,
         discriminator=country,
-        evidence=[Evidence("samples", facts.domain, detail=f"{campaign.label}: {text}")],
+        evidence=campaign_evidence("samples", facts, f"{campaign.label}: {text}", fact.rows),
     )
 
 
@@ -114,7 +115,10 @@ def decide_region_regret(
         f"{fact.now_ms:.1f} ms on average; {best} would give {fact.best_ms:.1f} ms "
         f"(± {fact.margin_ms:.1f})",
         n=fact.clients,
-        evidence=[Evidence("samples", facts.domain, detail=context.campaign.label)],
+        evidence=[
+            Evidence("samples", facts.domain, detail=context.campaign.label, vantage=v, region=r)
+            for v, r in fact.slowest or (("", ""),)
+        ],
     )
 
 

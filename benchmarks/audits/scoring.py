@@ -113,7 +113,8 @@ class Lake:
     def _has(self, item: dict[str, str]) -> bool:
         table = item["table"]
         if table in ("samples", "paths"):
-            return self._campaign.name in item["detail"] and bool(self._rows(table))
+            row = tuple(item.get(column, "") for column in ("vantage", "region", "round"))
+            return self._campaign.name in item["detail"] and row in self._rows(table)
         values = tuple(item.get(column, "") for column in ("domain", "name", "address"))
         if table == "zones":
             # A zone is of an address, whatever name it serves.
@@ -136,7 +137,9 @@ class Lake:
         if table == "zones":
             return set(found.select("address").distinct().fetchall())
         if table in ("samples", "paths"):
-            return set(found.select("target").distinct().fetchall())
+            sql = "SELECT DISTINCT vantage, region, round::VARCHAR FROM found"
+            rows = set(duckdb.sql(sql).fetchall())
+            return rows | {(vantage, region, "") for vantage, region, _ in rows}
         name = {"servers": "server", "domains": "''"}.get(table, "name")
         address = "address" if "address" in found.columns else "''"
         sql = f"SELECT DISTINCT domain, {name}, coalesce({address}, '') FROM found"

@@ -10,9 +10,16 @@ from typing import Any
 import numpy as np
 
 from analysis.optimization import Objective, Samples, Study
-from audits.facts.campaign import CampaignFacts, IspFact, IspShare, Region, RegretFact
+from audits.facts.campaign import (
+    CampaignFacts,
+    CampaignRow,
+    IspFact,
+    IspShare,
+    Region,
+    RegretFact,
+)
 from audits.facts.domains import SurveyFacts
-from audits.facts.latencies import read_latencies
+from audits.facts.latencies import read_first_paths, read_latencies
 from audits.policy.model import Policy
 from audits.rules.performance import SlowCountry
 from tasks.campaigns.best_sets import samples_of
@@ -77,19 +84,20 @@ def _isps(campaign: Campaign, used: Iterable[Region]) -> dict[Region, IspFact]:
         place = f"{row['provider']}/{row['region']}" if row["provider"] else row["region"]
         isp = (int(row["isp"]), row.get("name") or "")
         routes.setdefault(place, Counter())[isp] += int(row["routes"])
+    paths = read_first_paths(selectors.parts(campaign, "paths")) if routes else {}
     found: dict[Region, IspFact] = {}
     for region in used:
         name = name_in(routes, *region)
         if name is not None:
-            found[region] = _isp_fact(routes[name])
+            found[region] = _isp_fact(routes[name], paths.get(name_in(paths, *region) or "", ()))
     return found
 
 
-def _isp_fact(routes: Counter[tuple[int, str]]) -> IspFact:
+def _isp_fact(routes: Counter[tuple[int, str]], rows: tuple[CampaignRow, ...]) -> IspFact:
     total = routes.total()
     ranked = sorted(routes.items(), key=lambda item: (-item[1], item[0]))
     shares = tuple(IspShare(asn, name, n / total) for (asn, name), n in ranked)
-    return IspFact(total, shares)
+    return IspFact(total, shares, rows)
 
 
 @dataclass
@@ -129,7 +137,19 @@ class _Solver:
             margin_ms,
             tuple(_region_of(name) for name in best),
             n,
+            self._slowest(used, np.where(both, now_ms - best_ms, -np.inf)),
         )
+
+    def _slowest(self, names: tuple[str, ...], excess_ms: Any) -> tuple[tuple[str, str], ...]:
+        """The clients with the greatest excess, each with its nearest region in use."""
+        rows = [self.samples.regions.index(name) for name in names]
+        found = []
+        for i in np.argsort(-excess_ms, kind="stable")[:3]:
+            if np.isfinite(excess_ms[i]):
+                values = self.samples.values[rows, i]
+                nearest = np.where(np.isnan(values), np.inf, values).min(axis=1).argmin()
+                found.append((self.samples.clients[i], _region_of(names[int(nearest)])[1]))
+        return tuple(found)
 
     def _best(self, k: int) -> tuple[str, ...]:
         if k not in self.best:

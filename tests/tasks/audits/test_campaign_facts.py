@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.facts.latencies import read_latencies
+from audits.facts.latencies import read_first_paths, read_latencies
 from audits.policy.loading import parse_policy
 from core.clock import FakeClock
 from lake.campaigns import table_of
@@ -79,6 +79,10 @@ def test_percentiles_are_those_of_the_samples_with_ranks_around_them(survey, mea
         assert fact.n == 12 * 2 * 20
         assert fact.low_ms <= fact.p95_ms <= fact.high_ms
         assert abs(fact.p95_ms - (BASE_MS[region] + 1.645 * 2.0)) < 1.0
+        assert [row.value_ms for row in fact.rows] == [fact.p95_ms, fact.low_ms, fact.high_ms]
+        assert {row.region for row in fact.rows} == {region}
+        assert {row.vantage[:4] for row in fact.rows} == {"v-de"}
+        assert {row.at.timestamp() for row in fact.rows} == {1_700_000_000}
     for fact in facts.isps.values():
         assert abs(sum(isp.share for isp in fact.shares) - 1.0) < 1e-9
 
@@ -97,6 +101,24 @@ def test_the_percentile_is_the_value_of_its_rank(tmp_path_factory, values):
     assert fact.n == n
 
 
+def test_the_first_paths_of_a_region_are_those_that_reached_it(tmp_path):
+    rows = [
+        {
+            **{"vantage": f"v-{n}", "target": "t", "provider": "aws", "region": "eu-west-1"},
+            **{"round": n, "at": 1_700_000_000_000_000 + n, "probe": "trace", "reached": n != 1},
+            "hops": [],
+        }
+        for n in range(5)
+    ]
+    path = tmp_path / "all.parquet"
+    write_part(path, "paths", table_of("paths", rows))
+    found = read_first_paths([path])
+    assert {place: [row.round for row in kept] for place, kept in found.items()} == {
+        "aws/eu-west-1": [0, 2, 3]
+    }
+    assert read_first_paths([]) == {}
+
+
 def test_regret_is_that_of_every_set_tried(survey, measured):
     policy = parse_policy(POLICY)
     facts = read_campaign_facts(measured, load_facts(survey, policy), policy)
@@ -109,6 +131,8 @@ def test_regret_is_that_of_every_set_tried(survey, measured):
             assert fact.now_ms >= fact.best_ms
             assert fact.clients == 13
             assert fact.margin_ms >= 0
+            assert {region for _, region in fact.slowest} <= set(regions)
+            assert len({vantage for vantage, _ in fact.slowest}) == 3
     assert facts.regret(frozenset({("aws", "sa-east-1")})) is None
     assert facts.regret(frozenset({("azure", "us-east-1")})) is not None
 

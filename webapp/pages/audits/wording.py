@@ -123,7 +123,9 @@ def shown_evidence(item: Mapping[str, str], reader: Reader) -> dict[str, str]:
     """One raw observation in words, with the page that shows it."""
     prefix = f"({item['prefix']} of {item.get('as_of', '')})" if item.get("prefix") else ""
     where = " ".join(part for part in (item.get("name"), item.get("address"), prefix) if part)
-    text = ", ".join(part for part in (where, item.get("detail", "")) if part)
+    ends = f"{item['vantage']} to {item.get('region', '')}" if item.get("vantage") else ""
+    parts = (where, item.get("detail", ""), ends, item.get("at", ""))
+    text = ", ".join(part for part in parts if part)
     return {
         "text": text or item["domain"],
         "href": _evidence_page(item, reader),
@@ -131,9 +133,18 @@ def shown_evidence(item: Mapping[str, str], reader: Reader) -> dict[str, str]:
     }
 
 
+def _measurement_page(item: Mapping[str, str], campaign: str) -> str:
+    """The raw measurements between two ends; the campaign where evidence names no ends."""
+    if not item.get("vantage") or not item.get("region"):
+        return reverse("campaign", args=[campaign])
+    name = "campaign-samples" if item["table"] == "samples" else "campaign-routes"
+    page = reverse(name, args=[campaign, item["vantage"], item["region"]])
+    return f"{page}?round={item['round']}" if item.get("round") else page
+
+
 def _evidence_page(item: Mapping[str, str], reader: Reader) -> str:
     if item["table"] in ("paths", "samples"):
-        return reverse("campaign", args=[reader.campaign]) if reader.campaign else ""
+        return _measurement_page(item, reader.campaign) if reader.campaign else ""
     if not reader.survey:
         return ""
     name = item.get("name", "")
