@@ -48,3 +48,17 @@ def test_the_compiler_is_not_loaded_before_the_first_call():
         "assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+LIMIT = 3
+
+
+@compile_loop
+def limit_doubles(value):
+    return min(double(value), LIMIT)
+
+
+def test_what_is_kept_on_disk_depends_on_the_loops_and_constants_that_were_used():
+    sources = {name.rpartition(":")[2]: value for name, value in limit_doubles._sources({})}
+    assert sources["LIMIT"] == "3"
+    assert {"limit_doubles", "double"} <= set(sources)
