@@ -20,6 +20,12 @@ class BadInput(NephoscopeError):
         super().__init__(where + message)
 
 
+class Conflict(BadInput):
+    """Input that the present state does not allow: a limit of objects is reached, or the same is
+    stored already; the message says what to do.
+    """
+
+
 class MissingData(NephoscopeError):
     """Something that has to be imported or run first; the message names the command."""
 

@@ -19,6 +19,8 @@ from crawlers.enumeration.wildcard_filter import WildcardFilter
 __all__ = ["Crawl", "CrawlConfig", "Progress", "Suspect", "crawl_domains", "estimate_queries"]
 # Questions beside the word list that a domain costs: apex, name servers, their addresses, probes.
 _FIXED_QUERIES = 10
+# Questions beside these that a zone with a wildcard cost in docs/methods/crawl.md: mean and most.
+WILDCARD_QUERIES, MAX_WILDCARD_QUERIES = 400, 1_100
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,8 @@ class Crawl:
 def estimate_queries(n_domains: int, n_words: int) -> int:
     """Questions that a survey is likely to ask, an upper bound but for retries and wildcards.
 
-    A zone with a wildcard costs about 400 more, and up to one for each word where names below its
-    names cannot show what exists (docs/methods/crawl.md).
+    A zone with a wildcard costs ``WILDCARD_QUERIES`` more, and up to one for each word where names
+    below its names cannot show what exists.
     """
     return n_domains * (n_words + _FIXED_QUERIES)
 

@@ -10,8 +10,9 @@ from probes.registry import configure, find_probe
 from probes.schedule.bounds import check_bounds
 
 MAX_ROUNDS = 100_000
+MIN_ROUND_S, MAX_ROUND_S = 0.05, 366 * 86_400.0
 # Names are part of keys and file names.
-_NAME = re.compile(r"[a-z][a-z0-9-]{0,23}")
+ACTIVITY_NAME = "[a-z][a-z0-9-]{0,23}"
 # Fields that the creator of a campaign gives elsewhere, for all activities together.
 _CAMPAIGN_FIELDS = ("allow", "deny")
 
@@ -84,7 +85,7 @@ def read_schedule(data: Mapping[str, Any]) -> Schedule:
         raise BadInput("two activities have the same name", field="activities")
     rounds = _number(data, "rounds", 1, 1, MAX_ROUNDS)
     return Schedule(
-        round_s=_number(data, "round_s", 900.0, 0.05, 366 * 86_400),
+        round_s=_number(data, "round_s", 900.0, MIN_ROUND_S, MAX_ROUND_S),
         rounds=int(rounds),
         activities=activities,
         groups=int(_number(data, "groups", 0, 0, 10_000)),
@@ -97,7 +98,7 @@ def _activity(data: Any, where: str) -> Activity:
         raise BadInput("an activity is a table of fields", field=where)
     _refuse_unknown_keys(data, Activity, where)
     name, probe = str(data.get("name") or data.get("probe")), str(data.get("probe"))
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(ACTIVITY_NAME, name):
         raise BadInput(f"{name!r} is no name; use up to 24 of a-z, 0-9 and -", field=where)
     options = dict(data.get("options") or {})
     _check_options(probe, options, where)
@@ -111,7 +112,7 @@ def _activity(data: Any, where: str) -> Activity:
         strict=bool(data.get("strict", False)),
         jitter=_number(data, "jitter", 0.0, 0.0, 0.9, where),
         times=int(_number(data, "times", 0, 0, MAX_ROUNDS, where)),
-        window_s=_number(data, "window_s", 0.0, 0.0, 366 * 86_400, where),
+        window_s=_number(data, "window_s", 0.0, 0.0, MAX_ROUND_S, where),
         offsets_s=tuple(_number({"offset": o}, "offset", 0, 0, 1e9, where) for o in offsets),
     )
 

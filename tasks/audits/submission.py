@@ -19,6 +19,7 @@ from tasks.surveys import submission as survey_submission
 from webapp.store.audits import documents, lists, policies, selectors, services
 from webapp.store.audits.policies import PolicyText
 from webapp.store.models import Audit, Campaign, SavedList, Survey
+from webapp.store.requests.texts import is_printable
 from webapp.store.surveys.services import Requester, create_survey
 
 log = logging.getLogger(__name__)
@@ -129,7 +130,7 @@ def _check(asked: NewAudit) -> None:
     if asked.baseline and asked.previous not in ("", NO_PREVIOUS):
         raise BadInput("give one of baseline and previous", field="baseline")
     for text in ("name", "list_path"):
-        if not getattr(asked, text).isprintable():
+        if not is_printable(getattr(asked, text)):
             raise BadInput("printable characters only", field=text)
     if asked.fail_on and asked.fail_on not in list(Severity):
         raise BadInput(f"must be one of {', '.join(Severity)}", field="fail_on")

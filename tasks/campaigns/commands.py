@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from core.clock import FakeClock, SystemClock
-from core.errors import BadInput, Unavailable
+from core.errors import BadInput, Conflict, Unavailable
 from probes.schedule.rehearsal import rehearse
 from tasks.campaigns import conclusion, scheduler
 from tasks.platform.app import AWAY, queue
@@ -140,14 +140,14 @@ def start(
 
 def _refuse_too_many(owner: Any) -> None:
     if services.count_open(owner) >= MOST_OPEN:
-        raise BadInput(f"{MOST_OPEN} of your campaigns wait or run; stop one, or wait for its end")
+        raise Conflict(f"{MOST_OPEN} of your campaigns wait or run; stop one, or wait for its end")
 
 
 def _moment(given: Any) -> datetime | None:
     if not given:
         return None
     try:
-        found = given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
+        found = given if isinstance(given, datetime) else datetime.fromisoformat(str(given).upper())
     except ValueError as error:
         raise BadInput(
             f"{given!r} is no moment such as 2026-05-01T06:00Z", field="starts_at"

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils.text import slugify
 
 from core.clock import Clock
-from core.errors import BadInput
+from core.errors import BadInput, Conflict
 from probes.networks import globalping, ripe_atlas
 from tasks.networks.celery_tasks import NETWORKS, api_of
 from webapp.store.models import VantagePoint
@@ -70,7 +70,7 @@ def enlist(wanted: Wanted, clock: Clock | None = None) -> list[VantagePoint]:
 def create_points(source: str, places: Sequence[Mapping[str, Any]]) -> list[VantagePoint]:
     """Vantage points at these places; those that stand are kept, those let go take work again."""
     if not places:
-        raise BadInput("the network has no probe there now", field="country")
+        raise Conflict("the network has no probe there now", field="country")
     return [_point(source, place) for place in places]
 
 

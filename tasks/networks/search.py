@@ -10,7 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from core.clock import Clock
-from core.errors import BadInput, NephoscopeError
+from core.errors import Conflict, NephoscopeError
 from tasks.networks import enlistment
 from tasks.networks.enlistment import Wanted
 from tasks.platform.app import AWAY, app, queue
@@ -67,7 +67,7 @@ def _places(wanted: Wanted, clock: Clock | None) -> dict[str, Any]:
 def enlist(told: Search, names: list[str] | None = None) -> list[VantagePoint]:
     """Vantage points at the places that were found, or at some of them; raises ``BadInput``."""
     if told["state"] != network_search.READY:
-        raise BadInput("the network has not answered yet; ask again in a moment")
+        raise Conflict("the network has not answered yet; ask again in a moment")
     places = told["places"]
     if names is not None:
         places = [p for p in places if p["name"] in set(names)]

@@ -59,7 +59,7 @@ def test_a_schedule_from_making_to_deleting(call):
     assert call("patch", path, {"is_active": False}).json()["next_due"] == []
     run = call("post", f"{path}/runs")
     assert (run.status_code, run.json()["status"]) == (202, "due")
-    assert call("post", f"{path}/runs").status_code == 422
+    assert call("post", f"{path}/runs").status_code == 409
     assert call("get", f"{path}/runs").json()["count"] == 1
     assert call("get", f"{path}/events").json()["count"] == 0
     assert call("get", "/schedules").json()["results"][0]["id"] == document["id"]
@@ -180,4 +180,6 @@ def test_accounts_have_a_limited_number_of_each(call, anna, monkeypatch):
     monkeypatch.setattr("webapp.store.schedules.services.MAX_SCHEDULES", 1)
     for path, body in (("/alert-endpoints", WEBHOOK), ("/schedules", SURVEY)):
         assert call("post", path, body).status_code == 201
-        assert call("post", path, body).status_code == 422
+        refused = call("post", path, body)
+        kind = refused.json()["type"].rpartition("/")[2]
+        assert (refused.status_code, kind) == (409, "conflict")

@@ -154,6 +154,9 @@ def test_reports_become_verdicts_and_the_best_are_chosen(ann, pool):
     # All stalls of these reports are run delay: other work inside the machines.
     assert groups == {"terminate": [], "measure_again": [], "own_load": ["vm-2", "vm-3"]}
     assert ann.ask("get", f"{POOLS}/{pool['key']}/choice?wanted=0").status_code == 422
+    # No row of a database has such a number.
+    of_none = f"{POOLS}/{pool['key']}/reports?instance={2**70}"
+    assert ann.ask("get", of_none).status_code == 422
 
 
 def test_an_instance_shows_its_histogram_stalls_and_their_cause(ann, pool):
@@ -379,7 +382,7 @@ def test_logs_of_other_tools_stand_beside_a_pool(ann, pool):
     assert added.status_code == 201
     assert added.json()["series"][0]["kind"] == "cyclictest"
     twice = ann.ask("post", f"{POOLS}/{pool['key']}/logs", data)
-    assert twice.status_code == 422
+    assert twice.status_code == 409
     assert "already" in twice.json()["detail"]
     assert ann.ask("post", f"{POOLS}/{pool['key']}/logs", b"rubbish").status_code == 422
     (row,) = ann.ask("get", f"{POOLS}/{pool['key']}/logs").json()["results"]

@@ -25,7 +25,7 @@ from webapp.api.framework.files import download, table_file
 from webapp.api.framework.openapi import DescribedAPI, DocsWithProblems
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
-from webapp.api.framework.strict_bodies import Body, list_bytes
+from webapp.api.framework.strict_bodies import Body, Domains, list_bytes
 from webapp.api.recommendations import beacons
 from webapp.api.recommendations import routes as recommendation_routes
 from webapp.api.schedules import alert_endpoints, schedules
@@ -81,7 +81,7 @@ class SurveyIn(Body):
     With an account it is private unless ``public``; without one it always is public.
     """
 
-    domains: list[str] | str
+    domains: Domains
     name: str = ""
     axfr: bool = True
     aaaa: bool = True

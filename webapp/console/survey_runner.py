@@ -40,7 +40,8 @@ class SurveyRunner(ProductCommand):
             self.write_note(f"… and {survey.n_rejected - 20:,} more")
         self.write_note(
             f"{survey.slug}: {survey.n_domains:,} domains, "
-            f"about {survey.estimated_queries:,} queries"
+            f"about {survey.estimated_queries:,} queries, and about "
+            f"{services.WILDCARD_QUERIES:,} more for each zone with a wildcard"
         )
         return survey
 

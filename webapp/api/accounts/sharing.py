@@ -2,7 +2,7 @@
 
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any
 
 from django.http import Http404, HttpRequest
 from ninja import Query, Status
@@ -11,7 +11,7 @@ from ninja.errors import HttpError
 from webapp.api.framework.documents import survey_json
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
-from webapp.api.framework.strict_bodies import Body
+from webapp.api.framework.strict_bodies import Body, schema
 from webapp.store.access import sharing
 from webapp.store.access.visibility import may_see
 from webapp.store.models import ShareLink, Survey
@@ -29,7 +29,7 @@ class Visibility(Body):
 class NewLink(Body):
     """Lifetime of a link in days: 7, 30 or 365, or 0 until it is revoked."""
 
-    days: int = 30
+    days: Annotated[int, schema(enum=sharing.LIFETIME_DAYS)] = 30
 
 
 def get_own_or_error(request: HttpRequest, kind: str, slug: str) -> sharing.Shareable:

@@ -1,10 +1,10 @@
 """REST API v1: saved domain lists of an account."""
 
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Field, Query, Status
+from ninja import Query, Status
 from ninja.errors import HttpError
 
 from webapp.api.audits.documents import list_json
@@ -12,28 +12,27 @@ from webapp.api.framework.documents import tagged
 from webapp.api.framework.files import download
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
-from webapp.api.framework.strict_bodies import Body, list_bytes
+from webapp.api.framework.strict_bodies import Body, Domains, Name, list_bytes
 from webapp.store.access.visibility import owner_of
 from webapp.store.audits import documents, lists
 from webapp.store.models import SavedList
 from webapp.store.requests.body_progress import get_body_progress
 
 router = Router(tags=["domain lists"])
-Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class DomainListIn(Body):
     """A domain list: names, or the text of a list in any form that a survey takes."""
 
     name: Name
-    domains: list[str] | str
+    domains: Domains
 
 
 class DomainListChange(Body):
     """What changes of a domain list; fields that are left out stay."""
 
     name: Name | None = None
-    domains: list[str] | str | None = None
+    domains: Domains | None = None
 
 
 def require_account(request: HttpRequest) -> Any:

@@ -8,23 +8,27 @@ from ninja import Field, Query, Status
 
 from tasks.audits import command
 from webapp.api.audits.documents import policy_json, preset_json, suppression_json
-from webapp.api.audits.lists import Name, require_account
+from webapp.api.audits.lists import require_account
 from webapp.api.framework.documents import tagged
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
-from webapp.api.framework.strict_bodies import Body, DateText, document_bytes
+from webapp.api.framework.strict_bodies import Body, DateText, Name, Text, document_bytes, schema
 from webapp.store.audits import documents, policies
 from webapp.store.models import AuditSuppression, SavedPolicy
 
 router = Router(tags=["audit policies"])
-Document = Annotated[str, Field(max_length=1_000_000)] | dict[str, Any]
+_RULE_IDS = [rule["id"] for rule in command.describe_rules()]
+_RULES = {"type": "object", "minProperties": 1, "propertyNames": {"enum": _RULE_IDS}}
+Document = (
+    Annotated[str, Field(min_length=1, max_length=1_000_000)]
+    | Annotated[
+        dict[str, Any], schema(required=["version", "name", "rules"], properties={"rules": _RULES})
+    ]
+)
 Fingerprint = Annotated[str, Field(pattern="^([0-9a-f]{64})?$")]
 
 
-RuleId = Annotated[
-    str,
-    Field(max_length=80, json_schema_extra={"enum": [r["id"] for r in command.describe_rules()]}),
-]
+RuleId = Annotated[str, Field(max_length=80), schema(enum=_RULE_IDS)]
 
 
 class PolicyIn(Body):
@@ -33,7 +37,7 @@ class PolicyIn(Body):
     Without a name it gets the name in the document.
     """
 
-    name: Annotated[str, Field(max_length=200)] = ""
+    name: Annotated[Text, Field(max_length=200)] = ""
     document: Document
 
 
@@ -52,9 +56,9 @@ class SuppressionIn(Body):
     """
 
     rule: RuleId
-    subject: Annotated[str, Field(min_length=1, max_length=255)]
-    reason: Annotated[str, Field(min_length=3, max_length=1_000)]
-    owner: Annotated[str, Field(min_length=1, max_length=200)]
+    subject: Annotated[Text, Field(min_length=1, max_length=255)]
+    reason: Annotated[Text, Field(min_length=3, max_length=1_000)]
+    owner: Annotated[Text, Field(min_length=1, max_length=200)]
     expires: DateText
     fingerprint: Fingerprint = ""
     policy: Annotated[str, Field(max_length=120)] = ""
@@ -63,9 +67,9 @@ class SuppressionIn(Body):
 class SuppressionChange(Body):
     """What changes of a suppression; fields that are left out stay."""
 
-    subject: Annotated[str, Field(min_length=1, max_length=255)] | None = None
-    reason: Annotated[str, Field(min_length=3, max_length=1_000)] | None = None
-    owner: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    subject: Annotated[Text, Field(min_length=1, max_length=255)] | None = None
+    reason: Annotated[Text, Field(min_length=3, max_length=1_000)] | None = None
+    owner: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
     expires: DateText | None = None
 
 

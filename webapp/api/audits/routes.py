@@ -8,18 +8,27 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, Query, Schema, Status
 from ninja.errors import HttpError
+from pydantic import ConfigDict
 
 from tasks.audits import documents
 from tasks.audits.plan import plan_audit
 from tasks.audits.submission import NewAudit, start_audit
 from webapp.api.accounts.sharing import get_own_or_error
 from webapp.api.audits.documents import audit_json
+from webapp.api.audits.policies import Document
 from webapp.api.framework.documents import etag_of, tagged
 from webapp.api.framework.events import State, event_stream, stream_states
 from webapp.api.framework.files import download
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
-from webapp.api.framework.strict_bodies import Body, document_bytes, list_bytes
+from webapp.api.framework.strict_bodies import (
+    Body,
+    Domains,
+    Text,
+    document_bytes,
+    exactly_one,
+    list_bytes,
+)
 from webapp.store.access.visibility import owner_of
 from webapp.store.accounts import deletion
 from webapp.store.audits import findings, selectors
@@ -32,6 +41,16 @@ SeverityName = Literal["critical", "high", "medium", "low", "info"]
 Slug = Annotated[str, Field(max_length=120, pattern="^[-a-zA-Z0-9_]*$")]
 
 
+# What is judged is given in one of three fields.
+_ONE_SOURCE = exactly_one(
+    {
+        "domains": ({"type": ["array", "string"]}, {"type": "null"}),
+        "domain_list": ({"minLength": 1}, {"maxLength": 0}),
+        "survey": ({"minLength": 1}, {"maxLength": 0}),
+    }
+)
+
+
 class AuditIn(Body):
     """An audit: domains, a saved list or a finished survey, and a policy.
 
@@ -41,18 +60,20 @@ class AuditIn(Body):
     earlier JSON report, as text or as it is, to compare with instead.
     """
 
-    domains: list[str] | str | None = None
+    model_config = ConfigDict(json_schema_extra=_ONE_SOURCE)
+
+    domains: Domains | None = None
     domain_list: Slug = ""
     survey: Slug = ""
     policy: Slug = "default"
-    policy_document: Annotated[str, Field(max_length=1_000_000)] | dict[str, Any] | None = None
+    policy_document: Document | None = None
     campaign: Slug = ""
     previous: Slug = ""
     baseline: Annotated[str, Field(max_length=20_000_000)] | dict[str, Any] | None = None
-    name: Annotated[str, Field(max_length=200)] = ""
+    name: Annotated[Text, Field(max_length=200)] = ""
     fail_on: SeverityName | None = None
     strict: bool = False
-    list_path: Annotated[str, Field(max_length=400)] = ""
+    list_path: Annotated[Text, Field(max_length=400)] = ""
     axfr: bool = True
     aaaa: bool = True
     public: bool = False

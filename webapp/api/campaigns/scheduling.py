@@ -15,40 +15,112 @@ from webapp.api.accounts.sharing import get_own_or_error
 from webapp.api.campaigns.lookup import campaign_or_404
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
-from webapp.api.framework.strict_bodies import Body
+from webapp.api.framework.strict_bodies import Body, schema
 from webapp.store.access.visibility import owner_of
 from webapp.store.accounts import deletion
 from webapp.store.campaigns import progress, selectors
-from webapp.store.campaigns.plans import presets
+from webapp.store.campaigns.plans import (
+    ACTIVITY_PATTERN,
+    LIMIT_NAMES,
+    MAX_ROUNDS,
+    MAX_TARGETS,
+    MAX_VANTAGES,
+    ROUND_S,
+    TARGET_FIELDS,
+    presets,
+)
 from webapp.store.models import Campaign
 
 router = Router(tags=["measurements"])
 
 
-class CampaignIn(Body):
-    """Definition of a campaign; every field is an option of ``manage.py campaign``.
+Rounds = Annotated[int, Field(ge=1, le=MAX_ROUNDS)]
+RoundSeconds = Annotated[float, Field(ge=ROUND_S[0], le=ROUND_S[1])]
+Filled = Annotated[str, Field(min_length=1)]
+# The preset is chosen by default.
+_PRESETS = ["", *presets()]
+_TARGET_TYPES = {
+    **dict.fromkeys(TARGET_FIELDS, {"type": "string", "maxLength": 255}),
+    "port": {"type": "integer", "minimum": 0, "maximum": 65_535},
+    "family": {"enum": [0, 4, 6]},
+}
+Target = (
+    Annotated[
+        dict[str, Any],
+        schema(required=["host"], properties=_TARGET_TYPES, additionalProperties=False),
+    ]
+    | Filled
+)
+Targets = (
+    Annotated[list[Target], Field(min_length=1, max_length=MAX_TARGETS)]
+    | Annotated[str, Field(min_length=1, max_length=5_000_000)]
+)
+Vantages = Annotated[list[Filled], Field(min_length=1, max_length=MAX_VANTAGES)]
+Limits = Annotated[
+    dict[str, Annotated[float, Field(ge=0)]], schema(propertyNames={"enum": LIMIT_NAMES})
+]
+# An address or a network in CIDR notation.
+Network = Annotated[str, schema(pattern="^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$")]
+Moment = Annotated[str, Field(max_length=40), schema(format="date-time")]
 
-    A ``public`` campaign is visible to everybody, others to their creator only.
-    """
+
+class ActivityIn(Body):
+    """One probe that every vantage point runs at every target."""
+
+    name: Annotated[str, schema(pattern=ACTIVITY_PATTERN)] | None = None
+    probe: Filled
+    options: dict[str, Any] = {}
+    slot_s: Annotated[float, Field(ge=0.01, le=86_400)] = 1.0
+    clients: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    strict: bool = False
+    jitter: Annotated[float, Field(ge=0, le=0.9)] = 0.0
+    times: Annotated[int, Field(ge=0, le=MAX_ROUNDS)] = 0
+    window_s: Annotated[float, Field(ge=0, le=ROUND_S[1])] = 0.0
+    offsets_s: list[Annotated[float, Field(ge=0, le=1e9)]] = []
+
+
+class CampaignScheduleIn(Body):
+    """Rounds and what is measured in each, as presets have them."""
+
+    round_s: RoundSeconds = 900.0
+    rounds: Rounds = 1
+    activities: Annotated[list[ActivityIn], Field(min_length=1)]
+    groups: Annotated[int, Field(ge=0, le=10_000)] = 0
+    title: Annotated[str, Field(max_length=200)] = ""
+
+
+class CampaignChange(Body):
+    """What is different in a copy of a campaign; fields that are left out stay."""
 
     name: str = Field("", max_length=200)
-    preset: str = Field("", max_length=40)
-    schedule: dict[str, Any] | None = None
-    rounds: Annotated[int, Field(ge=1)] | None = None
-    round_s: Annotated[float, Field(gt=0)] | None = None
-    activities: list[str] = []
-    targets: list[dict[str, Any] | str] | str = Field([], max_length=5_000_000)
-    vantages: list[str] = []
-    limits: dict[str, Annotated[float, Field(ge=0)]] = {}
-    allow: list[str] = []
-    deny: list[str] = []
+    preset: Annotated[str, Field(max_length=40), schema(enum=_PRESETS)] = ""
+    schedule: CampaignScheduleIn | None = None
+    rounds: Rounds | None = None
+    round_s: RoundSeconds | None = None
+    activities: list[Filled] = []
+    targets: Targets | None = None
+    vantages: Vantages | None = None
+    limits: Limits = {}
+    allow: list[Network] = []
+    deny: list[Network] = []
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
-    starts_at: str | None = Field(None, max_length=40)
+    starts_at: Moment | None = None
     label: str = Field("", max_length=200)
     public: bool = False
 
 
-def _set_fields(given: CampaignIn) -> dict[str, Any]:
+class CampaignIn(CampaignChange):
+    """Definition of a campaign; every field is an option of ``manage.py campaign``.
+
+    It has a ``preset`` or a ``schedule``. A ``public`` campaign is visible to everybody, others to
+    their creator only.
+    """
+
+    targets: Targets
+    vantages: Vantages
+
+
+def _set_fields(given: CampaignChange) -> dict[str, Any]:
     return {k: v for k, v in given.model_dump(exclude_unset=True).items() if v is not None}
 
 
@@ -175,7 +247,7 @@ def get_coverage(request: HttpRequest, slug: str) -> Any:
     openapi_extra=ACCOUNT,
 )
 def clone_campaign(
-    request: HttpRequest, slug: str, changed: CampaignIn, response: HttpResponse
+    request: HttpRequest, slug: str, changed: CampaignChange, response: HttpResponse
 ) -> Any:
     """Start a copy of a campaign with changed fields."""
     user = _user(request)

@@ -210,24 +210,26 @@ def _refusals() -> dict[str, Any]:
 
 
 def _problem(status: int | None) -> dict[str, Any]:
+    kinds = {kind: of for kind, of in KINDS.items() if status in of.statuses}
     examples = {
-        kind: {
+        f"{kind}-{number}" if number else kind: {
             "summary": of.meaning,
             "value": {
                 "type": type_of(kind),
                 "title": of.meaning,
-                "status": status or of.statuses[0],
-                "detail": of.remedy,
+                "status": status,
+                "detail": detail,
+                **({"field": field} if field else {}),
             },
         }
-        for kind, of in KINDS.items()
-        if status in of.statuses
+        for kind, of in kinds.items()
+        for number, (field, detail) in enumerate(of.examples or (("", of.remedy),))
     }
     content: dict[str, Any] = {"schema": {"$ref": "#/components/schemas/Problem"}}
     if examples:
         content["examples"] = examples
     headers = {**_RATES, "Retry-After": _RETRY} if status in (429, 503) else _RATES
-    names = ", ".join(f"`{kind}`" for kind in examples)
+    names = ", ".join(f"`{kind}`" for kind in kinds)
     return {
         "description": f"Refused: {names}" if names else "Problem details (RFC 9457)",
         "headers": headers,

@@ -10,6 +10,8 @@ class ProblemKind(NamedTuple):
     meaning: str
     remedy: str
     is_retryable: bool = False
+    # Fields and details of some such problems; the field is empty where the whole body is meant.
+    examples: tuple[tuple[str, str], ...] = ()
 
 
 _LATER = "Wait as long as Retry-After says, and send the same request again."
@@ -21,8 +23,17 @@ KINDS = {
     ),
     "bad-input": ProblemKind(
         (422,),
-        "The list, a field or a line cannot be used; the detail says why.",
+        "The request is as its schema says, and a rule that no schema states refuses it: a name "
+        "that is not here, one field against another, or the contents of a list or file.",
         "Correct the line or field that the problem names.",
+        examples=(
+            ("", "the list holds no usable domain; line 1: 'localhost' has no dot"),
+            ("low", "low: choose 0 <= LOW < HIGH <= 100,000"),
+            ("schedule", "schedule: there is no schedule 'monday' of yours"),
+            ("vantages", "vantages: there is no vantage point 'vp-north'; see vantage list"),
+            ("k", "k: 1..4 asks for what is not between 1 and 3 regions"),
+            ("", "unknown log: expected an agent's report, an HdrHistogram log or a CSV"),
+        ),
     ),
     "bad-report": ProblemKind(
         (422,),
@@ -38,6 +49,16 @@ KINDS = {
     "busy": ProblemKind((503,), "More is being sent at once than the site takes.", _LATER, True),
     "client-gone": ProblemKind(
         (503,), "The client had left before the answer was there.", "Send the request again.", True
+    ),
+    "conflict": ProblemKind(
+        (409,),
+        "The request is correct, and the present state does not allow it: an account has as many "
+        "of these objects as it may, or the same is stored already.",
+        "Do as the detail says, such as deleting one first, and send the request again.",
+        examples=(
+            ("", "an account has at most 50 schedules; delete one first"),
+            ("name", "name: there is a vantage point 'vp-north' already"),
+        ),
     ),
     "content-type": ProblemKind(
         (415,), "This address takes another kind of content.", "Send application/json."
@@ -65,7 +86,7 @@ KINDS = {
     ),
     "invalid-field": ProblemKind(
         (422,),
-        "A field or parameter is not known, missing or of the wrong kind.",
+        "A field or parameter is not as the schema says: unknown, missing or of the wrong kind.",
         "Correct the field that `field` names.",
     ),
     "list-changed": ProblemKind(
@@ -75,7 +96,7 @@ KINDS = {
         (429,), "Another large list is being read; one is read at a time.", _LATER, True
     ),
     "missing-data": ProblemKind(
-        (422,),
+        (409,),
         "Something has to be imported first.",
         "Ask the operator to run the command that the detail names.",
     ),

@@ -25,6 +25,7 @@ def _document(kind: str) -> dict[str, Any]:
         "meaning": found.meaning,
         "remedy": found.remedy,
         "is_retryable": found.is_retryable,
+        "examples": [{"field": field, "detail": detail} for field, detail in found.examples],
     }
 
 

@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
 
-from core.errors import BadInput, Damaged, MissingData, NephoscopeError
+from core.errors import BadInput, Conflict, Damaged, MissingData, NephoscopeError
 from webapp.api.framework.events import TooManyStreams
 from webapp.api.framework.paging import ListChanged
 from webapp.store.audits.services import TooManyAudits
@@ -117,6 +117,7 @@ def register(api: NinjaAPI) -> None:
     """Install the handlers on an API."""
     handlers: dict[type[Exception], Callable[..., HttpResponse]] = {
         BadInput: _bad_input,
+        Conflict: lambda r, e: problem(409, "conflict", str(e), field=e.field),
         ListChanged: lambda r, e: problem(409, "list-changed", str(e), field="cursor"),
         UnknownToken: lambda r, e: problem(403, "unknown-token", str(e)),
         KeyReused: lambda r, e: problem(422, "idempotency-key-reused", str(e)),
@@ -128,7 +129,7 @@ def register(api: NinjaAPI) -> None:
         TooManyRecommendations: _busy,
         TooManySimulations: _simulating,
         TooManyAudits: lambda r, e: problem(429, "open-audits", str(e), retry_after=30),
-        MissingData: lambda r, e: problem(422, "missing-data", str(e)),
+        MissingData: lambda r, e: problem(409, "missing-data", str(e)),
         NephoscopeError: lambda r, e: problem(503, "unavailable", str(e)),
         RequestDataTooBig: lambda r, e: problem(413, "too-large", "the body is over 40 MiB"),
         HttpError: lambda r, e: problem(e.status_code, "refused", str(e)),

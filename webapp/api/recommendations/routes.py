@@ -1,6 +1,8 @@
 """REST API v1: recommendations of the best k regions for uploaded samples."""
 
+import csv
 import hashlib
+import io
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -17,7 +19,7 @@ from tasks.recommendations import celery_tasks, client_latencies, from_domains
 from webapp.api.framework.files import table_file
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
-from webapp.api.framework.strict_bodies import Body
+from webapp.api.framework.strict_bodies import Body, schema
 from webapp.store.access.visibility import owner_of
 from webapp.store.models import Recommendation
 from webapp.store.recommendations import services
@@ -28,13 +30,18 @@ Name = Annotated[str, Field(min_length=1, max_length=300)]
 Names = Annotated[list[Name], Field(max_length=1000)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Amount = Annotated[float, Field(ge=0, le=1e12)]
-Table = Annotated[str, Field(max_length=20_000_000)]
+Table = Annotated[
+    str, Field(min_length=1, max_length=20_000_000), schema(contentMediaType="text/csv")
+]
+# Sizes of sets: 5, 1..8 or 1,3,5.
+_SIZES = "[0-9]{1,4}([.][.][0-9]{1,4})?"
+Sizes = Annotated[str, Field(max_length=100), schema(pattern=f"^({_SIZES}(, *{_SIZES})*)?$")]
 
 
 class OptionsIn(Body):
     """Options; every field is an option of ``manage.py regions recommend``."""
 
-    k: int | Annotated[str, Field(max_length=100)] | None = None
+    k: Annotated[int, Field(ge=1, le=9_999)] | Sizes | None = None
     objective: Literal["latency", "throughput"] = "latency"
     percentile: Annotated[float, Field(gt=0, lt=100)] | None = None
     missing: Literal["penalty", "exclude"] = "penalty"
@@ -53,7 +60,7 @@ class OptionsIn(Body):
     joint_budget: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     joint_cost: Amount | None = None
     survive_loss: bool = False
-    after_loss_ms: Annotated[float, Field(gt=0, le=1e6)] | None = None
+    after_loss_ms: Annotated[float, Field(ge=0.001, le=1e6)] | None = None
     after_loss_share: Annotated[float, Field(ge=0, le=0.999)] | None = None
     current: Names = []
     traffic_gb: Amount | None = None
@@ -108,7 +115,7 @@ def create_recommendation(
     """
     given = asked.model_dump(exclude_unset=True)
     audience, source = given.pop("audience", None), given.pop("source", client_latencies.AUTO)
-    files = {name: _bytes(name, given.pop(name)) for name in _FILES if given.get(name) is not None}
+    files = {name: _bytes(given.pop(name)) for name in _FILES if given.get(name) is not None}
     options = {name: value for name, value in given.items() if name not in _FILES}
     origin = services.Origin(owner_of(request.user))
     if audience is not None:
@@ -184,13 +191,14 @@ def suggest_clients(
     return {"results": [asdict(found) for found in suggestions.suggest(q)]}
 
 
-def _bytes(name: str, given: str | dict[str, float]) -> bytes:
+def _bytes(given: str | dict[str, float]) -> bytes:
     if isinstance(given, str):
         return given.encode("utf-8", "surrogatepass")
-    if any(set(client) & set('",\r\n') for client in given):
-        raise BadInput("such a client name needs a CSV", field=name)
-    rows = "".join(f"{client},{weight!r}\n" for client, weight in given.items())
-    return f"client,weight\n{rows}".encode()
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("client", "weight"))
+    writer.writerows(given.items())
+    return out.getvalue().encode("utf-8", "surrogatepass")
 
 
 @router.get(

@@ -13,9 +13,9 @@ from tasks.schedules import celery_tasks
 from webapp.api.framework.documents import tagged
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
-from webapp.api.framework.strict_bodies import Body
+from webapp.api.framework.strict_bodies import Body, Name, TimeZone, schema
 from webapp.api.schedules.documents import delivery_json, endpoint_json
-from webapp.api.schedules.schedules import MAX_ROWS, Name, Zone, require_account, set_fields
+from webapp.api.schedules.schedules import MAX_ROWS, require_account, set_fields
 from webapp.store.models import AlertDelivery, AlertEndpoint, Schedule
 from webapp.store.schedules import deliveries, endpoints, services
 
@@ -33,7 +33,9 @@ KindName = Literal[
     "no-data",
     "recovered",
 ]
-Target = Annotated[str, Field(min_length=1, max_length=1_000)]
+# A URL, or an e-mail address.
+_TARGET = r"^\s*(https?://[^\s@]+|[^\s@]+@[^\s@]+)\s*$"
+Target = Annotated[str, Field(min_length=1, max_length=1_000), schema(pattern=_TARGET)]
 Hour = Annotated[int, Field(ge=0, le=23)]
 Repeats = Annotated[int, Field(ge=0, le=1_000)]
 
@@ -53,7 +55,7 @@ class AlertEndpointIn(Body):
     schedule: Annotated[str, Field(max_length=120)] | None = None
     quiet_after: Repeats = 3
     digest_hour: Hour | None = None
-    time_zone: Zone = "UTC"
+    time_zone: TimeZone = "UTC"
 
 
 class AlertEndpointChange(Body):
@@ -64,7 +66,7 @@ class AlertEndpointChange(Body):
     kinds: list[KindName] | None = None
     quiet_after: Repeats | None = None
     digest_hour: Hour | None = None
-    time_zone: Zone | None = None
+    time_zone: TimeZone | None = None
     is_active: bool | None = None
 
 

@@ -7,22 +7,34 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from ninja import Field, Query, Status
 from ninja.errors import HttpError
+from pydantic import ConfigDict
 
 from tasks.schedules import starting
 from webapp.api.framework.documents import tagged
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
-from webapp.api.framework.strict_bodies import Body
+from webapp.api.framework.strict_bodies import Body, Name, TimeZone, exactly_one, schema
 from webapp.api.schedules.documents import run_json, schedule_json
 from webapp.store.access.visibility import owner_of
 from webapp.store.models import Schedule
-from webapp.store.schedules import events, payloads, services
+from webapp.store.schedules import events, payloads, services, timing
 
 router = Router(tags=["schedules"])
-Name = Annotated[str, Field(min_length=1, max_length=200)]
-Cron = Annotated[str, Field(max_length=120)]
-Minutes = Annotated[int, Field(ge=1, le=1_000_000)]
-Zone = Annotated[str, Field(max_length=64)]
+# Five fields, or a name for frequent ones.
+_CRON = r"^\s*(@(hourly|daily|weekly|monthly)|\S+(\s+\S+){4})\s*$"
+Cron = Annotated[str, Field(min_length=1, max_length=120), schema(pattern=_CRON)]
+Minutes = Annotated[int, Field(ge=timing.MIN_INTERVAL_MINUTES, le=timing.MAX_INTERVAL_MINUTES)]
+_NULL = {"type": "null"}
+_TIMES: dict[str, Any] = {
+    "cron": ({"type": "string"}, _NULL),
+    "interval_minutes": ({"type": "integer"}, _NULL),
+}
+# When it is due is given in one of two fields.
+_ONE_TIME = exactly_one(_TIMES)
+_NOT_BOTH: dict[str, Any] = {
+    "required": list(_TIMES),
+    "properties": {name: given for name, (given, _) in _TIMES.items()},
+}
 # Rows of the newest runs and events that are listed.
 MAX_ROWS = 10_000
 
@@ -34,21 +46,25 @@ class ScheduleIn(Body):
     a list that another survey had is ``{"survey": ID}``, a copy of a campaign ``{"campaign": ID}``.
     """
 
+    model_config = ConfigDict(json_schema_extra=_ONE_TIME)
+
     name: Name
     kind: Literal["survey", "campaign", "audit"]
     request: dict[str, Any]
     cron: Cron | None = None
     interval_minutes: Minutes | None = None
-    time_zone: Zone = "UTC"
+    time_zone: TimeZone = "UTC"
 
 
 class ScheduleChange(Body):
     """What changes of a schedule; fields that are left out stay."""
 
+    model_config = ConfigDict(json_schema_extra={"not": _NOT_BOTH})
+
     name: Name | None = None
     cron: Cron | None = None
     interval_minutes: Minutes | None = None
-    time_zone: Zone | None = None
+    time_zone: TimeZone | None = None
     is_active: bool | None = None
 
 

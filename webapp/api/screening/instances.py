@@ -17,6 +17,8 @@ from webapp.store.screening.selectors import PoolRow
 
 router = Router(tags=["screening"])
 MOST_ROWS = 1_000
+# Numbers of rows as the database has them.
+RowId = Annotated[int, Field(ge=1, lt=2**63)]
 Verdict = Literal["", "good", "network-test", "bad", "not-enough"]
 
 
@@ -104,7 +106,7 @@ def delete_instance(request: HttpRequest, key: str, instance: int) -> Any:
     operation_id="list_pool_reports",
 )
 def list_reports(
-    request: HttpRequest, key: str, page: Query[Page], instance: int | None = None
+    request: HttpRequest, key: str, page: Query[Page], instance: RowId | None = None
 ) -> Any:
     """The newest reports, at most 1,000."""
     rows = selectors.list_reports(find_pool(request, key), instance, MOST_ROWS)

@@ -14,27 +14,31 @@ from ninja.errors import HttpError
 from tasks.screening import celery_tasks, uploaded_log
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
-from webapp.api.framework.strict_bodies import Body
+from webapp.api.framework.strict_bodies import Body, schema
 from webapp.api.screening import documents as documents
 from webapp.api.screening.agent_file import serve_agent
 from webapp.api.screening.lookup import find_own_pool, find_pool
+from webapp.store.requests.texts import VISIBLE_PATTERN
 from webapp.store.screening import logs, selectors, services
 from webapp.store.screening.ingest import print_schema
 from webapp.store.screening.selectors import PoolRow
 from webapp.store.screening.services import LONGEST_DAYS, PoolSettings
 
 router = Router(tags=["screening"])
+Title = Annotated[str, Field(min_length=1, max_length=120), schema(pattern=VISIBLE_PATTERN)]
+# Stalls in 100 s.
+MOST_STALLS = 100_000
 # Strict: neither strings nor booleans are accepted.
-Threshold = Annotated[float, Field(strict=True, ge=0, le=100_000)]
+Threshold = Annotated[float, Field(strict=True, ge=0, le=MOST_STALLS)]
 Wanted = Annotated[int, Field(strict=True, ge=1, le=100_000)]
 
 
 class SettingsIn(Body):
-    """Settings of a pool; omitted fields are unchanged."""
+    """Settings of a pool; omitted fields are unchanged. ``low`` is less than ``high``."""
 
-    name: Annotated[str, Field(min_length=1, max_length=120)] | None = None
-    low: Threshold | None = None
-    high: Threshold | None = None
+    name: Title | None = None
+    low: Annotated[Threshold, Field(lt=MOST_STALLS)] | None = None
+    high: Annotated[Threshold, Field(gt=0)] | None = None
     wanted: Wanted | None = None
     price: Annotated[float, Field(strict=True, ge=0, le=1e9)] | None = None
     currency: Annotated[str, Field(max_length=8)] | None = None
@@ -71,7 +75,7 @@ _LOG_BODY = {
     "requestBody": {
         "required": True,
         "description": "A log or report, plain or gzip.",
-        "content": {"application/octet-stream": {"schema": {"type": "string"}}},
+        "content": {"application/octet-stream": {"schema": {"type": "string", "minLength": 1}}},
     }
 }
 
@@ -175,14 +179,14 @@ def create_token(request: HttpRequest, key: str, asked: TokenIn) -> Any:
 
 
 @router.delete(
-    "/pools/{key}/tokens/{token}",
+    "/pools/{key}/tokens/{number}",
     response={204: None},
     operation_id="revoke_pool_token",
     openapi_extra=ACCOUNT,
 )
-def revoke_token(request: HttpRequest, key: str, token: int) -> Any:
+def revoke_token(request: HttpRequest, key: str, number: int) -> Any:
     """Revoke a token."""
-    if not services.revoke_token(find_own_pool(request, key), token):
+    if not services.revoke_token(find_own_pool(request, key), number):
         raise Http404("the pool has no such active token")
     return Status(204, None)
 

@@ -1,15 +1,16 @@
 """REST API v1: search probes of public measurement networks and enlist them."""
 
-from typing import Any
+from typing import Any, Literal
 
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, Status
 
 from tasks.networks import search as finding
-from tasks.networks.enlistment import Wanted
+from tasks.networks.enlistment import MOST_PLACES, Wanted
 from webapp.api.framework.authentication import require_operator
 from webapp.api.framework.routers import OPERATOR, Router
 from webapp.api.framework.strict_bodies import Body
+from webapp.api.vantages.routes import Country
 from webapp.store.vantages import network_search
 from webapp.store.vantages.documents import document
 from webapp.store.vantages.network_search import Search
@@ -20,11 +21,11 @@ router = Router(tags=["vantage points"])
 class WantedIn(Body):
     """Criteria of a search; every field is an option of ``manage.py networks``."""
 
-    network: str = Field(max_length=20)
-    country: str = Field("", max_length=2)
+    network: Literal["globalping", "atlas"]
+    country: Country = ""
     city: str = Field("", max_length=80)
-    asn: int = 0
-    count: int = 20
+    asn: int = Field(0, ge=0, lt=2**32)
+    count: int = Field(20, ge=1, le=MOST_PLACES)
 
 
 class NamesIn(Body):

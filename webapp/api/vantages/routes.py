@@ -2,7 +2,7 @@
 
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any
 
 import ninja
 from django.conf import settings
@@ -17,12 +17,27 @@ from webapp.api.framework import problems
 from webapp.api.framework.authentication import require_operator
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import MACHINE, OPERATOR, Router
-from webapp.api.framework.strict_bodies import Body
+from webapp.api.framework.strict_bodies import Body, schema
 from webapp.store.models import VantagePoint
 from webapp.store.vantages import services
 from webapp.store.vantages.documents import document
 
 router = Router(tags=["vantage points"])
+
+
+PointName = Annotated[str, Field(max_length=63), schema(pattern=f"^{services.NAME.pattern}$")]
+# A code of two letters.
+Country = Annotated[str, Field(max_length=2), schema(pattern="^([A-Za-z]{2})?$")]
+_PLACE = "^[^\\x00-\\x1f\\x7f]{{0,{}}}$"
+# A provider, its region and, if known, a zone.
+_CLOUD = "^([a-z0-9-]{1,40}/[a-z0-9-]{1,60}(/[a-z0-9-]{1,60})?)?$"
+_LIMITS = {
+    "probes_per_s": {"type": "number", "exclusiveMinimum": 0, "maximum": 100_000},
+    "bytes_per_day": {"type": "number", "minimum": 0, "maximum": 10**15},
+    "from_hour": {"type": "integer", "minimum": 0, "maximum": 23},
+    "to_hour": {"type": "integer", "minimum": 0, "maximum": 24},
+}
+PointLimits = Annotated[dict[str, Any], schema(properties=_LIMITS, additionalProperties=False)]
 
 
 class JoinIn(Body):
@@ -42,16 +57,16 @@ class PresenceIn(Body):
 class InviteIn(Body):
     """A new vantage point: its location and limits."""
 
-    name: str = Field(max_length=63)
-    city: str = ""
-    country: str = ""
-    continent: str = ""
-    lat: float | None = None
-    lon: float | None = None
-    provider: str = ""
-    asn: int | None = None
-    cloud: str = ""
-    limits: dict[str, Any] = {}
+    name: PointName
+    city: Annotated[str, schema(pattern=_PLACE.format(80))] = ""
+    country: Country = ""
+    continent: Country = ""
+    lat: Annotated[float, Field(ge=-90, le=90)] | None = None
+    lon: Annotated[float, Field(ge=-180, le=180)] | None = None
+    provider: Annotated[str, schema(pattern=_PLACE.format(120))] = ""
+    asn: Annotated[int, Field(ge=1, lt=2**32)] | None = None
+    cloud: Annotated[str, schema(pattern=_CLOUD)] = ""
+    limits: PointLimits = {}
 
 
 @router.get(
@@ -144,7 +159,7 @@ def new_token(request: HttpRequest, name: str) -> Any:
     operation_id="change_vantage_point_limits",
     openapi_extra=OPERATOR,
 )
-def change_limits(request: HttpRequest, name: str, body: ninja.Body[dict[str, Any]]) -> Any:
+def change_limits(request: HttpRequest, name: str, body: ninja.Body[PointLimits]) -> Any:
     """Change limits; they reach the vantage point with its next heartbeat."""
     point = _get_point_as_operator(request, name)
     enrolment.change_limits(point, body)

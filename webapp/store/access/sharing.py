@@ -10,7 +10,7 @@ from django.urls import get_script_prefix
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from core.errors import BadInput
+from core.errors import BadInput, Conflict
 from webapp.store.access.tokens import digest
 from webapp.store.access.url_ownership import MODELS
 from webapp.store.models import Audit, Campaign, ShareLink, Survey
@@ -57,7 +57,7 @@ def issue(owner: Any, thing: Shareable, days: int = 0) -> ShareLink:
     if days not in LIFETIME_DAYS:
         raise BadInput(f"a link lives one of {LIFETIME_DAYS} days, 0 without an end", field="days")
     if links_of(thing).count() >= MAX_LINKS:
-        raise BadInput(f"there are {MAX_LINKS} links already; take one back first")
+        raise Conflict(f"there are {MAX_LINKS} links already; take one back first")
     seed = secrets.token_hex(32)
     return ShareLink.objects.create(
         owner=owner,

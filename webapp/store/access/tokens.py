@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from core.errors import BadInput
+from core.errors import BadInput, Conflict
 from webapp.store.models import ApiToken
 
 # By this a token is known as one of ours, also to programs that search for leaked ones.
@@ -28,7 +28,7 @@ def issue(owner: Any, name: str, scope: str, days: int = 0) -> tuple[ApiToken, s
     if scope not in ApiToken.Scope.values:
         raise BadInput("choose what it may do", field="scope")
     if live(owner).count() >= MAX_PER_USER:
-        raise BadInput(f"there are {MAX_PER_USER} tokens already; revoke one that is not used")
+        raise Conflict(f"there are {MAX_PER_USER} tokens already; revoke one that is not used")
     secret = MARK + secrets.token_urlsafe(32)
     row = ApiToken.objects.create(
         owner=owner,

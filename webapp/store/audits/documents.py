@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 from django.utils import timezone
 from django.utils.text import slugify
 
-from core.errors import BadInput
+from core.errors import BadInput, Conflict
 from webapp.store.models import SavedList, SavedPolicy
+from webapp.store.requests.texts import is_printable
 
 Saved = TypeVar("Saved", SavedList, SavedPolicy)
 # Documents of one kind that an account may have.
@@ -44,7 +45,7 @@ def owned_by(model: type[Saved], user: Any) -> list[Saved]:
 def check_name(name: str) -> str:
     """The name without surrounding blanks; raises ``BadInput``."""
     name = name.strip()
-    if not name or len(name) > _NAME_CHARACTERS or not name.isprintable():
+    if not name or len(name) > _NAME_CHARACTERS or not is_printable(name):
         raise BadInput(
             f"give a name of at most {_NAME_CHARACTERS} printable characters", field="name"
         )
@@ -54,7 +55,7 @@ def check_name(name: str) -> str:
 def check_count(model: type[Saved], owner: Any) -> None:
     """Raise ``BadInput`` at the limit of documents of one account."""
     if model._default_manager.filter(owner=owner).count() >= MAX_DOCUMENTS:
-        raise BadInput(f"an account has at most {MAX_DOCUMENTS} of these; delete one first")
+        raise Conflict(f"an account has at most {MAX_DOCUMENTS} of these; delete one first")
 
 
 def store(row: Saved, values: Mapping[str, Any], digest: str) -> None:

@@ -9,9 +9,10 @@ from pydantic import ValidationError
 
 from audits.policy.loading import load_preset, parse_policy, preset_document, preset_names
 from audits.policy.model import Policy, Suppression
-from core.errors import BadInput
+from core.errors import BadInput, Conflict
 from webapp.store.audits import documents
 from webapp.store.models import AuditSuppression, SavedPolicy
+from webapp.store.requests.texts import is_printable
 
 MAX_SUPPRESSIONS = 10_000
 # As long as their columns are.
@@ -119,7 +120,7 @@ def create_suppression(
 ) -> AuditSuppression:
     """Save a suppression with the fields that policies have; raises ``BadInput``."""
     if AuditSuppression.objects.filter(owner=owner).count() >= MAX_SUPPRESSIONS:
-        raise BadInput(f"an account has at most {MAX_SUPPRESSIONS:,} suppressions")
+        raise Conflict(f"an account has at most {MAX_SUPPRESSIONS:,} suppressions")
     values = _checked(given)
     return AuditSuppression.objects.create(owner=owner, policy=policy, **values)
 
@@ -147,7 +148,7 @@ def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_text(name: str, text: str) -> None:
     most = _MAX_CHARACTERS[name]
-    if len(text) > most or not text.isprintable():
+    if len(text) > most or not is_printable(text):
         field = "owner" if name == "accepted_by" else name
         raise BadInput(f"at most {most:,} printable characters", field=field)
 

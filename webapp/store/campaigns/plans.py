@@ -19,6 +19,7 @@ from django.conf import settings
 
 from core.errors import BadInput
 from probes.net.ssrf_guard import why_forbidden
+from probes.schedule import schedule as schedules
 from probes.schedule.cost import predict
 from probes.schedule.limits import CAMPAIGN_LIMITS, broken_limits, unsupported_probes
 from probes.schedule.plan import Plan
@@ -28,6 +29,11 @@ from webapp.store.models import Campaign
 
 # Limits of units (one row each), targets and vantage points.
 MAX_UNITS, MAX_TARGETS, MAX_VANTAGES = 250_000, 10_000, 20_000
+# Bounds of a schedule and names of limits, for the schema of requests.
+MAX_ROUNDS = schedules.MAX_ROUNDS
+ROUND_S = (schedules.MIN_ROUND_S, schedules.MAX_ROUND_S)
+ACTIVITY_PATTERN = f"^{schedules.ACTIVITY_NAME}$"
+LIMIT_NAMES = CAMPAIGN_LIMITS
 TARGET_FIELDS = ("name", "host", "port", "family", "path", "provider", "region", "zone")
 # Hosts that inet_aton may accept as an address.
 _NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")

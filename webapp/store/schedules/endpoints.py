@@ -13,7 +13,7 @@ from django.core.validators import validate_email
 from django.db.models import QuerySet
 from django.utils.crypto import salted_hmac
 
-from core.errors import BadInput
+from core.errors import BadInput, Conflict
 from webapp.store.models import AlertDelivery, AlertEndpoint, Schedule
 from webapp.store.schedules import deliveries, kinds, targets, timing
 from webapp.store.schedules.services import check_name, free_slug
@@ -50,7 +50,7 @@ def create_endpoint(
 ) -> AlertEndpoint:
     """Store an endpoint; an e-mail address has to be confirmed first. Raises ``BadInput``."""
     if AlertEndpoint.objects.filter(owner=owner).count() >= MAX_ENDPOINTS:
-        raise BadInput(f"an account has at most {MAX_ENDPOINTS} endpoints; delete one first")
+        raise Conflict(f"an account has at most {MAX_ENDPOINTS} endpoints; delete one first")
     form = str(given.get("format", Format.WEBHOOK))
     if form not in Format.values:
         raise BadInput(f"must be one of {', '.join(Format.values)}", field="format")

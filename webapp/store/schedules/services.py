@@ -11,8 +11,9 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.text import slugify
 
-from core.errors import BadInput
+from core.errors import BadInput, Conflict
 from webapp.store.models import Schedule, ScheduleRun
+from webapp.store.requests.texts import is_printable
 from webapp.store.schedules import timing
 
 State = ScheduleRun.State
@@ -66,8 +67,8 @@ def free_slug(name: str, otherwise: str) -> str:
 def check_name(name: str) -> str:
     """The name without surrounding blanks; raises ``BadInput``."""
     text = name.strip()
-    if not text or len(text) > 200 or not text.isprintable():
-        raise BadInput("give a name of at most 200 characters", field="name")
+    if not text or len(text) > 200 or not is_printable(text):
+        raise BadInput("give a name of at most 200 printable characters", field="name")
     return text
 
 
@@ -81,7 +82,7 @@ def create_schedule(
     """Store an active schedule of a kind with its checked request; raises ``BadInput``."""
     text, times = check_name(name), recurrence.checked(now)
     if Schedule.objects.filter(owner=owner).count() >= MAX_SCHEDULES:
-        raise BadInput(f"an account has at most {MAX_SCHEDULES} schedules; delete one first")
+        raise Conflict(f"an account has at most {MAX_SCHEDULES} schedules; delete one first")
     kind, request = what
     return Schedule.objects.create(
         owner=owner,
@@ -169,7 +170,7 @@ def _plan_one(row: Schedule, now: datetime) -> bool:
 def run_now(row: Schedule, now: datetime) -> ScheduleRun:
     """Make a run that is due at once; raises ``BadInput`` while another is under way."""
     if row.runs.filter(state__in=OPEN).exists():
-        raise BadInput("a run of this schedule is under way already")
+        raise Conflict("a run of this schedule is under way already")
     run, _ = ScheduleRun.objects.get_or_create(schedule=row, due_at=now.replace(microsecond=0))
     return run
 

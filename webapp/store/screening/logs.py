@@ -6,8 +6,9 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from core.errors import BadInput
+from core.errors import Conflict
 from webapp.store.models import PoolLog
+from webapp.store.requests.texts import replace_unprintable
 from webapp.store.screening.selectors import PoolRow, list_logs
 
 MOST_LOGS = 200
@@ -15,10 +16,10 @@ NAME_SIGNS = 200
 
 
 def add_log(pool: PoolRow, name: str, data: bytes, series: Sequence[dict[str, Any]]) -> int:
-    """Number of a log that is kept from now on; BadInput when the pool has it, or too many."""
+    """Number of a log that is kept from now on; Conflict when the pool has it, or too many."""
     if PoolLog.objects.filter(pool=pool.id).count() >= MOST_LOGS:
-        raise BadInput(f"a pool has at most {MOST_LOGS} logs: delete one first")
-    plain = "".join(sign for sign in name if sign.isprintable()).strip()[:NAME_SIGNS]
+        raise Conflict(f"a pool has at most {MOST_LOGS} logs: delete one first")
+    plain = replace_unprintable(name, "").strip()[:NAME_SIGNS]
     try:
         with transaction.atomic():
             row = PoolLog.objects.create(
@@ -31,7 +32,7 @@ def add_log(pool: PoolRow, name: str, data: bytes, series: Sequence[dict[str, An
                 n_series=len(series),
             )
     except IntegrityError:
-        raise BadInput("the pool has this log already") from None
+        raise Conflict("the pool has this log already") from None
     return row.pk
 
 

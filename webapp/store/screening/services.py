@@ -14,10 +14,11 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from core.errors import BadInput
+from core.errors import BadInput, Conflict
 from webapp.store.access import share_links
 from webapp.store.access.visibility import OPERATOR, owner_of
 from webapp.store.models import Pool, PoolInstance, PoolToken
+from webapp.store.requests.texts import replace_unprintable
 from webapp.store.screening import body_files
 from webapp.store.screening.secrets import SHOWN, derive_token, generate_seed, hash_secret
 from webapp.store.screening.selectors import PoolRow, find_pool
@@ -47,7 +48,7 @@ def create_pool(user: Any, chosen: PoolSettings) -> PoolRow:
     """
     owner = owner_of(user)
     if owner and Pool.objects.filter(owner=owner).count() >= MOST_POOLS_EACH:
-        raise BadInput(f"you have {MOST_POOLS_EACH} pools: delete one first")
+        raise Conflict(f"you have {MOST_POOLS_EACH} pools: delete one first")
     pool = Pool(key=secrets.token_hex(6), owner=owner, name="Pool")
     _apply(pool, chosen)
     pool.save()
@@ -78,7 +79,7 @@ def create_token(
     if days is not None and not 1 <= days <= LONGEST_DAYS:
         raise BadInput(f"a token lasts 1 to {LONGEST_DAYS:,} days", field="days")
     if PoolToken.objects.filter(pool=row.id, revoked_at=None).count() >= MOST_TOKENS:
-        raise BadInput(f"a pool has at most {MOST_TOKENS} tokens: revoke one first")
+        raise Conflict(f"a pool has at most {MOST_TOKENS} tokens: revoke one first")
     secret = derive_token(seed or generate_seed())
     token = PoolToken.objects.create(
         pool_id=row.id,
@@ -151,7 +152,7 @@ def _check(fits: bool, field: str, problem: str) -> None:
 
 
 def _clean(text: str, longest: int, field: str, *, empty: bool = False) -> str:
-    plain = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    plain = " ".join(replace_unprintable(text, " ").split())
     _check(len(plain) <= longest, field, f"has at most {longest} signs")
     _check(bool(plain) or empty, field, "is empty")
     return plain

@@ -21,7 +21,7 @@ from core.errors import BadInput, NephoscopeError
 from core.records import DomainEntry
 from core.report_tables import Table
 from core.statuses import FINAL_STATES, SurveyState
-from crawlers.enumeration.enumeration import estimate_queries
+from crawlers.enumeration import enumeration
 from crawlers.files.domain_list import DomainList, Limit, TooManyDomains, read_domain_list
 from webapp.store.models import RangeTable, Report, Shard, Survey
 from webapp.store.requests import list_slot
@@ -65,9 +65,18 @@ class Requester:
 ANONYMOUS, OPERATOR_REQUEST = Requester(), Requester(is_limited=False)
 
 
+# Questions of a zone with a wildcard beside the estimate.
+WILDCARD_QUERIES = enumeration.WILDCARD_QUERIES
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a survey of a list would do, before anything is asked."""
+    """What a survey of a list would do, before anything is asked.
+
+    ``estimated_queries`` has no wildcards: each zone with one costs ``wildcard_queries`` more, as
+    measured on average, and ``max_wildcard_queries`` at most. Which zones have one shows only when
+    they are asked.
+    """
 
     accepted: int
     duplicates: int
@@ -77,6 +86,8 @@ class Plan:
     n_words: int
     estimated_queries: int
     estimated_s: float
+    wildcard_queries: int = WILDCARD_QUERIES
+    max_wildcard_queries: int = enumeration.MAX_WILDCARD_QUERIES
 
 
 def plan_survey(
@@ -94,7 +105,7 @@ def plan_survey(
                 f"{error}, which is what one survey takes; split the list, or raise "
                 "NEPHOSCOPE_MAX_SURVEY_DOMAINS"
             ) from error
-    queries = estimate_queries(len(found.entries), n_words)
+    queries = enumeration.estimate_queries(len(found.entries), n_words)
     plan = Plan(
         accepted=len(found.entries),
         duplicates=found.duplicates,

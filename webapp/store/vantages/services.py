@@ -12,7 +12,7 @@ from typing import Any
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
-from core.errors import BadInput
+from core.errors import BadInput, Conflict
 from webapp.store.access.visibility import visible
 from webapp.store.models import JoinToken, VantagePoint
 
@@ -69,7 +69,7 @@ def invite(
                 name=name, limits=dict(limits), owner=owner, **values
             )
     except IntegrityError as error:
-        raise BadInput(f"there is a vantage point {name!r} already", field="name") from error
+        raise Conflict(f"there is a vantage point {name!r} already", field="name") from error
     return point, new_token(point)
 
 

@@ -41,6 +41,13 @@ class RangeTable(Schema):
     imported_at: datetime
 
 
+class ProblemExample(Schema):
+    """Field and detail of one problem; the field is empty where the whole body is meant."""
+
+    field: str
+    detail: str
+
+
 class ProblemType(Schema):
     """What a type of problem means, and what to do about it."""
 
@@ -50,3 +57,4 @@ class ProblemType(Schema):
     meaning: str
     remedy: str
     is_retryable: bool
+    examples: list[ProblemExample]

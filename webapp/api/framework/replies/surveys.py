@@ -60,7 +60,11 @@ class Survey(Schema):
 
 
 class SurveyPlan(Schema):
-    """What a survey of a list would do and cost."""
+    """What a survey of a list would do and cost.
+
+    ``estimated_queries`` are without wildcards: each zone with one costs ``wildcard_queries`` more,
+    as measured on average, and ``max_wildcard_queries`` at most.
+    """
 
     accepted: int
     duplicates: int
@@ -70,6 +74,8 @@ class SurveyPlan(Schema):
     n_words: int
     estimated_queries: int
     estimated_s: float
+    wildcard_queries: int
+    max_wildcard_queries: int
 
 
 class SurveyReport(Schema):
