@@ -129,6 +129,8 @@ def test_the_cost_comes_first_and_stores_nothing(anna):
     plan = anna.ask("post", "/audits/plan", {"domains": "a.example\nbad_"}).json()
     assert (plan["domains"], plan["survey"]["n_rejected"], plan["record_queries"]) == (1, 1, 3)
     assert plan["estimated_queries"] == plan["survey"]["estimated_queries"] + 3
+    assert plan["survey"]["wildcard_queries"] == 400
+    assert plan["survey"]["max_wildcard_queries"] == 1_100
     body = {"survey": "atlas", "policy_document": POLICY}
     plan = anna.ask("post", "/audits/plan", body).json()
     assert (plan["survey"], plan["estimated_queries"]) == (None, 0)

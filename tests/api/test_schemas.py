@@ -10,9 +10,12 @@ from urllib.error import HTTPError
 
 import jsonschema_rs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.sites import filled, serve
 from webapp.api.framework.examples import BODIES, FIELDS
+from webapp.store.requests import texts
 
 JSON = "application/json"
 ROOT = Path(__file__).resolve().parents[2]
@@ -244,3 +247,10 @@ def test_rules_beyond_schemas_are_those_of_operations(document):
         assert set(rule["operations"]) <= known, rule["name"]
         assert re.fullmatch(rule["refusal"], "invalid-field name") is None
         assert re.search(rule["detail"], "") is None
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=8))
+def test_the_pattern_of_names_is_their_rule(text):
+    is_name = texts.is_printable(text) and bool(text.strip())
+    assert bool(re.search(texts.NAME_PATTERN, text)) == is_name
+    assert bool(re.search(texts.TEXT_PATTERN, text)) == texts.is_printable(text)
