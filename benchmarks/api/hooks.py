@@ -79,6 +79,7 @@ _OF_KIND: dict[str, Callable[[], dict[str, Any]]] = {
         "token": OWNED["recommendation"],
         "kind": random.choice(KINDS[1:]),
     },
+    "/simulations/": lambda: {"token": OWNED["simulation"]},
     "/vantage-points/": lambda: {"name": random.choice(EXISTING["vantage_points"])},
     "/networks/": lambda: {"name": EXISTING["search"]},
     "/captures/": lambda: {"name": EXISTING["capture"], "table": "traffic-clouds"},
@@ -132,6 +133,11 @@ _FRESH: dict[str, tuple[str, Callable[[], Any], str]] = {
         "/measurements",
         lambda: {"targets": ["one.example.com"], "vantages": EXISTING["vantage_points"][:1]},
         "campaign",
+    ),
+    "/simulations/{token}": (
+        "/simulations",
+        lambda: {"experiment": EXISTING["experiment"]},
+        "id",
     ),
     "/recommendations/{token}": ("/recommendations", lambda: {"samples": SAMPLES}, "id"),
     "/screening/pools/{key}": ("/screening/pools", lambda: {"name": "n"}, "key"),
@@ -207,6 +213,10 @@ def _body_values(path: str, body: dict[str, Any]) -> dict[str, Any]:
         "vantages": EXISTING["vantage_points"][:1],
         "targets": random.choice((["one.example.com"], "host,port\none.example.com,443\n")),
         "samples": SAMPLES,
+        "audience": {"DE": 2.0, "NO": 1.0},
+        "source": "auto",
+        "parameters": {},
+        "baseline": None,
         "time_zone": random.choice(("UTC", "Europe/Oslo")),
         "cron": "30 2 * * *",
         "target": "https://alerts.example.com/hook",
@@ -271,7 +281,9 @@ def _query_values(path: str) -> dict[str, Any]:
 
 
 def _set_body(case: Any, path: str) -> None:
-    if path.endswith(("/screening/verdict", "/logs")):
+    if path.endswith("/client-weights"):
+        case.body = "country,weight\nDE,2\nNO,1\n"
+    elif path.endswith(("/screening/verdict", "/logs")):
         case.body = f"{LOG}1,{next(numbers)},vm-2\n"
     elif isinstance(case.body, dict):
         known = _body_values(path, case.body)

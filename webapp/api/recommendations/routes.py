@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import Field, Query, Status
 from ninja.errors import HttpError
+from pydantic import ConfigDict
 
 from core.errors import BadInput
 from tasks.clients import suggestions, uploads
@@ -19,7 +20,7 @@ from tasks.recommendations import celery_tasks, client_latencies, from_domains
 from webapp.api.framework.files import table_file
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
-from webapp.api.framework.strict_bodies import Body, schema
+from webapp.api.framework.strict_bodies import Body, exactly_one, schema
 from webapp.store.access.visibility import owner_of
 from webapp.store.models import Recommendation
 from webapp.store.recommendations import services
@@ -75,13 +76,24 @@ class OptionsIn(Body):
     outlook: bool = True
 
 
+_NULL = {"type": "null"}
+_ONE_QUESTION = exactly_one(
+    {
+        "samples": ({"type": "string"}, _NULL),
+        "audience": ({"type": ["string", "object"]}, _NULL),
+    }
+)
+
+
 class RecommendationIn(OptionsIn):
     """Options and input tables, each the text of a CSV file.
 
     Either ``samples``, or an ``audience`` for which measured or modelled samples are taken.
     """
 
-    samples: Annotated[str, Field(min_length=1)] | None = None
+    model_config = ConfigDict(json_schema_extra=_ONE_QUESTION)
+
+    samples: Annotated[str, Field(min_length=1), schema(contentMediaType="text/csv")] | None = None
     audience: Table | Annotated[dict[Name, float], Field(max_length=100_000)] | None = None
     source: Annotated[str, Field(max_length=120)] = "auto"
     weights: Table | dict[Name, float] | None = None

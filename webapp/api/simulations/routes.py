@@ -12,7 +12,7 @@ from tasks.simulations import catalogue, celery_tasks
 from webapp.api.framework.documents import tagged
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import Router
-from webapp.api.framework.strict_bodies import Body
+from webapp.api.framework.strict_bodies import Body, schema
 from webapp.store.access.visibility import owner_of
 from webapp.store.models import Simulation
 from webapp.store.simulations import services
@@ -20,12 +20,13 @@ from webapp.store.simulations import services
 router = Router(tags=["simulations"])
 Name = Annotated[str, Field(min_length=1, max_length=60)]
 Text = Annotated[str, Field(max_length=60)]
+_EXPERIMENTS = [row["experiment"] for row in catalogue.experiments()]
 
 
 class SimulationIn(Body):
     """A run to start; parameters that are left out have the values of the paper."""
 
-    experiment: Name
+    experiment: Annotated[Name, schema(enum=_EXPERIMENTS)]
     parameters: Annotated[dict[Name, int | float | Text], Field(max_length=100)] = {}
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 1
 
