@@ -89,6 +89,7 @@ _OF_KIND: dict[str, Callable[[], dict[str, Any]]] = {
     },
     "/audit-policies/": lambda: {"slug": OWNED["policy"]},
     "/tokens/": lambda: {"number": OWNED["pool_token"]},
+    "/beacons/": lambda: {"key": OWNED["beacon"]},
     "/problems/": lambda: {"kind": "not-found"},
     "/domain-lists/": lambda: {"slug": OWNED["domain_list"]},
     "/schedules/": lambda: {"slug": OWNED["schedule"]},
@@ -124,6 +125,15 @@ _FRESH: dict[str, tuple[str, Callable[[], Any], str]] = {
     "/alert-endpoints/{slug}": (
         "/alert-endpoints",
         lambda: {"name": "n", "target": "https://alerts.example.com/hook"},
+        "id",
+    ),
+    "/beacons/{key}": (
+        "/beacons",
+        lambda: {
+            "name": "n",
+            "targets": {"aws/eu-central-1": "https://probe.example.com/empty"},
+            "origins": ["https://www.example.com"],
+        },
         "id",
     ),
     "/surveys/{slug}": ("/surveys", lambda: {"domains": DOMAINS}, "id"),
@@ -239,6 +249,9 @@ def _body_values(path: str, body: dict[str, Any]) -> dict[str, Any]:
         known |= {"survive_loss": False}
     if "/measurements" in path:
         known |= {"schedule": None, "rounds": 2, "round_s": 900.0}
+    if path.endswith("/beacons"):
+        known["targets"] = {"aws/eu-central-1": "https://probe.example.com/empty"}
+        known["origins"] = ["https://www.example.com"]
     if path.endswith("/schedules"):
         known["request"] = REQUESTS.get(str(body.get("kind")), REQUESTS["survey"])()
     if path.endswith("/audit-suppressions"):

@@ -212,7 +212,7 @@ def existing(slugs: dict[str, str]) -> dict[str, Any]:
         "owned": things,
         "tokens": {name: token for name, (_, token) in people.items()},
         "indexed": "the-wide-the-long-and-the-foreign",
-        "experiment": "fat-tree",
+        "experiment": "topology",
         "packaged": packaged(),
         "search": search(),
         "capture": capture(),

@@ -10,13 +10,15 @@ from ninja.errors import HttpError
 
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
-from webapp.api.framework.strict_bodies import Body
+from webapp.api.framework.strict_bodies import Body, schema
 from webapp.store.access.visibility import owner_of
 from webapp.store.models import Beacon
 from webapp.store.recommendations import beacons
 
 router = Router(tags=["recommendations"])
 Text = Annotated[str, Field(min_length=1, max_length=beacons.MAX_URL)]
+
+Url = Annotated[Text, schema(pattern="^\\s*[Hh][Tt][Tt][Pp][Ss]?://")]
 
 
 class BeaconIn(Body):
@@ -25,9 +27,11 @@ class BeaconIn(Body):
     ``sample_share`` is the share of page views that measure.
     """
 
-    name: Annotated[str, Field(min_length=1, max_length=120)]
-    targets: Annotated[dict[Text, Text], Field(max_length=beacons.MAX_TARGETS)]
-    origins: Annotated[list[Text], Field(max_length=beacons.MAX_ORIGINS)]
+    name: Annotated[str, Field(min_length=1, max_length=120), schema(pattern="[^\\s]")]
+    targets: Annotated[
+        dict[Text, Url], Field(max_length=beacons.MAX_TARGETS), schema(minProperties=1)
+    ]
+    origins: Annotated[list[Url], Field(max_length=beacons.MAX_ORIGINS), schema(minItems=1)]
     sample_share: Annotated[float, Field(gt=0, le=1)] = 0.01
     max_reports_per_day: Annotated[int, Field(ge=1, le=beacons.MAX_REPORTS_PER_DAY)] = 10_000
 

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from analysis.impact.clients.rtt_histogram import MAX_MS, bin_of, median
-from core.errors import BadInput, MissingData, NephoscopeError
+from core.errors import BadInput, Conflict, MissingData, NephoscopeError
 from webapp.store.models import Beacon, BeaconCell
 from webapp.store.ranges import geolocation
 
@@ -61,7 +61,7 @@ def create(owner: Any, given: Settings) -> Beacon:
     """Store a beacon; raise ``BadInput`` naming the field."""
     check(given)
     if Beacon.objects.filter(owner=owner).count() >= MAX_BEACONS:
-        raise BadInput(f"an account has at most {MAX_BEACONS} beacons; delete one first")
+        raise Conflict(f"an account has at most {MAX_BEACONS} beacons; delete one first")
     return Beacon.objects.create(
         key=secrets.token_hex(12),
         owner=owner,
