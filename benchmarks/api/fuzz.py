@@ -181,15 +181,15 @@ def _violations(recorder: dict[str, Any]) -> Iterator[str]:
     for key, checks in recorder["checks"].items():
         interaction = recorder["interactions"].get(key, {})
         request, response = interaction.get("request", {}), interaction.get("response") or {}
-        said = _said(_text(response.get("content")))
+        answer = _describe(_text(response.get("content")))
         path = recorder["cases"][key]["value"]["path"]
         for check in checks:
             if check["status"] != "success":
                 status = response.get("status_code")
-                yield f"{check['name']}: {request.get('method')} {path}: {status} {said}"
+                yield f"{check['name']}: {request.get('method')} {path}: {status} {answer}"
 
 
-def _said(text: str) -> str:
+def _describe(text: str) -> str:
     try:
         problem = json.loads(text)
         kind = problem["type"].rpartition("/")[2]
